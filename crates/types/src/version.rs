@@ -1,0 +1,65 @@
+//! The dated revisions of the protocol.
+
+use std::{fmt, str::FromStr};
+
+/// A dated revision of the Model Context Protocol.
+///
+/// It has no order on purpose: what a revision can do is a question for the tables of `couplet-core`,
+/// never for a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ProtocolVersion {
+    /// 2024-11-05, the first one.
+    V2024_11_05,
+    /// 2025-03-26.
+    V2025_03_26,
+    /// 2025-06-18.
+    V2025_06_18,
+    /// 2025-11-25, the last with a handshake.
+    V2025_11_25,
+    /// 2026-07-28, stateless.
+    V2026_07_28,
+}
+
+impl ProtocolVersion {
+    /// Every revision, oldest first.
+    pub const ALL: [Self; 5] =
+        [Self::V2024_11_05, Self::V2025_03_26, Self::V2025_06_18, Self::V2025_11_25, Self::V2026_07_28];
+
+    /// The revision as it is written on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::V2024_11_05 => "2024-11-05",
+            Self::V2025_03_26 => "2025-03-26",
+            Self::V2025_06_18 => "2025-06-18",
+            Self::V2025_11_25 => "2025-11-25",
+            Self::V2026_07_28 => "2026-07-28",
+        }
+    }
+}
+
+impl fmt::Display for ProtocolVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for ProtocolVersion {
+    type Err = UnknownVersion;
+
+    fn from_str(text: &str) -> Result<Self, UnknownVersion> {
+        Self::ALL.into_iter().find(|v| v.as_str() == text).ok_or_else(|| UnknownVersion(text.to_owned()))
+    }
+}
+
+/// A date that names no known revision.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownVersion(String);
+
+impl fmt::Display for UnknownVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` is not a protocol revision that is known here", self.0)
+    }
+}
+
+impl std::error::Error for UnknownVersion {}
