@@ -1,1 +1,54 @@
-//! core
+//! What the Model Context Protocol does, without doing any of it: no sockets, no clocks, no tasks.
+//!
+//! Bytes come in as messages ([`message`]), are classified and turned into [`Call`]s for a [`Service`] by a
+//! [`Connection`]; a client's requests go out through a [`Channel`] and are driven by a [`Link`]. Time and randomness
+//! come in as arguments. Whoever owns the bytes (a pipe, a socket, a test) drives both with three functions.
+//!
+//! What this crate must not know: how bytes travel, what runtime runs it, what a handler looks like. Within it, only
+//! `wire/` knows revisions and eras; everything else asks a [`Shape`].
+
+mod back;
+mod batch;
+mod dialect;
+mod error;
+mod exchange;
+mod hub;
+mod input;
+mod json;
+mod limits;
+pub mod line;
+mod link;
+pub mod memory;
+pub mod message;
+mod outbox;
+mod pending;
+mod queue;
+mod running;
+mod seal;
+mod serve;
+mod service;
+mod sync;
+mod transport;
+mod wire;
+
+pub use dialect::{Dialect, Extras};
+pub use error::{Error, ErrorKind};
+pub use exchange::{Channel, Event, Exchange, Inbound, Mailbox, Outgoing};
+pub use hub::{Change, Hub, Interest, Subscription};
+pub use input::{Backchannel, Inputs};
+pub use json::{Bounds, Fault, JsonText};
+pub use limits::Limits;
+pub use link::{Handle, Link};
+pub use outbox::Outbox;
+pub use running::BoxFuture;
+pub use seal::Sealer;
+pub use serve::Connection;
+pub use service::{Call, Description, Done, Note, Peer, Reply, Service};
+pub use transport::{Connect, Connected, Transport};
+pub use wire::{
+    Outcome,
+    modern::CachePolicy,
+    negotiate::{Negotiation, Probe, Step},
+    project::{Ask, Project},
+    revision::Shape,
+};

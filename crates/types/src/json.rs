@@ -5,6 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::value::RawValue;
 
+use crate::from_json;
+
 /// A JSON value kept as text: numbers, key order and spacing stay as the peer wrote them.
 ///
 /// ```
@@ -46,12 +48,12 @@ impl RawJson {
         self.0.get()
     }
 
-    /// Reads the text into a type.
+    /// Reads the text into a type; see [`from_json`].
     ///
     /// # Errors
     /// When the value does not have the type's shape.
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
-        serde_json::from_str(self.get())
+        from_json(self.get())
     }
 
     /// Whether the value is a JSON object.

@@ -6,12 +6,103 @@
 //!
 //! This crate knows data and nothing else: no transport, no era, no behaviour beyond constructors.
 
+#[macro_use]
+mod macros;
+
+mod annotation;
+mod capability;
+mod completion;
+mod content;
+mod decode;
+mod elicit;
+mod elicit_keywords;
+mod elicit_schema;
+mod error_data;
+mod field;
+mod implementation;
+mod input;
 mod json;
 mod jsonrpc;
+mod lifecycle;
+mod log;
+mod map;
 mod meta;
+mod method;
+mod page;
+mod progress;
+mod prompt;
+mod resource;
+mod roots;
+mod sampling;
+mod subscription;
+mod tagged;
+mod task;
+mod task_extension;
+mod tool;
+mod uri;
 mod version;
 
+pub use annotation::{Annotations, Role};
+pub use capability::{
+    ClientCapabilities, ElicitationCapability, PromptsCapability, ResourcesCapability, RootsCapability,
+    SamplingCapability, ServerCapabilities, TaskElicitationCapability, TaskRequestsCapability, TaskSamplingCapability,
+    TaskToolsCapability, TasksCapability, ToolsCapability,
+};
+pub use completion::{
+    CompleteParams, CompleteResult, Completion, CompletionArgument, CompletionContext, CompletionReference,
+    PromptReference, ResourceTemplateReference,
+};
+pub use content::{
+    AudioContent, ContentBlock, EmbeddedResource, ImageContent, TextContent, ToolResultContent, ToolUseContent,
+};
+pub use decode::from_json;
+pub use elicit::{ElicitAction, ElicitMode, ElicitParams, ElicitResult, ElicitationCompleteParams};
+pub use elicit_schema::{
+    BooleanSchema, Choices, ElicitSchema, EnumSchema, MultiEnumSchema, NumberSchema, PrimitiveSchema, StringFormat,
+    StringSchema, TitledChoice,
+};
+pub use error_data::{MissingCapabilityData, UnsupportedVersionData, UrlElicitationRequiredData};
+pub use implementation::{Icon, IconTheme, Implementation};
+pub use input::{InputRequest, InputRequests, InputRequiredResult, InputResponses};
 pub use json::RawJson;
 pub use jsonrpc::{ProgressToken, RequestId, RpcError, code};
+pub use lifecycle::{DiscoverParams, DiscoverResult, InitializeParams, InitializeResult, PingParams};
+pub use log::{LogParams, LoggingLevel, SetLevelParams};
+pub use map::Map;
 pub use meta::Meta;
+pub use method::{
+    CallTool, CancelDetailedTask, CancelTask, Cancelled, Complete, CreateMessage, Discover, Elicit,
+    ElicitationComplete, GetDetailedTask, GetPrompt, GetTask, GetTaskPayload, HasMeta, Initialize, Initialized,
+    ListPrompts, ListResourceTemplates, ListResources, ListRoots, ListTasks, ListTools, Listen, LogMessage,
+    Notification, Ping, Progress, PromptListChanged, ReadResource, Request, ResourceListChanged, ResourceUpdated,
+    RootsListChanged, SetLevel, Subscribe, SubscriptionAcknowledged, TaskChanged, TaskStatusChanged, ToolListChanged,
+    Unsubscribe, UpdateTask,
+};
+pub use page::{CacheScope, EmptyResult, NotificationParams, PaginatedParams, ResultType};
+pub use progress::{CancelledParams, ProgressParams};
+pub use prompt::{
+    GetPromptParams, GetPromptResult, ListPromptsParams, ListPromptsResult, Prompt, PromptArgument, PromptMessage,
+};
+pub use resource::{
+    ListResourceTemplatesParams, ListResourceTemplatesResult, ListResourcesParams, ListResourcesResult,
+    ReadResourceParams, ReadResourceResult, Resource, ResourceBody, ResourceContents, ResourceTemplate,
+};
+pub use roots::{ListRootsParams, ListRootsResult, Root};
+pub use sampling::{
+    CreateMessageParams, CreateMessageResult, IncludeContext, ModelHint, ModelPreferences, SamplingContent,
+    SamplingMessage, StopReason, ToolChoice, ToolChoiceMode,
+};
+pub use subscription::{
+    ListenParams, ListenResult, ResourceUpdatedParams, SubscribeParams, SubscriptionAckParams, SubscriptionFilter,
+    UnsubscribeParams,
+};
+pub use task::{
+    CancelTaskParams, CancelTaskResult, CreateTaskResult, GetTaskParams, GetTaskPayloadParams, GetTaskPayloadResult,
+    GetTaskResult, ListTasksParams, ListTasksResult, RelatedTask, Task, TaskMetadata, TaskStatus, TaskStatusParams,
+};
+pub use task_extension::{DetailedTask, UpdateTaskParams};
+pub use tool::{
+    CallToolParams, CallToolResult, ListToolsParams, ListToolsResult, TaskSupport, Tool, ToolAnnotations, ToolExecution,
+};
+pub use uri::{Captures, TemplateError, TemplateValue, UriTemplate};
 pub use version::{ProtocolVersion, UnknownVersion};

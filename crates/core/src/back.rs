@@ -1,0 +1,64 @@
+//! Questions to the client of a session, on the connection that the call came on.
+
+use couplet_types::{CancelledParams, InputRequest, RawJson, RequestId, RpcError};
+
+use crate::{
+    input::Backchannel,
+    json::JsonText,
+    pending::Pending,
+    queue::{Owner, Queue},
+    running::BoxFuture,
+    wire,
+};
+
+/// The way back to the client for one call.
+pub(crate) struct Back {
+    queue: Queue,
+    questions: Pending,
+    owner: Owner,
+    most: usize,
+}
+
+impl Back {
+    pub(crate) fn new(queue: Queue, questions: Pending, owner: Owner, most: usize) -> Self {
+        Self { queue, questions, owner, most }
+    }
+}
+
+impl Backchannel for Back {
+    fn request(&self, ask: InputRequest) -> BoxFuture<'static, Result<JsonText, RpcError>> {
+        if self.questions.len() >= self.most {
+            let error = RpcError::internal(format!("more than {} questions to the client are open", self.most));
+            return Box::pin(async { Err(error) });
+        }
+        let Some((id, answer)) = self.questions.open() else { return Box::pin(async { Err(gone()) }) };
+        let params = ask.params.as_ref().map_or("{}", RawJson::get);
+        self.queue.push(Some(self.owner), wire::request(&id, &ask.method, params.as_bytes()));
+        let asked = Asked { id, queue: self.queue.clone(), questions: self.questions.clone() };
+        Box::pin(async move {
+            let answer = answer.await;
+            drop(asked);
+            answer.unwrap_or_else(|_| Err(gone()))
+        })
+    }
+}
+
+fn gone() -> RpcError {
+    RpcError::internal("the client is gone and cannot answer")
+}
+
+/// A question that was sent. If the call ends first, the client is told that no answer is needed.
+struct Asked {
+    id: RequestId,
+    queue: Queue,
+    questions: Pending,
+}
+
+impl Drop for Asked {
+    fn drop(&mut self) {
+        if self.questions.forget(&self.id) {
+            let params = wire::to_json(&CancelledParams::new(self.id.clone()));
+            self.queue.push(None, wire::notification("notifications/cancelled", &params));
+        }
+    }
+}

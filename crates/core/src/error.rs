@@ -1,0 +1,106 @@
+//! What can go wrong for a program that uses the library.
+
+use std::{fmt, sync::Arc};
+
+use couplet_types::RpcError;
+
+/// A failure that a program sees. What the peer reported is one kind of it; the others are local.
+#[derive(Clone)]
+pub struct Error(Arc<Inner>);
+
+struct Inner {
+    kind: ErrorKind,
+    what: String,
+    source: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+/// The kinds of failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The connection ended before the answer came. Whether the request was carried out is not known.
+    Closed,
+    /// No answer came in time. Whether the request was carried out is not known.
+    Timeout,
+    /// The peer said something that makes no sense in the protocol.
+    Protocol,
+    /// The peer answered with an error.
+    Rpc,
+    /// The bytes could not be moved: a process that does not start, a broken pipe.
+    Transport,
+    /// What was asked for does not exist in the revision that the peer speaks, or behind its capabilities.
+    Unsupported,
+    /// The two sides have no revision in common.
+    Version,
+    /// The program asked for something that cannot be.
+    Config,
+}
+
+impl Error {
+    /// A failure of this side.
+    pub fn new(kind: ErrorKind, what: impl Into<String>) -> Self {
+        Self(Arc::new(Inner { kind, what: what.into(), source: None }))
+    }
+
+    /// The same failure with what caused it.
+    #[must_use]
+    pub fn with_source(self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self(Arc::new(Inner { kind: self.0.kind, what: self.0.what.clone(), source: Some(source.into()) }))
+    }
+
+    /// What kind of failure it is.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// What the peer reported, if that is what failed.
+    pub fn rpc(&self) -> Option<&RpcError> {
+        self.0.source.as_ref()?.downcast_ref()
+    }
+
+    /// Whether no answer came in time.
+    pub fn is_timeout(&self) -> bool {
+        self.kind() == ErrorKind::Timeout
+    }
+
+    /// Whether the connection ended.
+    pub fn is_closed(&self) -> bool {
+        self.kind() == ErrorKind::Closed
+    }
+}
+
+impl From<RpcError> for Error {
+    fn from(error: RpcError) -> Self {
+        Self::new(ErrorKind::Rpc, format!("the peer answered with error {}: {}", error.code, error.message))
+            .with_source(error)
+    }
+}
+
+impl From<std::io::Error> for Error {
+    fn from(error: std::io::Error) -> Self {
+        Self::new(ErrorKind::Transport, "the transport failed").with_source(error)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.what)
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = f.debug_struct("Error");
+        out.field("kind", &self.0.kind).field("what", &self.0.what);
+        if let Some(source) = &self.0.source {
+            out.field("source", source);
+        }
+        out.finish()
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source.as_ref().map(|s| &**s as &(dyn std::error::Error + 'static))
+    }
+}

@@ -1,0 +1,173 @@
+//! One request of a client and everything that comes back for it.
+
+use std::{
+    collections::VecDeque,
+    fmt,
+    future::poll_fn,
+    sync::{Arc, Mutex},
+    task::{Poll, Waker},
+};
+
+use bytes::Bytes;
+use couplet_types::{RequestId, RpcError};
+
+use crate::{
+    error::Error,
+    json::JsonText,
+    message::{Malformed, Params},
+    running::BoxFuture,
+    sync::lock,
+};
+
+/// The client's way to one server: one request out, a stream of events back.
+///
+/// A pipe has one implementation for all requests; over HTTP each request is a request of its own.
+pub trait Channel: Send + Sync + 'static {
+    /// An id that no other request on this channel has.
+    fn next_id(&self) -> RequestId;
+
+    /// Sends a request. Dropping the exchange before the answer cancels the request.
+    fn open(&self, request: Outgoing) -> Exchange;
+
+    /// Sends a notification.
+    fn notify(&self, text: Bytes);
+
+    /// From now on both sides speak as agreed.
+    fn agree(&self, dialect: &crate::Dialect);
+
+    /// Ends the channel: what was sent is still delivered, what waits fails.
+    fn close(&self);
+}
+
+/// What a client does with what the server sends on its own.
+pub trait Inbound: Send + Sync + 'static {
+    /// Answers a request of the server.
+    fn request(&self, method: &str, params: &Params) -> BoxFuture<'static, Result<JsonText, RpcError>>;
+
+    /// Hears of a notification that belongs to no request.
+    fn notification(&self, method: &str, params: Params);
+
+    /// Hears of a message that could not be read.
+    fn malformed(&self, malformed: &Malformed) {
+        let _ = malformed;
+    }
+}
+
+/// A request, ready to be sent.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Outgoing {
+    /// The id, from [`Channel::next_id`].
+    pub id: RequestId,
+    /// The method.
+    pub method: &'static str,
+    /// The parameters, complete.
+    pub params: Bytes,
+}
+
+/// What comes back for a request.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// A notification that belongs to it.
+    Notification {
+        /// What happened.
+        method: String,
+        /// To what.
+        params: Params,
+    },
+    /// The answer. Nothing follows it.
+    Answer(Result<JsonText, RpcError>),
+    /// The server ended a subscription without a result. Nothing follows it.
+    Ended,
+    /// The connection ended first. Nothing follows it.
+    Failed(Error),
+}
+
+/// A request under way.
+pub struct Exchange {
+    mailbox: Mailbox,
+    cancel: Option<Box<dyn FnOnce() + Send>>,
+}
+
+impl Exchange {
+    /// An exchange whose events arrive in a mailbox; `cancel` is called if it is dropped before the end.
+    pub fn new(mailbox: Mailbox, cancel: impl FnOnce() + Send + 'static) -> Self {
+        Self { mailbox, cancel: Some(Box::new(cancel)) }
+    }
+
+    /// The next event.
+    pub async fn next(&mut self) -> Event {
+        let event = poll_fn(|cx| self.mailbox.poll_take(cx.waker())).await;
+        if !matches!(event, Event::Notification { .. }) {
+            self.cancel = None;
+        }
+        event
+    }
+
+    /// Lets go without telling the server that the request is not wanted any more.
+    pub fn abandon(mut self) {
+        self.cancel = None;
+    }
+}
+
+impl Drop for Exchange {
+    fn drop(&mut self) {
+        if let Some(cancel) = self.cancel.take() {
+            cancel();
+        }
+    }
+}
+
+impl fmt::Debug for Exchange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Exchange").finish_non_exhaustive()
+    }
+}
+
+/// Where the events of an exchange wait. Of too many notifications the oldest are dropped; the end never is.
+#[derive(Clone, Debug, Default)]
+pub struct Mailbox(Arc<Mutex<Events>>);
+
+#[derive(Debug, Default)]
+struct Events {
+    events: VecDeque<Event>,
+    over: bool,
+    waker: Option<Waker>,
+}
+
+impl Mailbox {
+    /// How many notifications may wait.
+    const ROOM: usize = 256;
+
+    /// An empty mailbox.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds an event, unless the exchange is over.
+    pub fn put(&self, event: Event) {
+        let mut inner = lock(&self.0);
+        if inner.over {
+            return;
+        }
+        if inner.events.len() >= Self::ROOM {
+            inner.events.pop_front();
+        }
+        inner.over = !matches!(event, Event::Notification { .. });
+        inner.events.push_back(event);
+        if let Some(waker) = inner.waker.take() {
+            waker.wake();
+        }
+    }
+
+    fn poll_take(&self, waker: &Waker) -> Poll<Event> {
+        let mut inner = lock(&self.0);
+        match inner.events.pop_front() {
+            Some(event) => Poll::Ready(event),
+            None => {
+                inner.waker = Some(waker.clone());
+                Poll::Pending
+            }
+        }
+    }
+}

@@ -1,0 +1,302 @@
+//! The client's side of one connection, without the connection: messages in, messages out.
+//!
+//! The counterpart of [`Connection`](crate::Connection): a [`Link`] is driven by whoever owns the bytes, and its
+//! [`Handle`] is what a client sends requests with.
+
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{Arc, Mutex},
+    task::{Context, Poll},
+};
+
+use bytes::Bytes;
+use couplet_types::{CancelledParams, RequestId, RpcError};
+
+use crate::{
+    batch::Batch,
+    dialect::Dialect,
+    error::{Error, ErrorKind},
+    exchange::{Channel, Event, Exchange, Inbound, Mailbox, Outgoing},
+    json::JsonText,
+    limits::Limits,
+    message::{self, Body, Frame, Malformed, Message, Params},
+    queue::{Owner, Queue},
+    running::Running,
+    sync::lock,
+    wire::{self, modern, revision::Shape},
+};
+
+/// The driver of a client's connection.
+pub struct Link {
+    shared: Arc<Shared>,
+    inbound: Arc<dyn Inbound>,
+    /// The server's requests that are being answered.
+    running: Running<Job, Result<JsonText, RpcError>>,
+    requests: HashMap<RequestId, usize>,
+    limits: Limits,
+}
+
+struct Job {
+    id: RequestId,
+    batch: Option<Batch>,
+}
+
+/// What a client sends requests with. Clones are the same connection.
+#[derive(Clone)]
+pub struct Handle(Arc<Shared>);
+
+struct Shared {
+    queue: Queue,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    last: i64,
+    exchanges: HashMap<i64, Mailbox>,
+    shape: Option<Shape>,
+    closed: bool,
+}
+
+impl Link {
+    /// A connection on which nothing was said yet.
+    pub fn new(inbound: Arc<dyn Inbound>, limits: Limits) -> (Self, Handle) {
+        let shared = Arc::new(Shared { queue: Queue::new(limits.queue), state: Mutex::default() });
+        let handle = Handle(shared.clone());
+        (Self { shared, inbound, running: Running::new(), requests: HashMap::new(), limits }, handle)
+    }
+
+    /// Takes one frame.
+    pub fn receive(&mut self, frame: Bytes) {
+        match message::read(frame, self.limits.bounds) {
+            Ok(Frame::Single(message)) => self.message(message, None),
+            Ok(Frame::Batch(messages)) => {
+                let batch = Batch::new(self.shared.queue.clone());
+                for message in messages {
+                    match message {
+                        Ok(message) => self.message(message, Some(&batch)),
+                        Err(malformed) => self.malformed(&malformed),
+                    }
+                }
+            }
+            Err(malformed) => self.malformed(&malformed),
+        }
+    }
+
+    /// Tells of a message that was too long to be taken. Which request it answered is not known.
+    pub fn receive_too_long(&mut self) {
+        let what = format!("a message is longer than {} bytes", self.limits.message);
+        self.inbound.malformed(&Malformed { id: None, error: RpcError::invalid_request(what) });
+    }
+
+    /// No more messages will come: whatever waits for an answer fails.
+    pub fn end_input(&mut self, why: &str) {
+        let exchanges = {
+            let mut state = lock(&self.shared.state);
+            state.closed = true;
+            std::mem::take(&mut state.exchanges)
+        };
+        for mailbox in exchanges.into_values() {
+            mailbox.put(Event::Failed(Error::new(ErrorKind::Closed, why.to_owned())));
+        }
+        self.shared.queue.close();
+    }
+
+    /// Whether another message may be taken now.
+    pub fn wants_input(&self) -> bool {
+        !self.shared.queue.is_full() && self.running.len() < self.limits.running
+    }
+
+    /// Lets the answers to the server's requests go on and returns the next message to send; `None` when the client
+    /// has closed the connection, or when every handle is gone.
+    pub fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        self.shared.queue.register(cx.waker());
+        while let Poll::Ready((job, answer)) = self.running.poll_next(cx) {
+            self.requests.remove(&job.id);
+            let text = wire::plain_answer(&job.id, &answer);
+            match job.batch {
+                Some(batch) => batch.answer(&text),
+                None => self.shared.queue.push(None, text),
+            }
+        }
+        match self.shared.queue.pop() {
+            Some(text) => Poll::Ready(Some(text)),
+            None if lock(&self.shared.state).closed => Poll::Ready(None),
+            None => Poll::Pending,
+        }
+    }
+
+    /// How many requests of either side are not answered yet.
+    pub fn unanswered(&self) -> usize {
+        self.requests.len() + lock(&self.shared.state).exchanges.len()
+    }
+
+    fn message(&mut self, message: Message, batch: Option<&Batch>) {
+        match message.body {
+            Body::Request { id, method, params } => self.request(id, &method, &params, batch),
+            Body::Notification { method, params } => self.notification(&method, params),
+            Body::Response { id, outcome } => match id {
+                Some(id) => self.settle(&id, Event::Answer(outcome)),
+                None => {
+                    if let Err(error) = outcome {
+                        self.inbound.malformed(&Malformed { id: None, error });
+                    }
+                }
+            },
+        }
+    }
+
+    fn request(&mut self, id: RequestId, method: &str, params: &Params, batch: Option<&Batch>) {
+        // A server of the stateless era must not ask, and a client must not answer.
+        if self.shape().is_some_and(|s| !s.0.codec.has_handshake()) {
+            let error = RpcError::invalid_request(format!("the server sent the request `{method}`"));
+            return self.inbound.malformed(&Malformed { id: None, error });
+        }
+        if self.requests.contains_key(&id) {
+            return;
+        }
+        let answer = match method {
+            "ping" => Box::pin(async { Ok(JsonText::empty_object()) }),
+            _ => self.inbound.request(method, params),
+        };
+        let slot = self.running.push(Job { id: id.clone(), batch: batch.cloned() }, answer);
+        self.requests.insert(id, slot);
+    }
+
+    fn notification(&mut self, method: &str, params: Params) {
+        match method {
+            "notifications/progress" => {
+                let token: Result<RequestId, _> = params.read("progressToken");
+                if let Some(mailbox) = token.ok().and_then(|t| self.shared.mailbox(&t)) {
+                    mailbox.put(Event::Notification { method: method.to_owned(), params });
+                }
+            }
+            "notifications/cancelled" => {
+                // One that cannot be read, or that comes too late, is ignored.
+                if let Ok(CancelledParams { request_id: Some(id), .. }) = params.parse() {
+                    self.cancelled(&id);
+                }
+            }
+            _ => match modern::subscription_of(&params) {
+                Some(id) => {
+                    if let Some(mailbox) = self.shared.mailbox(&id) {
+                        mailbox.put(Event::Notification { method: method.to_owned(), params });
+                    }
+                }
+                None => self.inbound.notification(method, params),
+            },
+        }
+    }
+
+    /// In a session the server takes back a question; without one it ends a subscription.
+    fn cancelled(&mut self, id: &RequestId) {
+        if self.shape().is_some_and(|s| !s.0.codec.has_handshake()) {
+            self.settle(id, Event::Ended);
+        } else if let Some(slot) = self.requests.remove(id) {
+            self.running.remove(slot);
+        }
+    }
+
+    fn settle(&self, id: &RequestId, event: Event) {
+        if let Some(mailbox) = self.shared.forget(id) {
+            mailbox.put(event);
+        }
+    }
+
+    fn malformed(&self, malformed: &Malformed) {
+        if let Some(id) = &malformed.id {
+            let what = format!("the server's answer could not be read: {}", malformed.error.message);
+            self.settle(id, Event::Failed(Error::new(ErrorKind::Protocol, what)));
+        }
+        self.inbound.malformed(malformed);
+    }
+
+    fn shape(&self) -> Option<Shape> {
+        lock(&self.shared.state).shape
+    }
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        self.end_input("the connection was dropped");
+    }
+}
+
+impl Shared {
+    fn mailbox(&self, id: &RequestId) -> Option<Mailbox> {
+        let RequestId::Number(id) = id else { return None };
+        lock(&self.state).exchanges.get(id).cloned()
+    }
+
+    fn forget(&self, id: &RequestId) -> Option<Mailbox> {
+        let RequestId::Number(id) = id else { return None };
+        lock(&self.state).exchanges.remove(id)
+    }
+
+    /// The client does not want the answer any more: a request that is still here is taken back, and the server is
+    /// told of one that is not.
+    fn cancel(&self, id: &RequestId, told: bool) {
+        let RequestId::Number(number) = id else { return };
+        if self.forget(id).is_none() || self.queue.purge(Owner(number.unsigned_abs())) || !told {
+            return;
+        }
+        let params = wire::to_json(&CancelledParams::new(id.clone()));
+        self.queue.push(None, wire::notification("notifications/cancelled", &params));
+    }
+}
+
+impl Channel for Handle {
+    fn next_id(&self) -> RequestId {
+        let mut state = lock(&self.0.state);
+        state.last += 1;
+        RequestId::Number(state.last)
+    }
+
+    fn open(&self, request: Outgoing) -> Exchange {
+        let mailbox = Mailbox::new();
+        let Outgoing { id, method, params } = request;
+        let RequestId::Number(number) = id else {
+            mailbox.put(Event::Failed(Error::new(ErrorKind::Config, "the id is not from this channel")));
+            return Exchange::new(mailbox, || ());
+        };
+        {
+            let mut state = lock(&self.0.state);
+            if state.closed {
+                mailbox.put(Event::Failed(Error::new(ErrorKind::Closed, "the connection is closed")));
+                return Exchange::new(mailbox, || ());
+            }
+            state.exchanges.insert(number, mailbox.clone());
+        }
+        self.0.queue.push(Some(Owner(number.unsigned_abs())), wire::request(&id, method, &params));
+        let shared = self.0.clone();
+        // The handshake is the one request that must not be cancelled.
+        let told = method != "initialize";
+        Exchange::new(mailbox, move || shared.cancel(&RequestId::Number(number), told))
+    }
+
+    fn notify(&self, text: Bytes) {
+        self.0.queue.push(None, text);
+    }
+
+    fn agree(&self, dialect: &Dialect) {
+        lock(&self.0.state).shape = Some(dialect.shape());
+    }
+
+    fn close(&self) {
+        lock(&self.0.state).closed = true;
+        self.0.queue.wake();
+    }
+}
+
+impl fmt::Debug for Link {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Link").field("unanswered", &self.unanswered()).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Handle").field("waiting", &lock(&self.0.state).exchanges.len()).finish_non_exhaustive()
+    }
+}

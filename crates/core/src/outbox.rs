@@ -1,0 +1,120 @@
+//! What a running call tells the client before its answer: progress and log messages.
+
+use std::{
+    fmt,
+    future::poll_fn,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use couplet_types::{LogParams, LoggingLevel, ProgressParams, ProgressToken, RawJson};
+use serde::Serialize;
+
+use crate::{
+    queue::{Owner, Queue},
+    sync::lock,
+    wire::{notification, project::Project, revision::Shape, to_json},
+};
+
+/// The way from a running call to its client. Clones are the same way; it closes when the call is answered.
+#[derive(Clone)]
+pub struct Outbox(Arc<Inner>);
+
+struct Inner {
+    queue: Queue,
+    owner: Owner,
+    shape: Shape,
+    token: Option<ProgressToken>,
+    level: LogGate,
+    reached: Mutex<Option<f64>>,
+    open: AtomicBool,
+}
+
+/// Which log messages a client wants.
+#[derive(Clone, Debug)]
+pub(crate) enum LogGate {
+    /// None at all.
+    Closed,
+    /// From this level on.
+    From(LoggingLevel),
+    /// From the level that the session has at the moment.
+    Session(Arc<Mutex<LoggingLevel>>),
+}
+
+impl LogGate {
+    fn passes(&self, level: LoggingLevel) -> bool {
+        match self {
+            Self::Closed => false,
+            Self::From(least) => level >= *least,
+            Self::Session(least) => level >= *lock(least),
+        }
+    }
+}
+
+impl Outbox {
+    pub(crate) fn new(queue: Queue, owner: Owner, shape: Shape, token: Option<ProgressToken>, level: LogGate) -> Self {
+        let (reached, open) = (Mutex::new(None), AtomicBool::new(true));
+        Self(Arc::new(Inner { queue, owner, shape, token, level, reached, open }))
+    }
+
+    /// Whether the client wants to hear of progress.
+    pub fn wants_progress(&self) -> bool {
+        self.0.token.is_some()
+    }
+
+    /// Whether the client wants log messages of a level.
+    pub fn wants_log(&self, level: LoggingLevel) -> bool {
+        self.0.level.passes(level)
+    }
+
+    /// Reports progress, if the client asked for it. A value that does not exceed the last one is left out.
+    pub async fn progress(&self, progress: f64, total: Option<f64>, message: Option<String>) {
+        let Some(token) = self.0.token.clone() else { return };
+        {
+            let mut reached = lock(&self.0.reached);
+            if !progress.is_finite() || reached.is_some_and(|r| progress <= r) {
+                return;
+            }
+            *reached = Some(progress);
+        }
+        let mut params = ProgressParams::new(token, progress);
+        params.total = total;
+        params.message = message;
+        self.notify("notifications/progress", params).await;
+    }
+
+    /// Sends a log message, if the client wants its level.
+    pub async fn log(&self, level: LoggingLevel, logger: Option<String>, data: RawJson) {
+        if self.wants_log(level) {
+            let mut params = LogParams::new(level, data);
+            params.logger = logger;
+            self.notify("notifications/message", params).await;
+        }
+    }
+
+    /// Sends a notification that belongs to the call. It waits while the client reads too slowly.
+    pub async fn notify<P: Serialize + Project>(&self, method: &str, mut params: P) {
+        params.project(self.0.shape);
+        let text = notification(method, &to_json(&params));
+        poll_fn(|cx| {
+            if !self.0.open.load(Ordering::Acquire) {
+                return std::task::Poll::Ready(false);
+            }
+            self.0.queue.poll_push(cx, self.0.owner, &text)
+        })
+        .await;
+    }
+
+    /// The call was answered or cancelled: nothing more may follow.
+    pub(crate) fn close(&self) {
+        self.0.open.store(false, Ordering::Release);
+    }
+}
+
+impl fmt::Debug for Outbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Outbox").field("token", &self.0.token).field("level", &self.0.level).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,123 @@
+//! What waits to be sent on one connection or stream.
+//!
+//! Answers always find room, because the number of running calls is bounded. Notifications wait for room, so a slow
+//! reader slows the handler that talks too much, and memory stays bounded.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex},
+    task::{Context, Poll, Waker},
+};
+
+use bytes::Bytes;
+
+use crate::sync::lock;
+
+/// Which call a queued message belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Owner(pub(crate) u64);
+
+#[derive(Clone, Debug)]
+pub(crate) struct Queue(Arc<Mutex<State>>);
+
+#[derive(Debug)]
+struct State {
+    items: VecDeque<(Option<Owner>, Bytes)>,
+    room: usize,
+    driver: Option<Waker>,
+    blocked: Vec<Waker>,
+    closed: bool,
+}
+
+impl Queue {
+    /// A queue whose notifications wait once `room` messages are in it.
+    pub(crate) fn new(room: usize) -> Self {
+        let items = VecDeque::new();
+        Self(Arc::new(Mutex::new(State { items, room, driver: None, blocked: Vec::new(), closed: false })))
+    }
+
+    /// Adds an answer, or anything else that must not wait.
+    pub(crate) fn push(&self, owner: Option<Owner>, text: Bytes) {
+        let mut state = lock(&self.0);
+        if !state.closed {
+            state.items.push_back((owner, text));
+            state.wake_driver();
+        }
+    }
+
+    /// Adds a notification as soon as there is room; false when nobody will read it any more.
+    pub(crate) fn poll_push(&self, cx: &mut Context<'_>, owner: Owner, text: &Bytes) -> Poll<bool> {
+        let mut state = lock(&self.0);
+        if state.closed {
+            return Poll::Ready(false);
+        }
+        if state.items.len() >= state.room {
+            state.blocked.push(cx.waker().clone());
+            return Poll::Pending;
+        }
+        state.items.push_back((Some(owner), text.clone()));
+        state.wake_driver();
+        Poll::Ready(true)
+    }
+
+    /// The next message to send.
+    pub(crate) fn pop(&self) -> Option<Bytes> {
+        let mut state = lock(&self.0);
+        let (_, text) = state.items.pop_front()?;
+        state.wake_blocked();
+        Some(text)
+    }
+
+    /// Whom to wake when something is added.
+    pub(crate) fn register(&self, waker: &Waker) {
+        let mut state = lock(&self.0);
+        if !state.driver.as_ref().is_some_and(|w| w.will_wake(waker)) {
+            state.driver = Some(waker.clone());
+        }
+    }
+
+    /// Takes back what a call has not got out yet; true if anything was there.
+    pub(crate) fn purge(&self, owner: Owner) -> bool {
+        let mut state = lock(&self.0);
+        let before = state.items.len();
+        state.items.retain(|(o, _)| *o != Some(owner));
+        state.wake_blocked();
+        state.items.len() < before
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        lock(&self.0).items.len()
+    }
+
+    /// Whether the reader has fallen so far behind that no more input should be taken.
+    pub(crate) fn is_full(&self) -> bool {
+        let state = lock(&self.0);
+        state.items.len() >= state.room
+    }
+
+    /// Lets the driver look again.
+    pub(crate) fn wake(&self) {
+        lock(&self.0).wake_driver();
+    }
+
+    /// Nothing more goes in; whoever waits is let go.
+    pub(crate) fn close(&self) {
+        let mut state = lock(&self.0);
+        state.closed = true;
+        state.items.clear();
+        state.wake_blocked();
+        state.wake_driver();
+    }
+}
+
+impl State {
+    fn wake_driver(&mut self) {
+        if let Some(waker) = self.driver.take() {
+            waker.wake();
+        }
+    }
+
+    fn wake_blocked(&mut self) {
+        self.blocked.drain(..).for_each(Waker::wake);
+    }
+}

@@ -1,0 +1,129 @@
+//! The calls that run on one connection: a small set of futures, polled by whoever drives the connection.
+
+use std::{
+    collections::VecDeque,
+    future::Future,
+    pin::Pin,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Poll, Wake, Waker},
+};
+
+use crate::sync::lock;
+
+/// A future that owns what it needs.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// A set of futures, each with a tag. A slot and its waker are used again, so a call costs no waker of its own.
+pub(crate) struct Running<T, R> {
+    slots: Vec<Slot<T, R>>,
+    free: Vec<usize>,
+    ready: Arc<Ready>,
+}
+
+struct Slot<T, R> {
+    job: Option<(T, BoxFuture<'static, R>)>,
+    waker: Arc<SlotWaker>,
+}
+
+#[derive(Default)]
+struct Ready {
+    slots: Mutex<VecDeque<usize>>,
+    driver: Mutex<Option<Waker>>,
+}
+
+struct SlotWaker {
+    slot: usize,
+    queued: AtomicBool,
+    ready: Arc<Ready>,
+}
+
+impl<T, R> Running<T, R> {
+    pub(crate) fn new() -> Self {
+        Self { slots: Vec::new(), free: Vec::new(), ready: Arc::default() }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Adds a future; it is polled for the first time by the next [`Running::poll_next`].
+    pub(crate) fn push(&mut self, tag: T, future: BoxFuture<'static, R>) -> usize {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            let slot = self.slots.len();
+            let waker = SlotWaker { slot, queued: AtomicBool::new(false), ready: self.ready.clone() };
+            self.slots.push(Slot { job: None, waker: Arc::new(waker) });
+            slot
+        });
+        self.slots[slot].job = Some((tag, future));
+        self.slots[slot].waker.wake_by_ref();
+        slot
+    }
+
+    /// Drops a future that has not finished.
+    pub(crate) fn remove(&mut self, slot: usize) -> Option<T> {
+        let (tag, _) = self.slots.get_mut(slot)?.job.take()?;
+        self.free.push(slot);
+        Some(tag)
+    }
+
+    /// Polls what is ready to go on, until one has finished.
+    pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<(T, R)> {
+        *lock(&self.ready.driver) = Some(cx.waker().clone());
+        loop {
+            let Some(at) = lock(&self.ready.slots).pop_front() else { return Poll::Pending };
+            let slot = &mut self.slots[at];
+            slot.waker.queued.store(false, Ordering::Release);
+            let Some((_, future)) = &mut slot.job else { continue };
+            let waker = Waker::from(slot.waker.clone());
+            if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+                let (tag, _) = slot.job.take().expect("it was just polled");
+                self.free.push(at);
+                return Poll::Ready((tag, output));
+            }
+        }
+    }
+}
+
+impl Wake for SlotWaker {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        if !self.queued.swap(true, Ordering::AcqRel) {
+            lock(&self.ready.slots).push_back(self.slot);
+            if let Some(driver) = lock(&self.ready.driver).take() {
+                driver.wake();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finishes_in_the_order_of_waking_and_reuses_slots() {
+        let mut running = Running::new();
+        let (tx, rx) = futures_channel::oneshot::channel::<u8>();
+        running.push("late", Box::pin(async move { rx.await.unwrap() }));
+        running.push("soon", Box::pin(async { 1 }));
+        let mut cx = Context::from_waker(Waker::noop());
+        assert_eq!(running.poll_next(&mut cx), Poll::Ready(("soon", 1)));
+        assert_eq!(running.poll_next(&mut cx), Poll::Pending);
+        let slot = running.push("gone", Box::pin(std::future::pending()));
+        assert_eq!(running.remove(slot), Some("gone"));
+        tx.send(2).unwrap();
+        assert_eq!(running.poll_next(&mut cx), Poll::Ready(("late", 2)));
+        assert!(running.is_empty());
+        assert_eq!(running.slots.len(), 2);
+    }
+}

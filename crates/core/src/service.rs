@@ -1,0 +1,300 @@
+//! What a server is to the protocol: something that can be called, and that says what it is.
+
+use std::{
+    borrow::Cow,
+    fmt,
+    sync::{Arc, OnceLock},
+};
+
+use couplet_types::{
+    ClientCapabilities, HasMeta, Implementation, InputRequest, Meta, ProtocolVersion, RpcError, ServerCapabilities,
+};
+use serde::Serialize;
+
+use crate::{
+    hub::Hub,
+    input::Inputs,
+    json::JsonText,
+    message::Params,
+    outbox::Outbox,
+    running::BoxFuture,
+    wire::{
+        modern::{self, CachePolicy},
+        project::Project,
+        revision::Shape,
+        to_json,
+    },
+};
+
+/// A server: a function from calls to replies. Everything else is around it.
+///
+/// `initialize`, `server/discover`, `ping`, log levels and subscriptions never arrive here: they are answered from
+/// [`Service::describe`] and [`Service::hub`].
+///
+/// ```
+/// use std::sync::Arc;
+/// use couplet_core::{BoxFuture, Call, Description, Done, Hub, Reply, Service};
+/// use couplet_types::{Implementation, ServerCapabilities};
+/// use serde_json::json;
+///
+/// struct Echo(Hub);
+///
+/// impl Service for Echo {
+///     fn describe(&self) -> Arc<Description> {
+///         let mut capabilities = ServerCapabilities::default();
+///         capabilities.tools = Some(Default::default());
+///         Arc::new(Description::new(Implementation::new("echo", "1.0.0"), capabilities))
+///     }
+///     fn call(&self, call: Call) -> BoxFuture<'static, Reply> {
+///         Box::pin(async move {
+///             match &*call.method {
+///                 "tools/call" => Reply::Complete(Done::value(&json!({ "content": [] }))),
+///                 _ => Reply::Complete(Done::value(&json!({ "tools": [] }))),
+///             }
+///         })
+///     }
+///     fn hub(&self) -> &Hub {
+///         &self.0
+///     }
+/// }
+/// ```
+pub trait Service: Send + Sync + 'static {
+    /// What the server is and can do at this moment.
+    fn describe(&self) -> Arc<Description>;
+
+    /// Answers one call. The call is cancelled by dropping the future.
+    fn call(&self, call: Call) -> BoxFuture<'static, Reply>;
+
+    /// Where changes are announced.
+    fn hub(&self) -> &Hub;
+
+    /// Hears of a notification from a client that is not about a running request.
+    fn notified(&self, note: Note) {
+        drop(note);
+    }
+
+    /// Whether a resource can be subscribed to.
+    fn has_resource(&self, uri: &str) -> bool {
+        let _ = uri;
+        true
+    }
+}
+
+/// A notification from a client.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Note {
+    /// What happened.
+    pub method: Cow<'static, str>,
+    /// To what.
+    pub params: Params,
+    /// Who says so, where there is a session.
+    pub peer: Option<Arc<Peer>>,
+}
+
+impl Note {
+    pub(crate) fn new(method: Cow<'static, str>, params: Params, peer: Option<Arc<Peer>>) -> Self {
+        Self { method, params, peer }
+    }
+}
+
+/// One request on its way to its handler, the same in every revision.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Call {
+    /// What to do.
+    pub method: Cow<'static, str>,
+    /// With what, not yet read.
+    pub params: Params,
+    /// Who asks.
+    pub peer: Arc<Peer>,
+    /// How the answer has to look.
+    pub shape: Shape,
+    /// The way to tell the client something before the answer.
+    pub outbox: Outbox,
+    /// The way to ask the client something.
+    pub inputs: Inputs,
+    /// Who was authenticated, if anybody was.
+    pub principal: Option<Arc<str>>,
+}
+
+impl Call {
+    pub(crate) fn new(
+        method: Cow<'static, str>,
+        params: Params,
+        peer: Arc<Peer>,
+        shape: Shape,
+        outbox: Outbox,
+        inputs: Inputs,
+    ) -> Self {
+        Self { method, params, peer, shape, outbox, inputs, principal: None }
+    }
+
+    /// The open `_meta` of the request, without the keys that are the protocol's own.
+    ///
+    /// # Errors
+    /// -32602 when it is not an object.
+    pub fn meta(&self) -> Result<Meta, RpcError> {
+        let mut meta: Meta = self.params.read_opt("_meta")?.unwrap_or_default();
+        for key in modern::RESERVED {
+            meta.remove(key);
+        }
+        Ok(meta)
+    }
+}
+
+/// What is known about the client that asks.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Peer {
+    /// The revision that is spoken, to show to a person.
+    pub version: ProtocolVersion,
+    /// What the client says it is. Not to be trusted.
+    pub info: Option<Implementation>,
+    /// What the client can do.
+    pub capabilities: ClientCapabilities,
+}
+
+/// What a server says about itself.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Description {
+    /// Its name and version.
+    pub info: Implementation,
+    /// The revisions that it speaks, the preferred one first.
+    pub versions: Vec<ProtocolVersion>,
+    /// What it serves.
+    pub capabilities: ServerCapabilities,
+    /// How to use it, for the model.
+    pub instructions: Option<String>,
+    /// How long lists and resources may be kept, where they do not say so themselves.
+    pub cache: CachePolicy,
+    /// Methods beyond the specification that it serves.
+    pub extra_methods: Vec<String>,
+    /// Whether results carry the server's name and version.
+    pub show_info: bool,
+    info_text: OnceLock<Vec<u8>>,
+}
+
+impl Description {
+    /// A server that speaks every revision.
+    pub fn new(info: Implementation, capabilities: ServerCapabilities) -> Self {
+        Self {
+            info,
+            versions: ProtocolVersion::ALL.into_iter().rev().collect(),
+            capabilities,
+            instructions: None,
+            cache: CachePolicy::default(),
+            extra_methods: Vec::new(),
+            show_info: true,
+            info_text: OnceLock::new(),
+        }
+    }
+
+    pub(crate) fn version_names(&self) -> Vec<String> {
+        self.versions.iter().map(|v| v.as_str().to_owned()).collect()
+    }
+
+    /// The name and version as they stand in every stateless result.
+    pub(crate) fn info_text(&self) -> Option<&[u8]> {
+        self.show_info.then(|| self.info_text.get_or_init(|| to_json(&self.info)).as_slice())
+    }
+}
+
+/// The answer to a call.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Reply {
+    /// It is done.
+    Complete(Done),
+    /// The client must answer some questions and ask again. Handlers that use [`Call::inputs`] need not build it.
+    InputRequired {
+        /// The questions, each under a key.
+        asks: Vec<(String, InputRequest)>,
+        /// What the client must send back.
+        state: Option<String>,
+    },
+    /// It failed.
+    Error(RpcError),
+}
+
+impl From<RpcError> for Reply {
+    fn from(error: RpcError) -> Self {
+        Self::Error(error)
+    }
+}
+
+/// A result, printed for the revision that the client speaks.
+#[derive(Clone, Debug)]
+pub struct Done {
+    /// The members of the result but `_meta`.
+    pub(crate) body: Vec<u8>,
+    pub(crate) meta: Option<Meta>,
+    pub(crate) cache: Option<CacheHint>,
+}
+
+/// How long one result may be kept, where it says so itself.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct CacheHint {
+    pub(crate) ttl_ms: Option<u64>,
+    pub(crate) scope: Option<couplet_types::CacheScope>,
+}
+
+impl Done {
+    /// A result that is already JSON, for services that do without the typed model. It should be an object.
+    ///
+    /// Members that say what kind of result it is are left out: they are added for the client's revision.
+    pub fn json(result: &JsonText) -> Self {
+        let Ok(members) = Params::from_text(result.clone()) else {
+            return Self { body: result.as_bytes().to_vec(), meta: None, cache: None };
+        };
+        let mut body = b"{".to_vec();
+        let mut cache = CacheHint::default();
+        let mut cacheable = false;
+        let mut meta = None;
+        for (key, value) in members.iter() {
+            match &*key {
+                "_meta" => meta = value.parse().ok(),
+                "resultType" => {}
+                "ttlMs" => (cacheable, cache.ttl_ms) = (true, value.parse().ok()),
+                "cacheScope" => (cacheable, cache.scope) = (true, value.parse().ok()),
+                _ => {
+                    if body.len() > 1 {
+                        body.push(b',');
+                    }
+                    crate::wire::write_json(&mut body, &*key);
+                    body.push(b':');
+                    body.extend_from_slice(value.as_bytes());
+                }
+            }
+        }
+        body.push(b'}');
+        Self { body, meta, cache: cacheable.then_some(cache) }
+    }
+
+    /// The result that says nothing, `{}`.
+    pub fn empty() -> Self {
+        Self { body: b"{}".to_vec(), meta: None, cache: None }
+    }
+
+    /// Any value that prints as an object.
+    pub fn value<T: Serialize>(result: &T) -> Self {
+        Self::json(&JsonText::trusted(to_json(result).into()))
+    }
+}
+
+impl Shape {
+    /// Prints a typed result for this revision.
+    pub fn done<T: Project + HasMeta + Serialize>(self, mut result: T) -> Done {
+        let cache = result.take_cache();
+        result.project(self);
+        let meta = result.meta_mut().take();
+        Done { body: to_json(&result), meta, cache }
+    }
+}
+
+impl fmt::Debug for dyn Service {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Service").field("info", &self.describe().info).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,8 @@
+//! Locks that a panic elsewhere does not poison.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Locks; a holder that panicked left the data whole, because every critical section here is short and plain.
+pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,99 @@
+//! The handshake era: a session is opened once, and both sides may ask.
+
+use couplet_types::{InitializeParams, InitializeResult, InputRequest, Meta, ProgressToken, ProtocolVersion, RpcError};
+use serde_json::json;
+
+use super::{Codec, Outcome, append_members, modern::Identity, revision::Shape};
+use crate::{
+    hub::Change,
+    json::JsonText,
+    message::Params,
+    service::{Description, Done, Peer},
+};
+
+#[derive(Debug)]
+pub(crate) struct Legacy;
+
+impl Codec for Legacy {
+    fn has_handshake(&self) -> bool {
+        true
+    }
+
+    fn complete(&self, out: &mut Vec<u8>, done: &Done, _: &Description) {
+        out.push(b'{');
+        if let Some(meta) = done.meta.as_ref().filter(|m| !m.is_empty()) {
+            out.extend_from_slice(br#""_meta":"#);
+            super::write_json(out, meta);
+        }
+        append_members(out, &done.body);
+        out.push(b'}');
+    }
+
+    fn input_required(
+        &self,
+        _: &mut Vec<u8>,
+        _: &[(String, InputRequest)],
+        _: Option<&str>,
+        _: &Description,
+    ) -> Result<(), RpcError> {
+        Err(RpcError::internal("this revision asks the client directly; a result cannot ask"))
+    }
+
+    fn request_meta(&self, meta: Option<&Meta>, token: Option<&ProgressToken>, _: &Identity) -> Vec<u8> {
+        let mut all = meta.cloned().unwrap_or_default();
+        if let Some(token) = token {
+            all.insert("progressToken", json!(token).into());
+        }
+        super::to_json(&all)
+    }
+
+    fn outcome(&self, result: JsonText) -> Result<Outcome, String> {
+        Ok(Outcome::Complete(result))
+    }
+}
+
+/// A session as it was agreed on, and the answer that says so.
+pub(crate) fn initialize(params: &Params, about: &Description) -> Result<(Shape, Peer, Done), RpcError> {
+    let asked: InitializeParams = params.parse()?;
+    let shape = choose(&asked.protocol_version, about)?;
+    let mut result = InitializeResult::new(shape.version().as_str(), about.capabilities.clone(), about.info.clone());
+    result.instructions.clone_from(&about.instructions);
+    let peer = Peer { version: shape.version(), info: Some(asked.client_info), capabilities: asked.capabilities };
+    Ok((shape, peer, shape.done(result)))
+}
+
+/// The revision that was asked for if it is spoken, or else the latest that has a handshake.
+fn choose(requested: &str, about: &Description) -> Result<Shape, RpcError> {
+    let mut spoken = about.versions.iter().copied().map(Shape::of).filter(|s| s.0.codec.has_handshake());
+    let exact = requested.parse::<ProtocolVersion>().ok().and_then(|v| spoken.clone().find(|s| s.version() == v));
+    exact.or_else(|| spoken.next()).ok_or_else(|| {
+        let names = about.version_names();
+        let message = format!("this server speaks {} only, without `initialize`", names.join(", "));
+        RpcError::invalid_params(message).with_data(json!({ "supported": names, "requested": requested }))
+    })
+}
+
+/// The progress token of a request in a session.
+pub(crate) fn progress_token(params: &Params) -> Result<Option<ProgressToken>, RpcError> {
+    let Some(meta) = params.get("_meta") else { return Ok(None) };
+    Params::from_text(meta).map_err(|e| RpcError::invalid_params(format!("`_meta`: {e}")))?.read_opt("progressToken")
+}
+
+/// The notification for a change.
+pub(crate) fn change_method(change: &Change) -> &'static str {
+    match change {
+        Change::Tools => "notifications/tools/list_changed",
+        Change::Prompts => "notifications/prompts/list_changed",
+        Change::Resources => "notifications/resources/list_changed",
+        Change::Updated(_) => "notifications/resources/updated",
+    }
+}
+
+/// A change as a session is told of it.
+pub(crate) fn change(change: &Change) -> (&'static str, Vec<u8>) {
+    let params = match change {
+        Change::Updated(uri) => super::to_json(&json!({ "uri": uri })),
+        _ => b"{}".to_vec(),
+    };
+    (change_method(change), params)
+}

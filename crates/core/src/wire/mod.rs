@@ -1,0 +1,172 @@
+//! What is on the wire, per era and per revision. Nothing outside this folder knows of either.
+
+pub(crate) mod legacy;
+pub(crate) mod method;
+pub(crate) mod modern;
+pub(crate) mod negotiate;
+pub(crate) mod project;
+pub(crate) mod revision;
+
+use bytes::Bytes;
+use couplet_types::{InputRequest, Meta, ProgressToken, RequestId, RpcError};
+use serde::Serialize;
+
+use crate::{
+    json::JsonText,
+    service::{Description, Done, Reply},
+};
+use revision::Shape;
+
+/// What an era must be able to say. There are two implementations.
+pub(crate) trait Codec: Sync {
+    /// Whether a client opens with a handshake.
+    fn has_handshake(&self) -> bool;
+
+    /// Server: the result object of a finished call.
+    fn complete(&self, out: &mut Vec<u8>, done: &Done, about: &Description);
+
+    /// Server: the result object of a call that needs answers first.
+    fn input_required(
+        &self,
+        out: &mut Vec<u8>,
+        asks: &[(String, InputRequest)],
+        state: Option<&str>,
+        about: &Description,
+    ) -> Result<(), RpcError>;
+
+    /// Client: what goes in front of the parameters of every request.
+    fn request_meta(&self, meta: Option<&Meta>, token: Option<&ProgressToken>, identity: &modern::Identity) -> Vec<u8>;
+
+    /// Client: what a result says.
+    fn outcome(&self, result: JsonText) -> Result<Outcome, String>;
+}
+
+/// What came back for a client's request.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// The result.
+    Complete(JsonText),
+    /// The server needs answers, then the request again.
+    InputRequired {
+        /// What it asks, by its own keys.
+        asks: Vec<(String, InputRequest)>,
+        /// What to send back as it is.
+        state: Option<String>,
+    },
+}
+
+/// Prints the answer to a request.
+pub(crate) fn answer(shape: Shape, id: &RequestId, reply: &Reply, about: &Description) -> Bytes {
+    let result = |write: &mut dyn FnMut(&mut Vec<u8>) -> Result<(), RpcError>| {
+        let mut out = Vec::with_capacity(256);
+        out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+        write_json(&mut out, id);
+        out.extend_from_slice(br#","result":"#);
+        write(&mut out).map(|()| {
+            out.push(b'}');
+            Bytes::from(out)
+        })
+    };
+    let codec = shape.0.codec;
+    let printed = match reply {
+        Reply::Complete(done) => result(&mut |out| {
+            codec.complete(out, done, about);
+            Ok(())
+        }),
+        Reply::InputRequired { asks, state } => {
+            result(&mut |out| codec.input_required(out, asks, state.as_deref(), about))
+        }
+        Reply::Error(e) => Err(e.clone()),
+    };
+    printed.unwrap_or_else(|e| error(Some(id), None, &e))
+}
+
+/// Prints an error. `unreadable` stands in for an id that could not be read; nothing stands there if it is `None`.
+pub(crate) fn error(id: Option<&RequestId>, unreadable: Option<&str>, error: &RpcError) -> Bytes {
+    let mut out = Vec::with_capacity(128);
+    out.extend_from_slice(br#"{"jsonrpc":"2.0","#);
+    match (id, unreadable) {
+        (Some(id), _) => {
+            out.extend_from_slice(br#""id":"#);
+            write_json(&mut out, id);
+            out.push(b',');
+        }
+        (None, Some(text)) => {
+            out.extend_from_slice(br#""id":"#);
+            out.extend_from_slice(text.as_bytes());
+            out.push(b',');
+        }
+        (None, None) => {}
+    }
+    out.extend_from_slice(br#""error":"#);
+    write_json(&mut out, error);
+    out.push(b'}');
+    out.into()
+}
+
+/// Prints the answer to a request of the other side that has a plain result.
+pub(crate) fn plain_answer(id: &RequestId, outcome: &Result<JsonText, RpcError>) -> Bytes {
+    let result = match outcome {
+        Ok(result) => result,
+        Err(e) => return error(Some(id), None, e),
+    };
+    let mut out = Vec::with_capacity(64 + result.as_bytes().len());
+    out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+    write_json(&mut out, id);
+    out.extend_from_slice(br#","result":"#);
+    out.extend_from_slice(result.as_bytes());
+    out.push(b'}');
+    out.into()
+}
+
+/// Prints a request.
+pub(crate) fn request(id: &RequestId, method: &str, params: &[u8]) -> Bytes {
+    let mut out = Vec::with_capacity(64 + params.len());
+    out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+    write_json(&mut out, id);
+    out.extend_from_slice(br#","method":"#);
+    write_json(&mut out, method);
+    end_with_params(out, params)
+}
+
+/// Prints a notification.
+pub(crate) fn notification(method: &str, params: &[u8]) -> Bytes {
+    let mut out = Vec::with_capacity(64 + params.len());
+    out.extend_from_slice(br#"{"jsonrpc":"2.0","method":"#);
+    write_json(&mut out, method);
+    end_with_params(out, params)
+}
+
+fn end_with_params(mut out: Vec<u8>, params: &[u8]) -> Bytes {
+    if params != b"{}" {
+        out.extend_from_slice(br#","params":"#);
+        out.extend_from_slice(params);
+    }
+    out.push(b'}');
+    out.into()
+}
+
+/// Appends a value as JSON.
+pub(crate) fn write_json<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
+    serde_json::to_writer(out, value).expect("our own types print, and a vector takes it all");
+}
+
+/// A value as JSON.
+pub(crate) fn to_json<T: Serialize + ?Sized>(value: &T) -> Vec<u8> {
+    let mut out = Vec::with_capacity(128);
+    write_json(&mut out, value);
+    out
+}
+
+/// Appends the members of an object's text, after what is already in the open object at the end of `out`.
+pub(crate) fn append_members(out: &mut Vec<u8>, object: &[u8]) {
+    let inner = object.trim_ascii();
+    let inner = inner.strip_prefix(b"{").and_then(|t| t.strip_suffix(b"}")).unwrap_or_default();
+    if inner.trim_ascii().is_empty() {
+        return;
+    }
+    if out.last() != Some(&b'{') {
+        out.push(b',');
+    }
+    out.extend_from_slice(inner);
+}

@@ -1,0 +1,332 @@
+//! The stateless era: every request says who asks and in which revision, every result says what it is.
+
+use std::sync::Arc;
+
+use couplet_types::{
+    CacheScope, ClientCapabilities, DiscoverResult, Implementation, InputRequest, ListenParams, LoggingLevel, Meta,
+    ProgressToken, ProtocolVersion, RequestId, RpcError, SubscriptionFilter, code,
+};
+use serde_json::json;
+
+use super::{Codec, Outcome, append_members, method, revision::Shape, write_json};
+use crate::{
+    hub::{Change, Interest},
+    input::Replay,
+    json::JsonText,
+    message::Params,
+    service::{Description, Done, Peer},
+};
+
+const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
+const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
+const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
+
+/// The keys of `_meta` that are the protocol's own.
+pub(crate) const RESERVED: [&str; 7] =
+    [VERSION, CAPABILITIES, CLIENT_INFO, LOG_LEVEL, SERVER_INFO, SUBSCRIPTION, "progressToken"];
+
+#[derive(Debug)]
+pub(crate) struct Modern;
+
+/// Who a client is, for every request.
+#[derive(Clone, Debug)]
+pub(crate) struct Identity {
+    pub(crate) version: ProtocolVersion,
+    pub(crate) info: Option<Implementation>,
+    pub(crate) capabilities: ClientCapabilities,
+    pub(crate) log_level: Option<LoggingLevel>,
+}
+
+impl Codec for Modern {
+    fn has_handshake(&self) -> bool {
+        false
+    }
+
+    fn complete(&self, out: &mut Vec<u8>, done: &Done, about: &Description) {
+        out.extend_from_slice(br#"{"resultType":"complete""#);
+        result_meta(out, done.meta.as_ref(), about);
+        if let Some(hint) = &done.cache {
+            out.extend_from_slice(br#","ttlMs":"#);
+            write_json(out, &hint.ttl_ms.unwrap_or(about.cache.ttl_ms));
+            out.extend_from_slice(br#","cacheScope":"#);
+            write_json(out, hint.scope.as_ref().unwrap_or(&about.cache.scope));
+        }
+        append_members(out, &done.body);
+        out.push(b'}');
+    }
+
+    fn input_required(
+        &self,
+        out: &mut Vec<u8>,
+        asks: &[(String, InputRequest)],
+        state: Option<&str>,
+        about: &Description,
+    ) -> Result<(), RpcError> {
+        if asks.is_empty() && state.is_none() {
+            return Err(RpcError::internal("a request for input had neither questions nor state"));
+        }
+        out.extend_from_slice(br#"{"resultType":"input_required""#);
+        result_meta(out, None, about);
+        for (at, (key, ask)) in asks.iter().enumerate() {
+            out.extend_from_slice(if at == 0 { br#","inputRequests":{"# } else { b"," });
+            write_json(out, key);
+            out.push(b':');
+            write_json(out, ask);
+        }
+        if !asks.is_empty() {
+            out.push(b'}');
+        }
+        if let Some(state) = state {
+            out.extend_from_slice(br#","requestState":"#);
+            write_json(out, state);
+        }
+        out.push(b'}');
+        Ok(())
+    }
+
+    fn request_meta(&self, meta: Option<&Meta>, token: Option<&ProgressToken>, identity: &Identity) -> Vec<u8> {
+        let mut all = meta.cloned().unwrap_or_default();
+        let raw = |value: serde_json::Value| value.into();
+        all.insert(VERSION, raw(json!(identity.version.as_str())));
+        all.insert(CAPABILITIES, raw(json!(identity.capabilities)));
+        if let Some(info) = &identity.info {
+            all.insert(CLIENT_INFO, raw(json!(info)));
+        }
+        if let Some(level) = &identity.log_level {
+            all.insert(LOG_LEVEL, raw(json!(level)));
+        }
+        if let Some(token) = token {
+            all.insert("progressToken", raw(json!(token)));
+        }
+        super::to_json(&all)
+    }
+
+    fn outcome(&self, result: JsonText) -> Result<Outcome, String> {
+        let members = Params::from_text(result.clone()).map_err(|e| format!("the result is not an object: {e}"))?;
+        let kind: Option<String> = members.read_opt("resultType").map_err(|e| e.message)?;
+        match kind.as_deref() {
+            None | Some("complete") => Ok(Outcome::Complete(result)),
+            Some("input_required") => {
+                let asks = members.get("inputRequests").map_or_else(
+                    || Ok(Vec::new()),
+                    |asks| {
+                        let asks = Params::from_text(asks).map_err(|e| e.to_string())?;
+                        asks.iter()
+                            .map(|(key, ask)| Ok((key.into_owned(), ask.parse().map_err(|e| e.to_string())?)))
+                            .collect::<Result<_, String>>()
+                    },
+                )?;
+                let state = members.read_opt("requestState").map_err(|e| e.message)?;
+                Ok(Outcome::InputRequired { asks, state })
+            }
+            Some(other) => Err(format!("the result is of the unknown type `{other}`")),
+        }
+    }
+}
+
+fn result_meta(out: &mut Vec<u8>, meta: Option<&Meta>, about: &Description) {
+    let info = about.info_text();
+    if info.is_none() && meta.is_none_or(Meta::is_empty) {
+        return;
+    }
+    out.extend_from_slice(br#","_meta":{"#);
+    if let Some(meta) = meta {
+        append_members(out, &super::to_json(meta));
+    }
+    if let Some(info) = info {
+        if out.last() != Some(&b'{') {
+            out.push(b',');
+        }
+        out.push(b'"');
+        out.extend_from_slice(SERVER_INFO.as_bytes());
+        out.extend_from_slice(b"\":");
+        out.extend_from_slice(info);
+    }
+    out.push(b'}');
+}
+
+/// What a stateless request says about itself.
+#[derive(Debug)]
+pub(crate) struct Lifted {
+    pub(crate) shape: Shape,
+    pub(crate) peer: Arc<Peer>,
+    pub(crate) token: Option<ProgressToken>,
+    pub(crate) log_level: Option<LoggingLevel>,
+    pub(crate) replay: Replay,
+}
+
+/// The `_meta` of a request that marks itself as stateless.
+pub(crate) fn marked(params: &Params) -> Option<Params> {
+    let meta = Params::from_text(params.get("_meta")?).ok()?;
+    meta.get(VERSION).is_some().then_some(meta)
+}
+
+/// Reads what a stateless request says about itself, in the order in which faults are to be reported.
+pub(crate) fn lift(
+    method: &str,
+    params: &Params,
+    meta: &Params,
+    about: &Description,
+    memo: &mut Memo,
+) -> Result<Lifted, RpcError> {
+    let requested: String = meta.read(VERSION)?;
+    let capabilities =
+        meta.get(CAPABILITIES).ok_or_else(|| RpcError::invalid_params(format!("`_meta` lacks `{CAPABILITIES}`")))?;
+    let shape = supported(&requested, about)?;
+    let row = method::client_request(method, shape.0).filter(|m| m.gate.is_open(&about.capabilities));
+    if row.is_none() && !about.extra_methods.iter().any(|m| m == method) {
+        return Err(RpcError::method_not_found(method));
+    }
+    let peer = memo.peer(shape.version(), capabilities, meta.get(CLIENT_INFO))?;
+    let log_level = meta.read_opt(LOG_LEVEL)?;
+    let token = meta.read_opt("progressToken")?;
+    let responses = match params.get("inputResponses") {
+        None => Vec::new(),
+        Some(text) => Params::from_text(text)
+            .map_err(|e| RpcError::invalid_params(format!("`inputResponses`: {e}")))?
+            .iter()
+            .map(|(key, answer)| (key.into_owned(), answer))
+            .collect(),
+    };
+    let replay = Replay::new(responses, params.read_opt("requestState")?);
+    Ok(Lifted { shape, peer, token, log_level, replay })
+}
+
+/// The row for a revision that a stateless request names, if the server speaks it without a handshake.
+fn supported(requested: &str, about: &Description) -> Result<Shape, RpcError> {
+    let shape = requested.parse().ok().filter(|v| about.versions.contains(v)).map(Shape::of);
+    shape.filter(|s| !s.0.codec.has_handshake()).ok_or_else(|| {
+        RpcError::new(code::UNSUPPORTED_VERSION, format!("revision `{requested}` is not spoken here"))
+            .with_data(json!({ "supported": about.version_names(), "requested": requested }))
+    })
+}
+
+/// The last client that was seen: requests in a row say the same about themselves.
+#[derive(Debug, Default)]
+pub(crate) struct Memo(Option<(JsonText, Option<JsonText>, Arc<Peer>)>);
+
+impl Memo {
+    fn peer(
+        &mut self,
+        version: ProtocolVersion,
+        capabilities: JsonText,
+        info: Option<JsonText>,
+    ) -> Result<Arc<Peer>, RpcError> {
+        if let Some((c, i, peer)) = &self.0 {
+            if *c == capabilities && *i == info && peer.version == version {
+                return Ok(peer.clone());
+            }
+        }
+        let wrong = |key: &str, e: serde_json::Error| RpcError::invalid_params(format!("`{key}`: {e}"));
+        let peer = Arc::new(Peer {
+            version,
+            capabilities: capabilities.parse().map_err(|e| wrong(CAPABILITIES, e))?,
+            info: info.as_ref().map(|i| i.parse().map_err(|e| wrong(CLIENT_INFO, e))).transpose()?,
+        });
+        self.0 = Some((capabilities, info, peer.clone()));
+        Ok(peer)
+    }
+}
+
+/// The answer to `server/discover`.
+pub(crate) fn discover(shape: Shape, about: &Description) -> Done {
+    let mut result = DiscoverResult::new(about.version_names(), about.capabilities.clone());
+    result.instructions.clone_from(&about.instructions);
+    shape.done(result)
+}
+
+/// What a `subscriptions/listen` asks for, and the part of it that the server honours.
+pub(crate) fn listen(
+    params: &Params,
+    about: &Description,
+    most: usize,
+) -> Result<(SubscriptionFilter, Interest), RpcError> {
+    let ListenParams { notifications: wanted, .. } = params.parse()?;
+    let capabilities = &about.capabilities;
+    let resources = capabilities.resources.clone().unwrap_or_default();
+    let mut honoured = SubscriptionFilter::default();
+    let mut interest = Interest::new();
+    let list_changed = |c: Option<Option<bool>>| c.flatten() == Some(true);
+    if wanted.tools_list_changed == Some(true) && list_changed(capabilities.tools.as_ref().map(|t| t.list_changed)) {
+        honoured.tools_list_changed = Some(true);
+        interest.tools = true;
+    }
+    if wanted.prompts_list_changed == Some(true) && list_changed(capabilities.prompts.as_ref().map(|p| p.list_changed))
+    {
+        honoured.prompts_list_changed = Some(true);
+        interest.prompts = true;
+    }
+    if wanted.resources_list_changed == Some(true) && resources.list_changed == Some(true) {
+        honoured.resources_list_changed = Some(true);
+        interest.resources = true;
+    }
+    if let Some(uris) = wanted.resource_subscriptions.filter(|_| resources.subscribe == Some(true)) {
+        if uris.len() > most {
+            return Err(RpcError::invalid_params(format!("more than {most} resources in one subscription")));
+        }
+        interest.uris = uris.iter().cloned().collect();
+        honoured.resource_subscriptions = Some(uris);
+    }
+    Ok((honoured, interest))
+}
+
+/// The `_meta` object that ties a message to a subscription.
+fn subscription_meta(id: &RequestId) -> Meta {
+    Meta::new().with(SUBSCRIPTION, json!(id))
+}
+
+/// The first message of a subscription.
+pub(crate) fn acknowledged(id: &RequestId, honoured: &SubscriptionFilter) -> Vec<u8> {
+    super::to_json(&json!({ "notifications": honoured, "_meta": subscription_meta(id) }))
+}
+
+/// The result that ends a subscription.
+pub(crate) fn listen_ended(id: &RequestId) -> Done {
+    Done { body: b"{}".to_vec(), meta: Some(subscription_meta(id)), cache: None }
+}
+
+/// A change as a subscription is told of it.
+pub(crate) fn change(id: &RequestId, change: &Change) -> (&'static str, Vec<u8>) {
+    let mut params = json!({ "_meta": subscription_meta(id) });
+    let method = super::legacy::change_method(change);
+    if let Change::Updated(uri) = change {
+        params["uri"] = json!(uri);
+    }
+    (method, super::to_json(&params))
+}
+
+/// The subscription that a notification belongs to.
+pub(crate) fn subscription_of(params: &Params) -> Option<RequestId> {
+    let meta = Params::from_text(params.get("_meta")?).ok()?;
+    meta.read_opt(SUBSCRIPTION).ok()?
+}
+
+/// What a result says about the server.
+pub(crate) fn server_info(result: &JsonText) -> Option<Implementation> {
+    let result = Params::from_text(result.clone()).ok()?;
+    let meta = Params::from_text(result.get("_meta")?).ok()?;
+    meta.read_opt(SERVER_INFO).ok()?
+}
+
+/// The two keys that a request without a session must have, for an error message.
+pub(crate) fn required_keys() -> String {
+    format!("`_meta` with `{VERSION}` and `{CAPABILITIES}`")
+}
+
+/// How long a result may be kept, by default.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CachePolicy {
+    /// For how many milliseconds.
+    pub ttl_ms: u64,
+    /// By whom.
+    pub scope: CacheScope,
+}
+
+impl Default for CachePolicy {
+    fn default() -> Self {
+        Self { ttl_ms: 0, scope: CacheScope::Private }
+    }
+}

@@ -1,0 +1,550 @@
+//! Values of the one model, cut to what a revision can say.
+//!
+//! What the other side would not understand is taken out; what it would need is turned into something that it does
+//! understand. Nothing is refused unless it would change the meaning.
+
+use couplet_types::{
+    Annotations, CallToolParams, CallToolResult, ClientCapabilities, CompleteParams, CompleteResult,
+    CompletionReference, ContentBlock, CreateMessageParams, CreateMessageResult, DiscoverParams, DiscoverResult,
+    ElicitMode, ElicitParams, ElicitResult, EmptyResult, GetPromptParams, GetPromptResult, Implementation,
+    InitializeParams, InitializeResult, InputRequest, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListRootsParams, ListRootsResult, ListToolsResult, ListenParams, LogParams, PaginatedParams,
+    PingParams, ProgressParams, Prompt, PromptArgument, RawJson, ReadResourceParams, ReadResourceResult, Resource,
+    ResourceContents, ResourceTemplate, RpcError, SamplingContent, ServerCapabilities, SetLevelParams, SubscribeParams,
+    TextContent, Tool, ToolResultContent, UnsubscribeParams,
+};
+use serde_json::json;
+
+use super::revision::{Elicit, Shape, Structured};
+use crate::service::CacheHint;
+
+/// A value that can be cut to a revision.
+pub trait Project {
+    /// Takes out or turns what the revision cannot say.
+    fn project(&mut self, to: Shape);
+
+    /// Takes the caching fields out, if the value is one that has them.
+    #[doc(hidden)]
+    #[expect(private_interfaces, reason = "only called by this crate")]
+    fn take_cache(&mut self) -> Option<CacheHint> {
+        None
+    }
+}
+
+/// Values that are the same in every revision.
+macro_rules! as_is {
+    ($($type:ty),* $(,)?) => {$(
+        impl Project for $type {
+            fn project(&mut self, _: Shape) {}
+        }
+    )*};
+}
+
+as_is!(
+    PaginatedParams,
+    PingParams,
+    DiscoverParams,
+    ListenParams,
+    SetLevelParams,
+    SubscribeParams,
+    UnsubscribeParams,
+    ReadResourceParams,
+    GetPromptParams,
+    ListRootsParams,
+    LogParams,
+    RawJson,
+    ()
+);
+
+/// Results without anything to cut but their kind.
+macro_rules! plain_results {
+    ($($type:ty),* $(,)?) => {$(
+        impl Project for $type {
+            fn project(&mut self, _: Shape) {
+                self.result_type = None;
+            }
+        }
+    )*};
+}
+
+plain_results!(EmptyResult, CompleteResult, ElicitResult);
+
+/// Results that may be kept; `$each` is a list whose elements are cut.
+macro_rules! cacheable {
+    ($($type:ty { $($each:ident)? }),* $(,)?) => {$(
+        impl Project for $type {
+            fn project(&mut self, to: Shape) {
+                let _ = to;
+                self.result_type = None;
+                $(self.$each.iter_mut().for_each(|e| e.project(to));)?
+            }
+
+            #[expect(private_interfaces, reason = "only called by this crate")]
+            fn take_cache(&mut self) -> Option<CacheHint> {
+                Some(CacheHint { ttl_ms: self.ttl_ms.take(), scope: self.cache_scope.take() })
+            }
+        }
+    )*};
+}
+
+cacheable!(
+    ListToolsResult { tools },
+    ListPromptsResult { prompts },
+    ListResourcesResult { resources },
+    ListResourceTemplatesResult { resource_templates },
+    ReadResourceResult { contents },
+);
+
+impl Project for DiscoverResult {
+    fn project(&mut self, to: Shape) {
+        self.result_type = None;
+        self.capabilities.project(to);
+    }
+
+    #[expect(private_interfaces, reason = "only called by this crate")]
+    fn take_cache(&mut self) -> Option<CacheHint> {
+        Some(CacheHint { ttl_ms: self.ttl_ms.take(), scope: self.cache_scope.take() })
+    }
+}
+
+impl Project for InitializeResult {
+    fn project(&mut self, to: Shape) {
+        self.result_type = None;
+        self.capabilities.project(to);
+        self.server_info.project(to);
+    }
+}
+
+impl Project for InitializeParams {
+    fn project(&mut self, to: Shape) {
+        self.capabilities.project(to);
+        self.client_info.project(to);
+    }
+}
+
+impl Project for Implementation {
+    fn project(&mut self, to: Shape) {
+        if !to.0.titles {
+            self.title = None;
+        }
+        if !to.0.icons {
+            (self.description, self.icons, self.website_url) = (None, None, None);
+        }
+    }
+}
+
+impl Project for ServerCapabilities {
+    fn project(&mut self, to: Shape) {
+        if !to.0.completions_capability {
+            self.completions = None;
+        }
+        if !to.0.core_tasks {
+            self.tasks = None;
+        }
+    }
+}
+
+impl Project for ClientCapabilities {
+    fn project(&mut self, to: Shape) {
+        if to.0.elicit == Elicit::Never {
+            self.elicitation = None;
+        }
+        if to.0.elicit == Elicit::Plain {
+            if let Some(elicitation) = &mut self.elicitation {
+                (elicitation.form, elicitation.url) = (None, None);
+            }
+        }
+        if !to.0.sampling_tools {
+            if let Some(sampling) = &mut self.sampling {
+                (sampling.context, sampling.tools) = (None, None);
+            }
+        }
+        if !to.0.codec.has_handshake() {
+            if let Some(roots) = &mut self.roots {
+                roots.list_changed = None;
+            }
+        }
+        if !to.0.core_tasks {
+            self.tasks = None;
+        }
+    }
+}
+
+impl Project for Tool {
+    fn project(&mut self, to: Shape) {
+        if !to.0.tool_annotations {
+            self.annotations = None;
+        }
+        if !to.0.titles {
+            (self.title, self.meta) = (None, None);
+        }
+        if !to.0.icons {
+            self.icons = None;
+        }
+        if !to.0.core_tasks {
+            self.execution = None;
+        }
+        let keep = match to.0.structured {
+            Structured::Never => false,
+            Structured::Objects => self.output_schema.as_ref().is_some_and(is_object_schema),
+            Structured::Any => true,
+        };
+        if !keep {
+            self.output_schema = None;
+        }
+    }
+}
+
+fn is_object_schema(schema: &RawJson) -> bool {
+    #[derive(serde::Deserialize)]
+    struct Root {
+        r#type: Option<String>,
+    }
+    schema.parse::<Root>().is_ok_and(|root| root.r#type.as_deref() == Some("object"))
+}
+
+impl Project for Prompt {
+    fn project(&mut self, to: Shape) {
+        if !to.0.titles {
+            (self.title, self.meta) = (None, None);
+        }
+        if !to.0.icons {
+            self.icons = None;
+        }
+        self.arguments.iter_mut().flatten().for_each(|a| a.project(to));
+    }
+}
+
+impl Project for PromptArgument {
+    fn project(&mut self, to: Shape) {
+        if !to.0.titles {
+            self.title = None;
+        }
+    }
+}
+
+impl Project for Resource {
+    fn project(&mut self, to: Shape) {
+        if !to.0.titles {
+            (self.title, self.meta) = (None, None);
+        }
+        if !to.0.icons {
+            self.icons = None;
+        }
+        self.annotations.project(to);
+    }
+}
+
+impl Project for ResourceTemplate {
+    fn project(&mut self, to: Shape) {
+        if !to.0.titles {
+            (self.title, self.meta) = (None, None);
+        }
+        if !to.0.icons {
+            self.icons = None;
+        }
+        self.annotations.project(to);
+    }
+}
+
+impl Project for Option<Annotations> {
+    fn project(&mut self, to: Shape) {
+        if let (Some(annotations), false) = (self, to.0.titles) {
+            annotations.last_modified = None;
+        }
+    }
+}
+
+impl Project for ResourceContents {
+    fn project(&mut self, to: Shape) {
+        if !to.0.titles {
+            self.meta = None;
+        }
+    }
+}
+
+impl Project for ContentBlock {
+    fn project(&mut self, to: Shape) {
+        let titles = to.0.titles;
+        match self {
+            Self::Text(text) => {
+                text.annotations.project(to);
+                if !titles {
+                    text.meta = None;
+                }
+            }
+            Self::Image(image) => {
+                image.annotations.project(to);
+                if !titles {
+                    image.meta = None;
+                }
+            }
+            Self::Audio(audio) if !to.0.audio => {
+                *self = note(format!("[audio, {}]", audio.mime_type), audio.annotations.take());
+            }
+            Self::Audio(audio) => {
+                audio.annotations.project(to);
+                if !titles {
+                    audio.meta = None;
+                }
+            }
+            Self::Resource(embedded) => {
+                embedded.annotations.project(to);
+                embedded.resource.project(to);
+                if !titles {
+                    embedded.meta = None;
+                }
+            }
+            Self::ResourceLink(link) if !to.0.resource_link => {
+                *self = note(format!("[{}]({})", link.display_name(), link.uri), link.annotations.take());
+            }
+            Self::ResourceLink(link) => link.project(to),
+            Self::ToolUse(_) => {}
+            Self::ToolResult(ToolResultContent { content, structured_content, .. }) => {
+                content.iter_mut().for_each(|b| b.project(to));
+                project_structured(structured_content, to);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A text that stands in for a block which the other side does not know.
+fn note(text: String, annotations: Option<Annotations>) -> ContentBlock {
+    let mut note = TextContent::new(text);
+    note.annotations = annotations;
+    ContentBlock::Text(note)
+}
+
+fn project_structured(content: &mut Option<RawJson>, to: Shape) {
+    let keep = match to.0.structured {
+        Structured::Never => false,
+        Structured::Objects => content.as_ref().is_some_and(RawJson::is_object),
+        Structured::Any => true,
+    };
+    if !keep {
+        *content = None;
+    }
+}
+
+impl Project for CallToolResult {
+    fn project(&mut self, to: Shape) {
+        self.result_type = None;
+        if self.content.is_empty() {
+            // A value that cannot be told as data is told as text.
+            if let Some(data) = &self.structured_content {
+                self.content.push(ContentBlock::text(data.get()));
+            }
+        }
+        self.content.iter_mut().for_each(|b| b.project(to));
+        project_structured(&mut self.structured_content, to);
+    }
+}
+
+impl Project for CallToolParams {
+    fn project(&mut self, to: Shape) {
+        if !to.0.core_tasks {
+            self.task = None;
+        }
+    }
+}
+
+impl Project for GetPromptResult {
+    fn project(&mut self, to: Shape) {
+        self.result_type = None;
+        self.messages.iter_mut().for_each(|m| m.content.project(to));
+    }
+}
+
+impl Project for CompleteParams {
+    fn project(&mut self, to: Shape) {
+        if !to.0.titles {
+            self.context = None;
+            if let CompletionReference::Prompt(prompt) = &mut self.reference {
+                prompt.title = None;
+            }
+        }
+    }
+}
+
+impl Project for ProgressParams {
+    fn project(&mut self, to: Shape) {
+        if !to.0.progress_message {
+            self.message = None;
+        }
+    }
+}
+
+impl Project for ListRootsResult {
+    fn project(&mut self, to: Shape) {
+        self.result_type = None;
+        if !to.0.titles {
+            self.roots.iter_mut().for_each(|r| r.meta = None);
+        }
+    }
+}
+
+impl Project for CreateMessageResult {
+    fn project(&mut self, to: Shape) {
+        self.result_type = None;
+        project_sampling(&mut self.content, to);
+    }
+}
+
+fn project_sampling(content: &mut SamplingContent, to: Shape) {
+    match content {
+        SamplingContent::One(block) => block.project(to),
+        SamplingContent::Many(blocks) => blocks.iter_mut().for_each(|b| b.project(to)),
+    }
+    // One block in a list is the same as one block, and every revision knows that.
+    if let (false, SamplingContent::Many(blocks)) = (to.0.sampling_tools, &mut *content) {
+        if blocks.len() == 1 {
+            *content = SamplingContent::One(blocks.remove(0));
+        }
+    }
+}
+
+/// A question to the client.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Ask {
+    /// To the person: a form, or a page to visit.
+    Elicit(Box<ElicitParams>),
+    /// To the model.
+    Sample(Box<CreateMessageParams>),
+    /// Which folders are open.
+    Roots,
+}
+
+impl Ask {
+    /// The question as a client with these capabilities can be asked.
+    pub(crate) fn render(self, shape: Shape, can: &ClientCapabilities) -> Result<InputRequest, RpcError> {
+        match self {
+            Self::Elicit(params) => elicit(*params, shape, can),
+            Self::Sample(params) => sample(*params, shape, can),
+            Self::Roots if can.roots.is_none() => Err(shape.missing_capability("roots", json!({ "roots": {} }))),
+            Self::Roots => InputRequest::new::<couplet_types::ListRoots>(&ListRootsParams::default())
+                .map_err(|e| RpcError::internal(e.to_string())),
+        }
+    }
+}
+
+fn elicit(mut params: ElicitParams, shape: Shape, can: &ClientCapabilities) -> Result<InputRequest, RpcError> {
+    let elicitation = can.elicitation.as_ref().filter(|_| shape.0.elicit != Elicit::Never);
+    params.task = None;
+    if params.is_url() {
+        let spoken = matches!(shape.0.elicit, Elicit::Url | Elicit::UrlWithId);
+        if !spoken || !elicitation.is_some_and(|e| e.allows_url()) {
+            let required = json!({ "elicitation": { "url": {} } });
+            return Err(shape.missing_capability("elicitation by URL", required));
+        }
+        match shape.0.elicit {
+            Elicit::UrlWithId => params.elicitation_id = Some(params.elicitation_id.map_or_else(random_id, Ok)?),
+            _ => params.elicitation_id = None,
+        }
+    } else {
+        if !elicitation.is_some_and(|e| e.allows_form()) {
+            return Err(shape.missing_capability("elicitation", json!({ "elicitation": { "form": {} } })));
+        }
+        if shape.0.elicit == Elicit::Plain {
+            params.mode = None;
+            params.requested_schema = params.requested_schema.as_ref().map(plain_form).transpose()?;
+        } else {
+            params.mode = Some(ElicitMode::Form);
+        }
+    }
+    InputRequest::new::<couplet_types::Elicit>(&params).map_err(|e| RpcError::internal(e.to_string()))
+}
+
+fn random_id() -> Result<String, RpcError> {
+    use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|e| RpcError::internal(e.to_string()))?;
+    Ok(URL_SAFE_NO_PAD.encode(bytes))
+}
+
+/// A form for clients that know neither titled nor multiple choices, nor defaults but of booleans.
+fn plain_form(schema: &RawJson) -> Result<RawJson, RpcError> {
+    let broken = |e: serde_json::Error| RpcError::internal(format!("the form is not valid: {e}"));
+    let mut schema: serde_json::Value = schema.parse().map_err(broken)?;
+    if let Some(root) = schema.as_object_mut() {
+        root.remove("$schema");
+    }
+    let properties = schema.get_mut("properties").and_then(|p| p.as_object_mut());
+    for (name, property) in properties.into_iter().flatten() {
+        let Some(property) = property.as_object_mut() else { continue };
+        if property.get("type").is_some_and(|t| t == "array") {
+            return Err(RpcError::internal(format!("the client's revision cannot ask for several of `{name}`")));
+        }
+        if property.get("type").is_some_and(|t| t != "boolean") {
+            property.remove("default");
+        }
+        if let Some(serde_json::Value::Array(choices)) = property.remove("oneOf") {
+            let column = |key: &str| choices.iter().filter_map(|c| c.get(key).cloned()).collect::<Vec<_>>();
+            property.insert("enum".into(), column("const").into());
+            property.insert("enumNames".into(), column("title").into());
+        }
+    }
+    Ok(schema.into())
+}
+
+fn sample(mut params: CreateMessageParams, shape: Shape, can: &ClientCapabilities) -> Result<InputRequest, RpcError> {
+    let Some(sampling) = &can.sampling else {
+        return Err(shape.missing_capability("sampling", json!({ "sampling": {} })));
+    };
+    let uses_tools = params.tools.is_some() || params.tool_choice.is_some();
+    if uses_tools && !(shape.0.sampling_tools && sampling.tools.is_some()) {
+        return Err(shape.missing_capability("sampling with tools", json!({ "sampling": { "tools": {} } })));
+    }
+    balanced(&params)?;
+    params.task = None;
+    params.tools.iter_mut().flatten().for_each(|t| t.project(shape));
+    for message in &mut params.messages {
+        project_sampling(&mut message.content, shape);
+        if !shape.0.sampling_tools {
+            message.meta = None;
+            let blocks = message.content.blocks();
+            let tools = blocks.iter().any(|b| matches!(b, ContentBlock::ToolUse(_) | ContentBlock::ToolResult(_)));
+            if tools || blocks.len() != 1 {
+                let what = "sampling messages with tools or several blocks";
+                return Err(shape.missing_capability(what, json!({ "sampling": { "tools": {} } })));
+            }
+        }
+    }
+    InputRequest::new::<couplet_types::CreateMessage>(&params).map_err(|e| RpcError::internal(e.to_string()))
+}
+
+/// Every use of a tool is answered by the next message, and a message with answers has nothing else.
+fn balanced(params: &CreateMessageParams) -> Result<(), RpcError> {
+    let mut open: Vec<&str> = Vec::new();
+    let wrong = |what: &str| Err(RpcError::invalid_params(format!("sampling messages: {what}")));
+    for message in &params.messages {
+        let blocks = message.content.blocks();
+        let answers: Vec<&str> = blocks.iter().filter_map(answered).collect();
+        if !answers.is_empty() && answers.len() != blocks.len() {
+            return wrong("a message with tool results must have nothing else");
+        }
+        if !same(&open, &answers) {
+            return wrong("every tool use needs its result in the next message");
+        }
+        open = blocks.iter().filter_map(used).collect();
+    }
+    if open.is_empty() { Ok(()) } else { wrong("the last tool use has no result") }
+}
+
+fn answered(block: &ContentBlock) -> Option<&str> {
+    if let ContentBlock::ToolResult(result) = block { Some(&result.tool_use_id) } else { None }
+}
+
+fn used(block: &ContentBlock) -> Option<&str> {
+    if let ContentBlock::ToolUse(tool_use) = block { Some(&tool_use.id) } else { None }
+}
+
+fn same(a: &[&str], b: &[&str]) -> bool {
+    let sorted = |ids: &[&str]| {
+        let mut ids: Vec<String> = ids.iter().map(|i| (*i).to_owned()).collect();
+        ids.sort();
+        ids
+    };
+    sorted(a) == sorted(b)
+}

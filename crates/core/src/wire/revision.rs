@@ -1,0 +1,180 @@
+//! The five revisions as rows of one table: the only place where they differ in data.
+
+use couplet_types::{ProtocolVersion, RpcError, code};
+use serde_json::json;
+
+use super::{Codec, legacy, modern};
+
+/// What one revision can say, and how it says it.
+pub(crate) struct Revision {
+    pub(crate) version: ProtocolVersion,
+    /// This row's bit in the method table.
+    pub(crate) bit: u8,
+    pub(crate) codec: &'static dyn Codec,
+    /// Whether a frame may hold an array of messages.
+    pub(crate) batches: bool,
+    pub(crate) audio: bool,
+    pub(crate) resource_link: bool,
+    pub(crate) structured: Structured,
+    pub(crate) tool_annotations: bool,
+    /// `title` and `_meta` on tools, resources, prompts and content; `lastModified`; completion context.
+    pub(crate) titles: bool,
+    /// Icons, and the details of an implementation.
+    pub(crate) icons: bool,
+    /// `execution` on tools, `task` on parameters, the `tasks` capability.
+    pub(crate) core_tasks: bool,
+    pub(crate) completions_capability: bool,
+    pub(crate) progress_message: bool,
+    pub(crate) elicit: Elicit,
+    /// Tools in sampling, and several content blocks in one message.
+    pub(crate) sampling_tools: bool,
+    pub(crate) resource_not_found: i32,
+    pub(crate) missing_capability: i32,
+    /// Whether wrong arguments are an answer for the model, not an error of the protocol.
+    pub(crate) wrong_arguments_for_model: bool,
+    /// How an error names a request whose id could not be read.
+    pub(crate) unreadable_id: Option<&'static str>,
+}
+
+/// Where structured output may stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Structured {
+    Never,
+    Objects,
+    Any,
+}
+
+/// What can be asked of a user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Elicit {
+    Never,
+    /// Flat forms; an enumeration has `enumNames`.
+    Plain,
+    /// Forms with titled and multiple choices, and URLs that carry an id.
+    UrlWithId,
+    /// The same, and the URL needs no id.
+    Url,
+}
+
+const FIRST: Revision = Revision {
+    version: ProtocolVersion::V2024_11_05,
+    bit: 1,
+    codec: &legacy::Legacy,
+    batches: false,
+    audio: false,
+    resource_link: false,
+    structured: Structured::Never,
+    tool_annotations: false,
+    titles: false,
+    icons: false,
+    core_tasks: false,
+    completions_capability: false,
+    progress_message: false,
+    elicit: Elicit::Never,
+    sampling_tools: false,
+    resource_not_found: code::RESOURCE_NOT_FOUND,
+    missing_capability: code::INVALID_REQUEST,
+    wrong_arguments_for_model: false,
+    unreadable_id: Some("null"),
+};
+
+const SECOND: Revision = Revision {
+    version: ProtocolVersion::V2025_03_26,
+    bit: 1 << 1,
+    batches: true,
+    audio: true,
+    tool_annotations: true,
+    completions_capability: true,
+    progress_message: true,
+    ..FIRST
+};
+
+const THIRD: Revision = Revision {
+    version: ProtocolVersion::V2025_06_18,
+    bit: 1 << 2,
+    batches: false,
+    resource_link: true,
+    structured: Structured::Objects,
+    titles: true,
+    elicit: Elicit::Plain,
+    ..SECOND
+};
+
+const FOURTH: Revision = Revision {
+    version: ProtocolVersion::V2025_11_25,
+    bit: 1 << 3,
+    icons: true,
+    core_tasks: true,
+    elicit: Elicit::UrlWithId,
+    sampling_tools: true,
+    wrong_arguments_for_model: true,
+    unreadable_id: None,
+    ..THIRD
+};
+
+const FIFTH: Revision = Revision {
+    version: ProtocolVersion::V2026_07_28,
+    bit: 1 << 4,
+    codec: &modern::Modern,
+    structured: Structured::Any,
+    core_tasks: false,
+    elicit: Elicit::Url,
+    resource_not_found: code::INVALID_PARAMS,
+    missing_capability: code::MISSING_CLIENT_CAPABILITY,
+    ..FOURTH
+};
+
+pub(crate) static REVISIONS: [Revision; 5] = [FIRST, SECOND, THIRD, FOURTH, FIFTH];
+
+/// How one message has to look: the negotiated revision, as something to ask and not to compare.
+#[derive(Clone, Copy)]
+pub struct Shape(pub(crate) &'static Revision);
+
+impl Shape {
+    /// The shape of a revision.
+    pub fn of(version: ProtocolVersion) -> Self {
+        let row = REVISIONS.iter().find(|r| r.version == version);
+        Self(row.expect("every revision has a row"))
+    }
+
+    /// How to speak where nothing was agreed on.
+    pub(crate) fn oldest() -> Self {
+        Self(&REVISIONS[0])
+    }
+
+    /// The revision, to show to a person.
+    pub fn version(self) -> ProtocolVersion {
+        self.0.version
+    }
+
+    /// The number of the row, for caches by revision.
+    pub fn index(self) -> usize {
+        self.0.bit.trailing_zeros() as usize
+    }
+
+    /// How many rows there are.
+    pub const COUNT: usize = REVISIONS.len();
+
+    /// The error for a resource that does not exist.
+    pub fn resource_not_found(self, uri: &str) -> RpcError {
+        RpcError::new(self.0.resource_not_found, format!("resource `{uri}` does not exist"))
+            .with_data(json!({ "uri": uri }))
+    }
+
+    /// Whether wrong tool arguments are reported to the model, as a result, and not to the client, as an error.
+    pub fn wrong_arguments_are_results(self) -> bool {
+        self.0.wrong_arguments_for_model
+    }
+
+    /// The error for a question that the client cannot answer; `required` is the capability that it would need.
+    pub(crate) fn missing_capability(self, what: &str, required: serde_json::Value) -> RpcError {
+        RpcError::new(self.0.missing_capability, format!("the client does not support {what}"))
+            .with_data(json!({ "requiredCapabilities": required }))
+    }
+}
+
+impl std::fmt::Debug for Shape {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Shape({})", self.0.version)
+    }
+}

@@ -1,0 +1,847 @@
+//! JSON Schemas of tool arguments, tool output and elicitation forms, written from Rust types.
+//!
+//! All of this runs once a tool, at registration. `schemars` knows the types; this module knows what hosts accept.
+//! It does not validate values: deserialising does.
+
+use schemars::{JsonSchema, generate::SchemaSettings};
+use serde_json::{Map, Value, json};
+
+/// Which JSON Schema is written for a type.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Dialect {
+    /// The part of JSON Schema that hosts, and the models behind them, are known to accept. The default.
+    ///
+    /// There is no `$ref`, no `null`, no `const`, no number format, no tuple and no alternative at the root.
+    /// Apart from `null`, the schema allows all that the type does, and may allow more. A type that contains itself is
+    /// described once; where it comes again there is only its `type` and a sentence.
+    #[default]
+    Portable,
+    /// JSON Schema 2020-12 as `schemars` writes it.
+    Plain,
+}
+
+/// The schema of a tool's arguments: what `T` is deserialised from. Its root always says `"type": "object"`.
+///
+/// # Errors
+/// When `T` is not read from a JSON object. The text is for the developer, to panic with at registration.
+///
+/// ```
+/// use couplet_server::schema::{self, Dialect};
+///
+/// #[derive(schemars::JsonSchema)]
+/// struct Forecast {
+///     /// Where.
+///     city: String,
+///     days: Option<u8>,
+/// }
+///
+/// let schema = schema::of::<Forecast>(Dialect::Portable)?;
+/// assert_eq!(
+///     schema,
+///     serde_json::json!({
+///         "type": "object",
+///         "properties": {
+///             "city": { "type": "string", "description": "Where." },
+///             "days": { "type": "integer", "minimum": 0, "maximum": 255 },
+///         },
+///         "required": ["city"],
+///     })
+/// );
+/// # Ok::<(), String>(())
+/// ```
+pub fn of<T: JsonSchema>(dialect: Dialect) -> Result<Value, String> {
+    let plain = SchemaSettings::draft2020_12().for_deserialize().into_generator().into_root_schema_for::<T>();
+    input(plain.to_value(), dialect, &T::schema_name()).map_err(|kind| {
+        format!("tool arguments must be an object (a struct or a map); `{}` gives {kind}", short_name::<T>())
+    })
+}
+
+/// The schema of a tool's structured output: what `T` is serialised to.
+///
+/// Unlike in arguments, `null` stays: an `Option` that is `None` is written as `null`, and clients check that. The root
+/// need not be an object; revisions before 2026-07-28 want it to be, so look at `type`.
+pub fn of_output<T: JsonSchema>(dialect: Dialect) -> Value {
+    let plain = SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>();
+    output(plain.to_value(), dialect, &T::schema_name())
+}
+
+/// The schema of an elicitation form: one flat object of strings, numbers, booleans, enums and lists of enums.
+///
+/// # Errors
+/// When `T` has anything else. The text names the field, for the developer.
+///
+/// ```
+/// use couplet_server::schema;
+///
+/// #[derive(schemars::JsonSchema)]
+/// struct Confirm {
+///     /// Go ahead?
+///     ok: bool,
+/// }
+///
+/// let form = schema::elicit_form::<Confirm>()?;
+/// assert_eq!(form["properties"]["ok"], serde_json::json!({ "type": "boolean", "description": "Go ahead?" }));
+/// # Ok::<(), String>(())
+/// ```
+pub fn elicit_form<T: JsonSchema>() -> Result<Value, String> {
+    let plain = SchemaSettings::draft2020_12().for_deserialize().into_generator().into_root_schema_for::<T>();
+    form(&plain.to_value(), &short_name::<T>())
+}
+
+/// The type's name without module paths.
+fn short_name<T>() -> String {
+    let in_path = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
+    let pieces = std::any::type_name::<T>().split_inclusive(|c| !in_path(c));
+    pieces.map(|piece| piece.rsplit("::").next().unwrap_or(piece)).collect()
+}
+
+fn input(plain: Value, dialect: Dialect, title: &str) -> Result<Value, String> {
+    let mut root = Pass::over(&plain, Nulls::Drop, Enums::Fold).root(title);
+    let kind = kind(&root);
+    if kind != "`object`" {
+        return Err(kind);
+    }
+    match (dialect, plain) {
+        (Dialect::Plain, Value::Object(plain)) => root = plain,
+        _ => merge_alternatives(&mut root),
+    }
+    root.insert("type".into(), "object".into());
+    Ok(Value::Object(root))
+}
+
+fn output(plain: Value, dialect: Dialect, title: &str) -> Value {
+    if dialect == Dialect::Plain {
+        return plain;
+    }
+    let mut root = Pass::over(&plain, Nulls::Keep, Enums::Fold).root(title);
+    if !root.is_empty() && kind(&root) == "`object`" {
+        root.insert("type".into(), "object".into());
+    }
+    Value::Object(root)
+}
+
+/// The types a schema allows, in backticks; a schema that allows anything counts as an object.
+fn kind(schema: &Map<String, Value>) -> String {
+    let mut kinds: Vec<String> = match (schema.get("type"), alternatives(schema)) {
+        (Some(Value::Array(types)), _) => types.iter().filter_map(Value::as_str).map(|t| format!("`{t}`")).collect(),
+        (Some(Value::String(one)), _) => vec![format!("`{one}`")],
+        (_, Some(members)) => members.iter().filter_map(Value::as_object).map(kind).collect(),
+        _ => vec!["`object`".into()],
+    };
+    kinds.dedup();
+    kinds.join(" or ")
+}
+
+fn alternatives(schema: &Map<String, Value>) -> Option<&Vec<Value>> {
+    ["oneOf", "anyOf", "allOf"].iter().find_map(|key| schema.get(*key)?.as_array())
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Nulls {
+    Keep,
+    Drop,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Enums {
+    /// Leave documented enums as `oneOf` of `const`.
+    Keep,
+    /// Write them as one `enum`, their documentation in the description.
+    Fold,
+}
+
+/// How many references are replaced before the rest is cut: types that contain each other would grow without bound.
+const MAX_INLINED: usize = 256;
+
+/// The way from what `schemars` writes to the portable dialect.
+struct Pass<'a> {
+    plain: &'a Value,
+    nulls: Nulls,
+    enums: Enums,
+    /// The references being replaced, outermost first. One that comes again is recursion.
+    open: Vec<String>,
+    inlined: usize,
+}
+
+impl<'a> Pass<'a> {
+    fn over(plain: &'a Value, nulls: Nulls, enums: Enums) -> Self {
+        Self { plain, nulls, enums, open: vec!["#".into()], inlined: 0 }
+    }
+
+    /// The whole schema. The title that `schemars` makes of the type's name goes, one the developer wrote stays.
+    fn root(&mut self, type_name: &str) -> Map<String, Value> {
+        let mut root = self.schema(self.plain);
+        if root.get("title").and_then(Value::as_str) == Some(type_name) {
+            root.remove("title");
+        }
+        root
+    }
+
+    fn schema(&mut self, plain: &Value) -> Map<String, Value> {
+        let Value::Object(plain) = plain else {
+            return if *plain == Value::Bool(false) { Map::from_iter([("not".into(), json!({}))]) } else { Map::new() };
+        };
+        let outside = self.open.len();
+        let mut out = Map::new();
+        for (key, value) in self.flatten(plain.clone()) {
+            let value = match (key.as_str(), value) {
+                ("$schema" | "$defs", _) => continue,
+                ("format", Value::String(format)) if !STANDARD_FORMATS.contains(&format.as_str()) => continue,
+                ("properties" | "patternProperties", Value::Object(members)) => {
+                    members.iter().map(|(name, member)| (name.clone(), Value::Object(self.schema(member)))).collect()
+                }
+                ("allOf" | "anyOf" | "oneOf" | "prefixItems", Value::Array(members)) => {
+                    members.iter().map(|member| Value::Object(self.schema(member))).collect()
+                }
+                ("additionalProperties" | "unevaluatedProperties", value @ Value::Bool(_)) => value,
+                ("additionalProperties" | "unevaluatedProperties" | "items" | "not" | "contains", value) => {
+                    self.schema(&value).into()
+                }
+                (_, value) => value,
+            };
+            out.insert(key, value);
+        }
+        self.open.truncate(outside);
+        self.tidy(&mut out);
+        out
+    }
+
+    /// Takes in what is referred to, and what is wrapped without need, until the schema stands by itself.
+    fn flatten(&mut self, mut schema: Map<String, Value>) -> Map<String, Value> {
+        loop {
+            if self.nulls == Nulls::Drop {
+                drop_nulls(&mut schema);
+            }
+            let inner = match schema.remove("$ref") {
+                Some(reference) => Some(self.referred(reference.as_str().unwrap_or_default())),
+                None => only_member(&mut schema),
+            };
+            match inner {
+                Some(inner) => merge(&mut schema, inner),
+                None => return schema,
+            }
+        }
+    }
+
+    fn referred(&mut self, reference: &str) -> Map<String, Value> {
+        let target = reference.strip_prefix('#').and_then(|pointer| self.plain.pointer(pointer)?.as_object());
+        let Some(target) = target else { return Map::new() };
+        if self.open.iter().any(|open| open == reference) || self.inlined >= MAX_INLINED {
+            let title = target.get("title").and_then(Value::as_str);
+            let name = title.or(reference.rsplit('/').next()).unwrap_or(reference);
+            let mut cut = Map::from_iter([("description".into(), format!("a `{name}`, of the same shape").into())]);
+            cut.extend(target.get("type").map(|kind| ("type".into(), kind.clone())));
+            return cut;
+        }
+        self.inlined += 1;
+        self.open.push(reference.to_owned());
+        target.clone()
+    }
+
+    fn tidy(&self, schema: &mut Map<String, Value>) {
+        if self.enums == Enums::Fold {
+            fold_enum(schema);
+            if let Some(value) = schema.remove("const") {
+                schema.insert("enum".into(), json!([value]));
+            }
+        }
+        if let Some(Value::Array(places)) = schema.remove("prefixItems") {
+            let mut kinds: Vec<Value> = Vec::new();
+            places.into_iter().for_each(|place| push_new(&mut kinds, place));
+            let items = if kinds.len() == 1 { kinds.remove(0) } else { json!({ "anyOf": kinds }) };
+            schema.entry("items").or_insert(items);
+        }
+        if schema.get("type").is_some_and(|kind| kind == "array") {
+            schema.entry("items").or_insert_with(|| json!({}));
+        }
+        close(schema);
+    }
+}
+
+/// The formats that JSON Schema defines; `schemars` adds its own for Rust's numbers.
+const STANDARD_FORMATS: [&str; 19] = [
+    "date-time",
+    "date",
+    "time",
+    "duration",
+    "email",
+    "idn-email",
+    "hostname",
+    "idn-hostname",
+    "ipv4",
+    "ipv6",
+    "uri",
+    "uri-reference",
+    "iri",
+    "iri-reference",
+    "uuid",
+    "uri-template",
+    "json-pointer",
+    "relative-json-pointer",
+    "regex",
+];
+
+/// Adds what a referred schema says to what stands beside the reference, which is nearer and so wins.
+fn merge(near: &mut Map<String, Value>, far: Map<String, Value>) {
+    for (key, far) in far {
+        match (key.as_str(), near.get_mut(&key), far) {
+            ("properties", Some(Value::Object(near)), Value::Object(far)) => {
+                far.into_iter().for_each(|(name, member)| {
+                    near.entry(name).or_insert(member);
+                });
+            }
+            ("required", Some(Value::Array(near)), Value::Array(far)) => {
+                far.into_iter().for_each(|name| push_new(near, name));
+            }
+            (_, Some(_), _) => {}
+            (_, None, far) => {
+                near.insert(key, far);
+            }
+        }
+    }
+}
+
+fn push_new(list: &mut Vec<Value>, value: Value) {
+    if !list.contains(&value) {
+        list.push(value);
+    }
+}
+
+/// The member of an `allOf`, `anyOf` or `oneOf` that has one only.
+fn only_member(schema: &mut Map<String, Value>) -> Option<Map<String, Value>> {
+    let single = |key: &&str| schema.get(*key).and_then(Value::as_array).is_some_and(|members| members.len() == 1);
+    let key = ["allOf", "anyOf", "oneOf"].into_iter().find(|key| single(key))?;
+    into_object(schema.remove(key)?.get_mut(0)?.take())
+}
+
+/// Takes `null` out of everything that also allows something else. (`Option` fields are not `required` as it is.)
+fn drop_nulls(schema: &mut Map<String, Value>) {
+    if let Some(Value::Array(types)) = schema.get_mut("type") {
+        types.retain(|kind| kind != "null");
+        if let [kind] = &mut types[..] {
+            let kind = kind.take();
+            schema.insert("type".into(), kind);
+        }
+    }
+    if let Some(Value::Array(values)) = schema.get_mut("enum") {
+        values.retain(|value| !value.is_null());
+    }
+    for key in ["anyOf", "oneOf"] {
+        if let Some(Value::Array(members)) = schema.get_mut(key)
+            && members.iter().any(|member| member["type"] != "null")
+        {
+            members.retain(|member| member["type"] != "null");
+        }
+    }
+    if let Some(default) = schema.get_mut("default") {
+        drop_null_members(default);
+        if default.is_null() {
+            schema.remove("default");
+        }
+    }
+}
+
+fn drop_null_members(value: &mut Value) {
+    if let Value::Object(members) = value {
+        members.retain(|_, member| !member.is_null());
+        members.values_mut().for_each(drop_null_members);
+    }
+}
+
+/// Writes a `oneOf` of string constants as one `enum`.
+fn fold_enum(schema: &mut Map<String, Value>) {
+    let Some(choices) = schema.get("oneOf").and_then(choices) else { return };
+    let mut lines: Vec<String> =
+        schema.get("description").and_then(Value::as_str).map(str::to_owned).into_iter().collect();
+    lines.extend(choices.iter().filter_map(|(value, label)| Some(format!("- `{value}`: {}", label.as_ref()?))));
+    let values: Vec<_> = choices.into_iter().map(|(value, _)| value).collect();
+    schema.remove("oneOf");
+    schema.insert("type".into(), "string".into());
+    schema.insert("enum".into(), json!(values));
+    if !lines.is_empty() {
+        schema.insert("description".into(), lines.join("\n").into());
+    }
+}
+
+/// The strings that a list of alternatives allows, with their titles or descriptions; `None` if it allows more.
+fn choices(members: &Value) -> Option<Vec<(String, Option<String>)>> {
+    let mut choices = Vec::new();
+    for member in members.as_array()? {
+        let label = member.get("title").or(member.get("description")).and_then(Value::as_str).map(str::to_owned);
+        let values = match (member.get("const"), member.get("enum")) {
+            (Some(value), _) => std::slice::from_ref(value),
+            (None, values) => values?.as_array()?,
+        };
+        for value in values {
+            choices.push((value.as_str()?.to_owned(), label.clone()));
+        }
+    }
+    Some(choices)
+}
+
+/// Without alternatives, `unevaluatedProperties` says the same as `additionalProperties`, which more hosts know.
+fn close(schema: &mut Map<String, Value>) {
+    if alternatives(schema).is_none()
+        && !schema.contains_key("additionalProperties")
+        && let Some(rest) = schema.remove("unevaluatedProperties")
+    {
+        schema.insert("additionalProperties".into(), rest);
+    }
+}
+
+/// Writes alternatives at the root, which model APIs refuse, as one object that has the properties of all of them.
+/// What they have in common stays required; the description says which properties go together.
+fn merge_alternatives(root: &mut Map<String, Value>) {
+    if let Some(Value::Array(members)) = root.remove("allOf") {
+        members.into_iter().filter_map(into_merged).for_each(|member| merge(root, member));
+    }
+    for key in ["anyOf", "oneOf"] {
+        let Some(Value::Array(members)) = root.remove(key) else { continue };
+        let members: Vec<_> = members.into_iter().filter_map(into_merged).collect();
+        let common = |name: &Value| members.iter().all(|member| required(member).contains(name));
+        let names: Vec<Value> =
+            members.first().map(required).unwrap_or_default().iter().filter(|name| common(name)).cloned().collect();
+        let closed = members.iter().all(|member| member.get("additionalProperties") == Some(&Value::Bool(false)));
+        let sets: Vec<_> = members.iter().map(describe).filter(|set| !set.is_empty()).collect();
+        let own = root.get("description").and_then(Value::as_str).map(|own| format!("{own}\n")).unwrap_or_default();
+
+        let mut merged = Map::new();
+        for (name, member) in
+            members.into_iter().filter_map(|mut member| into_object(member.remove("properties")?)).flatten()
+        {
+            match merged.get_mut(&name) {
+                Some(known) => widen(known, member),
+                None => drop(merged.insert(name, member)),
+            }
+        }
+        merge(root, Map::from_iter([("properties".into(), merged.into()), ("required".into(), names.into())]));
+        if closed {
+            root.entry("additionalProperties").or_insert(false.into());
+        }
+        root.insert("description".into(), format!("{own}Give one of these sets:\n{}", sets.join("\n")).into());
+    }
+    close(root);
+}
+
+fn into_merged(member: Value) -> Option<Map<String, Value>> {
+    let mut member = into_object(member)?;
+    merge_alternatives(&mut member);
+    Some(member)
+}
+
+fn into_object(value: Value) -> Option<Map<String, Value>> {
+    match value {
+        Value::Object(map) => Some(map),
+        _ => None,
+    }
+}
+
+fn required(schema: &Map<String, Value>) -> &[Value] {
+    schema.get("required").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
+}
+
+/// An alternative in a line: "- `kind` "circle", `radius`: A round one."
+fn describe(member: &Map<String, Value>) -> String {
+    let names = required(member).iter().filter_map(Value::as_str).map(|name| {
+        let only = member.get("properties").and_then(|all| all.get(name)?.get("enum")?.as_array());
+        match only.map(Vec::as_slice) {
+            Some([value]) => format!("`{name}` {value}"),
+            _ => format!("`{name}`"),
+        }
+    });
+    let names = names.collect::<Vec<_>>().join(", ");
+    match member.get("description").and_then(Value::as_str) {
+        Some(text) => format!("- {names}: {text}"),
+        None if names.is_empty() => names,
+        None => format!("- {names}"),
+    }
+}
+
+/// Lets a property be what another alternative says it is.
+fn widen(known: &mut Value, other: Value) {
+    if *known == other {
+        return;
+    }
+    if known["type"] == other["type"]
+        && let (Some(Value::Array(known)), Some(Value::Array(other))) = (known.get_mut("enum"), other.get("enum"))
+    {
+        other.iter().for_each(|value| push_new(known, value.clone()));
+        return;
+    }
+    if let Some(members) = known.get_mut("anyOf").and_then(Value::as_array_mut) {
+        push_new(members, other);
+        return;
+    }
+    *known = json!({ "anyOf": [known.take(), other] });
+}
+
+/// A form, of what elicitation permits (`PrimitiveSchemaDefinition` in the specification).
+fn form(plain: &Value, type_name: &str) -> Result<Value, String> {
+    let root = Pass::over(plain, Nulls::Drop, Enums::Keep).schema(plain);
+    if root.get("type") != Some(&json!("object")) || alternatives(&root).is_some() {
+        return Err(format!("an elicitation form must be a struct with plain fields; `{type_name}` is not"));
+    }
+    let mut fields = Map::new();
+    for (name, field) in root.get("properties").and_then(Value::as_object).into_iter().flatten() {
+        let written = form_field(field).ok_or_else(|| {
+            let kind = field.as_object().map(kind).unwrap_or_default();
+            let allowed = "a form holds strings, numbers, booleans, unit enums and lists of unit enums";
+            format!("elicitation form `{type_name}`: field `{name}` is of type {kind}; {allowed}")
+        })?;
+        fields.insert(name.clone(), written.into());
+    }
+    let mut form = json!({ "type": "object", "properties": fields });
+    if let Some(required) = root.get("required") {
+        form["required"] = required.clone();
+    }
+    Ok(form)
+}
+
+fn form_field(field: &Value) -> Option<Map<String, Value>> {
+    let keep = |keys: &[&str]| -> Map<String, Value> {
+        let keys = keys.iter().chain(&["type", "title", "description", "default"]);
+        keys.filter_map(|key| Some(((*key).to_owned(), field.get(*key)?.clone()))).collect()
+    };
+    if let Some(choices) = field.get("oneOf").and_then(choices) {
+        let mut written = keep(&[]);
+        written.insert("type".into(), "string".into());
+        written.insert("oneOf".into(), titled(choices));
+        return Some(written);
+    }
+    match field.get("type")?.as_str()? {
+        "string" if field.get("enum").is_some() => Some(keep(&["enum"])),
+        "string" => {
+            let mut written = keep(&["minLength", "maxLength", "format"]);
+            if !["email", "uri", "date", "date-time"].iter().any(|format| field["format"] == *format) {
+                written.remove("format");
+            }
+            Some(written)
+        }
+        "number" | "integer" => Some(keep(&["minimum", "maximum"])),
+        "boolean" => Some(keep(&[])),
+        "array" => {
+            let mut written = keep(&["minItems", "maxItems"]);
+            let items = field.get("items")?;
+            let items = match items.get("oneOf").and_then(choices) {
+                Some(choices) => json!({ "anyOf": titled(choices) }),
+                None if items["type"] == "string" => json!({ "type": "string", "enum": items.get("enum")? }),
+                None => return None,
+            };
+            written.insert("items".into(), items);
+            Some(written)
+        }
+        _ => None,
+    }
+}
+
+fn titled(choices: Vec<(String, Option<String>)>) -> Value {
+    choices
+        .into_iter()
+        .map(|(value, label)| json!({ "const": value, "title": label.unwrap_or_else(|| value.clone()) }))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeSet, HashMap};
+
+    use serde::{Deserialize, Serialize};
+
+    use super::*;
+
+    fn check<T: JsonSchema>(expected: Value) {
+        assert_eq!(of::<T>(Dialect::Portable), Ok(expected), "{}", short_name::<T>());
+    }
+
+    fn property<T: JsonSchema>(expected: &Value) {
+        #[derive(JsonSchema)]
+        #[allow(dead_code)]
+        struct Holder<T> {
+            it: T,
+        }
+        let schema = of::<Holder<T>>(Dialect::Portable).unwrap();
+        assert_eq!(schema["properties"]["it"], *expected, "{}", short_name::<T>());
+    }
+
+    #[derive(JsonSchema, Serialize, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
+    enum Bare {
+        A,
+        B,
+    }
+
+    /// The scale.
+    #[derive(JsonSchema, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    enum Unit {
+        /// Water freezes at 0.
+        Celsius,
+        Kelvin,
+    }
+
+    #[derive(JsonSchema, Serialize, Deserialize)]
+    struct Node {
+        name: String,
+        kids: Vec<Node>,
+        next: Option<Box<Node>>,
+    }
+
+    #[derive(JsonSchema, Serialize, Deserialize)]
+    struct Square {
+        side: u8,
+    }
+
+    /// A shape.
+    #[derive(JsonSchema, Serialize, Deserialize)]
+    #[serde(tag = "kind")]
+    enum Shape {
+        /// Round.
+        Circle {
+            r: f64,
+        },
+        Square(Square),
+    }
+
+    #[test]
+    fn types_of_properties() {
+        property::<String>(&json!({ "type": "string" }));
+        property::<Option<String>>(&json!({ "type": "string" }));
+        property::<u32>(&json!({ "type": "integer", "minimum": 0 }));
+        property::<Option<i64>>(&json!({ "type": "integer" }));
+        property::<u8>(&json!({ "type": "integer", "minimum": 0, "maximum": 255 }));
+        property::<f32>(&json!({ "type": "number" }));
+        property::<Value>(&json!({}));
+        property::<Option<Value>>(&json!({}));
+        property::<Vec<Option<f64>>>(&json!({ "type": "array", "items": { "type": "number" } }));
+        property::<Vec<Value>>(&json!({ "type": "array", "items": {} }));
+        property::<(f64, f64)>(
+            &json!({ "type": "array", "items": { "type": "number" }, "minItems": 2, "maxItems": 2 }),
+        );
+        property::<(bool, String)>(&json!({
+            "type": "array", "items": { "anyOf": [{ "type": "boolean" }, { "type": "string" }] },
+            "minItems": 2, "maxItems": 2,
+        }));
+        property::<HashMap<String, u16>>(&json!({
+            "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 65535 },
+        }));
+        property::<Bare>(&json!({ "type": "string", "enum": ["A", "B"] }));
+        property::<Option<Bare>>(&json!({ "type": "string", "enum": ["A", "B"] }));
+        property::<BTreeSet<Bare>>(
+            &json!({ "type": "array", "items": { "type": "string", "enum": ["A", "B"] }, "uniqueItems": true }),
+        );
+        let unit = json!({
+            "type": "string", "enum": ["kelvin", "celsius"],
+            "description": "The scale.\n- `celsius`: Water freezes at 0.",
+        });
+        property::<Unit>(&unit);
+        property::<Option<Unit>>(&unit);
+        property::<std::net::Ipv4Addr>(&json!({ "type": "string", "format": "ipv4" }));
+        property::<std::net::IpAddr>(&json!({ "type": "string" }));
+        property::<Shape>(&json!({
+            "description": "A shape.",
+            "oneOf": [
+                {
+                    "type": "object", "description": "Round.", "required": ["kind", "r"],
+                    "properties": { "kind": { "type": "string", "enum": ["Circle"] }, "r": { "type": "number" } },
+                },
+                {
+                    "type": "object", "required": ["kind", "side"],
+                    "properties": {
+                        "kind": { "type": "string", "enum": ["Square"] },
+                        "side": { "type": "integer", "minimum": 0, "maximum": 255 },
+                    },
+                },
+            ],
+        }));
+    }
+
+    #[test]
+    fn roots() {
+        check::<Square>(json!({
+            "type": "object", "required": ["side"],
+            "properties": { "side": { "type": "integer", "minimum": 0, "maximum": 255 } },
+        }));
+        check::<Value>(json!({ "type": "object" }));
+        check::<HashMap<String, String>>(json!({ "type": "object", "additionalProperties": { "type": "string" } }));
+        check::<Shape>(json!({
+            "type": "object", "required": ["kind"],
+            "description": "A shape.\nGive one of these sets:\n\
+                - `kind` \"Circle\", `r`: Round.\n- `kind` \"Square\", `side`",
+            "properties": {
+                "kind": { "type": "string", "enum": ["Circle", "Square"] },
+                "r": { "type": "number" },
+                "side": { "type": "integer", "minimum": 0, "maximum": 255 },
+            },
+        }));
+        let again = json!({ "type": "object", "description": "a `Node`, of the same shape" });
+        let node = json!({
+            "type": "object", "required": ["name", "kids"],
+            "properties": { "name": { "type": "string" }, "kids": { "type": "array", "items": again }, "next": again },
+        });
+        check::<Node>(node.clone());
+        property::<Node>(&node);
+    }
+
+    #[test]
+    fn attributes_and_documentation() {
+        /// All of it.
+        #[derive(JsonSchema, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        #[allow(dead_code)]
+        struct Args {
+            /// Nearer.
+            unit: Unit,
+            /// Who.
+            #[schemars(length(min = 1, max = 5))]
+            who: Option<String>,
+            #[serde(default)]
+            pages: Option<u32>,
+            #[serde(default = "ten")]
+            limit: u32,
+            #[serde(flatten)]
+            square: Square,
+        }
+        fn ten() -> u32 {
+            10
+        }
+        check::<Args>(json!({
+            "type": "object", "description": "All of it.", "additionalProperties": false,
+            "required": ["unit", "side"],
+            "properties": {
+                "unit": {
+                    "type": "string", "enum": ["kelvin", "celsius"],
+                    "description": "Nearer.\n- `celsius`: Water freezes at 0.",
+                },
+                "who": { "type": "string", "description": "Who.", "minLength": 1, "maxLength": 5 },
+                "pages": { "type": "integer", "minimum": 0 },
+                "limit": { "type": "integer", "minimum": 0, "default": 10 },
+                "side": { "type": "integer", "minimum": 0, "maximum": 255 },
+            },
+        }));
+    }
+
+    #[test]
+    fn arguments_that_are_not_objects_are_refused() {
+        fn refused<T: JsonSchema>(name: &str, kind: &str) {
+            for dialect in [Dialect::Portable, Dialect::Plain] {
+                let expected = format!("tool arguments must be an object (a struct or a map); `{name}` gives {kind}");
+                assert_eq!(of::<T>(dialect), Err(expected));
+            }
+        }
+        #[derive(JsonSchema)]
+        #[serde(untagged)]
+        #[allow(dead_code)]
+        enum Either {
+            One(String),
+            Many(Square),
+        }
+        refused::<Vec<String>>("Vec<String>", "`array`");
+        refused::<()>("()", "`null`");
+        refused::<Option<u8>>("Option<u8>", "`integer`");
+        refused::<Unit>("Unit", "`string`");
+        refused::<Either>("Either", "`string` or `object`");
+    }
+
+    #[test]
+    fn output_keeps_null_and_any_root() {
+        #[derive(JsonSchema, Serialize)]
+        struct Out {
+            unit: Option<Unit>,
+            n: Option<u8>,
+        }
+        let unit = json!({
+            "type": "string", "enum": ["kelvin", "celsius"],
+            "description": "The scale.\n- `celsius`: Water freezes at 0.",
+        });
+        assert_eq!(
+            of_output::<Out>(Dialect::Portable),
+            json!({
+                "type": "object", "required": ["unit", "n"],
+                "properties": {
+                    "unit": { "anyOf": [unit, { "type": "null" }] },
+                    "n": { "type": ["integer", "null"], "minimum": 0, "maximum": 255 },
+                },
+            })
+        );
+        assert_eq!(
+            of_output::<Vec<bool>>(Dialect::Portable),
+            json!({ "type": "array", "items": { "type": "boolean" } })
+        );
+        assert!(of_output::<Out>(Dialect::Plain)["$schema"].is_string());
+        assert!(of::<Node>(Dialect::Plain).unwrap()["properties"]["kids"]["items"]["$ref"].is_string());
+    }
+
+    #[test]
+    fn forms() {
+        #[derive(JsonSchema, Deserialize)]
+        #[allow(dead_code)]
+        struct Form {
+            /// Your name.
+            #[schemars(title = "Name", length(max = 9), regex(pattern = "^a"))]
+            name: String,
+            #[schemars(email)]
+            mail: Option<String>,
+            #[schemars(range(min = 1, max = 5))]
+            stars: u8,
+            #[serde(default)]
+            agree: bool,
+            bare: Bare,
+            unit: Option<Unit>,
+            bares: Vec<Bare>,
+            #[schemars(length(min = 1))]
+            units: Vec<Unit>,
+        }
+        let titled = json!([
+            { "const": "kelvin", "title": "kelvin" },
+            { "const": "celsius", "title": "Water freezes at 0." },
+        ]);
+        assert_eq!(
+            elicit_form::<Form>(),
+            Ok(json!({
+                "type": "object", "required": ["name", "stars", "bare", "bares", "units"],
+                "properties": {
+                    "name": { "type": "string", "title": "Name", "description": "Your name.", "maxLength": 9 },
+                    "mail": { "type": "string", "format": "email" },
+                    "stars": { "type": "integer", "minimum": 1, "maximum": 5 },
+                    "agree": { "type": "boolean", "default": false },
+                    "bare": { "type": "string", "enum": ["A", "B"] },
+                    "unit": { "type": "string", "description": "The scale.", "oneOf": titled },
+                    "bares": { "type": "array", "items": { "type": "string", "enum": ["A", "B"] } },
+                    "units": { "type": "array", "items": { "anyOf": titled }, "minItems": 1 },
+                },
+            }))
+        );
+    }
+
+    #[test]
+    fn forms_that_elicitation_does_not_permit() {
+        #[derive(JsonSchema)]
+        #[allow(dead_code)]
+        struct Form<T> {
+            it: T,
+        }
+        fn refused<T: JsonSchema>(name: &str, kind: &str) {
+            let error = elicit_form::<Form<T>>().unwrap_err();
+            let start = format!("elicitation form `Form<{name}>`: field `it` is of type {kind}; a form holds");
+            assert!(error.starts_with(&start), "{error}");
+        }
+        refused::<Square>("Square", "`object`");
+        refused::<Vec<String>>("Vec<String>", "`array`");
+        refused::<Shape>("Shape", "`object`");
+        refused::<()>("()", "`null`");
+        assert!(elicit_form::<Shape>().is_err());
+        assert!(elicit_form::<Vec<Bare>>().is_err());
+    }
+
+    #[test]
+    fn types_that_contain_each_other_stay_small() {
+        macro_rules! knot {
+            ($($name:ident)*) => {$(
+                #[derive(JsonSchema)]
+                #[allow(dead_code)]
+                struct $name { a: Vec<A>, b: Vec<B>, c: Vec<C>, d: Vec<D>, e: Vec<E>, f: Vec<F>, g: Vec<G>, h: Vec<H> }
+            )*};
+        }
+        knot!(A B C D E F G H);
+        assert!(of::<A>(Dialect::Portable).unwrap().to_string().len() < 300_000);
+    }
+}

@@ -1,0 +1,290 @@
+//! Content blocks: what tools, prompts and models say.
+
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::{
+    Annotations, Meta, RawJson, Resource, ResourceContents, field,
+    tagged::{self, Tagged},
+};
+
+/// One piece of content.
+///
+/// ```
+/// use couplet_types::ContentBlock;
+///
+/// let block: ContentBlock = serde_json::from_str(r#"{"type":"text","text":"hi"}"#)?;
+/// assert_eq!(block, ContentBlock::text("hi"));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[doc(alias = "SamplingMessageContentBlock")]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ContentBlock {
+    /// Text.
+    Text(TextContent),
+    /// A picture.
+    Image(ImageContent),
+    /// A sound.
+    Audio(AudioContent),
+    /// The contents of a resource, put in place.
+    Resource(EmbeddedResource),
+    /// A pointer to a resource that can be read.
+    ResourceLink(Resource),
+    /// A model wants to call a tool; only in sampling.
+    ToolUse(ToolUseContent),
+    /// What such a call gave; only in sampling.
+    ToolResult(ToolResultContent),
+}
+
+impl ContentBlock {
+    /// A block of text.
+    pub fn text(text: impl Into<String>) -> Self {
+        TextContent::new(text).into()
+    }
+
+    /// A picture, as base64, and its media type.
+    pub fn image(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
+        ImageContent::new(data, mime_type).into()
+    }
+
+    /// A sound, as base64, and its media type.
+    pub fn audio(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
+        AudioContent::new(data, mime_type).into()
+    }
+
+    /// The contents of a resource.
+    pub fn resource(contents: ResourceContents) -> Self {
+        EmbeddedResource::new(contents).into()
+    }
+
+    /// A pointer to a resource.
+    pub fn link(resource: Resource) -> Self {
+        Self::ResourceLink(resource)
+    }
+
+    /// The text, if this is a text block.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(&text.text),
+            _ => None,
+        }
+    }
+}
+
+/// All the text in some blocks, one after the other.
+pub(crate) fn all_text(blocks: &[ContentBlock]) -> String {
+    blocks.iter().filter_map(ContentBlock::as_text).collect()
+}
+
+impl Tagged for ContentBlock {
+    const WHAT: &'static str = "block";
+
+    fn read<'de, D: Deserializer<'de>>(tag: &str, members: D) -> Result<Self, D::Error> {
+        const KNOWN: &[&str] = &["text", "image", "audio", "resource", "resource_link", "tool_use", "tool_result"];
+        match tag {
+            "text" => TextContent::deserialize(members).map(Self::Text),
+            "image" => ImageContent::deserialize(members).map(Self::Image),
+            "audio" => AudioContent::deserialize(members).map(Self::Audio),
+            "resource" => EmbeddedResource::deserialize(members).map(Self::Resource),
+            "resource_link" => Resource::deserialize(members).map(Self::ResourceLink),
+            "tool_use" => ToolUseContent::deserialize(members).map(Self::ToolUse),
+            "tool_result" => ToolResultContent::deserialize(members).map(Self::ToolResult),
+            _ => Err(serde::de::Error::unknown_variant(tag, KNOWN)),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for ContentBlock {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        tagged::deserialize(deserializer)
+    }
+}
+
+impl From<&str> for ContentBlock {
+    fn from(text: &str) -> Self {
+        Self::text(text)
+    }
+}
+
+impl From<String> for ContentBlock {
+    fn from(text: String) -> Self {
+        Self::text(text)
+    }
+}
+
+/// Text.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct TextContent {
+    /// The text.
+    pub text: String,
+    /// For whom it is and how much it matters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub annotations: Option<Annotations>,
+    /// The open `_meta` map.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+}
+
+impl TextContent {
+    /// Some text.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into(), ..Self::default() }
+    }
+}
+
+setters! { TextContent { into { meta: Meta } value { annotations: Annotations } } }
+
+/// A picture.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct ImageContent {
+    /// The bytes, as base64.
+    pub data: String,
+    /// The media type, such as `image/png`.
+    pub mime_type: String,
+    /// For whom it is and how much it matters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub annotations: Option<Annotations>,
+    /// The open `_meta` map.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+}
+
+impl ImageContent {
+    /// A picture, as base64, and its media type.
+    pub fn new(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
+        Self { data: data.into(), mime_type: mime_type.into(), ..Self::default() }
+    }
+}
+
+setters! { ImageContent { into { meta: Meta } value { annotations: Annotations } } }
+
+/// A sound.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct AudioContent {
+    /// The bytes, as base64.
+    pub data: String,
+    /// The media type, such as `audio/wav`.
+    pub mime_type: String,
+    /// For whom it is and how much it matters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub annotations: Option<Annotations>,
+    /// The open `_meta` map.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+}
+
+impl AudioContent {
+    /// A sound, as base64, and its media type.
+    pub fn new(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
+        Self { data: data.into(), mime_type: mime_type.into(), ..Self::default() }
+    }
+}
+
+setters! { AudioContent { into { meta: Meta } value { annotations: Annotations } } }
+
+/// The contents of a resource, put in place.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct EmbeddedResource {
+    /// The contents.
+    pub resource: ResourceContents,
+    /// For whom it is and how much it matters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub annotations: Option<Annotations>,
+    /// The open `_meta` map.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+}
+
+impl EmbeddedResource {
+    /// Puts contents in place.
+    pub fn new(resource: ResourceContents) -> Self {
+        Self { resource, annotations: None, meta: None }
+    }
+}
+
+setters! { EmbeddedResource { into { meta: Meta } value { annotations: Annotations } } }
+
+/// A model wants to call a tool.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct ToolUseContent {
+    /// Ties the call to its result.
+    pub id: String,
+    /// The tool.
+    pub name: String,
+    /// The arguments.
+    pub input: RawJson,
+    /// The open `_meta` map.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+}
+
+impl ToolUseContent {
+    /// A call of a tool.
+    pub fn new(id: impl Into<String>, name: impl Into<String>, input: impl Into<RawJson>) -> Self {
+        Self { id: id.into(), name: name.into(), input: input.into(), meta: None }
+    }
+}
+
+setters! { ToolUseContent { into { meta: Meta } } }
+
+/// What a call of a tool gave to the model.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct ToolResultContent {
+    /// The id of the call.
+    pub tool_use_id: String,
+    /// What the tool said.
+    pub content: Vec<ContentBlock>,
+    /// The same as data; `null` is a value.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "field::present")]
+    pub structured_content: Option<RawJson>,
+    /// Whether the tool failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub is_error: Option<bool>,
+    /// The open `_meta` map.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+}
+
+impl ToolResultContent {
+    /// The result of a call.
+    pub fn new(tool_use_id: impl Into<String>, content: Vec<ContentBlock>) -> Self {
+        Self { tool_use_id: tool_use_id.into(), content, ..Self::default() }
+    }
+}
+
+setters! { ToolResultContent {
+    into { structured_content: RawJson, meta: Meta }
+    value { is_error: bool }
+} }
+
+macro_rules! into_block {
+    ($($type:ident => $variant:ident),*) => {$(
+        impl From<$type> for ContentBlock {
+            fn from(content: $type) -> Self {
+                Self::$variant(content)
+            }
+        }
+    )*};
+}
+
+into_block!(
+    TextContent => Text,
+    ImageContent => Image,
+    AudioContent => Audio,
+    EmbeddedResource => Resource,
+    ToolUseContent => ToolUse,
+    ToolResultContent => ToolResult
+);

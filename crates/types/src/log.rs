@@ -1,0 +1,108 @@
+//! What a server writes to the client's log.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Meta, RawJson};
+
+/// How serious a line is, after RFC 5424; the order goes from `Debug` up to `Emergency`.
+///
+/// ```
+/// use couplet_types::LoggingLevel;
+///
+/// assert!(LoggingLevel::Debug < LoggingLevel::Error);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LoggingLevel {
+    /// For whoever looks for a mistake.
+    Debug,
+    /// Nothing special.
+    Info,
+    /// Normal, but worth a look.
+    Notice,
+    /// Something may go wrong.
+    Warning,
+    /// Something went wrong.
+    Error,
+    /// A part does not work.
+    Critical,
+    /// Somebody has to act at once.
+    Alert,
+    /// Nothing works.
+    Emergency,
+}
+
+impl LoggingLevel {
+    /// The level as it is on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Debug => "debug",
+            Self::Info => "info",
+            Self::Notice => "notice",
+            Self::Warning => "warning",
+            Self::Error => "error",
+            Self::Critical => "critical",
+            Self::Alert => "alert",
+            Self::Emergency => "emergency",
+        }
+    }
+}
+
+impl fmt::Display for LoggingLevel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Parameters of `logging/setLevel` (up to 2025-11-25).
+#[doc(alias = "SetLevelRequestParams")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct SetLevelParams {
+    /// The lowest level to send.
+    pub level: LoggingLevel,
+    /// The open `_meta` map.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+}
+
+impl SetLevelParams {
+    /// Asks for lines of this level and above.
+    pub fn new(level: LoggingLevel) -> Self {
+        Self { level, meta: None }
+    }
+}
+
+setters! { SetLevelParams { into { meta: Meta } } }
+
+/// Parameters of `notifications/message`.
+#[doc(alias = "LoggingMessageNotificationParams")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct LogParams {
+    /// How serious it is.
+    pub level: LoggingLevel,
+    /// Which part of the server says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub logger: Option<String>,
+    /// What it says: any JSON, often a string.
+    pub data: RawJson,
+    /// The open `_meta` map.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+}
+
+impl LogParams {
+    /// A line for the log.
+    pub fn new(level: LoggingLevel, data: impl Into<RawJson>) -> Self {
+        Self { level, logger: None, data: data.into(), meta: None }
+    }
+}
+
+setters! { LogParams { into { logger: String, meta: Meta } } }
+
+has_meta!(SetLevelParams, LogParams);

@@ -1,0 +1,353 @@
+//! Resources: what a server lets a client read.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser::SerializeStruct};
+
+use crate::{Annotations, CacheScope, Icon, InputResponses, Meta, PaginatedParams, ResultType, field};
+
+/// A resource, as a server lists it or a content block points to it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Resource {
+    /// Its address.
+    pub uri: String,
+    /// The name for programs.
+    pub name: String,
+    /// The name for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What it is, for the model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// The media type, if it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mime_type: Option<String>,
+    /// The size in bytes before any encoding, if it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
+    /// For whom it is and how much it matters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub annotations: Option<Annotations>,
+    /// Pictures to show beside the name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub icons: Option<Vec<Icon>>,
+    /// The open `_meta` map.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+}
+
+impl Resource {
+    /// A resource with an address and a name.
+    pub fn new(uri: impl Into<String>, name: impl Into<String>) -> Self {
+        Self { uri: uri.into(), name: name.into(), ..Self::default() }
+    }
+
+    /// What to show to people: the title, or else the name.
+    pub fn display_name(&self) -> &str {
+        self.title.as_deref().unwrap_or(&self.name)
+    }
+}
+
+setters! { Resource {
+    into { title: String, description: String, mime_type: String, meta: Meta }
+    value { size: u64, annotations: Annotations, icons: Vec<Icon> }
+} }
+
+/// A family of resources whose addresses follow a pattern.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct ResourceTemplate {
+    /// The pattern of the addresses, after RFC 6570.
+    pub uri_template: String,
+    /// The name for programs.
+    pub name: String,
+    /// The name for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What it is, for the model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// The media type, if all of them have the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mime_type: Option<String>,
+    /// For whom they are and how much they matter.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub annotations: Option<Annotations>,
+    /// Pictures to show beside the name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub icons: Option<Vec<Icon>>,
+    /// The open `_meta` map.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+}
+
+impl ResourceTemplate {
+    /// A template with a pattern and a name.
+    pub fn new(uri_template: impl Into<String>, name: impl Into<String>) -> Self {
+        Self { uri_template: uri_template.into(), name: name.into(), ..Self::default() }
+    }
+
+    /// What to show to people: the title, or else the name.
+    pub fn display_name(&self) -> &str {
+        self.title.as_deref().unwrap_or(&self.name)
+    }
+}
+
+setters! { ResourceTemplate {
+    into { title: String, description: String, mime_type: String, meta: Meta }
+    value { annotations: Annotations, icons: Vec<Icon> }
+} }
+
+/// What is in a resource, or in a part of it.
+///
+/// ```
+/// use couplet_types::ResourceContents;
+///
+/// let contents = ResourceContents::text("memo://1", "buy milk").mime_type("text/plain");
+/// assert_eq!(contents.as_text(), Some("buy milk"));
+/// ```
+#[doc(alias = "TextResourceContents")]
+#[doc(alias = "BlobResourceContents")]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ResourceContents {
+    /// The address.
+    pub uri: String,
+    /// The media type, if it is known.
+    pub mime_type: Option<String>,
+    /// The text or the bytes; `text` or `blob` on the wire.
+    pub body: ResourceBody,
+    /// The open `_meta` map.
+    pub meta: Option<Meta>,
+}
+
+/// Text or bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ResourceBody {
+    /// Text.
+    Text(String),
+    /// Bytes, as base64.
+    Blob(String),
+}
+
+impl ResourceContents {
+    /// A text.
+    pub fn text(uri: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { uri: uri.into(), mime_type: None, body: ResourceBody::Text(text.into()), meta: None }
+    }
+
+    /// Bytes, as base64.
+    pub fn blob(uri: impl Into<String>, base64: impl Into<String>) -> Self {
+        Self { uri: uri.into(), mime_type: None, body: ResourceBody::Blob(base64.into()), meta: None }
+    }
+
+    /// The text, if it is text.
+    pub fn as_text(&self) -> Option<&str> {
+        match &self.body {
+            ResourceBody::Text(text) => Some(text),
+            ResourceBody::Blob(_) => None,
+        }
+    }
+
+    /// The bytes as base64, if it is bytes.
+    pub fn as_blob(&self) -> Option<&str> {
+        match &self.body {
+            ResourceBody::Blob(base64) => Some(base64),
+            ResourceBody::Text(_) => None,
+        }
+    }
+}
+
+setters! { ResourceContents { into { mime_type: String, meta: Meta } } }
+
+impl Serialize for ResourceContents {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let optional = usize::from(self.mime_type.is_some()) + usize::from(self.meta.is_some());
+        let mut object = serializer.serialize_struct("ResourceContents", 2 + optional)?;
+        object.serialize_field("uri", &self.uri)?;
+        if let Some(mime_type) = &self.mime_type {
+            object.serialize_field("mimeType", mime_type)?;
+        }
+        match &self.body {
+            ResourceBody::Text(text) => object.serialize_field("text", text)?,
+            ResourceBody::Blob(base64) => object.serialize_field("blob", base64)?,
+        }
+        if let Some(meta) = &self.meta {
+            object.serialize_field("_meta", meta)?;
+        }
+        object.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for ResourceContents {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Members {
+            uri: String,
+            mime_type: Option<String>,
+            text: Option<String>,
+            blob: Option<String>,
+            #[serde(rename = "_meta")]
+            meta: Option<Meta>,
+        }
+        let Members { uri, mime_type, text, blob, meta } = Members::deserialize(deserializer)?;
+        let body = match (text, blob) {
+            (Some(text), None) => ResourceBody::Text(text),
+            (None, Some(base64)) => ResourceBody::Blob(base64),
+            (None, None) => return Err(de::Error::custom("resource contents have neither `text` nor `blob`")),
+            (Some(_), Some(_)) => return Err(de::Error::custom("resource contents have both `text` and `blob`")),
+        };
+        Ok(Self { uri, mime_type, body, meta })
+    }
+}
+
+/// Parameters of `resources/list`.
+pub type ListResourcesParams = PaginatedParams;
+
+/// The answer to `resources/list`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct ListResourcesResult {
+    /// The resources on this page.
+    pub resources: Vec<Resource>,
+    /// Where the next page begins; absent on the last one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+    /// For how many milliseconds the answer may be reused.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "field::ttl")]
+    pub ttl_ms: Option<u64>,
+    /// Who may share a stored copy of the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_scope: Option<CacheScope>,
+    /// What kind of answer this is; absent in revisions before 2026-07-28.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result_type: Option<ResultType>,
+    /// The open `_meta` map.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+}
+
+impl ListResourcesResult {
+    /// A page of resources.
+    pub fn new(resources: Vec<Resource>) -> Self {
+        Self { resources, ..Self::default() }
+    }
+}
+
+setters! { ListResourcesResult {
+    into { next_cursor: String, meta: Meta }
+    value { ttl_ms: u64, cache_scope: CacheScope, result_type: ResultType }
+} }
+
+/// Parameters of `resources/templates/list`.
+pub type ListResourceTemplatesParams = PaginatedParams;
+
+/// The answer to `resources/templates/list`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct ListResourceTemplatesResult {
+    /// The templates on this page.
+    pub resource_templates: Vec<ResourceTemplate>,
+    /// Where the next page begins; absent on the last one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+    /// For how many milliseconds the answer may be reused.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "field::ttl")]
+    pub ttl_ms: Option<u64>,
+    /// Who may share a stored copy of the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_scope: Option<CacheScope>,
+    /// What kind of answer this is; absent in revisions before 2026-07-28.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result_type: Option<ResultType>,
+    /// The open `_meta` map.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+}
+
+impl ListResourceTemplatesResult {
+    /// A page of templates.
+    pub fn new(resource_templates: Vec<ResourceTemplate>) -> Self {
+        Self { resource_templates, ..Self::default() }
+    }
+}
+
+setters! { ListResourceTemplatesResult {
+    into { next_cursor: String, meta: Meta }
+    value { ttl_ms: u64, cache_scope: CacheScope, result_type: ResultType }
+} }
+
+/// Parameters of `resources/read`.
+#[doc(alias = "ReadResourceRequestParams")]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct ReadResourceParams {
+    /// The address.
+    pub uri: String,
+    /// The answers to what the previous round asked for (2026-07-28).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input_responses: Option<InputResponses>,
+    /// The state that the previous round handed out, returned unchanged (2026-07-28).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request_state: Option<String>,
+    /// The open `_meta` map.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+}
+
+impl ReadResourceParams {
+    /// Reads what is at an address.
+    pub fn new(uri: impl Into<String>) -> Self {
+        Self { uri: uri.into(), ..Self::default() }
+    }
+}
+
+setters! { ReadResourceParams {
+    into { request_state: String, meta: Meta }
+    value { input_responses: InputResponses }
+} }
+
+/// The answer to `resources/read`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct ReadResourceResult {
+    /// The contents, in one or more parts.
+    pub contents: Vec<ResourceContents>,
+    /// For how many milliseconds the answer may be reused.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "field::ttl")]
+    pub ttl_ms: Option<u64>,
+    /// Who may share a stored copy of the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_scope: Option<CacheScope>,
+    /// What kind of answer this is; absent in revisions before 2026-07-28.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result_type: Option<ResultType>,
+    /// The open `_meta` map.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+}
+
+impl ReadResourceResult {
+    /// The contents of a resource.
+    pub fn new(contents: Vec<ResourceContents>) -> Self {
+        Self { contents, ..Self::default() }
+    }
+
+    /// The text of all parts that are text, one after the other.
+    pub fn all_text(&self) -> String {
+        self.contents.iter().filter_map(ResourceContents::as_text).collect()
+    }
+}
+
+setters! { ReadResourceResult {
+    into { meta: Meta }
+    value { ttl_ms: u64, cache_scope: CacheScope, result_type: ResultType }
+} }
+
+has_meta!(ListResourcesResult, ListResourceTemplatesResult, ReadResourceParams, ReadResourceResult);

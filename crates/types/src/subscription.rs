@@ -1,0 +1,179 @@
+//! Being told about changes.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Meta, ResultType};
+
+/// What to be told about (2026-07-28).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct SubscriptionFilter {
+    /// When the list of tools changes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tools_list_changed: Option<bool>,
+    /// When the list of prompts changes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompts_list_changed: Option<bool>,
+    /// When the list of resources changes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resources_list_changed: Option<bool>,
+    /// When one of these resources changes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resource_subscriptions: Option<Vec<String>>,
+    /// When one of these tasks changes (the tasks extension).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task_ids: Option<Vec<String>>,
+}
+
+impl SubscriptionFilter {
+    /// Nothing yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+setters! { SubscriptionFilter {
+    value {
+        tools_list_changed: bool,
+        prompts_list_changed: bool,
+        resources_list_changed: bool,
+        resource_subscriptions: Vec<String>,
+        task_ids: Vec<String>,
+    }
+} }
+
+/// Parameters of `subscriptions/listen` (2026-07-28).
+#[doc(alias = "SubscriptionsListenRequestParams")]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct ListenParams {
+    /// What to be told about.
+    pub notifications: SubscriptionFilter,
+    /// The open `_meta` map.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+}
+
+impl ListenParams {
+    /// Asks to be told about something.
+    pub fn new(notifications: SubscriptionFilter) -> Self {
+        Self { notifications, meta: None }
+    }
+}
+
+setters! { ListenParams { into { meta: Meta } } }
+
+/// The answer to `subscriptions/listen`, sent when the server ends the subscription in good order.
+#[doc(alias = "SubscriptionsListenResult")]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct ListenResult {
+    /// What kind of answer this is; absent in revisions before 2026-07-28.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result_type: Option<ResultType>,
+    /// The open `_meta` map.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+}
+
+impl ListenResult {
+    /// The subscription is over.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+setters! { ListenResult { into { meta: Meta } value { result_type: ResultType } } }
+
+/// Parameters of `notifications/subscriptions/acknowledged` (2026-07-28).
+#[doc(alias = "SubscriptionsAcknowledgedNotificationParams")]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct SubscriptionAckParams {
+    /// What the server will tell about: all of what was asked for, or less.
+    pub notifications: SubscriptionFilter,
+    /// The open `_meta` map.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+}
+
+impl SubscriptionAckParams {
+    /// The server will tell about this.
+    pub fn new(notifications: SubscriptionFilter) -> Self {
+        Self { notifications, meta: None }
+    }
+}
+
+setters! { SubscriptionAckParams { into { meta: Meta } } }
+
+/// Parameters of `resources/subscribe` (up to 2025-11-25).
+#[doc(alias = "SubscribeRequestParams")]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct SubscribeParams {
+    /// The resource.
+    pub uri: String,
+    /// The open `_meta` map.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+}
+
+impl SubscribeParams {
+    /// Asks to be told when a resource changes.
+    pub fn new(uri: impl Into<String>) -> Self {
+        Self { uri: uri.into(), meta: None }
+    }
+}
+
+setters! { SubscribeParams { into { meta: Meta } } }
+
+/// Parameters of `resources/unsubscribe` (up to 2025-11-25).
+#[doc(alias = "UnsubscribeRequestParams")]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct UnsubscribeParams {
+    /// The resource.
+    pub uri: String,
+    /// The open `_meta` map.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+}
+
+impl UnsubscribeParams {
+    /// Asks to be told no longer.
+    pub fn new(uri: impl Into<String>) -> Self {
+        Self { uri: uri.into(), meta: None }
+    }
+}
+
+setters! { UnsubscribeParams { into { meta: Meta } } }
+
+/// Parameters of `notifications/resources/updated`.
+#[doc(alias = "ResourceUpdatedNotificationParams")]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct ResourceUpdatedParams {
+    /// The resource that changed, which may be a part of the one that was subscribed to.
+    pub uri: String,
+    /// The open `_meta` map.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+}
+
+impl ResourceUpdatedParams {
+    /// A resource changed.
+    pub fn new(uri: impl Into<String>) -> Self {
+        Self { uri: uri.into(), meta: None }
+    }
+}
+
+setters! { ResourceUpdatedParams { into { meta: Meta } } }
+
+has_meta!(ListenParams, ListenResult, SubscriptionAckParams, SubscribeParams, UnsubscribeParams, ResourceUpdatedParams,);

@@ -1,0 +1,90 @@
+//! Reading objects whose `type` member says what they are.
+//!
+//! serde's own tagged enums read everything into a buffer first, and what comes out of that buffer is no longer the
+//! text that the peer wrote. Here the members go straight to the type that the tag names. Only when the tag is not
+//! the first member, the object is kept as raw text until the tag is found.
+
+use std::{fmt, marker::PhantomData};
+
+use serde::{
+    Deserializer,
+    de::{
+        self, MapAccess, Visitor,
+        value::{MapAccessDeserializer, MapDeserializer},
+    },
+};
+use serde_json::value::RawValue;
+
+use crate::{Map, RawJson, decode::name_member};
+
+/// A type that is one of several, told apart by the member `type`.
+pub(crate) trait Tagged: Sized {
+    /// What the object is called in error messages.
+    const WHAT: &'static str;
+
+    /// Reads the other members, now that the tag is known.
+    fn read<'de, D: Deserializer<'de>>(tag: &str, members: D) -> Result<Self, D::Error>;
+}
+
+/// Reads a tagged object.
+pub(crate) fn deserialize<'de, T: Tagged, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+    deserializer.deserialize_map(Object(PhantomData))
+}
+
+struct Object<T>(PhantomData<T>);
+
+impl<'de, T: Tagged> Visitor<'de> for Object<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "an object with a `type` ({})", T::WHAT)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<T, A::Error> {
+        match members.next_key::<String>()? {
+            Some(key) if key == "type" => {
+                let tag: String = members.next_value()?;
+                read::<T, _>(&tag, MapAccessDeserializer::new(members))
+            }
+            first => read_late_tag(first, members),
+        }
+    }
+}
+
+fn read_late_tag<'de, T: Tagged, A: MapAccess<'de>>(first: Option<String>, mut access: A) -> Result<T, A::Error> {
+    let mut tag = None;
+    let mut members: Vec<(String, Box<RawValue>)> = Vec::new();
+    let mut next = first;
+    while let Some(key) = next {
+        if key == "type" {
+            tag = Some(access.next_value::<String>()?);
+        } else {
+            members.push((key, access.next_value()?));
+        }
+        next = access.next_key()?;
+    }
+    let tag = tag.ok_or_else(|| de::Error::custom(format_args!("`type` is missing in a {}", T::WHAT)))?;
+    let fields = members.iter().map(|(key, value)| (key.as_str(), &**value));
+    read::<T, _>(&tag, MapDeserializer::<_, serde_json::Error>::new(fields))
+        .map_err(|_| de::Error::custom(late_error::<T>(&tag, members)))
+}
+
+/// Reads once more, from text, since an error from single members does not tell which one it was.
+fn late_error<T: Tagged>(tag: &str, members: Vec<(String, Box<RawValue>)>) -> String {
+    let text = match RawJson::new(&Map::from_members(members)) {
+        Ok(raw) => raw.to_string(),
+        Err(error) => return error.to_string(),
+    };
+    let message = match T::read(tag, &mut serde_json::Deserializer::from_str(&text)) {
+        Ok(_) => "the members do not fit".to_owned(),
+        Err(error) => name_member(&text, error).to_string(),
+    };
+    // The position is one in the copy.
+    let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(message, _)| message);
+    format!("`{tag}` {}: {message}", T::WHAT)
+}
+
+fn read<'de, T: Tagged, D: Deserializer<'de>>(tag: &str, members: D) -> Result<T, D::Error> {
+    // The name goes in front, since serde_json finds the position at the end of a message.
+    T::read(tag, members).map_err(|error| de::Error::custom(format_args!("`{tag}` {}: {error}", T::WHAT)))
+}
