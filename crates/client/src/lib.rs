@@ -1,1 +1,74 @@
-//! client
+//! A client of the Model Context Protocol: typed requests, rounds of questions, deadlines, subscriptions.
+//!
+//! [`Client::new`] collects what the client can answer and how long it waits; [`ClientBuilder::connect`] finds out
+//! what the server speaks and returns a [`Client`]. The same calls work with every revision: one set of callbacks
+//! answers a server that asks on its session and one that asks in its results, and [`Client::listen`] is one stream
+//! of changes in both.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use couplet_client::Client;
+//! use couplet_core::{BoxFuture, Call, Description, Done, Hub, Reply, Service};
+//! use couplet_types::{Implementation, ServerCapabilities, ToolsCapability};
+//! use serde_json::json;
+//!
+//! struct Adder(Hub);
+//!
+//! impl Service for Adder {
+//!     fn describe(&self) -> Arc<Description> {
+//!         let capabilities = ServerCapabilities::new().tools(ToolsCapability::new());
+//!         Arc::new(Description::new(Implementation::new("adder", "1.0.0"), capabilities))
+//!     }
+//!     fn call(&self, call: Call) -> BoxFuture<'static, Reply> {
+//!         Box::pin(async move {
+//!             let sum = call.params.read::<[i64; 2]>("arguments").map_or(3, |[a, b]| a + b);
+//!             Reply::Complete(Done::value(&json!({ "content": [{ "type": "text", "text": sum.to_string() }] })))
+//!         })
+//!     }
+//!     fn hub(&self) -> &Hub {
+//!         &self.0
+//!     }
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), couplet_core::Error> {
+//! let server: Arc<dyn Service> = Arc::new(Adder(Hub::new()));
+//! let client = Client::new("demo", "1.0.0").connect(server).await?;
+//! let sum = client.call("add", json!({ "a": 1, "b": 2 })).await?;
+//! assert_eq!(sum.text(), "3");
+//! client.close().await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! What this crate must not know: how bytes travel (a [`Connect`](couplet_core::Connect) does), how a revision looks
+//! on the wire (a [`Dialect`](couplet_core::Dialect) does). Nothing here grows without a bound, and a callback that
+//! panics harms nobody but the request that it was to answer.
+
+mod answers;
+mod builder;
+mod client;
+mod clock;
+mod connect;
+mod driver;
+mod elicitation;
+mod feed;
+mod inbox;
+mod listen;
+mod notify;
+mod page;
+mod prepared;
+mod result;
+mod rounds;
+mod sync;
+
+pub use builder::ClientBuilder;
+pub use client::{Client, ServerInfo};
+pub use couplet_core::{Change, Interest as Filter, Outcome};
+pub use driver::Driver;
+pub use elicitation::Elicitation;
+pub use listen::{Changes, Ended};
+pub use notify::{Notice, Notifications};
+pub use page::Pages;
+pub use prepared::Prepared;
+pub use result::ToolResult;

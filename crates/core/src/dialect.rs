@@ -1,7 +1,8 @@
 //! How a client speaks once both sides have agreed on a revision.
 
 use couplet_types::{
-    ClientCapabilities, HasMeta, Implementation, LoggingLevel, ProtocolVersion, Request, RequestId, RpcError,
+    ClientCapabilities, HasMeta, Implementation, LoggingLevel, Meta, ProtocolVersion, Request, RequestId, RpcError,
+    ServerCapabilities,
 };
 use serde::Serialize;
 
@@ -9,6 +10,7 @@ use crate::{
     error::{Error, ErrorKind},
     exchange::Outgoing,
     json::JsonText,
+    message::Params,
     wire::{self, Outcome, append_members, method, modern::Identity, project::Project, revision::Shape, to_json},
 };
 
@@ -83,6 +85,65 @@ impl Dialect {
         write_round(&mut text, extras);
         text.push(b'}');
         Ok(Outgoing { id, method: R::METHOD, params: text.into() })
+    }
+
+    /// Writes a request once more, under a new id: for the next round, with what that round asks for.
+    ///
+    /// The parameters are those of the first request, untouched.
+    ///
+    /// # Errors
+    /// When the first request cannot be read back, which means that it nests too deep.
+    pub fn again(&self, first: &Outgoing, id: RequestId, extras: &Extras) -> Result<Outgoing, Error> {
+        let unreadable = |e: &dyn std::fmt::Display| {
+            Error::new(ErrorKind::Config, format!("the parameters of `{}` cannot be sent again: {e}", first.method))
+        };
+        let members = Params::from_text(JsonText::trusted(first.params.clone())).map_err(|e| unreadable(&e))?;
+        let mut text = b"{".to_vec();
+        for (key, value) in members.iter() {
+            if matches!(&*key, "inputResponses" | "requestState") {
+                continue;
+            }
+            if text.len() > 1 {
+                text.push(b',');
+            }
+            wire::write_json(&mut text, &*key);
+            text.push(b':');
+            if key == "_meta" && extras.progress {
+                let mut meta: Meta = value.parse().map_err(|e| unreadable(&e))?;
+                meta.insert("progressToken", serde_json::json!(id).into());
+                wire::write_json(&mut text, &meta);
+            } else {
+                text.extend_from_slice(value.as_bytes());
+            }
+        }
+        write_round(&mut text, extras);
+        text.push(b'}');
+        Ok(Outgoing { id, method: first.method, params: text.into() })
+    }
+
+    /// Checks that a server which advertises these capabilities serves a method.
+    ///
+    /// # Errors
+    /// When it does not; the error names the capability.
+    pub fn check(&self, method: &str, server: &ServerCapabilities) -> Result<(), Error> {
+        let gate = method::REQUESTS.iter().find(|m| m.name == method).map_or(method::Gate::Open, |m| m.gate);
+        // Before there was such a capability, nobody could advertise it.
+        let unsaid = gate == method::Gate::Completions && !self.shape.0.completions_capability;
+        if unsaid || gate.is_open(server) {
+            return Ok(());
+        }
+        let capability = match gate {
+            method::Gate::Open => return Ok(()),
+            method::Gate::Tools => "tools",
+            method::Gate::Resources => "resources",
+            method::Gate::Subscribe => "resources.subscribe",
+            method::Gate::Prompts => "prompts",
+            method::Gate::Completions => "completions",
+            method::Gate::Logging => "logging",
+            method::Gate::Tasks => "tasks",
+        };
+        let what = format!("the server does not serve `{method}`: it lacks the capability `{capability}`");
+        Err(Error::new(ErrorKind::Unsupported, what))
     }
 
     /// Reads what came back.

@@ -18,11 +18,12 @@ use crate::{
 /// the client closes it.
 pub fn connect(
     service: Arc<dyn Service>,
+    server_limits: &Limits,
     inbound: Arc<dyn Inbound>,
-    limits: &Limits,
+    client_limits: &Limits,
 ) -> (Handle, impl Future<Output = ()> + Send + use<>) {
-    let (mut link, handle) = Link::new(inbound, limits.clone());
-    let mut server = Connection::new(service, limits.clone());
+    let (mut link, handle) = Link::new(inbound, client_limits.clone());
+    let mut server = Connection::new(service, server_limits.clone());
     let driver = poll_fn(move |cx| pump(&mut link, &mut server, cx));
     (handle, driver)
 }

@@ -6,6 +6,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+use bytes::Bytes;
 use couplet_types::{
     ClientCapabilities, HasMeta, Implementation, InputRequest, Meta, ProtocolVersion, RpcError, ServerCapabilities,
 };
@@ -228,7 +229,7 @@ impl From<RpcError> for Reply {
 #[derive(Clone, Debug)]
 pub struct Done {
     /// The members of the result but `_meta`.
-    pub(crate) body: Vec<u8>,
+    pub(crate) body: Bytes,
     pub(crate) meta: Option<Meta>,
     pub(crate) cache: Option<CacheHint>,
 }
@@ -246,7 +247,7 @@ impl Done {
     /// Members that say what kind of result it is are left out: they are added for the client's revision.
     pub fn json(result: &JsonText) -> Self {
         let Ok(members) = Params::from_text(result.clone()) else {
-            return Self { body: result.as_bytes().to_vec(), meta: None, cache: None };
+            return Self { body: result.as_bytes().clone(), meta: None, cache: None };
         };
         let mut body = b"{".to_vec();
         let mut cache = CacheHint::default();
@@ -269,12 +270,12 @@ impl Done {
             }
         }
         body.push(b'}');
-        Self { body, meta, cache: cacheable.then_some(cache) }
+        Self { body: body.into(), meta, cache: cacheable.then_some(cache) }
     }
 
     /// The result that says nothing, `{}`.
     pub fn empty() -> Self {
-        Self { body: b"{}".to_vec(), meta: None, cache: None }
+        Self { body: Bytes::from_static(b"{}"), meta: None, cache: None }
     }
 
     /// Any value that prints as an object.
@@ -289,7 +290,7 @@ impl Shape {
         let cache = result.take_cache();
         result.project(self);
         let meta = result.meta_mut().take();
-        Done { body: to_json(&result), meta, cache }
+        Done { body: to_json(&result).into(), meta, cache }
     }
 }
 

@@ -1,1 +1,44 @@
-//! server
+//! Servers of the Model Context Protocol: functions become tools, resources and prompts.
+//!
+//! A [`Server`] is built from [`tool`]s, [`resource`]s and [`prompt`]s. Each is a function, `async` or not, whose
+//! parameters are [extractors](extract) and whose result becomes the [reply]. The same function answers clients of
+//! every revision.
+//!
+//! Below it lies [`couplet_core::Service`]: implement that yourself where this crate is too much.
+//!
+//! This crate knows handlers. It must not know transports, revisions or eras.
+
+pub mod args;
+mod ctx;
+mod definition;
+mod dispatch;
+mod error;
+pub mod extract;
+mod guard;
+mod handle;
+pub mod handler;
+mod inner;
+mod layer;
+mod lifespan;
+mod prompt;
+mod registry;
+pub mod reply;
+mod resource;
+pub mod schema;
+mod server;
+mod signature;
+mod strings;
+mod tool;
+
+pub use ctx::{Answer, Ctx};
+pub use error::{NotFound, ToolError};
+pub use handle::Handle;
+pub use layer::Next;
+pub use lifespan::Lifespan;
+pub use prompt::{IntoPrompt, PromptBuilder, PromptDef, prompt};
+pub use reply::Json;
+pub use resource::{IntoResource, ResourceBuilder, ResourceDef, resource};
+pub use schemars;
+pub use server::Server;
+pub use signature::Signature;
+pub use tool::{IntoTool, ToolBuilder, ToolDef, tool};

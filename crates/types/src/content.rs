@@ -245,7 +245,8 @@ setters! { ToolUseContent { into { meta: Meta } } }
 pub struct ToolResultContent {
     /// The id of the call.
     pub tool_use_id: String,
-    /// What the tool said.
+    /// What the tool said: blocks that a tool's result may have, so no calls or results in turn.
+    #[serde(deserialize_with = "plain_blocks")]
     pub content: Vec<ContentBlock>,
     /// The same as data; `null` is a value.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "field::present")]
@@ -269,6 +270,33 @@ setters! { ToolResultContent {
     into { structured_content: RawJson, meta: Meta }
     value { is_error: bool }
 } }
+
+/// A block that is no call of a tool and no result of one.
+///
+/// Results inside of results would let a peer nest them as deep as it likes, and each level is a level of our stack.
+struct PlainBlock(ContentBlock);
+
+impl Tagged for PlainBlock {
+    const WHAT: &'static str = "block";
+
+    fn read<'de, D: Deserializer<'de>>(tag: &str, members: D) -> Result<Self, D::Error> {
+        match tag {
+            "tool_use" | "tool_result" => Err(serde::de::Error::custom("it cannot be inside of a `tool_result` block")),
+            _ => ContentBlock::read(tag, members).map(Self),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for PlainBlock {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        tagged::deserialize(deserializer)
+    }
+}
+
+fn plain_blocks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<ContentBlock>, D::Error> {
+    let blocks = Vec::<PlainBlock>::deserialize(deserializer)?;
+    Ok(blocks.into_iter().map(|PlainBlock(block)| block).collect())
+}
 
 macro_rules! into_block {
     ($($type:ident => $variant:ident),*) => {$(

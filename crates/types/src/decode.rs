@@ -31,11 +31,20 @@ pub(crate) fn name_member(text: &str, error: serde_json::Error) -> serde_json::E
     if path.is_empty() { error } else { Error::custom(format_args!("`{path}`: {error}")) }
 }
 
+/// A message without the position at its end, for text that is only a part of what the peer sent.
+pub(crate) fn without_position(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.rsplit_once(" at line ").map_or(text.as_str(), |(message, _)| message).to_owned()
+}
+
 /// The offset behind the given column of the given line, both counted in bytes and from 1.
 fn end_of(text: &str, line: usize, column: usize) -> usize {
     let skipped: usize = text.split_inclusive('\n').take(line - 1).map(str::len).sum();
     (skipped + column).min(text.len())
 }
+
+/// How many characters of a path are printed.
+const LONGEST_PATH: usize = 200;
 
 /// What the reader is inside of.
 enum Frame {
@@ -104,6 +113,11 @@ fn print_path(text: &str, frames: &[Frame]) -> String {
             }
             Frame::Object { key: None } | Frame::Array { index: None } => {}
         }
+    }
+    // The names are the peer's, and so is their length.
+    if let Some((end, _)) = path.char_indices().nth(LONGEST_PATH) {
+        path.truncate(end);
+        path.push('…');
     }
     path
 }

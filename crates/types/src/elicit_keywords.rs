@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Deserializer, Serialize, de::DeserializeOwned};
 
 use crate::{
     BooleanSchema, Choices, EnumSchema, MultiEnumSchema, NumberSchema, PrimitiveSchema, RawJson, StringFormat,
-    StringSchema, TitledChoice, field,
+    StringSchema, TitledChoice, decode::without_position, field,
 };
 
 /// All keywords that a field's schema may have, as they are on the wire.
@@ -55,6 +55,12 @@ struct Items {
     values: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     any_of: Option<Vec<TitledChoice>>,
+}
+
+impl<'de> Deserialize<'de> for PrimitiveSchema {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        field::checked::<Keywords, _, _>(deserializer)
+    }
 }
 
 impl TryFrom<Keywords> for PrimitiveSchema {
@@ -167,7 +173,10 @@ fn split(choices: Choices) -> (Option<Vec<String>>, Option<Vec<TitledChoice>>) {
 }
 
 fn read_default<T: DeserializeOwned>(default: Option<RawJson>) -> Result<Option<T>, BadSchema> {
-    default.map(|raw| raw.parse()).transpose().map_err(|error| BadSchema(format!("`default`: {error}")))
+    default
+        .map(|raw| raw.parse())
+        .transpose()
+        .map_err(|error| BadSchema(format!("`default`: {}", without_position(&error))))
 }
 
 fn print_default<T: Serialize>(default: Option<T>) -> Option<RawJson> {

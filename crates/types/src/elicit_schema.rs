@@ -67,8 +67,8 @@ enum ObjectKind {
 
 /// The schema of one field.
 #[doc(alias = "PrimitiveSchemaDefinition")]
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Keywords", into = "Keywords")]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(into = "Keywords")]
 #[non_exhaustive]
 pub enum PrimitiveSchema {
     /// A text.

@@ -1,10 +1,10 @@
 //! How single fields are read and printed where serde's defaults lose something.
 
-use std::fmt;
+use std::{fmt, marker::PhantomData};
 
 use serde::{
     Deserialize, Deserializer, Serializer,
-    de::{self, Visitor},
+    de::{self, MapAccess, Visitor, value::MapAccessDeserializer},
 };
 
 use crate::RawJson;
@@ -14,6 +14,26 @@ use crate::RawJson;
 /// The field needs `default` beside it, so that an absent member becomes `None`.
 pub(crate) fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<RawJson>, D::Error> {
     RawJson::deserialize(deserializer).map(Some)
+}
+
+/// Reads an object as `W` and makes a `T` of it. An error in that step still gets the position of the object.
+pub(crate) fn checked<'de, W, T, D>(deserializer: D) -> Result<T, D::Error>
+where
+    W: Deserialize<'de>,
+    T: TryFrom<W, Error: fmt::Display>,
+    D: Deserializer<'de>,
+{
+    struct Checked<W, T>(PhantomData<(W, T)>);
+    impl<'de, W: Deserialize<'de>, T: TryFrom<W, Error: fmt::Display>> Visitor<'de> for Checked<W, T> {
+        type Value = T;
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object")
+        }
+        fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<T, A::Error> {
+            T::try_from(W::deserialize(MapAccessDeserializer::new(members))?).map_err(de::Error::custom)
+        }
+    }
+    deserializer.deserialize_map(Checked(PhantomData))
 }
 
 /// Reads a time to live in milliseconds: the specification asks to treat a negative one as expired.

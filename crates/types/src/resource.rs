@@ -1,6 +1,6 @@
 //! Resources: what a server lets a client read.
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser::SerializeStruct};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, ser::SerializeStruct};
 
 use crate::{Annotations, CacheScope, Icon, InputResponses, Meta, PaginatedParams, ResultType, field};
 
@@ -182,22 +182,32 @@ impl Serialize for ResourceContents {
 
 impl<'de> Deserialize<'de> for ResourceContents {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Members {
-            uri: String,
-            mime_type: Option<String>,
-            text: Option<String>,
-            blob: Option<String>,
-            #[serde(rename = "_meta")]
-            meta: Option<Meta>,
-        }
-        let Members { uri, mime_type, text, blob, meta } = Members::deserialize(deserializer)?;
+        field::checked::<ContentsMembers, _, _>(deserializer)
+    }
+}
+
+/// Resource contents as they are on the wire.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ContentsMembers {
+    uri: String,
+    mime_type: Option<String>,
+    text: Option<String>,
+    blob: Option<String>,
+    #[serde(rename = "_meta")]
+    meta: Option<Meta>,
+}
+
+impl TryFrom<ContentsMembers> for ResourceContents {
+    type Error = &'static str;
+
+    fn try_from(members: ContentsMembers) -> Result<Self, &'static str> {
+        let ContentsMembers { uri, mime_type, text, blob, meta } = members;
         let body = match (text, blob) {
             (Some(text), None) => ResourceBody::Text(text),
             (None, Some(base64)) => ResourceBody::Blob(base64),
-            (None, None) => return Err(de::Error::custom("resource contents have neither `text` nor `blob`")),
-            (Some(_), Some(_)) => return Err(de::Error::custom("resource contents have both `text` and `blob`")),
+            (None, None) => return Err("resource contents have neither `text` nor `blob`"),
+            (Some(_), Some(_)) => return Err("resource contents have both `text` and `blob`"),
         };
         Ok(Self { uri, mime_type, body, meta })
     }

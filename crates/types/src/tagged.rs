@@ -15,7 +15,10 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
-use crate::{Map, RawJson, decode::name_member};
+use crate::{
+    Map, RawJson,
+    decode::{name_member, without_position},
+};
 
 /// A type that is one of several, told apart by the member `type`.
 pub(crate) trait Tagged: Sized {
@@ -75,13 +78,10 @@ fn late_error<T: Tagged>(tag: &str, members: Vec<(String, Box<RawValue>)>) -> St
         Ok(raw) => raw.to_string(),
         Err(error) => return error.to_string(),
     };
-    let message = match T::read(tag, &mut serde_json::Deserializer::from_str(&text)) {
-        Ok(_) => "the members do not fit".to_owned(),
-        Err(error) => name_member(&text, error).to_string(),
-    };
-    // The position is one in the copy.
-    let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(message, _)| message);
-    format!("`{tag}` {}: {message}", T::WHAT)
+    match T::read(tag, &mut serde_json::Deserializer::from_str(&text)) {
+        Ok(_) => format!("`{tag}` {}: the members do not fit", T::WHAT),
+        Err(error) => format!("`{tag}` {}: {}", T::WHAT, without_position(&name_member(&text, error))),
+    }
 }
 
 fn read<'de, T: Tagged, D: Deserializer<'de>>(tag: &str, members: D) -> Result<T, D::Error> {

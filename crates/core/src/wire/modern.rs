@@ -285,7 +285,7 @@ pub(crate) fn acknowledged(id: &RequestId, honoured: &SubscriptionFilter) -> Vec
 
 /// The result that ends a subscription.
 pub(crate) fn listen_ended(id: &RequestId) -> Done {
-    Done { body: b"{}".to_vec(), meta: Some(subscription_meta(id)), cache: None }
+    Done { meta: Some(subscription_meta(id)), ..Done::empty() }
 }
 
 /// A change as a subscription is told of it.

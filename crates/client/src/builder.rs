@@ -1,0 +1,233 @@
+//! Setting up a client.
+
+use std::{fmt, future::Future, sync::Arc, sync::Mutex, time::Duration};
+
+use couplet_core::{Connect, Error, Limits};
+use couplet_types::{
+    CreateMessageParams, CreateMessageResult, ElicitResult, Implementation, LogParams, LoggingLevel, ProtocolVersion,
+    Root, RpcError,
+};
+
+use crate::{
+    answers::{Answers, callback, check_roots},
+    client::{Client, Shared},
+    clock::Patience,
+    connect::{self, Greeting},
+    driver::{Driver, beside},
+    elicitation::Elicitation,
+    inbox::{Inbox, OnLog},
+    sync::lock,
+};
+
+/// A client that is not connected yet: what it is, what it answers, how long it waits.
+///
+/// What the client declares follows from what is set: without [`ClientBuilder::on_elicit`], for one, no server may
+/// ask the person anything.
+#[must_use = "nothing happens before `connect`"]
+pub struct ClientBuilder {
+    info: Implementation,
+    versions: Vec<ProtocolVersion>,
+    answers: Answers,
+    on_log: Option<OnLog>,
+    log_level: Option<LoggingLevel>,
+    patience: Patience,
+    probe_timeout: Option<Duration>,
+    rounds: usize,
+    limits: Limits,
+}
+
+impl ClientBuilder {
+    pub(crate) fn new(info: Implementation) -> Self {
+        Self {
+            info,
+            versions: ProtocolVersion::ALL.to_vec(),
+            answers: Answers::default(),
+            on_log: None,
+            log_level: None,
+            patience: Patience { timeout: Some(Duration::from_secs(60)), max_timeout: Some(Duration::from_secs(600)) },
+            probe_timeout: Some(Duration::from_secs(10)),
+            rounds: 10,
+            limits: Limits::default(),
+        }
+    }
+
+    /// The name of the client for people.
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.info.title = Some(title.into());
+        self
+    }
+
+    /// Everything that the client tells about itself.
+    pub fn info(mut self, info: Implementation) -> Self {
+        self.info = info;
+        self
+    }
+
+    /// The revisions that the client speaks; all of them by default. Of those that both sides speak, the latest is
+    /// chosen.
+    pub fn versions(mut self, versions: impl IntoIterator<Item = ProtocolVersion>) -> Self {
+        self.versions = versions.into_iter().collect();
+        self
+    }
+
+    /// Answers forms. Show the person which server asks, and let them say no.
+    ///
+    /// ```
+    /// use couplet_client::Client;
+    /// use serde_json::json;
+    ///
+    /// let client = Client::new("demo", "1.0.0").on_elicit(|ask| async move {
+    ///     if ask.message().contains("password") { ask.decline() } else { ask.accept(json!({ "yes": true })) }
+    /// });
+    /// # drop(client);
+    /// ```
+    pub fn on_elicit<F, Fut>(mut self, answer: F) -> Self
+    where
+        F: Fn(Elicitation) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<ElicitResult, RpcError>> + Send + 'static,
+    {
+        self.answers.form = Some(callback(answer));
+        self
+    }
+
+    /// Answers requests to visit an address. Show it in full, and open it only when the person agrees.
+    pub fn on_elicit_url<F, Fut>(mut self, answer: F) -> Self
+    where
+        F: Fn(Elicitation) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<ElicitResult, RpcError>> + Send + 'static,
+    {
+        self.answers.visit = Some(callback(answer));
+        self
+    }
+
+    /// Lets servers ask the client's model.
+    pub fn on_sample<F, Fut>(mut self, answer: F) -> Self
+    where
+        F: Fn(CreateMessageParams) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<CreateMessageResult, RpcError>> + Send + 'static,
+    {
+        self.answers.sample = Some(callback(answer));
+        self
+    }
+
+    /// Whether servers may hand tools to the client's model; they may not by default.
+    pub fn sampling_tools(mut self, allowed: bool) -> Self {
+        self.answers.sampling_tools = allowed;
+        self
+    }
+
+    /// The places that servers may work in: `file://` URIs. [`Client::set_roots`] changes them later.
+    pub fn roots(mut self, roots: impl IntoIterator<Item = Root>) -> Self {
+        self.answers.roots = Some(Mutex::new(roots.into_iter().collect()));
+        self
+    }
+
+    /// How long to wait for an answer, or for progress where that was asked for: 60 s. `None` is for ever.
+    ///
+    /// Time in which the client's own callbacks answer the server does not count.
+    pub fn timeout(mut self, timeout: impl Into<Option<Duration>>) -> Self {
+        self.patience.timeout = timeout.into();
+        self
+    }
+
+    /// How long to wait for one request in all, however much progress there is: 10 min. `None` is for ever.
+    pub fn max_timeout(mut self, timeout: impl Into<Option<Duration>>) -> Self {
+        self.patience.max_timeout = timeout.into();
+        self
+    }
+
+    /// How long to wait for the answer to the first question of all, before trying how older servers begin: 10 s.
+    pub fn probe_timeout(mut self, timeout: impl Into<Option<Duration>>) -> Self {
+        self.probe_timeout = timeout.into();
+        self
+    }
+
+    /// How often a server may answer one request with questions: 10 times.
+    pub fn rounds(mut self, rounds: usize) -> Self {
+        self.rounds = rounds;
+        self
+    }
+
+    /// What the connection may cost.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Asks for log messages of a level and above from the beginning, if the server logs.
+    pub fn log_level(mut self, level: LoggingLevel) -> Self {
+        self.log_level = Some(level);
+        self
+    }
+
+    /// Hears of log messages. It is called where messages are read, so it must not take long.
+    pub fn on_log(mut self, tell: impl Fn(LogParams) + Send + Sync + 'static) -> Self {
+        self.on_log = Some(Box::new(tell));
+        self
+    }
+
+    /// Connects, and lets the connection run as a task of tokio's.
+    ///
+    /// # Errors
+    /// When the target cannot be reached, or speaks no revision that the client speaks.
+    pub async fn connect(self, target: impl Connect) -> Result<Client, Error> {
+        let (client, driver) = self.attach(target).await?;
+        tokio::spawn(async move {
+            if let Err(error) = driver.await {
+                tracing::warn!(%error, "a connection ended badly");
+            }
+        });
+        Ok(client)
+    }
+
+    /// Connects, and leaves it to the caller to run the connection.
+    ///
+    /// Without timeouts (`None` for all three) neither a clock nor a runtime is needed.
+    ///
+    /// # Errors
+    /// When the target cannot be reached, or speaks no revision that the client speaks.
+    pub async fn attach(self, mut target: impl Connect) -> Result<(Client, Driver), Error> {
+        Box::pin(self.open(&mut target)).await
+    }
+
+    async fn open(self, target: &mut dyn Connect) -> Result<(Client, Driver), Error> {
+        if let Some(roots) = &self.answers.roots {
+            check_roots(&lock(roots))?;
+        }
+        let greeting = Greeting {
+            versions: self.versions,
+            info: self.info,
+            capabilities: self.answers.capabilities(),
+            probe_timeout: self.probe_timeout,
+            timeout: self.patience.timeout,
+            limits: self.limits,
+        };
+        let inbox = Arc::new(Inbox::new(self.answers, self.on_log));
+        let (connected, server) = connect::open(target, &inbox, &greeting).await?;
+        let mut driver = Driver::new(connected.driver, inbox.clone());
+        let client = Client::from_shared(Shared {
+            channel: connected.channel,
+            inbox,
+            server,
+            patience: self.patience,
+            rounds: self.rounds,
+            limits: greeting.limits,
+            ending: driver.ending(),
+        });
+        if let Some(level) = self.log_level.filter(|_| client.server().capabilities.logging.is_some()) {
+            beside(&mut driver, client.set_log_level(level)).await??;
+        }
+        Ok((client, driver))
+    }
+}
+
+impl fmt::Debug for ClientBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientBuilder")
+            .field("info", &self.info)
+            .field("versions", &self.versions)
+            .field("answers", &self.answers)
+            .field("patience", &self.patience)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,329 @@
+//! The client: what a program calls.
+
+use std::{fmt, sync::Arc};
+
+use couplet_core::{Channel, Dialect, Error, ErrorKind, Limits, Outcome, Project};
+use couplet_types::{
+    CallTool, CallToolParams, Complete, CompleteParams, Completion, CompletionReference, DiscoverResult, GetPrompt,
+    GetPromptParams, Implementation, InitializeResult, LoggingLevel, Notification, NotificationParams, Ping,
+    PingParams, Prompt, ProtocolVersion, RawJson, ReadResource, ReadResourceParams, Request, Resource,
+    ResourceTemplate, Root, RootsListChanged, ServerCapabilities, SetLevel, SetLevelParams, Tool,
+};
+use serde::Serialize;
+use tokio::sync::watch;
+
+use crate::{
+    answers::check_roots,
+    builder::ClientBuilder,
+    clock::Patience,
+    inbox::Inbox,
+    notify::Notifications,
+    page::Pages,
+    prepared::{Prepared, completion, parsed},
+    result::ToolResult,
+    sync::lock,
+};
+
+/// A connection to a server. Clones are the same connection; when the last one is dropped, it is closed.
+///
+/// ```
+/// # async fn example(server: std::sync::Arc<dyn couplet_core::Service>) -> Result<(), couplet_core::Error> {
+/// use couplet_client::Client;
+/// use serde_json::json;
+///
+/// let client = Client::new("demo", "1.0.0")
+///     .on_elicit(|ask| async move { ask.accept(json!({ "yes": true })) })
+///     .connect(server)
+///     .await?;
+/// for tool in client.tools().await? {
+///     tracing::info!("{}", tool.name);
+/// }
+/// let weather: serde_json::Value = client.call("weather", json!({ "city": "Oslo" })).await?.structured()?;
+/// # let _ = weather;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Client(Arc<Shared>);
+
+pub(crate) struct Shared {
+    pub(crate) channel: Arc<dyn Channel>,
+    pub(crate) inbox: Arc<Inbox>,
+    pub(crate) server: ServerInfo,
+    pub(crate) patience: Patience,
+    pub(crate) rounds: usize,
+    pub(crate) limits: Limits,
+    pub(crate) ending: watch::Receiver<Option<Result<(), Error>>>,
+}
+
+/// What is known about the server.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ServerInfo {
+    /// What it says it is. Not to be trusted.
+    pub info: Option<Implementation>,
+    /// What it serves.
+    pub capabilities: ServerCapabilities,
+    /// How to use it, for the model.
+    pub instructions: Option<String>,
+    /// The revision that is spoken, to show to a person.
+    pub version: ProtocolVersion,
+}
+
+impl Client {
+    /// Begins to set up a client, with the name and version that it tells servers.
+    #[expect(clippy::new_ret_no_self, reason = "there is no client before there is a connection")]
+    pub fn new(name: impl Into<String>, version: impl Into<String>) -> ClientBuilder {
+        ClientBuilder::new(Implementation::new(name, version))
+    }
+
+    /// What is known about the server.
+    pub fn server(&self) -> &ServerInfo {
+        &self.0.server
+    }
+
+    /// All tools: every page of the list, up to 64 pages and 10,000 tools.
+    ///
+    /// # Errors
+    /// When a request fails, or the list is longer. A server without the capability has no tools, which is no error.
+    pub async fn tools(&self) -> Result<Vec<Tool>, Error> {
+        self.tool_pages().all().await
+    }
+
+    /// The pages of the list of tools.
+    pub fn tool_pages(&self) -> Pages<Tool> {
+        Pages::tools(self)
+    }
+
+    /// All resources, like [`Client::tools`].
+    ///
+    /// # Errors
+    /// When a request fails, or the list is too long.
+    pub async fn resources(&self) -> Result<Vec<Resource>, Error> {
+        self.resource_pages().all().await
+    }
+
+    /// The pages of the list of resources.
+    pub fn resource_pages(&self) -> Pages<Resource> {
+        Pages::resources(self)
+    }
+
+    /// All resource templates, like [`Client::tools`].
+    ///
+    /// # Errors
+    /// When a request fails, or the list is too long.
+    pub async fn resource_templates(&self) -> Result<Vec<ResourceTemplate>, Error> {
+        self.resource_template_pages().all().await
+    }
+
+    /// The pages of the list of resource templates.
+    pub fn resource_template_pages(&self) -> Pages<ResourceTemplate> {
+        Pages::resource_templates(self)
+    }
+
+    /// All prompts, like [`Client::tools`].
+    ///
+    /// # Errors
+    /// When a request fails, or the list is too long.
+    pub async fn prompts(&self) -> Result<Vec<Prompt>, Error> {
+        self.prompt_pages().all().await
+    }
+
+    /// The pages of the list of prompts.
+    pub fn prompt_pages(&self) -> Pages<Prompt> {
+        Pages::prompts(self)
+    }
+
+    /// Calls a tool. The arguments are anything that prints as a JSON object; `()` stands for none.
+    pub fn call(&self, name: impl Into<String>, arguments: impl Serialize) -> Prepared<CallTool, ToolResult> {
+        let params = object("the arguments of a tool", &arguments).map(|arguments| {
+            let mut params = CallToolParams::new(name);
+            params.arguments = arguments;
+            params
+        });
+        Prepared::new(self, params, |outcome| parsed::<CallTool>(outcome).map(ToolResult::from))
+    }
+
+    /// Calls a tool and returns what comes back first, which may be questions. For programs that carry the rounds
+    /// on themselves, such as gateways; they send the answers in the parameters of [`Client::request`].
+    pub fn call_once(&self, name: impl Into<String>, arguments: impl Serialize) -> Prepared<CallTool, Outcome> {
+        self.call(name, arguments).once()
+    }
+
+    /// Reads a resource.
+    pub fn read(&self, uri: impl Into<String>) -> Prepared<ReadResource> {
+        self.request(ReadResourceParams::new(uri))
+    }
+
+    /// Gets a prompt. The arguments are anything that prints as a JSON object of strings; `()` stands for none.
+    pub fn prompt(&self, name: impl Into<String>, arguments: impl Serialize) -> Prepared<GetPrompt> {
+        let params = object("the arguments of a prompt", &arguments).and_then(|arguments| {
+            let mut params = GetPromptParams::new(name);
+            params.arguments = arguments.map(|a| a.parse()).transpose().map_err(|e| {
+                Error::new(ErrorKind::Config, "the arguments of a prompt must be strings").with_source(e)
+            })?;
+            Ok(params)
+        });
+        Prepared::new(self, params, parsed::<GetPrompt>)
+    }
+
+    /// Asks for suggestions for an argument of a prompt or a resource template, given what was typed.
+    ///
+    /// ```
+    /// # async fn example(client: couplet_client::Client) -> Result<(), couplet_core::Error> {
+    /// use couplet_types::CompletionReference;
+    ///
+    /// let plan = CompletionReference::prompt("plan");
+    /// let cities = client.complete(plan, "city", "Os").context([("country", "Norway")]).await?;
+    /// assert!(cities.values.len() <= 100);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn complete(
+        &self,
+        reference: impl Into<CompletionReference>,
+        argument: impl Into<String>,
+        value: impl Into<String>,
+    ) -> Prepared<Complete, Completion> {
+        Prepared::new(self, Ok(CompleteParams::new(reference, argument, value)), completion)
+    }
+
+    /// Sends any request of the protocol.
+    ///
+    /// ```
+    /// # async fn example(client: couplet_client::Client) -> Result<(), couplet_core::Error> {
+    /// use couplet_types::{ListTools, ListToolsParams};
+    ///
+    /// let first_page = client.request::<ListTools>(ListToolsParams::new()).await?;
+    /// # let _ = first_page.next_cursor;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn request<R: Request>(&self, params: R::Params) -> Prepared<R>
+    where
+        R::Params: Project,
+    {
+        Prepared::new(self, Ok(params), parsed::<R>)
+    }
+
+    /// Asks whether the server is there.
+    ///
+    /// # Errors
+    /// When it is not, or when the revision has sessions no more and with them no `ping`.
+    pub async fn ping(&self) -> Result<(), Error> {
+        self.request::<Ping>(PingParams::new()).await.map(drop)
+    }
+
+    /// Asks the server for log messages of a level and above.
+    ///
+    /// # Errors
+    /// When the server does not log, or the request fails.
+    pub async fn set_log_level(&self, level: LoggingLevel) -> Result<(), Error> {
+        let dialect = self.dialect();
+        if dialect.has_session() {
+            return self.request::<SetLevel>(SetLevelParams::new(level)).await.map(drop);
+        }
+        // Without a session every request says so itself.
+        dialect.check(SetLevel::METHOD, &self.server().capabilities)?;
+        let mut dialect = Dialect::clone(&dialect);
+        dialect.set_log_level(Some(level));
+        self.inbox().agree(dialect);
+        Ok(())
+    }
+
+    /// Changes the roots, and tells the server where there is a session.
+    ///
+    /// # Errors
+    /// When the client was set up without [`ClientBuilder::roots`], or a root is not a `file://` URI.
+    pub async fn set_roots(&self, roots: impl IntoIterator<Item = Root>) -> Result<(), Error> {
+        let roots: Vec<_> = roots.into_iter().collect();
+        check_roots(&roots)?;
+        let Some(known) = &self.inbox().answers.roots else {
+            return Err(Error::new(ErrorKind::Config, "the client was connected without `roots`"));
+        };
+        *lock(known) = roots;
+        let dialect = self.dialect();
+        if dialect.has_session() {
+            self.channel().notify(dialect.notification(RootsListChanged::METHOD, &NotificationParams::new()));
+        }
+        Ok(())
+    }
+
+    /// The notifications that belong to no request, from now on: log messages, changes in a session, and others.
+    pub fn notifications(&self) -> Notifications {
+        Notifications(self.inbox().read_notices())
+    }
+
+    /// Closes the connection and waits until it has ended.
+    ///
+    /// # Errors
+    /// When it ended badly.
+    pub async fn close(&self) -> Result<(), Error> {
+        self.channel().close();
+        let mut ending = self.0.ending.clone();
+        // A driver that is gone without a word has ended, too.
+        ending.wait_for(Option::is_some).await.map_or(Ok(()), |ending| ending.clone().unwrap_or(Ok(())))
+    }
+
+    pub(crate) fn from_shared(shared: Shared) -> Self {
+        Self(Arc::new(shared))
+    }
+
+    pub(crate) fn channel(&self) -> &dyn Channel {
+        &*self.0.channel
+    }
+
+    pub(crate) fn inbox(&self) -> &Arc<Inbox> {
+        &self.0.inbox
+    }
+
+    pub(crate) fn dialect(&self) -> Arc<Dialect> {
+        self.inbox().dialect().expect("a client exists only after both sides have agreed")
+    }
+
+    pub(crate) fn patience(&self) -> Patience {
+        self.0.patience
+    }
+
+    pub(crate) fn rounds(&self) -> usize {
+        self.0.rounds
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.0.limits
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").field("server", &self.0.server).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.channel.close();
+    }
+}
+
+impl ServerInfo {
+    pub(crate) fn discovered(version: ProtocolVersion, result: &DiscoverResult, info: Option<Implementation>) -> Self {
+        Self { info, capabilities: result.capabilities.clone(), instructions: result.instructions.clone(), version }
+    }
+
+    pub(crate) fn initialized(version: ProtocolVersion, result: InitializeResult) -> Self {
+        let InitializeResult { capabilities, server_info, instructions, .. } = result;
+        Self { info: Some(server_info), capabilities, instructions, version }
+    }
+}
+
+/// What a value prints as: an object, or nothing.
+fn object(what: &str, value: &impl Serialize) -> Result<Option<RawJson>, Error> {
+    let wrong = || Error::new(ErrorKind::Config, format!("{what} must print as a JSON object"));
+    let raw = RawJson::new(value).map_err(|e| wrong().with_source(e))?;
+    match raw.get() {
+        "null" => Ok(None),
+        _ if raw.is_object() => Ok(Some(raw)),
+        _ => Err(wrong()),
+    }
+}

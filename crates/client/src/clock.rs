@@ -1,0 +1,101 @@
+//! How long a request may take. Without limits no clock is touched, so a client can run where there is none.
+
+use std::{future::Future, sync::Arc, time::Duration};
+
+use couplet_core::{Error, ErrorKind};
+use tokio::time::{Instant, timeout_at};
+
+use crate::answers::Activity;
+
+/// Waits for `work`, but not longer than `limit`.
+pub(crate) async fn within<T>(limit: Option<Duration>, work: impl Future<Output = T>) -> Option<T> {
+    match limit {
+        None => Some(work.await),
+        Some(limit) => tokio::time::timeout(limit, work).await.ok(),
+    }
+}
+
+/// The limits of one request. Time in which the client itself answers questions does not count.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Patience {
+    /// Without any sign of life.
+    pub(crate) timeout: Option<Duration>,
+    /// In all, however much progress there is.
+    pub(crate) max_timeout: Option<Duration>,
+}
+
+/// The time of one request, over all of its rounds.
+#[derive(Debug)]
+pub(crate) struct Clock {
+    patience: Patience,
+    activity: Arc<Activity>,
+    seen: u64,
+    spent: Duration,
+    round: Option<Round>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Round {
+    began: Instant,
+    heard: Instant,
+}
+
+impl Clock {
+    pub(crate) fn new(patience: Patience, activity: Arc<Activity>) -> Self {
+        Self { patience, activity, seen: 0, spent: Duration::ZERO, round: None }
+    }
+
+    /// A request goes out.
+    pub(crate) fn begin(&mut self) {
+        if self.patience.timeout.is_none() && self.patience.max_timeout.is_none() {
+            return;
+        }
+        let now = Instant::now();
+        self.activity.since(&mut self.seen);
+        self.round = Some(Round { began: now, heard: now });
+    }
+
+    /// Its answer is there.
+    pub(crate) fn end(&mut self) {
+        if let Some(round) = self.round.take() {
+            self.spent += round.began.elapsed();
+        }
+    }
+
+    /// The server gave a sign of life.
+    pub(crate) fn heard(&mut self) {
+        if let Some(round) = &mut self.round {
+            round.heard = Instant::now();
+        }
+    }
+
+    /// Waits for `next`, for as long as the limits allow.
+    pub(crate) async fn wait<T>(&mut self, method: &str, next: impl Future<Output = T>) -> Result<T, Error> {
+        let mut next = std::pin::pin!(next);
+        loop {
+            let Some(round) = self.round else { return Ok(next.await) };
+            let last = self.patience.max_timeout.and_then(|m| round.began.checked_add(m.saturating_sub(self.spent)));
+            let quiet = self.patience.timeout.and_then(|t| round.heard.checked_add(t));
+            let Some(deadline) = quiet.into_iter().chain(last).min() else { return Ok(next.await) };
+            if let Ok(done) = timeout_at(deadline, next.as_mut()).await {
+                return Ok(done);
+            }
+            if last.is_some_and(|last| Instant::now() >= last) {
+                return Err(too_long(method, self.patience.max_timeout, "max_timeout"));
+            }
+            if !self.activity.since(&mut self.seen) {
+                return Err(too_long(method, self.patience.timeout, "timeout"));
+            }
+            self.heard();
+        }
+    }
+}
+
+fn too_long(method: &str, limit: Option<Duration>, setting: &str) -> Error {
+    let limit = limit.unwrap_or_default();
+    let what = format!(
+        "`{method}` was not answered within {limit:?} and was cancelled; \
+         whether it was carried out is not known; `{setting}` sets how long to wait"
+    );
+    Error::new(ErrorKind::Timeout, what)
+}

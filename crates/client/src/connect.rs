@@ -1,0 +1,156 @@
+//! Finding out what a server speaks.
+
+use std::{sync::Arc, time::Duration};
+
+use couplet_core::{
+    Connect, Connected, Dialect, Error, ErrorKind, Event, Exchange, Extras, JsonText, Limits, Negotiation, Outcome,
+    Probe, Step,
+};
+use couplet_types::{
+    ClientCapabilities, Discover, DiscoverParams, DiscoverResult, Implementation, Initialize, InitializeParams,
+    InitializeResult, Initialized, Notification, NotificationParams, ProtocolVersion, Request, RpcError, from_json,
+};
+
+use crate::{client::ServerInfo, clock::within, driver::beside, inbox::Inbox};
+
+/// What a client brings to the negotiation.
+#[derive(Debug)]
+pub(crate) struct Greeting {
+    pub(crate) versions: Vec<ProtocolVersion>,
+    pub(crate) info: Implementation,
+    pub(crate) capabilities: ClientCapabilities,
+    pub(crate) probe_timeout: Option<Duration>,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) limits: Limits,
+}
+
+/// Opens a connection and agrees on how to speak.
+pub(crate) async fn open(
+    target: &mut dyn Connect,
+    inbox: &Arc<Inbox>,
+    greeting: &Greeting,
+) -> Result<(Connected, ServerInfo), Error> {
+    let (mut negotiation, mut step) = Negotiation::new(greeting.versions.clone())?;
+    let mut line = target.connect(inbox.clone(), greeting.limits.clone()).await?;
+    let mut server = None;
+    loop {
+        step = match step {
+            Step::Discover(version) => {
+                let dialect = greeting.dialect(version);
+                match discover(&mut line, &dialect, greeting.probe_timeout).await? {
+                    Found::Server(result, info) => {
+                        server = Some(ServerInfo::discovered(version, &result, info));
+                        negotiation.probed(&Probe::Answer(*result))?
+                    }
+                    Found::Nothing(probe) => negotiation.probed(&probe)?,
+                    Found::Lost(why) => {
+                        // There are servers that exit when they do not know the first message.
+                        let next = negotiation.probed(&Probe::Silence).map_err(|e| e.with_source(why))?;
+                        line = target.connect(inbox.clone(), greeting.limits.clone()).await?;
+                        next
+                    }
+                }
+            }
+            Step::Initialize(version) => match initialize(&mut line, &greeting.dialect(version), greeting).await? {
+                Ok(result) => {
+                    let next = negotiation.initialized(Ok(&result))?;
+                    server = Some(ServerInfo::initialized(version, *result));
+                    next
+                }
+                Err(refused) => negotiation.initialized(Err(refused))?,
+            },
+            Step::Speak(version) => {
+                let Some(mut server) = server else {
+                    return Err(Error::new(ErrorKind::Protocol, "the server did not say what it is"));
+                };
+                server.version = version;
+                let dialect = greeting.dialect(version);
+                line.channel.agree(&dialect);
+                if dialect.has_session() {
+                    line.channel.notify(dialect.notification(Initialized::METHOD, &NotificationParams::new()));
+                }
+                inbox.agree(dialect);
+                return Ok((line, server));
+            }
+        };
+    }
+}
+
+impl Greeting {
+    fn dialect(&self, version: ProtocolVersion) -> Dialect {
+        Dialect::new(version, self.info.clone(), self.capabilities.clone())
+    }
+}
+
+/// What came of the probe.
+enum Found {
+    Server(Box<DiscoverResult>, Option<Implementation>),
+    Nothing(Probe),
+    Lost(Error),
+}
+
+async fn discover(line: &mut Connected, dialect: &Dialect, patience: Option<Duration>) -> Result<Found, Error> {
+    let outgoing = dialect.request::<Discover>(line.channel.next_id(), DiscoverParams::new(), &Extras::default())?;
+    let mut exchange = line.channel.open(outgoing);
+    let answered = within(patience, beside(&mut line.driver, answer(&mut exchange))).await;
+    Ok(match answered {
+        // A server that kept silent about this may not understand that it is not wanted any more, either.
+        None => {
+            exchange.abandon();
+            Found::Nothing(Probe::Silence)
+        }
+        Some(Err(why)) => Found::Lost(why),
+        Some(Ok(Event::Failed(why))) if why.kind() == ErrorKind::Closed => Found::Lost(why),
+        Some(Ok(Event::Failed(why))) if why.kind() != ErrorKind::Protocol => return Err(why),
+        Some(Ok(Event::Answer(Err(refused)))) => Found::Nothing(Probe::Refused(refused)),
+        Some(Ok(Event::Answer(Ok(text)))) => read_discovered(dialect, text),
+        // What cannot be read is no answer, and no reason not to try the handshake.
+        Some(Ok(_)) => Found::Nothing(Probe::Silence),
+    })
+}
+
+fn read_discovered(dialect: &Dialect, text: JsonText) -> Found {
+    let info = dialect.server_info(&text);
+    match dialect.outcome(text) {
+        Ok(Outcome::Complete(text)) => match from_json(text.as_str()) {
+            Ok(result) => Found::Server(Box::new(result), info),
+            Err(_) => Found::Nothing(Probe::Silence),
+        },
+        _ => Found::Nothing(Probe::Silence),
+    }
+}
+
+/// The inner error is what the server reported.
+async fn initialize(
+    line: &mut Connected,
+    dialect: &Dialect,
+    greeting: &Greeting,
+) -> Result<Result<Box<InitializeResult>, RpcError>, Error> {
+    let version = dialect.shape().version();
+    let params = InitializeParams::new(version.as_str(), greeting.capabilities.clone(), greeting.info.clone());
+    let outgoing = dialect.request::<Initialize>(line.channel.next_id(), params, &Extras::default())?;
+    let mut exchange = line.channel.open(outgoing);
+    match within(greeting.timeout, beside(&mut line.driver, answer(&mut exchange))).await {
+        None => {
+            let waited = greeting.timeout.unwrap_or_default();
+            let what = format!("the server did not answer `{}` within {waited:?}", Initialize::METHOD);
+            Err(Error::new(ErrorKind::Timeout, what))
+        }
+        Some(Err(why)) | Some(Ok(Event::Failed(why))) => Err(why),
+        Some(Ok(Event::Answer(Err(refused)))) => Ok(Err(refused)),
+        Some(Ok(Event::Answer(Ok(text)))) => from_json(text.as_str())
+            .map(|r| Ok(Box::new(r)))
+            .map_err(|e| Error::new(ErrorKind::Protocol, "the answer to `initialize` cannot be read").with_source(e)),
+        Some(Ok(_)) => Err(Error::new(ErrorKind::Protocol, "the server ended `initialize` without an answer")),
+    }
+}
+
+/// The end of an exchange, whatever is told before it.
+async fn answer(exchange: &mut Exchange) -> Event {
+    loop {
+        match exchange.next().await {
+            Event::Notification { .. } => {}
+            end => return end,
+        }
+    }
+}

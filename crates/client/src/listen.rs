@@ -1,0 +1,220 @@
+//! Being told about changes: one stream, whether the server has sessions or not.
+
+use std::{
+    collections::BTreeSet,
+    future::{Future, poll_fn},
+    pin::{Pin, pin},
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use couplet_core::{Change, Error, ErrorKind, Event, Exchange, Extras, Interest};
+use couplet_types::{
+    Listen, ListenParams, Notification, Request, ServerCapabilities, Subscribe, SubscribeParams,
+    SubscriptionAcknowledged, SubscriptionFilter, Unsubscribe, UnsubscribeParams,
+};
+use futures_core::Stream;
+
+use crate::{client::Client, clock::Clock, feed::Feed, notify::Notice};
+
+/// A stream of changes. Dropping it ends the subscription, and the server is told.
+///
+/// When nobody reads, equal changes are told once, and of too many the oldest are dropped.
+#[derive(Debug)]
+pub struct Changes {
+    source: Source,
+    honoured: Interest,
+    ended: Option<Ended>,
+    client: Client,
+}
+
+/// Why a subscription is over.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Ended {
+    /// The server ended it in good order. Subscribe again to hear more.
+    ByServer,
+    /// It broke off: the server reported an error, or the connection is gone.
+    Failed(Error),
+}
+
+#[derive(Debug)]
+enum Source {
+    /// A request that goes on for as long as the subscription.
+    Request(Exchange),
+    /// What the session tells, and the resources to unsubscribe from.
+    Session(Arc<Feed<Change>>, BTreeSet<String>),
+}
+
+impl Client {
+    /// Asks to be told about changes. Several subscriptions can be open at the same time.
+    ///
+    /// The server may honour less than was asked for: see [`Changes::honoured`].
+    ///
+    /// ```
+    /// # async fn example(client: couplet_client::Client) -> Result<(), couplet_core::Error> {
+    /// use couplet_client::{Change, Filter};
+    ///
+    /// let mut changes = client.listen(Filter::new().tools().resource("file:///a")).await?;
+    /// while let Some(change) = changes.next().await {
+    ///     match change {
+    ///         Change::Tools => tracing::info!("{} tools", client.tools().await?.len()),
+    ///         Change::Updated(uri) => tracing::info!("{:?}", client.read(uri).await?),
+    ///         _ => {}
+    ///     }
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// When the server refuses, or does not answer in time.
+    pub async fn listen(&self, filter: Interest) -> Result<Changes, Error> {
+        if self.dialect().has_session() {
+            self.listen_in_session(filter).await
+        } else {
+            self.listen_alone(filter).await
+        }
+    }
+
+    async fn listen_alone(&self, filter: Interest) -> Result<Changes, Error> {
+        let params = ListenParams::new(to_wire(&filter));
+        let outgoing = self.dialect().request::<Listen>(self.channel().next_id(), params, &Extras::default())?;
+        let mut clock = Clock::new(self.patience(), self.inbox().answers.activity.clone());
+        clock.begin();
+        let mut exchange = self.channel().open(outgoing);
+        loop {
+            match clock.wait(Listen::METHOD, exchange.next()).await? {
+                Event::Notification { method, params } => {
+                    let notice = Notice { method, params };
+                    if let Some(acknowledged) = notice.read::<SubscriptionAcknowledged>() {
+                        let honoured = from_wire(acknowledged.notifications);
+                        return Ok(Changes::new(self, Source::Request(exchange), honoured));
+                    }
+                    tracing::debug!(method = notice.method, "a subscription began without its acknowledgement");
+                }
+                Event::Answer(Err(refused)) => return Err(refused.into()),
+                Event::Failed(error) => return Err(error),
+                Event::Answer(Ok(_)) | Event::Ended => {
+                    let what = format!("the server ended `{}` before it began", Listen::METHOD);
+                    return Err(Error::new(ErrorKind::Protocol, what));
+                }
+            }
+        }
+    }
+
+    async fn listen_in_session(&self, mut filter: Interest) -> Result<Changes, Error> {
+        honour(&mut filter, &self.server().capabilities);
+        let uris = filter.uris.clone();
+        let source = Source::Session(self.inbox().read_changes(filter.clone()), uris.clone());
+        // From here on, leaving early unsubscribes.
+        let changes = Changes::new(self, source, filter);
+        for uri in uris {
+            self.request::<Subscribe>(SubscribeParams::new(uri)).await?;
+        }
+        Ok(changes)
+    }
+}
+
+impl Changes {
+    fn new(client: &Client, source: Source, honoured: Interest) -> Self {
+        Self { source, honoured, ended: None, client: client.clone() }
+    }
+
+    /// The next change; `None` when the subscription is over.
+    pub async fn next(&mut self) -> Option<Change> {
+        poll_fn(|cx| self.poll_change(cx)).await
+    }
+
+    /// What the server tells about: all of what was asked for, or less.
+    pub fn honoured(&self) -> &Interest {
+        &self.honoured
+    }
+
+    /// Why the subscription is over, if it is.
+    pub fn ended(&self) -> Option<&Ended> {
+        self.ended.as_ref()
+    }
+
+    fn poll_change(&mut self, cx: &mut Context<'_>) -> Poll<Option<Change>> {
+        if self.ended.is_some() {
+            return Poll::Ready(None);
+        }
+        let ended = match &mut self.source {
+            Source::Session(feed, _) => match feed.poll_next(cx) {
+                Poll::Ready(None) => Ended::Failed(Error::new(ErrorKind::Closed, "the connection has ended")),
+                change => return change,
+            },
+            Source::Request(exchange) => loop {
+                // The future holds nothing between two polls, so it can be made anew for each.
+                let Poll::Ready(event) = pin!(exchange.next()).poll(cx) else { return Poll::Pending };
+                match event {
+                    Event::Notification { method, params } => {
+                        if let Some(change) = (Notice { method, params }).change() {
+                            return Poll::Ready(Some(change));
+                        }
+                    }
+                    Event::Answer(Ok(_)) | Event::Ended => break Ended::ByServer,
+                    Event::Answer(Err(error)) => break Ended::Failed(error.into()),
+                    Event::Failed(error) => break Ended::Failed(error),
+                }
+            },
+        };
+        self.ended = Some(ended);
+        Poll::Ready(None)
+    }
+}
+
+impl Stream for Changes {
+    type Item = Change;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Change>> {
+        self.get_mut().poll_change(cx)
+    }
+}
+
+/// A request that is dropped is cancelled by itself; resources are unsubscribed from here, without waiting.
+impl Drop for Changes {
+    fn drop(&mut self) {
+        let Source::Session(_, uris) = &self.source else { return };
+        let (channel, dialect) = (self.client.channel(), self.client.dialect());
+        for uri in uris {
+            self.client.inbox().forget(uri, || {
+                let params = UnsubscribeParams::new(uri.as_str());
+                match dialect.request::<Unsubscribe>(channel.next_id(), params, &Extras::default()) {
+                    Ok(request) => channel.open(request).abandon(),
+                    Err(error) => tracing::debug!(%error, "a resource is not unsubscribed from"),
+                }
+            });
+        }
+    }
+}
+
+/// Leaves out what the server does not tell of.
+fn honour(filter: &mut Interest, server: &ServerCapabilities) {
+    let resources = server.resources.clone().unwrap_or_default();
+    filter.tools &= server.tools.as_ref().is_some_and(|t| t.list_changed == Some(true));
+    filter.prompts &= server.prompts.as_ref().is_some_and(|p| p.list_changed == Some(true));
+    filter.resources &= resources.list_changed == Some(true);
+    if resources.subscribe != Some(true) {
+        filter.uris.clear();
+    }
+}
+
+fn to_wire(filter: &Interest) -> SubscriptionFilter {
+    let mut wire = SubscriptionFilter::new();
+    wire.tools_list_changed = filter.tools.then_some(true);
+    wire.prompts_list_changed = filter.prompts.then_some(true);
+    wire.resources_list_changed = filter.resources.then_some(true);
+    wire.resource_subscriptions = (!filter.uris.is_empty()).then(|| filter.uris.iter().cloned().collect());
+    wire
+}
+
+fn from_wire(wire: SubscriptionFilter) -> Interest {
+    let mut filter = Interest::new();
+    filter.tools = wire.tools_list_changed == Some(true);
+    filter.prompts = wire.prompts_list_changed == Some(true);
+    filter.resources = wire.resources_list_changed == Some(true);
+    filter.uris = wire.resource_subscriptions.into_iter().flatten().collect();
+    filter
+}

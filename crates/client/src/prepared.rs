@@ -1,0 +1,130 @@
+//! A request that can still be changed, and is sent when it is awaited.
+
+use std::{fmt, future::IntoFuture, time::Duration};
+
+use couplet_core::{BoxFuture, Error, ErrorKind, Extras, Outcome, Project};
+use couplet_types::{Complete, Completion, CompletionContext, HasMeta, Map, Meta, ProgressParams, Request, from_json};
+
+use crate::{client::Client, clock::Patience, rounds::Options};
+
+/// A request that is sent when it is awaited.
+///
+/// ```
+/// # async fn example(client: couplet_client::Client) -> Result<(), couplet_core::Error> {
+/// use std::time::Duration;
+/// use serde_json::json;
+///
+/// let report = client
+///     .call("report", json!({ "year": 2026 }))
+///     .on_progress(|progress| tracing::info!("{} of {:?}", progress.progress, progress.total))
+///     .timeout(Duration::from_secs(300))
+///     .await?;
+/// # let _ = report;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// Dropping the future before its end cancels the request, and the server is told.
+#[must_use = "a request is sent when it is awaited"]
+pub struct Prepared<R: Request, T = <R as Request>::Result> {
+    client: Client,
+    params: Result<R::Params, Error>,
+    options: Options,
+    finish: fn(Outcome) -> Result<T, Error>,
+}
+
+impl<R: Request, T> Prepared<R, T> {
+    pub(crate) fn new(
+        client: &Client,
+        params: Result<R::Params, Error>,
+        finish: fn(Outcome) -> Result<T, Error>,
+    ) -> Self {
+        Self { client: client.clone(), params, options: Options::new(client.patience()), finish }
+    }
+
+    /// Asks the server for progress and hears of it. Progress is a sign of life: the timeout starts again.
+    pub fn on_progress(mut self, tell: impl FnMut(ProgressParams) + Send + 'static) -> Self {
+        self.options.progress = Some(Box::new(tell));
+        self
+    }
+
+    /// How long to wait for an answer, or for progress if that was asked for; `None` is for ever.
+    pub fn timeout(mut self, timeout: impl Into<Option<Duration>>) -> Self {
+        self.patience().timeout = timeout.into();
+        self
+    }
+
+    /// How long to wait in all, however much progress there is; `None` is for ever.
+    pub fn max_timeout(mut self, timeout: impl Into<Option<Duration>>) -> Self {
+        self.patience().max_timeout = timeout.into();
+        self
+    }
+
+    /// Adds a map of your own to the request.
+    pub fn meta(mut self, meta: Meta) -> Self {
+        if let Ok(params) = &mut self.params {
+            *params.meta_mut() = Some(meta);
+        }
+        self
+    }
+
+    /// Returns the first outcome, and leaves questions of the server to the caller.
+    pub fn once(self) -> Prepared<R, Outcome> {
+        let Self { client, params, options, .. } = self;
+        Prepared { client, params, options: Options { once: true, ..options }, finish: Ok }
+    }
+
+    fn patience(&mut self) -> &mut Patience {
+        &mut self.options.patience
+    }
+}
+
+impl<T> Prepared<Complete, T> {
+    /// Tells the server what other arguments were filled in already.
+    pub fn context<K: Into<String>, V: Into<String>>(mut self, arguments: impl IntoIterator<Item = (K, V)>) -> Self {
+        if let Ok(params) = &mut self.params {
+            let arguments: Map<String> = arguments.into_iter().map(|(k, v)| (k.into(), v.into())).collect();
+            params.context = Some(CompletionContext::new(arguments));
+        }
+        self
+    }
+}
+
+impl<R: Request, T: 'static> IntoFuture for Prepared<R, T>
+where
+    R::Params: Project,
+{
+    type Output = Result<T, Error>;
+    type IntoFuture = BoxFuture<'static, Result<T, Error>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        let Self { client, params, options, finish } = self;
+        Box::pin(async move {
+            let dialect = client.dialect();
+            dialect.check(R::METHOD, &client.server().capabilities)?;
+            let mut extras = Extras::default();
+            extras.progress = options.progress.is_some();
+            let first = dialect.request::<R>(client.channel().next_id(), params?, &extras)?;
+            client.drive(dialect, first, options).await.and_then(finish)
+        })
+    }
+}
+
+impl<R: Request, T> fmt::Debug for Prepared<R, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Prepared").field("method", &R::METHOD).field("params", &self.params).finish_non_exhaustive()
+    }
+}
+
+/// Reads a result.
+pub(crate) fn parsed<R: Request>(outcome: Outcome) -> Result<R::Result, Error> {
+    let unreadable = || Error::new(ErrorKind::Protocol, format!("the result of `{}` cannot be read", R::METHOD));
+    match outcome {
+        Outcome::Complete(text) => from_json(text.as_str()).map_err(|e| unreadable().with_source(e)),
+        Outcome::InputRequired { .. } => Err(unreadable()),
+    }
+}
+
+pub(crate) fn completion(outcome: Outcome) -> Result<Completion, Error> {
+    parsed::<Complete>(outcome).map(|result| result.completion)
+}

@@ -1,0 +1,46 @@
+//! Locks that a panic elsewhere does not poison, and the two futures that the standard library lacks.
+
+use std::{
+    future::{Future, poll_fn},
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::pin,
+    sync::{Mutex, MutexGuard, PoisonError},
+    task::Poll,
+};
+
+use couplet_core::BoxFuture;
+use couplet_types::RpcError;
+
+/// Locks; a holder that panicked left the data whole, because every critical section here is short and plain.
+pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Waits for all of them at the same time. The order stays.
+pub(crate) async fn join<T>(futures: Vec<BoxFuture<'static, T>>) -> Vec<T> {
+    let mut waiting: Vec<_> = futures.into_iter().map(Some).collect();
+    let mut done: Vec<Option<T>> = waiting.iter().map(|_| None).collect();
+    poll_fn(|cx| {
+        let mut open = false;
+        for (future, result) in waiting.iter_mut().zip(&mut done) {
+            let Some(running) = future else { continue };
+            match running.as_mut().poll(cx) {
+                Poll::Ready(value) => (*future, *result) = (None, Some(value)),
+                Poll::Pending => open = true,
+            }
+        }
+        if open { Poll::Pending } else { Poll::Ready(()) }
+    })
+    .await;
+    done.into_iter().flatten().collect()
+}
+
+/// Runs code of the user's. A panic becomes an error for the server and ends nothing else.
+pub(crate) async fn guarded<T>(work: impl Future<Output = Result<T, RpcError>>) -> Result<T, RpcError> {
+    let mut work = pin!(work);
+    poll_fn(|cx| {
+        catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(cx)))
+            .unwrap_or_else(|_| Poll::Ready(Err(RpcError::internal("the client's callback panicked"))))
+    })
+    .await
+}

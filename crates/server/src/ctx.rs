@@ -1,0 +1,274 @@
+//! What a handler can do while it runs: report progress, log, and ask the client.
+
+use std::{
+    fmt,
+    future::Future,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use couplet_core::{Ask, Call, JsonText, Peer};
+use couplet_types::{
+    CreateMessageParams, CreateMessageResult, ElicitAction, ElicitParams, ElicitResult, ListRootsResult, LoggingLevel,
+    RawJson, Root, RpcError,
+};
+use schemars::JsonSchema;
+use serde::{Serialize, de::DeserializeOwned};
+
+use crate::{
+    error::ToolError,
+    extract::{FromCall, Invocation, Rejection},
+    handle::Handle,
+    schema,
+    signature::Signature,
+};
+
+/// The context of a call. Take it as a parameter of a tool, a resource or a prompt. Clones are the same context.
+///
+/// # Asking
+///
+/// [`elicit`](Ctx::elicit), [`sample`](Ctx::sample) and [`roots`](Ctx::roots) ask the client and wait for the answer.
+/// With clients of 2026-07-28 there is no connection to wait on: the handler is dropped at the question, and *runs
+/// again from the top* when the answer is there, with all earlier answers at once. So what comes before a question
+/// runs once per round; put what must happen only once into a [`step`](Ctx::step).
+///
+/// ```
+/// use couplet_server::{Ctx, Server, ToolError, schemars::JsonSchema, tool};
+/// use serde::Deserialize;
+///
+/// #[derive(Deserialize, JsonSchema)]
+/// struct Confirm {
+///     /// Really?
+///     yes: bool,
+/// }
+///
+/// async fn deploy(ctx: Ctx) -> Result<String, ToolError> {
+///     let build: u32 = ctx.step("build", || async { 42 }).await?;
+///     let answer = ctx.elicit::<Confirm>("confirm", format!("Deploy build {build}?")).await?.accepted()?;
+///     ctx.progress(0.5, "rolling out").await;
+///     Ok(if answer.yes { "deployed" } else { "left alone" }.to_owned())
+/// }
+///
+/// let server: Server = Server::new("ops", "1.0.0").tool(tool("deploy", deploy));
+/// ```
+#[derive(Clone)]
+pub struct Ctx(Arc<Inner>);
+
+struct Inner {
+    call: Call,
+    server: Handle,
+    /// How many questions wait for the client: that time is not the handler's.
+    asking: Asking,
+}
+
+impl Ctx {
+    /// Who calls.
+    pub fn peer(&self) -> &Peer {
+        &self.0.call.peer
+    }
+
+    /// The call itself, for what has no method here.
+    pub fn call(&self) -> &Call {
+        &self.0.call
+    }
+
+    /// The server, to announce changes and to register things at run time.
+    pub fn server(&self) -> &Handle {
+        &self.0.server
+    }
+
+    /// Reports which part is done, from 0 to 1, if the client asked to know.
+    pub async fn progress(&self, part: f64, message: impl Into<String>) {
+        self.0.call.outbox.progress(part, Some(1.0), Some(message.into())).await;
+    }
+
+    /// Reports how much is done, in any unit, if the client asked to know.
+    pub async fn progress_of(&self, done: f64, total: Option<f64>, message: Option<String>) {
+        self.0.call.outbox.progress(done, total, message).await;
+    }
+
+    /// Sends a log message, if the client wants its level. Never log secrets.
+    pub async fn log<T: Serialize + ?Sized>(&self, level: LoggingLevel, data: &T) {
+        if self.0.call.outbox.wants_log(level) {
+            match RawJson::new(data) {
+                Ok(data) => self.0.call.outbox.log(level, None, data).await,
+                Err(error) => tracing::warn!(%error, "a log message cannot be written as JSON"),
+            }
+        }
+    }
+
+    /// Logs at the level `debug`.
+    pub async fn debug(&self, message: impl AsRef<str>) {
+        self.log(LoggingLevel::Debug, message.as_ref()).await;
+    }
+
+    /// Logs at the level `info`.
+    pub async fn info(&self, message: impl AsRef<str>) {
+        self.log(LoggingLevel::Info, message.as_ref()).await;
+    }
+
+    /// Logs at the level `warning`.
+    pub async fn warn(&self, message: impl AsRef<str>) {
+        self.log(LoggingLevel::Warning, message.as_ref()).await;
+    }
+
+    /// Logs at the level `error`.
+    pub async fn error(&self, message: impl AsRef<str>) {
+        self.log(LoggingLevel::Error, message.as_ref()).await;
+    }
+
+    /// Asks the user to fill in a form, which is made from the type: a flat struct of text, numbers, booleans and
+    /// enums. The key names the question among those of this call.
+    ///
+    /// # Errors
+    /// When the client cannot ask, is gone, or answers with something that is not the type.
+    pub async fn elicit<T: DeserializeOwned + JsonSchema>(
+        &self,
+        key: &str,
+        message: impl Into<String>,
+    ) -> Result<Answer<T>, RpcError> {
+        let form = schema::elicit_form::<T>()
+            .map_err(|e| RpcError::internal(format!("`{}` cannot be asked for in a form: {e}", T::schema_name())))?;
+        let mut params = ElicitParams::default();
+        params.message = message.into();
+        params.requested_schema = Some(form.into());
+        let result = self.elicit_with(key, params).await?;
+        match result.action {
+            ElicitAction::Accept => result.parse().map(Answer::Accepted).map_err(|e| wrong_answer(key, &e)),
+            ElicitAction::Decline => Ok(Answer::Declined),
+            ElicitAction::Cancel => Ok(Answer::Cancelled),
+        }
+    }
+
+    /// Asks the user to visit a page, for what must not pass through the client. Accepting means consent, no more.
+    ///
+    /// # Errors
+    /// When the client cannot ask, or is gone.
+    pub async fn elicit_url(
+        &self,
+        key: &str,
+        message: impl Into<String>,
+        url: impl Into<String>,
+    ) -> Result<Answer<()>, RpcError> {
+        let result = self.elicit_with(key, ElicitParams::visit(message, url)).await?;
+        Ok(match result.action {
+            ElicitAction::Accept => Answer::Accepted(()),
+            ElicitAction::Decline => Answer::Declined,
+            ElicitAction::Cancel => Answer::Cancelled,
+        })
+    }
+
+    /// Asks the user, with a form written by hand.
+    ///
+    /// # Errors
+    /// When the client cannot ask, or is gone.
+    pub async fn elicit_with(&self, key: &str, params: ElicitParams) -> Result<ElicitResult, RpcError> {
+        self.ask(key, Ask::Elicit(Box::new(params))).await
+    }
+
+    /// Asks the client's model.
+    ///
+    /// # Errors
+    /// When the client has no model to ask, the user says no, or the client is gone.
+    pub async fn sample(&self, key: &str, params: CreateMessageParams) -> Result<CreateMessageResult, RpcError> {
+        self.ask(key, Ask::Sample(Box::new(params))).await
+    }
+
+    /// Asks which folders the client has open.
+    ///
+    /// # Errors
+    /// When the client does not tell, or is gone.
+    pub async fn roots(&self) -> Result<Vec<Root>, RpcError> {
+        self.ask::<ListRootsResult>("roots", Ask::Roots).await.map(|r| r.roots)
+    }
+
+    /// Runs `work` once per call, however often the handler runs, and returns what it returned. The value travels
+    /// through the client, which can read it and cannot change it.
+    ///
+    /// # Errors
+    /// When the value cannot be written as JSON, or not be read back.
+    pub async fn step<T, F, Fut>(&self, key: &str, work: F) -> Result<T, RpcError>
+    where
+        T: Serialize + DeserializeOwned,
+        F: FnOnce() -> Fut,
+        Fut: Future<Output = T>,
+    {
+        self.0.call.inputs.step(key, work).await
+    }
+
+    async fn ask<T: DeserializeOwned>(&self, key: &str, ask: Ask) -> Result<T, RpcError> {
+        let call = &self.0.call;
+        let _asking = self.0.asking.start();
+        let answer: JsonText = call.inputs.ask(call.shape, &call.peer, key, ask).await?;
+        answer.parse().map_err(|e| wrong_answer(key, &e))
+    }
+}
+
+fn wrong_answer(key: &str, error: &serde_json::Error) -> RpcError {
+    RpcError::invalid_params(format!("the answer to `{key}` is not valid: {error}"))
+}
+
+impl<S: Sync> FromCall<S> for Ctx {
+    fn describe(signature: &mut Signature) {
+        signature.talks = true;
+    }
+
+    async fn from_call(invocation: &Invocation, _: &S) -> Result<Self, Rejection> {
+        let Invocation { call, server, asking, .. } = invocation.clone();
+        Ok(Self(Arc::new(Inner { call, server, asking })))
+    }
+}
+
+impl fmt::Debug for Ctx {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Ctx").field(&self.0.call.method).finish()
+    }
+}
+
+/// What the user said to a question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer<T> {
+    /// The form, filled in.
+    Accepted(T),
+    /// No.
+    Declined,
+    /// Nothing: the question was put away.
+    Cancelled,
+}
+
+impl<T> Answer<T> {
+    /// The form, or an error for the model that says that there was none.
+    ///
+    /// # Errors
+    /// When the user declined, or put the question away.
+    pub fn accepted(self) -> Result<T, ToolError> {
+        match self {
+            Self::Accepted(value) => Ok(value),
+            Self::Declined => Err(ToolError::new("the user declined")),
+            Self::Cancelled => Err(ToolError::new("the user did not answer")),
+        }
+    }
+}
+
+/// Counts the questions of a call that wait for an answer.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Asking(Arc<AtomicUsize>);
+
+impl Asking {
+    pub(crate) fn is_going_on(&self) -> bool {
+        self.0.load(Ordering::Acquire) > 0
+    }
+
+    fn start(&self) -> impl Drop + use<> {
+        struct One(Arc<AtomicUsize>);
+        impl Drop for One {
+            fn drop(&mut self) {
+                self.0.fetch_sub(1, Ordering::AcqRel);
+            }
+        }
+        self.0.fetch_add(1, Ordering::AcqRel);
+        One(self.0.clone())
+    }
+}

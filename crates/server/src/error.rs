@@ -1,0 +1,63 @@
+//! Errors that handlers return.
+
+use std::{error::Error, fmt};
+
+/// A failure of a handler. Anything that is an error becomes one with `?`.
+///
+/// A tool's failure is told to the model, as a result with `isError`. Return an
+/// [`RpcError`](couplet_types::RpcError) to report an error of the protocol instead.
+///
+/// ```
+/// use couplet_server::ToolError;
+///
+/// async fn parse(text: &str) -> Result<f64, ToolError> {
+///     if text.is_empty() {
+///         return Err(ToolError::new("which number?"));
+///     }
+///     Ok(text.parse::<f64>()?)
+/// }
+/// ```
+pub struct ToolError(Box<dyn Error + Send + Sync>);
+
+impl ToolError {
+    /// A failure in words.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self(message.into().into())
+    }
+}
+
+impl<E: Error + Send + Sync + 'static> From<E> for ToolError {
+    fn from(error: E) -> Self {
+        Self(Box::new(error))
+    }
+}
+
+impl From<ToolError> for Box<dyn Error + Send + Sync> {
+    fn from(error: ToolError) -> Self {
+        error.0
+    }
+}
+
+impl fmt::Debug for ToolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Display for ToolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// The resource that was asked for does not exist. Return it as the error of a resource's handler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotFound;
+
+impl fmt::Display for NotFound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the resource does not exist")
+    }
+}
+
+impl Error for NotFound {}

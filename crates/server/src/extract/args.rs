@@ -1,0 +1,70 @@
+//! Arguments of tools and prompts.
+
+use couplet_core::JsonText;
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+
+use super::{FromCall, Invocation, Rejection, Target};
+use crate::{args, signature::Signature, strings};
+
+/// The arguments, read into a type. The type's schema is what clients see; its doc comments are the descriptions.
+///
+/// ```
+/// use couplet_server::{extract::Args, schemars::JsonSchema};
+/// use serde::Deserialize;
+///
+/// #[derive(Deserialize, JsonSchema)]
+/// struct Weather {
+///     /// The city, in English.
+///     city: String,
+///     /// How many days ahead.
+///     days: Option<u8>,
+/// }
+///
+/// async fn weather(Args(weather): Args<Weather>) -> String {
+///     format!("{}: rain for {} days", weather.city, weather.days.unwrap_or(1))
+/// }
+/// # couplet_server::tool::<_, (couplet_server::handler::Async, Args<Weather>)>("weather", weather);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Args<T>(pub T);
+
+impl<S: Sync, T: DeserializeOwned + JsonSchema + Send> FromCall<S> for Args<T> {
+    fn describe(signature: &mut Signature) {
+        signature.takes::<T>();
+    }
+
+    async fn from_call(invocation: &Invocation, _: &S) -> Result<Self, Rejection> {
+        let Target::Arguments(arguments) = &invocation.target else { return Err(no_arguments()) };
+        let read = match &*invocation.call.method {
+            // The arguments of a prompt are strings, whatever they stand for.
+            "prompts/get" => strings::from_json(arguments),
+            _ => args::parse(arguments.as_str()),
+        };
+        read.map(Args).map_err(Rejection::Arguments)
+    }
+}
+
+/// The arguments as the JSON object that the client sent, for tools whose schema is not a Rust type.
+///
+/// ```
+/// use couplet_server::{extract::RawArgs, tool};
+/// use serde_json::json;
+///
+/// let echo = tool("echo", |RawArgs(arguments): RawArgs| arguments.as_str().to_owned())
+///     .input_schema(json!({ "type": "object", "properties": { "any": {} } }));
+/// # let server: couplet_server::Server = couplet_server::Server::new("a", "1").tool(echo);
+/// ```
+#[derive(Clone, Debug)]
+pub struct RawArgs(pub JsonText);
+
+impl<S: Sync> FromCall<S> for RawArgs {
+    async fn from_call(invocation: &Invocation, _: &S) -> Result<Self, Rejection> {
+        let Target::Arguments(arguments) = &invocation.target else { return Err(no_arguments()) };
+        Ok(Self(arguments.clone()))
+    }
+}
+
+fn no_arguments() -> Rejection {
+    Rejection::Arguments("only tools and prompts have arguments".to_owned())
+}

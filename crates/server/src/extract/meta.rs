@@ -1,0 +1,57 @@
+//! The smaller extractors.
+
+use couplet_types::{CompletionContext, Map, Meta};
+
+use super::{FromCall, Invocation, Rejection, Target};
+
+impl<S: Sync> FromCall<S> for Meta {
+    async fn from_call(invocation: &Invocation, _: &S) -> Result<Self, Rejection> {
+        Ok(invocation.call.meta()?)
+    }
+}
+
+/// The URI that is read, as the client gave it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Uri(pub String);
+
+impl<S: Sync> FromCall<S> for Uri {
+    async fn from_call(invocation: &Invocation, _: &S) -> Result<Self, Rejection> {
+        match &invocation.target {
+            Target::Resource { uri, .. } => Ok(Self(uri.clone())),
+            _ => Err(Rejection::Arguments("only resources have a URI".to_owned())),
+        }
+    }
+}
+
+/// What is being completed: the text so far, and the arguments that are already settled.
+///
+/// ```
+/// use couplet_server::{Server, extract::{Completing, Path}, resource};
+///
+/// fn names(typed: Completing) -> Vec<String> {
+///     ["ada", "alan"].into_iter().filter(|n| n.starts_with(&typed.value)).map(String::from).collect()
+/// }
+///
+/// let person = resource("people://{name}", |Path(name): Path<String>| name).complete("name", names);
+/// # let server: Server = Server::new("a", "1").resource(person);
+/// ```
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Completing {
+    /// What was typed so far.
+    pub value: String,
+    /// The other arguments, as far as they are known.
+    pub arguments: Map<String>,
+}
+
+impl<S: Sync> FromCall<S> for Completing {
+    async fn from_call(invocation: &Invocation, _: &S) -> Result<Self, Rejection> {
+        match &invocation.target {
+            Target::Completion { value, context } => {
+                let CompletionContext { arguments, .. } = context.clone();
+                Ok(Self { value: value.clone(), arguments: arguments.unwrap_or_default() })
+            }
+            _ => Err(Rejection::Arguments("only completions complete something".to_owned())),
+        }
+    }
+}

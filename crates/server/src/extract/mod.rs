@@ -1,0 +1,129 @@
+//! What handlers take as parameters.
+//!
+//! | parameter | what it is |
+//! |---|---|
+//! | [`Args<T>`] | the arguments of a tool or a prompt, read into `T` |
+//! | [`RawArgs`] | the arguments as JSON |
+//! | [`Path<T>`] | the variables of a resource template |
+//! | [`Uri`] | the URI that is read |
+//! | [`State<T>`] | what the server was given with `with_state`, or a part of it |
+//! | [`Ctx`](crate::Ctx) | progress, logging, questions to the client |
+//! | [`Meta`](couplet_types::Meta) | the open `_meta` of the request |
+//! | [`Completing`] | what is being completed |
+//! | `Option<E>` | an extractor that may fail |
+
+mod args;
+mod meta;
+mod path;
+mod state;
+
+pub use args::{Args, RawArgs};
+pub use meta::{Completing, Uri};
+pub use path::Path;
+pub use state::{FromRef, State};
+
+use std::future::Future;
+
+use couplet_core::{Call, JsonText};
+use couplet_types::{Captures, CompletionContext, RpcError};
+
+use crate::{ctx::Asking, handle::Handle, signature::Signature};
+
+/// A type that can be a handler's parameter.
+///
+/// ```
+/// use couplet_server::{Server, ToolError, extract::{FromCall, Invocation, Rejection}, tool};
+///
+/// /// The name that the client gives itself.
+/// struct ClientName(String);
+///
+/// impl<S: Sync> FromCall<S> for ClientName {
+///     async fn from_call(invocation: &Invocation, _: &S) -> Result<Self, Rejection> {
+///         let info = invocation.call.peer.info.as_ref();
+///         Ok(Self(info.map_or_else(|| "somebody".to_owned(), |i| i.name.clone())))
+///     }
+/// }
+///
+/// async fn greet(ClientName(name): ClientName) -> String {
+///     format!("Hello, {name}!")
+/// }
+///
+/// let server: Server = Server::new("greeter", "1.0.0").tool(tool("greet", greet));
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a parameter of a handler",
+    label = "not an extractor",
+    note = "take arguments with `Args<T>`, the server's state with `State<T>`, the context with `Ctx`"
+)]
+pub trait FromCall<S>: Sized {
+    /// Adds what the parameter says about the handler.
+    fn describe(signature: &mut Signature) {
+        let _ = signature;
+    }
+
+    /// Takes the parameter from the call.
+    fn from_call(invocation: &Invocation, state: &S) -> impl Future<Output = Result<Self, Rejection>> + Send;
+}
+
+/// One call of one handler.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Invocation {
+    /// The call.
+    pub call: Call,
+    /// The server that is called.
+    pub server: Handle,
+    /// What the call is about.
+    pub target: Target,
+    pub(crate) asking: Asking,
+}
+
+/// What a call is about.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Target {
+    /// A tool or a prompt, with arguments.
+    Arguments(JsonText),
+    /// A resource, with the variables of its template.
+    Resource {
+        /// The URI as the client gave it.
+        uri: String,
+        /// The variables, none for a fixed URI.
+        variables: Captures,
+    },
+    /// A completion.
+    Completion {
+        /// What was typed so far.
+        value: String,
+        /// What is already settled.
+        context: CompletionContext,
+    },
+}
+
+/// Why a handler did not run, or did not succeed.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Rejection {
+    /// The arguments are wrong.
+    Arguments(String),
+    /// The resource does not exist.
+    NotFound,
+    /// An error of the protocol.
+    Rpc(RpcError),
+}
+
+impl From<RpcError> for Rejection {
+    fn from(error: RpcError) -> Self {
+        Self::Rpc(error)
+    }
+}
+
+impl<S: Sync, E: FromCall<S> + Send> FromCall<S> for Option<E> {
+    fn describe(signature: &mut Signature) {
+        E::describe(signature);
+    }
+
+    async fn from_call(invocation: &Invocation, state: &S) -> Result<Self, Rejection> {
+        Ok(E::from_call(invocation, state).await.ok())
+    }
+}

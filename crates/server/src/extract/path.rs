@@ -1,0 +1,29 @@
+//! The variables of a resource template.
+
+use serde::de::DeserializeOwned;
+
+use super::{FromCall, Invocation, Rejection, Target};
+use crate::strings;
+
+/// The variables of the template, read into a type: a struct by name, or a single value or a tuple by position.
+///
+/// ```
+/// use couplet_server::{Server, extract::Path, resource};
+///
+/// async fn square(Path(n): Path<f64>) -> String {
+///     (n * n).to_string()
+/// }
+///
+/// let server: Server = Server::new("calc", "1.0.0").resource(resource("calc://square/{n}", square));
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Path<T>(pub T);
+
+impl<S: Sync, T: DeserializeOwned + Send> FromCall<S> for Path<T> {
+    async fn from_call(invocation: &Invocation, _: &S) -> Result<Self, Rejection> {
+        let Target::Resource { variables, .. } = &invocation.target else {
+            return Err(Rejection::Arguments("only resources have template variables".to_owned()));
+        };
+        strings::from_pairs(variables.iter()).map(Path).map_err(Rejection::Arguments)
+    }
+}

@@ -1,0 +1,144 @@
+//! A server that is ready: it can be served, connected to, and changed while it runs.
+
+use std::sync::Arc;
+
+use couplet_core::{
+    BoxFuture, Call, Change, Connect, Connected, Description, Error, ErrorKind, Hub, Inbound, Limits, Note, Reply,
+    Service, memory,
+};
+
+use crate::{inner::Inner, layer::Next, prompt::IntoPrompt, resource::IntoResource, server::place_of, tool::IntoTool};
+
+/// A running server. Clones are the same server.
+///
+/// ```
+/// use couplet_server::{Server, tool};
+///
+/// let server = Server::new("notes", "1.0.0").dynamic().build();
+/// // Later, from anywhere: clients are told that the list changed.
+/// server.add_tool(tool("hello", || "Hello!"))?;
+/// server.updated("notes://today");
+/// assert!(server.remove_tool("hello"));
+/// # Ok::<(), couplet_core::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Handle(pub(crate) Arc<Inner>);
+
+impl Handle {
+    /// Adds a tool, and tells clients.
+    ///
+    /// # Errors
+    /// When the name is taken or not a name, or the schema is not one of an object.
+    #[track_caller]
+    pub fn add_tool(&self, tool: impl IntoTool<()>) -> Result<(), Error> {
+        let tool = tool.into_tool().checked(self.0.config.dialect, place_of()).map_err(refused)?;
+        self.0.tools.add(tool).map_err(refused)?;
+        self.changed(Change::Tools);
+        Ok(())
+    }
+
+    /// Removes a tool, and tells clients; false if there is none of that name.
+    pub fn remove_tool(&self, name: &str) -> bool {
+        let removed = self.0.tools.remove(name);
+        if removed {
+            self.changed(Change::Tools);
+        }
+        removed
+    }
+
+    /// Adds a resource or a template, and tells clients.
+    ///
+    /// # Errors
+    /// When the URI is taken, or is not a URI or a template.
+    #[track_caller]
+    pub fn add_resource(&self, resource: impl IntoResource<()>) -> Result<(), Error> {
+        let resource = resource.into_resource().checked(place_of()).map_err(refused)?;
+        self.0.resources.add(resource).map_err(refused)?;
+        self.changed(Change::Resources);
+        Ok(())
+    }
+
+    /// Removes a resource or a template, and tells clients; false if there is none.
+    pub fn remove_resource(&self, uri: &str) -> bool {
+        let removed = self.0.resources.remove(uri);
+        if removed {
+            self.changed(Change::Resources);
+        }
+        removed
+    }
+
+    /// Adds a prompt, and tells clients.
+    ///
+    /// # Errors
+    /// When the name is taken.
+    #[track_caller]
+    pub fn add_prompt(&self, prompt: impl IntoPrompt<()>) -> Result<(), Error> {
+        let prompt = prompt.into_prompt().checked(place_of()).map_err(refused)?;
+        self.0.prompts.add(prompt).map_err(refused)?;
+        self.changed(Change::Prompts);
+        Ok(())
+    }
+
+    /// Removes a prompt, and tells clients; false if there is none of that name.
+    pub fn remove_prompt(&self, name: &str) -> bool {
+        let removed = self.0.prompts.remove(name);
+        if removed {
+            self.changed(Change::Prompts);
+        }
+        removed
+    }
+
+    /// Tells the clients that subscribed to a resource that it has changed.
+    pub fn updated(&self, uri: impl Into<String>) {
+        self.0.hub.send(Change::Updated(uri.into()));
+    }
+
+    /// The limits of each connection.
+    pub fn limits(&self) -> &Limits {
+        &self.0.config.limits
+    }
+
+    fn changed(&self, change: Change) {
+        self.0.refresh();
+        self.0.hub.send(change);
+    }
+}
+
+fn refused(what: String) -> Error {
+    Error::new(ErrorKind::Config, what)
+}
+
+impl Service for Handle {
+    fn describe(&self) -> Arc<Description> {
+        self.0.description()
+    }
+
+    fn call(&self, call: Call) -> BoxFuture<'static, Reply> {
+        Next::first(self.0.clone()).run(call)
+    }
+
+    fn hub(&self) -> &Hub {
+        &self.0.hub
+    }
+
+    fn notified(&self, note: Note) {
+        self.0.listeners.iter().for_each(|listener| listener(&note));
+    }
+
+    fn has_resource(&self, uri: &str) -> bool {
+        crate::dispatch::find_resource(&self.0, uri).is_some()
+    }
+}
+
+/// A server is a place to connect to: in memory, without bytes in between.
+impl Connect for Handle {
+    fn connect(&mut self, inbound: Arc<dyn Inbound>, limits: Limits) -> BoxFuture<'_, Result<Connected, Error>> {
+        let service: Arc<dyn Service> = Arc::new(self.clone());
+        let (handle, driver) = memory::connect(service, self.limits(), inbound, &limits);
+        let driver = Box::pin(async {
+            driver.await;
+            Ok(())
+        });
+        Box::pin(async move { Ok(Connected { channel: Arc::new(handle), driver }) })
+    }
+}

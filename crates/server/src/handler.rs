@@ -1,0 +1,97 @@
+//! Functions as handlers: their parameters are extracted from the call, their result becomes the reply.
+
+use std::future::Future;
+
+use couplet_core::BoxFuture;
+
+use crate::{
+    extract::{FromCall, Invocation, Rejection},
+    reply::{IntoReply, Kind},
+    signature::Signature,
+};
+
+/// A function that can answer calls of a kind: of a tool, a resource, a prompt or a completion.
+///
+/// Any function works, `async` or not, whose parameters are [extractors](crate::extract) and whose result is an
+/// [`IntoReply`] of that kind. The marker `M` only tells the compiler which function it is.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a handler",
+    note = "every parameter must be an extractor (`Args`, `State`, `Ctx`, `Path`, `Meta`, ...)",
+    note = "the result must be one that {K} can have, or a `Result` of one"
+)]
+pub trait Handler<K: Kind, M, S>: Clone + Send + Sync + 'static {
+    /// Adds what the parameters and the result say about the handler.
+    fn describe(signature: &mut Signature);
+
+    /// Extracts the parameters and runs the function.
+    fn call(self, invocation: Invocation, state: S) -> BoxFuture<'static, Result<K::Result, Rejection>>;
+}
+
+/// Marks functions that are `async`.
+#[derive(Debug)]
+pub enum Async {}
+
+/// Marks functions that are not.
+#[derive(Debug)]
+pub enum Plain {}
+
+macro_rules! handlers {
+    ($($param:ident),*) => {
+        #[diagnostic::do_not_recommend]
+        #[allow(non_snake_case, unused_variables, reason = "the parameters are named like their types, and may be none")]
+        impl<K, F, Fut, S, $($param,)*> Handler<K, (Async, $($param,)*), S> for F
+        where
+            K: Kind,
+            F: FnOnce($($param),*) -> Fut + Clone + Send + Sync + 'static,
+            Fut: Future + Send,
+            Fut::Output: IntoReply<K>,
+            S: Send + Sync + 'static,
+            $($param: FromCall<S> + Send,)*
+        {
+            fn describe(signature: &mut Signature) {
+                $($param::describe(signature);)*
+                <Fut::Output as IntoReply<K>>::describe(signature);
+            }
+
+            fn call(self, invocation: Invocation, state: S) -> BoxFuture<'static, Result<K::Result, Rejection>> {
+                Box::pin(async move {
+                    $(let $param = $param::from_call(&invocation, &state).await?;)*
+                    self($($param),*).await.into_reply(&invocation)
+                })
+            }
+        }
+
+        #[diagnostic::do_not_recommend]
+        #[allow(non_snake_case, unused_variables, reason = "the parameters are named like their types, and may be none")]
+        impl<K, F, R, S, $($param,)*> Handler<K, (Plain, $($param,)*), S> for F
+        where
+            K: Kind,
+            F: FnOnce($($param),*) -> R + Clone + Send + Sync + 'static,
+            R: IntoReply<K>,
+            S: Send + Sync + 'static,
+            $($param: FromCall<S> + Send,)*
+        {
+            fn describe(signature: &mut Signature) {
+                $($param::describe(signature);)*
+                R::describe(signature);
+            }
+
+            fn call(self, invocation: Invocation, state: S) -> BoxFuture<'static, Result<K::Result, Rejection>> {
+                Box::pin(async move {
+                    $(let $param = $param::from_call(&invocation, &state).await?;)*
+                    self($($param),*).into_reply(&invocation)
+                })
+            }
+        }
+    };
+}
+
+handlers!();
+handlers!(A);
+handlers!(A, B);
+handlers!(A, B, C);
+handlers!(A, B, C, D);
+handlers!(A, B, C, D, E);
+handlers!(A, B, C, D, E, G);
+handlers!(A, B, C, D, E, G, H);
+handlers!(A, B, C, D, E, G, H, I);

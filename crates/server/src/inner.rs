@@ -1,0 +1,122 @@
+//! A server that is ready: what it has registered, and how it is configured.
+
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{Arc, PoisonError, RwLock},
+    time::Duration,
+};
+
+use couplet_core::{BoxFuture, CachePolicy, Call, Description, Hub, Limits, Note, Reply, Sealer};
+use couplet_types::{
+    Implementation, PromptsCapability, ProtocolVersion, RawJson, ResourcesCapability, ServerCapabilities,
+    ToolsCapability,
+};
+
+use crate::{
+    layer::Layer, prompt::PromptDef, registry::Registry, resource::ResourceDef, schema::Dialect, tool::ToolDef,
+};
+
+/// A method beyond the specification.
+pub(crate) type Method = Arc<dyn Fn(Call) -> BoxFuture<'static, Reply> + Send + Sync>;
+
+/// Somebody who hears of a client's notifications.
+pub(crate) type Listener = Arc<dyn Fn(&Note) + Send + Sync>;
+
+pub(crate) struct Inner {
+    pub(crate) tools: Registry<ToolDef<()>>,
+    pub(crate) resources: Registry<ResourceDef<()>>,
+    pub(crate) prompts: Registry<PromptDef<()>>,
+    pub(crate) methods: HashMap<String, Method>,
+    pub(crate) layers: Vec<Layer>,
+    pub(crate) listeners: Vec<Listener>,
+    pub(crate) hub: Hub,
+    pub(crate) config: Config,
+    description: RwLock<Arc<Description>>,
+}
+
+/// How a server is configured.
+#[derive(Clone, Debug)]
+pub(crate) struct Config {
+    pub(crate) info: Implementation,
+    pub(crate) versions: Vec<ProtocolVersion>,
+    pub(crate) instructions: Option<String>,
+    pub(crate) cache: CachePolicy,
+    pub(crate) show_info: bool,
+    pub(crate) limits: Limits,
+    pub(crate) page_size: usize,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) sealer: Sealer,
+    pub(crate) dialect: Dialect,
+    /// Lists are served even while they are empty.
+    pub(crate) dynamic: bool,
+}
+
+impl Inner {
+    pub(crate) fn new(
+        config: Config,
+        methods: HashMap<String, Method>,
+        layers: Vec<Layer>,
+        listeners: Vec<Listener>,
+    ) -> Self {
+        let nothing = Description::new(config.info.clone(), ServerCapabilities::default());
+        Self {
+            tools: Registry::new(),
+            resources: Registry::new(),
+            prompts: Registry::new(),
+            methods,
+            layers,
+            listeners,
+            hub: Hub::new(),
+            config,
+            description: RwLock::new(Arc::new(nothing)),
+        }
+    }
+
+    /// What the server says about itself now.
+    pub(crate) fn description(&self) -> Arc<Description> {
+        self.description.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Looks again at what is registered: capabilities follow from it.
+    pub(crate) fn refresh(&self) {
+        let mut description = Description::new(self.config.info.clone(), self.capabilities());
+        description.versions.clone_from(&self.config.versions);
+        description.instructions.clone_from(&self.config.instructions);
+        description.cache = self.config.cache.clone();
+        description.show_info = self.config.show_info;
+        description.extra_methods = self.methods.keys().cloned().collect();
+        *self.description.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(description);
+    }
+
+    fn capabilities(&self) -> ServerCapabilities {
+        let (tools, resources, prompts) = (self.tools.get(), self.resources.get(), self.prompts.get());
+        let dynamic = self.config.dynamic;
+        let mut can = ServerCapabilities::default();
+        if dynamic || !tools.is_empty() {
+            can.tools = Some(ToolsCapability::new().list_changed(true));
+        }
+        if dynamic || !prompts.is_empty() {
+            can.prompts = Some(PromptsCapability::new().list_changed(true));
+        }
+        if dynamic || !resources.is_empty() {
+            let mut capability = ResourcesCapability::new().list_changed(true);
+            capability.subscribe = resources.iter().any(|r| r.subscribable).then_some(true);
+            can.resources = Some(capability);
+        }
+        let completes =
+            prompts.iter().any(|p| !p.completions.is_empty()) || resources.iter().any(|r| !r.completions.is_empty());
+        can.completions = completes.then(RawJson::empty_object);
+        let talks = tools.iter().any(|t| t.signature.talks)
+            || prompts.iter().any(|p| p.signature.talks)
+            || resources.iter().any(|r| r.signature.talks);
+        can.logging = talks.then(RawJson::empty_object);
+        can
+    }
+}
+
+impl fmt::Debug for Inner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Inner").field("info", &self.config.info).finish_non_exhaustive()
+    }
+}

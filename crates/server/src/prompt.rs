@@ -1,0 +1,217 @@
+//! Prompts: a name, arguments, and a function that writes the messages.
+
+use std::{marker::PhantomData, panic::Location, sync::Arc};
+
+use couplet_types::{Icon, Meta, Prompt, PromptArgument};
+use serde_json::Value;
+
+use crate::{
+    definition::{self, Completions, Definition, Run, complete_with, erase},
+    handler::Handler,
+    reply::{CompleteKind, PromptKind},
+    schema::Dialect,
+    signature::Signature,
+};
+
+/// Makes a prompt of a function.
+///
+/// ```
+/// use couplet_server::{Server, extract::Args, prompt, schemars::JsonSchema};
+/// use serde::Deserialize;
+///
+/// #[derive(Deserialize, JsonSchema)]
+/// struct Explain {
+///     /// What to explain.
+///     expr: String,
+/// }
+///
+/// let server: Server = Server::new("calc", "1.0.0").prompt(
+///     prompt("explain", |Args(explain): Args<Explain>| format!("Explain {}.", explain.expr))
+///         .description("Explains an expression."),
+/// );
+/// ```
+pub fn prompt<H, M, S>(name: impl Into<String>, handler: H) -> PromptBuilder<H, M, S> {
+    PromptBuilder { spec: Prompt::new(name), completions: Completions::new(), handler, marker: PhantomData }
+}
+
+/// A prompt that is being described.
+#[must_use = "register it with `Server::prompt`"]
+pub struct PromptBuilder<H, M, S> {
+    spec: Prompt,
+    completions: Completions<S>,
+    handler: H,
+    marker: PhantomData<fn() -> M>,
+}
+
+impl<H, M, S: Clone + Send + Sync + 'static> PromptBuilder<H, M, S> {
+    /// What it is for.
+    pub fn description(mut self, description: impl Into<String>) -> Self {
+        self.spec.description = Some(description.into());
+        self
+    }
+
+    /// The name for people.
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.spec.title = Some(title.into());
+        self
+    }
+
+    /// Arguments that are not made from a type.
+    pub fn arguments(mut self, arguments: Vec<PromptArgument>) -> Self {
+        self.spec.arguments = Some(arguments);
+        self
+    }
+
+    /// Pictures to show beside the name.
+    pub fn icons(mut self, icons: Vec<Icon>) -> Self {
+        self.spec.icons = Some(icons);
+        self
+    }
+
+    /// The open `_meta` map of the listing.
+    pub fn meta(mut self, meta: Meta) -> Self {
+        self.spec.meta = Some(meta);
+        self
+    }
+
+    /// Completes an argument with a function over [`Completing`](crate::extract::Completing).
+    pub fn complete<C, N>(mut self, argument: impl Into<String>, handler: C) -> Self
+    where
+        C: Handler<CompleteKind, N, S>,
+    {
+        complete_with(&mut self.completions, argument, handler);
+        self
+    }
+
+    /// Completes an argument from a list.
+    pub fn complete_from(
+        self,
+        argument: impl Into<String>,
+        values: impl IntoIterator<Item = impl Into<String>>,
+    ) -> Self {
+        self.complete(argument, definition::choices(values.into_iter().map(Into::into).collect()))
+    }
+}
+
+impl<H: std::fmt::Debug, M, S> std::fmt::Debug for PromptBuilder<H, M, S> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PromptBuilder").field("spec", &self.spec).finish_non_exhaustive()
+    }
+}
+
+/// Something that can be registered as a prompt: what [`prompt`] makes, and every function with `#[prompt]`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a prompt",
+    note = "put `#[prompt]` on the function, or wrap it: `prompt(\"name\", function)`"
+)]
+pub trait IntoPrompt<S> {
+    /// Makes the prompt.
+    fn into_prompt(self) -> PromptDef<S>;
+}
+
+impl<S, H, M> IntoPrompt<S> for PromptBuilder<H, M, S>
+where
+    S: Clone + Send + Sync + 'static,
+    H: Handler<PromptKind, M, S>,
+{
+    fn into_prompt(self) -> PromptDef<S> {
+        let mut signature = Signature::default();
+        H::describe(&mut signature);
+        PromptDef {
+            spec: self.spec,
+            completions: self.completions,
+            signature,
+            run: erase::<PromptKind, M, S, H>(self.handler),
+            place: Location::caller(),
+        }
+    }
+}
+
+impl<S> IntoPrompt<S> for PromptDef<S> {
+    fn into_prompt(self) -> Self {
+        self
+    }
+}
+
+/// A prompt whose function is settled.
+pub struct PromptDef<S> {
+    pub(crate) spec: Prompt,
+    pub(crate) completions: Completions<S>,
+    pub(crate) signature: Signature,
+    pub(crate) run: Run<PromptKind, S>,
+    place: &'static Location<'static>,
+}
+
+impl<S: Clone + Send + Sync + 'static> PromptDef<S> {
+    pub(crate) fn checked(mut self, place: &'static Location<'static>) -> Result<Self, String> {
+        self.place = place;
+        let name = &self.spec.name;
+        if name.is_empty() {
+            return Err("a prompt needs a name".to_owned());
+        }
+        if self.spec.arguments.is_none() {
+            if let Some(schema) = self.signature.arguments {
+                let schema = schema(Dialect::Portable).map_err(|e| format!("prompt `{name}`: {e}"))?;
+                self.spec.arguments = Some(arguments(&schema)).filter(|a| !a.is_empty());
+            }
+        }
+        if let Some(unknown) = self.completions.keys().find(|c| !has_argument(&self.spec, c)) {
+            return Err(format!("prompt `{name}` has no argument `{unknown}` to complete"));
+        }
+        Ok(self)
+    }
+
+    pub(crate) fn bind(self, state: &S) -> PromptDef<()> {
+        let Self { spec, completions, signature, run, place } = self;
+        let completions = definition::bind(completions, state);
+        let state = state.clone();
+        let run: Run<PromptKind, ()> = Arc::new(move |invocation, ()| run(invocation, state.clone()));
+        PromptDef { spec, completions, signature, run, place }
+    }
+}
+
+impl PromptDef<()> {
+    pub(crate) fn has_argument(&self, name: &str) -> bool {
+        has_argument(&self.spec, name)
+    }
+}
+
+fn has_argument(spec: &Prompt, name: &str) -> bool {
+    spec.arguments.iter().flatten().any(|a| a.name == name)
+}
+
+/// The arguments that a schema describes.
+fn arguments(schema: &Value) -> Vec<PromptArgument> {
+    let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
+    let required = |name: &str| schema["required"].as_array().is_some_and(|r| r.iter().any(|n| n == name));
+    let properties = schema["properties"].as_object();
+    properties
+        .into_iter()
+        .flatten()
+        .map(|(name, property)| {
+            let mut argument = PromptArgument::new(name);
+            argument.description = text(property, "description");
+            argument.title = text(property, "title");
+            argument.required = required(name).then_some(true);
+            argument
+        })
+        .collect()
+}
+
+impl Definition for PromptDef<()> {
+    const WHAT: &'static str = "prompt";
+
+    fn key(&self) -> &str {
+        &self.spec.name
+    }
+
+    fn place(&self) -> &'static Location<'static> {
+        self.place
+    }
+}
+
+impl<S> std::fmt::Debug for PromptDef<S> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PromptDef").field("spec", &self.spec).finish_non_exhaustive()
+    }
+}

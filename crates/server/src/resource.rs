@@ -1,0 +1,240 @@
+//! Resources and resource templates: a URI, or a pattern of URIs, and a function.
+
+use std::{marker::PhantomData, panic::Location, sync::Arc};
+
+use couplet_types::{Annotations, Captures, Icon, Meta, Resource, ResourceTemplate, UriTemplate};
+
+use crate::{
+    definition::{self, Completions, Definition, Run, complete_with, erase},
+    handler::Handler,
+    reply::{CompleteKind, ResourceKind},
+    signature::Signature,
+};
+
+/// Makes a resource of a function. A URI with variables, `{n}`, is a template (RFC 6570).
+///
+/// ```
+/// use couplet_server::{Server, extract::Path, resource};
+///
+/// let server: Server = Server::new("calc", "1.0.0")
+///     .resource(resource("calc://pi", || "3.14159").description("The number."))
+///     .resource(
+///         resource("calc://power/{base}/{exponent}", |Path((base, exponent)): Path<(f64, i32)>| base.powi(exponent))
+///             .name("power")
+///             .complete_from("exponent", ["2", "3"]),
+///     );
+/// ```
+pub fn resource<H, M, S>(uri: impl Into<String>, handler: H) -> ResourceBuilder<H, M, S> {
+    let uri = uri.into();
+    ResourceBuilder {
+        spec: Resource::new(uri.clone(), uri),
+        subscribable: false,
+        completions: Completions::new(),
+        handler,
+        marker: PhantomData,
+    }
+}
+
+/// A resource that is being described.
+#[must_use = "register it with `Server::resource`"]
+pub struct ResourceBuilder<H, M, S> {
+    spec: Resource,
+    subscribable: bool,
+    completions: Completions<S>,
+    handler: H,
+    marker: PhantomData<fn() -> M>,
+}
+
+impl<H, M, S: Clone + Send + Sync + 'static> ResourceBuilder<H, M, S> {
+    /// The name for programs; the URI by default.
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.spec.name = name.into();
+        self
+    }
+
+    /// The name for people.
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.spec.title = Some(title.into());
+        self
+    }
+
+    /// What it is, for the model.
+    pub fn description(mut self, description: impl Into<String>) -> Self {
+        self.spec.description = Some(description.into());
+        self
+    }
+
+    /// The MIME type of the content, where the handler does not say so itself.
+    pub fn mime_type(mut self, mime_type: impl Into<String>) -> Self {
+        self.spec.mime_type = Some(mime_type.into());
+        self
+    }
+
+    /// The size of the content in bytes, for resources that are not templates.
+    pub fn size(mut self, bytes: u64) -> Self {
+        self.spec.size = Some(bytes);
+        self
+    }
+
+    /// Whom it is for, and how important it is.
+    pub fn annotations(mut self, annotations: Annotations) -> Self {
+        self.spec.annotations = Some(annotations);
+        self
+    }
+
+    /// Pictures to show beside the name.
+    pub fn icons(mut self, icons: Vec<Icon>) -> Self {
+        self.spec.icons = Some(icons);
+        self
+    }
+
+    /// The open `_meta` map of the listing.
+    pub fn meta(mut self, meta: Meta) -> Self {
+        self.spec.meta = Some(meta);
+        self
+    }
+
+    /// Clients may ask to be told of changes, which the server announces with
+    /// [`Handle::updated`](crate::Handle::updated).
+    pub fn subscribable(mut self) -> Self {
+        self.subscribable = true;
+        self
+    }
+
+    /// Completes a variable of the template with a function over [`Completing`](crate::extract::Completing).
+    pub fn complete<C, N>(mut self, variable: impl Into<String>, handler: C) -> Self
+    where
+        C: Handler<CompleteKind, N, S>,
+    {
+        complete_with(&mut self.completions, variable, handler);
+        self
+    }
+
+    /// Completes a variable of the template from a list.
+    pub fn complete_from(
+        self,
+        variable: impl Into<String>,
+        values: impl IntoIterator<Item = impl Into<String>>,
+    ) -> Self {
+        self.complete(variable, definition::choices(values.into_iter().map(Into::into).collect()))
+    }
+}
+
+impl<H: std::fmt::Debug, M, S> std::fmt::Debug for ResourceBuilder<H, M, S> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ResourceBuilder").field("spec", &self.spec).finish_non_exhaustive()
+    }
+}
+
+/// Something that can be registered as a resource: what [`resource`] makes, and every function with `#[resource]`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a resource",
+    note = "put `#[resource(\"uri\")]` on the function, or wrap it: `resource(\"uri\", function)`"
+)]
+pub trait IntoResource<S> {
+    /// Makes the resource.
+    fn into_resource(self) -> ResourceDef<S>;
+}
+
+impl<S, H, M> IntoResource<S> for ResourceBuilder<H, M, S>
+where
+    S: Clone + Send + Sync + 'static,
+    H: Handler<ResourceKind, M, S>,
+{
+    fn into_resource(self) -> ResourceDef<S> {
+        let mut signature = Signature::default();
+        H::describe(&mut signature);
+        ResourceDef {
+            spec: self.spec,
+            template: None,
+            subscribable: self.subscribable,
+            completions: self.completions,
+            signature,
+            run: erase::<ResourceKind, M, S, H>(self.handler),
+            place: Location::caller(),
+        }
+    }
+}
+
+impl<S> IntoResource<S> for ResourceDef<S> {
+    fn into_resource(self) -> Self {
+        self
+    }
+}
+
+/// A resource whose function is settled.
+pub struct ResourceDef<S> {
+    pub(crate) spec: Resource,
+    template: Option<UriTemplate>,
+    pub(crate) subscribable: bool,
+    pub(crate) completions: Completions<S>,
+    pub(crate) signature: Signature,
+    pub(crate) run: Run<ResourceKind, S>,
+    place: &'static Location<'static>,
+}
+
+impl<S: Clone + Send + Sync + 'static> ResourceDef<S> {
+    pub(crate) fn checked(mut self, place: &'static Location<'static>) -> Result<Self, String> {
+        self.place = place;
+        let uri = &self.spec.uri;
+        let template = UriTemplate::parse_for_matching(uri).map_err(|e| format!("resource `{uri}`: {e}"))?;
+        let scheme = uri.split_once(':').map(|(scheme, _)| scheme).unwrap_or_default();
+        let letter = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
+        if !scheme.starts_with(|c: char| c.is_ascii_alphabetic()) || !scheme.chars().all(letter) {
+            return Err(format!("resource `{uri}`: a URI begins with a scheme, as in `notes://today`"));
+        }
+        if let Some(unknown) = self.completions.keys().find(|c| !template.variables().any(|v| v == *c)) {
+            return Err(format!("resource `{uri}` has no variable `{unknown}` to complete"));
+        }
+        self.template = (!template.is_literal()).then_some(template);
+        Ok(self)
+    }
+
+    pub(crate) fn bind(self, state: &S) -> ResourceDef<()> {
+        let Self { spec, template, subscribable, completions, signature, run, place } = self;
+        let completions = definition::bind(completions, state);
+        let state = state.clone();
+        let run: Run<ResourceKind, ()> = Arc::new(move |invocation, ()| run(invocation, state.clone()));
+        ResourceDef { spec, template, subscribable, completions, signature, run, place }
+    }
+}
+
+impl ResourceDef<()> {
+    pub(crate) fn is_template(&self) -> bool {
+        self.template.is_some()
+    }
+
+    pub(crate) fn matches(&self, uri: &str) -> Option<Captures> {
+        self.template.as_ref()?.matches(uri)
+    }
+
+    pub(crate) fn has_variable(&self, name: &str) -> bool {
+        self.template.as_ref().is_some_and(|t| t.variables().any(|v| v == name))
+    }
+
+    pub(crate) fn as_template(&self) -> ResourceTemplate {
+        let Resource { uri, name, title, description, mime_type, annotations, icons, meta, .. } = self.spec.clone();
+        let mut template = ResourceTemplate::new(uri, name);
+        (template.title, template.description, template.mime_type) = (title, description, mime_type);
+        (template.annotations, template.icons, template.meta) = (annotations, icons, meta);
+        template
+    }
+}
+
+impl Definition for ResourceDef<()> {
+    const WHAT: &'static str = "resource";
+
+    fn key(&self) -> &str {
+        &self.spec.uri
+    }
+
+    fn place(&self) -> &'static Location<'static> {
+        self.place
+    }
+}
+
+impl<S> std::fmt::Debug for ResourceDef<S> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ResourceDef").field("spec", &self.spec).finish_non_exhaustive()
+    }
+}

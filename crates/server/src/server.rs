@@ -1,0 +1,341 @@
+//! The builder of a server.
+
+use std::{collections::HashMap, fmt, future::Future, panic::Location, sync::Arc, time::Duration};
+
+use couplet_core::{CachePolicy, Call, Error, Limits, Note, Reply, Sealer, Service, Transport};
+use couplet_types::{CacheScope, Implementation, ProtocolVersion};
+
+use crate::{
+    handle::Handle,
+    inner::{Config, Inner, Listener, Method},
+    layer::{self, Layer, Next},
+    lifespan::Lifespan,
+    prompt::{IntoPrompt, PromptDef},
+    resource::{IntoResource, ResourceDef},
+    schema::Dialect,
+    tool::{IntoTool, ToolDef},
+};
+
+/// A server: what it offers, and how it is configured. It speaks every revision of the protocol.
+///
+/// Handlers may need a state, `S`; [`Server::with_state`] gives it to them. What is offered decides which
+/// capabilities are advertised.
+///
+/// ```no_run
+/// use couplet_server::{Server, tool};
+/// # use couplet_core::{BoxFuture, Error, Limits, Service, Transport};
+/// # struct Stdio;
+/// # impl Transport for Stdio {
+/// #     fn serve(self, _: std::sync::Arc<dyn Service>, _: Limits) -> BoxFuture<'static, Result<(), Error>> {
+/// #         Box::pin(async { Ok(()) })
+/// #     }
+/// # }
+/// # fn stdio() -> Stdio { Stdio }
+///
+/// # async fn run() -> Result<(), Error> {
+/// Server::new("hello", "1.0.0")
+///     .instructions("Call `hello` when you meet somebody.")
+///     .tool(tool("hello", || "Hello!").description("Says hello."))
+///     .serve(stdio())
+///     .await
+/// # }
+/// ```
+#[must_use = "a server does nothing until it is served"]
+pub struct Server<S = ()> {
+    config: Config,
+    tools: Vec<ToolDef<S>>,
+    resources: Vec<ResourceDef<S>>,
+    prompts: Vec<PromptDef<S>>,
+    methods: HashMap<String, Method>,
+    layers: Vec<Layer>,
+    listeners: Vec<Listener>,
+}
+
+/// Where the caller is, for messages about what it registered.
+#[track_caller]
+pub(crate) fn place_of() -> &'static Location<'static> {
+    Location::caller()
+}
+
+impl<S: Clone + Send + Sync + 'static> Server<S> {
+    /// A server with a name and a version, and nothing to offer yet.
+    pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
+        let config = Config {
+            info: Implementation::new(name, version),
+            versions: ProtocolVersion::ALL.into_iter().rev().collect(),
+            instructions: None,
+            cache: CachePolicy::default(),
+            show_info: true,
+            limits: Limits::default(),
+            page_size: 500,
+            timeout: Some(Duration::from_secs(60)),
+            sealer: Sealer::random(),
+            dialect: Dialect::Portable,
+            dynamic: false,
+        };
+        Self {
+            config,
+            tools: Vec::new(),
+            resources: Vec::new(),
+            prompts: Vec::new(),
+            methods: HashMap::new(),
+            layers: Vec::new(),
+            listeners: Vec::new(),
+        }
+    }
+
+    /// Offers a tool.
+    ///
+    /// # Panics
+    /// When the name is not one, or the arguments are not an object. Two tools of one name panic when the server is
+    /// built, naming both places.
+    #[track_caller]
+    pub fn tool(mut self, tool: impl IntoTool<S>) -> Self {
+        self.tools.push(or_panic(tool.into_tool().checked(self.config.dialect, place_of())));
+        self
+    }
+
+    /// Offers a resource or a resource template.
+    ///
+    /// # Panics
+    /// When the URI is neither a URI nor a template.
+    #[track_caller]
+    pub fn resource(mut self, resource: impl IntoResource<S>) -> Self {
+        self.resources.push(or_panic(resource.into_resource().checked(place_of())));
+        self
+    }
+
+    /// Offers a prompt.
+    ///
+    /// # Panics
+    /// When the arguments are not an object.
+    #[track_caller]
+    pub fn prompt(mut self, prompt: impl IntoPrompt<S>) -> Self {
+        self.prompts.push(or_panic(prompt.into_prompt().checked(place_of())));
+        self
+    }
+
+    /// Gives the handlers their state.
+    ///
+    /// # Panics
+    /// When two tools, resources or prompts have one name.
+    #[track_caller]
+    pub fn with_state(self, state: S) -> Server<()> {
+        Server {
+            tools: self.tools.into_iter().map(|t| t.bind(&state)).collect(),
+            resources: self.resources.into_iter().map(|r| r.bind(&state)).collect(),
+            prompts: self.prompts.into_iter().map(|p| p.bind(&state)).collect(),
+            config: self.config,
+            methods: self.methods,
+            layers: self.layers,
+            listeners: self.listeners,
+        }
+    }
+
+    /// Makes the state when the server starts, and puts it away when it ends.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use couplet_server::{Server, extract::State, tool};
+    ///
+    /// #[derive(Clone)]
+    /// struct Database(Arc<str>);
+    ///
+    /// let server = Server::new("app", "1.0.0")
+    ///     .tool(tool("name", |State(database): State<Database>| database.0.to_string()))
+    ///     .lifespan(
+    ///         || async { Ok::<_, std::io::Error>(Database("main".into())) },
+    ///         |database: Database| async move { drop(database) },
+    ///     );
+    /// ```
+    pub fn lifespan<Start, Starting, E, Stop, Stopping>(self, start: Start, stop: Stop) -> Lifespan<S, Start, Stop>
+    where
+        Start: FnOnce() -> Starting,
+        Starting: Future<Output = Result<S, E>>,
+        E: Into<Box<dyn std::error::Error + Send + Sync>>,
+        Stop: FnOnce(S) -> Stopping,
+        Stopping: Future<Output = ()>,
+    {
+        Lifespan { server: self, start, stop }
+    }
+
+    /// Puts a function around every call: it sees the call, and decides whether and how it goes on. The first one
+    /// added is the outermost.
+    ///
+    /// ```
+    /// use couplet_core::{Call, Reply};
+    /// use couplet_server::{Next, Server};
+    ///
+    /// async fn audit(call: Call, next: Next) -> Reply {
+    ///     let method = call.method.clone();
+    ///     let reply = next.run(call).await;
+    ///     tracing::info!(%method, ok = !matches!(reply, Reply::Error(_)), "called");
+    ///     reply
+    /// }
+    ///
+    /// let server: Server = Server::new("app", "1.0.0").layer(audit);
+    /// ```
+    pub fn layer<F, Fut>(mut self, layer: F) -> Self
+    where
+        F: Fn(Call, Next) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Reply> + Send + 'static,
+    {
+        self.layers.push(layer::erase(layer));
+        self
+    }
+
+    /// Answers a method beyond the specification.
+    pub fn method<F, Fut>(mut self, name: impl Into<String>, handler: F) -> Self
+    where
+        F: Fn(Call) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Reply> + Send + 'static,
+    {
+        self.methods.insert(name.into(), Arc::new(move |call| Box::pin(handler(call))));
+        self
+    }
+
+    /// Hears of a client's notifications, such as `notifications/roots/list_changed`.
+    pub fn on_notification(mut self, listener: impl Fn(&Note) + Send + Sync + 'static) -> Self {
+        self.listeners.push(Arc::new(listener));
+        self
+    }
+
+    /// How to use the server, for the model.
+    pub fn instructions(mut self, instructions: impl Into<String>) -> Self {
+        self.config.instructions = Some(instructions.into());
+        self
+    }
+
+    /// The name for people.
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.config.info.title = Some(title.into());
+        self
+    }
+
+    /// Everything that the server says about itself.
+    pub fn info(mut self, info: Implementation) -> Self {
+        self.config.info = info;
+        self
+    }
+
+    /// Leaves the server's name and version out of results.
+    pub fn hide_info(mut self) -> Self {
+        self.config.show_info = false;
+        self
+    }
+
+    /// The revisions that are spoken, the preferred one first; all by default.
+    pub fn versions(mut self, versions: impl IntoIterator<Item = ProtocolVersion>) -> Self {
+        self.config.versions = versions.into_iter().collect();
+        self
+    }
+
+    /// Serves lists even while they are empty, because they will be filled at run time.
+    pub fn dynamic(mut self) -> Self {
+        self.config.dynamic = true;
+        self
+    }
+
+    /// Lists plain JSON Schema 2020-12, with references, instead of the form that every host accepts. To be called
+    /// before tools are added.
+    pub fn plain_schemas(mut self) -> Self {
+        self.config.dialect = Dialect::Plain;
+        self
+    }
+
+    /// How long clients may keep lists and resources, and who may: not at all by default.
+    pub fn cache(mut self, ttl: Duration, scope: CacheScope) -> Self {
+        let ttl_ms = u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX);
+        self.config.cache = CachePolicy { ttl_ms, scope };
+        self
+    }
+
+    /// The limits of each connection.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.config.limits = limits;
+        self
+    }
+
+    /// How many entries a page of a list has: 500 by default.
+    pub fn page_size(mut self, entries: usize) -> Self {
+        self.config.page_size = entries.max(1);
+        self
+    }
+
+    /// How long a call may take: 60 seconds by default. Waiting for the client's answer does not count.
+    pub fn timeout(mut self, limit: Duration) -> Self {
+        self.config.timeout = Some(limit);
+        self
+    }
+
+    /// Calls may take as long as they want.
+    pub fn no_timeout(mut self) -> Self {
+        self.config.timeout = None;
+        self
+    }
+
+    /// The key that seals the state of calls that ask the client; several instances of one server share it. By
+    /// default every process has its own.
+    pub fn state_key(mut self, key: [u8; 32]) -> Self {
+        self.config.sealer = Sealer::new(key);
+        self
+    }
+
+    /// The sealer for the state of calls that ask the client, with its own lifetime and size.
+    pub fn sealer(mut self, sealer: Sealer) -> Self {
+        self.config.sealer = sealer;
+        self
+    }
+}
+
+impl Server<()> {
+    /// Makes the server ready, to be served or connected to.
+    ///
+    /// # Panics
+    /// When two tools, resources or prompts have one name.
+    #[track_caller]
+    pub fn build(self) -> Handle {
+        let Self { config, tools, resources, prompts, methods, layers, listeners } = self;
+        let inner = Inner::new(config, methods, layers, listeners);
+        tools.into_iter().for_each(|t| or_panic(inner.tools.add(t)));
+        resources.into_iter().for_each(|r| or_panic(inner.resources.add(r)));
+        prompts.into_iter().for_each(|p| or_panic(inner.prompts.add(p)));
+        inner.refresh();
+        Handle(Arc::new(inner))
+    }
+
+    /// Serves until the other side is gone.
+    ///
+    /// # Errors
+    /// When the transport fails.
+    ///
+    /// # Panics
+    /// When two tools, resources or prompts have one name.
+    #[track_caller]
+    pub fn serve(self, transport: impl Transport) -> impl Future<Output = Result<(), Error>> {
+        let handle = self.build();
+        let limits = handle.limits().clone();
+        let service: Arc<dyn Service> = Arc::new(handle);
+        transport.serve(service, limits)
+    }
+}
+
+/// Only the developer can have made the mistake, so it is said at once.
+#[track_caller]
+fn or_panic<T>(checked: Result<T, String>) -> T {
+    match checked {
+        Ok(value) => value,
+        Err(what) => panic!("{what}"),
+    }
+}
+
+impl<S> fmt::Debug for Server<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server")
+            .field("info", &self.config.info)
+            .field("tools", &self.tools)
+            .field("resources", &self.resources)
+            .field("prompts", &self.prompts)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,30 @@
+//! What a handler's parameters and result say about it.
+
+use schemars::JsonSchema;
+use serde_json::Value;
+
+use crate::schema::{self, Dialect};
+
+/// What is known of a handler before it is called. Extractors and results add to it.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Signature {
+    /// How to make the schema of the arguments.
+    pub arguments: Option<fn(Dialect) -> Result<Value, String>>,
+    /// How to make the schema of the structured result.
+    pub output: Option<fn(Dialect) -> Value>,
+    /// Whether the handler can talk to the client while it runs.
+    pub talks: bool,
+}
+
+impl Signature {
+    /// The handler takes arguments of a type.
+    pub fn takes<T: JsonSchema>(&mut self) {
+        self.arguments = Some(schema::of::<T>);
+    }
+
+    /// The handler returns structured content of a type.
+    pub fn returns<T: JsonSchema>(&mut self) {
+        self.output = Some(schema::of_output::<T>);
+    }
+}

@@ -1,0 +1,143 @@
+//! A child process and everything it started: how it is waited for, and how it is made to end.
+
+use std::{process::ExitStatus, time::Duration};
+
+use tokio::{
+    process::Child,
+    time::{Instant, sleep, timeout, timeout_at},
+};
+
+/// A child process that leads a process group. Dropping it kills the group.
+pub(crate) struct Process {
+    child: Child,
+    group: Group,
+    grace: Duration,
+    /// The child was waited for and nothing of the group is left to kill.
+    over: bool,
+}
+
+/// How a child ended.
+#[derive(Debug)]
+pub(crate) enum Exit {
+    /// On its own.
+    Itself(ExitStatus),
+    /// Because it was told to.
+    Forced,
+}
+
+impl Process {
+    /// How long the group may take to end after it was told to, and after it was killed.
+    const PATIENCE: Duration = Duration::from_secs(2);
+    /// How often the group is looked at.
+    const GLANCE: Duration = Duration::from_millis(10);
+
+    pub(crate) fn new(child: Child, grace: Duration) -> Self {
+        Self { group: Group::of(&child), child, grace, over: false }
+    }
+
+    /// Waits until the child has ended by itself.
+    pub(crate) async fn ended(&mut self) {
+        // It cannot fail for a child of ours, and if it does there is nothing left to wait for.
+        let _ = self.child.wait().await;
+    }
+
+    /// Ends the child and everything it started, whose input must be closed already: waits, tells it to end, waits,
+    /// kills it.
+    pub(crate) async fn stop(&mut self) -> Exit {
+        let exit = match timeout(self.grace, self.child.wait()).await {
+            Ok(Ok(status)) => Exit::Itself(status),
+            Ok(Err(_)) | Err(_) => Exit::Forced,
+        };
+        if self.is_alive() {
+            self.group.terminate();
+            self.gone(Instant::now() + Self::PATIENCE).await;
+        }
+        if self.is_alive() {
+            self.kill();
+        }
+        // Killed means gone soon, unless the kernel holds it; then the runtime reaps it some day.
+        let _ = timeout(Self::PATIENCE, self.child.wait()).await;
+        self.over = true;
+        exit
+    }
+
+    async fn gone(&mut self, deadline: Instant) {
+        let _ = timeout_at(deadline, self.child.wait()).await;
+        // Nobody tells us of the end of a grandchild.
+        while self.is_alive() && Instant::now() < deadline {
+            sleep(Self::GLANCE).await;
+        }
+    }
+
+    /// Whether the child, or anything it started, is there.
+    fn is_alive(&self) -> bool {
+        self.child.id().is_some() || self.group.is_alive()
+    }
+
+    fn kill(&mut self) {
+        self.group.kill();
+        let _ = self.child.start_kill();
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if !self.over {
+            self.kill();
+        }
+    }
+}
+
+/// The process group of a child.
+///
+/// A group keeps its number for as long as it has a member, even when the child that gave it the number is gone. When
+/// the last member is gone the number is free again; it is asked about right after the child was waited for, long
+/// before the system comes around to that number.
+#[cfg(unix)]
+struct Group(Option<rustix::process::Pid>);
+
+#[cfg(unix)]
+impl Group {
+    fn of(child: &Child) -> Self {
+        let id = child.id().and_then(|id| i32::try_from(id).ok());
+        Self(id.and_then(rustix::process::Pid::from_raw))
+    }
+
+    fn is_alive(&self) -> bool {
+        self.0.is_some_and(|id| rustix::process::test_kill_process_group(id) != Err(rustix::io::Errno::SRCH))
+    }
+
+    fn terminate(&self) {
+        self.signal(rustix::process::Signal::TERM);
+    }
+
+    fn kill(&self) {
+        self.signal(rustix::process::Signal::KILL);
+    }
+
+    fn signal(&self, signal: rustix::process::Signal) {
+        if let Some(id) = self.0 {
+            // It fails when nobody is there any more, which is what is wanted.
+            let _ = rustix::process::kill_process_group(id, signal);
+        }
+    }
+}
+
+/// Without process groups only the child itself can be ended, and only by force.
+#[cfg(not(unix))]
+struct Group;
+
+#[cfg(not(unix))]
+impl Group {
+    fn of(_: &Child) -> Self {
+        Self
+    }
+
+    fn is_alive(&self) -> bool {
+        false
+    }
+
+    fn terminate(&self) {}
+
+    fn kill(&self) {}
+}
