@@ -99,11 +99,11 @@ impl Inbox {
     }
 
     /// Passes a notification on to whoever wants it.
-    pub(crate) fn notice(&self, notice: Notice) {
-        if let (Some(on_log), Some(line)) = (&self.on_log, notice.read::<LogMessage>()) {
-            if catch_unwind(AssertUnwindSafe(|| on_log(line))).is_err() {
-                tracing::error!("the callback for log messages panicked");
-            }
+    pub(crate) fn notice(&self, notice: &Notice) {
+        if let (Some(on_log), Some(line)) = (&self.on_log, notice.read::<LogMessage>())
+            && catch_unwind(AssertUnwindSafe(|| on_log(line))).is_err()
+        {
+            tracing::error!("the callback for log messages panicked");
         }
         let readers = lock(&self.readers);
         if let Some(change) = notice.change() {
@@ -124,7 +124,7 @@ impl Inbound for Inbox {
     }
 
     fn notification(&self, method: &str, params: Params) {
-        self.notice(Notice { method: method.to_owned(), params });
+        self.notice(&Notice { method: method.to_owned(), params });
     }
 
     fn malformed(&self, malformed: &Malformed) {

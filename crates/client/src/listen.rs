@@ -10,8 +10,8 @@ use std::{
 
 use couplet_core::{Change, Error, ErrorKind, Event, Exchange, Extras, Interest};
 use couplet_types::{
-    Listen, ListenParams, Notification, Request, ServerCapabilities, Subscribe, SubscribeParams,
-    SubscriptionAcknowledged, SubscriptionFilter, Unsubscribe, UnsubscribeParams,
+    Listen, ListenParams, Request, ServerCapabilities, Subscribe, SubscribeParams, SubscriptionAcknowledged,
+    SubscriptionFilter, Unsubscribe, UnsubscribeParams,
 };
 use futures_core::Stream;
 

@@ -17,6 +17,8 @@ use futures_core::Stream;
 use crate::client::Client;
 
 type Page<T> = (Vec<T>, Option<String>);
+type Coming<T> = BoxFuture<'static, Result<Page<T>, Error>>;
+type Fetch<T> = fn(&Client, PaginatedParams) -> Coming<T>;
 
 /// The pages of a list, one after the other: a stream.
 ///
@@ -37,9 +39,9 @@ type Page<T> = (Vec<T>, Option<String>);
 #[must_use = "pages are asked for when they are wanted"]
 pub struct Pages<T> {
     client: Client,
-    fetch: fn(&Client, PaginatedParams) -> BoxFuture<'static, Result<Page<T>, Error>>,
+    fetch: Fetch<T>,
     /// The page that is under way.
-    coming: Option<BoxFuture<'static, Result<Page<T>, Error>>>,
+    coming: Option<Coming<T>>,
     next: Next,
     /// Where each page so far began.
     seen: Vec<String>,
@@ -76,11 +78,7 @@ impl<T> Pages<T> {
     const MOST_PAGES: usize = 64;
     const MOST_ITEMS: usize = 10_000;
 
-    fn new(
-        client: &Client,
-        method: &str,
-        fetch: fn(&Client, PaginatedParams) -> BoxFuture<'static, Result<Page<T>, Error>>,
-    ) -> Self {
+    fn new(client: &Client, method: &str, fetch: Fetch<T>) -> Self {
         let served = client.dialect().check(method, &client.server().capabilities).is_ok();
         let next = if served { Next::First } else { Next::Over };
         Self { client: client.clone(), fetch, coming: None, next, seen: Vec::new(), items: 0 }

@@ -82,7 +82,7 @@ impl Client {
                         tell(progress);
                     }
                 }
-                Event::Notification { method, params } => self.inbox().notice(Notice { method, params }),
+                Event::Notification { method, params } => self.inbox().notice(&Notice { method, params }),
                 Event::Answer(answer) => return answer.map_err(Error::from),
                 Event::Ended => {
                     let what = format!("the server ended `{method}` without an answer");

@@ -146,6 +146,22 @@ impl Dialect {
         Err(Error::new(ErrorKind::Unsupported, what))
     }
 
+    /// Writes a message for a method that has no type here, with everything that the revision adds.
+    pub fn raw_request(&self, id: &RequestId, method: &str, params: &JsonText) -> bytes::Bytes {
+        let given = Params::from_text(params.clone()).unwrap_or_default();
+        let meta: Option<couplet_types::Meta> = given.read_opt("_meta").ok().flatten();
+        let mut text = br#"{"_meta":"#.to_vec();
+        text.extend_from_slice(&self.shape.0.codec.request_meta(meta.as_ref(), None, &self.identity));
+        for (key, value) in given.iter().filter(|(key, _)| key != "_meta") {
+            text.push(b',');
+            wire::write_json(&mut text, &*key);
+            text.push(b':');
+            text.extend_from_slice(value.as_bytes());
+        }
+        text.push(b'}');
+        wire::request(id, method, &text)
+    }
+
     /// Reads what came back.
     ///
     /// # Errors

@@ -53,7 +53,7 @@ impl JsonText {
     /// # Errors
     /// When the value does not have the type's shape.
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
-        serde_json::from_slice(&self.0)
+        couplet_types::from_json(self.as_str())
     }
 
     /// An owned copy for a typed message.

@@ -334,7 +334,7 @@ impl Params {
         match self.members.get(self.text.as_bytes(), key) {
             None => Ok(None),
             Some(place) => serde_json::from_slice(&self.text.as_bytes()[place])
-                .map_err(|e| RpcError::invalid_params(format!("`{key}`: {e}"))),
+                .map_err(|e| RpcError::invalid_params(format!("`{key}`: {}", reason(&e)))),
         }
     }
 
@@ -343,8 +343,15 @@ impl Params {
     /// # Errors
     /// -32602 with the reason.
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, RpcError> {
-        self.text.parse().map_err(|e| RpcError::invalid_params(e.to_string()))
+        self.text.parse().map_err(|e| RpcError::invalid_params(reason(&e)))
     }
+}
+
+/// What is wrong, without the place: a line number means nothing in a message.
+fn reason(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    text.strip_suffix(&place).unwrap_or(&text).to_owned()
 }
 
 impl Default for Params {

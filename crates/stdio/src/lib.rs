@@ -19,7 +19,10 @@
 
 #[cfg(feature = "child")]
 mod child;
+#[cfg(feature = "child")]
+mod drive;
 mod leash;
+mod machine;
 mod pipe;
 mod pump;
 mod serve;
@@ -27,6 +30,7 @@ mod serve;
 mod spawn;
 #[cfg(feature = "child")]
 mod stderr;
+mod streams;
 
 pub use pipe::{Pipe, pipe};
 pub use serve::{Stdio, stdio};

@@ -9,7 +9,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::{
     leash::{Closing, Leash},
-    pump::{End, Pump, Reader, Writer},
+    pump::{End, Pump},
+    streams::{Reader, Writer},
 };
 
 /// A pair of byte streams with one message per line: a Unix socket, a TCP connection, an in-memory pipe.

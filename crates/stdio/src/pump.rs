@@ -4,41 +4,17 @@
 //! a suspended future, so the loop can be dropped or left at any point without losing a byte.
 
 use std::{
-    future::{Future, poll_fn},
+    future::poll_fn,
     io,
-    pin::{Pin, pin},
-    task::{Context, Poll, ready},
+    task::{Context, Poll},
 };
 
-use bytes::{Buf, Bytes, BytesMut};
-use couplet_core::{
-    Connection, Link,
-    line::{Line, Lines},
+use couplet_core::line::Line;
+
+use crate::{
+    machine::{Machine, Rest},
+    streams::{Input, Output, Reader, Writer},
 };
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
-
-/// Where bytes come from.
-pub(crate) type Reader = Box<dyn AsyncRead + Send + Unpin>;
-/// Where bytes go.
-pub(crate) type Writer = Box<dyn AsyncWrite + Send + Unpin>;
-
-/// What the loop drives: either side of a connection.
-pub(crate) trait Machine {
-    fn receive(&mut self, frame: Bytes);
-    fn receive_too_long(&mut self);
-    fn wants_input(&self) -> bool;
-    fn end_input(&mut self) -> Rest;
-    fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>>;
-}
-
-/// What is left to do when no more input will come.
-#[derive(Debug)]
-pub(crate) enum Rest {
-    /// What was received is answered.
-    Answers,
-    /// Nothing: whoever owns the machine tells it why.
-    Nothing,
-}
 
 /// Why the loop ended.
 #[derive(Debug)]
@@ -69,8 +45,7 @@ impl<M: Machine> Pump<M> {
     const LINES: usize = 256;
 
     pub(crate) fn new(machine: M, reader: Reader, writer: Writer, longest: usize) -> Self {
-        let input = Input { reader, lines: Lines::new(longest), eof: false, over: false };
-        Self { machine, input, output: Output::new(writer), refused: false }
+        Self { machine, input: Input::new(reader, longest), output: Output::new(writer), refused: false }
     }
 
     /// Moves messages until there are none left to move. It can be dropped and called again.
@@ -83,7 +58,7 @@ impl<M: Machine> Pump<M> {
     pub(crate) async fn read_rest(&mut self) {
         poll_fn(|cx| {
             // The machine is not asked: it may wait for room that a dead peer will not make.
-            while let Ok(Some(line)) = ready!(self.input.poll_line(cx)) {
+            while let Ok(Some(line)) = std::task::ready!(self.input.poll_line(cx)) {
                 self.hand_over(line);
             }
             Poll::Ready(())
@@ -91,10 +66,10 @@ impl<M: Machine> Pump<M> {
         .await;
     }
 
-    /// Hands over what is here already.
+    /// Hands over what is here already, within reason.
     pub(crate) async fn read_ready(&mut self) {
         poll_fn(|cx| {
-            while let Ok(true) = self.take(cx) {}
+            let _ = (0..Self::TURNS).all(|_| matches!(self.take(cx), Ok(true)));
             Poll::Ready(())
         })
         .await;
@@ -117,7 +92,9 @@ impl<M: Machine> Pump<M> {
         for _ in 0..Self::TURNS {
             match self.turn(cx) {
                 Ok(true) => {}
-                Ok(false) => return self.output.poll_settle(cx),
+                Ok(false) => {
+                    return self.output.poll_settle(cx).map(|settled| settled.map_or_else(End::Write, |()| End::Done));
+                }
                 Err(end) => return Poll::Ready(end),
             }
         }
@@ -183,145 +160,5 @@ impl<M: Machine> Pump<M> {
         // A call may end without a message of its own and still make room for input.
         let wanted = self.refused && self.machine.wants_input();
         Ok(moved || wrote || wanted)
-    }
-}
-
-struct Input {
-    reader: Reader,
-    lines: Lines,
-    /// The reader has no more.
-    eof: bool,
-    /// The machine knows.
-    over: bool,
-}
-
-impl Input {
-    /// A read asks for at least this much.
-    const LEAST: usize = 4 << 10;
-    /// The buffer grows by this much.
-    const CHUNK: usize = 64 << 10;
-
-    fn poll_line(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Option<Line>>> {
-        loop {
-            if let Some(line) = self.lines.next() {
-                return Poll::Ready(Ok(Some(line)));
-            }
-            if self.eof {
-                return Poll::Ready(Ok(self.lines.finish()));
-            }
-            let buffer = self.lines.buffer();
-            if buffer.capacity() - buffer.len() < Self::LEAST {
-                buffer.reserve(Self::CHUNK);
-            }
-            // The future holds nothing between polls, so it can be made anew each time.
-            let read = pin!(self.reader.read_buf(buffer));
-            self.eof = ready!(read.poll(cx))? == 0;
-        }
-    }
-}
-
-struct Output {
-    writer: Writer,
-    buffer: BytesMut,
-    /// Something was written and not flushed.
-    dirty: bool,
-    /// Nothing more will come.
-    over: bool,
-}
-
-impl Output {
-    /// From here on the machine waits for the writer.
-    const FULL: usize = 64 << 10;
-    /// A larger buffer, left by a large message, is not kept.
-    const KEPT: usize = 1 << 20;
-
-    fn new(writer: Writer) -> Self {
-        Self { writer, buffer: BytesMut::new(), dirty: false, over: false }
-    }
-
-    fn is_full(&self) -> bool {
-        self.buffer.len() >= Self::FULL
-    }
-
-    fn put(&mut self, text: &[u8]) {
-        self.buffer.reserve(text.len() + 1);
-        self.buffer.extend_from_slice(text);
-        self.buffer.extend_from_slice(b"\n");
-    }
-
-    /// Writes as much as goes; whether anything did.
-    fn write(&mut self, cx: &mut Context<'_>) -> io::Result<bool> {
-        let mut wrote = false;
-        while !self.buffer.is_empty() {
-            let Poll::Ready(written) = Pin::new(&mut self.writer).poll_write(cx, &self.buffer) else {
-                return Ok(wrote);
-            };
-            match written? {
-                0 => return Err(io::ErrorKind::WriteZero.into()),
-                count => self.buffer.advance(count),
-            }
-            (wrote, self.dirty) = (true, true);
-        }
-        if self.buffer.capacity() > Self::KEPT {
-            self.buffer = BytesMut::new();
-        }
-        Ok(wrote)
-    }
-
-    /// Flushes what was written, and closes the writer after the last message.
-    fn poll_settle(&mut self, cx: &mut Context<'_>) -> Poll<End> {
-        if !self.buffer.is_empty() {
-            return Poll::Pending;
-        }
-        if self.dirty {
-            if let Err(error) = ready!(Pin::new(&mut self.writer).poll_flush(cx)) {
-                return Poll::Ready(End::Write(error));
-            }
-            self.dirty = false;
-        }
-        if !self.over {
-            return Poll::Pending;
-        }
-        match ready!(Pin::new(&mut self.writer).poll_shutdown(cx)) {
-            Ok(()) => Poll::Ready(End::Done),
-            Err(error) => Poll::Ready(End::Write(error)),
-        }
-    }
-}
-
-impl Machine for Connection {
-    fn receive(&mut self, frame: Bytes) {
-        self.receive(frame);
-    }
-    fn receive_too_long(&mut self) {
-        self.receive_too_long();
-    }
-    fn wants_input(&self) -> bool {
-        self.wants_input()
-    }
-    fn end_input(&mut self) -> Rest {
-        self.end_input();
-        Rest::Answers
-    }
-    fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
-        self.poll_send(cx)
-    }
-}
-
-impl Machine for Link {
-    fn receive(&mut self, frame: Bytes) {
-        self.receive(frame);
-    }
-    fn receive_too_long(&mut self) {
-        self.receive_too_long();
-    }
-    fn wants_input(&self) -> bool {
-        self.wants_input()
-    }
-    fn end_input(&mut self) -> Rest {
-        Rest::Nothing
-    }
-    fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
-        self.poll_send(cx)
     }
 }

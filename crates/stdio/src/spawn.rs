@@ -2,26 +2,21 @@
 
 use std::{
     ffi::OsStr,
-    fmt,
-    future::{Future, poll_fn},
-    io,
+    fmt, io,
     path::{Path, PathBuf},
-    pin::pin,
-    process::{ExitStatus, Stdio},
+    process::Stdio,
     sync::Arc,
-    task::Poll,
     time::Duration,
 };
 
 use bytes::BytesMut;
 use couplet_core::{BoxFuture, Connect, Connected, Error, ErrorKind, Inbound, Limits, Link};
-use tokio::time::timeout;
 
 use crate::{
-    child::{Exit, Process},
-    leash::{Closing, Leash},
-    pipe::lost,
-    pump::{End, Pump},
+    child::Process,
+    drive::Running,
+    leash::Leash,
+    pump::Pump,
     stderr::{Capture, Listener, Stderr, Tail},
 };
 
@@ -35,6 +30,8 @@ use crate::{
 /// input is closed first; if it is still there after a [grace period](Command::grace) it is told to end (`SIGTERM`),
 /// and two seconds later it is killed (`SIGKILL`), together with every process it has started and that is in its
 /// process group. If the driver of the connection is dropped, all of them are killed at once.
+///
+/// Connecting needs a tokio runtime with its I/O and its time enabled.
 ///
 /// ```
 /// use std::{sync::Arc, time::Duration};
@@ -219,115 +216,4 @@ impl fmt::Debug for Command {
             .field("program", &self.inner.as_std().get_program())
             .finish_non_exhaustive()
     }
-}
-
-/// A server that runs, with a client connected to it.
-struct Running {
-    process: Process,
-    pump: Pump<Link>,
-    closing: Closing,
-    grace: Duration,
-}
-
-/// What ended the connection.
-enum Cause {
-    Client,
-    Server,
-    Failure(Error),
-}
-
-impl Running {
-    /// After the end of the program its last words are in the pipe already, unless somebody else holds it open.
-    const LAST_WORDS: Duration = Duration::from_millis(200);
-
-    async fn drive(mut self, mut stderr: Capture) -> Result<(), Error> {
-        let (cause, exit) = match race(self.live(), stderr.keep_listening()).await {
-            First(end) => end,
-            Second(never) => match never {},
-        };
-        let _ = timeout(Self::LAST_WORDS, stderr.listen()).await;
-        let result = verdict(cause, &exit, &stderr);
-        let why = result.as_ref().err().map_or_else(|| "the connection was closed".to_owned(), ToString::to_string);
-        tracing::debug!(server = %stderr.server, ?exit, "{why}");
-        self.pump.machine.end_input(&why);
-        result
-    }
-
-    /// From the first message to the end of the process.
-    async fn live(&mut self) -> (Cause, Exit) {
-        let cause = self.talk().await;
-        if !matches!(cause, Cause::Client) {
-            // What the server said before it was gone still counts.
-            let _ = timeout(self.grace, self.pump.read_rest()).await;
-        }
-        self.pump.close_output();
-        // A server that cannot get rid of its output might not end.
-        match race(self.process.stop(), self.pump.discard()).await {
-            First(exit) => (cause, exit),
-            Second(never) => match never {},
-        }
-    }
-
-    async fn talk(&mut self) -> Cause {
-        let end = match race(self.pump.run(), race(self.process.ended(), self.closing.closed())).await {
-            First(end) => end,
-            Second(First(())) => return Cause::Server,
-            // What was sent is still delivered, if the server takes it.
-            Second(Second(())) => timeout(self.grace, self.pump.run()).await.unwrap_or(End::Done),
-        };
-        match end {
-            End::Done => Cause::Client,
-            // Whoever hangs up does not mind that the other side did too.
-            _ if self.closing.is_closed() => Cause::Client,
-            End::Eof => Cause::Server,
-            End::Read(error) => Cause::Failure(lost("cannot read from the server", error)),
-            End::Write(error) => Cause::Failure(lost("cannot write to the server", error)),
-        }
-    }
-}
-
-/// What the client is told: how the server ended if it did so by itself, and what went wrong otherwise.
-fn verdict(cause: Cause, exit: &Exit, stderr: &Capture) -> Result<(), Error> {
-    let name = &stderr.server;
-    let what = match (&cause, exit) {
-        (Cause::Client, _) => return Ok(()),
-        (_, Exit::Itself(status)) => format!("the server `{name}` {}", describe(*status)),
-        (Cause::Server, Exit::Forced) => format!("the server `{name}` closed its standard output"),
-        (Cause::Failure(error), Exit::Forced) => format!("lost the server `{name}`: {error}"),
-    };
-    let what = match stderr.tail.last_words() {
-        Some(words) => format!("{what}; its last words: {words}"),
-        None => what,
-    };
-    Err(match cause {
-        Cause::Failure(error) => Error::new(error.kind(), what).with_source(error),
-        Cause::Client | Cause::Server => Error::new(ErrorKind::Closed, what),
-    })
-}
-
-fn describe(status: ExitStatus) -> String {
-    #[cfg(unix)]
-    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
-        return format!("was killed by signal {signal}");
-    }
-    status.code().map_or_else(|| format!("ended: {status}"), |code| format!("exited with status {code}"))
-}
-
-use Either::{First, Second};
-
-enum Either<A, B> {
-    First(A),
-    Second(B),
-}
-
-/// Whichever ends first. The other one is dropped, so it must not mind.
-async fn race<A: Future, B: Future>(a: A, b: B) -> Either<A::Output, B::Output> {
-    let (mut a, mut b) = (pin!(a), pin!(b));
-    poll_fn(|cx| {
-        if let Poll::Ready(output) = a.as_mut().poll(cx) {
-            return Poll::Ready(First(output));
-        }
-        b.as_mut().poll(cx).map(Second)
-    })
-    .await
 }

@@ -158,7 +158,7 @@ fn a_peer_that_never_reads_is_not_read_from_for_ever() {
         let mut server = pipe(asks, far).serve(Arc::new(Tools::default()), Limits::default());
         let mut cx = Context::from_waker(Waker::noop());
         let mut settle = || {
-            for _ in 0..1000 {
+            for _ in 0..100 {
                 assert!(server.as_mut().poll(&mut cx).is_pending());
             }
             read.load(Ordering::Relaxed)
@@ -169,17 +169,13 @@ fn a_peer_that_never_reads_is_not_read_from_for_ever() {
 
         // It goes on as soon as the peer reads.
         let mut output = [0; 1000];
-        for _ in 0..2000 {
+        for _ in 0..500 {
             let mut read = std::pin::pin!(near.read(&mut output));
             assert!(read.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready());
-            settle_once(&mut settle);
+            settle();
         }
         assert!(settle() > stopped, "it does not go on for {line}");
     }
-}
-
-fn settle_once(settle: &mut impl FnMut() -> usize) {
-    settle();
 }
 
 #[tokio::test]

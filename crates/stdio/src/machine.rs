@@ -1,0 +1,63 @@
+//! The two machines that move no bytes themselves: a server's side of a connection and a client's.
+
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use couplet_core::{Connection, Link};
+
+/// What the loop drives: either side of a connection.
+pub(crate) trait Machine {
+    fn receive(&mut self, frame: Bytes);
+    fn receive_too_long(&mut self);
+    fn wants_input(&self) -> bool;
+    fn end_input(&mut self) -> Rest;
+    fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>>;
+}
+
+/// What is left to do when no more input will come.
+#[derive(Debug)]
+pub(crate) enum Rest {
+    /// What was received is answered.
+    Answers,
+    /// Nothing: whoever owns the machine tells it why.
+    Nothing,
+}
+
+impl Machine for Connection {
+    fn receive(&mut self, frame: Bytes) {
+        self.receive(frame);
+    }
+    fn receive_too_long(&mut self) {
+        self.receive_too_long();
+    }
+    fn wants_input(&self) -> bool {
+        self.wants_input()
+    }
+    fn end_input(&mut self) -> Rest {
+        self.end_input();
+        Rest::Answers
+    }
+    fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        self.poll_send(cx)
+    }
+}
+
+impl Machine for Link {
+    fn receive(&mut self, frame: Bytes) {
+        self.receive(frame);
+    }
+    fn receive_too_long(&mut self) {
+        self.receive_too_long();
+    }
+    fn wants_input(&self) -> bool {
+        // A link refuses input while many requests wait to be sent. But the server may not take them before its answers
+        // are read: then each side would wait for the other for ever.
+        self.wants_input() || self.unanswered() > 0
+    }
+    fn end_input(&mut self) -> Rest {
+        Rest::Nothing
+    }
+    fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        self.poll_send(cx)
+    }
+}

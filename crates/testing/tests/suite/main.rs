@@ -1,0 +1,2 @@
+//! One server, every revision.
+mod smoke;
