@@ -14,7 +14,8 @@ pub struct Limits {
     pub running: usize,
     /// How many more may wait for their turn: 1,024. After that no input is read until there is room.
     pub waiting: usize,
-    /// How many messages may wait to be sent: 256. After that notifications wait and no input is read.
+    /// How many messages may wait to be sent: 256. After that notifications wait and no input is read; answers to
+    /// what was already read still find room.
     pub queue: usize,
     /// How many questions to the client may be open: 256.
     pub questions: usize,

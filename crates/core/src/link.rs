@@ -44,7 +44,16 @@ struct Job {
 
 /// What a client sends requests with. Clones are the same connection.
 #[derive(Clone)]
-pub struct Handle(Arc<Shared>);
+pub struct Handle(Arc<Owned>);
+
+/// When the last handle is gone, nobody can ask any more, and the connection is closed.
+struct Owned(Arc<Shared>);
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
 
 struct Shared {
     queue: Queue,
@@ -63,7 +72,7 @@ impl Link {
     /// A connection on which nothing was said yet.
     pub fn new(inbound: Arc<dyn Inbound>, limits: Limits) -> (Self, Handle) {
         let shared = Arc::new(Shared { queue: Queue::new(limits.queue), state: Mutex::default() });
-        let handle = Handle(shared.clone());
+        let handle = Handle(Arc::new(Owned(shared.clone())));
         (Self { shared, inbound, running: Running::new(), requests: HashMap::new(), limits }, handle)
     }
 
@@ -103,14 +112,25 @@ impl Link {
         self.shared.queue.close();
     }
 
-    /// Whether another message may be taken now.
+    /// Whether another message may be taken now. The client's own requests that wait to be sent do not count: their
+    /// answers may be what has to be read first.
     pub fn wants_input(&self) -> bool {
-        !self.shared.queue.is_full() && self.running.len() < self.limits.running
+        self.shared.queue.unowned() < self.limits.queue
     }
 
     /// Lets the answers to the server's requests go on and returns the next message to send; `None` when the client
     /// has closed the connection, or when every handle is gone.
     pub fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        self.poll_run(cx);
+        match self.shared.queue.pop() {
+            Some(text) => Poll::Ready(Some(text)),
+            None if lock(&self.shared.state).closed => Poll::Ready(None),
+            None => Poll::Pending,
+        }
+    }
+
+    /// Lets the answers to the server's requests go on without sending anything.
+    pub fn poll_run(&mut self, cx: &mut Context<'_>) {
         self.shared.queue.register(cx.waker());
         while let Poll::Ready((job, answer)) = self.running.poll_next(cx) {
             self.requests.remove(&job.id);
@@ -119,11 +139,6 @@ impl Link {
                 Some(batch) => batch.answer(&text),
                 None => self.shared.queue.push(None, text),
             }
-        }
-        match self.shared.queue.pop() {
-            Some(text) => Poll::Ready(Some(text)),
-            None if lock(&self.shared.state).closed => Poll::Ready(None),
-            None => Poll::Pending,
         }
     }
 
@@ -155,6 +170,11 @@ impl Link {
         }
         if self.requests.contains_key(&id) {
             return;
+        }
+        if self.running.len() >= self.limits.running {
+            let most = self.limits.running;
+            let error = RpcError::internal(format!("more than {most} requests at the same time; ask again later"));
+            return self.shared.queue.push(None, wire::error(Some(&id), None, &error));
         }
         let answer = match method {
             "ping" => Box::pin(async { Ok(JsonText::empty_object()) }),
@@ -224,6 +244,11 @@ impl Drop for Link {
 }
 
 impl Shared {
+    fn close(&self) {
+        lock(&self.state).closed = true;
+        self.queue.wake();
+    }
+
     fn mailbox(&self, id: &RequestId) -> Option<Mailbox> {
         let RequestId::Number(id) = id else { return None };
         lock(&self.state).exchanges.get(id).cloned()
@@ -248,7 +273,7 @@ impl Shared {
 
 impl Channel for Handle {
     fn next_id(&self) -> RequestId {
-        let mut state = lock(&self.0.state);
+        let mut state = lock(&self.0.0.state);
         state.last += 1;
         RequestId::Number(state.last)
     }
@@ -261,31 +286,30 @@ impl Channel for Handle {
             return Exchange::new(mailbox, || ());
         };
         {
-            let mut state = lock(&self.0.state);
+            let mut state = lock(&self.0.0.state);
             if state.closed {
                 mailbox.put(Event::Failed(Error::new(ErrorKind::Closed, "the connection is closed")));
                 return Exchange::new(mailbox, || ());
             }
             state.exchanges.insert(number, mailbox.clone());
         }
-        self.0.queue.push(Some(Owner(number.unsigned_abs())), wire::request(&id, method, &params));
-        let shared = self.0.clone();
+        self.0.0.queue.push(Some(Owner(number.unsigned_abs())), wire::request(&id, method, &params));
+        let shared = self.0.0.clone();
         // The handshake is the one request that must not be cancelled.
         let told = method != "initialize";
         Exchange::new(mailbox, move || shared.cancel(&RequestId::Number(number), told))
     }
 
     fn notify(&self, text: Bytes) {
-        self.0.queue.push(None, text);
+        self.0.0.queue.push(None, text);
     }
 
     fn agree(&self, dialect: &Dialect) {
-        lock(&self.0.state).shape = Some(dialect.shape());
+        lock(&self.0.0.state).shape = Some(dialect.shape());
     }
 
     fn close(&self) {
-        lock(&self.0.state).closed = true;
-        self.0.queue.wake();
+        self.0.0.close();
     }
 }
 
@@ -297,6 +321,6 @@ impl fmt::Debug for Link {
 
 impl fmt::Debug for Handle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Handle").field("waiting", &lock(&self.0.state).exchanges.len()).finish_non_exhaustive()
+        f.debug_struct("Handle").field("waiting", &lock(&self.0.0.state).exchanges.len()).finish_non_exhaustive()
     }
 }

@@ -23,6 +23,8 @@ pub(crate) struct Queue(Arc<Mutex<State>>);
 #[derive(Debug)]
 struct State {
     items: VecDeque<(Option<Owner>, Bytes)>,
+    /// How many of them belong to no call.
+    unowned: usize,
     room: usize,
     driver: Option<Waker>,
     blocked: Vec<Waker>,
@@ -33,13 +35,14 @@ impl Queue {
     /// A queue whose notifications wait once `room` messages are in it.
     pub(crate) fn new(room: usize) -> Self {
         let items = VecDeque::new();
-        Self(Arc::new(Mutex::new(State { items, room, driver: None, blocked: Vec::new(), closed: false })))
+        Self(Arc::new(Mutex::new(State { items, unowned: 0, room, driver: None, blocked: Vec::new(), closed: false })))
     }
 
     /// Adds an answer, or anything else that must not wait.
     pub(crate) fn push(&self, owner: Option<Owner>, text: Bytes) {
         let mut state = lock(&self.0);
         if !state.closed {
+            state.unowned += usize::from(owner.is_none());
             state.items.push_back((owner, text));
             state.wake_driver();
         }
@@ -63,7 +66,8 @@ impl Queue {
     /// The next message to send.
     pub(crate) fn pop(&self) -> Option<Bytes> {
         let mut state = lock(&self.0);
-        let (_, text) = state.items.pop_front()?;
+        let (owner, text) = state.items.pop_front()?;
+        state.unowned -= usize::from(owner.is_none());
         state.wake_blocked();
         Some(text)
     }
@@ -83,6 +87,11 @@ impl Queue {
         state.items.retain(|(o, _)| *o != Some(owner));
         state.wake_blocked();
         state.items.len() < before
+    }
+
+    /// How many messages belong to no call.
+    pub(crate) fn unowned(&self) -> usize {
+        lock(&self.0).unowned
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -105,6 +114,7 @@ impl Queue {
         let mut state = lock(&self.0);
         state.closed = true;
         state.items.clear();
+        state.unowned = 0;
         state.wake_blocked();
         state.wake_driver();
     }

@@ -138,12 +138,7 @@ impl Connection {
     /// Lets the handlers go on and returns the next message to send; `None` when everything is answered and no more
     /// input will come.
     pub fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
-        self.queue.register(cx.waker());
-        while let Poll::Ready((job, reply)) = self.running.poll_next(cx) {
-            self.requests.remove(&job.id);
-            self.finish(job, &reply);
-            self.start_waiting();
-        }
+        self.poll_run(cx);
         if let Some(text) = self.queue.pop() {
             return Poll::Ready(Some(text));
         }
@@ -151,6 +146,18 @@ impl Connection {
             return Poll::Ready(Some(text));
         }
         if self.input_over && self.running.is_empty() { Poll::Ready(None) } else { Poll::Pending }
+    }
+
+    /// Lets the handlers go on without sending anything, for when nothing can be sent at the moment.
+    ///
+    /// Afterwards there may be room for input again, also when there is nothing to send.
+    pub fn poll_run(&mut self, cx: &mut Context<'_>) {
+        self.queue.register(cx.waker());
+        while let Poll::Ready((job, reply)) = self.running.poll_next(cx) {
+            self.requests.remove(&job.id);
+            self.finish(job, &reply);
+            self.start_waiting();
+        }
     }
 
     /// How many requests are not answered yet.

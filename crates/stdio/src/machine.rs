@@ -12,6 +12,8 @@ pub(crate) trait Machine {
     fn wants_input(&self) -> bool;
     fn end_input(&mut self) -> Rest;
     fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>>;
+    /// Goes on with what runs, while nothing can be sent.
+    fn poll_run(&mut self, cx: &mut Context<'_>);
 }
 
 /// What is left to do when no more input will come.
@@ -40,6 +42,9 @@ impl Machine for Connection {
     fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         self.poll_send(cx)
     }
+    fn poll_run(&mut self, cx: &mut Context<'_>) {
+        self.poll_run(cx);
+    }
 }
 
 impl Machine for Link {
@@ -50,14 +55,15 @@ impl Machine for Link {
         self.receive_too_long();
     }
     fn wants_input(&self) -> bool {
-        // A link refuses input while many requests wait to be sent. But the server may not take them before its answers
-        // are read: then each side would wait for the other for ever.
-        self.wants_input() || self.unanswered() > 0
+        self.wants_input()
     }
     fn end_input(&mut self) -> Rest {
         Rest::Nothing
     }
     fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         self.poll_send(cx)
+    }
+    fn poll_run(&mut self, cx: &mut Context<'_>) {
+        self.poll_run(cx);
     }
 }
