@@ -74,18 +74,26 @@ impl Answers {
     pub(crate) fn answer(&self, dialect: &Arc<Dialect>, method: &str, params: &str) -> Result<Answer, RpcError> {
         let mut declared = self.capabilities();
         declared.project(dialect.shape());
-        let answer = match method {
-            Elicit::METHOD => self.elicit(dialect, &declared, read(params)?)?,
-            CreateMessage::METHOD => self.sample(dialect, &declared, read(params)?)?,
-            ListRoots::METHOD => self.list_roots(dialect)?,
-            _ => return Err(RpcError::method_not_found(method)),
-        };
+        match method {
+            Elicit::METHOD => self.elicit(dialect, &declared, read(params)?),
+            CreateMessage::METHOD => self.sample(dialect, &declared, read(params)?),
+            ListRoots::METHOD => self.list_roots(dialect),
+            _ => Err(RpcError::method_not_found(method)),
+        }
+    }
+
+    /// Answers a question that came on a session. While it does, a request that waits for the server is not late.
+    pub(crate) fn answer_on_session(&self, dialect: &Arc<Dialect>, method: &str, params: &str) -> Answer {
         let busy = Busy::new(self.activity.clone());
-        Ok(Box::pin(async move {
-            let answer = answer.await;
+        let answer = self.answer(dialect, method, params);
+        Box::pin(async move {
+            let answer = match answer {
+                Ok(answer) => answer.await,
+                Err(refused) => Err(refused),
+            };
             drop(busy);
             answer
-        }))
+        })
     }
 
     /// Answers the questions of one round, all at the same time.
@@ -186,7 +194,7 @@ where
     Box::pin(async move { answer.await.and_then(|answer| dialect.answer(answer)) })
 }
 
-/// Whether questions are being answered: while they are, a request that waits for the server is not late.
+/// Whether questions of a session are being answered. Which request they belong to is not known.
 #[derive(Debug, Default)]
 pub(crate) struct Activity {
     open: AtomicUsize,

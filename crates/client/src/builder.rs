@@ -131,6 +131,8 @@ impl ClientBuilder {
     }
 
     /// How long to wait for one request in all, however much progress there is: 10 min. `None` is for ever.
+    ///
+    /// In a session, the time that callbacks take counts here, because nobody knows which request they are for.
     pub fn max_timeout(mut self, timeout: impl Into<Option<Duration>>) -> Self {
         self.patience.max_timeout = timeout.into();
         self

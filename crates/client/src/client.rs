@@ -254,7 +254,8 @@ impl Client {
         Notifications(self.inbox().read_notices())
     }
 
-    /// Closes the connection and waits until it has ended.
+    /// Closes the connection and waits until it has ended, which it does only while its [`Driver`](crate::Driver)
+    /// runs.
     ///
     /// # Errors
     /// When it ended badly.

@@ -15,10 +15,10 @@ pub(crate) async fn within<T>(limit: Option<Duration>, work: impl Future<Output 
     }
 }
 
-/// The limits of one request. Time in which the client itself answers questions does not count.
+/// The limits of one request. Between two rounds, while the client answers questions, no time passes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Patience {
-    /// Without any sign of life.
+    /// Without any sign of life; a question of the server is one.
     pub(crate) timeout: Option<Duration>,
     /// In all, however much progress there is.
     pub(crate) max_timeout: Option<Duration>,

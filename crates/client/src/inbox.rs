@@ -116,11 +116,10 @@ impl Inbox {
 
 impl Inbound for Inbox {
     fn request(&self, method: &str, params: &Params) -> BoxFuture<'static, Result<JsonText, RpcError>> {
-        let answer = match self.dialect() {
-            Some(dialect) => self.answers.answer(&dialect, method, params.text().as_str()),
-            None => Err(RpcError::invalid_request("the session is not open yet")),
-        };
-        answer.unwrap_or_else(|refused| Box::pin(async { Err(refused) }))
+        match self.dialect() {
+            Some(dialect) => self.answers.answer_on_session(&dialect, method, params.text().as_str()),
+            None => Box::pin(async { Err(RpcError::invalid_request("the session is not open yet")) }),
+        }
     }
 
     fn notification(&self, method: &str, params: Params) {

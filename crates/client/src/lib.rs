@@ -6,7 +6,7 @@
 //! of changes in both.
 //!
 //! ```
-//! use std::sync::Arc;
+//! use std::{collections::BTreeMap, sync::Arc};
 //! use couplet_client::Client;
 //! use couplet_core::{BoxFuture, Call, Description, Done, Hub, Reply, Service};
 //! use couplet_types::{Implementation, ServerCapabilities, ToolsCapability};
@@ -21,7 +21,10 @@
 //!     }
 //!     fn call(&self, call: Call) -> BoxFuture<'static, Reply> {
 //!         Box::pin(async move {
-//!             let sum = call.params.read::<[i64; 2]>("arguments").map_or(3, |[a, b]| a + b);
+//!             let sum = match call.params.read::<BTreeMap<String, i64>>("arguments") {
+//!                 Ok(numbers) => numbers.values().sum::<i64>(),
+//!                 Err(error) => return error.into(),
+//!             };
 //!             Reply::Complete(Done::value(&json!({ "content": [{ "type": "text", "text": sum.to_string() }] })))
 //!         })
 //!     }

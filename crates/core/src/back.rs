@@ -6,7 +6,7 @@ use crate::{
     input::Backchannel,
     json::JsonText,
     pending::Pending,
-    queue::{Owner, Queue},
+    queue::{Kind, Owner, Queue},
     running::BoxFuture,
     wire,
 };
@@ -33,7 +33,8 @@ impl Backchannel for Back {
         }
         let Some((id, answer)) = self.questions.open() else { return Box::pin(async { Err(gone()) }) };
         let params = ask.params.as_ref().map_or("{}", RawJson::get);
-        self.queue.push(Some(self.owner), wire::request(&id, &ask.method, params.as_bytes()));
+        let text = wire::request(&RequestId::Number(id), &ask.method, params.as_bytes());
+        self.queue.push(Kind::Question(self.owner, id), text);
         let asked = Asked { id, queue: self.queue.clone(), questions: self.questions.clone() };
         Box::pin(async move {
             let answer = answer.await;
@@ -47,18 +48,19 @@ fn gone() -> RpcError {
     RpcError::internal("the client is gone and cannot answer")
 }
 
-/// A question that was sent. If the call ends first, the client is told that no answer is needed.
+/// A question that was asked. If the call ends first it is taken back, or the client is told that no answer is
+/// needed.
 struct Asked {
-    id: RequestId,
+    id: i64,
     queue: Queue,
     questions: Pending,
 }
 
 impl Drop for Asked {
     fn drop(&mut self) {
-        if self.questions.forget(&self.id) {
-            let params = wire::to_json(&CancelledParams::new(self.id.clone()));
-            self.queue.push(None, wire::notification("notifications/cancelled", &params));
+        if self.questions.forget(self.id) && !self.queue.purge_question(self.id) {
+            let params = wire::to_json(&CancelledParams::new(self.id));
+            self.queue.push(Kind::Free, wire::notification("notifications/cancelled", &params));
         }
     }
 }

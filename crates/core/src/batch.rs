@@ -4,7 +4,10 @@ use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 
-use crate::{queue::Queue, sync::lock};
+use crate::{
+    queue::{Kind, Queue},
+    sync::lock,
+};
 
 /// One batch on its way to be answered. Clones are the same batch; when the last one is gone, the answers go out.
 #[derive(Clone, Debug)]
@@ -34,7 +37,7 @@ impl Drop for Inner {
         let mut answers = std::mem::take(&mut *lock(&self.answers));
         if !answers.is_empty() {
             answers.push(b']');
-            self.queue.push(None, answers.into());
+            self.queue.push(Kind::Free, answers.into());
         }
     }
 }

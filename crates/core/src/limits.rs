@@ -12,8 +12,11 @@ pub struct Limits {
     pub bounds: Bounds,
     /// How many requests run at the same time: 64.
     pub running: usize,
-    /// How many more may wait for their turn: 1,024. After that no input is read until there is room.
+    /// How many more may wait for their turn: 16,384. Further ones are refused, because a cancellation behind them
+    /// must still be read.
     pub waiting: usize,
+    /// How many bytes those that wait may have: 16 MiB.
+    pub waiting_bytes: usize,
     /// How many messages may wait to be sent: 256. After that notifications wait and no input is read; answers to
     /// what was already read still find room.
     pub queue: usize,
@@ -31,7 +34,8 @@ impl Default for Limits {
             message: 16 << 20,
             bounds: Bounds::default(),
             running: 64,
-            waiting: 1024,
+            waiting: 16_384,
+            waiting_bytes: 16 << 20,
             queue: 256,
             questions: 256,
             subscriptions: 16,

@@ -21,7 +21,7 @@ use crate::{
     json::JsonText,
     limits::Limits,
     message::{self, Body, Frame, Malformed, Message, Params},
-    queue::{Owner, Queue},
+    queue::{Kind, Owner, Queue},
     running::Running,
     sync::lock,
     wire::{self, modern, revision::Shape},
@@ -123,7 +123,7 @@ impl Link {
     pub fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         self.poll_run(cx);
         match self.shared.queue.pop() {
-            Some(text) => Poll::Ready(Some(text)),
+            Some((_, text)) => Poll::Ready(Some(text)),
             None if lock(&self.shared.state).closed => Poll::Ready(None),
             None => Poll::Pending,
         }
@@ -137,7 +137,7 @@ impl Link {
             let text = wire::plain_answer(&job.id, &answer);
             match job.batch {
                 Some(batch) => batch.answer(&text),
-                None => self.shared.queue.push(None, text),
+                None => self.shared.queue.push(Kind::Free, text),
             }
         }
     }
@@ -172,9 +172,8 @@ impl Link {
             return;
         }
         if self.running.len() >= self.limits.running {
-            let most = self.limits.running;
-            let error = RpcError::internal(format!("more than {most} requests at the same time; ask again later"));
-            return self.shared.queue.push(None, wire::error(Some(&id), None, &error));
+            let error = RpcError::internal("too many requests at the same time; ask again later");
+            return self.shared.queue.push(Kind::Free, wire::error(Some(&id), None, &error));
         }
         let answer = match method {
             "ping" => Box::pin(async { Ok(JsonText::empty_object()) }),
@@ -267,7 +266,7 @@ impl Shared {
             return;
         }
         let params = wire::to_json(&CancelledParams::new(id.clone()));
-        self.queue.push(None, wire::notification("notifications/cancelled", &params));
+        self.queue.push(Kind::Free, wire::notification("notifications/cancelled", &params));
     }
 }
 
@@ -293,7 +292,7 @@ impl Channel for Handle {
             }
             state.exchanges.insert(number, mailbox.clone());
         }
-        self.0.0.queue.push(Some(Owner(number.unsigned_abs())), wire::request(&id, method, &params));
+        self.0.0.queue.push(Kind::Note(Owner(number.unsigned_abs())), wire::request(&id, method, &params));
         let shared = self.0.0.clone();
         // The handshake is the one request that must not be cancelled.
         let told = method != "initialize";
@@ -301,7 +300,7 @@ impl Channel for Handle {
     }
 
     fn notify(&self, text: Bytes) {
-        self.0.0.queue.push(None, text);
+        self.0.0.queue.push(Kind::Free, text);
     }
 
     fn agree(&self, dialect: &Dialect) {

@@ -306,6 +306,11 @@ impl Params {
         &self.text
     }
 
+    /// How many bytes the text has.
+    pub(crate) fn size(&self) -> usize {
+        self.text.as_bytes().len()
+    }
+
     /// One member, unread.
     pub fn get(&self, key: &str) -> Option<JsonText> {
         let place = self.members.get(self.text.as_bytes(), key)?;

@@ -26,7 +26,7 @@ struct State {
 
 impl Pending {
     /// A new id and the place where its answer will be; `None` once the other side cannot answer any more.
-    pub(crate) fn open(&self) -> Option<(RequestId, oneshot::Receiver<Answer>)> {
+    pub(crate) fn open(&self) -> Option<(i64, oneshot::Receiver<Answer>)> {
         let mut state = lock(&self.0);
         if state.closed {
             return None;
@@ -35,7 +35,7 @@ impl Pending {
         state.last += 1;
         let id = state.last;
         state.waiting.insert(id, tx);
-        Some((RequestId::Number(id), rx))
+        Some((id, rx))
     }
 
     /// Hands an answer to whoever waits; false if nobody does.
@@ -46,9 +46,8 @@ impl Pending {
     }
 
     /// Gives up on an answer; false if it has come already.
-    pub(crate) fn forget(&self, id: &RequestId) -> bool {
-        let RequestId::Number(id) = id else { return false };
-        lock(&self.0).waiting.remove(id).is_some()
+    pub(crate) fn forget(&self, id: i64) -> bool {
+        lock(&self.0).waiting.remove(&id).is_some()
     }
 
     /// No answer will come any more: whoever waits is told.

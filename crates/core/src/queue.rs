@@ -17,12 +17,34 @@ use crate::sync::lock;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Owner(pub(crate) u64);
 
+/// What a queued message is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// It belongs to no call.
+    Free,
+    /// It belongs to a call that goes on.
+    Note(Owner),
+    /// It is a question that a call asks, with its id.
+    Question(Owner, i64),
+    /// It is the end of a call.
+    Answer(Owner),
+}
+
+impl Kind {
+    fn owner(self) -> Option<Owner> {
+        match self {
+            Self::Free => None,
+            Self::Note(owner) | Self::Question(owner, _) | Self::Answer(owner) => Some(owner),
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub(crate) struct Queue(Arc<Mutex<State>>);
 
 #[derive(Debug)]
 struct State {
-    items: VecDeque<(Option<Owner>, Bytes)>,
+    items: VecDeque<(Kind, Bytes)>,
     /// How many of them belong to no call.
     unowned: usize,
     room: usize,
@@ -39,11 +61,11 @@ impl Queue {
     }
 
     /// Adds an answer, or anything else that must not wait.
-    pub(crate) fn push(&self, owner: Option<Owner>, text: Bytes) {
+    pub(crate) fn push(&self, kind: Kind, text: Bytes) {
         let mut state = lock(&self.0);
         if !state.closed {
-            state.unowned += usize::from(owner.is_none());
-            state.items.push_back((owner, text));
+            state.unowned += usize::from(kind == Kind::Free);
+            state.items.push_back((kind, text));
             state.wake_driver();
         }
     }
@@ -58,18 +80,18 @@ impl Queue {
             state.blocked.push(cx.waker().clone());
             return Poll::Pending;
         }
-        state.items.push_back((Some(owner), text.clone()));
+        state.items.push_back((Kind::Note(owner), text.clone()));
         state.wake_driver();
         Poll::Ready(true)
     }
 
     /// The next message to send.
-    pub(crate) fn pop(&self) -> Option<Bytes> {
+    pub(crate) fn pop(&self) -> Option<(Kind, Bytes)> {
         let mut state = lock(&self.0);
-        let (owner, text) = state.items.pop_front()?;
-        state.unowned -= usize::from(owner.is_none());
+        let (kind, text) = state.items.pop_front()?;
+        state.unowned -= usize::from(kind == Kind::Free);
         state.wake_blocked();
-        Some(text)
+        Some((kind, text))
     }
 
     /// Whom to wake when something is added.
@@ -82,9 +104,18 @@ impl Queue {
 
     /// Takes back what a call has not got out yet; true if anything was there.
     pub(crate) fn purge(&self, owner: Owner) -> bool {
+        self.take_back(|kind| kind.owner() == Some(owner))
+    }
+
+    /// Takes back a question; true if it was still here.
+    pub(crate) fn purge_question(&self, id: i64) -> bool {
+        self.take_back(|kind| matches!(kind, Kind::Question(_, i) if i == id))
+    }
+
+    fn take_back(&self, which: impl Fn(Kind) -> bool) -> bool {
         let mut state = lock(&self.0);
         let before = state.items.len();
-        state.items.retain(|(o, _)| *o != Some(owner));
+        state.items.retain(|(kind, _)| !which(*kind));
         state.wake_blocked();
         state.items.len() < before
     }
@@ -96,12 +127,6 @@ impl Queue {
 
     pub(crate) fn len(&self) -> usize {
         lock(&self.0).items.len()
-    }
-
-    /// Whether the reader has fallen so far behind that no more input should be taken.
-    pub(crate) fn is_full(&self) -> bool {
-        let state = lock(&self.0);
-        state.items.len() >= state.room
     }
 
     /// Lets the driver look again.

@@ -23,7 +23,7 @@ use crate::{
     message::{self, Body, Frame, Malformed, Message, Params},
     outbox::{LogGate, Outbox},
     pending::Pending,
-    queue::{Owner, Queue},
+    queue::{Kind, Owner, Queue},
     running::Running,
     service::{Call, Description, Done, Note, Peer, Reply, Service},
     sync::lock,
@@ -41,10 +41,13 @@ pub struct Connection {
     queue: Queue,
     running: Running<Job, Reply>,
     waiting: VecDeque<(Job, Call)>,
+    waiting_bytes: usize,
     /// Where each unfinished request is.
     requests: HashMap<RequestId, Place>,
     session: Option<Session>,
     listens: Vec<Listen>,
+    /// The requests whose answers wait to be sent, in that order.
+    answered: VecDeque<(Owner, RequestId)>,
     questions: Pending,
     memo: Memo,
     serial: u64,
@@ -56,6 +59,8 @@ enum Place {
     Running(usize),
     Waiting,
     Listening,
+    /// The answer waits to be sent.
+    Answered(Owner),
 }
 
 /// A request that has a handler.
@@ -93,9 +98,11 @@ impl Connection {
             limits,
             running: Running::new(),
             waiting: VecDeque::new(),
+            waiting_bytes: 0,
             requests: HashMap::new(),
             session: None,
             listens: Vec::new(),
+            answered: VecDeque::new(),
             questions: Pending::default(),
             memo: Memo::default(),
             serial: 0,
@@ -127,19 +134,22 @@ impl Connection {
         }
     }
 
-    /// Whether another message may be taken now. A handler that waits for the client's answer always gets it.
+    /// Whether another message may be taken now: not while the client does not read what it was sent.
     pub fn wants_input(&self) -> bool {
-        if self.queue.len() >= 4 * self.limits.queue {
-            return false;
-        }
-        self.questions.len() > 0 || (!self.queue.is_full() && self.waiting.len() < self.limits.waiting)
+        let room = if self.questions.len() > 0 { 4 * self.limits.queue } else { self.limits.queue };
+        self.queue.len() < room
     }
 
     /// Lets the handlers go on and returns the next message to send; `None` when everything is answered and no more
     /// input will come.
     pub fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         self.poll_run(cx);
-        if let Some(text) = self.queue.pop() {
+        if let Some((kind, text)) = self.queue.pop() {
+            if let Kind::Answer(_) = kind {
+                if let Some((_, id)) = self.answered.pop_front() {
+                    self.requests.remove(&id);
+                }
+            }
             return Poll::Ready(Some(text));
         }
         if let Some(text) = self.next_change(cx.waker()) {
@@ -154,7 +164,6 @@ impl Connection {
     pub fn poll_run(&mut self, cx: &mut Context<'_>) {
         self.queue.register(cx.waker());
         while let Poll::Ready((job, reply)) = self.running.poll_next(cx) {
-            self.requests.remove(&job.id);
             self.finish(job, &reply);
             self.start_waiting();
         }
@@ -211,7 +220,10 @@ impl Connection {
         if let Some(meta) = modern::marked(&params) {
             return match modern::lift(&method, &params, &meta, &about, &mut self.memo) {
                 Ok(lifted) => self.modern(id, method, params, lifted, &about, batch),
-                Err(error) => self.answer(wire::error(Some(&id), None, &error), batch.as_ref()),
+                Err(error) => {
+                    let text = wire::error(Some(&id), None, &error);
+                    self.answer_now(id, text, batch.as_ref());
+                }
             };
         }
         let reply = match self.legacy(&method, &params, &about) {
@@ -228,7 +240,7 @@ impl Connection {
             },
             Err(error) => wire::error(Some(&id), None, &error),
         };
-        self.answer(reply, batch.as_ref());
+        self.answer_now(id, reply, batch.as_ref());
     }
 
     fn modern(
@@ -244,11 +256,15 @@ impl Connection {
         match &*method {
             "server/discover" => {
                 let reply = Reply::Complete(modern::discover(shape, about));
-                self.answer(wire::answer(shape, &id, &reply, about), batch.as_ref());
+                let text = wire::answer(shape, &id, &reply, about);
+                self.answer_now(id, text, batch.as_ref());
             }
             "subscriptions/listen" => match self.listen(&id, shape, &params, about) {
                 Ok(()) => {}
-                Err(error) => self.answer(wire::error(Some(&id), None, &error), batch.as_ref()),
+                Err(error) => {
+                    let text = wire::error(Some(&id), None, &error);
+                    self.answer_now(id, text, batch.as_ref());
+                }
             },
             _ => {
                 let owner = self.next_owner();
@@ -321,12 +337,20 @@ impl Connection {
             Some(Place::Running(slot)) => self.running.remove(slot),
             Some(Place::Waiting) => {
                 let at = self.waiting.iter().position(|(job, _)| job.id == *id);
-                at.and_then(|at| self.waiting.remove(at)).map(|(job, _)| job)
+                at.and_then(|at| self.waiting.remove(at)).map(|(job, call)| {
+                    self.waiting_bytes -= call.params.size();
+                    job
+                })
             }
             Some(Place::Listening) => {
                 if let Some(at) = self.listens.iter().position(|l| l.id == *id) {
                     self.queue.purge(self.listens.remove(at).owner);
                 }
+                return;
+            }
+            Some(Place::Answered(owner)) => {
+                self.queue.purge(owner);
+                self.answered.retain(|(o, _)| *o != owner);
                 return;
             }
         };
@@ -346,7 +370,7 @@ impl Connection {
         let owner = self.next_owner();
         let changes = self.service.hub().subscribe(interest);
         let text = wire::notification("notifications/subscriptions/acknowledged", &modern::acknowledged(id, &honoured));
-        self.queue.push(Some(owner), text);
+        self.queue.push(Kind::Note(owner), text);
         self.requests.insert(id.clone(), Place::Listening);
         self.listens.push(Listen { id: id.clone(), shape, owner, changes });
         Ok(())
@@ -354,11 +378,11 @@ impl Connection {
 
     /// The result of the subscription, and then the notification that some clients wait for instead.
     fn end_listen(&mut self, listen: Listen) {
-        self.requests.remove(&listen.id);
         let reply = Reply::Complete(modern::listen_ended(&listen.id));
-        self.queue.push(None, wire::answer(listen.shape, &listen.id, &reply, &self.service.describe()));
+        let text = wire::answer(listen.shape, &listen.id, &reply, &self.service.describe());
+        self.answer(listen.id.clone(), listen.owner, text, None);
         let params = wire::to_json(&CancelledParams::new(listen.id));
-        self.queue.push(None, wire::notification("notifications/cancelled", &params));
+        self.queue.push(Kind::Free, wire::notification("notifications/cancelled", &params));
     }
 
     fn next_change(&self, waker: &Waker) -> Option<Bytes> {
@@ -378,12 +402,14 @@ impl Connection {
     fn start(&mut self, job: Job, call: Call) {
         if self.running.len() < self.limits.running {
             self.run(job, call);
-        } else if self.waiting.len() < self.limits.waiting {
+        } else if self.waiting.len() < self.limits.waiting
+            && self.waiting_bytes + call.params.size() <= self.limits.waiting_bytes
+        {
+            self.waiting_bytes += call.params.size();
             self.requests.insert(job.id.clone(), Place::Waiting);
             self.waiting.push_back((job, call));
         } else {
-            let most = self.limits.running + self.limits.waiting;
-            let error = RpcError::internal(format!("more than {most} requests at the same time; ask again later"));
+            let error = RpcError::internal("too many requests at the same time; ask again later");
             self.finish(job, &Reply::Error(error));
         }
     }
@@ -397,6 +423,7 @@ impl Connection {
     fn start_waiting(&mut self) {
         while self.running.len() < self.limits.running {
             let Some((job, call)) = self.waiting.pop_front() else { return };
+            self.waiting_bytes -= call.params.size();
             self.run(job, call);
         }
     }
@@ -404,22 +431,37 @@ impl Connection {
     fn finish(&mut self, job: Job, reply: &Reply) {
         job.outbox.close();
         let text = wire::answer(job.shape, &job.id, reply, &self.service.describe());
-        match job.batch {
-            Some(batch) => batch.answer(&text),
-            None => self.queue.push(Some(job.owner), text),
+        self.answer(job.id, job.owner, text, job.batch.as_ref());
+    }
+
+    /// Sends the answer to a request. Until it is sent, the request can still be cancelled.
+    fn answer(&mut self, id: RequestId, owner: Owner, text: Bytes, batch: Option<&Batch>) {
+        match batch {
+            Some(batch) => {
+                self.requests.remove(&id);
+                batch.answer(&text);
+            }
+            None => {
+                self.queue.push(Kind::Answer(owner), text);
+                self.answered.push_back((owner, id.clone()));
+                self.requests.insert(id, Place::Answered(owner));
+            }
         }
     }
 
-    fn answer(&self, text: Bytes, batch: Option<&Batch>) {
-        match batch {
-            Some(batch) => batch.answer(&text),
-            None => self.queue.push(None, text),
-        }
+    /// Answers a request at once.
+    fn answer_now(&mut self, id: RequestId, text: Bytes, batch: Option<&Batch>) {
+        let owner = self.next_owner();
+        self.answer(id, owner, text, batch);
     }
 
     fn reject(&self, malformed: &Malformed, batch: Option<&Batch>) {
         let shape = self.session.as_ref().map_or_else(Shape::oldest, |s| s.shape);
-        self.answer(wire::error(malformed.id.as_ref(), shape.0.unreadable_id, &malformed.error), batch);
+        let text = wire::error(malformed.id.as_ref(), shape.0.unreadable_id, &malformed.error);
+        match batch {
+            Some(batch) => batch.answer(&text),
+            None => self.queue.push(Kind::Free, text),
+        }
     }
 
     fn next_owner(&mut self) -> Owner {

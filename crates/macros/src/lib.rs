@@ -1,1 +1,258 @@
-//! macros
+//! The attributes of Couplet: [`#[tool]`](macro@tool), [`#[resource]`](macro@resource),
+//! [`#[prompt]`](macro@prompt) and [`#[test]`](macro@test). Use them through the facade, `couplet`.
+//!
+//! Each of the first three turns a function into a value of the same name that `Server::tool`, `Server::resource` or
+//! `Server::prompt` takes. They write nothing that could not be written by hand with the server's builders:
+//!
+//! ```
+//! use couplet::{Server, tool};
+//!
+//! /// Adds two numbers.
+//! #[tool(read_only)]
+//! fn add(
+//!     /// The first number.
+//!     a: f64,
+//!     b: f64,
+//! ) -> f64 {
+//!     a + b
+//! }
+//!
+//! let server: Server = Server::new("calc", "1.0.0").tool(add);
+//! // The function itself is there for tests.
+//! assert_eq!(add::call(1.0, 2.0), 3.0);
+//! ```
+//!
+//! is, apart from names and from how errors are shown,
+//!
+//! ```
+//! # mod expansion {
+//! use couplet::server::{IntoTool, ToolDef, extract::Args, tool};
+//!
+//! /// Adds two numbers.
+//! #[allow(non_camel_case_types)]
+//! #[derive(Clone, Copy, Debug)]
+//! struct add;
+//!
+//! impl add {
+//!     fn call(a: f64, b: f64) -> f64 {
+//!         a + b
+//!     }
+//! }
+//!
+//! #[derive(couplet::serde::Deserialize, couplet::schemars::JsonSchema)]
+//! # #[serde(crate = "couplet::serde")]
+//! # #[schemars(crate = "couplet::schemars")]
+//! struct Input {
+//!     /// The first number.
+//!     a: f64,
+//!     b: f64,
+//! }
+//!
+//! impl<S: Clone + Send + Sync + 'static> IntoTool<S> for add {
+//!     fn into_tool(self) -> ToolDef<S> {
+//!         tool("add", |Args(input): Args<Input>| add::call(input.a, input.b))
+//!             .description("Adds two numbers.")
+//!             .read_only()
+//!             .into_tool()
+//!     }
+//! }
+//! # }
+//! ```
+//!
+//! # Parameters
+//!
+//! A parameter is an *extractor* if its type is called `State`, `Ctx`, `Args`, `RawArgs`, `Path`, `Uri`, `Meta` or
+//! `Completing`, alone or in an `Option`, or if it is marked `#[extract]`. Every other parameter is an *argument*: the
+//! client gives it, under the parameter's name. An argument
+//!
+//! * is described by its doc comment,
+//! * may be left out if it is an `Option`, or if it has `#[default(value)]` or `#[default]`,
+//! * is owned: `String`, not `&str`,
+//! * can have `#[serde(..)]` and `#[schemars(..)]` as a field can.
+//!
+//! The types of a tool's and a prompt's arguments implement `Deserialize` and `JsonSchema`, the types of a resource's
+//! variables `Deserialize`.
+//!
+//! ```
+//! use couplet::{Server, server::extract::{FromCall, Invocation, Rejection, State}, tool};
+//!
+//! #[derive(Clone)]
+//! struct Forecasts(&'static str);
+//!
+//! /// Who calls.
+//! struct Caller(String);
+//!
+//! impl<S: Sync> FromCall<S> for Caller {
+//!     async fn from_call(invocation: &Invocation, _: &S) -> Result<Self, Rejection> {
+//!         let info = invocation.call.peer.info.as_ref();
+//!         Ok(Self(info.map_or_else(String::new, |info| info.name.clone())))
+//!     }
+//! }
+//!
+//! /// The weather of the coming days.
+//! #[tool]
+//! async fn forecast(
+//!     city: String,
+//!     #[default(3)]
+//!     #[schemars(range(min = 1, max = 14))]
+//!     days: u8,
+//!     unit: Option<String>,
+//!     State(forecasts): State<Forecasts>,
+//!     #[extract] Caller(name): Caller,
+//! ) -> String {
+//!     let unit = unit.unwrap_or_else(|| "°C".to_owned());
+//!     format!("{name}: {} in {city} for {days} days, in {unit}", forecasts.0)
+//! }
+//!
+//! let server = Server::new("weather", "1.0.0").tool(forecast).with_state(Forecasts("rain"));
+//! ```
+//!
+//! This crate knows syntax, and the names in the server's API. It knows no protocol.
+
+mod args;
+mod doc;
+mod expand;
+mod function;
+mod input;
+mod kind;
+mod param;
+mod prompt;
+mod resource;
+mod template;
+mod test;
+mod tool;
+
+use proc_macro::TokenStream;
+
+/// Makes a tool of a function, `async` or not. See [the crate](crate) for its parameters.
+///
+/// | argument | what it is |
+/// |---|---|
+/// | `name = "add"` | the name, instead of the function's: 1 to 128 letters, digits, `_`, `-` and `.` |
+/// | `title = "Add"` | the name for people |
+/// | `description = "…"` | what it does, instead of the doc comment; any expression |
+/// | `read_only` | hint: it leaves its surroundings alone |
+/// | `destructive`, `destructive = false` | hint: whether it may destroy something |
+/// | `idempotent` | hint: calling it twice does no more than calling it once |
+/// | `open_world`, `open_world = false` | hint: whether it deals with the world outside |
+/// | `crate = "path"` | where `couplet` is, if not at `::couplet` |
+///
+/// ```
+/// use couplet::{Server, server::ToolError, tool};
+///
+/// /// Divides one number by another.
+/// ///
+/// /// Fails if the other is zero.
+/// #[tool(title = "Divide", read_only, open_world = false)]
+/// fn divide(
+///     /// What is divided.
+///     dividend: f64,
+///     /// What it is divided by.
+///     divisor: f64,
+/// ) -> Result<f64, ToolError> {
+///     if divisor == 0.0 {
+///         return Err(ToolError::new("a number cannot be divided by zero"));
+///     }
+///     Ok(dividend / divisor)
+/// }
+///
+/// let server: Server = Server::new("calc", "1.0.0").tool(divide);
+/// assert!(divide::call(1.0, 0.0).is_err());
+/// ```
+#[proc_macro_attribute]
+pub fn tool(attr: TokenStream, item: TokenStream) -> TokenStream {
+    tool::tool(attr.into(), item.into()).into()
+}
+
+/// Makes a resource of a function, `async` or not. A URI with variables, `{n}`, is a template (RFC 6570), and the
+/// function has a parameter for each variable. See [the crate](crate) for parameters.
+///
+/// The URI comes first. Then there may be:
+///
+/// | argument | what it is |
+/// |---|---|
+/// | `name = "square"` | the name for programs, instead of the function's |
+/// | `title = "Square"` | the name for people |
+/// | `description = "…"` | what it is, instead of the doc comment; any expression |
+/// | `mime_type = "text/plain"` | the type of the content, where the function does not say so itself |
+/// | `subscribable` | clients may ask to be told of changes |
+/// | `complete(n = function)` | completes a variable, with a function over `Completing` |
+/// | `crate = "path"` | where `couplet` is, if not at `::couplet` |
+///
+/// ```
+/// use couplet::{Server, resource, server::extract::Completing};
+///
+/// /// The square of a number.
+/// #[resource("calc://square/{n}{?digits}", mime_type = "text/plain", complete(n = numbers))]
+/// fn square(n: f64, digits: Option<usize>) -> String {
+///     format!("{:.*}", digits.unwrap_or(2), n * n)
+/// }
+///
+/// fn numbers(typed: Completing) -> Vec<String> {
+///     (1..100).map(|n| n.to_string()).filter(|n| n.starts_with(&typed.value)).collect()
+/// }
+///
+/// let server: Server = Server::new("calc", "1.0.0").resource(square);
+/// assert_eq!(square::call(3.0, None), "9.00");
+/// ```
+#[proc_macro_attribute]
+pub fn resource(attr: TokenStream, item: TokenStream) -> TokenStream {
+    resource::resource(attr.into(), item.into()).into()
+}
+
+/// Makes a prompt of a function, `async` or not. See [the crate](crate) for its parameters.
+///
+/// Clients send arguments of prompts as text. A parameter that is a number, a `bool` or an enum is read from it.
+///
+/// | argument | what it is |
+/// |---|---|
+/// | `name = "explain"` | the name, instead of the function's |
+/// | `title = "Explain"` | the name for people |
+/// | `description = "…"` | what it is for, instead of the doc comment; any expression |
+/// | `complete(level = function)` | completes an argument, with a function over `Completing` |
+/// | `crate = "path"` | where `couplet` is, if not at `::couplet` |
+///
+/// ```
+/// use couplet::{Server, prompt, server::extract::Completing};
+///
+/// /// Explains an expression.
+/// #[prompt(complete(level = levels))]
+/// fn explain(
+///     /// What to explain.
+///     expr: String,
+///     level: Option<String>,
+/// ) -> String {
+///     format!("Explain {expr} to a {}.", level.as_deref().unwrap_or("child"))
+/// }
+///
+/// fn levels(_: Completing) -> Vec<&'static str> {
+///     vec!["child", "student"]
+/// }
+///
+/// let server: Server = Server::new("calc", "1.0.0").prompt(explain);
+/// assert_eq!(explain::call("1 + 1".to_owned(), None), "Explain 1 + 1 to a child.");
+/// ```
+#[proc_macro_attribute]
+pub fn prompt(attr: TokenStream, item: TokenStream) -> TokenStream {
+    prompt::prompt(attr.into(), item.into()).into()
+}
+
+/// Runs an `async` function as a test: once for every revision if it takes one, else once.
+///
+/// The tests of `greets` are `greets::v2024_11_05` to `greets::v2026_07_28`. They run with `couplet_testing`, which
+/// has to be among the `[dev-dependencies]`; `crate = "path"` says where it is, if not at `::couplet_testing`.
+///
+/// ```
+/// use couplet_macros as couplet;
+/// # mod testing { pub use ::couplet::types::ProtocolVersion; }
+/// # use testing::ProtocolVersion;
+///
+/// #[couplet::test]
+/// async fn greets(version: ProtocolVersion) {
+///     assert!(!version.as_str().is_empty());
+/// }
+/// ```
+#[proc_macro_attribute]
+pub fn test(attr: TokenStream, item: TokenStream) -> TokenStream {
+    test::test(attr.into(), item.into()).into()
+}

@@ -10,7 +10,7 @@ use std::{
 
 use couplet_client::{Client, ClientBuilder};
 use couplet_core::ErrorKind;
-use couplet_types::{ContentBlock, CreateMessageResult, ProtocolVersion, Root, RpcError};
+use couplet_types::{CallTool, CallToolParams, ContentBlock, CreateMessageResult, ProtocolVersion, Root, RpcError};
 use serde_json::{Value, json};
 
 use crate::script::{Script, result, settle};
@@ -50,8 +50,8 @@ fn roots() -> Value {
 /// A server that asks once, with all questions in one round.
 fn asking_in_rounds(asks: Value) -> Script {
     Script::speaking(STATELESS, json!({ "tools": {} }), move |m| {
-        if m["method"] != "tools/call" {
-            return vec![];
+        if m["method"] == "tools/list" {
+            return vec![result(m, json!({ "tools": [] }))];
         }
         let answer = match m["params"].get("requestState") {
             Some(_) => done(),
@@ -171,7 +171,7 @@ async fn callbacks_that_fail_or_panic_harm_nobody_else() {
         let failed = client.call("t", ()).await.unwrap_err();
         assert_eq!(failed.kind(), ErrorKind::Config);
         assert!(failed.rpc().is_none());
-        assert!(!client.tools().await.is_err_and(|e| e.is_closed()));
+        assert!(client.tools().await.is_ok());
     }
 }
 
@@ -208,6 +208,24 @@ async fn rounds_are_bounded() {
     });
     let client = able().connect(script).await.unwrap();
     assert_eq!(client.call("t", ()).await.unwrap_err().kind(), ErrorKind::Protocol);
+}
+
+#[tokio::test]
+async fn rounds_that_somebody_else_began_can_be_carried_on() {
+    let script = Script::speaking(STATELESS, json!({ "tools": {} }), |m| {
+        let again = m["params"]["requestState"] == "theirs";
+        let ask = json!({ "resultType": "input_required", "requestState": "next", "inputRequests": { "b": form() } });
+        vec![result(m, if again { ask } else { done() })]
+    });
+    let client = able().connect(script.clone()).await.unwrap();
+    let answers = [("a", json!({ "action": "cancel" }).into())].into();
+    let params = CallToolParams::new("t").request_state("theirs").input_responses(answers);
+    client.request::<CallTool>(params).await.unwrap();
+    let calls = script.seen_of("tools/call");
+    assert_eq!(calls[0]["params"]["inputResponses"], json!({ "a": { "action": "cancel" } }));
+    assert_eq!(calls[1]["params"]["requestState"], "next");
+    let next = &calls[1]["params"]["inputResponses"];
+    assert_eq!(*next, json!({ "b": { "action": "accept", "content": { "yes": true } } }));
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,8 +1,11 @@
 //! Changes, in both eras.
 
+use std::{future::poll_fn, pin::Pin};
+
 use couplet_client::{Change, Client, Ended, Filter};
 use couplet_core::ErrorKind;
 use couplet_types::ProtocolVersion;
+use futures_core::Stream;
 use serde_json::{Value, json};
 
 use crate::script::{Script, error, notification, result, settle};
@@ -43,7 +46,7 @@ async fn subscriptions_without_a_session() {
     let updated = json!({ "uri": "file:///a/b", "_meta": of(&ids[1]) });
     script.push(notification("notifications/resources/updated", updated));
     script.push(notification("notifications/tools/list_changed", json!({ "_meta": of(&ids[0]) })));
-    assert_eq!(tools.next().await, Some(Change::Tools));
+    assert_eq!(poll_fn(|cx| Pin::new(&mut tools).poll_next(cx)).await, Some(Change::Tools));
     assert_eq!(files.next().await, Some(Change::Updated("file:///a/b".into())));
 
     // One ends by its result, the other by a cancellation: both are over.

@@ -1,2 +1,9 @@
-//! One server, every revision.
-mod smoke;
+//! One server, every revision: what is on the wire, and what a client makes of it.
+
+mod fixture;
+
+#[test]
+fn builds() {
+    fixture::server();
+    fixture::paged();
+}

@@ -1,0 +1,213 @@
+//! What all three attributes write.
+
+use proc_macro2::TokenStream;
+use quote::{ToTokens, format_ident, quote, quote_spanned};
+use syn::{Error, Ident, ItemFn, Result, Type, spanned::Spanned};
+
+use crate::{
+    function::Function,
+    input::{self, Field},
+    kind::Kind,
+    param::{Param, has_impl},
+};
+
+/// What the arguments of the attribute say.
+pub(crate) struct Settings {
+    /// Where the facade is.
+    pub(crate) krate: TokenStream,
+    /// The name or the URI that the builder is made with.
+    pub(crate) key: TokenStream,
+    /// The calls of the builder.
+    pub(crate) calls: TokenStream,
+}
+
+/// Expands an attribute. After an error there is still something of the name, so that the error is the only one.
+pub(crate) fn expand(
+    kind: &Kind,
+    item: TokenStream,
+    settings: impl FnOnce(&Function) -> Result<Settings>,
+) -> TokenStream {
+    let item: ItemFn = match syn::parse2(item) {
+        Ok(item) => item,
+        Err(error) => {
+            let mut sum = Error::new(error.span(), format!("`#[{}]` goes on a function", kind.name));
+            sum.combine(error);
+            return sum.into_compile_error();
+        }
+    };
+    let stand_in = stand_in(kind, &item);
+    let expanded = Function::new(kind, item).and_then(|function| {
+        let settings = settings(&function)?;
+        Ok(write(kind, &function, &settings))
+    });
+    expanded.unwrap_or_else(|error| {
+        let error = error.into_compile_error();
+        quote!(#error #stand_in)
+    })
+}
+
+/// A thing that can be registered, in place of one with mistakes.
+fn stand_in(kind: &Kind, item: &ItemFn) -> TokenStream {
+    if item.sig.receiver().is_some() {
+        return TokenStream::new();
+    }
+    let (vis, ident) = (&item.vis, &item.sig.ident);
+    let [into_trait, into_fn, definition] =
+        [kind.into_trait, kind.into_fn, kind.definition].map(|n| format_ident!("{n}"));
+    quote! {
+        #[allow(non_camel_case_types, missing_docs, dead_code)]
+        #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
+        #vis struct #ident;
+        impl<__S> ::couplet::server::#into_trait<__S> for #ident {
+            fn #into_fn(self) -> ::couplet::server::#definition<__S> { ::core::unreachable!() }
+        }
+    }
+}
+
+fn write(kind: &Kind, function: &Function, settings: &Settings) -> TokenStream {
+    let Function { cfgs, outer, inner, vis, sig, block, .. } = function;
+    let ident = &sig.ident;
+    let registration = registration(kind, function, settings);
+    let mut sig = sig.clone();
+    sig.ident = Ident::new("call", ident.span());
+    let about = format!("The function behind the {} `{}`.", kind.name, ident);
+    let allow_deprecated = function.deprecated.then(|| quote!(#[allow(deprecated)]));
+    quote! {
+        #(#cfgs)*
+        #(#outer)*
+        #[allow(non_camel_case_types)]
+        #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
+        #vis struct #ident;
+
+        #(#cfgs)*
+        #allow_deprecated
+        impl #ident {
+            #[doc = #about]
+            #[allow(clippy::needless_pass_by_value, clippy::too_many_arguments)]
+            #(#inner)*
+            #vis #sig #block
+        }
+
+        #(#cfgs)*
+        #[allow(deprecated)]
+        const _: () = { #registration };
+    }
+}
+
+/// The implementation of `IntoTool`, `IntoResource` or `IntoPrompt`.
+///
+/// Types of arguments and of the result are parameters of the function that uses the builder. It is called with the
+/// real types in one place, each where the user wrote it: there the compiler reports the ones that do not fit, once.
+fn registration(kind: &Kind, function: &Function, settings: &Settings) -> TokenStream {
+    let krate = &settings.krate;
+    let [build, into_trait, into_fn, definition] =
+        [kind.name, kind.into_trait, kind.into_fn, kind.definition].map(|name| format_ident!("{name}"));
+    let fields = input::fields(function);
+    let input = input::define(function, &fields, kind, krate);
+    let generics = input::generics(&fields);
+    let bounds = bounds(kind, function, &fields, krate);
+    let states = states(function, krate);
+    let (future, inferred, result) = match function.sig.asyncness {
+        Some(_) => (Some(quote!(, __F)), Some(quote!(, _)), quote!(__F)),
+        None => (None, None, quote!(__R)),
+    };
+    let params = function.params.iter().scan(fields.iter(), |fields, param| match param {
+        Param::Argument(_) => fields.next().map(Field::ty),
+        Param::Extractor { ty, .. } => Some(ty.to_token_stream()),
+    });
+    let types = fields.iter().filter(|field| field.generic.is_some()).map(|field| &field.argument.ty);
+    let output = output(function);
+    let ident = &function.sig.ident;
+    let call = quote_spanned!(ident.span()=> #ident::call);
+    let builder = builder(kind, function, settings, &fields);
+    quote! {
+        #input
+
+        fn __build<__S, #(#generics,)* __R #future>(
+            __call: fn(#(#params),*) -> #result,
+        ) -> #krate::server::#definition<__S>
+        where
+            __S: ::core::clone::Clone + ::core::marker::Send + ::core::marker::Sync + 'static,
+            #states
+            #bounds
+        {
+            #krate::server::#into_trait::<__S>::#into_fn(#krate::server::#build #builder)
+        }
+
+        impl<__S> #krate::server::#into_trait<__S> for #ident
+        where
+            __S: ::core::clone::Clone + ::core::marker::Send + ::core::marker::Sync + 'static,
+            #states
+        {
+            fn #into_fn(self) -> #krate::server::#definition<__S> {
+                __build::<__S, #(#types,)* #output #inferred>(#call)
+            }
+        }
+    }
+}
+
+/// What the types of arguments and of the result have to be.
+fn bounds(kind: &Kind, function: &Function, fields: &[Field<'_>], krate: &TokenStream) -> TokenStream {
+    let generics = input::generics(fields);
+    let schema = kind.lists_arguments.then(|| quote!(#krate::schemars::JsonSchema +));
+    let reply = format_ident!("{}", kind.reply);
+    let future = function
+        .sig
+        .asyncness
+        .map(|_| quote!(__F: ::core::future::Future<Output = __R> + ::core::marker::Send + 'static,));
+    quote! {
+        #(#generics: for<'__de> #krate::serde::Deserialize<'__de> + #schema ::core::marker::Send + 'static,)*
+        #future
+        __R: #krate::server::reply::IntoReply<#krate::server::reply::#reply> + 'static,
+    }
+}
+
+/// What the state has to be for the extractors.
+fn states(function: &Function, krate: &TokenStream) -> TokenStream {
+    let bound = |ty: &Type| quote_spanned!(ty.span()=> #ty: #krate::server::extract::FromCall<__S>,);
+    function.extractors().map(bound).collect()
+}
+
+/// The type of the result, where it can be named.
+fn output(function: &Function) -> TokenStream {
+    match function.output() {
+        Some(ty) if has_impl(ty) => quote!(_),
+        Some(ty) => ty.to_token_stream(),
+        None => quote_spanned!(function.sig.ident.span()=> ()),
+    }
+}
+
+/// What follows the name of the builder's function. The arguments are extracted where the first one is written.
+fn builder(kind: &Kind, function: &Function, settings: &Settings, fields: &[Field<'_>]) -> TokenStream {
+    let Settings { krate, key, calls } = settings;
+    let whole = format_ident!("{}", kind.whole);
+    let generics = input::generics(fields);
+    let (mut names, mut types, mut values) = (Vec::new(), Vec::new(), Vec::new());
+    for param in &function.params {
+        match param {
+            Param::Argument(argument) => {
+                let (input, field) = (format_ident!("__input"), &argument.ident);
+                values.push(quote!(#input.0.#field));
+                if !names.contains(&input) {
+                    names.push(input);
+                    types.push(quote!(#krate::server::extract::#whole<__Input<#(#generics),*>>));
+                }
+            }
+            Param::Extractor { ty, .. } => {
+                let name = format_ident!("__extracted{}", names.len());
+                values.push(name.to_token_stream());
+                names.push(name);
+                types.push(ty.to_token_stream());
+            }
+        }
+    }
+    let marker = format_ident!("{}", if function.sig.asyncness.is_some() { "Async" } else { "Plain" });
+    let state = kind.builder_has_state.then(|| quote!(, __S));
+    quote! {
+        ::<_, (#krate::server::handler::#marker, #(#types,)*) #state>(
+            #key,
+            move |#(#names: #types),*| __call(#(#values),*),
+        )
+        #calls
+    }
+}

@@ -1,0 +1,128 @@
+//! The function under an attribute.
+
+use proc_macro2::TokenStream;
+use syn::{
+    Attribute, Block, Error, FnArg, ItemFn, Result, ReturnType, Safety, Signature, Type, Visibility, spanned::Spanned,
+};
+
+use crate::{
+    args, doc,
+    kind::Kind,
+    param::{Argument, Param},
+};
+
+/// The most parameters that a handler can have.
+const MOST: usize = 8;
+
+/// A function, sorted into what its expansion needs.
+pub(crate) struct Function {
+    /// Conditions, for everything.
+    pub(crate) cfgs: Vec<Attribute>,
+    /// What the unit struct has.
+    pub(crate) outer: Vec<Attribute>,
+    /// What the function itself keeps.
+    pub(crate) inner: Vec<Attribute>,
+    pub(crate) deprecated: bool,
+    pub(crate) description: Option<TokenStream>,
+    pub(crate) vis: Visibility,
+    /// The signature without what only the attribute understands.
+    pub(crate) sig: Signature,
+    pub(crate) block: Block,
+    pub(crate) params: Vec<Param>,
+}
+
+impl Function {
+    pub(crate) fn new(kind: &Kind, item: ItemFn) -> Result<Self> {
+        let ItemFn { attrs, vis, mut sig, block, .. } = item;
+        check(kind, &sig)?;
+        let description = doc::description(&attrs);
+        let deprecated = attrs.iter().any(|a| a.path().is_ident("deprecated"));
+        let is = |attr: &Attribute, names: &[&str]| names.iter().any(|name| attr.path().is_ident(name));
+        let (cfgs, rest): (Vec<_>, Vec<_>) = attrs.into_iter().partition(|a| is(a, &["cfg"]));
+        let outer = rest.iter().filter(|a| is(a, &["doc", "deprecated", "allow", "warn", "deny"])).cloned().collect();
+        let inner = rest.into_iter().filter(|a| !is(a, &["doc", "deprecated"])).collect();
+        let params = params(kind, &mut sig)?;
+        Ok(Self { cfgs, outer, inner, deprecated, description, vis, sig, block: *block, params })
+    }
+
+    pub(crate) fn arguments(&self) -> impl Iterator<Item = &Argument> {
+        self.params.iter().filter_map(|param| match param {
+            Param::Argument(argument) => Some(argument),
+            Param::Extractor { .. } => None,
+        })
+    }
+
+    pub(crate) fn extractors(&self) -> impl Iterator<Item = &Type> {
+        self.params.iter().filter_map(|param| match param {
+            Param::Extractor { ty, .. } => Some(ty),
+            Param::Argument(_) => None,
+        })
+    }
+
+    /// Whether one parameter takes all arguments, so that their names are not known here.
+    pub(crate) fn takes_whole(&self) -> bool {
+        self.params.iter().any(|param| matches!(param, Param::Extractor { is_whole: true, .. }))
+    }
+
+    /// The type of the result, unless it is nothing.
+    pub(crate) fn output(&self) -> Option<&Type> {
+        match &self.sig.output {
+            ReturnType::Type(_, ty) => Some(ty),
+            ReturnType::Default => None,
+        }
+    }
+}
+
+/// Refuses functions that cannot be called by a client.
+fn check(kind: &Kind, sig: &Signature) -> Result<()> {
+    let name = kind.name;
+    let fault = |span, what: &str| Some(Error::new(span, format!("a {name} {what}")));
+    args::all(
+        [
+            sig.receiver().and_then(|r| {
+                fault(r.self_token.span, "is a function, not a method; take what `self` would hold as `State<T>`")
+            }),
+            (!sig.generics.params.is_empty())
+                .then(|| fault(sig.generics.span(), "cannot be generic: clients call it by name, with JSON"))
+                .flatten(),
+            sig.generics
+                .where_clause
+                .as_ref()
+                .and_then(|w| fault(w.where_token.span, "cannot be generic, so it has no `where`")),
+            (!matches!(sig.safety, Safety::Default)).then(|| fault(sig.safety.span(), "cannot be `unsafe`")).flatten(),
+            sig.abi.as_ref().and_then(|abi| fault(abi.span(), "is a Rust function, not an `extern` one")),
+            sig.variadic.as_ref().and_then(|v| fault(v.dots.span(), "cannot be variadic; take a `Vec<T>`")),
+        ]
+        .into_iter()
+        .flatten(),
+    )
+}
+
+fn params(kind: &Kind, sig: &mut Signature) -> Result<Vec<Param>> {
+    let mut faults = Vec::new();
+    let mut params = Vec::new();
+    for input in &mut sig.inputs {
+        let FnArg::Typed(param) = input else { continue };
+        match Param::take(param, kind) {
+            Ok(Param::Extractor { ty, .. }) if matches!(ty, Type::Reference(_)) || crate::param::has_impl(&ty) => {
+                faults.push(Error::new(ty.span(), "an extractor is taken by value"));
+            }
+            Ok(taken) => params.push((param.ty.span(), taken)),
+            Err(fault) => faults.push(fault),
+        }
+    }
+    let whole = |(_, param): &&_| matches!(param, Param::Extractor { is_whole: true, .. });
+    let is_argument = |(_, param): &&_| matches!(param, Param::Argument(_));
+    if let (Some(_), Some((span, _))) =
+        (params.iter().find(whole), params.iter().find(is_argument).or(params.iter().filter(whole).nth(1)))
+    {
+        let why = format!("`{0}` takes all arguments already; drop this one, or write all without `{0}`", kind.whole);
+        faults.push(Error::new(*span, why));
+    }
+    let extractors = params.iter().filter(|p| !is_argument(p)).count();
+    if extractors + usize::from(params.iter().any(|p| is_argument(&p))) > MOST {
+        faults.push(Error::new(sig.paren_token.span.join(), "that are too many extractors: at most 7, and arguments"));
+    }
+    args::all(faults)?;
+    Ok(params.into_iter().map(|(_, param)| param).collect())
+}

@@ -1,0 +1,67 @@
+//! `#[tool]`.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::{Error, LitStr, Result, ext::IdentExt};
+
+use crate::{
+    args::Args,
+    expand::{Settings, expand},
+    function::Function,
+    kind::TOOL,
+};
+
+const KEYS: [&str; 8] =
+    ["name", "title", "description", "read_only", "destructive", "idempotent", "open_world", "crate"];
+
+pub(crate) fn tool(attr: TokenStream, item: TokenStream) -> TokenStream {
+    expand(&TOOL, item, |function| settings(syn::parse2(attr)?, function))
+}
+
+fn settings(mut args: Args, function: &Function) -> Result<Settings> {
+    args.check(&KEYS)?;
+    let krate = args.krate(quote!(::couplet))?;
+    let name = args.text("name")?;
+    let key = checked_name(name, function)?;
+    let mut calls = described(&mut args, function)?;
+    if args.flag("read_only")? {
+        calls.extend(quote!(.read_only()));
+    }
+    if let Some(switch) = args.switch("destructive")? {
+        calls.extend(quote!(.destructive(#switch)));
+    }
+    if args.flag("idempotent")? {
+        calls.extend(quote!(.idempotent()));
+    }
+    if let Some(switch) = args.switch("open_world")? {
+        calls.extend(quote!(.open_world(#switch)));
+    }
+    Ok(Settings { krate, key: quote!(#key), calls })
+}
+
+/// The calls that set the title and the description.
+pub(crate) fn described(args: &mut Args, function: &Function) -> Result<TokenStream> {
+    let title = args.expr("title")?.map(|title| quote!(.title(#title)));
+    let given = args.expr("description")?.map(|text| quote!(#text));
+    let description = given.or_else(|| function.description.clone()).map(|text| quote!(.description(#text)));
+    Ok(quote!(#title #description))
+}
+
+/// The name that is given, or else the function's.
+pub(crate) fn name_or_own(name: Option<LitStr>, function: &Function) -> LitStr {
+    let own = &function.sig.ident;
+    name.unwrap_or_else(|| LitStr::new(&own.unraw().to_string(), own.span()))
+}
+
+fn checked_name(name: Option<LitStr>, function: &Function) -> Result<LitStr> {
+    let given = name.is_some();
+    let name = name_or_own(name, function);
+    let text = name.value();
+    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    if (1..=128).contains(&text.len()) && text.chars().all(allowed) {
+        return Ok(name);
+    }
+    let rule = "a tool name has 1 to 128 letters (a to z, A to Z), digits, `_`, `-` and `.`";
+    let hint = if given { "" } else { "; give it another: `#[tool(name = \"…\")]`" };
+    Err(Error::new(name.span(), format!("{rule}{hint}")))
+}

@@ -1,0 +1,85 @@
+//! A deterministic simulation: a real client and a real server, a pipe that delays, splits, merges and cuts, and no
+//! clock, no socket and no runtime. Everything that happens follows from a seed.
+//!
+//! Each revision runs 10,000 histories. A failing seed is printed; `COUPLET_SIM_SEED=<seed>` runs only that one, and
+//! `COUPLET_SIM_HISTORIES=<n>` another number of them.
+
+mod exec;
+mod judge;
+mod operation;
+mod random;
+mod server;
+mod world;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use couplet_testing::types::ProtocolVersion;
+
+const HISTORIES: u64 = 10_000;
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}
+
+/// A handler that panics is part of the histories; its message is not part of the output.
+fn hide_planned_panics() {
+    std::panic::set_hook(Box::new(|panic| {
+        if panic.payload().downcast_ref::<&str>() != Some(&server::PLANNED_PANIC) {
+            eprintln!("{panic}");
+        }
+    }));
+}
+
+fn simulate(version: ProtocolVersion) {
+    hide_planned_panics();
+    let seeds = match number("COUPLET_SIM_SEED") {
+        Some(seed) => seed..seed + 1,
+        None => 0..number("COUPLET_SIM_HISTORIES").unwrap_or(HISTORIES),
+    };
+    let mut totals = judge::Totals::default();
+    for seed in seeds {
+        match catch_unwind(AssertUnwindSafe(|| world::history(version, seed))) {
+            Ok(history) => totals.add(&history),
+            Err(_) => panic!("history {seed} of {version} failed; run it again with COUPLET_SIM_SEED={seed}"),
+        }
+    }
+    println!("{version}: {totals}");
+    if number("COUPLET_SIM_SEED").is_none() {
+        totals.assert_that_everything_happened(version);
+    }
+}
+
+#[test]
+fn v2024_11_05() {
+    simulate(ProtocolVersion::V2024_11_05);
+}
+
+#[test]
+fn v2025_03_26() {
+    simulate(ProtocolVersion::V2025_03_26);
+}
+
+#[test]
+fn v2025_06_18() {
+    simulate(ProtocolVersion::V2025_06_18);
+}
+
+#[test]
+fn v2025_11_25() {
+    simulate(ProtocolVersion::V2025_11_25);
+}
+
+#[test]
+fn v2026_07_28() {
+    simulate(ProtocolVersion::V2026_07_28);
+}
+
+#[test]
+fn a_seed_gives_the_same_history_again() {
+    hide_planned_panics();
+    for version in ProtocolVersion::ALL {
+        for seed in 0..50 {
+            assert_eq!(world::history(version, seed).log, world::history(version, seed).log, "{version}, {seed}");
+        }
+    }
+}

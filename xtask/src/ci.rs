@@ -1,0 +1,178 @@
+//! `cargo xtask ci`: everything that has to hold, in the order in which it fails soonest.
+
+use std::{
+    fs,
+    process::Child,
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+use crate::{
+    Failure, corpus, tidy, weight,
+    workspace::{self, capture, cargo, command, packages, show},
+};
+
+/// A name, and what is done.
+type Step = (&'static str, fn() -> Result<(), Failure>);
+
+const STEPS: &[Step] = &[
+    ("fmt", fmt),
+    ("tidy", || tidy::run(&[])),
+    ("weight", || weight::run(&[])),
+    ("clippy", clippy),
+    ("test", test),
+    ("doc tests", || cargo(["test", "--doc", "--workspace", "--all-features"])),
+    ("docs", docs),
+    ("examples", examples),
+    ("features", features),
+    ("fuzz corpus", || corpus::run(&[])),
+];
+
+/// How long an example may run.
+const EXAMPLE: Duration = Duration::from_secs(60);
+
+pub(crate) fn run(_: &[String]) -> Result<(), Failure> {
+    let started = Instant::now();
+    let mut rows = Vec::new();
+    let mut failure = None;
+    for (at, (name, step)) in STEPS.iter().enumerate() {
+        println!("\n==> [{}/{}] {name}", at + 1, STEPS.len());
+        let began = Instant::now();
+        let outcome = step();
+        let seconds = began.elapsed().as_secs_f64();
+        rows.push((*name, outcome.is_ok(), seconds));
+        match outcome {
+            Ok(()) => println!("==> {name}: ok in {seconds:.1} s"),
+            Err(why) => {
+                println!("==> {name}: FAILED in {seconds:.1} s: {why}");
+                failure = Some(format!("`{name}` failed: {why}"));
+                break;
+            }
+        }
+    }
+    println!("\n{}", table(&rows));
+    let passed = rows.iter().filter(|(_, ok, _)| *ok).count();
+    let failed = rows.len() - passed;
+    let not_run = STEPS.len() - rows.len();
+    let seconds = started.elapsed().as_secs();
+    let verdict = if failed == 0 { "ok" } else { "failed" };
+    if let Some(why) = failure {
+        println!("{why}");
+    }
+    println!("ci: {verdict}, {passed} passed, {failed} failed, {not_run} not run, {seconds} seconds");
+    if failed == 0 { Ok(()) } else { Err("see above".to_owned()) }
+}
+
+fn table(rows: &[(&str, bool, f64)]) -> String {
+    let row = |(name, ok, seconds): &(&str, bool, f64)| {
+        format!("{name:<14}{:<8}{seconds:>8.1}", if *ok { "ok" } else { "FAILED" })
+    };
+    let head = format!("{:<14}{:<8}{:>8}", "step", "", "seconds");
+    std::iter::once(head).chain(rows.iter().map(row)).collect::<Vec<_>>().join("\n")
+}
+
+fn fmt() -> Result<(), Failure> {
+    cargo(["fmt", "--all", "--check"])?;
+    // The package for cargo-fuzz is not part of the workspace.
+    let targets = workspace::files().into_iter().filter(|f| f.starts_with("fuzz/fuzz_targets/") && f.ends_with(".rs"));
+    show(command("rustfmt").args(["--check", "--edition", "2024"]).args(targets))
+}
+
+fn clippy() -> Result<(), Failure> {
+    cargo(["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"])
+}
+
+fn test() -> Result<(), Failure> {
+    let has_nextest = || capture(command("cargo").args(["nextest", "--version"])).is_ok();
+    if !has_nextest() {
+        println!("cargo-nextest is not here; it is installed now");
+        if let Err(why) = cargo(["install", "cargo-nextest", "--locked"]) {
+            println!("{why}");
+        }
+    }
+    if has_nextest() {
+        return cargo(["nextest", "run", "--workspace", "--all-features", "--no-fail-fast"]);
+    }
+    println!("cargo-nextest cannot be had; `cargo test` instead");
+    cargo(["test", "--workspace", "--all-features", "--all-targets", "--no-fail-fast"])
+}
+
+fn docs() -> Result<(), Failure> {
+    let mut doc = command("cargo");
+    doc.env("RUSTDOCFLAGS", "-D warnings");
+    show(doc.args(["doc", "--workspace", "--no-deps", "--all-features"]))
+}
+
+/// Every example runs, asserts what it tells, and ends with success. One that is a server finds its input closed.
+fn examples() -> Result<(), Failure> {
+    let packages = packages()?;
+    let examples: Vec<_> = packages.iter().filter(|p| p.folder.starts_with("examples/")).collect();
+    if examples.is_empty() {
+        println!("there are no examples");
+        return Ok(());
+    }
+    let names = examples.iter().flat_map(|p| ["--package", p.name.as_str()]);
+    cargo(["build"].into_iter().chain(names))?;
+    for package in examples {
+        let arguments =
+            fs::read_to_string(workspace::root().join(&package.folder).join("run.args")).unwrap_or_default();
+        for program in &package.programs {
+            println!("example {} {program} {}", package.folder, arguments.trim());
+            let mut run = command("cargo");
+            run.args(["run", "--quiet", "--package", &package.name, "--bin", program, "--"]);
+            let child = run.args(arguments.split_whitespace()).spawn().map_err(|e| e.to_string())?;
+            within(EXAMPLE, child).map_err(|why| format!("example `{program}` {why}"))?;
+        }
+    }
+    Ok(())
+}
+
+/// Waits for a program, but not for ever.
+fn within(limit: Duration, mut child: Child) -> Result<(), Failure> {
+    let started = Instant::now();
+    loop {
+        match child.try_wait().map_err(|e| e.to_string())? {
+            Some(status) if status.success() => return Ok(()),
+            Some(status) => return Err(format!("failed: {status}")),
+            None if started.elapsed() > limit => {
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err(format!("did not end within {} s", limit.as_secs()));
+            }
+            None => sleep(Duration::from_millis(20)),
+        }
+    }
+}
+
+/// The facade compiles with each feature alone, with none, and with those that are on by default.
+fn features() -> Result<(), Failure> {
+    let packages = packages()?;
+    let facade = packages.iter().find(|p| p.name == "couplet").ok_or("there is no package `couplet`")?;
+    let check = |more: &[&str]| {
+        println!("couplet {}", more.join(" "));
+        cargo(["check", "--quiet", "--package", "couplet"].iter().chain(more).copied())
+    };
+    check(&[])?;
+    check(&["--no-default-features"])?;
+    for feature in facade.features.iter().filter(|f| *f != "default") {
+        check(&["--no-default-features", "--features", feature])?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_hangs_is_ended() {
+        let sleeper = command("sleep").arg("60").spawn().unwrap();
+        assert!(within(Duration::from_millis(50), sleeper).unwrap_err().contains("did not end"));
+        assert_eq!(within(EXAMPLE, command("true").spawn().unwrap()), Ok(()));
+    }
+
+    #[test]
+    fn the_table_has_a_line_per_step() {
+        assert_eq!(table(&[("fmt", true, 1.0), ("clippy", false, 12.34)]).lines().count(), 3);
+    }
+}

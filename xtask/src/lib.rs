@@ -1,0 +1,77 @@
+//! The chores of this workspace, as commands of `cargo xtask`: one file each.
+//!
+//! This crate knows the layout of the workspace and the tools that look at it. It must not depend on the crates that it
+//! checks: `cargo xtask tidy` works while they do not compile.
+
+#![expect(clippy::print_stdout, reason = "this is a program for a terminal")]
+
+mod ci;
+mod corpus;
+mod fuzz;
+mod source;
+pub mod tidy;
+mod weight;
+mod workspace;
+
+use std::process::ExitCode;
+
+/// Why a command did not succeed, in a sentence.
+type Failure = String;
+
+struct Command {
+    name: &'static str,
+    usage: &'static str,
+    what: &'static str,
+    run: fn(&[String]) -> Result<(), Failure>,
+}
+
+const COMMANDS: &[Command] = &[
+    Command { name: "ci", usage: "ci", what: "everything that CI runs, in its order", run: ci::run },
+    Command {
+        name: "tidy",
+        usage: "tidy",
+        what: "the invariants of the workspace that no compiler checks",
+        run: tidy::run,
+    },
+    Command { name: "weight", usage: "weight", what: "the dependencies of a small stdio server", run: weight::run },
+    Command {
+        name: "corpus",
+        usage: "corpus [mutations]",
+        what: "the fuzz targets over their seeds and as many mutations of them, the same every time",
+        run: corpus::run,
+    },
+    Command {
+        name: "fuzz",
+        usage: "fuzz [seconds] [target]",
+        what: "the fuzz targets by coverage, where cargo-fuzz and a nightly toolchain are to be had",
+        run: fuzz::run,
+    },
+];
+
+/// Runs the command that the arguments name. Wrong usage is exit code 2, a failed command 1.
+pub fn run(arguments: &[String]) -> ExitCode {
+    let (name, rest) = match arguments.split_first() {
+        None => ("help", [].as_slice()),
+        Some((name, rest)) => (name.as_str(), rest),
+    };
+    if matches!(name, "help" | "--help" | "-h") {
+        println!("{}", help());
+        return ExitCode::SUCCESS;
+    }
+    let Some(command) = COMMANDS.iter().find(|c| c.name == name) else {
+        println!("xtask: there is no command `{name}`\n\n{}", help());
+        return ExitCode::from(2);
+    };
+    match (command.run)(rest) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            println!("xtask {name}: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn help() -> String {
+    let lines = COMMANDS.iter().map(|c| format!("  {:<26}{}", c.usage, c.what));
+    format!("Usage: cargo xtask <command>\n\nCommands:\n{}", lines.collect::<Vec<_>>().join("\n"))
+}

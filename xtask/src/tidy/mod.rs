@@ -1,0 +1,99 @@
+//! `cargo xtask tidy`: the invariants of the workspace, as checks.
+//!
+//! * I1, I2: who depends on whom ([`graph`]).
+//! * I3 to I6, and what the house rules say about a file ([`library`], [`file`](mod@file)).
+//!
+//! What is allowed in spite of a rule stands in [`allow`], and must still be needed.
+
+mod allow;
+mod file;
+mod graph;
+mod library;
+
+use std::{collections::BTreeSet, fmt, fs};
+
+use crate::{Failure, source::Source, workspace};
+use allow::Allowed;
+
+/// Something that is not as it should be.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Finding {
+    /// The file, from the root of the workspace on.
+    pub file: String,
+    /// The line, from 1 on.
+    pub line: usize,
+    /// What is wrong.
+    pub what: String,
+}
+
+impl Finding {
+    fn new(file: &str, line: usize, what: impl Into<String>) -> Self {
+        Self { file: file.to_owned(), line, what: what.into() }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.file, self.line, self.what)
+    }
+}
+
+/// Checks the whole workspace.
+///
+/// # Errors
+/// When the workspace cannot be looked at.
+pub fn findings() -> Result<Vec<Finding>, String> {
+    let mut allowed = Allowed::new(allow::ALLOWED);
+    let mut findings = in_files(&mut allowed);
+    findings.extend(graph::check()?);
+    findings.extend(allowed.unused().map(|(file, marker)| {
+        Finding::new(
+            "xtask/src/tidy/allow.rs",
+            1,
+            format!("`{file}` is no longer in need of `{marker}`: remove the line"),
+        )
+    }));
+    findings.sort();
+    Ok(findings)
+}
+
+pub(crate) fn run(_: &[String]) -> Result<(), Failure> {
+    let findings = findings()?;
+    for finding in &findings {
+        println!("{finding}");
+    }
+    match findings.len() {
+        0 => {
+            println!("tidy: no findings");
+            Ok(())
+        }
+        count => Err(format!("{count} findings")),
+    }
+}
+
+fn in_files(allowed: &mut Allowed) -> Vec<Finding> {
+    let files = workspace::files();
+    let root = workspace::root();
+    // What is not text is not looked at.
+    let texts: Vec<_> =
+        files.iter().filter_map(|file| Some((file.as_str(), fs::read_to_string(root.join(file)).ok()?))).collect();
+    let sources: Vec<_> = texts
+        .iter()
+        .filter(|(file, _)| file.ends_with(".rs"))
+        .map(|(file, text)| (*file, text.as_str(), Source::new(text)))
+        .collect();
+    let test_files: BTreeSet<String> =
+        sources.iter().flat_map(|(file, _, source)| library::test_files(file, source)).collect();
+
+    let mut findings = Vec::new();
+    for (file, text) in &texts {
+        findings.extend(file::check(file, text, allowed));
+    }
+    for (file, text, source) in &sources {
+        findings.extend(file::check_source(file, text, source, allowed));
+        if library::is_library(file) && !test_files.contains(*file) {
+            findings.extend(library::check(file, source, allowed));
+        }
+    }
+    findings
+}
