@@ -40,7 +40,7 @@ pub(crate) async fn open(
                 match discover(&mut line, &dialect, greeting.probe_timeout).await? {
                     Found::Server(result, info) => {
                         server = Some(ServerInfo::discovered(version, &result, info));
-                        negotiation.probed(&Probe::Answer(*result))?
+                        negotiation.probed(&Probe::Answer(result))?
                     }
                     Found::Nothing(probe) => negotiation.probed(&probe)?,
                     Found::Lost(why) => {

@@ -143,10 +143,11 @@ struct Sink {
 
 impl Sink {
     fn offer(&mut self, change: &Change) {
-        if self.interest.covers(change) && self.news.insert(change.clone()) {
-            if let Some(waker) = self.waker.take() {
-                waker.wake();
-            }
+        if self.interest.covers(change)
+            && self.news.insert(change.clone())
+            && let Some(waker) = self.waker.take()
+        {
+            waker.wake();
         }
     }
 }

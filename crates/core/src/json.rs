@@ -207,6 +207,9 @@ pub(crate) enum Kind {
     Null,
 }
 
+/// Called with the place of a key and whether it has escapes; passes the value.
+type OnMember<'f, 'a> = dyn FnMut(&mut Scanner<'a>, Range<usize>, bool) -> Result<(), Fault> + 'f;
+
 /// One pass over a text.
 pub(crate) struct Scanner<'a> {
     text: &'a [u8],
@@ -285,11 +288,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Passes an object; `member` is called with each key and must pass its value.
-    pub(crate) fn object(
-        &mut self,
-        depth: usize,
-        member: &mut dyn FnMut(&mut Self, Range<usize>, bool) -> Result<(), Fault>,
-    ) -> Result<(), Fault> {
+    pub(crate) fn object(&mut self, depth: usize, member: &mut OnMember<'_, 'a>) -> Result<(), Fault> {
         self.open(b'{', depth)?;
         if self.close(b'}') {
             return Ok(());

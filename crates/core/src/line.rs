@@ -105,7 +105,7 @@ mod tests {
                 seen.push(match line {
                     Line::Message(m) => String::from_utf8(m.to_vec()).unwrap(),
                     Line::TooLong => "too long".to_owned(),
-                })
+                });
             };
             for chunk in input.chunks(step) {
                 lines.buffer().extend_from_slice(chunk);

@@ -155,8 +155,7 @@ fn read_message(
 ) -> Result<Result<Message, Malformed>, Malformed> {
     let first = scanner.peek();
     if first != Some(b'{') {
-        let passed = scanner.value(depth).map_err(|f| Malformed::syntax(&f, None))?;
-        drop(passed);
+        scanner.value(depth).map_err(|f| Malformed::syntax(&f, None))?;
         return Ok(Err(Malformed::invalid(None, "a message must be a JSON object")));
     }
     let start = scanner.position();

@@ -145,10 +145,10 @@ impl Connection {
     pub fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         self.poll_run(cx);
         if let Some((kind, text)) = self.queue.pop() {
-            if let Kind::Answer(_) = kind {
-                if let Some((_, id)) = self.answered.pop_front() {
-                    self.requests.remove(&id);
-                }
+            if let Kind::Answer(_) = kind
+                && let Some((_, id)) = self.answered.pop_front()
+            {
+                self.requests.remove(&id);
             }
             return Poll::Ready(Some(text));
         }

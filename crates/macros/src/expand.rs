@@ -2,7 +2,7 @@
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote, quote_spanned};
-use syn::{Error, Ident, ItemFn, Result, Type, spanned::Spanned};
+use syn::{Error, FnArg, Ident, ItemFn, Pat, Result, Type, ext::IdentExt, spanned::Spanned};
 
 use crate::{
     function::Function,
@@ -64,14 +64,13 @@ fn stand_in(kind: &Kind, item: &ItemFn) -> TokenStream {
     }
 }
 
+/// Writes the struct, which is registered, and in a scope of its own the function, which keeps its name there: it may
+/// call itself, and have variables that are called like it.
 fn write(kind: &Kind, function: &Function, settings: &Settings) -> TokenStream {
     let Function { cfgs, outer, inner, vis, sig, block, .. } = function;
     let ident = &sig.ident;
+    let call = call(kind, function);
     let registration = registration(kind, function, settings);
-    let mut sig = sig.clone();
-    sig.ident = Ident::new("call", ident.span());
-    let about = format!("The function behind the {} `{}`.", kind.name, ident);
-    let allow_deprecated = function.deprecated.then(|| quote!(#[allow(deprecated)]));
     quote! {
         #(#cfgs)*
         #(#outer)*
@@ -80,17 +79,50 @@ fn write(kind: &Kind, function: &Function, settings: &Settings) -> TokenStream {
         #vis struct #ident;
 
         #(#cfgs)*
-        #allow_deprecated
-        impl #ident {
-            #[doc = #about]
+        const _: () = {
             #[allow(clippy::needless_pass_by_value, clippy::too_many_arguments)]
             #(#inner)*
-            #vis #sig #block
-        }
+            #sig #block
 
-        #(#cfgs)*
+            #call
+            #registration
+        };
+    }
+}
+
+/// The associated function by which the function can be called from outside.
+fn call(kind: &Kind, function: &Function) -> TokenStream {
+    let Function { vis, sig, .. } = function;
+    let ident = &sig.ident;
+    let about = format!("The function behind the {} `{}`.", kind.name, ident.unraw());
+    let names: Vec<Ident> = sig.inputs.iter().enumerate().map(|(at, input)| name(at, input, ident)).collect();
+    let types = sig.inputs.iter().filter_map(|input| match input {
+        FnArg::Typed(param) => Some(&param.ty),
+        FnArg::Receiver(_) => None,
+    });
+    let (constness, asyncness, output) = (&sig.constness, &sig.asyncness, &sig.output);
+    let awaited = asyncness.map(|_| quote!(.await));
+    let call = Ident::new("call", ident.span());
+    quote! {
         #[allow(deprecated)]
-        const _: () = { #registration };
+        impl #ident {
+            #[doc = #about]
+            #[allow(dead_code, non_snake_case, clippy::too_many_arguments)]
+            #vis #constness #asyncness fn #call(#(#names: #types),*) #output {
+                #ident(#(#names),*) #awaited
+            }
+        }
+    }
+}
+
+/// What a parameter is called outside: as inside, unless that is a pattern or the function.
+fn name(at: usize, input: &FnArg, function: &Ident) -> Ident {
+    match input {
+        FnArg::Typed(param) => match &*param.pat {
+            Pat::Ident(pat) if pat.ident != *function && pat.subpat.is_none() => pat.ident.clone(),
+            _ => format_ident!("__parameter{at}"),
+        },
+        FnArg::Receiver(_) => format_ident!("__parameter{at}"),
     }
 }
 
@@ -118,11 +150,11 @@ fn registration(kind: &Kind, function: &Function, settings: &Settings) -> TokenS
     let types = fields.iter().filter(|field| field.generic.is_some()).map(|field| &field.argument.ty);
     let output = output(function);
     let ident = &function.sig.ident;
-    let call = quote_spanned!(ident.span()=> #ident::call);
     let builder = builder(kind, function, settings, &fields);
     quote! {
         #input
 
+        #[allow(deprecated)]
         fn __build<__S, #(#generics,)* __R #future>(
             __call: fn(#(#params),*) -> #result,
         ) -> #krate::server::#definition<__S>
@@ -134,13 +166,14 @@ fn registration(kind: &Kind, function: &Function, settings: &Settings) -> TokenS
             #krate::server::#into_trait::<__S>::#into_fn(#krate::server::#build #builder)
         }
 
+        #[allow(deprecated)]
         impl<__S> #krate::server::#into_trait<__S> for #ident
         where
             __S: ::core::clone::Clone + ::core::marker::Send + ::core::marker::Sync + 'static,
             #states
         {
             fn #into_fn(self) -> #krate::server::#definition<__S> {
-                __build::<__S, #(#types,)* #output #inferred>(#call)
+                __build::<__S, #(#types,)* #output #inferred>(#ident)
             }
         }
     }

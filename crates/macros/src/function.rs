@@ -22,7 +22,6 @@ pub(crate) struct Function {
     pub(crate) outer: Vec<Attribute>,
     /// What the function itself keeps.
     pub(crate) inner: Vec<Attribute>,
-    pub(crate) deprecated: bool,
     pub(crate) description: Option<TokenStream>,
     pub(crate) vis: Visibility,
     /// The signature without what only the attribute understands.
@@ -36,13 +35,12 @@ impl Function {
         let ItemFn { attrs, vis, mut sig, block, .. } = item;
         check(kind, &sig)?;
         let description = doc::description(&attrs);
-        let deprecated = attrs.iter().any(|a| a.path().is_ident("deprecated"));
         let is = |attr: &Attribute, names: &[&str]| names.iter().any(|name| attr.path().is_ident(name));
         let (cfgs, rest): (Vec<_>, Vec<_>) = attrs.into_iter().partition(|a| is(a, &["cfg"]));
         let outer = rest.iter().filter(|a| is(a, &["doc", "deprecated", "allow", "warn", "deny"])).cloned().collect();
         let inner = rest.into_iter().filter(|a| !is(a, &["doc", "deprecated"])).collect();
         let params = params(kind, &mut sig)?;
-        Ok(Self { cfgs, outer, inner, deprecated, description, vis, sig, block: *block, params })
+        Ok(Self { cfgs, outer, inner, description, vis, sig, block: *block, params })
     }
 
     pub(crate) fn arguments(&self) -> impl Iterator<Item = &Argument> {

@@ -149,11 +149,11 @@ impl<S: Clone + Send + Sync + 'static> PromptDef<S> {
         if name.is_empty() {
             return Err("a prompt needs a name".to_owned());
         }
-        if self.spec.arguments.is_none() {
-            if let Some(schema) = self.signature.arguments {
-                let schema = schema(Dialect::Portable).map_err(|e| format!("prompt `{name}`: {e}"))?;
-                self.spec.arguments = Some(arguments(&schema)).filter(|a| !a.is_empty());
-            }
+        if self.spec.arguments.is_none()
+            && let Some(schema) = self.signature.arguments
+        {
+            let schema = schema(Dialect::Portable).map_err(|e| format!("prompt `{name}`: {e}"))?;
+            self.spec.arguments = Some(arguments(&schema)).filter(|a| !a.is_empty());
         }
         if let Some(unknown) = self.completions.keys().find(|c| !has_argument(&self.spec, c)) {
             return Err(format!("prompt `{name}` has no argument `{unknown}` to complete"));

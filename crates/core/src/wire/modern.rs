@@ -215,10 +215,12 @@ impl Memo {
         capabilities: JsonText,
         info: Option<JsonText>,
     ) -> Result<Arc<Peer>, RpcError> {
-        if let Some((c, i, peer)) = &self.0 {
-            if *c == capabilities && *i == info && peer.version == version {
-                return Ok(peer.clone());
-            }
+        if let Some((c, i, peer)) = &self.0
+            && *c == capabilities
+            && *i == info
+            && peer.version == version
+        {
+            return Ok(peer.clone());
         }
         let wrong = |key: &str, e: serde_json::Error| RpcError::invalid_params(format!("`{key}`: {e}"));
         let peer = Arc::new(Peer {

@@ -20,7 +20,7 @@ pub enum Step {
 #[derive(Debug)]
 pub enum Probe {
     /// The server answered it.
-    Answer(DiscoverResult),
+    Answer(Box<DiscoverResult>),
     /// The server refused it.
     Refused(RpcError),
     /// Nothing came back in time, or the server went away.

@@ -149,20 +149,20 @@ impl Project for ClientCapabilities {
         if to.0.elicit == Elicit::Never {
             self.elicitation = None;
         }
-        if to.0.elicit == Elicit::Plain {
-            if let Some(elicitation) = &mut self.elicitation {
-                (elicitation.form, elicitation.url) = (None, None);
-            }
+        if to.0.elicit == Elicit::Plain
+            && let Some(elicitation) = &mut self.elicitation
+        {
+            (elicitation.form, elicitation.url) = (None, None);
         }
-        if !to.0.sampling_tools {
-            if let Some(sampling) = &mut self.sampling {
-                (sampling.context, sampling.tools) = (None, None);
-            }
+        if !to.0.sampling_tools
+            && let Some(sampling) = &mut self.sampling
+        {
+            (sampling.context, sampling.tools) = (None, None);
         }
-        if !to.0.codec.has_handshake() {
-            if let Some(roots) = &mut self.roots {
-                roots.list_changed = None;
-            }
+        if !to.0.codec.has_handshake()
+            && let Some(roots) = &mut self.roots
+        {
+            roots.list_changed = None;
         }
         if !to.0.core_tasks {
             self.tasks = None;
@@ -397,10 +397,10 @@ fn project_sampling(content: &mut SamplingContent, to: Shape) {
         SamplingContent::Many(blocks) => blocks.iter_mut().for_each(|b| b.project(to)),
     }
     // One block in a list is the same as one block, and every revision knows that.
-    if let (false, SamplingContent::Many(blocks)) = (to.0.sampling_tools, &mut *content) {
-        if blocks.len() == 1 {
-            *content = SamplingContent::One(blocks.remove(0));
-        }
+    if let (false, SamplingContent::Many(blocks)) = (to.0.sampling_tools, &mut *content)
+        && blocks.len() == 1
+    {
+        *content = SamplingContent::One(blocks.remove(0));
     }
 }
 

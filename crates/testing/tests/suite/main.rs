@@ -1,9 +1,7 @@
 //! One server, every revision: what is on the wire, and what a client makes of it.
 
 mod fixture;
-
-#[test]
-fn builds() {
-    fixture::server();
-    fixture::paged();
-}
+mod rows;
+mod schema;
+mod shapes;
+mod talk;

@@ -1,0 +1,204 @@
+//! `#[tool]`.
+
+use couplet::{
+    Server,
+    schemars::JsonSchema,
+    serde::{Deserialize, Serialize},
+    server::{
+        Ctx, Json, ToolError,
+        extract::{Args, FromCall, FromRef, Invocation, RawArgs, Rejection, State},
+    },
+    tool,
+    types::Meta,
+};
+use serde_json::json;
+
+use crate::support::Client;
+
+/// Adds two numbers.
+#[tool]
+fn add(
+    /// The first number.
+    a: f64,
+    b: f64,
+) -> f64 {
+    a + b
+}
+
+#[derive(Clone)]
+struct Api(&'static str);
+
+#[derive(Clone)]
+struct App {
+    api: Api,
+}
+
+impl FromRef<App> for Api {
+    fn from_ref(app: &App) -> Self {
+        app.api.clone()
+    }
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(crate = "couplet::serde")]
+#[schemars(crate = "couplet::schemars")]
+struct Forecast {
+    sky: String,
+    days: u8,
+    unit: Option<String>,
+}
+
+/// The weather of the coming days.
+///
+/// * Cities only.
+#[tool(name = "weather.forecast", title = "Forecast", destructive = false, idempotent, open_world)]
+async fn forecast(
+    #[serde(rename = "town", alias = "city")]
+    #[schemars(length(min = 1))]
+    mut city: String,
+    State(api): State<Api>,
+    /// How far ahead.
+    #[default(3)]
+    days: u8,
+    unit: Option<String>,
+    #[default("plain")] style: String,
+    #[default] exact: bool,
+    ctx: Ctx,
+) -> Result<Json<Forecast>, ToolError> {
+    ctx.progress(0.5, "looking").await;
+    city.push_str(&style);
+    if exact {
+        return Err(ToolError::new(format!("nothing exact is known of {city}")));
+    }
+    Ok(Json(Forecast { sky: api.0.to_owned(), days, unit }))
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(crate = "couplet::serde")]
+#[schemars(crate = "couplet::schemars")]
+struct Whole {
+    text: String,
+}
+
+/// Ignored, because the attribute says something else.
+#[tool(description = concat!("Repeats", " text."), read_only)]
+#[allow(clippy::unused_async)]
+async fn echo(Args(Whole { text }): Args<Whole>, _raw: RawArgs, _meta: Meta) -> String {
+    text
+}
+
+/// Who calls.
+struct Caller(String);
+
+impl<S: Sync> FromCall<S> for Caller {
+    async fn from_call(invocation: &Invocation, _: &S) -> Result<Self, Rejection> {
+        Ok(Self(invocation.call.peer.info.as_ref().map_or_else(String::new, |info| info.name.clone())))
+    }
+}
+
+#[tool]
+fn who(r#type: String, #[extract] Caller(name): Caller, nobody: Option<State<App>>) -> String {
+    format!("{} {name}, {}", r#type, nobody.is_some())
+}
+
+#[tool]
+fn nothing() {}
+
+#[tool]
+fn hidden() -> impl couplet::server::reply::IntoReply<couplet::server::reply::ToolKind> + use<> {
+    "hidden"
+}
+
+fn server() -> Server {
+    Server::new("test", "1")
+        .tool(add)
+        .tool(forecast)
+        .tool(echo)
+        .tool(who)
+        .tool(nothing)
+        .tool(hidden)
+        .with_state(App { api: Api("rain") })
+}
+
+#[tokio::test]
+async fn listings_come_from_the_function() {
+    let listed = Client::new(server()).await.ask("tools/list", json!({})).await;
+    assert_eq!(
+        listed["tools"][0],
+        json!({
+            "name": "add",
+            "description": "Adds two numbers.",
+            "inputSchema": {
+                "type": "object",
+                "properties": {
+                    "a": { "type": "number", "description": "The first number." },
+                    "b": { "type": "number" },
+                },
+                "required": ["a", "b"],
+            },
+        })
+    );
+    let weather = &listed["tools"][1];
+    assert_eq!(weather["name"], "weather.forecast");
+    assert_eq!(weather["title"], "Forecast");
+    assert_eq!(weather["description"], "The weather of the coming days.\n\n* Cities only.");
+    assert_eq!(
+        weather["annotations"],
+        json!({ "destructiveHint": false, "idempotentHint": true, "openWorldHint": true })
+    );
+    assert_eq!(weather["inputSchema"]["required"], json!(["town"]));
+    let properties = &weather["inputSchema"]["properties"];
+    assert_eq!(properties["town"], json!({ "type": "string", "minLength": 1 }));
+    assert_eq!(properties["days"]["default"], 3);
+    assert_eq!(properties["days"]["description"], "How far ahead.");
+    assert_eq!(properties["style"]["default"], "plain");
+    assert_eq!(properties.get("ctx"), None);
+    assert_eq!(weather["outputSchema"]["properties"]["sky"], json!({ "type": "string" }));
+    assert_eq!(listed["tools"][2]["description"], "Repeats text.");
+    assert_eq!(listed["tools"][2]["annotations"], json!({ "readOnlyHint": true }));
+    assert_eq!(listed["tools"][3]["inputSchema"]["required"], json!(["type"]));
+    assert_eq!(listed["tools"][4]["inputSchema"], json!({ "type": "object", "additionalProperties": false }));
+}
+
+#[tokio::test]
+async fn calls_reach_the_function() {
+    let mut client = Client::new(server()).await;
+    for (tool, arguments, want) in [
+        ("add", json!({ "a": 1, "b": 2 }), "3"),
+        ("add", json!({ "a": 1 }), "error: argument `b` is missing (required)"),
+        ("weather.forecast", json!({ "town": "Oslo" }), r#"{"sky":"rain","days":3,"unit":null}"#),
+        (
+            "weather.forecast",
+            json!({ "city": "Oslo", "days": 5, "unit": "K" }),
+            r#"{"sky":"rain","days":5,"unit":"K"}"#,
+        ),
+        ("weather.forecast", json!({ "town": "Oslo ", "exact": true }), "error: nothing exact is known of Oslo plain"),
+        ("echo", json!({ "text": "a" }), "a"),
+        ("who", json!({ "type": "client" }), "client test, true"),
+        ("nothing", json!({}), ""),
+        ("hidden", json!({}), "hidden"),
+    ] {
+        assert_eq!(client.call(tool, arguments.clone()).await, want, "{tool} {arguments}");
+    }
+}
+
+#[tokio::test]
+async fn the_function_itself_is_callable() {
+    assert_eq!(add::call(1.0, 2.0), 3.0);
+    let echoed = echo::call(Args(Whole { text: "a".to_owned() }), raw_args(), Meta::default()).await;
+    assert_eq!(echoed, "a");
+}
+
+fn raw_args() -> RawArgs {
+    RawArgs(couplet::core::JsonText::empty_object())
+}
+
+#[tokio::test]
+async fn a_tool_can_be_made_inside_a_function() {
+    #[tool]
+    fn inner(n: u32) -> u32 {
+        n + 1
+    }
+    let mut client = Client::new(Server::new("test", "1").tool(inner)).await;
+    assert_eq!(client.call("inner", json!({ "n": 1 })).await, "2");
+}

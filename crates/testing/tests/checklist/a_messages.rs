@@ -1,0 +1,1 @@
+//! Lines 1 to 31: messages.

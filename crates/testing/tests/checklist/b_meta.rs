@@ -1,0 +1,1 @@
+//! Lines 32 to 52: `_meta`, schemas, icons.

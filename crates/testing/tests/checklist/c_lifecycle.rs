@@ -1,0 +1,1 @@
+//! Lines 53 to 67: the handshake.

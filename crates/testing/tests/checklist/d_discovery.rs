@@ -1,0 +1,1 @@
+//! Lines 68 to 82: revisions, discovery, eras.

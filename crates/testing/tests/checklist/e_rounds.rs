@@ -1,0 +1,1 @@
+//! Lines 83 to 103: multi round-trip requests.

@@ -1,0 +1,1 @@
+//! Lines 104 to 116: subscriptions.

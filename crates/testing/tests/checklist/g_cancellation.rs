@@ -1,0 +1,1 @@
+//! Lines 117 to 129: cancellation.

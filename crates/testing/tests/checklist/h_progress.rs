@@ -1,0 +1,1 @@
+//! Lines 130 to 137: progress and ping.

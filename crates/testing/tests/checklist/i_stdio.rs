@@ -1,0 +1,1 @@
+//! Lines 138 to 150: stdio.

@@ -1,0 +1,1 @@
+//! Lines 230 to 251: tools.

@@ -1,0 +1,28 @@
+//! The duties of the specification, line by line: `line_NNN_…` is the test of line NNN of the checklist that the
+//! project was written from. Each runs in every revision that the line is about.
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a test reports by panicking and printing"
+)]
+
+mod a_messages;
+mod b_meta;
+mod c_lifecycle;
+mod coverage;
+mod d_discovery;
+mod e_rounds;
+mod f_subscriptions;
+mod g_cancellation;
+mod h_progress;
+mod i_stdio;
+mod kit;
+mod m_tools;
+mod n_resources;
+mod o_prompts;
+mod p_utilities;
+mod q_caching;
+mod r_sampling;
+mod s_roots;
+mod t_elicitation;

@@ -1,0 +1,1 @@
+//! Lines 252 to 263: resources.

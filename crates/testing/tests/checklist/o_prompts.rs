@@ -1,0 +1,1 @@
+//! Lines 264 to 268: prompts.

@@ -1,0 +1,1 @@
+//! Lines 269 to 282: completion, pagination, logging.

@@ -1,0 +1,1 @@
+//! Lines 283 to 295: caching.

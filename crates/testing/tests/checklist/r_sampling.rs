@@ -1,0 +1,1 @@
+//! Lines 296 to 309: sampling.

@@ -1,0 +1,1 @@
+//! Lines 310 to 315: roots.

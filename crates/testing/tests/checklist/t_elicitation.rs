@@ -1,0 +1,1 @@
+//! Lines 316 to 347: elicitation.
