@@ -2,7 +2,7 @@
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
-use syn::{Attribute, Error, ItemFn, Result};
+use syn::{Attribute, Error, ItemFn, Result, ReturnType};
 
 use crate::args::Args;
 
@@ -48,6 +48,11 @@ fn each(testing: &TokenStream, run: &[Attribute], function: &ItemFn) -> TokenStr
     let name = &function.sig.ident;
     let cfgs: Vec<_> = run.iter().filter(|a| a.path().is_ident("cfg")).collect();
     let run = quote!(#(#run)*);
+    // The result has to be named from inside the module, where the function's imports are not.
+    let output = match &function.sig.output {
+        ReturnType::Default => None,
+        ReturnType::Type(..) => Some(quote!(-> impl ::std::process::Termination)),
+    };
     let revisions = REVISIONS.map(|revision| format_ident!("V{revision}"));
     let tests = REVISIONS.map(|revision| format_ident!("v{revision}"));
     quote! {
@@ -61,7 +66,7 @@ fn each(testing: &TokenStream, run: &[Attribute], function: &ItemFn) -> TokenStr
             #(
                 #run
                 #[::core::prelude::v1::test]
-                fn #tests() -> impl ::std::process::Termination {
+                fn #tests() #output {
                     #testing::block_on(super::#name(#testing::types::ProtocolVersion::#revisions))
                 }
             )*

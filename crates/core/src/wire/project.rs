@@ -280,6 +280,7 @@ impl Project for ContentBlock {
                 }
             }
             Self::Audio(audio) if !to.0.audio => {
+                audio.annotations.project(to);
                 *self = note(format!("[audio, {}]", audio.mime_type), audio.annotations.take());
             }
             Self::Audio(audio) => {
@@ -296,6 +297,7 @@ impl Project for ContentBlock {
                 }
             }
             Self::ResourceLink(link) if !to.0.resource_link => {
+                link.annotations.project(to);
                 *self = note(format!("[{}]({})", link.display_name(), link.uri), link.annotations.take());
             }
             Self::ResourceLink(link) => link.project(to),

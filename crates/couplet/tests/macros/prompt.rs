@@ -13,8 +13,8 @@ use crate::support::Client;
 fn explain(
     /// What to explain.
     expr: String,
-    #[default(2)] times: u8,
     level: Option<String>,
+    #[default(2)] times: u8,
 ) -> String {
     format!("Explain {expr} {times} times to a {}.", level.as_deref().unwrap_or("child"))
 }
@@ -44,8 +44,8 @@ async fn listings_come_from_the_function() {
                 "description": "Explains an expression.",
                 "arguments": [
                     { "name": "expr", "description": "What to explain.", "required": true },
-                    { "name": "times" },
                     { "name": "level" },
+                    { "name": "times" },
                 ],
             },
             { "name": "with-state", "description": "Ours." },
@@ -64,7 +64,7 @@ async fn gets_reach_the_function() {
     ] {
         assert_eq!(client.get(prompt, arguments.clone()).await, want, "{prompt} {arguments}");
     }
-    assert_eq!(explain::call("1".to_owned(), 1, None), "Explain 1 1 times to a child.");
+    assert_eq!(explain::call("1".to_owned(), None, 1), "Explain 1 1 times to a child.");
 }
 
 #[tokio::test]
