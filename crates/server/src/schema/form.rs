@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Enums, Nulls, Pass, alternatives};
+use super::{Enums, Nulls, Pass, alternatives, choices, kind};
 
 /// A form, of what elicitation permits (`PrimitiveSchemaDefinition` in the specification).
 pub(super) fn form(plain: &Value, type_name: &str) -> Result<Value, String> {

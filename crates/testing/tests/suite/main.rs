@@ -1,6 +1,9 @@
 //! One server, every revision: what is on the wire, and what a client makes of it.
 
+mod child;
 mod fixture;
+mod flood;
+mod hostile;
 mod projection;
 mod rows;
 mod schema;
