@@ -157,6 +157,9 @@ impl Answers {
         if (params.tools.is_some() || params.tool_choice.is_some()) && sampling.tools.is_none() {
             return Err(RpcError::invalid_params("sampling with tools is not supported"));
         }
+        if let Some(what) = params.unbalanced() {
+            return Err(RpcError::invalid_params(format!("the messages: {what}")));
+        }
         Ok(written(callback(params), dialect))
     }
 
@@ -175,8 +178,11 @@ impl fmt::Debug for Answers {
 
 /// Refuses roots that no server could use.
 pub(crate) fn check_roots(roots: &[Root]) -> Result<(), Error> {
-    match roots.iter().find(|r| !r.uri.starts_with("file://")) {
-        Some(root) => Err(Error::new(ErrorKind::Config, format!("root `{}` is not a `file://` URI", root.uri))),
+    match roots.iter().find(|r| !r.is_valid()) {
+        Some(root) => {
+            let what = format!("root `{}` is not a `file://` URI, or one with `..`", root.uri);
+            Err(Error::new(ErrorKind::Config, what))
+        }
         None => Ok(()),
     }
 }

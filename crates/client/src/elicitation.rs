@@ -47,6 +47,31 @@ impl Elicitation {
         self.0.url.as_deref().filter(|_| self.is_url())
     }
 
+    /// The host of the address, to be shown apart from the rest: what really will be visited.
+    pub fn url_host(&self) -> Option<&str> {
+        let (_, rest) = self.url()?.split_once("://")?;
+        let authority = rest.split(['/', '?', '#', '\\']).next()?;
+        let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+        match host.strip_prefix('[') {
+            Some(v6) => v6.split(']').next(),
+            None => host.split(':').next(),
+        }
+    }
+
+    /// Whether the person should be warned of the address: it is not `https:`, hides another host, or has a host
+    /// that may look like another one (Punycode, or letters beyond ASCII).
+    pub fn is_suspicious_url(&self) -> bool {
+        let (Some(url), Some(host)) = (self.url(), self.url_host()) else { return self.is_url() };
+        let foreign = host.split('.').any(|label| label.to_ascii_lowercase().starts_with("xn--")) || !host.is_ascii();
+        let hidden = url.split(['/', '?', '#']).nth(2).is_some_and(|authority| authority.contains('@'));
+        host.is_empty() || foreign || hidden || !url.to_ascii_lowercase().starts_with("https://")
+    }
+
+    /// What the form has filled in beforehand, to be shown to the person.
+    pub fn defaults(&self) -> Map<RawJson> {
+        self.schema().ok().flatten().map_or_else(Map::new, |schema| schema.defaults())
+    }
+
     /// The question as it came.
     pub fn params(&self) -> &ElicitParams {
         &self.0
@@ -55,7 +80,7 @@ impl Elicitation {
     /// The person filled in the form. The content is anything that prints as a JSON object.
     ///
     /// # Errors
-    /// When it does not print as an object, lacks something that the form requires, or the question has no form.
+    /// When it does not print as an object, is not what the form allows, or the question has no form.
     pub fn accept(&self, content: impl Serialize) -> Result<ElicitResult, RpcError> {
         if self.is_url() {
             return Err(RpcError::internal("a visit has no content; `accept_url` agrees to it"));
@@ -64,10 +89,7 @@ impl Elicitation {
             .and_then(|raw| raw.parse())
             .map_err(|e| RpcError::internal(format!("the content of the form is not an object: {e}")))?;
         if let Ok(Some(schema)) = self.schema() {
-            let missing = schema.properties.keys().find(|name| schema.is_required(name) && !content.contains_key(name));
-            if let Some(name) = missing {
-                return Err(RpcError::internal(format!("the form requires `{name}`, and it was not filled in")));
-            }
+            schema.check(&content).map_err(|what| RpcError::internal(format!("the form is not filled in: {what}")))?;
         }
         Ok(ElicitResult::accept(content))
     }

@@ -185,6 +185,9 @@ impl Dialect {
     /// # Errors
     /// When the value cannot be written in this revision.
     pub fn answer<T: Project + Serialize>(&self, mut answer: T) -> Result<JsonText, RpcError> {
+        if let Some(why) = answer.unspeakable(self.shape) {
+            return Err(RpcError::internal(why));
+        }
         answer.project(self.shape);
         Ok(JsonText::trusted(to_json(&answer).into()))
     }

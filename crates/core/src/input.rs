@@ -41,12 +41,18 @@ enum Kind {
     Live(Box<dyn Backchannel>),
     /// Answer from the log, or end this round.
     Replay(Replay),
+    /// This request cannot ask anything.
+    Closed,
 }
 
 impl Inputs {
     /// Questions go to the client at once.
     pub fn live(back: impl Backchannel + 'static) -> Self {
         Self(Arc::new(Kind::Live(Box::new(back))))
+    }
+
+    pub(crate) fn closed() -> Self {
+        Self(Arc::new(Kind::Closed))
     }
 
     pub(crate) fn replay(replay: Replay) -> Self {
@@ -61,6 +67,7 @@ impl Inputs {
         let request = ask.render(shape, &peer.capabilities)?;
         match &*self.0 {
             Kind::Live(back) => back.request(request).await,
+            Kind::Closed => Err(RpcError::internal("only tools, resources and prompts can ask the client")),
             Kind::Replay(replay) => {
                 let print = fingerprint(&request.method, request.params.as_ref().map_or("", RawJson::get));
                 match replay.answered(key, &print) {
@@ -126,6 +133,7 @@ impl fmt::Debug for Inputs {
         match &*self.0 {
             Kind::Live(_) => f.write_str("Inputs::Live"),
             Kind::Replay(_) => f.write_str("Inputs::Replay"),
+            Kind::Closed => f.write_str("Inputs::Closed"),
         }
     }
 }

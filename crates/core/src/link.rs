@@ -80,6 +80,10 @@ impl Link {
     pub fn receive(&mut self, frame: Bytes) {
         match message::read(frame, self.limits.bounds) {
             Ok(Frame::Single(message)) => self.message(message, None),
+            Ok(Frame::Batch(_)) if !self.shape().is_some_and(|s| s.0.batches) => {
+                let error = RpcError::invalid_request("the server sent a batch, which is not allowed");
+                self.inbound.malformed(&Malformed { id: None, error });
+            }
             Ok(Frame::Batch(messages)) => {
                 let batch = Batch::new(self.shared.queue.clone());
                 for message in messages {
@@ -123,7 +127,7 @@ impl Link {
     pub fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         self.poll_run(cx);
         match self.shared.queue.pop() {
-            Some((_, text)) => Poll::Ready(Some(text)),
+            Some((_, text)) => Poll::Ready(Some(wire::one_line(text))),
             None if lock(&self.shared.state).closed => Poll::Ready(None),
             None => Poll::Pending,
         }
@@ -164,7 +168,7 @@ impl Link {
 
     fn request(&mut self, id: RequestId, method: &str, params: &Params, batch: Option<&Batch>) {
         // A server of the stateless era must not ask, and a client must not answer.
-        if self.shape().is_some_and(|s| !s.0.codec.has_handshake()) {
+        if self.is_stateless() {
             let error = RpcError::invalid_request(format!("the server sent the request `{method}`"));
             return self.inbound.malformed(&Malformed { id: None, error });
         }
@@ -197,7 +201,8 @@ impl Link {
                     self.cancelled(&id);
                 }
             }
-            _ => match modern::subscription_of(&params) {
+            // In a session the key means nothing.
+            _ => match modern::subscription_of(&params).filter(|_| self.is_stateless()) {
                 Some(id) => {
                     if let Some(mailbox) = self.shared.mailbox(&id) {
                         mailbox.put(Event::Notification { method: method.to_owned(), params });
@@ -210,7 +215,7 @@ impl Link {
 
     /// In a session the server takes back a question; without one it ends a subscription.
     fn cancelled(&mut self, id: &RequestId) {
-        if self.shape().is_some_and(|s| !s.0.codec.has_handshake()) {
+        if self.is_stateless() {
             self.settle(id, Event::Ended);
         } else if let Some(slot) = self.requests.remove(id) {
             self.running.remove(slot);
@@ -229,6 +234,10 @@ impl Link {
             self.settle(id, Event::Failed(Error::new(ErrorKind::Protocol, what)));
         }
         self.inbound.malformed(malformed);
+    }
+
+    fn is_stateless(&self) -> bool {
+        self.shape().is_some_and(|s| !s.0.codec.has_handshake())
     }
 
     fn shape(&self) -> Option<Shape> {

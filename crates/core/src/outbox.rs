@@ -9,7 +9,7 @@ use std::{
     },
 };
 
-use couplet_types::{LogParams, LoggingLevel, ProgressParams, ProgressToken, RawJson};
+use couplet_types::{ElicitationCompleteParams, LogParams, LoggingLevel, ProgressParams, ProgressToken, RawJson};
 use serde::Serialize;
 
 use crate::{
@@ -91,6 +91,14 @@ impl Outbox {
             let mut params = LogParams::new(level, data);
             params.logger = logger;
             self.notify("notifications/message", params).await;
+        }
+    }
+
+    /// Tells the client that a visit is over, where the revision ties visits to an id.
+    pub async fn visited(&self, elicitation_id: impl Into<String>) {
+        if self.0.shape.has_elicitation_ids() {
+            let params = ElicitationCompleteParams::new(elicitation_id);
+            self.notify("notifications/elicitation/complete", params).await;
         }
     }
 

@@ -70,6 +70,8 @@ struct Job {
     shape: Shape,
     outbox: Outbox,
     batch: Option<Batch>,
+    /// Whether the answer may be questions.
+    asks: bool,
 }
 
 /// What the handshake agreed on.
@@ -150,7 +152,7 @@ impl Connection {
             {
                 self.requests.remove(&id);
             }
-            return Poll::Ready(Some(text));
+            return Poll::Ready(Some(wire::one_line(text)));
         }
         if let Some(text) = self.next_change(cx.waker()) {
             return Poll::Ready(Some(text));
@@ -234,7 +236,7 @@ impl Connection {
                     let outbox = Outbox::new(self.queue.clone(), owner, shape, token, level);
                     let back = Back::new(self.queue.clone(), self.questions.clone(), owner, self.limits.questions);
                     let call = Call::new(method, params, peer, shape, outbox.clone(), Inputs::live(back));
-                    return self.start(Job { id, owner, shape, outbox, batch }, call);
+                    return self.start(Job { id, owner, shape, outbox, batch, asks: false }, call);
                 }
                 Err(error) => wire::error(Some(&id), None, &error),
             },
@@ -268,11 +270,13 @@ impl Connection {
             },
             _ => {
                 let owner = self.next_owner();
-                let level = lifted.log_level.map_or(LogGate::Closed, LogGate::From);
+                let logs = about.capabilities.logging.is_some();
+                let level = lifted.log_level.filter(|_| logs).map_or(LogGate::Closed, LogGate::From);
                 let outbox = Outbox::new(self.queue.clone(), owner, shape, lifted.token, level);
-                let inputs = Inputs::replay(lifted.replay);
+                let asks = modern::may_ask(&method);
+                let inputs = if asks { Inputs::replay(lifted.replay) } else { Inputs::closed() };
                 let call = Call::new(method, params, lifted.peer, shape, outbox.clone(), inputs);
-                self.start(Job { id, owner, shape, outbox, batch }, call);
+                self.start(Job { id, owner, shape, outbox, batch, asks }, call);
             }
         }
     }
@@ -430,6 +434,14 @@ impl Connection {
 
     fn finish(&mut self, job: Job, reply: &Reply) {
         job.outbox.close();
+        let unasked;
+        let reply = match reply {
+            Reply::InputRequired { .. } if !job.asks => {
+                unasked = Reply::Error(RpcError::internal("the answer to this request cannot be a question"));
+                &unasked
+            }
+            reply => reply,
+        };
         let text = wire::answer(job.shape, &job.id, reply, &self.service.describe());
         self.answer(job.id, job.owner, text, job.batch.as_ref());
     }
@@ -456,7 +468,8 @@ impl Connection {
     }
 
     fn reject(&self, malformed: &Malformed, batch: Option<&Batch>) {
-        let shape = self.session.as_ref().map_or_else(Shape::oldest, |s| s.shape);
+        let known = self.session.as_ref().map(|s| s.shape).or_else(|| self.memo.shape());
+        let shape = known.unwrap_or_else(Shape::oldest);
         let text = wire::error(malformed.id.as_ref(), shape.0.unreadable_id, &malformed.error);
         match batch {
             Some(batch) => batch.answer(&text),

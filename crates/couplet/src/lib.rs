@@ -1,7 +1,4 @@
-//! The Model Context Protocol for Rust: servers and clients, all revisions, one API.
-//!
-//! This crate has no logic of its own. It gathers the parts: [`types`], [`core`], and behind features the server, the
-//! attributes, the client and the transports.
+#![doc = include_str!("docs/lib.md")]
 
 #[cfg(feature = "client")]
 pub use couplet_client as client;
@@ -12,14 +9,39 @@ pub use couplet_server as server;
 pub use couplet_stdio as stdio;
 pub use couplet_types as types;
 
+#[cfg(feature = "client")]
+pub use couplet_client::Client;
 pub use couplet_core::{Error, ErrorKind};
 #[cfg(feature = "macros")]
-pub use couplet_macros::{prompt, resource, tool};
+pub use couplet_macros::{prompt, resource, test, tool};
 #[cfg(feature = "server")]
-pub use couplet_server::Server;
+pub use couplet_server::{Server, prompt, resource, tool};
+pub use couplet_types::ProtocolVersion;
+/// What derived code refers to; not a part of the API.
 #[cfg(feature = "server")]
 #[doc(hidden)]
 pub use {schemars, serde};
 
 /// The result of what can fail here.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+pub mod prelude {
+    //! What nearly every program needs: `use couplet::prelude::*;`
+
+    #[cfg(feature = "client")]
+    pub use couplet_client::Client;
+    #[cfg(feature = "macros")]
+    pub use couplet_macros::{prompt, resource, tool};
+    #[cfg(feature = "server")]
+    pub use couplet_server::{
+        Ctx, Json, Server, ToolError,
+        extract::{Args, Path, State},
+        prompt, resource,
+        schemars::{self, JsonSchema},
+        tool,
+    };
+    #[cfg(feature = "client")]
+    pub use couplet_stdio::Command;
+    #[cfg(feature = "stdio")]
+    pub use couplet_stdio::stdio;
+}

@@ -1,6 +1,6 @@
 //! What all three attributes write.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{Error, FnArg, Ident, ItemFn, Pat, Result, Type, ext::IdentExt, spanned::Spanned};
 
@@ -30,9 +30,8 @@ pub(crate) fn expand(
     let item: ItemFn = match syn::parse2(item) {
         Ok(item) => item,
         Err(error) => {
-            let mut sum = Error::new(error.span(), format!("`#[{}]` goes on a function", kind.name));
-            sum.combine(error);
-            return sum.into_compile_error();
+            let what = format!("`#[{}]` goes on a function: {error}", kind.name);
+            return Error::new(error.span(), what).into_compile_error();
         }
     };
     let stand_in = stand_in(kind, &item);
@@ -107,7 +106,7 @@ fn call(kind: &Kind, function: &Function) -> TokenStream {
         #[allow(deprecated)]
         impl #ident {
             #[doc = #about]
-            #[allow(dead_code, non_snake_case, clippy::too_many_arguments)]
+            #[allow(non_snake_case, clippy::too_many_arguments)]
             #vis #constness #asyncness fn #call(#(#names: #types),*) #output {
                 #ident(#(#names),*) #awaited
             }
@@ -150,6 +149,7 @@ fn registration(kind: &Kind, function: &Function, settings: &Settings) -> TokenS
     let types = fields.iter().filter(|field| field.generic.is_some()).map(|field| &field.argument.ty);
     let output = output(function);
     let ident = &function.sig.ident;
+    let function_call = quote_spanned!(ident.span()=> #ident::call);
     let builder = builder(kind, function, settings, &fields);
     quote! {
         #input
@@ -173,7 +173,7 @@ fn registration(kind: &Kind, function: &Function, settings: &Settings) -> TokenS
             #states
         {
             fn #into_fn(self) -> #krate::server::#definition<__S> {
-                __build::<__S, #(#types,)* #output #inferred>(#ident)
+                __build::<__S, #(#types,)* #output #inferred>(#function_call)
             }
         }
     }
@@ -197,8 +197,20 @@ fn bounds(kind: &Kind, function: &Function, fields: &[Field<'_>], krate: &TokenS
 
 /// What the state has to be for the extractors.
 fn states(function: &Function, krate: &TokenStream) -> TokenStream {
-    let bound = |ty: &Type| quote_spanned!(ty.span()=> #ty: #krate::server::extract::FromCall<__S>,);
+    let bound = |ty: &Type| {
+        let krate = at(ty.span(), krate);
+        quote_spanned!(ty.span()=> #ty: #krate::server::extract::FromCall<__S>,)
+    };
     function.extractors().map(bound).collect()
+}
+
+/// The same tokens, as if they were written in another place: errors about them are shown there.
+fn at(span: Span, tokens: &TokenStream) -> TokenStream {
+    let tokens = tokens.clone().into_iter().map(|mut token| {
+        token.set_span(span);
+        token
+    });
+    tokens.collect()
 }
 
 /// The type of the result, where it can be named.

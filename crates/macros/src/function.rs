@@ -1,9 +1,8 @@
 //! The function under an attribute.
 
 use proc_macro2::TokenStream;
-use syn::{
-    Attribute, Block, Error, FnArg, ItemFn, Result, ReturnType, Safety, Signature, Type, Visibility, spanned::Spanned,
-};
+use quote::ToTokens;
+use syn::{Attribute, Block, Error, FnArg, ItemFn, Result, ReturnType, Safety, Signature, Type, Visibility};
 
 use crate::{
     args, doc,
@@ -74,22 +73,19 @@ impl Function {
 /// Refuses functions that cannot be called by a client.
 fn check(kind: &Kind, sig: &Signature) -> Result<()> {
     let name = kind.name;
-    let fault = |span, what: &str| Some(Error::new(span, format!("a {name} {what}")));
+    let fault = |at: &dyn ToTokens, what: &str| Some(Error::new_spanned(at, format!("a {name} {what}")));
     args::all(
         [
             sig.receiver().and_then(|r| {
-                fault(r.self_token.span, "is a function, not a method; take what `self` would hold as `State<T>`")
+                fault(&r.self_token, "is a function, not a method; take what `self` would hold as `State<T>`")
             }),
             (!sig.generics.params.is_empty())
-                .then(|| fault(sig.generics.span(), "cannot be generic: clients call it by name, with JSON"))
+                .then(|| fault(&sig.generics, "cannot be generic: clients call it by name, with JSON"))
                 .flatten(),
-            sig.generics
-                .where_clause
-                .as_ref()
-                .and_then(|w| fault(w.where_token.span, "cannot be generic, so it has no `where`")),
-            (!matches!(sig.safety, Safety::Default)).then(|| fault(sig.safety.span(), "cannot be `unsafe`")).flatten(),
-            sig.abi.as_ref().and_then(|abi| fault(abi.span(), "is a Rust function, not an `extern` one")),
-            sig.variadic.as_ref().and_then(|v| fault(v.dots.span(), "cannot be variadic; take a `Vec<T>`")),
+            sig.generics.where_clause.as_ref().and_then(|w| fault(w, "cannot be generic, so it has no `where`")),
+            (!matches!(sig.safety, Safety::Default)).then(|| fault(&sig.safety, "cannot be `unsafe`")).flatten(),
+            sig.abi.as_ref().and_then(|abi| fault(abi, "is a Rust function, not an `extern` one")),
+            sig.variadic.as_ref().and_then(|v| fault(v, "cannot be variadic; take a `Vec<T>`")),
         ]
         .into_iter()
         .flatten(),
@@ -103,23 +99,26 @@ fn params(kind: &Kind, sig: &mut Signature) -> Result<Vec<Param>> {
         let FnArg::Typed(param) = input else { continue };
         match Param::take(param, kind) {
             Ok(Param::Extractor { ty, .. }) if matches!(ty, Type::Reference(_)) || crate::param::has_impl(&ty) => {
-                faults.push(Error::new(ty.span(), "an extractor is taken by value"));
+                faults.push(Error::new_spanned(ty, "an extractor is taken by value"));
             }
-            Ok(taken) => params.push((param.ty.span(), taken)),
+            Ok(taken) => params.push((param.ty.clone(), taken)),
             Err(fault) => faults.push(fault),
         }
     }
     let whole = |(_, param): &&_| matches!(param, Param::Extractor { is_whole: true, .. });
     let is_argument = |(_, param): &&_| matches!(param, Param::Argument(_));
-    if let (Some(_), Some((span, _))) =
+    if let (Some(_), Some((ty, _))) =
         (params.iter().find(whole), params.iter().find(is_argument).or(params.iter().filter(whole).nth(1)))
     {
         let why = format!("`{0}` takes all arguments already; drop this one, or write all without `{0}`", kind.whole);
-        faults.push(Error::new(*span, why));
+        faults.push(Error::new_spanned(ty, why));
     }
     let extractors = params.iter().filter(|p| !is_argument(p)).count();
     if extractors + usize::from(params.iter().any(|p| is_argument(&p))) > MOST {
-        faults.push(Error::new(sig.paren_token.span.join(), "that are too many extractors: at most 7, and arguments"));
+        faults.push(Error::new_spanned(
+            &sig.inputs,
+            "that is too much: at most 8 extractors, where all arguments together count as one",
+        ));
     }
     args::all(faults)?;
     Ok(params.into_iter().map(|(_, param)| param).collect())

@@ -59,16 +59,27 @@
 //! # }
 //! ```
 //!
+//! # The name
+//!
+//! The function's name becomes that of a unit struct, which is what is registered. Inside the function the name still
+//! is the function. Elsewhere it is called as `add::call(..)`, and Rust does not let a variable have the name of a unit
+//! struct that is in scope: `let add = ..` is refused there, until one of the two is called otherwise.
+//! One that is never registered is reported by the compiler as a function that is never used.
+//!
 //! # Parameters
 //!
 //! A parameter is an *extractor* if its type is called `State`, `Ctx`, `Args`, `RawArgs`, `Path`, `Uri`, `Meta` or
 //! `Completing`, alone or in an `Option`, or if it is marked `#[extract]`. Every other parameter is an *argument*: the
-//! client gives it, under the parameter's name. An argument
+//! client gives it, under the parameter's name. Macros see names only: a type of your own that is called `State` needs
+//! another one, as by `use geography::State as Province`. An argument
 //!
 //! * is described by its doc comment,
 //! * may be left out if it is an `Option`, or if it has `#[default(value)]` or `#[default]`,
 //! * is owned: `String`, not `&str`,
 //! * can have `#[serde(..)]` and `#[schemars(..)]` as a field can.
+//!
+//! Extractors come in the order they are written, and all arguments at the place of the first one. At most 8 are
+//! allowed, where the arguments count as one.
 //!
 //! The types of a tool's and a prompt's arguments implement `Deserialize` and `JsonSchema`, the types of a resource's
 //! variables `Deserialize`.
@@ -188,6 +199,7 @@ pub fn tool(attr: TokenStream, item: TokenStream) -> TokenStream {
 ///     format!("{:.*}", digits.unwrap_or(2), n * n)
 /// }
 ///
+/// // It may take extractors too; of the state, only what the resource itself takes.
 /// fn numbers(typed: Completing) -> Vec<String> {
 ///     (1..100).map(|n| n.to_string()).filter(|n| n.starts_with(&typed.value)).collect()
 /// }

@@ -4,7 +4,7 @@ use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{
     Attribute, Error, Expr, GenericArgument, Ident, LitStr, Meta, Pat, PatIdent, PatType, PathArguments, Result, Token,
-    Type, ext::IdentExt, spanned::Spanned,
+    Type, ext::IdentExt,
 };
 
 use crate::kind::Kind;
@@ -42,7 +42,7 @@ impl Param {
         match extractor(&param.ty) {
             Some(name) if !marked => {
                 if let Some((_, why)) = kind.misplaced.iter().find(|(refused, _)| *refused == name) {
-                    return Err(Error::new(param.ty.span(), why));
+                    return Err(Error::new_spanned(&param.ty, why));
                 }
                 plain_extractor(&ours)?;
                 Ok(Self::Extractor { ty: (*param.ty).clone(), is_whole: name == kind.whole })
@@ -62,7 +62,7 @@ impl Argument {
             Pat::Ident(PatIdent { ident, by_ref: None, subpat: None, .. }) => ident.clone(),
             pat => {
                 let why = "an argument needs a name; if this is an extractor, write `#[extract]` before it";
-                return Err(Error::new(pat.span(), why));
+                return Err(Error::new_spanned(pat, why));
             }
         };
         owned(&param.ty)?;
@@ -70,7 +70,7 @@ impl Argument {
         let default = match defaults.as_slice() {
             [] => None,
             [default] => Some(Fallback::new(default)?),
-            [_, second, ..] => return Err(Error::new(second.span(), "there is a default already")),
+            [_, second, ..] => return Err(Error::new_spanned(second, "there is a default already")),
         };
         Ok(Self { ident, ty: (*param.ty).clone(), attrs, default })
     }
@@ -92,7 +92,7 @@ impl Fallback {
         match &attr.meta {
             Meta::Path(_) => Ok(Self::OfType),
             Meta::List(list) => Ok(Self::Is(Box::new(list.parse_args()?))),
-            Meta::NameValue(_) => Err(Error::new(attr.span(), "write the default in parentheses: `#[default(1)]`")),
+            Meta::NameValue(_) => Err(Error::new_spanned(attr, "write the default in parentheses: `#[default(1)]`")),
         }
     }
 }
@@ -108,7 +108,7 @@ fn is_ours(attr: &Attribute) -> bool {
 
 fn refuse_cfg(attrs: &[Attribute]) -> Result<()> {
     match attrs.iter().find(|a| a.path().is_ident("cfg") || a.path().is_ident("cfg_attr")) {
-        Some(cfg) => Err(Error::new(cfg.span(), "a parameter cannot depend on `cfg`; write the function twice")),
+        Some(cfg) => Err(Error::new_spanned(cfg, "a parameter cannot depend on `cfg`; write the function twice")),
         None => Ok(()),
     }
 }
@@ -132,14 +132,14 @@ fn extractor(ty: &Type) -> Option<&'static str> {
 /// Extractors are no arguments, so nothing describes them.
 fn plain_extractor(attrs: &[Attribute]) -> Result<()> {
     match attrs.iter().find(|a| !a.path().is_ident("doc") && !a.path().is_ident("extract")) {
-        Some(attr) => Err(Error::new(attr.span(), "this parameter is an extractor; only arguments can have this")),
+        Some(attr) => Err(Error::new_spanned(attr, "this parameter is an extractor; only arguments can have this")),
         None => Ok(()),
     }
 }
 
 fn owned(ty: &Type) -> Result<()> {
     if has_impl(ty) {
-        return Err(Error::new(ty.span(), "an argument needs a type of its own, not `impl Trait`"));
+        return Err(Error::new_spanned(ty, "an argument needs a type of its own, not `impl Trait`"));
     }
     if !mentions(ty.to_token_stream(), &|token| matches!(token, TokenTree::Punct(mark) if mark.as_char() == '&')) {
         return Ok(());
@@ -156,7 +156,7 @@ fn owned(ty: &Type) -> Result<()> {
         },
         _ => "take a type without references".to_owned(),
     };
-    Err(Error::new(ty.span(), format!("{instead}: arguments are owned")))
+    Err(Error::new_spanned(ty, format!("{instead}: arguments are owned")))
 }
 
 fn mentions(tokens: TokenStream, wanted: &dyn Fn(&TokenTree) -> bool) -> bool {

@@ -32,7 +32,7 @@ struct ResourceArgs {
 impl Parse for ResourceArgs {
     fn parse(input: ParseStream<'_>) -> Result<Self> {
         if !input.peek(LitStr) {
-            return Err(input.error("the URI comes first: `#[resource(\"notes://{id}\")]`"));
+            return Err(Error::new(input.span(), "the URI comes first: `#[resource(\"notes://{id}\")]`"));
         }
         let uri = input.parse()?;
         let rest = match input.parse::<Option<Token![,]>>()? {

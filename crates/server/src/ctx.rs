@@ -160,12 +160,29 @@ impl Ctx {
         })
     }
 
-    /// Asks the user, with a form written by hand.
+    /// Asks the user, with a form written by hand. What is filled in is checked against the form.
     ///
     /// # Errors
-    /// When the client cannot ask, or is gone.
+    /// When the form is not flat, or the address not one of the web; when the client cannot ask, is gone, or answers
+    /// with something that the form does not allow.
     pub async fn elicit_with(&self, key: &str, params: ElicitParams) -> Result<ElicitResult, RpcError> {
-        self.ask(key, Ask::Elicit(Box::new(params))).await
+        let schema = if params.is_url() { None } else { params.schema().ok().flatten() };
+        let mut result: ElicitResult = self.ask(key, Ask::Elicit(Box::new(params))).await?;
+        if result.action != ElicitAction::Accept || schema.is_none() {
+            // What comes with a visit or a refusal is nothing that was asked for.
+            result.content = None;
+        }
+        if let (ElicitAction::Accept, Some(schema)) = (result.action, schema) {
+            let content = result.content.get_or_insert_default();
+            schema.check(content).map_err(|e| wrong_answer(key, &e))?;
+        }
+        Ok(result)
+    }
+
+    /// Tells the client that a visit is over, where it can be told: in 2025-11-25, with the id that the question of
+    /// [`elicit_with`](Ctx::elicit_with) had.
+    pub async fn visited(&self, elicitation_id: impl Into<String>) {
+        self.0.call.outbox.visited(elicitation_id).await;
     }
 
     /// Asks the client's model.
@@ -206,7 +223,7 @@ impl Ctx {
     }
 }
 
-fn wrong_answer(key: &str, error: &serde_json::Error) -> RpcError {
+fn wrong_answer(key: &str, error: &dyn fmt::Display) -> RpcError {
     RpcError::invalid_params(format!("the answer to `{key}` is not valid: {error}"))
 }
 

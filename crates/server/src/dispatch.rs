@@ -4,8 +4,8 @@ use std::{future::Future, sync::Arc, time::SystemTime};
 
 use couplet_core::{BoxFuture, Call, Done, Inputs, JsonText, Reply, Shape};
 use couplet_types::{
-    CallToolResult, Captures, CompleteParams, CompletionContext, CompletionReference, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, RpcError,
+    CallToolResult, Captures, CompleteParams, CompletionContext, CompletionReference, ContentBlock, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, ResourceContents, RpcError, Tool,
 };
 
 use crate::{
@@ -61,7 +61,10 @@ async fn call_tool(inner: Arc<Inner>, call: Call) -> Reply {
     let asking = Asking::default();
     let handler = round(&inner, call, Target::Arguments(arguments), &asking, |invocation| async move {
         match (tool.run)(invocation, ()).await {
-            Ok(result) => Reply::Complete(shape.done(result)),
+            Ok(result) => match unfit(&result, &tool.spec) {
+                Some(what) => Reply::Error(RpcError::internal(format!("the result of the tool: {what}"))),
+                None => Reply::Complete(shape.done(result)),
+            },
             Err(Rejection::Arguments(what)) if shape.wrong_arguments_are_results() => {
                 Reply::Complete(shape.done(CallToolResult::error(what)))
             }
@@ -69,6 +72,14 @@ async fn call_tool(inner: Arc<Inner>, call: Call) -> Reply {
         }
     });
     guard::timed(limit, &asking, handler).await
+}
+
+/// What is wrong with a result that the developer promised to be otherwise.
+fn unfit(result: &CallToolResult, tool: &Tool) -> Option<&'static str> {
+    if tool.output_schema.is_some() && result.structured_content.is_none() && !result.failed() {
+        return Some("the tool has an output schema, so there must be structured content");
+    }
+    result.content.iter().find_map(ContentBlock::fault)
 }
 
 async fn read_resource(inner: Arc<Inner>, call: Call) -> Reply {
@@ -88,6 +99,9 @@ async fn read_resource(inner: Arc<Inner>, call: Call) -> Reply {
                 for contents in result.contents.iter_mut().filter(|c| c.mime_type.is_none()) {
                     contents.mime_type.clone_from(&resource.spec.mime_type);
                 }
+                if let Some(what) = result.contents.iter().find_map(ResourceContents::fault) {
+                    return Reply::Error(RpcError::internal(format!("the contents of the resource: {what}")));
+                }
                 Reply::Complete(shape.done(result))
             }
             Err(rejection) => rejected(shape, rejection, &uri),
@@ -101,7 +115,9 @@ async fn get_prompt(inner: Arc<Inner>, call: Call) -> Reply {
     let found = call.params.read::<String>("name").and_then(|name| {
         let prompt = inner.prompts.get().find(&name).cloned();
         let prompt = prompt.ok_or_else(|| RpcError::invalid_params(format!("there is no prompt `{name}`")))?;
-        Ok((prompt, arguments(&call)?))
+        let arguments = arguments(&call)?;
+        prompt.check_arguments(&arguments)?;
+        Ok((prompt, arguments))
     });
     let (prompt, arguments) = match found {
         Ok(found) => found,
@@ -114,12 +130,25 @@ async fn get_prompt(inner: Arc<Inner>, call: Call) -> Reply {
                 if result.description.is_none() {
                     result.description.clone_from(&prompt.spec.description);
                 }
+                if let Some(what) = result.messages.iter().find_map(|m| m.content.fault()) {
+                    return Reply::Error(RpcError::internal(format!("the messages of the prompt: {what}")));
+                }
+                result.messages.iter_mut().for_each(|m| name_mime_type(&mut m.content));
                 Reply::Complete(shape.done(result))
             }
             Err(rejection) => rejected(shape, rejection, ""),
         }
     });
     guard::timed(inner.config.timeout, &asking, handler).await
+}
+
+/// A resource inside of a prompt has to say what it is.
+fn name_mime_type(block: &mut ContentBlock) {
+    if let ContentBlock::Resource(embedded) = block {
+        let contents = &mut embedded.resource;
+        let plain = if contents.as_text().is_some() { "text/plain" } else { "application/octet-stream" };
+        contents.mime_type.get_or_insert_with(|| plain.to_owned());
+    }
 }
 
 async fn complete(inner: Arc<Inner>, call: Call) -> Reply {

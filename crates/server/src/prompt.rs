@@ -2,7 +2,8 @@
 
 use std::{marker::PhantomData, panic::Location, sync::Arc};
 
-use couplet_types::{Icon, Meta, Prompt, PromptArgument};
+use couplet_core::JsonText;
+use couplet_types::{Icon, Map, Meta, Prompt, PromptArgument, RpcError};
 use serde_json::Value;
 
 use crate::{
@@ -171,6 +172,20 @@ impl<S: Clone + Send + Sync + 'static> PromptDef<S> {
 }
 
 impl PromptDef<()> {
+    /// Checks arguments that no type checks.
+    pub(crate) fn check_arguments(&self, given: &JsonText) -> Result<(), RpcError> {
+        if self.signature.arguments.is_some() {
+            return Ok(());
+        }
+        let given: Map<String> =
+            given.parse().map_err(|e| RpcError::invalid_params(format!("the arguments must be texts: {e}")))?;
+        let required = self.spec.arguments.iter().flatten().filter(|a| a.required == Some(true));
+        match required.map(|a| &a.name).find(|name| !given.contains_key(name)) {
+            Some(name) => Err(RpcError::invalid_params(format!("argument `{name}` is missing (required)"))),
+            None => Ok(()),
+        }
+    }
+
     pub(crate) fn has_argument(&self, name: &str) -> bool {
         has_argument(&self.spec, name)
     }

@@ -70,11 +70,58 @@ impl ContentBlock {
             _ => None,
         }
     }
+
+    /// The id of the use of a tool, if it is one.
+    pub(crate) fn tool_use_id(&self) -> Option<&str> {
+        if let Self::ToolUse(tool_use) = self { Some(&tool_use.id) } else { None }
+    }
+
+    /// The use of a tool that it is the result of, if it is one.
+    pub(crate) fn answered_use(&self) -> Option<&str> {
+        if let Self::ToolResult(result) = self { Some(&result.tool_use_id) } else { None }
+    }
+
+    /// What is wrong with the binary data in it, if anything is: data has to be base64 and to say its MIME type.
+    ///
+    /// ```
+    /// use couplet_types::ContentBlock;
+    ///
+    /// assert_eq!(ContentBlock::image("AAEC", "image/png").fault(), None);
+    /// assert!(ContentBlock::image("not base64!", "image/png").fault().is_some());
+    /// assert!(ContentBlock::audio("AAEC", "loud").fault().is_some());
+    /// ```
+    pub fn fault(&self) -> Option<&'static str> {
+        let media = |data: &str, mime: &str| {
+            data_fault(data).or_else(|| (!is_mime_type(mime)).then_some("the MIME type is not one"))
+        };
+        match self {
+            Self::Image(image) => media(&image.data, &image.mime_type),
+            Self::Audio(audio) => media(&audio.data, &audio.mime_type),
+            Self::Resource(embedded) => embedded.resource.fault(),
+            Self::ToolResult(result) => result.content.iter().find_map(Self::fault),
+            _ => None,
+        }
+    }
 }
 
 /// All the text in some blocks, one after the other.
 pub(crate) fn all_text(blocks: &[ContentBlock]) -> String {
     blocks.iter().filter_map(ContentBlock::as_text).collect()
+}
+
+/// What is wrong with a text that should be base64.
+pub(crate) fn data_fault(data: &str) -> Option<&'static str> {
+    let digits = data.trim_end_matches('=');
+    let padded = data.len() - digits.len() <= 2 && data.len().is_multiple_of(4);
+    let digit = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/');
+    (!padded || !digits.bytes().all(digit)).then_some("the data is not base64")
+}
+
+/// Whether a text has the form of a MIME type, with or without parameters.
+pub(crate) fn is_mime_type(text: &str) -> bool {
+    let token = |t: &str| !t.is_empty() && t.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$&^_.+-".contains(&b));
+    let essence = text.split(';').next().unwrap_or_default().trim_end();
+    essence.split_once('/').is_some_and(|(kind, subtype)| token(kind) && token(subtype))
 }
 
 impl Tagged for ContentBlock {

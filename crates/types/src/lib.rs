@@ -15,6 +15,7 @@ mod completion;
 mod content;
 mod decode;
 mod elicit;
+mod elicit_check;
 mod elicit_keywords;
 mod elicit_schema;
 mod error_data;

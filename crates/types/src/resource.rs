@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, ser::SerializeStruct};
 
-use crate::{Annotations, CacheScope, Icon, InputResponses, Meta, PaginatedParams, ResultType, field};
+use crate::{Annotations, CacheScope, Icon, InputResponses, Meta, PaginatedParams, ResultType, content, field};
 
 /// A resource, as a server lists it or a content block points to it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -156,6 +156,12 @@ impl ResourceContents {
             ResourceBody::Blob(base64) => Some(base64),
             ResourceBody::Text(_) => None,
         }
+    }
+
+    /// What is wrong with it, if anything is: binary content has to be base64, and a MIME type has to be one.
+    pub fn fault(&self) -> Option<&'static str> {
+        let mime = self.mime_type.as_deref().is_some_and(|m| !content::is_mime_type(m));
+        self.as_blob().and_then(content::data_fault).or_else(|| mime.then_some("the MIME type is not one"))
     }
 }
 

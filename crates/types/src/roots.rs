@@ -24,6 +24,34 @@ impl Root {
     pub fn new(uri: impl Into<String>) -> Self {
         Self { uri: uri.into(), ..Self::default() }
     }
+
+    /// Whether a `file://` URI is this place or inside of it. One that goes up (`..`) is not.
+    ///
+    /// ```
+    /// use couplet_types::Root;
+    ///
+    /// let root = Root::new("file:///work");
+    /// assert!(root.contains("file:///work/src/main.rs"));
+    /// assert!(!root.contains("file:///workshop"));
+    /// assert!(!root.contains("file:///work/%2e%2e/etc/passwd"));
+    /// ```
+    pub fn contains(&self, uri: &str) -> bool {
+        let whole = self.uri.trim_end_matches('/');
+        let inside = uri.strip_prefix(whole).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        inside && whole.starts_with("file://") && !goes_up(uri)
+    }
+
+    /// Whether it is a `file://` URI that does not go up (`..`).
+    pub fn is_valid(&self) -> bool {
+        self.uri.starts_with("file://") && !goes_up(&self.uri)
+    }
+}
+
+/// Whether a segment of the path is `..`, also when it is written with percent signs or backslashes.
+fn goes_up(uri: &str) -> bool {
+    let lower = uri.to_ascii_lowercase();
+    let plain = lower.replace("%2e", ".").replace("%2f", "/").replace("%5c", "/").replace('\\', "/");
+    plain.split('/').any(|segment| segment == "..")
 }
 
 setters! { Root { into { name: String, meta: Meta } } }

@@ -59,6 +59,30 @@ impl CreateMessageParams {
     pub fn new(messages: Vec<SamplingMessage>, max_tokens: u64) -> Self {
         Self { messages, max_tokens, ..Self::default() }
     }
+
+    /// What is wrong with the uses of tools in the conversation, if anything is: the model uses tools, the next
+    /// message is the person's and answers each of them, and it has nothing else.
+    pub fn unbalanced(&self) -> Option<&'static str> {
+        let mut open: Vec<&str> = Vec::new();
+        for message in &self.messages {
+            let blocks = message.content.blocks();
+            let mut answered: Vec<&str> = blocks.iter().filter_map(ContentBlock::answered_use).collect();
+            if !answered.is_empty() && answered.len() != blocks.len() {
+                return Some("a message with tool results must have nothing else");
+            }
+            answered.sort_unstable();
+            if open != answered {
+                return Some("every tool use needs its result in the next message");
+            }
+            open = blocks.iter().filter_map(ContentBlock::tool_use_id).collect();
+            open.sort_unstable();
+            let (uses, answers) = (!open.is_empty(), !answered.is_empty());
+            if (uses && message.role == Role::User) || (answers && message.role == Role::Assistant) {
+                return Some("the assistant uses tools, and the user has their results");
+            }
+        }
+        (!open.is_empty()).then_some("the last tool use has no result")
+    }
 }
 
 setters! { CreateMessageParams {
@@ -195,6 +219,21 @@ impl ModelPreferences {
     /// No preferences yet.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// The model that the first hint that fits any of them fits: a hint is a part of a name.
+    ///
+    /// ```
+    /// use couplet_types::{ModelHint, ModelPreferences};
+    ///
+    /// let wanted = ModelPreferences::new().hints(vec![ModelHint::new("sonnet"), ModelHint::new("gemini")]);
+    /// assert_eq!(wanted.pick(["gemini-2-pro", "claude-sonnet-5"]), Some("claude-sonnet-5"));
+    /// assert_eq!(wanted.pick(["gpt-6"]), None);
+    /// ```
+    pub fn pick<'a>(&self, models: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+        let models: Vec<&str> = models.into_iter().collect();
+        let mut names = self.hints.iter().flatten().filter_map(|h| h.name.as_deref());
+        names.find_map(|name| models.iter().find(|model| model.contains(name)).copied())
     }
 }
 

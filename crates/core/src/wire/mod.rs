@@ -76,7 +76,7 @@ pub(crate) fn answer(shape: Shape, id: &RequestId, reply: &Reply, about: &Descri
         Reply::InputRequired { asks, state } => {
             result(&mut |out| codec.input_required(out, asks, state.as_deref(), about))
         }
-        Reply::Error(e) => Err(e.clone()),
+        Reply::Error(e) => Err(shape.permitted(e.clone())),
     };
     printed.unwrap_or_else(|e| error(Some(id), None, &e))
 }
@@ -144,6 +144,15 @@ fn end_with_params(mut out: Vec<u8>, params: &[u8]) -> Bytes {
     }
     out.push(b'}');
     out.into()
+}
+
+/// A message without line breaks, which many transports need. Outside of strings they mean nothing in JSON, and inside
+/// of strings they are escaped.
+pub(crate) fn one_line(text: Bytes) -> Bytes {
+    if memchr::memchr2(b'\n', b'\r', &text).is_none() {
+        return text;
+    }
+    text.iter().map(|byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte }).collect()
 }
 
 /// Appends a value as JSON.

@@ -68,6 +68,7 @@ impl Codec for Modern {
         if asks.is_empty() && state.is_none() {
             return Err(RpcError::internal("a request for input had neither questions nor state"));
         }
+        check_asks(asks)?;
         out.extend_from_slice(br#"{"resultType":"input_required""#);
         result_meta(out, None, about);
         for (at, (key, ask)) in asks.iter().enumerate() {
@@ -125,6 +126,24 @@ impl Codec for Modern {
             Some(other) => Err(format!("the result is of the unknown type `{other}`")),
         }
     }
+}
+
+/// What a result asks must be something that results may ask, each under a key of its own.
+fn check_asks(asks: &[(String, InputRequest)]) -> Result<(), RpcError> {
+    for (at, (key, ask)) in asks.iter().enumerate() {
+        if !matches!(&*ask.method, "elicitation/create" | "sampling/createMessage" | "roots/list") {
+            return Err(RpcError::internal(format!("a result cannot ask for `{}`", ask.method)));
+        }
+        if asks[..at].iter().any(|(other, _)| other == key) {
+            return Err(RpcError::internal(format!("a result asks twice under `{key}`")));
+        }
+    }
+    Ok(())
+}
+
+/// Whether the answer to a request may be questions.
+pub(crate) fn may_ask(method: &str) -> bool {
+    matches!(method, "tools/call" | "prompts/get" | "resources/read")
 }
 
 fn result_meta(out: &mut Vec<u8>, meta: Option<&Meta>, about: &Description) {
@@ -209,6 +228,11 @@ fn supported(requested: &str, about: &Description) -> Result<Shape, RpcError> {
 pub(crate) struct Memo(Option<(JsonText, Option<JsonText>, Arc<Peer>)>);
 
 impl Memo {
+    /// How to speak to that client.
+    pub(crate) fn shape(&self) -> Option<Shape> {
+        self.0.as_ref().map(|(_, _, peer)| Shape::of(peer.version))
+    }
+
     fn peer(
         &mut self,
         version: ProtocolVersion,

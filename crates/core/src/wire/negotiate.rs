@@ -99,8 +99,8 @@ impl Negotiation {
             }
             Err(error) => {
                 let supported = error.data.as_ref().and_then(|d| d.parse::<UnsupportedVersionData>().ok());
-                match supported.and_then(|d| self.common(&d.supported).ok()) {
-                    Some(shape) => self.open_with(shape),
+                match supported {
+                    Some(data) => self.common(&data.supported).and_then(|shape| self.open_with(shape)),
                     None => Err(error.into()),
                 }
             }

@@ -6,8 +6,8 @@
 use couplet_types::{
     Annotations, CallToolParams, CallToolResult, ClientCapabilities, CompleteParams, CompleteResult,
     CompletionReference, ContentBlock, CreateMessageParams, CreateMessageResult, DiscoverParams, DiscoverResult,
-    ElicitMode, ElicitParams, ElicitResult, EmptyResult, GetPromptParams, GetPromptResult, Implementation,
-    InitializeParams, InitializeResult, InputRequest, ListPromptsResult, ListResourceTemplatesResult,
+    ElicitMode, ElicitParams, ElicitResult, ElicitationCompleteParams, EmptyResult, GetPromptParams, GetPromptResult, Implementation,
+    IncludeContext, InitializeParams, InitializeResult, InputRequest, ListPromptsResult, ListResourceTemplatesResult,
     ListResourcesResult, ListRootsParams, ListRootsResult, ListToolsResult, ListenParams, LogParams, PaginatedParams,
     PingParams, ProgressParams, Prompt, PromptArgument, RawJson, ReadResourceParams, ReadResourceResult, Resource,
     ResourceContents, ResourceTemplate, RpcError, SamplingContent, ServerCapabilities, SetLevelParams, SubscribeParams,
@@ -29,6 +29,13 @@ pub trait Project {
     fn take_cache(&mut self) -> Option<CacheHint> {
         None
     }
+
+    /// Why the revision cannot say this at all, if it cannot.
+    #[doc(hidden)]
+    fn unspeakable(&self, to: Shape) -> Option<&'static str> {
+        let _ = to;
+        None
+    }
 }
 
 /// Values that are the same in every revision.
@@ -41,6 +48,7 @@ macro_rules! as_is {
 }
 
 as_is!(
+    ElicitationCompleteParams,
     PaginatedParams,
     PingParams,
     DiscoverParams,
@@ -149,10 +157,9 @@ impl Project for ClientCapabilities {
         if to.0.elicit == Elicit::Never {
             self.elicitation = None;
         }
-        if to.0.elicit == Elicit::Plain
-            && let Some(elicitation) = &mut self.elicitation
-        {
-            (elicitation.form, elicitation.url) = (None, None);
+        if to.0.elicit == Elicit::Plain {
+            // That revision has forms only, and says so with an empty object.
+            self.elicitation = self.elicitation.take().filter(|e| e.allows_form()).map(|_| Default::default());
         }
         if !to.0.sampling_tools
             && let Some(sampling) = &mut self.sampling
@@ -391,6 +398,13 @@ impl Project for CreateMessageResult {
         self.result_type = None;
         project_sampling(&mut self.content, to);
     }
+
+    fn unspeakable(&self, to: Shape) -> Option<&'static str> {
+        let blocks = self.content.blocks();
+        let uses_tool = blocks.iter().any(|b| matches!(b, ContentBlock::ToolUse(_)));
+        let plain = to.0.sampling_tools || (blocks.len() == 1 && !uses_tool);
+        (!plain).then_some("this revision takes one block of content that uses no tool")
+    }
 }
 
 fn project_sampling(content: &mut SamplingContent, to: Shape) {
@@ -440,6 +454,10 @@ fn elicit(mut params: ElicitParams, shape: Shape, can: &ClientCapabilities) -> R
             let required = json!({ "elicitation": { "url": {} } });
             return Err(shape.missing_capability("elicitation by URL", required));
         }
+        if !params.url.as_deref().is_some_and(is_web_address) {
+            return Err(RpcError::internal("the address to visit must be an absolute `https:` or `http:` URL"));
+        }
+        params.requested_schema = None;
         match shape.0.elicit {
             Elicit::UrlWithId => params.elicitation_id = Some(params.elicitation_id.map_or_else(random_id, Ok)?),
             _ => params.elicitation_id = None,
@@ -448,6 +466,12 @@ fn elicit(mut params: ElicitParams, shape: Shape, can: &ClientCapabilities) -> R
         if !elicitation.is_some_and(|e| e.allows_form()) {
             return Err(shape.missing_capability("elicitation", json!({ "elicitation": { "form": {} } })));
         }
+        match params.schema() {
+            Ok(Some(_)) => {}
+            Ok(None) => return Err(RpcError::internal("the form has no schema")),
+            Err(e) => return Err(RpcError::internal(format!("the form is not a flat object of plain fields: {e}"))),
+        }
+        (params.url, params.elicitation_id) = (None, None);
         if shape.0.elicit == Elicit::Plain {
             params.mode = None;
             params.requested_schema = params.requested_schema.as_ref().map(plain_form).transpose()?;
@@ -456,6 +480,15 @@ fn elicit(mut params: ElicitParams, shape: Shape, can: &ClientCapabilities) -> R
         }
     }
     InputRequest::new::<couplet_types::Elicit>(&params).map_err(|e| RpcError::internal(e.to_string()))
+}
+
+/// Whether a text is an absolute URL of the web, with a host and without characters that a URL does not have.
+fn is_web_address(url: &str) -> bool {
+    let (scheme, rest) = url.split_once("://").unwrap_or_default();
+    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let web = scheme.eq_ignore_ascii_case("https") || scheme.eq_ignore_ascii_case("http");
+    let plain = url.bytes().all(|b| b.is_ascii_graphic() && !br#""<>\^`{|}"#.contains(&b));
+    web && plain && !host.is_empty() && !host.starts_with(':') && !host.ends_with('@')
 }
 
 fn random_id() -> Result<String, RpcError> {
@@ -498,8 +531,18 @@ fn sample(mut params: CreateMessageParams, shape: Shape, can: &ClientCapabilitie
     if uses_tools && !(shape.0.sampling_tools && sampling.tools.is_some()) {
         return Err(shape.missing_capability("sampling with tools", json!({ "sampling": { "tools": {} } })));
     }
-    balanced(&params)?;
+    if let Some(what) = params.unbalanced() {
+        return Err(RpcError::invalid_params(format!("sampling messages: {what}")));
+    }
+    if let Some(what) = params.messages.iter().flat_map(|m| m.content.blocks()).find_map(ContentBlock::fault) {
+        return Err(RpcError::internal(format!("sampling messages: {what}")));
+    }
     params.task = None;
+    // Where there is a capability for the context of servers, nothing is asked for without it.
+    let context = params.include_context.filter(|c| *c != IncludeContext::None);
+    if shape.0.sampling_tools && sampling.context.is_none() && context.is_some() {
+        params.include_context = None;
+    }
     params.tools.iter_mut().flatten().for_each(|t| t.project(shape));
     for message in &mut params.messages {
         project_sampling(&mut message.content, shape);
@@ -514,39 +557,4 @@ fn sample(mut params: CreateMessageParams, shape: Shape, can: &ClientCapabilitie
         }
     }
     InputRequest::new::<couplet_types::CreateMessage>(&params).map_err(|e| RpcError::internal(e.to_string()))
-}
-
-/// Every use of a tool is answered by the next message, and a message with answers has nothing else.
-fn balanced(params: &CreateMessageParams) -> Result<(), RpcError> {
-    let mut open: Vec<&str> = Vec::new();
-    let wrong = |what: &str| Err(RpcError::invalid_params(format!("sampling messages: {what}")));
-    for message in &params.messages {
-        let blocks = message.content.blocks();
-        let answers: Vec<&str> = blocks.iter().filter_map(answered).collect();
-        if !answers.is_empty() && answers.len() != blocks.len() {
-            return wrong("a message with tool results must have nothing else");
-        }
-        if !same(&open, &answers) {
-            return wrong("every tool use needs its result in the next message");
-        }
-        open = blocks.iter().filter_map(used).collect();
-    }
-    if open.is_empty() { Ok(()) } else { wrong("the last tool use has no result") }
-}
-
-fn answered(block: &ContentBlock) -> Option<&str> {
-    if let ContentBlock::ToolResult(result) = block { Some(&result.tool_use_id) } else { None }
-}
-
-fn used(block: &ContentBlock) -> Option<&str> {
-    if let ContentBlock::ToolUse(tool_use) = block { Some(&tool_use.id) } else { None }
-}
-
-fn same(a: &[&str], b: &[&str]) -> bool {
-    let sorted = |ids: &[&str]| {
-        let mut ids: Vec<String> = ids.iter().map(|i| (*i).to_owned()).collect();
-        ids.sort();
-        ids
-    };
-    sorted(a) == sorted(b)
 }

@@ -166,6 +166,28 @@ impl Shape {
         self.0.wrong_arguments_for_model
     }
 
+    /// An error of a handler, under a code that the revision has.
+    pub(crate) fn permitted(self, mut error: RpcError) -> RpcError {
+        let is_defined = match error.code {
+            code::HEADER_MISMATCH | code::MISSING_CLIENT_CAPABILITY | code::UNSUPPORTED_VERSION => true,
+            code::URL_ELICITATION_REQUIRED => self.0.elicit == Elicit::UrlWithId,
+            // From the stateless era on, the specification alone gives these out.
+            -32099..=-32020 => self.0.codec.has_handshake(),
+            _ => true,
+        };
+        error.code = match error.code {
+            code::RESOURCE_NOT_FOUND => self.0.resource_not_found,
+            _ if !is_defined => code::INTERNAL_ERROR,
+            code => code,
+        };
+        error
+    }
+
+    /// Whether a visit has an id, and the client is told when it is over.
+    pub(crate) fn has_elicitation_ids(self) -> bool {
+        self.0.elicit == Elicit::UrlWithId
+    }
+
     /// The error for a question that the client cannot answer; `required` is the capability that it would need.
     pub(crate) fn missing_capability(self, what: &str, required: serde_json::Value) -> RpcError {
         RpcError::new(self.0.missing_capability, format!("the client does not support {what}"))

@@ -35,8 +35,12 @@ impl Client {
     /// The text that a tool answers with, errors marked.
     pub(crate) async fn call(&mut self, tool: &str, arguments: Value) -> String {
         let result = self.ask("tools/call", json!({ "name": tool, "arguments": arguments })).await;
-        let text = text(&result["content"][0]["text"]);
-        if result["isError"] == true { format!("error: {text}") } else { text }
+        // Revisions differ in whether wrong arguments are for the model or for the program.
+        match (&result["message"], result["isError"] == true) {
+            (Value::String(message), _) => format!("error: {message}"),
+            (_, true) => format!("error: {}", text(&result["content"][0]["text"])),
+            (_, false) => text(&result["content"][0]["text"]),
+        }
     }
 
     /// The text of a resource, or the message of the error.

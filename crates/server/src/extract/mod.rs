@@ -16,11 +16,13 @@ mod args;
 mod meta;
 mod path;
 mod state;
+mod sub_path;
 
 pub use args::{Args, RawArgs};
 pub use meta::{Completing, Uri};
 pub use path::Path;
 pub use state::{FromRef, State};
+pub use sub_path::SubPath;
 
 use std::future::Future;
 

@@ -11,6 +11,7 @@ use crate::{
     child::Raw,
     fixture,
     rows::{ROWS, Row},
+    schema,
 };
 
 /// A server to send bytes to: in this process, or in another.
@@ -79,7 +80,8 @@ impl Place {
 
     /// The connection is of use, and nothing else was said before.
     async fn check_alive(&mut self, row: &Row, after: &str) {
-        let answer = self.ask(row, "alive", "tools/call", json!({ "name": "add", "arguments": { "a": 1, "b": 2 } })).await;
+        let answer =
+            self.ask(row, "alive", "tools/call", json!({ "name": "add", "arguments": { "a": 1, "b": 2 } })).await;
         assert_eq!(answer["id"], "alive", "{}: after {after}: {answer}", row.version);
         assert_eq!(answer["result"]["content"][0]["text"], "3", "{}: after {after}: {answer}", row.version);
     }
@@ -118,11 +120,13 @@ async fn check(place: &mut Place, row: &Row, name: &str, bytes: &[u8], expect: E
             assert_eq!(answer["error"]["code"], code, "{}: {name}: {answer}", row.version);
             let id = if row.null_id { Some(&Value::Null) } else { None };
             assert_eq!(answer.get("id"), id, "{}: {name}: {answer}", row.version);
+            schema::error(row.version, &answer);
         }
         Error(id, code) => {
             let answer = place.next().await;
             assert_eq!(answer["error"]["code"], code, "{}: {name}: {answer}", row.version);
             assert_eq!(answer["id"], id, "{}: {name}: {answer}", row.version);
+            schema::error(row.version, &answer);
         }
         Result(id) => {
             let answer = place.next().await;
@@ -163,7 +167,11 @@ fn cases(row: &Row) -> Vec<(&'static str, Vec<u8>, Expect)> {
         ("an object as an id", line(r#"{"jsonrpc":"2.0","id":{},"method":"ping"}"#), Unreadable(-32600)),
         ("a number as a method", line(r#"{"jsonrpc":"2.0","id":"m","method":1}"#), Error("m", -32600)),
         ("an array as params", line(r#"{"jsonrpc":"2.0","id":"a","method":"ping","params":[]}"#), Error("a", -32600)),
-        ("a method and a result", line(r#"{"jsonrpc":"2.0","id":"r","method":"ping","result":{}}"#), Error("r", -32600)),
+        (
+            "a method and a result",
+            line(r#"{"jsonrpc":"2.0","id":"r","method":"ping","result":{}}"#),
+            Error("r", -32600),
+        ),
         ("a result and an error", line(r#"{"jsonrpc":"2.0","id":"r","result":{},"error":{}}"#), Error("r", -32600)),
         ("an id twice", line(r#"{"jsonrpc":"2.0","id":"d","id":"e","method":"ping"}"#), Error("d", -32600)),
         ("a method twice", line(r#"{"jsonrpc":"2.0","id":"d","method":"ping","method":"x"}"#), Error("d", -32600)),
@@ -177,7 +185,11 @@ fn cases(row: &Row) -> Vec<(&'static str, Vec<u8>, Expect)> {
             line(r#"{"jsonrpc":"2.0","id":"d","method":"tools/call","params":{"name":"add","name":"echo"}}"#),
             Error("d", -32600),
         ),
-        ("bytes that are not UTF-8", b"{\"jsonrpc\":\"2.0\",\"id\":\"\xff\",\"method\":\"ping\"}\n".into(), Unreadable(-32700)),
+        (
+            "bytes that are not UTF-8",
+            b"{\"jsonrpc\":\"2.0\",\"id\":\"\xff\",\"method\":\"ping\"}\n".into(),
+            Unreadable(-32700),
+        ),
         ("blank lines", b"\n\r\n   \n\t\n".into(), Nothing),
         ("a stray result", line(r#"{"jsonrpc":"2.0","id":99,"result":{}}"#), Nothing),
         ("a stray error", line(r#"{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"?"}}"#), Nothing),
@@ -185,10 +197,14 @@ fn cases(row: &Row) -> Vec<(&'static str, Vec<u8>, Expect)> {
         ("a broken cancellation", line(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{}}"#), Nothing),
         ("an unknown method", request(row, "u", "no/such", json!({})), Error("u", -32601)),
         ("arguments that nest", call("n", &format!("{{\"a\":{}}}", nested(40))), Result("n")),
-        ("arguments that nest too deep", call("n", &format!("{{\"a\":{}}}", nested(100))), Unreadable(-32700)),
-        ("arguments without a bottom", call("n", &format!("{{\"a\":{}}}", nested(100_000))), Unreadable(-32700)),
+        ("arguments that nest too deep", call("n", &format!("{{\"a\":{}}}", nested(100))), Error("n", -32700)),
+        ("arguments without a bottom", call("n", &format!("{{\"a\":{}}}", nested(100_000))), Error("n", -32700)),
         ("a message that nests too deep", line(&nested(100_000)), Unreadable(-32700)),
-        ("carriage returns", line(&(String::from_utf8(call("c", "{}")).expect("text").trim().to_owned() + "\r")), Result("c")),
+        (
+            "carriage returns",
+            line(&(String::from_utf8(call("c", "{}")).expect("text").trim().to_owned() + "\r")),
+            Result("c"),
+        ),
         ("a line that is too long", line(&"x".repeat((16 << 20) + 10)), Unreadable(-32600)),
     ];
     if !row.batches {
@@ -197,7 +213,11 @@ fn cases(row: &Row) -> Vec<(&'static str, Vec<u8>, Expect)> {
     if row.session {
         cases.push(("a ping", line(ping), Result("p")));
     } else {
-        cases.push(("a request that does not say who asks", line(r#"{"jsonrpc":"2.0","id":"w","method":"tools/list"}"#), Error("w", -32602)));
+        cases.push((
+            "a request that does not say who asks",
+            line(r#"{"jsonrpc":"2.0","id":"w","method":"tools/list"}"#),
+            Error("w", -32602),
+        ));
     }
     cases
 }
@@ -289,7 +309,8 @@ fn an_id_that_is_in_use() {
                 place.send(&request(row, "same", "tools/call", slow)).await;
                 let bytes = request(row, "same", "tools/list", json!({}));
                 check(&mut place, row, &format!("an id in use ({at})"), &bytes, Unreadable(-32600)).await;
-                let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": "same" } });
+                let cancel =
+                    json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": "same" } });
                 place.send(format!("{cancel}\n").as_bytes()).await;
                 // Now it is free again.
                 let bytes = request(row, "same", "tools/list", json!({}));

@@ -6,6 +6,8 @@ mod flood;
 mod hostile;
 mod projection;
 mod rows;
+mod scenario;
 mod schema;
 mod shapes;
 mod talk;
+mod tap;

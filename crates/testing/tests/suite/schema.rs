@@ -112,7 +112,7 @@ pub(crate) fn result(version: ProtocolVersion, method: &str, result: &Value) {
 #[track_caller]
 pub(crate) fn error(version: ProtocolVersion, message: &Value) {
     // JSON-RPC wants `null` where the id could not be read, and the older schemas want an id.
-    if message["id"] != Value::Null {
+    if message.get("id") != Some(&Value::Null) {
         check(version, &either(version, "JSONRPCErrorResponse", "JSONRPCError"), message);
     }
 }

@@ -1,5 +1,4 @@
 use couplet::{
-    Server,
     prompt, resource,
     schemars::JsonSchema,
     serde::Deserialize,

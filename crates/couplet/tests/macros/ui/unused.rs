@@ -13,7 +13,7 @@ async fn never_registered_either(a: f64) -> f64 {
 }
 
 #[prompt]
-fn registered(unused: u8) -> String {
+fn registered(_unused: u8) -> String {
     String::new()
 }
 

@@ -8,7 +8,7 @@ fn count(State(n): State<u64>) -> u64 {
 struct NotAnExtractor;
 
 #[tool]
-fn other(#[extract] it: NotAnExtractor) {}
+fn other(#[extract] _it: NotAnExtractor) {}
 
 fn main() {
     let _: Server<()> = Server::new("a", "1").tool(count).with_state(());
