@@ -51,7 +51,9 @@ impl PrimitiveSchema {
     /// The error says what the value must be.
     fn check(&self, value: &RawJson) -> Result<(), String> {
         match self {
-            Self::String(schema) => value.parse().map_err(|_| "a text".to_owned()).and_then(|t: String| schema.takes(&t)),
+            Self::String(schema) => {
+                value.parse().map_err(|_| "a text".to_owned()).and_then(|t: String| schema.takes(&t))
+            }
             Self::Number(schema) => value.parse().map_err(|_| "a number".to_owned()).and_then(|n| schema.takes(n)),
             Self::Boolean(_) => value.parse::<bool>().map(drop).map_err(|_| "true or false".to_owned()),
             Self::Enum(schema) => schema.choices.takes(&[value.parse().unwrap_or_default()]),

@@ -23,6 +23,8 @@ pub(crate) struct Ledger {
     pub(crate) question: Option<Value>,
     /// The state that the server gave away last.
     pub(crate) state: Option<Value>,
+    /// Where the last list goes on.
+    pub(crate) cursor: Option<Value>,
 }
 
 impl Ledger {
@@ -95,6 +97,9 @@ impl Ledger {
         }
         if let Some(state) = message["result"].get("requestState") {
             self.state = Some(state.clone());
+        }
+        if let Some(cursor) = message["result"].get("nextCursor") {
+            self.cursor = Some(cursor.clone());
         }
         self.due -= 1;
         if let Some(id) = message.get("id").filter(|id| !id.is_null()) {

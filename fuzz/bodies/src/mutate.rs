@@ -41,6 +41,7 @@ const WORDS: &[&str] = &[
     "\"_meta\":{}",
     "\"progressToken\":1",
     "\"@state\"",
+    "\"@cursor\"",
     "\"@question\"",
     "tools/call",
     "tools/list",

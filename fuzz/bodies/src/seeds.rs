@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::server::{QUESTION, STATE};
+use crate::server::{CURSOR, QUESTION, STATE};
 
 const HANDSHAKE: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 const STATELESS: &str = "2026-07-28";
@@ -118,7 +118,7 @@ fn calls() -> Vec<(&'static str, Value)> {
     let shapes = json!([{ "kind": "circle", "radius": 300 }, { "kind": "many", "shapes": [] }]);
     vec![
         ("tools/list", json!({})),
-        ("tools/list", json!({ "cursor": "3" })),
+        ("tools/list", json!({ "cursor": CURSOR.trim_matches('"') })),
         ("tools/call", json!({ "name": "add", "arguments": { "a": 1, "b": -2.5e3 } })),
         ("tools/call", json!({ "name": "add", "arguments": { "a": "1" } })),
         ("tools/call", json!({ "name": "shape", "arguments": { "kind": "many", "shapes": shapes, "name": "é" } })),

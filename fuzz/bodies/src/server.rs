@@ -22,6 +22,8 @@ use crate::{
 pub(crate) const QUESTION: &str = "\"@question\"";
 /// Stands for the state that the server gave away last.
 pub(crate) const STATE: &str = "\"@state\"";
+/// Stands for the place where the last list goes on.
+pub(crate) const CURSOR: &str = "\"@cursor\"";
 
 thread_local! {
     /// One server per thread: a change that one connection causes is not for those of other threads.
@@ -80,14 +82,16 @@ impl Session {
         true
     }
 
-    /// Ids and states that a client can only know from the server.
+    /// Ids, states and cursors that a client can only know from the server.
     fn fill_in(&self, frame: Bytes) -> Bytes {
         let Ok(text) = std::str::from_utf8(&frame) else { return frame };
         if !text.contains("\"@") {
             return frame;
         }
         let known = |value: &Option<Value>| value.as_ref().unwrap_or(&Value::Null).to_string();
-        text.replace(QUESTION, &known(&self.ledger.question)).replace(STATE, &known(&self.ledger.state)).into()
+        let ledger = &self.ledger;
+        let places = [(QUESTION, &ledger.question), (STATE, &ledger.state), (CURSOR, &ledger.cursor)];
+        places.iter().fold(text.to_owned(), |text, (place, value)| text.replace(place, &known(value))).into()
     }
 
     fn finish(mut self) {

@@ -6,12 +6,12 @@
 use couplet_types::{
     Annotations, CallToolParams, CallToolResult, ClientCapabilities, CompleteParams, CompleteResult,
     CompletionReference, ContentBlock, CreateMessageParams, CreateMessageResult, DiscoverParams, DiscoverResult,
-    ElicitMode, ElicitParams, ElicitResult, ElicitationCompleteParams, EmptyResult, GetPromptParams, GetPromptResult, Implementation,
-    IncludeContext, InitializeParams, InitializeResult, InputRequest, ListPromptsResult, ListResourceTemplatesResult,
-    ListResourcesResult, ListRootsParams, ListRootsResult, ListToolsResult, ListenParams, LogParams, PaginatedParams,
-    PingParams, ProgressParams, Prompt, PromptArgument, RawJson, ReadResourceParams, ReadResourceResult, Resource,
-    ResourceContents, ResourceTemplate, RpcError, SamplingContent, ServerCapabilities, SetLevelParams, SubscribeParams,
-    TextContent, Tool, ToolResultContent, UnsubscribeParams,
+    ElicitMode, ElicitParams, ElicitResult, ElicitationCompleteParams, EmptyResult, GetPromptParams, GetPromptResult,
+    Implementation, IncludeContext, InitializeParams, InitializeResult, InputRequest, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListRootsParams, ListRootsResult, ListToolsResult, ListenParams,
+    LogParams, PaginatedParams, PingParams, ProgressParams, Prompt, PromptArgument, RawJson, ReadResourceParams,
+    ReadResourceResult, Resource, ResourceContents, ResourceTemplate, RpcError, SamplingContent, ServerCapabilities,
+    SetLevelParams, SubscribeParams, TextContent, Tool, ToolResultContent, UnsubscribeParams,
 };
 use serde_json::json;
 

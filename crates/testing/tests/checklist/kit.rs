@@ -350,7 +350,11 @@ pub(crate) async fn ask_client(
     raw.push(&request("q", question["method"].as_str().unwrap(), &params));
     for _ in 0..1000 {
         if let Some(mut answer) = raw.seen().into_iter().find(|m| m["id"] == "q") {
-            return if answer.get("error").is_some() { Err(answer["error"].take()) } else { Ok(answer["result"].take()) };
+            return if answer.get("error").is_some() {
+                Err(answer["error"].take())
+            } else {
+                Ok(answer["result"].take())
+            };
         }
         tokio::task::yield_now().await;
     }

@@ -1,0 +1,65 @@
+//! A tool that asks: the user for consent, the model for a sentence, the client for its folders. The handler is written
+//! once; in revisions with server requests it waits, and in the one without it runs again in each round.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use couplet::{
+    ProtocolVersion,
+    prelude::*,
+    types::{CreateMessageParams, CreateMessageResult, Root, SamplingMessage},
+};
+use serde::Deserialize;
+use serde_json::json;
+
+/// How often a build was made: once per call, however many rounds the call takes.
+static BUILDS: AtomicU32 = AtomicU32::new(0);
+
+#[derive(Deserialize, JsonSchema)]
+struct Consent {
+    /// Deploy it?
+    yes: bool,
+    /// Why now?
+    reason: Option<String>,
+}
+
+/// Deploys a build.
+#[tool]
+async fn deploy(
+    /// Where to.
+    env: String,
+    ctx: Ctx,
+) -> Result<String, ToolError> {
+    let build = ctx.step("build", || async { BUILDS.fetch_add(1, Ordering::SeqCst) + 1 }).await?;
+    let consent = ctx.elicit::<Consent>("consent", format!("Deploy build {build} to {env}?")).await?.accepted()?;
+    if !consent.yes {
+        return Ok("left alone".to_owned());
+    }
+    let question = SamplingMessage::user(format!("One line for the log about build {build}, please."));
+    let line = ctx.sample("line", CreateMessageParams::new(vec![question], 50)).await?;
+    let folders = ctx.roots().await?.len();
+    let reason = consent.reason.unwrap_or_default();
+    Ok(format!("build {build} is on {env} because {reason}: {} ({folders} folder)", line.content.all_text()))
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> couplet::Result<()> {
+    let server = Server::new("ops", "1.0.0").tool(deploy).build();
+    for (call, version) in [ProtocolVersion::V2025_06_18, ProtocolVersion::V2025_11_25, ProtocolVersion::V2026_07_28]
+        .into_iter()
+        .enumerate()
+    {
+        let client = Client::new("operator", "1.0.0")
+            .versions([version])
+            .on_elicit(|ask| async move { ask.accept(json!({ "yes": true, "reason": "it is Friday" })) })
+            .on_sample(|_| async { Ok(CreateMessageResult::new("a-model", "all is well")) })
+            .roots([Root::new("file:///project")])
+            .connect(server.clone())
+            .await?;
+        let text = client.call("deploy", json!({ "env": "production" })).await?.text();
+        println!("{version}: {text}");
+        assert_eq!(text, format!("build {} is on production because it is Friday: all is well (1 folder)", call + 1));
+        client.close().await?;
+    }
+    assert_eq!(BUILDS.load(Ordering::SeqCst), 3, "one build per call");
+    Ok(())
+}
