@@ -30,6 +30,7 @@ mod serve;
 mod spawn;
 #[cfg(feature = "child")]
 mod stderr;
+mod stdin;
 mod streams;
 
 pub use pipe::{Pipe, pipe};

@@ -4,17 +4,13 @@ use std::sync::Arc;
 
 use couplet_core::{BoxFuture, Error, Limits, Service, Transport};
 
-use crate::pipe::pipe;
+use crate::{pipe::pipe, stdin::Stdin};
 
 /// The standard input and output of this process, as a place to serve a server on.
 ///
 /// The client that started the process writes one message per line and closes the input when it is done: everything
 /// that was asked until then is answered, and serving ends with `Ok`. Standard output belongs to the protocol from now
 /// on; whatever else the program has to say goes to standard error.
-///
-/// Standard input is read on a thread of the runtime that cannot be interrupted. A program that stops serving while
-/// its input is still open should leave with `std::process::exit` or `Runtime::shutdown_background`, because a runtime
-/// that is merely dropped waits for one more line.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -37,6 +33,9 @@ pub struct Stdio {
 
 impl Transport for Stdio {
     fn serve(self, service: Arc<dyn Service>, limits: Limits) -> BoxFuture<'static, Result<(), Error>> {
-        pipe(tokio::io::stdin(), tokio::io::stdout()).serve(service, limits)
+        match Stdin::new() {
+            Ok(stdin) => pipe(stdin, tokio::io::stdout()).serve(service, limits),
+            Err(error) => Box::pin(async { Err(error.into()) }),
+        }
     }
 }

@@ -83,7 +83,7 @@ async fn every_request_is_answered_under_the_tightest_limits() {
 #[tokio::test]
 async fn a_batch_does_not_stop_the_input() {
     let mut limits = Limits::default();
-    (limits.running, limits.waiting) = (1, 1);
+    (limits.running, limits.waiting) = (1, 3);
     let version = "2025-03-26";
     let call = |id| request(version, id, "later").trim().to_owned();
     let input = format!("{}[{},{}]\n{}\n{}\n", opening(version), call(0), call(1), call(2), call(3));
