@@ -56,15 +56,17 @@ fn stand_in(kind: &Kind, item: &ItemFn) -> TokenStream {
     quote! {
         #[allow(non_camel_case_types, missing_docs, dead_code)]
         #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
-        #vis struct #ident;
+        #vis struct #ident {}
+        #[allow(missing_docs, dead_code)]
+        #vis fn #ident() -> #ident { #ident {} }
         impl<__S> ::couplet::server::#into_trait<__S> for #ident {
             fn #into_fn(self) -> ::couplet::server::#definition<__S> { ::core::unreachable!() }
         }
     }
 }
 
-/// Writes the struct, which is registered, and in a scope of its own the function, which keeps its name there: it may
-/// call itself, and have variables that are called like it.
+/// Writes the struct that is registered, a function of its name that makes it (a variable may be called like a function,
+/// but not like a unit struct), and in a scope of its own the function, which keeps its name there: it may call itself.
 fn write(kind: &Kind, function: &Function, settings: &Settings) -> TokenStream {
     let Function { cfgs, outer, inner, vis, sig, block, .. } = function;
     let ident = &sig.ident;
@@ -75,7 +77,12 @@ fn write(kind: &Kind, function: &Function, settings: &Settings) -> TokenStream {
         #(#outer)*
         #[allow(non_camel_case_types)]
         #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
-        #vis struct #ident;
+        #vis struct #ident {}
+
+        #(#cfgs)*
+        #(#outer)*
+        #[allow(deprecated)]
+        #vis fn #ident() -> #ident { #ident {} }
 
         #(#cfgs)*
         const _: () = {

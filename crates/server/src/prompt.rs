@@ -128,6 +128,14 @@ where
     }
 }
 
+/// A function that makes one: what a function with the attribute becomes.
+#[diagnostic::do_not_recommend]
+impl<S, F: FnOnce() -> T, T: IntoPrompt<S>> IntoPrompt<S> for F {
+    fn into_prompt(self) -> PromptDef<S> {
+        self().into_prompt()
+    }
+}
+
 impl<S> IntoPrompt<S> for PromptDef<S> {
     fn into_prompt(self) -> Self {
         self

@@ -156,6 +156,14 @@ where
     }
 }
 
+/// A function that makes one: what a function with the attribute becomes.
+#[diagnostic::do_not_recommend]
+impl<S, F: FnOnce() -> T, T: IntoResource<S>> IntoResource<S> for F {
+    fn into_resource(self) -> ResourceDef<S> {
+        self().into_resource()
+    }
+}
+
 impl<S> IntoResource<S> for ResourceDef<S> {
     fn into_resource(self) -> Self {
         self

@@ -164,6 +164,14 @@ where
     }
 }
 
+/// A function that makes one: what a function with the attribute becomes.
+#[diagnostic::do_not_recommend]
+impl<S, F: FnOnce() -> T, T: IntoTool<S>> IntoTool<S> for F {
+    fn into_tool(self) -> ToolDef<S> {
+        self().into_tool()
+    }
+}
+
 impl<S> IntoTool<S> for ToolDef<S> {
     fn into_tool(self) -> Self {
         self

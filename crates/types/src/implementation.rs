@@ -50,6 +50,9 @@ setters! { Implementation {
 } }
 
 /// A picture for a peer, tool, prompt or resource.
+///
+/// It comes from somebody who is not to be trusted: show it only if [`Icon::is_safe`], fetch it without credentials and
+/// with a limit, and look at the bytes to see what it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -72,6 +75,51 @@ impl Icon {
     pub fn new(src: impl Into<String>) -> Self {
         Self { src: src.into(), ..Self::default() }
     }
+
+    /// Whether the source is one that a client may show: an `https:` address, or the picture itself as a `data:` URI.
+    ///
+    /// ```
+    /// use couplet_types::Icon;
+    ///
+    /// assert!(Icon::new("https://example.com/a.png").is_safe());
+    /// assert!(Icon::new("data:image/png;base64,AAAA").is_safe());
+    /// assert!(!Icon::new("javascript:alert(1)").is_safe());
+    /// ```
+    pub fn is_safe(&self) -> bool {
+        let (scheme, rest) = self.src.split_once(':').unwrap_or_default();
+        let clean = self.src.chars().all(|c| !c.is_control() && !c.is_whitespace());
+        let picture = || rest.get(..6).is_some_and(|start| start.eq_ignore_ascii_case("image/"));
+        clean
+            && ((scheme.eq_ignore_ascii_case("https") && origin(&self.src).is_some())
+                || (scheme.eq_ignore_ascii_case("data") && picture()))
+    }
+
+    /// Whether the picture need not be fetched, or is to be fetched from where another address is.
+    ///
+    /// An icon of a server, and whatever address that icon's own redirects to, should be where the server is.
+    ///
+    /// ```
+    /// use couplet_types::Icon;
+    ///
+    /// let icon = Icon::new("https://example.com/a.png");
+    /// assert!(icon.shares_origin("https://example.com/mcp"));
+    /// assert!(!icon.shares_origin("https://example.org/mcp"));
+    /// ```
+    pub fn shares_origin(&self, address: &str) -> bool {
+        let is_data = self.src.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("data:"));
+        is_data || origin(&self.src).is_some_and(|ours| origin(address) == Some(ours))
+    }
+}
+
+/// The scheme, host and port of an address, all in lower case.
+fn origin(address: &str) -> Option<(String, String)> {
+    let (scheme, rest) = address.split_once("://")?;
+    let authority = rest.split(['/', '?', '#', '\\']).next()?;
+    let host = authority.rsplit('@').next()?.to_ascii_lowercase();
+    let scheme = scheme.to_ascii_lowercase();
+    let standard = if scheme == "https" { ":443" } else { ":80" };
+    let host = host.strip_suffix(standard).unwrap_or(&host).to_owned();
+    (!host.is_empty()).then_some((scheme, host))
 }
 
 setters! { Icon { into { mime_type: String } value { sizes: Vec<String>, theme: IconTheme } } }

@@ -63,6 +63,115 @@ impl Meta {
     pub fn len(&self) -> usize {
         self.0.len()
     }
+
+    /// Whether a key has the form that the protocol asks for: a name, after a prefix of labels if there is one.
+    ///
+    /// ```
+    /// use couplet_types::Meta;
+    ///
+    /// assert!(Meta::is_valid_key("com.example/trace-id"));
+    /// assert!(!Meta::is_valid_key("com..example/id"));
+    /// ```
+    pub fn is_valid_key(key: &str) -> bool {
+        match key.split_once('/') {
+            Some((prefix, name)) => prefix.split('.').all(is_label) && is_name(name),
+            None => is_name(key),
+        }
+    }
+
+    /// Whether a text can be the identifier of an extension: a key that has a prefix.
+    ///
+    /// ```
+    /// use couplet_types::Meta;
+    ///
+    /// assert!(Meta::is_valid_extension("io.modelcontextprotocol/tasks"));
+    /// assert!(!Meta::is_valid_extension("tasks"));
+    /// ```
+    pub fn is_valid_extension(id: &str) -> bool {
+        id.contains('/') && Self::is_valid_key(id)
+    }
+
+    /// Whether `traceparent`, `tracestate` and `baggage`, as far as they are there, have the form that the W3C gave
+    /// them.
+    ///
+    /// ```
+    /// use couplet_types::Meta;
+    /// use serde_json::json;
+    ///
+    /// let meta = Meta::new().with("traceparent", json!("00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01"));
+    /// assert!(meta.has_valid_trace());
+    /// ```
+    pub fn has_valid_trace(&self) -> bool {
+        let fits = |key: &str, is_valid: fn(&str) -> bool| {
+            self.get(key).is_none_or(|value| value.parse::<String>().is_ok_and(|text| is_valid(&text)))
+        };
+        fits("traceparent", is_trace_parent) && fits("tracestate", is_trace_state) && fits("baggage", is_baggage)
+    }
+}
+
+/// Begins with a letter, ends with a letter or digit, and has hyphens too in between.
+fn is_label(label: &str) -> bool {
+    label.starts_with(|c: char| c.is_ascii_alphabetic())
+        && label.ends_with(|c: char| c.is_ascii_alphanumeric())
+        && label.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
+}
+
+/// Is empty, or begins and ends with a letter or digit.
+fn is_name(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric();
+    name.is_empty()
+        || (name.starts_with(plain)
+            && name.ends_with(plain)
+            && name.chars().all(|c| plain(c) || matches!(c, '-' | '_' | '.')))
+}
+
+/// Version, trace, parent and flags in lower-case hexadecimal digits. A later version may add more.
+fn is_trace_parent(text: &str) -> bool {
+    let parts: Vec<&str> = text.split('-').collect();
+    let [version, trace, parent, flags, rest @ ..] = &*parts else { return false };
+    let hex = |part: &str, length: usize| {
+        part.len() == length && part.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+    };
+    let something = |part: &str| part.bytes().any(|b| b != b'0');
+    hex(version, 2)
+        && *version != "ff"
+        && (rest.is_empty() || *version != "00")
+        && hex(trace, 32)
+        && something(trace)
+        && hex(parent, 16)
+        && something(parent)
+        && hex(flags, 2)
+}
+
+/// At most 32 members, each a key and a value.
+fn is_trace_state(text: &str) -> bool {
+    let members: Vec<&str> = text.split(',').map(str::trim_ascii).filter(|m| !m.is_empty()).collect();
+    members.len() <= 32
+        && members.iter().all(|member| {
+            let Some((key, value)) = member.split_once('=') else { return false };
+            let letter = |b: u8| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-' | b'*' | b'/' | b'@');
+            let first = key.bytes().next().is_some_and(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9'));
+            first
+                && key.len() <= 256
+                && key.bytes().all(letter)
+                && (1..=256).contains(&value.len())
+                && value.bytes().all(|b| matches!(b, b' '..=b'~') && b != b'=')
+        })
+}
+
+/// Members of a key, a value and perhaps properties.
+fn is_baggage(text: &str) -> bool {
+    let token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
+    let octet = |b: u8| b.is_ascii_graphic() && !b"\"\\".contains(&b);
+    let pair = |part: &str| {
+        let (key, value) = part.split_once('=').unwrap_or((part, ""));
+        let key = key.trim_ascii();
+        !key.is_empty() && key.bytes().all(token) && value.trim_ascii().bytes().all(octet)
+    };
+    text.split(',').all(|member| {
+        let first = member.split(';').next().unwrap_or_default();
+        first.contains('=') && member.split(';').all(pair)
+    })
 }
 
 impl Serialize for Meta {

@@ -59,8 +59,8 @@ mod shadowed {
 /// A function may call itself, and name a variable like itself.
 #[couplet::tool]
 fn factorial(n: u64) -> u64 {
-    let factorial = if n == 0 { 1 } else { n * factorial(n - 1) };
-    factorial
+    let factorial = if n == 0 { 1 } else { factorial(n - 1) };
+    factorial * n.max(1)
 }
 
 #[couplet::tool]
@@ -87,7 +87,7 @@ mod attributes {
     fn absent(nothing: NoSuchType) {}
 
     #[couplet::tool]
-    #[cfg(all())]
+    #[cfg(not(any()))]
     #[allow(non_snake_case, unused_variables)]
     pub(super) fn Present(unusedHere: u8) -> &'static str {
         "present"
@@ -119,4 +119,7 @@ async fn names_around_an_attribute_do_not_matter() {
     assert_eq!(client.call("Present", json!({ "unusedHere": 2 })).await, "present");
     assert_eq!(client.read("calc://7").await, "7");
     assert_eq!(client.get("say", json!({ "input": "hello" })).await, "hello");
+    // A variable may be called like a tool.
+    let factorial = factorial::call(3);
+    assert_eq!(factorial, 6);
 }

@@ -101,8 +101,10 @@ impl Kind for CompleteKind {
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the result of such a handler",
-    label = "not a result that {K} can have",
-    note = "return text, a number, `Json<T>`, content blocks, or a `Result` of one of these"
+    label = "not a result of a handler of this kind",
+    note = "a tool returns text, a number, `Json<T>`, content blocks, `()`, or a `Result` of one of these",
+    note = "a resource returns text, bytes, `Json<T>`, `ResourceContents`, or a `Result` of one of these",
+    note = "a prompt returns text, `PromptMessage`s, or a `Result` of one of these"
 )]
 pub trait IntoReply<K: Kind> {
     /// Adds what the result says about the handler.

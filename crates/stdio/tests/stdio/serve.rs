@@ -74,7 +74,7 @@ async fn every_request_is_answered_when_the_end_came_before_the_first_reply() {
 #[tokio::test]
 async fn every_request_is_answered_under_the_tightest_limits() {
     let mut limits = Limits::default();
-    (limits.running, limits.waiting, limits.queue) = (1, 1, 1);
+    (limits.running, limits.queue) = (1, 1);
     let output = exchange(many(VERSIONS[0], "later").into_bytes(), 7000, limits).await;
     assert_all(&output);
 }

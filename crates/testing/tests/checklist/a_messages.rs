@@ -1,1 +1,736 @@
 //! Lines 1 to 31: messages.
+
+use std::{collections::HashSet, time::Duration};
+
+use couplet_core::{Call, Done, ErrorKind, JsonText, Limits, Reply};
+use couplet_server::{Next, Server, tool};
+use couplet_testing::{
+    Wire, connect,
+    types::{ProtocolVersion, RpcError, code},
+};
+use serde_json::{Value, json};
+
+use crate::kit::{
+    RawServer, SESSIONS, STATELESS, able, call, client, converse, error, everything, example, initialized, is_request,
+    is_response, notification, open, request, result, said, settle, stateless_meta, text, yes,
+};
+
+/// A client that is connected to a server which answers each call of a tool by a function.
+async fn calling(
+    version: ProtocolVersion,
+    answer: impl Fn(&Value) -> Vec<Value> + Send + Sync + 'static,
+) -> (RawServer, couplet_client::Client) {
+    let raw = RawServer::speaking(version, everything(), move |m| match m["method"].as_str() {
+        Some("tools/call") => answer(m),
+        _ => vec![],
+    });
+    let client = client(version).connect(raw.clone()).await.unwrap();
+    (raw, client)
+}
+
+/// Line 1: every message is JSON-RPC 2.0 in UTF-8, and what is not is refused.
+#[tokio::test]
+async fn line_001_json_rpc_in_utf_8() {
+    for version in ProtocolVersion::ALL {
+        let mut wire = open(example().build(), version, able()).await;
+        let greeting = "größer 雪 🦀";
+        let answer = call(&mut wire, "echo", json!({ "text": greeting })).await;
+        assert_eq!((&answer["jsonrpc"], text(&answer)), (&json!("2.0"), greeting));
+        for (broken, expected) in [
+            (&b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}"[..], code::PARSE_ERROR),
+            (&b"not json"[..], code::PARSE_ERROR),
+            (&br#"{"jsonrpc":"1.0","id":7,"method":"ping"}"#[..], code::INVALID_REQUEST),
+            (&br#"{"id":7,"method":"ping"}"#[..], code::INVALID_REQUEST),
+        ] {
+            wire.connection().receive(bytes::Bytes::from_static(broken));
+            let refusal = wire.next().await.unwrap();
+            assert_eq!(
+                (&refusal["jsonrpc"], &refusal["error"]["code"]),
+                (&json!("2.0"), &json!(expected)),
+                "{version}"
+            );
+        }
+        let (raw, client) =
+            calling(version, |m| vec![said(m, m["params"]["arguments"]["text"].as_str().unwrap())]).await;
+        assert_eq!(client.call("echo", json!({ "text": greeting })).await.unwrap().text(), greeting);
+        assert!(raw.seen().iter().all(|m| m["jsonrpc"] == "2.0"), "{version}: {:#?}", raw.seen());
+    }
+}
+
+/// Line 2: an id is a string or an integer, and never null; this goes for both sides, sending and receiving.
+#[tokio::test]
+async fn line_002_ids_are_strings_or_integers() {
+    for version in ProtocolVersion::ALL {
+        let mut wire = open(example().build(), version, able()).await;
+        for id in [json!(null), json!(1.5), json!(true), json!([1]), json!({})] {
+            let params = json!({ "_meta": stateless_meta(&json!({})) });
+            wire.send(&request(id.clone(), "tools/list", &params));
+            let refusal = wire.next().await.unwrap();
+            assert_eq!(refusal["error"]["code"], code::INVALID_REQUEST, "{version}: {id} {refusal}");
+            assert!(refusal.get("id").is_none_or(Value::is_null), "{version}: {refusal}");
+        }
+        let (raw, client) = calling(version, |m| vec![said(m, "ok")]).await;
+        client.call("a", ()).await.unwrap();
+        let ids: Vec<Value> = raw.seen().into_iter().filter(is_request).map(|mut m| m["id"].take()).collect();
+        assert!(ids.len() >= 2 && ids.iter().all(is_id), "{version}: {ids:?}");
+    }
+    for version in SESSIONS {
+        let mut wire = open(example().build(), version, able()).await;
+        wire.start("tools/call", json!({ "name": "sample" }));
+        let question = wire.next().await.unwrap();
+        assert!(is_id(&question["id"]), "{version}: {question}");
+    }
+}
+
+fn is_id(id: &Value) -> bool {
+    id.is_string() || id.is_i64()
+}
+
+/// Line 3: in a session neither side ever uses an id of its own again, whatever became of the first request.
+#[tokio::test]
+async fn line_003_ids_are_not_reused_in_a_session() {
+    for version in SESSIONS {
+        let (raw, client) = calling(version, |m| match m["params"]["name"].as_str() {
+            Some("good") => vec![said(m, "ok")],
+            Some("bad") => vec![error(m, -32603, "no")],
+            _ => vec![],
+        })
+        .await;
+        for round in 1..4 {
+            client.call("good", ()).await.unwrap();
+            client.call("bad", ()).await.unwrap_err();
+            let dropped = tokio::spawn(client.call("never", ()).into_future());
+            raw.expect("tools/call", 3 * round).await;
+            dropped.abort();
+            settle().await;
+        }
+        let ids: Vec<String> = raw.seen().iter().filter(|m| is_request(m)).map(|m| m["id"].to_string()).collect();
+        assert_eq!(ids.iter().collect::<HashSet<_>>().len(), ids.len(), "{version}: {ids:?}");
+
+        let mut wire = open(example().build(), version, able()).await;
+        let mut asked = HashSet::new();
+        for _ in 0..3 {
+            let answer = json!({ "model": "m", "role": "assistant", "content": { "type": "text", "text": "a" } });
+            let (questions, response) =
+                converse(&mut wire, version, ("tools/call", json!({ "name": "sample" })), |_| answer.clone()).await;
+            assert_eq!(text(&response), "m");
+            assert!(questions.iter().all(|q| asked.insert(q["id"].to_string())), "{version}: {questions:?}");
+        }
+        assert_eq!(asked.len(), 3);
+    }
+}
+
+/// Line 4: without sessions, an id is not that of another request which still waits for its answer.
+#[tokio::test]
+async fn line_004_ids_of_open_requests_are_distinct() {
+    let (raw, client) = calling(STATELESS, |_| vec![]).await;
+    let calls: Vec<_> = (0..20).map(|_| tokio::spawn(client.call("never", ()).into_future())).collect();
+    raw.expect("tools/call", 20).await;
+    let ids: HashSet<String> = raw.seen_of("tools/call").iter().map(|m| m["id"].to_string()).collect();
+    assert_eq!(ids.len(), 20);
+    calls.iter().for_each(|c| c.abort());
+
+    // A client that breaks the rule does not get an answer that could be taken for another one.
+    let mut wire = open(example().build(), STATELESS, json!({})).await;
+    let stuck = wire.start("tools/call", json!({ "name": "stuck" }));
+    wire.send(&request(stuck, "tools/list", &json!({ "_meta": stateless_meta(&json!({})) })));
+    let refusal = wire.next().await.unwrap();
+    assert_eq!((refusal.get("id"), &refusal["error"]["code"]), (None, &json!(code::INVALID_REQUEST)));
+}
+
+/// Line 5: a response has the id of its request, of the same type; only where it could not be read it is missing, or
+/// in the older revisions null.
+#[tokio::test]
+async fn line_005_responses_repeat_the_id() {
+    for version in ProtocolVersion::ALL {
+        let mut wire = open(example().build(), version, json!({})).await;
+        for id in [json!(0), json!(-7), json!(i64::MAX), json!("7"), json!(""), json!("ä \"b\"")] {
+            for method in ["tools/list", "no/such"] {
+                wire.send(&request(id.clone(), method, &json!({ "_meta": stateless_meta(&json!({})) })));
+                let response = wire.next().await.unwrap();
+                assert_eq!(response["id"], id, "{version}: {response}");
+            }
+        }
+        wire.send_text("{");
+        let refusal = wire.next().await.unwrap();
+        let old = ["2024-11-05", "2025-03-26", "2025-06-18"].contains(&version.as_str());
+        assert_eq!(refusal.get("id"), old.then_some(&Value::Null), "{version}: {refusal}");
+    }
+    for version in SESSIONS {
+        let (raw, _client) = calling(version, |_| vec![]).await;
+        for id in [json!(5), json!("5"), json!("ä")] {
+            raw.push(&request(id.clone(), "ping", &json!({})));
+            settle().await;
+            assert_eq!(raw.seen().last().unwrap()["id"], id, "{version}");
+        }
+    }
+}
+
+/// Line 6: a response has a result or an error, and not both; one that has neither or both is not taken for an answer.
+#[tokio::test]
+async fn line_006_result_or_error() {
+    for version in ProtocolVersion::ALL {
+        let mut wire = open(example().build(), version, json!({})).await;
+        for (method, params) in [
+            ("tools/list", json!({})),
+            ("tools/call", json!({ "name": "fail" })),
+            ("tools/call", json!({ "name": "nobody" })),
+            ("resources/read", json!({ "uri": "note://nowhere" })),
+            ("no/such", json!({})),
+        ] {
+            let response = wire.request(method, params).await;
+            assert_ne!(response.get("result").is_some(), response.get("error").is_some(), "{version}: {response}");
+        }
+        let broken = json!({ "code": 1, "message": "no" });
+        for flaw in [json!({}), json!({ "result": { "content": [] }, "error": broken })] {
+            let (_, client) = calling(version, move |m| {
+                let mut response = flaw.clone();
+                (response["jsonrpc"], response["id"]) = (json!("2.0"), m["id"].clone());
+                vec![response]
+            })
+            .await;
+            assert_eq!(client.call("a", ()).await.unwrap_err().kind(), ErrorKind::Protocol, "{version}");
+        }
+    }
+    for version in SESSIONS {
+        let (raw, _client) = calling(version, |_| vec![]).await;
+        raw.push(&request("good", "ping", &json!({})));
+        raw.push(&request("bad", "no/such", &json!({})));
+        settle().await;
+        let answers: Vec<Value> = raw.seen().into_iter().filter(is_response).collect();
+        assert_eq!(answers.len(), 2, "{version}");
+        assert!(
+            answers.iter().all(|a| a.get("result").is_some() != a.get("error").is_some()),
+            "{version}: {answers:?}"
+        );
+    }
+}
+
+/// Line 7: an error has an integer as its code, and a message; a client does not take anything else for an error.
+#[tokio::test]
+async fn line_007_errors_have_code_and_message() {
+    for version in ProtocolVersion::ALL {
+        for refusal in every_refusal(version).await {
+            assert!(refusal["error"]["code"].is_i64(), "{version}: {refusal}");
+            assert!(refusal["error"]["message"].as_str().is_some_and(|m| !m.is_empty()), "{version}: {refusal}");
+        }
+        for flaw in
+            [json!({ "code": 1 }), json!({ "message": "m" }), json!({ "code": "1", "message": "m" }), json!("m")]
+        {
+            let (_, client) =
+                calling(version, move |m| vec![json!({ "jsonrpc": "2.0", "id": m["id"], "error": flaw })]).await;
+            assert_eq!(client.call("a", ()).await.unwrap_err().kind(), ErrorKind::Protocol, "{version}");
+        }
+    }
+    for version in SESSIONS {
+        let (raw, _client) = calling(version, |_| vec![]).await;
+        raw.push(&request(1, "no/such", &json!({})));
+        settle().await;
+        let refusal = raw.seen().pop().unwrap();
+        assert_eq!(refusal["error"]["code"], code::METHOD_NOT_FOUND, "{version}");
+        assert!(refusal["error"]["message"].is_string(), "{version}: {refusal}");
+    }
+}
+
+/// The errors of a server for all kinds of wrong requests, and of handlers that return errors with any code.
+async fn every_refusal(version: ProtocolVersion) -> Vec<Value> {
+    let mut server = example().method("odd/state", |_| async { Reply::Error(RpcError::new(-32050, "mine")) });
+    let codes = [-32002, -32042, -32019, -32020, -32021, -32022, -32023, -32050, -32099, -32603, 7];
+    for code in codes {
+        server = server.tool(tool(format!("e{code}"), move || Err::<String, _>(RpcError::new(code, "odd"))));
+    }
+    let mut limits = Limits::default();
+    limits.subscriptions = 0;
+    let mut wire = Wire::with(server.build(), version, serde_json::from_value(json!({})).unwrap(), limits);
+    wire.open().await;
+    let mut requests = vec![
+        ("no/such", json!({})),
+        ("odd/state", json!({})),
+        ("tools/call", json!({ "name": "nobody" })),
+        ("tools/call", json!({ "name": 5 })),
+        ("tools/call", json!({ "name": "echo", "arguments": 5 })),
+        ("tools/call", json!({ "name": "sure" })),
+        ("tools/call", json!({ "name": "sample" })),
+        ("tools/call", json!({ "name": "roots" })),
+        ("tools/list", json!({ "cursor": "?" })),
+        ("resources/read", json!({ "uri": "note://nowhere" })),
+        ("resources/read", json!({})),
+        ("resources/subscribe", json!({ "uri": "note://nowhere" })),
+        ("prompts/get", json!({ "name": "nobody" })),
+        ("completion/complete", json!({})),
+        ("logging/setLevel", json!({ "level": "loud" })),
+        ("subscriptions/listen", json!({ "notifications": {} })),
+        ("sampling/createMessage", json!({})),
+    ];
+    requests.extend(codes.map(|code| ("tools/call", json!({ "name": format!("e{code}") }))));
+    let mut refusals = Vec::new();
+    for (method, params) in requests {
+        refusals.push(wire.request(method, params).await);
+    }
+    wire.send_text("{");
+    wire.send_text("[]");
+    wire.send(&request(900, "tools/list", &json!({ "_meta": { "io.modelcontextprotocol/protocolVersion": "1999" } })));
+    refusals.extend(wire.ready());
+    refusals.retain(|r| r.get("error").is_some());
+    assert!(refusals.len() > 20, "{version}: {refusals:#?}");
+    refusals
+}
+
+/// Line 8: a notification has no id and is never answered.
+#[tokio::test]
+async fn line_008_notifications_are_not_answered() {
+    for version in ProtocolVersion::ALL {
+        let mut wire = open(example().build(), version, json!({})).await;
+        for (method, params) in [
+            ("no/such", json!({})),
+            ("notifications/no/such", json!({ "a": 1 })),
+            ("notifications/progress", json!({ "progressToken": 1 })),
+            ("notifications/cancelled", json!({})),
+            ("tools/list", json!({ "_meta": stateless_meta(&json!({})) })),
+            ("tools/call", json!({ "name": "nobody" })),
+        ] {
+            wire.send(&notification(method, &params));
+            assert_eq!(wire.ready(), [] as [Value; 0], "{version}: {method}");
+        }
+        let talk = json!({ "name": "talk", "_meta": { "progressToken": 1 } });
+        let id = wire.start("tools/call", talk);
+        wire.response(id).await;
+        let notes = wire.ready();
+        assert!(!notes.is_empty() && notes.iter().all(|n| n.get("id").is_none()), "{version}: {notes:?}");
+
+        let (raw, client) = calling(version, |_| vec![]).await;
+        let before = raw.seen().len();
+        for method in ["notifications/message", "notifications/no/such", "notifications/tools/list_changed"] {
+            raw.push(&notification(method, &json!({})));
+        }
+        settle().await;
+        assert_eq!(raw.seen().len(), before, "{version}");
+        let dropped = tokio::spawn(client.call("never", ()).into_future());
+        raw.expect("tools/call", 1).await;
+        dropped.abort();
+        raw.expect("notifications/cancelled", 1).await;
+        let notes: Vec<Value> =
+            raw.seen().into_iter().filter(|m| m["method"].as_str().is_some_and(|m| m.starts_with("not"))).collect();
+        assert!(notes.iter().all(|n| n.get("id").is_none()), "{version}: {notes:?}");
+    }
+}
+
+/// Line 9: in 2025-03-26 both sides take several messages in one array.
+#[tokio::test]
+async fn line_009_batches_are_accepted() {
+    let version = ProtocolVersion::V2025_03_26;
+    let mut wire = open(example().build(), version, json!({})).await;
+    wire.send(&json!([
+        request("a", "tools/call", &json!({ "name": "echo", "arguments": { "text": "hi" } })),
+        notification("notifications/no/such", &json!({})),
+        request("b", "ping", &json!({})),
+        { "jsonrpc": "2.0", "id": 1.5, "method": "ping" },
+    ]));
+    let answers = wire.next().await.unwrap();
+    let answers = answers.as_array().expect("the answers come together");
+    assert_eq!(answers.len(), 3, "{answers:?}");
+    let of = |id: &str| answers.iter().find(|a| a["id"] == id).unwrap();
+    assert_eq!((text(of("a")), &of("b")["result"]), ("hi", &json!({})));
+
+    let (raw, client) = calling(version, |_| vec![]).await;
+    let calls = [client.call("a", ()), client.call("b", ())].map(|c| tokio::spawn(c.into_future()));
+    raw.expect("tools/call", 2).await;
+    let asked = raw.seen_of("tools/call");
+    raw.push(&json!([said(&asked[1], "2"), said(&asked[0], "1"), request("p", "ping", &json!({}))]));
+    let mut texts = Vec::new();
+    for call in calls {
+        texts.push(call.await.unwrap().unwrap().text());
+    }
+    texts.sort();
+    assert_eq!(texts, ["1", "2"]);
+    settle().await;
+    assert!(raw.seen().iter().any(|m| m.to_string().contains(r#""id":"p""#)), "the ping in the batch was answered");
+}
+
+/// Line 10: `initialize` is never part of a batch.
+#[tokio::test]
+async fn line_010_initialize_is_not_in_a_batch() {
+    let version = ProtocolVersion::V2025_03_26;
+    let (raw, _client) = calling(version, |_| vec![]).await;
+    let first = &raw.seen()[0];
+    assert_eq!(first["method"], "initialize", "a message of its own: {first}");
+
+    let params = json!({ "protocolVersion": version.as_str(), "capabilities": {},
+                         "clientInfo": { "name": "n", "version": "1" } });
+    let mut wire = Wire::new(example().build(), version);
+    wire.send(&json!([request(1, "initialize", &params)]));
+    assert_eq!(wire.next().await.unwrap()["error"]["code"], code::INVALID_REQUEST);
+    wire.open().await;
+    wire.send(&json!([request("x", "initialize", &params)]));
+    assert_eq!(wire.next().await.unwrap()[0]["error"]["code"], code::INVALID_REQUEST);
+}
+
+/// Line 11: in all other revisions an array is not a message, and nothing in it is done.
+#[tokio::test]
+async fn line_011_arrays_are_invalid() {
+    for version in ProtocolVersion::ALL.into_iter().filter(|v| *v != ProtocolVersion::V2025_03_26) {
+        let mut wire = open(example().build(), version, json!({})).await;
+        let params = json!({ "name": "echo", "arguments": { "text": "hi" }, "_meta": stateless_meta(&json!({})) });
+        wire.send(&json!([request("a", "tools/call", &params), request("b", "tools/list", &params)]));
+        let refusals = wire.ready();
+        assert_eq!(refusals.len(), 1, "{version}: {refusals:?}");
+        assert_eq!(refusals[0]["error"]["code"], code::INVALID_REQUEST, "{version}");
+
+        let (raw, client) = calling(version, |_| vec![]).await;
+        let waiting = tokio::spawn(client.call("a", ()).into_future());
+        let asked = raw.expect("tools/call", 1).await;
+        raw.push(&json!([said(&asked, "from a batch"), request("p", "ping", &json!({}))]));
+        settle().await;
+        assert!(!waiting.is_finished(), "{version}");
+        raw.push(&said(&asked, "from a message"));
+        assert_eq!(waiting.await.unwrap().unwrap().text(), "from a message", "{version}");
+        assert!(raw.seen().iter().all(Value::is_object), "{version}: one message at a time");
+    }
+}
+
+/// Line 12: with a session, messages and lifecycle are all that is needed: a peer without any feature works.
+#[tokio::test]
+async fn line_012_nothing_else_is_needed() {
+    for version in SESSIONS {
+        let mut wire = Wire::new(Server::<()>::new("bare", "1").build(), version);
+        assert_eq!(wire.open().await["result"]["capabilities"], json!({}), "{version}");
+        assert_eq!(wire.request("ping", json!({})).await["result"], json!({}), "{version}");
+        for method in ["tools/list", "resources/list", "prompts/list", "logging/setLevel", "completion/complete"] {
+            assert_eq!(wire.request(method, json!({})).await["error"]["code"], code::METHOD_NOT_FOUND, "{version}");
+        }
+        let raw = RawServer::speaking(version, json!({}), |m| match m["method"].as_str() {
+            Some("ping") => vec![result(m, json!({}))],
+            _ => vec![],
+        });
+        let client = client(version).connect(raw).await.unwrap();
+        client.ping().await.unwrap();
+        assert!(client.tools().await.unwrap().is_empty());
+    }
+}
+
+/// Line 13: without sessions there are messages, versions, and three patterns: an answer, questions first, and a
+/// subscription. One client uses all of them with one server.
+#[tokio::test]
+async fn line_013_versions_and_three_patterns() {
+    let server = example().build();
+    let mut wire = open(server.clone(), STATELESS, able()).await;
+    assert_eq!(text(&call(&mut wire, "echo", json!({ "text": "hi" })).await), "hi");
+    let (questions, answer) =
+        converse(&mut wire, STATELESS, ("tools/call", json!({ "name": "sure" })), |_| yes()).await;
+    assert_eq!((questions.len(), text(&answer)), (1, "sure: true"));
+    wire.start("subscriptions/listen", json!({ "notifications": { "toolsListChanged": true } }));
+    assert_eq!(wire.next().await.unwrap()["method"], "notifications/subscriptions/acknowledged");
+    server.remove_tool("echo");
+    assert_eq!(wire.next().await.unwrap()["method"], "notifications/tools/list_changed");
+
+    let client = client(STATELESS)
+        .on_elicit(|ask| async move { ask.accept(json!({ "yes": true })) })
+        .connect(server.clone())
+        .await
+        .unwrap();
+    assert_eq!(client.call("fail", ()).await.unwrap().text(), "it failed");
+    assert_eq!(client.call("sure", ()).await.unwrap().text(), "sure: true");
+    let mut changes = client.listen(couplet_client::Filter::new().tools()).await.unwrap();
+    server.remove_tool("fail");
+    assert_eq!(changes.next().await, Some(couplet_client::Change::Tools));
+}
+
+/// Line 14: without sessions every result says what it is, and an ordinary one is `complete`.
+#[tokio::test]
+async fn line_014_results_say_what_they_are() {
+    let listed = |method: &'static str| (method, json!({}));
+    for version in ProtocolVersion::ALL {
+        let mut wire = open(example().build(), version, able()).await;
+        let expected = (version == STATELESS).then(|| json!("complete"));
+        for (method, params) in [
+            listed("tools/list"),
+            listed("resources/list"),
+            listed("resources/templates/list"),
+            listed("prompts/list"),
+            ("tools/call", json!({ "name": "echo", "arguments": { "text": "hi" } })),
+            ("tools/call", json!({ "name": "fail" })),
+            ("resources/read", json!({ "uri": "note://today" })),
+            ("prompts/get", json!({ "name": "about", "arguments": { "text": "cats" } })),
+            (
+                "completion/complete",
+                json!({ "ref": { "type": "ref/prompt", "name": "about" }, "argument": { "name": "text", "value": "" } }),
+            ),
+        ] {
+            let answer = wire.request(method, params).await;
+            assert!(answer.get("result").is_some(), "{version} {method}: {answer}");
+            assert_eq!(answer["result"].get("resultType"), expected.as_ref(), "{version} {method}");
+        }
+    }
+    let mut wire = Wire::new(example().build(), STATELESS);
+    assert_eq!(wire.open().await["result"]["resultType"], "complete");
+    wire.start("subscriptions/listen", json!({ "notifications": {} }));
+    let last = wire.finish().await;
+    assert!(last.iter().any(|m| m["result"]["resultType"] == "complete"), "{last:?}");
+}
+
+/// Line 15: results of other kinds come only with an extension that was advertised; a method cannot make one up.
+#[tokio::test]
+async fn line_015_no_result_types_without_an_extension() {
+    let odd = || JsonText::new(r#"{"resultType":"task","taskId":"1"}"#).unwrap();
+    let server = example().method("odd/method", move |_| async move { Reply::Complete(Done::json(&odd())) }).layer(
+        move |call: Call, next: Next| async move {
+            if &*call.method == "prompts/list" { Reply::Complete(Done::json(&odd())) } else { next.run(call).await }
+        },
+    );
+    let mut wire = open(server.build(), STATELESS, json!({})).await;
+    for method in ["odd/method", "prompts/list"] {
+        assert_eq!(wire.request(method, json!({})).await["result"]["resultType"], "complete", "{method}");
+    }
+}
+
+/// Line 16: a result that does not say what it is, is complete.
+#[tokio::test]
+async fn line_016_a_missing_result_type_means_complete() {
+    let (_, client) =
+        calling(STATELESS, |m| vec![result(m, json!({ "content": [{ "type": "text", "text": "ok" }] }))]).await;
+    assert_eq!(client.call("a", ()).await.unwrap().text(), "ok");
+}
+
+/// Line 17: a result of an unknown kind is not an answer. Kinds of extensions that were not agreed on are unknown.
+#[tokio::test]
+async fn line_017_an_unknown_result_type_is_invalid() {
+    for kind in [json!("task"), json!("done"), json!("Complete"), json!(""), json!(5)] {
+        let name = kind.to_string();
+        let (_, client) =
+            calling(STATELESS, move |m| vec![result(m, json!({ "resultType": kind, "content": [] }))]).await;
+        assert_eq!(client.call("a", ()).await.unwrap_err().kind(), ErrorKind::Protocol, "{name}");
+    }
+}
+
+/// Line 18: without sessions a server sends no requests, whatever its handlers ask.
+#[tokio::test]
+async fn line_018_servers_send_no_requests() {
+    let mut wire = open(example().build(), STATELESS, able()).await;
+    for tool in ["sure", "two", "visit", "sample", "sample_tools", "roots"] {
+        let id = wire.start("tools/call", json!({ "name": tool }));
+        assert_eq!(wire.response(id).await["result"]["resultType"], "input_required", "{tool}");
+        assert!(!wire.ready().iter().any(is_request), "{tool}");
+    }
+}
+
+/// Line 19: without sessions a client sends no responses, not even to refuse a request that should not have come.
+#[tokio::test]
+async fn line_019_clients_send_no_responses() {
+    let raw = RawServer::speaking(STATELESS, everything(), |_| vec![]);
+    let _client = client(STATELESS)
+        .on_elicit(|ask| async move { ask.accept(json!({ "yes": true })) })
+        .roots([])
+        .connect(raw.clone())
+        .await
+        .unwrap();
+    for method in ["ping", "roots/list", "elicitation/create", "sampling/createMessage", "no/such"] {
+        raw.push(&request(method, method, &json!({ "message": "?", "requestedSchema": { "type": "object" } })));
+    }
+    raw.push_text("{ broken");
+    settle().await;
+    assert!(!raw.seen().iter().any(is_response), "{:#?}", raw.seen());
+}
+
+/// Line 20: of the codes -32020 to -32099 only those of the specification are sent, and with their meaning.
+#[tokio::test]
+async fn line_020_no_undefined_codes() {
+    for refusal in every_refusal(STATELESS).await {
+        let code = refusal["error"]["code"].as_i64().unwrap();
+        let reserved = (-32099..=-32020).contains(&code);
+        assert!(!reserved || [-32020, -32021, -32022].contains(&code), "{refusal}");
+        if code == i64::from(code::MISSING_CLIENT_CAPABILITY) && refusal["error"]["message"] != "odd" {
+            assert!(refusal["error"]["data"]["requiredCapabilities"].is_object(), "{refusal}");
+        }
+        if code == i64::from(code::UNSUPPORTED_VERSION) && refusal["error"]["message"] != "odd" {
+            assert!(refusal["error"]["data"]["supported"].is_array(), "{refusal}");
+        }
+    }
+}
+
+/// Line 21: nothing of the library's own uses -32000 to -32019.
+#[tokio::test]
+async fn line_021_no_codes_of_the_old_range() {
+    let own = every_refusal(STATELESS).await.into_iter().filter(|r| r["error"]["message"] != "odd");
+    for refusal in own {
+        let code = refusal["error"]["code"].as_i64().unwrap();
+        assert!(!(-32019..=-32000).contains(&code), "{refusal}");
+    }
+}
+
+/// Line 22: a code of -32000 to -32019 means nothing to a client: it is an error of the server, and no more.
+#[tokio::test]
+async fn line_022_the_old_range_means_nothing() {
+    for code in [-32000, -32001, -32003, -32004, -32019] {
+        let (_, client) = calling(STATELESS, move |m| vec![error(m, code, "odd")]).await;
+        let failure = client.call("a", ()).await.unwrap_err();
+        assert_eq!((failure.kind(), failure.rpc().unwrap().code), (ErrorKind::Rpc, code));
+        // In answer to the first question of all it is like any other error: the server is an older one.
+        let raw = RawServer::new(move |m| match m["method"].as_str() {
+            Some("server/discover") => vec![error(m, code, "odd")],
+            Some("initialize") => vec![initialized(m, "2025-11-25", &json!({}))],
+            _ => vec![],
+        });
+        let client = couplet_client::Client::new("c", "1").connect(raw).await.unwrap();
+        assert_eq!(client.server().version, ProtocolVersion::V2025_11_25);
+    }
+}
+
+/// Line 23: -32002 and -32042 are not sent any more, not even for a handler that returns them.
+#[tokio::test]
+async fn line_023_codes_of_older_revisions_are_not_sent() {
+    let refusals = every_refusal(STATELESS).await;
+    assert!(refusals.iter().all(|r| r["error"]["code"] != -32002 && r["error"]["code"] != -32042), "{refusals:#?}");
+    let mut wire = open(example().build(), STATELESS, json!({})).await;
+    let missing = wire.request("resources/read", json!({ "uri": "note://nowhere" })).await;
+    assert_eq!(
+        (&missing["error"]["code"], &missing["error"]["data"]["uri"]),
+        (&json!(-32602), &json!("note://nowhere"))
+    );
+}
+
+/// Line 24: an application's own codes are outside of the range of JSON-RPC, and pass as they are.
+#[tokio::test]
+async fn line_024_codes_of_applications_pass() {
+    for code in [1, 42, -1, -31999, -32769] {
+        let failing =
+            tool("failing", move || Err::<String, _>(RpcError::new(code, "mine").with_data(json!({ "a": 1 }))));
+        let client = connect(Server::new("s", "1").tool(failing).build(), STATELESS).await.unwrap();
+        let failure = client.call("failing", ()).await.unwrap_err();
+        let rpc = failure.rpc().unwrap();
+        assert_eq!((rpc.code, &*rpc.message, rpc.data.as_ref().unwrap().get()), (code, "mine", r#"{"a":1}"#));
+    }
+}
+
+/// Line 25: what fails on this side cannot be taken for an error that the peer reported.
+#[tokio::test(start_paused = true)]
+async fn line_025_local_errors_are_told_apart() {
+    let (raw, client) = calling(STATELESS, |m| match m["params"]["name"].as_str() {
+        Some("refused") => vec![error(m, -32603, "`tools/call` was not answered within 1s")],
+        Some("odd") => vec![result(m, json!([]))],
+        _ => vec![],
+    })
+    .await;
+    let refused = client.call("refused", ()).await.unwrap_err();
+    assert_eq!((refused.kind(), refused.rpc().map(|e| e.code)), (ErrorKind::Rpc, Some(-32603)));
+    let late = client.call("never", ()).timeout(Duration::from_secs(1)).await.unwrap_err();
+    assert_eq!((late.kind(), late.rpc()), (ErrorKind::Timeout, None));
+    let odd = client.call("odd", ()).await.unwrap_err();
+    assert_eq!((odd.kind(), odd.rpc()), (ErrorKind::Protocol, None));
+    let lost = tokio::spawn(client.call("never", ()).into_future());
+    raw.expect("tools/call", 4).await;
+    raw.hang_up();
+    let lost = lost.await.unwrap().unwrap_err();
+    assert_eq!((lost.kind(), lost.rpc()), (ErrorKind::Closed, None));
+}
+
+/// Line 26: a method that is unknown, or behind a capability that was not advertised, is not found.
+#[tokio::test]
+async fn line_026_unknown_methods_are_not_found() {
+    let gone = ["initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
+    let odd = ["no/such", "", "sampling/createMessage", "roots/list", "elicitation/create", "tasks/get", "tasks/list"];
+    let gated = ["tools/list", "tools/call", "resources/list", "resources/templates/list", "resources/read"];
+    let more = ["prompts/list", "prompts/get", "completion/complete"];
+    let mut bare = open(Server::<()>::new("bare", "1").build(), STATELESS, able()).await;
+    for method in gone.iter().chain(&odd).chain(&gated).chain(&more) {
+        assert_eq!(bare.request(method, json!({})).await["error"]["code"], code::METHOD_NOT_FOUND, "{method}");
+    }
+    let mut full = open(example().build(), STATELESS, able()).await;
+    for method in gone.iter().chain(&odd) {
+        assert_eq!(full.request(method, json!({})).await["error"]["code"], code::METHOD_NOT_FOUND, "{method}");
+    }
+    for method in gated.iter().chain(&more) {
+        assert_ne!(full.request(method, json!({})).await["error"]["code"], code::METHOD_NOT_FOUND, "{method}");
+    }
+}
+
+/// Line 27: what an earlier request said about its client does not count for the next one.
+#[tokio::test]
+async fn line_027_earlier_requests_do_not_count() {
+    let mut wire = Wire::new(example().build(), STATELESS);
+    let ask = |id: i64, meta: Value| request(id, "tools/call", &json!({ "name": "sure", "_meta": meta }));
+    wire.send(&ask(1, stateless_meta(&able())));
+    assert_eq!(wire.response(1).await["result"]["resultType"], "input_required");
+    wire.send(&ask(2, stateless_meta(&json!({}))));
+    assert_eq!(wire.response(2).await["error"]["code"], code::MISSING_CLIENT_CAPABILITY);
+    wire.send(&ask(3, json!({})));
+    assert_eq!(wire.response(3).await["error"]["code"], code::INVALID_PARAMS);
+    // A log level is for the request that names it.
+    let mut meta = stateless_meta(&json!({}));
+    meta["io.modelcontextprotocol/logLevel"] = json!("debug");
+    wire.send(&request(4, "tools/call", &json!({ "name": "talk", "_meta": meta })));
+    wire.response(4).await;
+    assert_eq!(wire.ready().len(), 3);
+    wire.send(&request(5, "tools/call", &json!({ "name": "talk", "_meta": stateless_meta(&json!({})) })));
+    wire.response(5).await;
+    assert_eq!(wire.ready(), [] as [Value; 0]);
+}
+
+/// Line 28: requests that have nothing to do with each other can be mixed on one connection.
+#[tokio::test]
+async fn line_028_conversations_can_be_mixed() {
+    let mut wire = open(example().build(), STATELESS, json!({})).await;
+    let stuck = wire.start("tools/call", json!({ "name": "stuck" }));
+    for n in 0..10 {
+        let mut meta = stateless_meta(&if n % 2 == 0 { able() } else { json!({}) });
+        meta["io.modelcontextprotocol/clientInfo"]["name"] = json!(format!("client {n}"));
+        wire.send(&request(format!("c{n}"), "tools/call", &json!({ "name": "sure", "_meta": meta })));
+    }
+    for n in (0..10).rev() {
+        let answer = wire.response(format!("c{n}")).await;
+        assert_eq!(answer.get("result").is_some(), n % 2 == 0, "{answer}");
+    }
+    wire.send(&notification("notifications/cancelled", &json!({ "requestId": stuck })));
+    assert_eq!(wire.ready(), [] as [Value; 0]);
+}
+
+/// Line 29: requests that belong together may come on different connections, and even to different processes.
+#[tokio::test]
+async fn line_029_no_connection_is_needed_twice() {
+    let server = || example().page_size(4).state_key([7; 32]).build();
+    let mut first = open(server(), STATELESS, able()).await;
+    let asked = call(&mut first, "sure", json!({})).await;
+    let page = first.request("tools/list", json!({})).await;
+    drop(first);
+    let mut second = open(server(), STATELESS, able()).await;
+    let state = &asked["result"]["requestState"];
+    let again = json!({ "name": "sure", "arguments": {}, "requestState": state, "inputResponses": { "sure": yes() } });
+    assert_eq!(text(&second.request("tools/call", again).await), "sure: true");
+    let next = second.request("tools/list", json!({ "cursor": page["result"]["nextCursor"] })).await;
+    assert_eq!(next["result"]["tools"].as_array().unwrap().len(), 4, "{next}");
+    assert_ne!(next["result"]["tools"][0], page["result"]["tools"][0]);
+}
+
+/// Line 30: a connection does not end with the task that opened it or the first owner that lets go, only with the last.
+#[tokio::test]
+async fn line_030_a_process_outlives_a_conversation() {
+    let raw = RawServer::speaking(STATELESS, everything(), |m| match m["method"].as_str() {
+        Some("tools/call") => vec![said(m, "ok")],
+        _ => vec![],
+    });
+    let target = raw.clone();
+    let first = tokio::spawn(async move { client(STATELESS).connect(target).await.unwrap() }).await.unwrap();
+    let second = first.clone();
+    let conversation = tokio::spawn(async move { first.call("a", ()).await.unwrap().text() });
+    assert_eq!(conversation.await.unwrap(), "ok");
+    assert_eq!(second.call("b", ()).await.unwrap().text(), "ok");
+    assert_eq!((raw.connections(), raw.closed()), (1, 0));
+    drop(second);
+    settle().await;
+    assert_eq!(raw.closed(), 1);
+}
+
+/// Line 31: what a request leaves behind is found by an identifier that each later request names, and by nothing else.
+#[tokio::test]
+async fn line_031_state_has_an_identifier() {
+    let mut wire = open(example().build(), STATELESS, able()).await;
+    let first = call(&mut wire, "twice", json!({})).await;
+    let state = first["result"]["requestState"].as_str().expect("an identifier").to_owned();
+    // The same call on the same connection, without it, begins anew.
+    let anew = call(&mut wire, "twice", json!({})).await;
+    assert!(anew["result"]["inputRequests"].get("first").is_some(), "{anew}");
+    let again =
+        json!({ "name": "twice", "arguments": {}, "requestState": state, "inputResponses": { "first": yes() } });
+    let second = wire.request("tools/call", again).await;
+    assert!(second["result"]["inputRequests"].get("second").is_some(), "{second}");
+    assert_eq!(second["result"]["inputRequests"].get("first"), None);
+}

@@ -9,7 +9,17 @@ use std::{
 
 use couplet_client::{Client, ClientBuilder};
 use couplet_core::{BoxFuture, Connect, Connected, Error, Inbound, Limits, Link, Service};
-use couplet_testing::{Wire, types::ProtocolVersion};
+use couplet_server::{
+    Answer, Ctx, Server, ToolError,
+    extract::{Args, Path},
+    prompt, resource, tool,
+};
+use couplet_testing::{
+    Wire,
+    types::{CreateMessageParams, ProtocolVersion, RpcError, SamplingMessage, Tool},
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 /// The revisions that begin with a handshake.
@@ -359,4 +369,82 @@ pub(crate) async fn ask_client(
         tokio::task::yield_now().await;
     }
     panic!("the client does not answer {question}");
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Text {
+    pub(crate) text: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Yes {
+    pub(crate) yes: bool,
+}
+
+/// A server with a little of everything, to be set up further.
+pub(crate) fn example() -> Server {
+    Server::new("example", "1.0.0")
+        .no_timeout()
+        .tool(tool("echo", |Args(args): Args<Text>| args.text))
+        .tool(tool("stuck", || async { std::future::pending::<String>().await }))
+        .tool(tool("fail", || Err::<String, _>(ToolError::new("it failed"))))
+        .tool(tool("talk", talk))
+        .tool(tool("sure", |ctx: Ctx| async move { sure(&ctx, "sure").await }))
+        .tool(tool("two", two))
+        .tool(tool("twice", twice))
+        .tool(tool("visit", |ctx: Ctx| async move {
+            ctx.elicit_url("visit", "Look.", "https://example.com").await.map(|_| "visited")
+        }))
+        .tool(tool("sample", |ctx: Ctx| async move { ctx.sample("model", prompt_for_model()).await.map(|a| a.model) }))
+        .tool(tool("sample_tools", sample_tools))
+        .tool(tool("roots", |ctx: Ctx| async move { ctx.roots().await.map(|r| r.len().to_string()) }))
+        .resource(resource("note://today", || "today").subscribable())
+        .resource(resource("note://of/{day}", |Path(day): Path<String>| day))
+        .prompt(prompt("about", |Args(args): Args<Text>| args.text).complete_from("text", ["cats", "dogs"]))
+}
+
+async fn talk(ctx: Ctx) -> &'static str {
+    for step in 1..=3 {
+        ctx.progress_of(f64::from(step), Some(3.0), Some(format!("step {step}"))).await;
+        ctx.info(format!("step {step}")).await;
+    }
+    "said"
+}
+
+async fn sure(ctx: &Ctx, key: &str) -> Result<String, RpcError> {
+    Ok(match ctx.elicit::<Yes>(key, format!("{key}?")).await? {
+        Answer::Accepted(answer) => format!("{key}: {}", answer.yes),
+        Answer::Declined | Answer::Cancelled => format!("{key}: no answer"),
+    })
+}
+
+/// Asks two things at the same time.
+async fn two(ctx: Ctx) -> Result<String, RpcError> {
+    let (a, b) = tokio::join!(sure(&ctx, "a"), sure(&ctx, "b"));
+    Ok(format!("{} {}", a?, b?))
+}
+
+/// Asks one thing after the other.
+async fn twice(ctx: Ctx) -> Result<String, RpcError> {
+    let first = sure(&ctx, "first").await?;
+    Ok(format!("{first} {}", sure(&ctx, "second").await?))
+}
+
+fn prompt_for_model() -> CreateMessageParams {
+    CreateMessageParams::new(vec![SamplingMessage::user("What is it?")], 100)
+}
+
+async fn sample_tools(ctx: Ctx) -> Result<String, RpcError> {
+    let look = Tool::new("look", json!({ "type": "object" }));
+    ctx.sample("model", prompt_for_model().tools(vec![look])).await.map(|answer| answer.model)
+}
+
+/// The answer of a person who says yes.
+pub(crate) fn yes() -> Value {
+    json!({ "action": "accept", "content": { "yes": true } })
+}
+
+/// The text of a tool's answer.
+pub(crate) fn text(response: &Value) -> &str {
+    response["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("no text: {response}"))
 }

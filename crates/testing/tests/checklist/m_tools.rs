@@ -1,1 +1,598 @@
 //! Lines 230 to 251: tools.
+
+use std::{
+    collections::BTreeMap,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use couplet::{
+    client::Client,
+    core::{Call, Reply, Sealer},
+    server::{
+        Ctx, Json, Next, Server, ToolError,
+        extract::{Args, RawArgs},
+        resource, tool,
+    },
+    types::{CallToolResult, ContentBlock, ResourceContents, RpcError, ToolAnnotations},
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::kit::{
+    RawServer, STATELESS, able, call, capabilities, client, error, everything, open, result, revisions, said, settle,
+};
+
+#[derive(Deserialize, JsonSchema)]
+struct Numbers {
+    a: u8,
+    b: u8,
+}
+
+fn names(list: &Value) -> Vec<&str> {
+    list["result"]["tools"].as_array().expect("a list").iter().map(|t| t["name"].as_str().unwrap()).collect()
+}
+
+/// A server that has tools says so; one that has none neither says so nor answers.
+#[tokio::test]
+async fn line_230_declared() {
+    for &version in revisions(1, 5) {
+        let with = || Server::new("s", "1").tool(tool("a", || "done")).build();
+        assert_eq!(capabilities(with(), version).await["tools"], json!({ "listChanged": true }), "{version}");
+        let without = || Server::new("s", "1").resource(resource("a://b", || "text")).build();
+        assert!(capabilities(without(), version).await.get("tools").is_none(), "{version}");
+        let refused = open(without(), version, json!({})).await.request("tools/list", json!({})).await;
+        assert_eq!(refused["error"]["code"], -32601, "{version}");
+    }
+}
+
+/// The list is answered where tools are declared, also while there are none.
+#[tokio::test]
+async fn line_231_empty_list_is_answered() {
+    let server = Server::new("s", "1").dynamic().build();
+    assert!(capabilities(server.clone(), STATELESS).await.get("tools").is_some());
+    let list = open(server, STATELESS, json!({})).await.request("tools/list", json!({})).await;
+    assert_eq!(list["result"]["tools"], json!([]));
+}
+
+/// The list has the same order each time, and keeps it when something is added or removed.
+#[tokio::test]
+async fn line_232_order_is_deterministic() {
+    let added = ["zeta", "alpha", "m", "Beta", "k", "b1", "b0"];
+    let server = || added.iter().fold(Server::new("s", "1"), |s, name| s.tool(tool(*name, || "done"))).build();
+    let handle = server();
+    let mut wire = open(handle.clone(), STATELESS, json!({})).await;
+    for _ in 0..3 {
+        assert_eq!(names(&wire.request("tools/list", json!({})).await), added);
+        assert_eq!(names(&open(server(), STATELESS, json!({})).await.request("tools/list", json!({})).await), added);
+    }
+    handle.remove_tool("m");
+    handle.add_tool(tool("aa", || "done")).unwrap();
+    let expected = ["zeta", "alpha", "Beta", "k", "b1", "b0", "aa"];
+    assert_eq!(names(&wire.request("tools/list", json!({})).await), expected);
+}
+
+/// Clients are told when the list of tools changes: on the session, or on the stream that asked for it.
+#[tokio::test]
+async fn line_233_changes_are_told() {
+    for &version in revisions(1, 5) {
+        let server = Server::new("s", "1").tool(tool("a", || "done")).build();
+        let mut wire = open(server.clone(), version, json!({})).await;
+        if version == STATELESS {
+            wire.start("subscriptions/listen", json!({ "notifications": { "toolsListChanged": true } }));
+            wire.next().await.unwrap();
+        }
+        assert!(wire.ready().is_empty());
+        server.add_tool(tool("b", || "done")).unwrap();
+        assert_eq!(wire.next().await.unwrap()["method"], "notifications/tools/list_changed", "{version}");
+        assert!(server.remove_tool("b"));
+        assert_eq!(wire.next().await.unwrap()["method"], "notifications/tools/list_changed", "{version}");
+        assert!(!server.remove_tool("b"));
+        assert!(wire.ready().is_empty(), "{version}: nothing changed");
+    }
+}
+
+/// Every input schema is a valid schema of an object; a tool without parameters takes none.
+#[tokio::test]
+async fn line_234_input_schemas() {
+    #[derive(Deserialize, JsonSchema)]
+    #[expect(dead_code, reason = "only its schema is looked at")]
+    struct Deep {
+        list: Vec<Option<BTreeMap<String, f64>>>,
+        again: Option<Box<Deep>>,
+    }
+    for &version in revisions(4, 5) {
+        let server = Server::new("s", "1")
+            .tool(tool("none", || "done"))
+            .tool(tool("plain", |Args(Numbers { a, b }): Args<Numbers>| u32::from(a) + u32::from(b)))
+            .tool(tool("deep", |Args(_): Args<Deep>| "done"))
+            .tool(tool("any", |RawArgs(a): RawArgs| a.as_str().to_owned()).input_schema(json!({ "type": "object" })));
+        let list = open(server.build(), version, json!({})).await.request("tools/list", json!({})).await;
+        let tools = list["result"]["tools"].as_array().unwrap();
+        assert_eq!(tools[0]["inputSchema"], json!({ "type": "object", "additionalProperties": false }));
+        for tool in tools {
+            let schema = &tool["inputSchema"];
+            assert_eq!(schema["type"], "object", "{tool}");
+            assert!(jsonschema::meta::is_valid(schema), "{tool}");
+        }
+    }
+    for wrong in [json!(null), json!(true), json!([]), json!({}), json!({ "type": "string" })] {
+        let refused = catch_unwind(AssertUnwindSafe(|| {
+            let _: Server = Server::new("s", "1").tool(tool("a", || "done").input_schema(wrong.clone()));
+        }));
+        assert!(refused.is_err(), "{wrong}");
+    }
+}
+
+/// Names have 1 to 128 letters, digits, `_`, `.` and `-`; case matters, and no name is there twice.
+#[test]
+fn line_235_names() {
+    let add = |names: &[&str]| {
+        let server = || names.iter().fold(Server::new("s", "1"), |s, name| s.tool(tool(*name, || "done"))).build();
+        catch_unwind(AssertUnwindSafe(server)).ok()
+    };
+    let longest = "x".repeat(128);
+    for good in [&["a"][..], &["get.user-2_x"], &["add", "Add"], &[&longest]] {
+        let server = add(good).unwrap_or_else(|| panic!("{good:?} are names"));
+        // What is added later keeps to the same rules.
+        assert!(server.add_tool(tool(good[0], || "again")).is_err(), "{good:?}");
+        assert!(server.add_tool(tool("no spaces", || "done")).is_err());
+    }
+    for wrong in [&[""][..], &["a b"], &["a,b"], &["ä"], &["a/b"], &["a", "a"], &[&format!("{longest}x")]] {
+        assert!(add(wrong).is_none(), "{wrong:?}");
+    }
+}
+
+/// Two servers may call themselves the same and have tools of the same name. The client tells them apart by the
+/// connection, never by what they say about themselves.
+#[tokio::test]
+async fn line_236_servers_are_told_apart_by_connection() {
+    let server = |what: &'static str| Server::new("twin", "1").tool(tool("who", move || what)).build();
+    let connect = |what| client(STATELESS).connect(server(what));
+    let (first, second) = (connect("first").await.unwrap(), connect("second").await.unwrap());
+    assert_eq!(first.server().info, second.server().info);
+    assert_eq!(first.tools().await.unwrap()[0].name, second.tools().await.unwrap()[0].name);
+    assert_eq!(second.call("who", ()).await.unwrap().text(), "second");
+    assert_eq!(first.call("who", ()).await.unwrap().text(), "first");
+}
+
+/// Hints of a tool are told to the program and change nothing that the client does: a call that failed is not made
+/// again because the tool says that this would be harmless, and nothing is called because it says that it only reads.
+#[tokio::test]
+async fn line_237_annotations_are_data_only() {
+    for &version in revisions(2, 5) {
+        let hints = json!({ "readOnlyHint": true, "idempotentHint": true, "destructiveHint": false });
+        let tools = [
+            json!({ "name": "safe", "inputSchema": { "type": "object" }, "annotations": hints }),
+            json!({ "name": "other", "inputSchema": { "type": "object" } }),
+        ];
+        let raw = RawServer::speaking(version, everything(), move |m| match m["method"].as_str() {
+            Some("tools/list") => vec![result(m, json!({ "tools": tools }))],
+            Some("tools/call") => vec![error(m, -32603, "it broke")],
+            _ => vec![],
+        });
+        let client = client(version).connect(raw.clone()).await.unwrap();
+        let listed = client.tools().await.unwrap();
+        assert_eq!(listed[0].annotations.as_ref().unwrap().read_only_hint, Some(true));
+        assert!(raw.seen_of("tools/call").is_empty());
+        for name in ["safe", "other"] {
+            client.call(name, ()).await.unwrap_err();
+        }
+        settle().await;
+        let calls = raw.seen_of("tools/call");
+        assert_eq!(calls.len(), 2, "{version}: each is called once");
+        assert_eq!(calls[0]["params"]["_meta"], calls[1]["params"]["_meta"]);
+    }
+    // The default of each hint is the careful one: nothing is claimed that was not said.
+    assert_eq!(ToolAnnotations::new().read_only_hint, None);
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Sky {
+    Clear,
+    Rain { mm: f32 },
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Report {
+    city: String,
+    sky: Vec<Sky>,
+    wind: Option<u8>,
+    more: BTreeMap<String, i64>,
+}
+
+fn reporting() -> Server {
+    let report = || {
+        let sky = vec![Sky::Clear, Sky::Rain { mm: 1.5 }];
+        Json(Report { city: "Oslo".into(), sky, wind: None, more: [("n".to_owned(), 1)].into() })
+    };
+    Server::new("s", "1")
+        .tool(tool("report", report))
+        .tool(tool("list", || Json(vec![1, 2, 3])))
+        .tool(tool("failing", || Err::<Json<Report>, _>(ToolError::new("no city"))))
+        .tool(tool("forgot", || "only text").output_schema(json!({ "type": "object" })))
+        .tool(tool("by_hand", || {
+            let mut result = CallToolResult::default();
+            result.structured_content = Some(json!({ "a": 1 }).into());
+            result
+        }))
+}
+
+/// What a tool returns as data fits the schema that it is listed with. A tool that promised data and returns none has
+/// failed.
+#[tokio::test]
+async fn line_238_structured_output_fits() {
+    for &version in revisions(3, 5) {
+        let mut wire = open(reporting().build(), version, json!({})).await;
+        let list = wire.request("tools/list", json!({})).await;
+        let mut checked = 0;
+        for listed in list["result"]["tools"].as_array().unwrap() {
+            let result = call(&mut wire, listed["name"].as_str().unwrap(), json!({})).await;
+            let Some(schema) = listed.get("outputSchema") else { continue };
+            if result["result"]["isError"] == true || listed["name"] == "forgot" {
+                continue;
+            }
+            let data = &result["result"]["structuredContent"];
+            assert!(jsonschema::is_valid(schema, data), "{version}: {schema} {data}");
+            checked += 1;
+        }
+        assert_eq!(checked, if version == STATELESS { 2 } else { 1 });
+        assert_eq!(call(&mut wire, "forgot", json!({})).await["error"]["code"], -32603, "{version}");
+    }
+}
+
+/// The client reads data into the program's type and refuses what has another shape; the schema is there for a
+/// validator.
+#[tokio::test]
+async fn line_239_structured_output_is_checked() {
+    #[derive(Debug, Deserialize)]
+    #[expect(dead_code, reason = "only read")]
+    struct Sum {
+        total: i64,
+    }
+    let schema = json!({ "type": "object", "properties": { "total": { "type": "integer" } }, "required": ["total"] });
+    for &version in revisions(3, 5) {
+        let listed = json!([{ "name": "sum", "inputSchema": { "type": "object" }, "outputSchema": schema }]);
+        let raw = RawServer::speaking(version, everything(), move |m| {
+            let wrong = m["params"]["arguments"]["wrong"] == true;
+            let data = if wrong { json!({ "total": "many" }) } else { json!({ "total": 3 }) };
+            match m["method"].as_str() {
+                Some("tools/list") => vec![result(m, json!({ "tools": listed }))],
+                Some("tools/call") => vec![result(m, json!({ "content": [], "structuredContent": data }))],
+                _ => vec![],
+            }
+        });
+        let client = client(version).connect(raw).await.unwrap();
+        let tool = client.tools().await.unwrap().remove(0);
+        let validator: Value = tool.output_schema.unwrap().parse().unwrap();
+        for wrong in [false, true] {
+            let result = client.call("sum", json!({ "wrong": wrong })).await.unwrap();
+            assert_eq!(result.structured::<Sum>().is_err(), wrong, "{version}");
+            let data: Value = result.into_inner().structured_content.unwrap().parse().unwrap();
+            assert_eq!(jsonschema::is_valid(&validator, &data), !wrong, "{version}");
+        }
+    }
+}
+
+/// Data is also there as text, for clients that do not look at it.
+#[tokio::test]
+async fn line_240_structured_content_is_also_text() {
+    for &version in revisions(3, 5) {
+        let mut wire = open(reporting().build(), version, json!({})).await;
+        for name in ["report", "by_hand"] {
+            let result = call(&mut wire, name, json!({})).await["result"].take();
+            let text: Value = serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap();
+            assert_eq!(text, result["structuredContent"], "{version}: {name}");
+        }
+    }
+}
+
+/// Where data has to be an object, data that is not one is told as text only, and its schema is not listed.
+#[tokio::test]
+async fn line_241_structured_content_is_an_object() {
+    for &version in revisions(3, 4) {
+        let mut wire = open(reporting().build(), version, json!({})).await;
+        let list = wire.request("tools/list", json!({})).await;
+        for listed in list["result"]["tools"].as_array().unwrap() {
+            let root = listed.get("outputSchema").map(|s| s["type"].clone());
+            assert!(root.is_none_or(|kind| kind == "object"), "{version}: {listed}");
+            let result = call(&mut wire, listed["name"].as_str().unwrap(), json!({})).await;
+            let data = result["result"].get("structuredContent");
+            assert!(data.is_none_or(Value::is_object), "{version}: {result}");
+        }
+        assert!(list["result"]["tools"][1].get("outputSchema").is_none());
+        assert_eq!(call(&mut wire, "list", json!({})).await["result"]["content"][0]["text"], "[1,2,3]");
+    }
+}
+
+/// A server whose tool hands out a resource declares resources, and the resource can be read.
+#[tokio::test]
+async fn line_242_embedded_resources_are_declared() {
+    for &version in revisions(3, 5) {
+        let embed = || ContentBlock::resource(ResourceContents::text("notes://a", "text").mime_type("text/plain"));
+        let server = Server::new("s", "1").tool(tool("embed", embed)).resource(resource("notes://a", || "text"));
+        let server = server.build();
+        assert!(capabilities(server.clone(), version).await.get("resources").is_some());
+        let mut wire = open(server, version, json!({})).await;
+        let embedded = call(&mut wire, "embed", json!({})).await["result"]["content"][0]["resource"].take();
+        let read = wire.request("resources/read", json!({ "uri": embedded["uri"] })).await;
+        assert_eq!(read["result"]["contents"][0]["text"], embedded["text"], "{version}");
+        // Where there is nothing to read beside what tools hand out, the server can say so.
+        let only = Server::new("s", "1").tool(tool("embed", embed)).dynamic().build();
+        assert!(capabilities(only, version).await.get("resources").is_some());
+    }
+}
+
+/// A tool that fails says so in its result, where the model sees it.
+#[tokio::test]
+async fn line_243_failures_are_results() {
+    for &version in revisions(1, 5) {
+        let server = Server::new("s", "1")
+            .tool(tool("words", || Err::<String, _>(ToolError::new("it rains"))))
+            .tool(tool("io", || Err::<String, _>(std::io::Error::other("the disk is full"))))
+            .tool(tool("number", || "x".parse::<i32>()))
+            .tool(tool("own", || CallToolResult::error("my own")));
+        let mut wire = open(server.build(), version, json!({})).await;
+        for (name, why) in [("words", "rains"), ("io", "disk"), ("number", "invalid digit"), ("own", "my own")] {
+            let result = call(&mut wire, name, json!({})).await["result"].take();
+            assert_eq!(result["isError"], true, "{version}: {name}");
+            assert!(result["content"][0]["text"].as_str().unwrap().contains(why), "{version}: {result}");
+        }
+    }
+}
+
+/// Arguments that the server cannot take, all of them wrong in their own way.
+fn wrong_arguments() -> [Value; 6] {
+    [
+        json!({ "a": 1 }),
+        json!({ "a": 1, "b": "two" }),
+        json!({ "a": 1, "b": 300 }),
+        json!({ "a": -1, "b": 1 }),
+        json!({ "a": 1.5, "b": 1 }),
+        json!({ "a": null, "b": [] }),
+    ]
+}
+
+fn adding(ran: &Arc<AtomicUsize>) -> Server {
+    let ran = ran.clone();
+    Server::new("s", "1").tool(tool("add", move |Args(Numbers { a, b }): Args<Numbers>| {
+        ran.fetch_add(1, Ordering::SeqCst);
+        u32::from(a) + u32::from(b)
+    }))
+}
+
+/// Wrong arguments are told to the model since 2025-11-25; before, they are an error of the protocol.
+#[tokio::test]
+async fn line_244_wrong_arguments() {
+    for &version in revisions(1, 5) {
+        let mut wire = open(adding(&Arc::default()).build(), version, json!({})).await;
+        for wrong in wrong_arguments() {
+            let answer = call(&mut wire, "add", wrong.clone()).await;
+            if revisions(4, 5).contains(&version) {
+                assert_eq!(answer["result"]["isError"], true, "{version}: {wrong}");
+                assert!(
+                    answer["result"]["content"][0]["text"].as_str().unwrap().contains('`'),
+                    "it names the argument"
+                );
+            } else {
+                assert_eq!(answer["error"]["code"], -32602, "{version}: {wrong}");
+            }
+        }
+    }
+}
+
+/// A tool that does not exist is an error of the protocol.
+#[tokio::test]
+async fn line_245_unknown_tool() {
+    for &version in revisions(1, 5) {
+        let mut wire = open(adding(&Arc::default()).build(), version, json!({})).await;
+        for params in [json!({ "name": "Add" }), json!({ "name": "" }), json!({}), json!({ "name": 1 })] {
+            let answer = wire.request("tools/call", params.clone()).await;
+            assert_eq!(answer["error"]["code"], -32602, "{version}: {params}");
+        }
+    }
+}
+
+/// A tool that failed is a result for the program, with the text that the model should see; only an error of the
+/// protocol is an error.
+#[tokio::test]
+async fn line_246_failures_are_shown() {
+    for &version in revisions(4, 5) {
+        let raw = RawServer::speaking(version, everything(), |m| match m["params"]["name"].as_str() {
+            Some("fails") => {
+                let text = json!({ "type": "text", "text": "the date is in the past" });
+                vec![result(m, json!({ "content": [text], "isError": true }))]
+            }
+            Some(_) => vec![error(m, -32602, "no such tool")],
+            None => vec![],
+        });
+        let client = client(version).connect(raw).await.unwrap();
+        let failed = client.call("fails", ()).await.unwrap();
+        assert!(failed.is_error(), "{version}");
+        assert_eq!(failed.text(), "the date is in the past");
+        assert_eq!(client.call("other", ()).await.unwrap_err().rpc().unwrap().code, -32602);
+    }
+}
+
+/// No handler runs with arguments that are not what it takes.
+#[tokio::test]
+async fn line_247_inputs_are_validated() {
+    for &version in revisions(1, 5) {
+        let ran = Arc::new(AtomicUsize::new(0));
+        let mut wire = open(adding(&ran).build(), version, json!({})).await;
+        for wrong in wrong_arguments().into_iter().chain([json!([1, 2]), json!("x"), json!(7)]) {
+            call(&mut wire, "add", wrong).await;
+        }
+        assert_eq!(ran.load(Ordering::SeqCst), 0, "{version}");
+        assert_eq!(call(&mut wire, "add", json!({ "a": 1, "b": 2 })).await["result"]["content"][0]["text"], "3");
+        assert_eq!(ran.load(Ordering::SeqCst), 1);
+    }
+}
+
+/// A layer sees every call before its handler, knows who calls, and can refuse, count and replace: access control, a
+/// rate limit, and outputs that are made harmless. What a handler panics with is never told.
+#[tokio::test]
+async fn line_248_access_control_and_rate_limits() {
+    for &version in revisions(1, 5) {
+        let calls = Arc::new(AtomicUsize::new(0));
+        let guard = move |call: Call, next: Next| {
+            let count = calls.fetch_add(usize::from(call.method == "tools/call"), Ordering::SeqCst);
+            async move {
+                let name: String = call.params.read_opt("name").ok().flatten().unwrap_or_default();
+                if name == "admin" && call.principal.as_deref() != Some("root") {
+                    return Reply::Error(RpcError::new(1, "not yours"));
+                }
+                if count >= 3 {
+                    return Reply::Error(RpcError::new(2, "too often"));
+                }
+                match next.run(call).await {
+                    Reply::Error(_) => Reply::Error(RpcError::new(3, "hidden")),
+                    reply => reply,
+                }
+            }
+        };
+        let server = Server::new("s", "1")
+            .tool(tool("admin", || "secret"))
+            .tool(tool("open", || "fine"))
+            .tool(tool("boom", || -> String { panic!("the password is 1234") }));
+        let mut bare = open(server.build(), version, json!({})).await;
+        let told = call(&mut bare, "boom", json!({})).await.to_string();
+        assert!(!told.contains("1234"), "{version}: {told}");
+
+        let server = Server::new("s", "1").layer(guard);
+        let server = server.tool(tool("admin", || "secret")).tool(tool("open", || "fine"));
+        let server = server.tool(tool("refuse", || Err::<String, _>(RpcError::new(9, "inner secret"))));
+        let mut wire = open(server.build(), version, json!({})).await;
+        assert_eq!(call(&mut wire, "admin", json!({})).await["error"]["code"], 1, "{version}");
+        assert_eq!(call(&mut wire, "open", json!({})).await["result"]["content"][0]["text"], "fine");
+        assert_eq!(call(&mut wire, "refuse", json!({})).await["error"]["message"], "hidden");
+        assert_eq!(call(&mut wire, "open", json!({})).await["error"]["code"], 2, "{version}");
+    }
+}
+
+/// A program can look at a call before it is sent, leave it, give it a time limit, and look at the result; a log of
+/// the server's calls needs one layer.
+#[tokio::test(start_paused = true)]
+async fn line_249_calls_can_be_confirmed_and_timed_out() {
+    for &version in revisions(1, 5) {
+        let raw = RawServer::speaking(version, everything(), |m| match m["params"]["name"].as_str() {
+            Some("quick") => vec![said(m, "fine")],
+            _ => vec![],
+        });
+        let client = client(version).connect(raw.clone()).await.unwrap();
+        let prepared = client.call("delete", json!({ "path": "/home" }));
+        assert!(format!("{prepared:?}").contains("/home"), "the inputs can be shown");
+        settle().await;
+        drop(prepared);
+        settle().await;
+        assert!(raw.seen_of("tools/call").is_empty(), "{version}: nothing was sent without a yes");
+        let late = client.call("slow", ()).timeout(Duration::from_secs(5)).await.unwrap_err();
+        assert!(late.is_timeout(), "{version}");
+        raw.expect("notifications/cancelled", 1).await;
+        assert_eq!(client.call("quick", ()).await.unwrap().text(), "fine");
+    }
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let audit = log.clone();
+    let server = adding(&Arc::default()).layer(move |call: Call, next: Next| {
+        audit.lock().unwrap().push(format!("{} {}", call.method, call.params.text().as_str()));
+        next.run(call)
+    });
+    call(&mut open(server.build(), STATELESS, json!({})).await, "add", json!({ "a": 7, "b": 2 })).await;
+    assert!(log.lock().unwrap()[0].contains("tools/call") && log.lock().unwrap()[0].contains(r#""a":7"#));
+}
+
+/// The client never calls a tool by itself: not when it connects, lists, listens, or is asked for a sample that uses
+/// one. Whoever asks a person first can deny every call.
+#[tokio::test]
+async fn line_250_nothing_is_called_unasked() {
+    for &version in revisions(1, 5) {
+        let called = Arc::new(AtomicUsize::new(0));
+        let count = called.clone();
+        let server = Server::new("s", "1").tool(
+            tool("tempting", move || {
+                count.fetch_add(1, Ordering::SeqCst);
+                "done"
+            })
+            .read_only(),
+        );
+        let handle = server.build();
+        let client: Client = client(version)
+            .on_sample(|_| async { Err(RpcError::new(-1, "no")) })
+            .sampling_tools(true)
+            .connect(handle.clone())
+            .await
+            .unwrap();
+        let shown = client.tools().await.unwrap();
+        assert_eq!(shown[0].display_name(), "tempting", "{version}: the tool can be shown");
+        let mut changes = client.listen(couplet::client::Filter::new().tools()).await.unwrap();
+        handle.add_tool(tool("later", || "done")).unwrap();
+        changes.next().await.unwrap();
+        settle().await;
+        assert_eq!(called.load(Ordering::SeqCst), 0, "{version}");
+    }
+}
+
+/// Handles that travel through the client cannot be guessed or changed, are good for one principal and one request,
+/// and not for ever; a tool can say that one has expired.
+#[tokio::test]
+async fn line_251_state_handles() {
+    #[derive(Deserialize, JsonSchema)]
+    struct Yes {
+        #[expect(dead_code, reason = "only asked for")]
+        yes: bool,
+    }
+    let server = |sealer: Sealer| {
+        let ask = |ctx: Ctx| async move { ctx.elicit::<Yes>("yes", "Yes?").await?.accepted().map(|_| "done") };
+        let who = |mut call: Call, next: Next| {
+            let meta = call.meta().unwrap();
+            call.principal = meta.get("who").map(|who| who.get().into());
+            next.run(call)
+        };
+        Server::new("s", "1").sealer(sealer).layer(who).tool(tool("ask", ask)).tool(tool("other", ask)).build()
+    };
+    async fn state_of(server: couplet::server::Handle) -> String {
+        let mut wire = open(server, STATELESS, able()).await;
+        let params = json!({ "name": "ask", "_meta": { "who": "ann" } });
+        let first = wire.request("tools/call", params).await;
+        first["result"]["requestState"].as_str().unwrap().to_owned()
+    }
+    async fn again(server: couplet::server::Handle, name: &str, who: &str, state: &str) -> Value {
+        let mut wire = open(server, STATELESS, able()).await;
+        let answers = json!({ "yes": { "action": "accept", "content": { "yes": true } } });
+        let meta = json!({ "who": who });
+        let params = json!({ "name": name, "requestState": state, "inputResponses": answers, "_meta": meta });
+        wire.request("tools/call", params).await
+    }
+    let key = Sealer::new([7; 32]);
+    let state = state_of(server(key.clone())).await;
+    assert_eq!(again(server(key.clone()), "ask", "ann", &state).await["result"]["content"][0]["text"], "done");
+    let changed = state.chars().rev().collect::<String>();
+    for (sealer, name, who, state) in [
+        (key.clone(), "ask", "bob", &state),
+        (key.clone(), "other", "ann", &state),
+        (key.clone(), "ask", "ann", &changed),
+        (key.clone(), "ask", "ann", &"1".to_owned()),
+        (Sealer::new([8; 32]), "ask", "ann", &state),
+        (Sealer::random(), "ask", "ann", &state),
+    ] {
+        assert_eq!(again(server(sealer), name, who, state).await["error"]["code"], -32602, "{name} {who}");
+    }
+    // A handle of the server's own that is no longer good is told to the model, which can begin again.
+    #[derive(Deserialize, JsonSchema)]
+    struct Basket {
+        basket: String,
+    }
+    let look = |Args(Basket { basket }): Args<Basket>| match &*basket {
+        "b-5f1c" => Ok("3 apples"),
+        _ => Err(ToolError::new("the basket has expired; begin again")),
+    };
+    let mut wire = open(Server::new("s", "1").tool(tool("look", look)).build(), STATELESS, json!({})).await;
+    let gone = call(&mut wire, "look", json!({ "basket": "old" })).await;
+    assert_eq!(gone["result"]["isError"], true, "{gone}");
+}

@@ -258,6 +258,7 @@ fn with_questions(server: Server<Seen>) -> Server<Seen> {
         .tool(tool("form", form))
         .tool(tool("choose", choose))
         .tool(tool("visit", visit))
+        .tool(tool("visit-known", visit_known))
         .tool(tool("both", both))
         .tool(tool("wizard", wizard))
         .tool(tool("sample", sample))
@@ -290,6 +291,14 @@ async fn choose(ctx: Ctx) -> Result<String, ToolError> {
 
 async fn visit(ctx: Ctx) -> Result<&'static str, ToolError> {
     ctx.elicit_url("visit", "Sign in there", "https://example.com/login").await?.accepted()?;
+    Ok("visited")
+}
+
+/// A visit under an id that the server chose, and the word that it is over.
+async fn visit_known(ctx: Ctx) -> Result<&'static str, ToolError> {
+    let visit = ElicitParams::visit("Sign in there", "https://example.com/login").elicitation_id("visit-1");
+    ctx.elicit_with("visit", visit).await?;
+    ctx.visited("visit-1").await;
     Ok("visited")
 }
 

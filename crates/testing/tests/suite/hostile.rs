@@ -17,14 +17,14 @@ use crate::{
 /// A server to send bytes to: in this process, or in another.
 enum Place {
     Memory(Box<Wire>, Lines),
-    Child(Raw),
+    Child(Box<Raw>),
 }
 
 impl Place {
     fn both(row: &Row) -> [(&'static str, Self); 2] {
         let lines = Lines::new(Limits::default().message);
         let memory = Self::Memory(Box::new(Wire::new(fixture::server(), row.version)), lines);
-        [("memory", memory), ("child", Self::Child(Raw::start()))]
+        [("memory", memory), ("child", Self::Child(Box::new(Raw::start())))]
     }
 
     async fn send(&mut self, bytes: &[u8]) {

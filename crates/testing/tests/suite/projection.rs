@@ -336,6 +336,14 @@ fn choices_and_visits() {
             let visit = &visit[0]["params"];
             assert_eq!((&visit["mode"], &visit["url"]), (&json!("url"), &json!("https://example.com/login")));
             kept(row, row.elicitation_id, visit, "elicitationId");
+            // An id of the server's own is kept, and the end of the visit is told, where there are ids.
+            let (known, _) = talk.converse("tools/call", json!({ "name": "visit-known" }), answered).await;
+            let id = if row.elicitation_id { json!("visit-1") } else { Value::Null };
+            assert_eq!(known[0]["params"]["elicitationId"], id, "{}", row.version);
+            let told: Vec<_> = talk.notes.iter().map(|n| (&n["method"], &n["params"]["elicitationId"])).collect();
+            let complete = json!("notifications/elicitation/complete");
+            let expected = if row.elicitation_id { vec![(&complete, &id)] } else { vec![] };
+            assert_eq!(told, expected, "{}", row.version);
         }
     });
 }

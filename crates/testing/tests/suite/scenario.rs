@@ -171,6 +171,7 @@ async fn questions(client: &Client, row: &Row) -> Result<(), Error> {
         ("form", form, "--xxx"),
         ("choose", "\"titled\":\"s\"", "---xx"),
         ("visit", "visited", "---xx"),
+        ("visit-known", "visited", "---xx"),
         ("both", "true true", "--xxx"),
         ("wizard", "true true", "--xxx"),
         ("sample", "m: a fish", "xxxxx"),

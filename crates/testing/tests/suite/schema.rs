@@ -177,3 +177,13 @@ static SCHEMAS: LazyLock<HashMap<&'static str, Value>> = LazyLock::new(|| {
 fn skipped(path: &str) {
     eprintln!("no official schema at {path}: messages are not checked against it");
 }
+
+/// The judges do judge.
+#[test]
+fn wrong_messages_are_found() {
+    for version in ProtocolVersion::ALL {
+        let wrong = json!({ "jsonrpc": "2.0", "id": 1, "result": { "tools": [{ "name": 5 }] } });
+        let verdict = std::panic::catch_unwind(|| response(version, "tools/list", &wrong));
+        assert_eq!(verdict.is_err(), SCHEMAS.contains_key(version.as_str()), "{version}");
+    }
+}

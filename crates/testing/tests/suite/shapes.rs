@@ -164,6 +164,7 @@ fn questions() -> Vec<Question> {
         tool("form", &["elicitation/create"], form, "--xxx"),
         tool("choose", &["elicitation/create"], "", "---xx"),
         tool("visit", &["elicitation/create"], "visited", "---xx"),
+        tool("visit-known", &["elicitation/create"], "visited", "---xx"),
         tool("both", &["elicitation/create", "elicitation/create"], "true true", "--xxx"),
         tool("wizard", &["elicitation/create", "elicitation/create"], "true true", "--xxx"),
         tool("sample", &["sampling/createMessage"], "m: a fish", "xxxxx"),
@@ -451,6 +452,32 @@ fn a_method_beyond_the_specification() {
             wire.open().await;
             let answer = wire.request("fixture/echo", json!({ "a": [1, null] })).await;
             assert_eq!(answer["result"]["a"], json!([1, null]), "{}: {answer}", row.version);
+        }
+    });
+}
+
+/// What the client carries from round to round is bound to the call that it belongs to.
+#[test]
+fn state_that_is_not_the_servers() {
+    block_on(async {
+        for row in ROWS.iter().filter(|r| !r.session) {
+            let mut talk = Talk::open(row).await;
+            let first = talk.ask("tools/call", json!({ "name": "wizard" })).await;
+            let state = first["result"]["requestState"].as_str().expect("a state").to_owned();
+            let mut forged = state.clone();
+            let last = forged.pop().expect("a character");
+            forged.push(if last == 'A' { 'B' } else { 'A' });
+            let answers = json!({ "first": { "action": "accept", "content": { "yes": true } } });
+            for (tool, state) in [("wizard", "nonsense"), ("wizard", &*forged), ("both", &*state)] {
+                let params = json!({ "name": tool, "requestState": state, "inputResponses": answers });
+                let answer = talk.ask("tools/call", params).await;
+                assert_eq!(answer["error"]["code"], -32602, "{tool} with {state}: {answer}");
+            }
+            // The true one still works, and the next question is another one.
+            let params = json!({ "name": "wizard", "requestState": state, "inputResponses": answers });
+            let second = talk.ask("tools/call", params).await;
+            let questions = second["result"]["inputRequests"].as_object().expect("questions");
+            assert_eq!(questions.keys().collect::<Vec<_>>(), ["second"], "{second}");
         }
     });
 }

@@ -20,6 +20,8 @@ pub(crate) struct Talk {
     capabilities: Value,
     /// What the server said about itself.
     pub(crate) greeting: Value,
+    /// What the server told while it was asked.
+    pub(crate) notes: Vec<Value>,
     methods: HashMap<i64, String>,
     last: i64,
 }
@@ -34,7 +36,7 @@ impl Talk {
     pub(crate) async fn with(server: impl Service, row: &'static Row, capabilities: Value) -> Self {
         let wire = Wire::with(server, row.version, ClientCapabilities::default(), Limits::default());
         let (methods, greeting) = (HashMap::new(), Value::Null);
-        let mut talk = Self { wire, row, capabilities, greeting, methods, last: 0 };
+        let mut talk = Self { wire, row, capabilities, greeting, notes: Vec::new(), methods, last: 0 };
         if row.session {
             let params = json!({
                 "protocolVersion": row.version.as_str(),
@@ -131,6 +133,10 @@ impl Talk {
                     return (questions, message);
                 }
                 self.check(&message);
+                if message.get("id").is_none() {
+                    self.notes.push(message);
+                    continue;
+                }
                 self.answer(&message, answer(&message));
                 questions.push(message);
                 continue;

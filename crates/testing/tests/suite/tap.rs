@@ -41,6 +41,7 @@ const TOLD: &[(From, &str, &str)] = &[
     (From::Server, "sampling/createMessage", "xxxx-"),
     (From::Server, "roots/list", "xxxx-"),
     (From::Server, "elicitation/create", "--xx-"),
+    (From::Server, "notifications/elicitation/complete", "---x-"),
     (From::Server, "notifications/progress", "xxxxx"),
     (From::Server, "notifications/message", "xxxxx"),
     (From::Server, "notifications/tools/list_changed", "xxxxx"),
