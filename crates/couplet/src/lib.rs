@@ -1,3 +1,4 @@
+//! The front door of Couplet.
 #![doc = include_str!("docs/lib.md")]
 
 #[cfg(feature = "client")]
@@ -21,6 +22,11 @@ pub use couplet_types::ProtocolVersion;
 #[cfg(feature = "server")]
 #[doc(hidden)]
 pub use {schemars, serde};
+
+/// The programs of the README are compiled with the tests.
+#[cfg(all(doctest, feature = "client"))]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
 
 /// The result of what can fail here.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -31,7 +31,11 @@
 //! /// Adds two numbers.
 //! #[allow(non_camel_case_types)]
 //! #[derive(Clone, Copy, Debug)]
-//! struct add;
+//! struct add {}
+//!
+//! fn add() -> add {
+//!     add {}
+//! }
 //!
 //! impl add {
 //!     fn call(a: f64, b: f64) -> f64 {
@@ -61,9 +65,8 @@
 //!
 //! # The name
 //!
-//! The function's name becomes that of a unit struct, which is what is registered. Inside the function the name still
-//! is the function. Elsewhere it is called as `add::call(..)`, and Rust does not let a variable have the name of a unit
-//! struct that is in scope: `let add = ..` is refused there, until one of the two is called otherwise.
+//! The function's name becomes that of a struct and of a function that makes one, which is what is registered. Inside the
+//! function the name still is the function. Elsewhere it is called as `add::call(..)`.
 //! One that is never registered is reported by the compiler as a function that is never used.
 //!
 //! # Parameters

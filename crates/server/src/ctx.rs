@@ -133,7 +133,7 @@ impl Ctx {
             .map_err(|e| RpcError::internal(format!("`{}` cannot be asked for in a form: {e}", T::schema_name())))?;
         let mut params = ElicitParams::default();
         params.message = message.into();
-        params.requested_schema = Some(form.into());
+        params.requested_schema = Some(schema::order::print(&form));
         let result = self.elicit_with(key, params).await?;
         match result.action {
             ElicitAction::Accept => result.parse().map(Answer::Accepted).map_err(|e| wrong_answer(key, &e)),

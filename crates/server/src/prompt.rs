@@ -10,7 +10,7 @@ use crate::{
     definition::{self, Completions, Definition, Run, complete_with, erase},
     handler::Handler,
     reply::{CompleteKind, PromptKind},
-    schema::Dialect,
+    schema::{Dialect, order},
     signature::Signature,
 };
 
@@ -207,11 +207,11 @@ fn has_argument(spec: &Prompt, name: &str) -> bool {
 fn arguments(schema: &Value) -> Vec<PromptArgument> {
     let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
     let required = |name: &str| schema["required"].as_array().is_some_and(|r| r.iter().any(|n| n == name));
-    let properties = schema["properties"].as_object();
+    let properties = schema.as_object().map(order::properties).unwrap_or_default();
     properties
         .into_iter()
-        .flatten()
-        .map(|(name, property)| {
+        .map(|name| {
+            let property = &schema["properties"][name];
             let mut argument = PromptArgument::new(name);
             argument.description = text(property, "description");
             argument.title = text(property, "title");

@@ -4,6 +4,7 @@
 //! It does not validate values: deserialising does.
 
 mod form;
+pub(crate) mod order;
 
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::{Map, Value, json};

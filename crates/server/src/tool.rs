@@ -9,7 +9,7 @@ use crate::{
     definition::{Definition, Run, erase},
     handler::Handler,
     reply::ToolKind,
-    schema::Dialect,
+    schema::{Dialect, order},
     signature::Signature,
 };
 
@@ -205,9 +205,9 @@ impl<S: Clone + Send + Sync + 'static> ToolDef<S> {
         if input.get("type").is_none_or(|t| t != "object") {
             return Err(format!("tool `{name}`: the input schema must have `\"type\": \"object\"`"));
         }
-        self.spec.input_schema = input.into();
+        self.spec.input_schema = order::print(&input);
         if let Some(schema) = self.signature.output {
-            self.spec.output_schema = Some(schema(dialect).into());
+            self.spec.output_schema = Some(order::print(&schema(dialect)));
         }
         Ok(self)
     }

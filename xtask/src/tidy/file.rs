@@ -39,8 +39,10 @@ pub(super) fn check(file: &str, text: &str, allowed: &mut Allowed) -> Vec<Findin
 /// Checks a Rust source, tests included.
 pub(super) fn check_source(file: &str, text: &str, source: &Source, allowed: &mut Allowed) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let is_module = file.contains("/src/") || file.starts_with("fuzz/");
-    if is_module && !text.trim_start().starts_with("//!") {
+    // An example is quoted as a whole, so it begins with what it shows.
+    let is_module = (file.contains("/src/") && !file.starts_with("examples/")) || file.starts_with("fuzz/");
+    let is_told = ["//!", "#![doc = include_str!("].iter().any(|start| text.trim_start().starts_with(start));
+    if is_module && !is_told {
         findings.push(Finding::new(file, 1, "the file does not begin with `//!` and what it is for"));
     }
     // Tests are not in the views of the source, and a test is what is ignored.
@@ -54,10 +56,12 @@ pub(super) fn check_source(file: &str, text: &str, source: &Source, allowed: &mu
     findings
 }
 
-/// Whether a line has the folder at the start of a path, and not in the middle of an address.
+/// Whether a line has the folder at the start of a path, and not in an address.
 fn names_folder(line: &str, folder: &str) -> bool {
-    line.match_indices(folder)
-        .any(|(at, _)| !line[..at].ends_with(|c: char| c.is_alphanumeric() || "._-~}".contains(c)))
+    let is_address = |before: &str| {
+        before.ends_with("://") || before.ends_with(|c: char| c.is_alphanumeric() || "._-~}".contains(c))
+    };
+    line.match_indices(folder).any(|(at, _)| !is_address(&line[..at]))
 }
 
 fn is_ignored_example(line: &str) -> bool {
@@ -94,7 +98,9 @@ mod tests {
             ("a.md", "```rust,ignore\n", Some("a.md:1: an example")),
             ("a.md", "```rust\n", None),
             ("a.txt", &path, Some("a.txt:1: `")),
-            ("a.txt", "https://example.com/home/a", None),
+            ("a.txt", "https://example.com/home/a file:///home/a", None),
+            ("crates/a/src/b.rs", "#![doc = include_str!(\"a.md\")]\n", None),
+            ("examples/a/src/main.rs", "fn main() {}\n", None),
             ("README.md", &"a\n".repeat(151), Some("README.md:150: 151 lines")),
             ("README.md", &"a\n".repeat(150), None),
         ] {

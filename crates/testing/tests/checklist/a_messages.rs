@@ -299,6 +299,7 @@ async fn line_008_notifications_are_not_answered() {
         assert!(!notes.is_empty() && notes.iter().all(|n| n.get("id").is_none()), "{version}: {notes:?}");
 
         let (raw, client) = calling(version, |_| vec![]).await;
+        settle().await;
         let before = raw.seen().len();
         for method in ["notifications/message", "notifications/no/such", "notifications/tools/list_changed"] {
             raw.push(&notification(method, &json!({})));

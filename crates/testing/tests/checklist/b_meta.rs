@@ -11,7 +11,7 @@ use couplet_server::{
 };
 use couplet_testing::{
     Wire, connect,
-    types::{Icon, IconTheme, Implementation, Meta, ProtocolVersion, code},
+    types::{CallToolResult, Icon, IconTheme, Implementation, Meta, ProtocolVersion, code},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -450,7 +450,8 @@ async fn line_046_references_are_not_fetched() {
     let schema = json!({ "$schema": trap.address("http"), "type": "object", "$ref": trap.address("http"),
                          "properties": { "a": { "$ref": trap.address("https") }, "b": { "$dynamicRef": trap.address("http") } } });
     assert_eq!(listed_by_client(STATELESS, &schema).await, schema);
-    let odd = tool("odd", |RawArgs(_): RawArgs| "called").input_schema(schema.clone()).output_schema(schema);
+    let called = |RawArgs(_): RawArgs| CallToolResult::text("called").structured_content(json!({ "a": 1 }));
+    let odd = tool("odd", called).input_schema(schema.clone()).output_schema(schema);
     let mut wire = open(Server::new("s", "1").tool(odd).build(), STATELESS, json!({})).await;
     wire.request("tools/list", json!({})).await;
     assert_eq!(text(&call(&mut wire, "odd", json!({ "a": 1 })).await), "called");

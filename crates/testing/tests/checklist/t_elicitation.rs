@@ -1,1 +1,863 @@
 //! Lines 316 to 347: elicitation.
+
+use std::{
+    collections::HashSet,
+    net::TcpListener,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use couplet::{
+    client::{Client, ClientBuilder, Elicitation},
+    core::{Call, Limits},
+    server::{Answer, Ctx, Handle, Next, Server, ToolError, prompt, resource, tool},
+    types::{
+        BooleanSchema, ElicitParams, ElicitSchema, ElicitationComplete, EnumSchema, MultiEnumSchema, NumberSchema,
+        ProtocolVersion, RpcError, StringSchema, UrlElicitationRequiredData, code,
+    },
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::kit::{
+    RawServer, STATELESS, able, ask_client, ask_tool, call, client, converse, error, everything, notification, open,
+    request, result, revisions, said, settle,
+};
+
+const FOURTH: ProtocolVersion = ProtocolVersion::V2025_11_25;
+const ADDRESS: &str = "https://example.com/login?id=7&next=%2Fhome";
+
+#[derive(Deserialize, JsonSchema)]
+struct Person {
+    /// Your name
+    name: String,
+    age: Option<u8>,
+}
+
+/// A server whose tool `ask` asks this, and says what came of it.
+fn asking(params: ElicitParams) -> Handle {
+    let ask = move |ctx: Ctx| {
+        let params = params.clone();
+        async move {
+            let result = ctx.elicit_with("q", params).await?;
+            Ok::<_, RpcError>(serde_json::to_string(&result).unwrap())
+        }
+    };
+    Server::new("s", "1").tool(tool("ask", ask)).build()
+}
+
+/// A server whose tool `ask` asks for a person.
+fn asking_person() -> Handle {
+    let ask = |ctx: Ctx| async move {
+        Ok::<_, RpcError>(match ctx.elicit::<Person>("q", "Who are you?").await? {
+            Answer::Accepted(person) => format!("{} {:?}", person.name, person.age),
+            Answer::Declined => "declined".to_owned(),
+            Answer::Cancelled => "cancelled".to_owned(),
+        })
+    };
+    Server::new("s", "1").tool(tool("ask", ask)).build()
+}
+
+/// A server whose tool `ask` asks to visit an address.
+fn asking_to_visit(url: &'static str) -> Handle {
+    let ask = move |ctx: Ctx| async move {
+        let answer = ctx.elicit_url("q", "Sign in there", url).await?;
+        Ok::<_, RpcError>(format!("{answer:?}"))
+    };
+    Server::new("s", "1").tool(tool("ask", ask)).build()
+}
+
+fn text(response: &Value) -> &str {
+    response["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("no text: {response}"))
+}
+
+fn form() -> Value {
+    let schema = json!({ "type": "object", "properties": { "yes": { "type": "boolean" } }, "required": ["yes"] });
+    json!({ "method": "elicitation/create", "params": { "message": "Sure?", "requestedSchema": schema } })
+}
+
+fn visit() -> Value {
+    let params = json!({ "mode": "url", "message": "Go", "url": ADDRESS, "elicitationId": "e1" });
+    json!({ "method": "elicitation/create", "params": params })
+}
+
+fn yes() -> ClientBuilder {
+    Client::new("c", "1").on_elicit(|ask| async move { ask.accept(json!({ "yes": true })) })
+}
+
+fn visitor() -> ClientBuilder {
+    Client::new("c", "1").on_elicit_url(|ask| async move { ask.accept_url() })
+}
+
+/// Keeps what the callbacks for forms and visits are asked, and declines.
+fn hearing(heard: &Arc<Mutex<Vec<Elicitation>>>) -> ClientBuilder {
+    let (forms, visits) = (heard.clone(), heard.clone());
+    Client::new("c", "1")
+        .on_elicit(move |ask| {
+            forms.lock().unwrap().push(ask.clone());
+            async move { ask.decline() }
+        })
+        .on_elicit_url(move |ask| {
+            visits.lock().unwrap().push(ask.clone());
+            async move { ask.decline() }
+        })
+}
+
+/// A client declares what it has callbacks for. The third revision has forms only, said by an empty object.
+#[tokio::test]
+async fn line_316_declared() {
+    for &version in revisions(3, 5) {
+        let both = yes().on_elicit_url(|ask| async move { ask.accept_url() });
+        let plain = version == ProtocolVersion::V2025_06_18;
+        for (builder, later, third) in [
+            (yes(), Some(json!({ "form": {} })), Some(json!({}))),
+            (visitor(), Some(json!({ "url": {} })), None),
+            (both, Some(json!({ "form": {}, "url": {} })), Some(json!({}))),
+            (Client::new("c", "1"), None, None),
+        ] {
+            let raw = RawServer::speaking(version, everything(), |m| m.get("id").map(|_| said(m, "")).into_iter().collect());
+            let client = builder.versions([version]).connect(raw.clone()).await.unwrap();
+            client.call("t", ()).await.unwrap();
+            let declared = match version {
+                STATELESS => &raw.seen_of("tools/call")[0]["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"],
+                _ => &raw.seen_of("initialize")[0]["params"]["capabilities"],
+            };
+            assert_eq!(declared.get("elicitation").cloned(), if plain { third } else { later }, "{version}");
+        }
+        // For a server, an empty object means forms.
+        let accepted = json!({ "action": "accept", "content": { "name": "Ada" } });
+        let (asked, _) = ask_tool(asking_person(), version, json!({ "elicitation": {} }), accepted).await;
+        assert_eq!(asked.len(), 1, "{version}");
+    }
+}
+
+/// A server asks in no way that the client did not declare.
+#[tokio::test]
+async fn line_317_no_undeclared_mode() {
+    for &version in revisions(4, 5) {
+        let nothing = json!({ "action": "cancel" });
+        for (server, can, asked) in [
+            (asking_person(), json!({}), 0),
+            (asking_person(), json!({ "elicitation": { "url": {} } }), 0),
+            (asking_person(), json!({ "elicitation": { "form": {} } }), 1),
+            (asking_to_visit(ADDRESS), json!({}), 0),
+            (asking_to_visit(ADDRESS), json!({ "elicitation": {} }), 0),
+            (asking_to_visit(ADDRESS), json!({ "elicitation": { "form": {} } }), 0),
+            (asking_to_visit(ADDRESS), json!({ "elicitation": { "url": {} } }), 1),
+        ] {
+            let (questions, answered) = ask_tool(server, version, can.clone(), nothing.clone()).await;
+            assert_eq!(questions.len(), asked, "{version}: {can}");
+            assert_eq!(answered.get("error").is_some(), asked == 0, "{version}: {answered}");
+        }
+    }
+}
+
+/// A client answers a mode that it did not declare with -32602.
+#[tokio::test]
+async fn line_318_undeclared_mode_is_refused() {
+    assert_eq!(ask_client(yes(), FOURTH, &visit()).await.unwrap_err()["code"], -32602);
+    assert_eq!(ask_client(visitor(), FOURTH, &form()).await.unwrap_err()["code"], -32602);
+    let mut unknown = form();
+    unknown["params"]["mode"] = json!("video");
+    assert_eq!(ask_client(yes(), FOURTH, &unknown).await.unwrap_err()["code"], -32602);
+}
+
+/// A question without a mode is a form.
+#[tokio::test]
+async fn line_319_no_mode_means_form() {
+    for &version in revisions(4, 5) {
+        for mode in [None, Some("form")] {
+            let mut ask = form();
+            if let Some(mode) = mode {
+                ask["params"]["mode"] = json!(mode);
+            }
+            let expected = json!({ "action": "accept", "content": { "yes": true } });
+            assert_eq!(ask_client(yes(), version, &ask).await.unwrap(), expected, "{version}: {mode:?}");
+        }
+    }
+}
+
+/// A form is a flat object of plain fields; a server does not ask with anything else.
+#[tokio::test]
+async fn line_320_forms_are_flat() {
+    #[derive(Deserialize, JsonSchema)]
+    #[expect(dead_code, reason = "only asked for")]
+    struct Nested {
+        person: Person,
+    }
+    #[derive(Deserialize, JsonSchema)]
+    #[expect(dead_code, reason = "only asked for")]
+    struct Listed {
+        names: Vec<String>,
+    }
+    fn asks<T: serde::de::DeserializeOwned + JsonSchema + Send + 'static>() -> Handle {
+        let ask = |ctx: Ctx| async move { ctx.elicit::<T>("q", "?").await.map(|_| "asked") };
+        Server::new("s", "1").tool(tool("ask", ask)).build()
+    }
+    let by_hand = |schema: Value| asking(ElicitParams::form("?", &ElicitSchema::new()).requested_schema(schema));
+    let of = |field: Value| json!({ "type": "object", "properties": { "a": field } });
+    for &version in revisions(3, 5) {
+        for server in [
+            asks::<Nested>(),
+            asks::<Listed>(),
+            asks::<String>(),
+            by_hand(json!({ "type": "string" })),
+            by_hand(json!({ "properties": {} })),
+            by_hand(of(json!({ "type": "object", "properties": {} }))),
+            by_hand(of(json!({ "type": "array", "items": { "type": "string" } }))),
+            by_hand(of(json!({ "type": ["string", "null"] }))),
+            by_hand(of(json!({ "$ref": "#/$defs/A" }))),
+            by_hand(of(json!({}))),
+        ] {
+            let (asked, answered) = ask_tool(server, version, able(), json!({ "action": "cancel" })).await;
+            assert!(asked.is_empty(), "{version}: {asked:?}");
+            assert_eq!(answered["error"]["code"], -32603, "{version}: {answered}");
+        }
+        let flat = ElicitSchema::new()
+            .required("text", StringSchema::new().min_length(1))
+            .required("number", NumberSchema::new())
+            .optional("integer", NumberSchema::integer())
+            .optional("flag", BooleanSchema::new().default_value(true))
+            .optional("one", EnumSchema::titled([("a", "A"), ("b", "B")]));
+        let (asked, _) = ask_tool(asking(ElicitParams::form("?", &flat)), version, able(), json!({ "action": "cancel" })).await;
+        let fields = asked[0]["params"]["requestedSchema"]["properties"].as_object().unwrap().clone();
+        for (name, kind) in [("text", "string"), ("number", "number"), ("integer", "integer"), ("flag", "boolean"), ("one", "string")] {
+            assert_eq!(fields[name]["type"], kind, "{version}");
+        }
+        // Several of a list can be asked for since 2025-11-25.
+        let several = ElicitSchema::new().required("some", MultiEnumSchema::new(["a", "b"]));
+        let (asked, _) = ask_tool(asking(ElicitParams::form("?", &several)), version, able(), json!({ "action": "cancel" })).await;
+        assert_eq!(asked.len(), usize::from(version != ProtocolVersion::V2025_06_18), "{version}");
+    }
+}
+
+/// A form carries a message and a schema; a visit its mode, a message and an address, and in one revision an id.
+#[tokio::test]
+async fn line_321_what_questions_carry() {
+    for &version in revisions(4, 5) {
+        let (asked, _) = ask_tool(asking_person(), version, able(), json!({ "action": "cancel" })).await;
+        let params = asked[0]["params"].as_object().unwrap();
+        assert_eq!((&params["message"], &params["mode"]), (&json!("Who are you?"), &json!("form")), "{version}");
+        assert_eq!(params["requestedSchema"]["required"], json!(["name"]));
+        assert!(!params.contains_key("url") && !params.contains_key("elicitationId"), "{version}");
+        let (asked, _) = ask_tool(asking_to_visit(ADDRESS), version, able(), json!({ "action": "cancel" })).await;
+        let mut params = asked[0]["params"].as_object().unwrap().clone();
+        assert_eq!(params.remove("elicitationId").is_some(), version == FOURTH, "{version}");
+        let expected = json!({ "mode": "url", "message": "Sign in there", "url": ADDRESS });
+        assert_eq!(Value::from(params), expected, "{version}");
+        let empty = ElicitParams::default();
+        let (asked, answered) = ask_tool(asking(empty), version, able(), json!({ "action": "cancel" })).await;
+        assert!(asked.is_empty() && answered["error"]["code"] == -32603, "{version}: a form needs a schema");
+    }
+}
+
+/// The library asks the person nothing by itself: what a handler does not ask is not asked, whatever the client can.
+async fn check_nothing_is_asked(version: ProtocolVersion) {
+    let server = Server::new("s", "1")
+        .tool(tool("a", |_: Ctx| "done"))
+        .prompt(prompt("p", || "text"))
+        .resource(resource("a://b", || "text"));
+    let mut wire = open(server.build(), version, able()).await;
+    for (method, params) in [
+        ("tools/list", json!({})),
+        ("tools/call", json!({ "name": "a" })),
+        ("prompts/get", json!({ "name": "p" })),
+        ("resources/read", json!({ "uri": "a://b" })),
+    ] {
+        let answer = wire.request(method, params).await;
+        assert_ne!(answer["result"]["resultType"], "input_required", "{version}: {method}");
+    }
+    assert!(wire.ready().is_empty(), "{version}");
+}
+
+/// Where there is no way for secrets, nothing turns a visit, which is made for them, into a form.
+#[tokio::test]
+async fn line_322_nothing_sensitive() {
+    let version = ProtocolVersion::V2025_06_18;
+    check_nothing_is_asked(version).await;
+    let (asked, answered) = ask_tool(asking_to_visit(ADDRESS), version, able(), json!({ "action": "accept" })).await;
+    assert!(asked.is_empty() && answered.get("error").is_some(), "{asked:?}");
+}
+
+/// Secrets have a way of their own, a visit, and it never becomes a form, also not for a client that has only forms.
+/// A field has no format that would hide a password while it is typed.
+#[tokio::test]
+async fn line_323_no_secrets_in_forms() {
+    #[derive(Deserialize, JsonSchema)]
+    struct Login {
+        #[schemars(extend("format" = "password"))]
+        #[expect(dead_code, reason = "only asked for")]
+        password: String,
+    }
+    for &version in revisions(4, 5) {
+        check_nothing_is_asked(version).await;
+        let forms = json!({ "elicitation": { "form": {} } });
+        let (asked, answered) = ask_tool(asking_to_visit(ADDRESS), version, forms, json!({ "action": "accept" })).await;
+        assert!(asked.is_empty() && answered.get("error").is_some(), "{version}: {asked:?}");
+        let ask = |ctx: Ctx| async move { ctx.elicit::<Login>("q", "?").await.map(|_| "asked") };
+        let server = Server::new("s", "1").tool(tool("ask", ask)).build();
+        let (asked, _) = ask_tool(server, version, able(), json!({ "action": "cancel" })).await;
+        let field = &asked[0]["params"]["requestedSchema"]["properties"]["password"];
+        assert!(field.get("format").is_none(), "{version}: {field}");
+    }
+}
+
+/// The callback knows which server asks, because each connection has its own; it sees the message, the form and the
+/// host before anything happens, and can agree, decline, cancel, and fill in what it likes.
+#[tokio::test]
+async fn line_324_what_the_callback_sees() {
+    for &version in revisions(3, 5) {
+        for label in ["the bank", "the shop"] {
+            let seen = Arc::new(Mutex::new(Vec::new()));
+            let show = seen.clone();
+            let builder = Client::new("c", "1").on_elicit(move |ask| {
+                let fields = ask.schema().unwrap().unwrap().properties.keys().collect::<Vec<_>>().join(",");
+                show.lock().unwrap().push(format!("{label} asks: {} {fields}", ask.message()));
+                async move { ask.accept(json!({ "yes": false })) }
+            });
+            let answer = ask_client(builder, version, &form()).await.unwrap();
+            assert_eq!(answer["content"]["yes"], false, "{version}: the person chooses");
+            assert_eq!(*seen.lock().unwrap(), [format!("{label} asks: Sure? yes")], "{version}");
+        }
+        for (action, builder) in [
+            ("decline", Client::new("c", "1").on_elicit(|ask| async move { ask.decline() })),
+            ("cancel", Client::new("c", "1").on_elicit(|ask| async move { ask.cancel() })),
+        ] {
+            let answer = ask_client(builder, version, &form()).await.unwrap();
+            assert_eq!(answer, json!({ "action": action }), "{version}");
+        }
+    }
+    for &version in revisions(4, 5) {
+        let heard = Arc::default();
+        ask_client(hearing(&heard), version, &visit()).await.unwrap();
+        let ask = heard.lock().unwrap().remove(0);
+        assert_eq!((ask.url(), ask.url_host()), (Some(ADDRESS), Some("example.com")), "{version}");
+    }
+}
+
+/// What is filled in beforehand is told, field by field, to be shown in the form.
+#[tokio::test]
+async fn line_325_defaults() {
+    for &version in revisions(4, 5) {
+        let mut ask = form();
+        ask["params"]["requestedSchema"] = json!({ "type": "object", "properties": {
+            "name": { "type": "string", "default": "Ada" },
+            "age": { "type": "integer", "default": 30 },
+            "ratio": { "type": "number", "default": 0.5 },
+            "sure": { "type": "boolean", "default": true },
+            "color": { "type": "string", "enum": ["red", "green"], "default": "green" },
+            "some": { "type": "array", "items": { "type": "string", "enum": ["a", "b"] }, "default": ["b"] },
+            "none": { "type": "string" },
+        }, "required": ["name", "age"] });
+        let builder = Client::new("c", "1").on_elicit(|ask| async move { ask.accept(ask.defaults()) });
+        let answer = ask_client(builder, version, &ask).await.unwrap();
+        let expected = json!({ "name": "Ada", "age": 30, "ratio": 0.5, "sure": true, "color": "green", "some": ["b"] });
+        assert_eq!(answer["content"], expected, "{version}");
+    }
+}
+
+/// What is filled in is checked against the form on both sides: the client does not send what does not fit, and the
+/// server's handler does not get it.
+#[tokio::test]
+async fn line_326_content_is_checked() {
+    let schema = ElicitSchema::new()
+        .required("name", StringSchema::new().min_length(2).max_length(5))
+        .optional("age", NumberSchema::integer().minimum(1.0).maximum(9.0))
+        .optional("sure", BooleanSchema::new())
+        .optional("color", EnumSchema::titled([("r", "Red"), ("g", "Green")]));
+    let contents = [
+        (json!({ "name": "Ada" }), true),
+        (json!({ "name": "Ada", "age": 9, "sure": false, "color": "g" }), true),
+        (json!({}), false),
+        (json!({ "name": "A" }), false),
+        (json!({ "name": "Adalbert" }), false),
+        (json!({ "name": 5 }), false),
+        (json!({ "name": "Ada", "age": 0 }), false),
+        (json!({ "name": "Ada", "age": 10 }), false),
+        (json!({ "name": "Ada", "age": 1.5 }), false),
+        (json!({ "name": "Ada", "sure": "yes" }), false),
+        (json!({ "name": "Ada", "color": "Green" }), false),
+    ];
+    for &version in revisions(3, 5) {
+        for (content, good) in &contents {
+            let answer = json!({ "action": "accept", "content": content });
+            let (_, answered) = ask_tool(asking(ElicitParams::form("?", &schema)), version, able(), answer).await;
+            assert_eq!(answered.get("result").is_some(), *good, "{version}: {content}: {answered}");
+            assert!(*good || answered["error"]["code"] == -32602, "{version}: {answered}");
+            let filled = content.clone();
+            let builder = Client::new("c", "1").on_elicit(move |ask| {
+                let filled = filled.clone();
+                async move { ask.accept(filled) }
+            });
+            let mut ask = form();
+            ask["params"]["requestedSchema"] = json!(schema);
+            let sent = ask_client(builder, version, &ask).await;
+            assert_eq!(sent.is_ok(), *good, "{version}: {content}: {sent:?}");
+        }
+    }
+}
+
+/// The address of a visit is an absolute URL of the web; a server does not ask to visit anything else.
+#[tokio::test]
+async fn line_327_addresses_are_urls() {
+    for &version in revisions(4, 5) {
+        for good in [ADDRESS, "https://[::1]:8443/a", "http://localhost:3000", "https://user@example.com/"] {
+            let (asked, _) = ask_tool(asking_to_visit(good), version, able(), json!({ "action": "cancel" })).await;
+            assert_eq!(asked[0]["params"]["url"], good, "{version}");
+        }
+        for wrong in [
+            "",
+            "/login",
+            "example.com/login",
+            "//example.com",
+            "https://",
+            "https:///login",
+            "https://exa mple.com",
+            "https://example.com/\u{7}",
+            "https://example.com/<a>",
+            "javascript:alert(1)",
+            "file:///etc/passwd",
+            "data:text/html,hi",
+        ] {
+            let (asked, answered) = ask_tool(asking_to_visit(wrong), version, able(), json!({ "action": "cancel" })).await;
+            assert!(asked.is_empty() && answered["error"]["code"] == -32603, "{version}: {wrong}: {answered}");
+        }
+    }
+}
+
+/// The library puts nothing into the address: it is sent exactly as the handler wrote it, without who asks, what was
+/// called, or a token.
+#[tokio::test]
+async fn line_328_nothing_is_added_to_the_address() {
+    for &version in revisions(4, 5) {
+        let (asked, _) = ask_tool(asking_to_visit(ADDRESS), version, able(), json!({ "action": "cancel" })).await;
+        assert_eq!(asked[0]["params"]["url"], ADDRESS, "{version}");
+        let (again, _) = ask_tool(asking_to_visit(ADDRESS), version, able(), json!({ "action": "cancel" })).await;
+        assert_eq!(asked[0]["params"]["url"], again[0]["params"]["url"], "{version}");
+    }
+}
+
+/// A form that is made from a type has no address in it but those that the developer wrote.
+#[tokio::test]
+async fn line_329_no_addresses_in_forms() {
+    for &version in revisions(4, 5) {
+        let (asked, _) = ask_tool(asking_person(), version, able(), json!({ "action": "cancel" })).await;
+        assert!(!asked[0]["params"].to_string().contains("://"), "{version}: {}", asked[0]);
+        let with = ElicitSchema::new().required("page", StringSchema::new().description("Your page"));
+        let (asked, _) = ask_tool(asking(ElicitParams::form("?", &with)), version, able(), json!({ "action": "cancel" })).await;
+        assert!(!asked[0]["params"].to_string().contains("://"), "{version}: {}", asked[0]);
+    }
+}
+
+/// The client touches the address in no way, neither before the callback nor after it.
+#[tokio::test]
+async fn line_330_no_prefetching() {
+    for &version in revisions(4, 5) {
+        for builder in [visitor(), hearing(&Arc::default())] {
+            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+            listener.set_nonblocking(true).unwrap();
+            let mut ask = visit();
+            ask["params"]["url"] = json!(format!("http://{}/login", listener.local_addr().unwrap()));
+            ask_client(builder, version, &ask).await.unwrap();
+            settle().await;
+            let nobody = listener.accept().unwrap_err();
+            assert_eq!(nobody.kind(), std::io::ErrorKind::WouldBlock, "{version}");
+        }
+    }
+}
+
+/// Consent to a visit is given by the callback alone, which gets the address in full; without it a client that has
+/// other callbacks agrees to nothing.
+#[tokio::test]
+async fn line_331_no_visit_without_consent() {
+    for &version in revisions(4, 5) {
+        let heard = Arc::default();
+        let answer = ask_client(hearing(&heard), version, &visit()).await.unwrap();
+        assert_eq!(answer, json!({ "action": "decline" }), "{version}");
+        let asks = heard.lock().unwrap();
+        assert_eq!((asks.len(), asks[0].url()), (1, Some(ADDRESS)), "{version}");
+        drop(asks);
+        assert!(ask_client(yes(), version, &visit()).await.is_err(), "{version}: a callback for forms is not asked");
+        let confused = Client::new("c", "1").on_elicit_url(|ask| async move { ask.accept(json!({ "yes": true })) });
+        assert!(ask_client(confused, version, &visit()).await.is_err(), "{version}: filling in is no consent");
+    }
+}
+
+/// What happens on the page passes neither through the client nor through the answer: the library opens nothing, and
+/// an answer to a visit has no place for content.
+#[tokio::test]
+async fn line_332_content_stays_on_the_page() {
+    for &version in revisions(4, 5) {
+        assert_eq!(ask_client(visitor(), version, &visit()).await.unwrap(), json!({ "action": "accept" }), "{version}");
+        let leaking = json!({ "action": "accept", "content": { "password": "sesame" } });
+        let (_, answered) = ask_tool(asking(ElicitParams::visit("Go", ADDRESS)), version, able(), leaking).await;
+        assert!(!answered.to_string().contains("sesame"), "{version}: {answered}");
+    }
+}
+
+/// The host can be shown apart from the address, as it really is, and addresses that deserve a warning are told.
+#[test]
+fn line_333_hosts_and_warnings() {
+    for (url, host, suspicious) in [
+        ("https://example.com/login", "example.com", false),
+        ("https://example.com:8443?x=@evil.com", "example.com", false),
+        ("https://[2001:db8::1]:443/a", "2001:db8::1", false),
+        ("http://example.com", "example.com", true),
+        ("https://bank.com@evil.com/login", "evil.com", true),
+        ("https://bank.com:pw@evil.com:99", "evil.com", true),
+        ("https://xn--bnk-sna.com/login", "xn--bnk-sna.com", true),
+        ("https://login.XN--bnk-sna.com", "login.XN--bnk-sna.com", true),
+        ("https://b\u{430}nk.com", "b\u{430}nk.com", true),
+        ("https://evil.com\\@bank.com", "evil.com", true),
+    ] {
+        let ask = Elicitation::new(ElicitParams::visit("Go", url));
+        assert_eq!((ask.url_host(), ask.is_suspicious_url()), (Some(host), suspicious), "{url}");
+    }
+    let form = Elicitation::new(ElicitParams::form("?", &ElicitSchema::new()).url("https://example.com"));
+    assert_eq!((form.url(), form.is_suspicious_url()), (None, false), "an address in a form is not one to visit");
+}
+
+/// Every visit has an id of its own, and that it is over is told to the client that was asked, with that id.
+#[tokio::test]
+async fn line_334_ids_of_visits() {
+    let mut ids = HashSet::new();
+    for _ in 0..20 {
+        let (asked, _) = ask_tool(asking_to_visit(ADDRESS), FOURTH, able(), json!({ "action": "accept" })).await;
+        let id = asked[0]["params"]["elicitationId"].as_str().unwrap().to_owned();
+        assert!(id.len() >= 16 && ids.insert(id));
+    }
+    let ask = |ctx: Ctx| async move {
+        let visit = ElicitParams::visit("Go", ADDRESS).elicitation_id("visit-1");
+        ctx.elicit_with("q", visit).await?;
+        ctx.visited("visit-1").await;
+        Ok::<_, RpcError>("visited")
+    };
+    for &version in revisions(4, 5) {
+        let server = Server::new("s", "1").tool(tool("ask", ask)).build();
+        let mut other = open(server.clone(), version, able()).await;
+        let mut wire = open(server, version, able()).await;
+        let id = wire.start("tools/call", json!({ "name": "ask" }));
+        if version == STATELESS {
+            let asked = wire.response(id).await["result"].take();
+            let answers = json!({ "q": { "action": "accept" } });
+            let params = json!({ "name": "ask", "requestState": asked["requestState"], "inputResponses": answers });
+            wire.request("tools/call", params).await;
+            assert!(wire.ready().is_empty(), "that revision does not tell");
+        } else {
+            let asked = wire.next().await.unwrap();
+            assert_eq!(asked["params"]["elicitationId"], "visit-1");
+            wire.send(&result(&asked, json!({ "action": "accept" })));
+            let told = wire.next().await.unwrap();
+            assert_eq!(told, notification("notifications/elicitation/complete", &json!({ "elicitationId": "visit-1" })));
+        }
+        assert!(other.ready().is_empty(), "{version}: nobody else is told");
+    }
+}
+
+/// That an unknown visit is over is heard by whoever listens, and changes nothing else.
+#[tokio::test]
+async fn line_335_unknown_visits_are_ignored() {
+    let raw = RawServer::speaking(FOURTH, everything(), |m| match m["method"].as_str() {
+        Some("tools/call") => vec![said(m, "fine")],
+        _ => vec![],
+    });
+    let client = visitor().versions([FOURTH]).connect(raw.clone()).await.unwrap();
+    let mut notices = client.notifications();
+    for id in ["nobody", "nobody", "e1"] {
+        raw.push(&notification("notifications/elicitation/complete", &json!({ "elicitationId": id })));
+    }
+    raw.push(&notification("notifications/elicitation/complete", &json!({})));
+    settle().await;
+    let before = raw.seen().len();
+    assert_eq!(client.call("t", ()).await.unwrap().text(), "fine");
+    assert_eq!(raw.seen().len(), before + 1, "nothing was answered");
+    let first = notices.next().await.unwrap();
+    assert_eq!(first.read::<ElicitationComplete>().unwrap().elicitation_id, "nobody");
+}
+
+/// The error that lists visits is sent only where a handler returns it, with their ids; the library itself asks, and
+/// where it cannot, says which capability is missing.
+#[tokio::test]
+async fn line_336_the_error_that_lists_visits() {
+    let required = || {
+        let visit = ElicitParams::visit("Sign in", ADDRESS).elicitation_id("visit-1");
+        let data = serde_json::to_value(UrlElicitationRequiredData::new(vec![visit])).unwrap();
+        Err::<String, _>(RpcError::new(code::URL_ELICITATION_REQUIRED, "sign in first").with_data(data))
+    };
+    let server = Server::new("s", "1").tool(tool("sign-in", required)).build();
+    let mut wire = open(server, FOURTH, able()).await;
+    let answer = call(&mut wire, "sign-in", json!({})).await;
+    assert_eq!(answer["error"]["code"], -32042);
+    let listed = &answer["error"]["data"]["elicitations"][0];
+    assert_eq!((&listed["mode"], &listed["elicitationId"]), (&json!("url"), &json!("visit-1")));
+    for can in [json!({}), json!({ "elicitation": { "form": {} } })] {
+        let (_, refused) = ask_tool(asking_to_visit(ADDRESS), FOURTH, can, json!({})).await;
+        assert_ne!(refused["error"]["code"], -32042, "{refused}");
+    }
+    // The client hands it to the program with everything that is in it.
+    let raw = RawServer::speaking(FOURTH, everything(), move |m| match m["method"].as_str() {
+        Some("tools/call") => {
+            let mut refused = error(m, -32042, "sign in first");
+            refused["error"]["data"] = json!({ "elicitations": [{ "mode": "url", "message": "Sign in", "url": ADDRESS, "elicitationId": "v" }] });
+            vec![refused]
+        }
+        _ => vec![],
+    });
+    let client = visitor().versions([FOURTH]).connect(raw).await.unwrap();
+    let failed = client.call("t", ()).await.unwrap_err();
+    let data: UrlElicitationRequiredData = failed.rpc().unwrap().data.as_ref().unwrap().parse().unwrap();
+    assert_eq!(data.elicitations[0].url.as_deref(), Some(ADDRESS));
+}
+
+/// While a visit goes on, the program can cancel the call, and can make it again.
+#[tokio::test]
+async fn line_337_retry_and_cancel() {
+    let raw = RawServer::speaking(STATELESS, everything(), |m| match m["params"].get("requestState") {
+        _ if m["method"] != "tools/call" => vec![],
+        Some(_) => vec![said(m, "signed in")],
+        None => {
+            let ask = json!({ "resultType": "input_required", "inputRequests": { "q": visit() }, "requestState": "s" });
+            vec![result(m, ask)]
+        }
+    });
+    let visits = Arc::new(AtomicUsize::new(0));
+    let count = visits.clone();
+    let builder = Client::new("c", "1").on_elicit_url(move |ask| {
+        let first = count.fetch_add(1, Ordering::SeqCst) == 0;
+        async move { if first { std::future::pending().await } else { ask.accept_url() } }
+    });
+    let client = builder.versions([STATELESS]).connect(raw.clone()).await.unwrap();
+    let going_on = tokio::spawn(std::future::IntoFuture::into_future(client.call("t", ())));
+    while visits.load(Ordering::SeqCst) == 0 {
+        tokio::task::yield_now().await;
+    }
+    going_on.abort();
+    assert!(going_on.await.unwrap_err().is_cancelled());
+    settle().await;
+    assert_eq!(raw.seen_of("tools/call").len(), 1, "no answer was sent for a visit that was cancelled");
+    assert_eq!(client.call("t", ()).await.unwrap().text(), "signed in");
+}
+
+/// A server that knows its callers, as a layer that checks credentials would. Here they are in `_meta`.
+fn with_principals() -> Handle {
+    let who = |mut call: Call, next: Next| {
+        let meta = call.meta().unwrap_or_default();
+        call.principal = meta.get("credential").and_then(|c| c.parse::<String>().ok()).map(Into::into);
+        next.run(call)
+    };
+    let ask = |ctx: Ctx| async move {
+        let visit = ctx.elicit_url("q", "Sign in", ADDRESS).await?;
+        let whom = ctx.call().principal.clone();
+        visit.accepted().map(|()| format!("for {whom:?}"))
+    };
+    Server::new("s", "1").layer(who).tool(tool("ask", ask)).build()
+}
+
+/// A question and what is kept for it belong to one client and one user: with another connection or another principal
+/// it cannot be answered.
+#[tokio::test]
+async fn line_338_bound_to_client_and_user() {
+    let server = with_principals();
+    let mut wire = open(server.clone(), FOURTH, able()).await;
+    let mut other = open(server.clone(), FOURTH, able()).await;
+    let id = wire.start("tools/call", json!({ "name": "ask" }));
+    let asked = wire.next().await.unwrap();
+    other.send(&result(&asked, json!({ "action": "accept" })));
+    assert!(other.ready().is_empty() && wire.ready().is_empty(), "an answer from elsewhere is none");
+    wire.send(&result(&asked, json!({ "action": "decline" })));
+    assert_eq!(wire.response(id).await["result"]["isError"], true);
+
+    let mut wire = open(server, STATELESS, able()).await;
+    let params = json!({ "name": "ask", "_meta": { "credential": "ann" } });
+    let state = wire.request("tools/call", params.clone()).await["result"]["requestState"].take();
+    for (credential, good) in [(json!("bob"), false), (Value::Null, false), (json!("ann"), true)] {
+        let mut again = params.clone();
+        again["_meta"]["credential"] = credential.clone();
+        again["requestState"] = state.clone();
+        again["inputResponses"] = json!({ "q": { "action": "accept" } });
+        let answer = wire.request("tools/call", again).await;
+        assert_eq!(answer.get("result").is_some(), good, "{credential}: {answer}");
+    }
+}
+
+/// A handler that asks for a visit knows the verified user that it asks for, to be compared with who opens the page;
+/// what travels through the client about it cannot be changed.
+#[tokio::test]
+async fn line_339_the_user_is_known() {
+    for &version in revisions(4, 5) {
+        let mut wire = open(with_principals(), version, able()).await;
+        let params = json!({ "name": "ask", "_meta": { "credential": "ann" } });
+        let accept = json!({ "action": "accept" });
+        let (_, answered) = converse(&mut wire, version, ("tools/call", params), |_| accept.clone()).await;
+        assert_eq!(text(&answered), r#"for Some("ann")"#, "{version}");
+    }
+    let mut wire = open(with_principals(), STATELESS, able()).await;
+    let mut params = json!({ "name": "ask", "_meta": { "credential": "ann" } });
+    let state = wire.request("tools/call", params.clone()).await["result"]["requestState"].take();
+    let state = state.as_str().unwrap();
+    params["inputResponses"] = json!({ "q": { "action": "accept" } });
+    for at in [0, 50, state.len() - 1] {
+        let mut changed = state.to_owned();
+        let letter = if &state[at..=at] == "A" { "Q" } else { "A" };
+        changed.replace_range(at..=at, letter);
+        params["requestState"] = json!(changed);
+        assert_eq!(wire.request("tools/call", params.clone()).await["error"]["code"], -32602, "changed at {at}");
+    }
+}
+
+/// Being let in is never a matter of a visit: a call that is refused is refused, and nothing is asked for it.
+#[tokio::test]
+async fn line_340_visits_do_not_let_in() {
+    for &version in revisions(4, 5) {
+        check_nothing_is_asked(version).await;
+        let refuse = |call: Call, next: Next| async move {
+            match call.principal {
+                Some(_) => next.run(call).await,
+                None => RpcError::new(401, "who are you?").into(),
+            }
+        };
+        let server = Server::new("s", "1").layer(refuse).tool(tool("ask", || "secret")).build();
+        let (asked, answered) = ask_tool(server, version, able(), json!({ "action": "accept" })).await;
+        assert!(asked.is_empty() && answered["error"]["code"] == 401, "{version}: {answered}");
+    }
+}
+
+/// Credentials of third parties have no way through the client: what it would send with its consent is dropped, and a
+/// handler gets no token of the client's, only who it is.
+#[tokio::test]
+async fn line_341_no_credentials_through_the_client() {
+    for &version in revisions(4, 5) {
+        let leaking = json!({ "action": "accept", "content": { "token": "sesame" } });
+        for server in [asking_to_visit(ADDRESS), asking(ElicitParams::visit("Go", ADDRESS))] {
+            let (_, answered) = ask_tool(server, version, able(), leaking.clone()).await;
+            assert!(answered.get("result").is_some() && !answered.to_string().contains("sesame"), "{version}: {answered}");
+        }
+        let builder = Client::new("c", "1").on_elicit_url(|ask| async move { ask.accept(json!({ "token": "sesame" })) });
+        let refused = ask_client(builder, version, &visit()).await.unwrap_err();
+        assert!(!refused.to_string().contains("sesame"), "{version}: {refused}");
+    }
+}
+
+/// A server takes no and nothing for an answer, asks again when there is none, and believes no name that a client
+/// gives itself.
+#[tokio::test]
+async fn line_342_no_answer_is_an_answer() {
+    for (answer, expected) in [("decline", "declined"), ("cancel", "cancelled")] {
+        let (_, answered) = ask_tool(asking_person(), STATELESS, able(), json!({ "action": answer })).await;
+        assert_eq!(text(&answered), expected);
+    }
+    let mut wire = open(asking_person(), STATELESS, able()).await;
+    let first = wire.request("tools/call", json!({ "name": "ask" })).await["result"].take();
+    for absent in [json!({}), json!({ "other": { "action": "accept" } })] {
+        let again = json!({ "name": "ask", "requestState": first["requestState"], "inputResponses": absent });
+        let second = wire.request("tools/call", again).await["result"].take();
+        assert_eq!(second["inputRequests"], first["inputRequests"], "the same question again");
+    }
+    for wrong in [json!(null), json!("yes"), json!({ "action": "maybe" }), json!({})] {
+        let again = json!({ "name": "ask", "requestState": first["requestState"], "inputResponses": { "q": wrong } });
+        let answer = wire.request("tools/call", again).await;
+        assert_eq!(answer["error"]["code"], -32602, "{wrong}: {answer}");
+    }
+    let ask = |ctx: Ctx| format!("{:?}", ctx.call().principal);
+    let mut wire = open(Server::new("s", "1").tool(tool("who", ask)).build(), STATELESS, able()).await;
+    let root = json!({ "io.modelcontextprotocol/clientInfo": { "name": "root", "version": "1" }, "sub": "root" });
+    let answer = wire.request("tools/call", json!({ "name": "who", "_meta": root })).await;
+    assert_eq!(text(&answer), "None");
+}
+
+/// A callback can count and refuse, and a server cannot have more questions open than the limit.
+#[tokio::test]
+async fn line_343_rate_limits() {
+    for &version in revisions(3, 4) {
+        let count = Arc::new(AtomicUsize::new(0));
+        let allowed = count.clone();
+        let builder = client(version).on_elicit(move |ask| {
+            let late = allowed.fetch_add(1, Ordering::SeqCst) >= 2;
+            async move { if late { ask.cancel() } else { ask.accept(json!({ "yes": true })) } }
+        });
+        let raw = RawServer::speaking(version, everything(), |_| vec![]);
+        let _client = builder.connect(raw.clone()).await.unwrap();
+        for n in 0..5 {
+            raw.push(&request(format!("q{n}"), "elicitation/create", &form()["params"]));
+        }
+        settle().await;
+        let actions: Vec<_> = (0..5)
+            .map(|n| raw.seen().into_iter().find(|m| m["id"] == format!("q{n}")).unwrap()["result"]["action"].take())
+            .collect();
+        assert_eq!(actions, ["accept", "accept", "cancel", "cancel", "cancel"], "{version}");
+    }
+    assert!(Limits::default().questions <= 1000);
+}
+
+/// The person can say no to any question, also after having said yes to earlier ones of the same call, and is told
+/// what is asked and why.
+#[tokio::test]
+async fn line_344_declining_at_any_time() {
+    for &version in revisions(3, 5) {
+        let ask = |ctx: Ctx| async move {
+            let first = ctx.elicit::<Person>("first", "Who are you? It is printed on the ticket.").await?.accepted()?;
+            ctx.elicit::<Person>("second", "Who travels with you?").await?.accepted()?;
+            Ok::<_, ToolError>(first.name)
+        };
+        let server = Server::new("s", "1").tool(tool("ask", ask)).build();
+        let mut wire = open(server, version, able()).await;
+        let (asked, answered) = converse(&mut wire, version, ("tools/call", json!({ "name": "ask" })), |question| {
+            match question["params"]["message"].as_str() {
+                Some(why) if why.contains("ticket") => json!({ "action": "accept", "content": { "name": "Ada" } }),
+                _ => json!({ "action": "decline" }),
+            }
+        })
+        .await;
+        assert_eq!((asked.len(), text(&answered)), (2, "the user declined"), "{version}");
+        assert_eq!(answered["result"]["isError"], true, "{version}");
+        let heard = Arc::default();
+        ask_client(hearing(&heard), version, &form()).await.unwrap();
+        assert_eq!(heard.lock().unwrap()[0].message(), "Sure?", "{version}");
+    }
+}
+
+/// To accept a visit is to consent to it: the answer has no content, and the server learns of the outcome otherwise.
+#[tokio::test]
+async fn line_345_accepting_a_visit() {
+    for &version in revisions(4, 5) {
+        assert_eq!(ask_client(visitor(), version, &visit()).await.unwrap(), json!({ "action": "accept" }), "{version}");
+        let (_, answered) = ask_tool(asking_to_visit(ADDRESS), version, able(), json!({ "action": "accept" })).await;
+        assert_eq!(text(&answered), "Accepted(())", "{version}");
+        let wrong = Elicitation::new(ElicitParams::visit("Go", ADDRESS)).accept(json!({ "outcome": "fine" }));
+        assert!(wrong.is_err(), "{version}");
+    }
+}
+
+/// A handler can tell yes, no and nothing apart, and what comes with a no is not looked at.
+#[tokio::test]
+async fn line_346_three_answers() {
+    for &version in revisions(3, 5) {
+        let content = json!({ "name": "Ada", "age": 36 });
+        for (action, expected) in [("accept", "Ada Some(36)"), ("decline", "declined"), ("cancel", "cancelled")] {
+            let answer = json!({ "action": action, "content": content });
+            let (_, answered) = ask_tool(asking_person(), version, able(), answer.clone()).await;
+            assert_eq!(text(&answered), expected, "{version}");
+            let schema = ElicitSchema::new().required("name", StringSchema::new());
+            let (_, answered) = ask_tool(asking(ElicitParams::form("?", &schema)), version, able(), answer).await;
+            assert_eq!(text(&answered).contains("Ada"), action == "accept", "{version}: {answered}");
+        }
+    }
+}
+
+/// Who the user is comes from what was verified, and not from anything that the client says about itself.
+#[tokio::test]
+async fn line_347_identity_from_credentials() {
+    for &version in revisions(4, 5) {
+        let mut wire = open(with_principals(), version, able()).await;
+        let meta = json!({ "credential": "ann", "user": "bob", "sub": "bob" });
+        let params = json!({ "name": "ask", "_meta": meta, "arguments": { "user": "bob" } });
+        let accept = json!({ "action": "accept", "content": { "user": "bob" } });
+        let (_, answered) = converse(&mut wire, version, ("tools/call", params), |_| accept.clone()).await;
+        assert_eq!(text(&answered), r#"for Some("ann")"#, "{version}");
+        let (_, answered) = ask_tool(with_principals(), version, able(), accept.clone()).await;
+        assert_eq!(text(&answered), "for None", "{version}: without credentials there is nobody");
+    }
+}
