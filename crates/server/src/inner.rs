@@ -78,9 +78,12 @@ impl Inner {
         self.description.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Looks again at what is registered: capabilities follow from it.
+    /// Looks again at what is registered: capabilities follow from it. What was declared once stays, because there may
+    /// be clients that were told.
     pub(crate) fn refresh(&self) {
-        let mut description = Description::new(self.config.info.clone(), self.capabilities());
+        let mut can = self.capabilities();
+        keep(&mut can, &self.description().capabilities);
+        let mut description = Description::new(self.config.info.clone(), can);
         description.versions.clone_from(&self.config.versions);
         description.instructions.clone_from(&self.config.instructions);
         description.cache = self.config.cache.clone();
@@ -113,6 +116,20 @@ impl Inner {
         can.logging = talks.then(RawJson::empty_object);
         can
     }
+}
+
+/// Adds what was declared before.
+fn keep(can: &mut ServerCapabilities, before: &ServerCapabilities) {
+    let subscribe = |c: &ServerCapabilities| c.resources.as_ref().and_then(|r| r.subscribe);
+    let subscribe = subscribe(can).or(subscribe(before));
+    can.tools = can.tools.take().or_else(|| before.tools.clone());
+    can.prompts = can.prompts.take().or_else(|| before.prompts.clone());
+    can.resources = can.resources.take().or_else(|| before.resources.clone());
+    if let Some(resources) = &mut can.resources {
+        resources.subscribe = subscribe;
+    }
+    can.completions = can.completions.take().or_else(|| before.completions.clone());
+    can.logging = can.logging.take().or_else(|| before.logging.clone());
 }
 
 impl fmt::Debug for Inner {

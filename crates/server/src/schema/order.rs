@@ -67,7 +67,8 @@ mod tests {
     #[test]
     fn required_properties_come_first_and_in_order() {
         let inner = json!({ "properties": { "x": {}, "b": {} }, "required": ["x"] });
-        let schema = json!({ "type": "object", "properties": { "a": {}, "c": inner, "b": {} }, "required": ["c", "b"] });
+        let schema =
+            json!({ "type": "object", "properties": { "a": {}, "c": inner, "b": {} }, "required": ["c", "b"] });
         let inner = r#"{"properties":{"x":{},"b":{}},"required":["x"]}"#;
         let expected =
             format!(r#"{{"properties":{{"c":{inner},"b":{{}},"a":{{}}}},"required":["c","b"],"type":"object"}}"#);

@@ -12,8 +12,8 @@ use couplet_testing::{
 use serde_json::{Value, json};
 
 use crate::kit::{
-    RawServer, SESSIONS, STATELESS, able, call, client, error, everything, example, initialized,
-    is_request, notification, open, request, result, said, stateless_meta, text,
+    RawServer, SESSIONS, STATELESS, able, call, client, error, everything, example, initialized, is_request,
+    notification, open, request, result, said, stateless_meta, text,
 };
 
 /// A server that answers the first question of all in some way, and the handshake as one of 2025-11-25.
@@ -43,7 +43,8 @@ fn any() -> couplet_client::ClientBuilder {
 async fn line_068_servers_can_be_discovered() {
     let mut wire = Wire::new(example().instructions("Ask.").build(), STATELESS);
     let about = wire.open().await["result"].clone();
-    let mut versions: Vec<&str> = about["supportedVersions"].as_array().unwrap().iter().flat_map(Value::as_str).collect();
+    let mut versions: Vec<&str> =
+        about["supportedVersions"].as_array().unwrap().iter().flat_map(Value::as_str).collect();
     versions.sort_unstable();
     assert_eq!(versions, ProtocolVersion::ALL.map(|v| v.as_str()));
     assert_eq!(about["capabilities"]["tools"], json!({ "listChanged": true }));
@@ -158,7 +159,11 @@ async fn line_074_missing_extensions() {
     }
     assert_eq!((text(&answers[0]), &answers[0]["result"]), ("hi", &answers[1]["result"]));
 
-    for declared in [everything(), { let mut all = everything(); all["extensions"] = extended["extensions"].clone(); all }] {
+    for declared in [everything(), {
+        let mut all = everything();
+        all["extensions"] = extended["extensions"].clone();
+        all
+    }] {
         let raw = RawServer::speaking(STATELESS, declared, |m| match m["params"]["name"].as_str() {
             Some("task") => vec![result(m, json!({ "resultType": "task", "taskId": "1" }))],
             _ => vec![said(m, "ok")],

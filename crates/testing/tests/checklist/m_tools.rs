@@ -51,13 +51,17 @@ async fn line_230_declared() {
     }
 }
 
-/// The list is answered where tools are declared, also while there are none.
+/// The list is answered where tools are declared, also while there are none, and when there are none any more.
 #[tokio::test]
 async fn line_231_empty_list_is_answered() {
     let server = Server::new("s", "1").dynamic().build();
     assert!(capabilities(server.clone(), STATELESS).await.get("tools").is_some());
     let list = open(server, STATELESS, json!({})).await.request("tools/list", json!({})).await;
     assert_eq!(list["result"]["tools"], json!([]));
+    let server = Server::new("s", "1").tool(tool("only", || "done")).build();
+    let mut wire = open(server.clone(), STATELESS, json!({})).await;
+    assert!(server.remove_tool("only"));
+    assert_eq!(wire.request("tools/list", json!({})).await["result"]["tools"], json!([]));
 }
 
 /// The list has the same order each time, and keeps it when something is added or removed.

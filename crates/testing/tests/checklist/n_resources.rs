@@ -67,13 +67,19 @@ async fn line_252_declared() {
     }
 }
 
-/// Both lists are answered where resources are declared, also while they are empty.
+/// Both lists are answered where resources are declared, also while they are empty, and when nothing is left.
 #[tokio::test]
 async fn line_253_empty_list_is_answered() {
     let mut wire = open(Server::new("s", "1").dynamic().build(), STATELESS, json!({})).await;
     assert_eq!(wire.request("resources/list", json!({})).await["result"]["resources"], json!([]));
     let templates = wire.request("resources/templates/list", json!({})).await;
     assert_eq!(templates["result"]["resourceTemplates"], json!([]));
+    let server = Server::new("s", "1").resource(resource("a://b", || "text").subscribable()).build();
+    let mut wire = open(server.clone(), STATELESS, json!({})).await;
+    let declared = capabilities(server.clone(), STATELESS).await;
+    assert!(server.remove_resource("a://b"));
+    assert_eq!(wire.request("resources/list", json!({})).await["result"]["resources"], json!([]));
+    assert_eq!(capabilities(server, STATELESS).await, declared);
 }
 
 /// What a read that fails is reported as: the codes for something that is not there and for something that broke.

@@ -48,6 +48,10 @@ async fn line_264_declared() {
         let dynamic = Server::new("s", "1").dynamic().build();
         let list = open(dynamic, version, json!({})).await.request("prompts/list", json!({})).await;
         assert_eq!(list["result"]["prompts"], json!([]), "{version}");
+        let emptied = Server::new("s", "1").prompt(prompt("only", || "text")).build();
+        let mut wire = open(emptied.clone(), version, json!({})).await;
+        assert!(emptied.remove_prompt("only"));
+        assert_eq!(wire.request("prompts/list", json!({})).await["result"]["prompts"], json!([]), "{version}");
         let none = Server::new("s", "1").tool(tool("a", || "done")).build();
         assert!(capabilities(none.clone(), version).await.get("prompts").is_none());
         let refused = open(none, version, json!({})).await.request("prompts/list", json!({})).await;

@@ -13,13 +13,13 @@ use couplet::{
     client::{Change, Client, Filter},
     core::{Call, Reply},
     server::{Ctx, Handle, Next, Server, extract::Path, prompt, resource, tool},
-    types::{CacheScope, ContentBlock, ListTools, ListToolsParams, ReadResourceResult, ResourceContents, RpcError},
+    types::{CacheScope, ListTools, ListToolsParams, ReadResourceResult, ResourceContents, RpcError},
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::kit::{RawServer, STATELESS, able, client, error, everything, notification, open, result, said, settle};
+use crate::kit::{RawServer, STATELESS, able, client, error, everything, open, result, settle};
 
 #[derive(Deserialize, JsonSchema)]
 struct Yes {
@@ -111,7 +111,7 @@ async fn line_285_no_answer_of_another_request() {
     let client = connect(&raw).await;
     for uri in ["a://b", "a://c", "a://b?c", "A://b"] {
         let answer = client.read(uri).await.unwrap();
-        assert!(answer.all_text().starts_with(&format!("{:?}", uri)), "{uri}: {}", answer.all_text());
+        assert!(answer.all_text().starts_with(&format!("{uri:?}")), "{uri}: {}", answer.all_text());
         assert_eq!(answer.contents[0].uri, uri);
     }
     assert!(client.prompts().await.unwrap().is_empty());

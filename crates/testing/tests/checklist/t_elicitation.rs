@@ -118,11 +118,14 @@ async fn line_316_declared() {
             (both, Some(json!({ "form": {}, "url": {} })), Some(json!({}))),
             (Client::new("c", "1"), None, None),
         ] {
-            let raw = RawServer::speaking(version, everything(), |m| m.get("id").map(|_| said(m, "")).into_iter().collect());
+            let raw =
+                RawServer::speaking(version, everything(), |m| m.get("id").map(|_| said(m, "")).into_iter().collect());
             let client = builder.versions([version]).connect(raw.clone()).await.unwrap();
             client.call("t", ()).await.unwrap();
             let declared = match version {
-                STATELESS => &raw.seen_of("tools/call")[0]["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"],
+                STATELESS => {
+                    &raw.seen_of("tools/call")[0]["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"]
+                }
                 _ => &raw.seen_of("initialize")[0]["params"]["capabilities"],
             };
             assert_eq!(declared.get("elicitation").cloned(), if plain { third } else { later }, "{version}");
@@ -222,14 +225,18 @@ async fn line_320_forms_are_flat() {
             .optional("integer", NumberSchema::integer())
             .optional("flag", BooleanSchema::new().default_value(true))
             .optional("one", EnumSchema::titled([("a", "A"), ("b", "B")]));
-        let (asked, _) = ask_tool(asking(ElicitParams::form("?", &flat)), version, able(), json!({ "action": "cancel" })).await;
+        let (asked, _) =
+            ask_tool(asking(ElicitParams::form("?", &flat)), version, able(), json!({ "action": "cancel" })).await;
         let fields = asked[0]["params"]["requestedSchema"]["properties"].as_object().unwrap().clone();
-        for (name, kind) in [("text", "string"), ("number", "number"), ("integer", "integer"), ("flag", "boolean"), ("one", "string")] {
+        for (name, kind) in
+            [("text", "string"), ("number", "number"), ("integer", "integer"), ("flag", "boolean"), ("one", "string")]
+        {
             assert_eq!(fields[name]["type"], kind, "{version}");
         }
         // Several of a list can be asked for since 2025-11-25.
         let several = ElicitSchema::new().required("some", MultiEnumSchema::new(["a", "b"]));
-        let (asked, _) = ask_tool(asking(ElicitParams::form("?", &several)), version, able(), json!({ "action": "cancel" })).await;
+        let (asked, _) =
+            ask_tool(asking(ElicitParams::form("?", &several)), version, able(), json!({ "action": "cancel" })).await;
         assert_eq!(asked.len(), usize::from(version != ProtocolVersion::V2025_06_18), "{version}");
     }
 }
@@ -422,7 +429,8 @@ async fn line_327_addresses_are_urls() {
             "file:///etc/passwd",
             "data:text/html,hi",
         ] {
-            let (asked, answered) = ask_tool(asking_to_visit(wrong), version, able(), json!({ "action": "cancel" })).await;
+            let (asked, answered) =
+                ask_tool(asking_to_visit(wrong), version, able(), json!({ "action": "cancel" })).await;
             assert!(asked.is_empty() && answered["error"]["code"] == -32603, "{version}: {wrong}: {answered}");
         }
     }
@@ -447,7 +455,8 @@ async fn line_329_no_addresses_in_forms() {
         let (asked, _) = ask_tool(asking_person(), version, able(), json!({ "action": "cancel" })).await;
         assert!(!asked[0]["params"].to_string().contains("://"), "{version}: {}", asked[0]);
         let with = ElicitSchema::new().required("page", StringSchema::new().description("Your page"));
-        let (asked, _) = ask_tool(asking(ElicitParams::form("?", &with)), version, able(), json!({ "action": "cancel" })).await;
+        let (asked, _) =
+            ask_tool(asking(ElicitParams::form("?", &with)), version, able(), json!({ "action": "cancel" })).await;
         assert!(!asked[0]["params"].to_string().contains("://"), "{version}: {}", asked[0]);
     }
 }
@@ -477,9 +486,8 @@ async fn line_331_no_visit_without_consent() {
         let heard = Arc::default();
         let answer = ask_client(hearing(&heard), version, &visit()).await.unwrap();
         assert_eq!(answer, json!({ "action": "decline" }), "{version}");
-        let asks = heard.lock().unwrap();
+        let asks = std::mem::take(&mut *heard.lock().unwrap());
         assert_eq!((asks.len(), asks[0].url()), (1, Some(ADDRESS)), "{version}");
-        drop(asks);
         assert!(ask_client(yes(), version, &visit()).await.is_err(), "{version}: a callback for forms is not asked");
         let confused = Client::new("c", "1").on_elicit_url(|ask| async move { ask.accept(json!({ "yes": true })) });
         assert!(ask_client(confused, version, &visit()).await.is_err(), "{version}: filling in is no consent");
@@ -551,7 +559,10 @@ async fn line_334_ids_of_visits() {
             assert_eq!(asked["params"]["elicitationId"], "visit-1");
             wire.send(&result(&asked, json!({ "action": "accept" })));
             let told = wire.next().await.unwrap();
-            assert_eq!(told, notification("notifications/elicitation/complete", &json!({ "elicitationId": "visit-1" })));
+            assert_eq!(
+                told,
+                notification("notifications/elicitation/complete", &json!({ "elicitationId": "visit-1" }))
+            );
         }
         assert!(other.ready().is_empty(), "{version}: nobody else is told");
     }
@@ -733,9 +744,13 @@ async fn line_341_no_credentials_through_the_client() {
         let leaking = json!({ "action": "accept", "content": { "token": "sesame" } });
         for server in [asking_to_visit(ADDRESS), asking(ElicitParams::visit("Go", ADDRESS))] {
             let (_, answered) = ask_tool(server, version, able(), leaking.clone()).await;
-            assert!(answered.get("result").is_some() && !answered.to_string().contains("sesame"), "{version}: {answered}");
+            assert!(
+                answered.get("result").is_some() && !answered.to_string().contains("sesame"),
+                "{version}: {answered}"
+            );
         }
-        let builder = Client::new("c", "1").on_elicit_url(|ask| async move { ask.accept(json!({ "token": "sesame" })) });
+        let builder =
+            Client::new("c", "1").on_elicit_url(|ask| async move { ask.accept(json!({ "token": "sesame" })) });
         let refused = ask_client(builder, version, &visit()).await.unwrap_err();
         assert!(!refused.to_string().contains("sesame"), "{version}: {refused}");
     }
