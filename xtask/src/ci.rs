@@ -21,22 +21,29 @@ const STEPS: &[Step] = &[
     ("weight", || weight::run(&[])),
     ("clippy", clippy),
     ("test", test),
-    ("doc tests", || cargo(["test", "--doc", "--workspace", "--all-features"])),
-    ("docs", docs),
+    ("doctest", || cargo(["test", "--doc", "--workspace", "--all-features"])),
+    ("doc", docs),
     ("examples", examples),
     ("features", features),
-    ("fuzz corpus", || corpus::run(&[])),
+    ("corpus", || corpus::run(&[])),
 ];
 
 /// How long an example may run.
 const EXAMPLE: Duration = Duration::from_secs(60);
 
-pub(crate) fn run(_: &[String]) -> Result<(), Failure> {
+/// All steps, or those that are named.
+pub(crate) fn run(names: &[String]) -> Result<(), Failure> {
+    if let Some(unknown) = names.iter().find(|n| !STEPS.iter().any(|(name, _)| name == n)) {
+        let known: Vec<_> = STEPS.iter().map(|(name, _)| *name).collect();
+        return Err(format!("there is no step `{unknown}`; there are {}", known.join(", ")));
+    }
+    let wanted = |name: &str| names.is_empty() || names.iter().any(|n| n == name);
+    let steps: Vec<&Step> = STEPS.iter().filter(|(name, _)| wanted(name)).collect();
     let started = Instant::now();
     let mut rows = Vec::new();
     let mut failure = None;
-    for (at, (name, step)) in STEPS.iter().enumerate() {
-        println!("\n==> [{}/{}] {name}", at + 1, STEPS.len());
+    for (at, (name, step)) in steps.iter().enumerate() {
+        println!("\n==> [{}/{}] {name}", at + 1, steps.len());
         let began = Instant::now();
         let outcome = step();
         let seconds = began.elapsed().as_secs_f64();
@@ -53,14 +60,20 @@ pub(crate) fn run(_: &[String]) -> Result<(), Failure> {
     println!("\n{}", table(&rows));
     let passed = rows.iter().filter(|(_, ok, _)| *ok).count();
     let failed = rows.len() - passed;
-    let not_run = STEPS.len() - rows.len();
+    let not_run = steps.len() - rows.len();
     let seconds = started.elapsed().as_secs();
-    let verdict = if failed == 0 { "ok" } else { "failed" };
-    if let Some(why) = failure {
-        println!("{why}");
+    let counts = format!("{passed} passed, {failed} failed, {not_run} not run, {seconds} seconds");
+    // The last line is for machines.
+    match failure {
+        None => {
+            println!("xtask ci: ok, {counts}");
+            Ok(())
+        }
+        Some(why) => {
+            println!("{why}");
+            Err(format!("failed, {counts}"))
+        }
     }
-    println!("ci: {verdict}, {passed} passed, {failed} failed, {not_run} not run, {seconds} seconds");
-    if failed == 0 { Ok(()) } else { Err("see above".to_owned()) }
 }
 
 fn table(rows: &[(&str, bool, f64)]) -> String {

@@ -26,7 +26,7 @@ struct Command {
 }
 
 const COMMANDS: &[Command] = &[
-    Command { name: "ci", usage: "ci", what: "everything that CI runs, in its order", run: ci::run },
+    Command { name: "ci", usage: "ci [step..]", what: "everything that CI runs, in its order, or some steps of it", run: ci::run },
     Command {
         name: "tidy",
         usage: "tidy",

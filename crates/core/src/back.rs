@@ -6,7 +6,7 @@ use crate::{
     input::Backchannel,
     json::JsonText,
     pending::Pending,
-    queue::{Kind, Owner, Queue},
+    queue::{Kind, Queue},
     running::BoxFuture,
     wire,
 };
@@ -15,13 +15,13 @@ use crate::{
 pub(crate) struct Back {
     queue: Queue,
     questions: Pending,
-    owner: Owner,
+    call: RequestId,
     most: usize,
 }
 
 impl Back {
-    pub(crate) fn new(queue: Queue, questions: Pending, owner: Owner, most: usize) -> Self {
-        Self { queue, questions, owner, most }
+    pub(crate) fn new(queue: Queue, questions: Pending, call: RequestId, most: usize) -> Self {
+        Self { queue, questions, call, most }
     }
 }
 
@@ -34,7 +34,7 @@ impl Backchannel for Back {
         let Some((id, answer)) = self.questions.open() else { return Box::pin(async { Err(gone()) }) };
         let params = ask.params.as_ref().map_or("{}", RawJson::get);
         let text = wire::request(&RequestId::Number(id), &ask.method, params.as_bytes());
-        self.queue.push(Kind::Question(self.owner, id), text);
+        self.queue.push(Kind::Question(self.call.clone(), id), text);
         let asked = Asked { id, queue: self.queue.clone(), questions: self.questions.clone() };
         Box::pin(async move {
             let answer = answer.await;

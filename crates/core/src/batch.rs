@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
+use couplet_types::RequestId;
 
 use crate::{
     queue::{Kind, Queue},
@@ -16,12 +17,19 @@ pub(crate) struct Batch(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     queue: Queue,
+    /// The first request, by which the answers are known.
+    first: Mutex<Option<RequestId>>,
     answers: Mutex<Vec<u8>>,
 }
 
 impl Batch {
     pub(crate) fn new(queue: Queue) -> Self {
-        Self(Arc::new(Inner { queue, answers: Mutex::default() }))
+        Self(Arc::new(Inner { queue, first: Mutex::default(), answers: Mutex::default() }))
+    }
+
+    /// Notes that a request is part of the batch.
+    pub(crate) fn includes(&self, id: &RequestId) {
+        lock(&self.0.first).get_or_insert_with(|| id.clone());
     }
 
     pub(crate) fn answer(&self, text: &Bytes) {
@@ -37,7 +45,8 @@ impl Drop for Inner {
         let mut answers = std::mem::take(&mut *lock(&self.answers));
         if !answers.is_empty() {
             answers.push(b']');
-            self.queue.push(Kind::Free, answers.into());
+            let kind = lock(&self.first).take().map_or(Kind::Free, Kind::Batch);
+            self.queue.push(kind, answers.into());
         }
     }
 }

@@ -21,7 +21,7 @@ use crate::{
     json::JsonText,
     limits::Limits,
     message::{self, Body, Frame, Malformed, Message, Params},
-    queue::{Kind, Owner, Queue},
+    queue::{Kind, Queue},
     running::Running,
     sync::lock,
     wire::{self, modern, revision::Shape},
@@ -270,8 +270,7 @@ impl Shared {
     /// The client does not want the answer any more: a request that is still here is taken back, and the server is
     /// told of one that is not.
     fn cancel(&self, id: &RequestId, told: bool) {
-        let RequestId::Number(number) = id else { return };
-        if self.forget(id).is_none() || self.queue.purge(Owner(number.unsigned_abs())) || !told {
+        if self.forget(id).is_none() || self.queue.purge(id) || !told {
             return;
         }
         let params = wire::to_json(&CancelledParams::new(id.clone()));
@@ -301,7 +300,7 @@ impl Channel for Handle {
             }
             state.exchanges.insert(number, mailbox.clone());
         }
-        self.0.0.queue.push(Kind::Note(Owner(number.unsigned_abs())), wire::request(&id, method, &params));
+        self.0.0.queue.push(Kind::Note(id.clone()), wire::request(&id, method, &params));
         let shared = self.0.0.clone();
         // The handshake is the one request that must not be cancelled.
         let told = method != "initialize";

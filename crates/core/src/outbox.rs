@@ -9,11 +9,13 @@ use std::{
     },
 };
 
-use couplet_types::{ElicitationCompleteParams, LogParams, LoggingLevel, ProgressParams, ProgressToken, RawJson};
+use couplet_types::{
+    ElicitationCompleteParams, LogParams, LoggingLevel, ProgressParams, ProgressToken, RawJson, RequestId,
+};
 use serde::Serialize;
 
 use crate::{
-    queue::{Owner, Queue},
+    queue::Queue,
     sync::lock,
     wire::{notification, project::Project, revision::Shape, to_json},
 };
@@ -24,7 +26,7 @@ pub struct Outbox(Arc<Inner>);
 
 struct Inner {
     queue: Queue,
-    owner: Owner,
+    call: RequestId,
     shape: Shape,
     token: Option<ProgressToken>,
     level: LogGate,
@@ -54,9 +56,15 @@ impl LogGate {
 }
 
 impl Outbox {
-    pub(crate) fn new(queue: Queue, owner: Owner, shape: Shape, token: Option<ProgressToken>, level: LogGate) -> Self {
+    pub(crate) fn new(
+        queue: Queue,
+        call: RequestId,
+        shape: Shape,
+        token: Option<ProgressToken>,
+        level: LogGate,
+    ) -> Self {
         let (reached, open) = (Mutex::new(None), AtomicBool::new(true));
-        Self(Arc::new(Inner { queue, owner, shape, token, level, reached, open }))
+        Self(Arc::new(Inner { queue, call, shape, token, level, reached, open }))
     }
 
     /// Whether the client wants to hear of progress.
@@ -110,7 +118,7 @@ impl Outbox {
             if !self.0.open.load(Ordering::Acquire) {
                 return std::task::Poll::Ready(false);
             }
-            self.0.queue.poll_push(cx, self.0.owner, &text)
+            self.0.queue.poll_push(cx, &self.0.call, &text)
         })
         .await;
     }

@@ -10,31 +10,31 @@ use std::{
 };
 
 use bytes::Bytes;
+use couplet_types::RequestId;
 
 use crate::sync::lock;
 
-/// Which call a queued message belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Owner(pub(crate) u64);
-
-/// What a queued message is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What a queued message is. A call is known by the id of its request, which nothing else has until it is answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// It belongs to no call.
     Free,
     /// It belongs to a call that goes on.
-    Note(Owner),
-    /// It is a question that a call asks, with its id.
-    Question(Owner, i64),
-    /// It is the end of a call.
-    Answer(Owner),
+    Note(RequestId),
+    /// It is a question that a call asks, with its own id.
+    Question(RequestId, i64),
+    /// It is the end of a call; with the code if it is an error.
+    Answer(RequestId, Option<i32>),
+    /// It is the end of a batch, known by the id of its first request.
+    Batch(RequestId),
 }
 
 impl Kind {
-    fn owner(self) -> Option<Owner> {
+    /// The call that the message belongs to.
+    pub(crate) fn call(&self) -> Option<&RequestId> {
         match self {
-            Self::Free => None,
-            Self::Note(owner) | Self::Question(owner, _) | Self::Answer(owner) => Some(owner),
+            Self::Free | Self::Batch(_) => None,
+            Self::Note(id) | Self::Question(id, _) | Self::Answer(id, _) => Some(id),
         }
     }
 }
@@ -71,7 +71,7 @@ impl Queue {
     }
 
     /// Adds a notification as soon as there is room; false when nobody will read it any more.
-    pub(crate) fn poll_push(&self, cx: &mut Context<'_>, owner: Owner, text: &Bytes) -> Poll<bool> {
+    pub(crate) fn poll_push(&self, cx: &mut Context<'_>, call: &RequestId, text: &Bytes) -> Poll<bool> {
         let mut state = lock(&self.0);
         if state.closed {
             return Poll::Ready(false);
@@ -80,7 +80,7 @@ impl Queue {
             state.blocked.push(cx.waker().clone());
             return Poll::Pending;
         }
-        state.items.push_back((Kind::Note(owner), text.clone()));
+        state.items.push_back((Kind::Note(call.clone()), text.clone()));
         state.wake_driver();
         Poll::Ready(true)
     }
@@ -103,19 +103,19 @@ impl Queue {
     }
 
     /// Takes back what a call has not got out yet; true if anything was there.
-    pub(crate) fn purge(&self, owner: Owner) -> bool {
-        self.take_back(|kind| kind.owner() == Some(owner))
+    pub(crate) fn purge(&self, call: &RequestId) -> bool {
+        self.take_back(|kind| kind.call() == Some(call))
     }
 
     /// Takes back a question; true if it was still here.
     pub(crate) fn purge_question(&self, id: i64) -> bool {
-        self.take_back(|kind| matches!(kind, Kind::Question(_, i) if i == id))
+        self.take_back(|kind| matches!(kind, Kind::Question(_, i) if *i == id))
     }
 
-    fn take_back(&self, which: impl Fn(Kind) -> bool) -> bool {
+    fn take_back(&self, which: impl Fn(&Kind) -> bool) -> bool {
         let mut state = lock(&self.0);
         let before = state.items.len();
-        state.items.retain(|(kind, _)| !which(*kind));
+        state.items.retain(|(kind, _)| !which(kind));
         state.wake_blocked();
         state.items.len() < before
     }

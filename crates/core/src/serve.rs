@@ -7,26 +7,27 @@
 use std::{
     borrow::Cow,
     collections::{HashMap, VecDeque},
-    sync::{Arc, Mutex},
+    sync::Arc,
     task::{Context, Poll, Waker},
 };
 
 use bytes::Bytes;
-use couplet_types::{CancelledParams, LoggingLevel, RequestId, RpcError, SetLevelParams, SubscribeParams};
+use couplet_types::{CancelledParams, RequestId, RpcError};
 
 use crate::{
     back::Back,
     batch::Batch,
-    hub::{Interest, Subscription},
+    hub::Subscription,
     input::Inputs,
     limits::Limits,
     message::{self, Body, Frame, Malformed, Message, Params},
+    outbound::{Outbound, Route},
     outbox::{LogGate, Outbox},
     pending::Pending,
-    queue::{Kind, Owner, Queue},
+    queue::{Kind, Queue},
     running::Running,
-    service::{Call, Description, Done, Note, Peer, Reply, Service},
-    sync::lock,
+    service::{Call, Description, Done, Note, Reply, Service},
+    session::{Legacy, Session},
     wire::{
         self, legacy, method,
         modern::{self, Memo},
@@ -46,11 +47,9 @@ pub struct Connection {
     requests: HashMap<RequestId, Place>,
     session: Option<Session>,
     listens: Vec<Listen>,
-    /// The requests whose answers wait to be sent, in that order.
-    answered: VecDeque<(Owner, RequestId)>,
     questions: Pending,
     memo: Memo,
-    serial: u64,
+    principal: Option<Arc<str>>,
     input_over: bool,
 }
 
@@ -60,13 +59,12 @@ enum Place {
     Waiting,
     Listening,
     /// The answer waits to be sent.
-    Answered(Owner),
+    Answered,
 }
 
 /// A request that has a handler.
 struct Job {
     id: RequestId,
-    owner: Owner,
     shape: Shape,
     outbox: Outbox,
     batch: Option<Batch>,
@@ -74,20 +72,10 @@ struct Job {
     asks: bool,
 }
 
-/// What the handshake agreed on.
-struct Session {
-    shape: Shape,
-    peer: Arc<Peer>,
-    level: Arc<Mutex<LoggingLevel>>,
-    ready: bool,
-    changes: Subscription,
-}
-
 /// A `subscriptions/listen` that goes on.
 struct Listen {
     id: RequestId,
     shape: Shape,
-    owner: Owner,
     changes: Subscription,
 }
 
@@ -104,12 +92,18 @@ impl Connection {
             requests: HashMap::new(),
             session: None,
             listens: Vec::new(),
-            answered: VecDeque::new(),
             questions: Pending::default(),
             memo: Memo::default(),
-            serial: 0,
+            principal: None,
             input_over: false,
         }
+    }
+
+    /// Everything on this connection is asked by somebody who was authenticated.
+    #[must_use]
+    pub fn principal(mut self, principal: impl Into<Arc<str>>) -> Self {
+        self.principal = Some(principal.into());
+        self
     }
 
     /// Takes one frame: a message, or in one revision several.
@@ -145,17 +139,20 @@ impl Connection {
     /// Lets the handlers go on and returns the next message to send; `None` when everything is answered and no more
     /// input will come.
     pub fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        self.poll_next(cx).map(|next| next.map(|outbound| outbound.text))
+    }
+
+    /// The same, with what the message belongs to, for transports that have more than one stream.
+    pub fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Outbound>> {
         self.poll_run(cx);
         if let Some((kind, text)) = self.queue.pop() {
-            if let Kind::Answer(_) = kind
-                && let Some((_, id)) = self.answered.pop_front()
-            {
-                self.requests.remove(&id);
+            if let Kind::Answer(id, _) = &kind {
+                self.requests.remove(id);
             }
-            return Poll::Ready(Some(wire::one_line(text)));
+            return Poll::Ready(Some(Outbound { text: wire::one_line(text), route: Route::from(kind) }));
         }
-        if let Some(text) = self.next_change(cx.waker()) {
-            return Poll::Ready(Some(text));
+        if let Some(outbound) = self.next_change(cx.waker()) {
+            return Poll::Ready(Some(outbound));
         }
         if self.input_over && self.running.is_empty() { Poll::Ready(None) } else { Poll::Pending }
     }
@@ -218,31 +215,29 @@ impl Connection {
             let error = RpcError::invalid_request(format!("request id `{id}` is already in use"));
             return self.reject(&Malformed { id: None, error }, batch.as_ref());
         }
+        if let Some(batch) = &batch {
+            batch.includes(&id);
+        }
         let about = self.service.describe();
         if let Some(meta) = modern::marked(&params) {
             return match modern::lift(&method, &params, &meta, &about, &mut self.memo) {
                 Ok(lifted) => self.modern(id, method, params, lifted, &about, batch),
-                Err(error) => {
-                    let text = wire::error(Some(&id), None, &error);
-                    self.answer_now(id, text, batch.as_ref());
-                }
+                Err(error) => self.refuse(id, &error, batch.as_ref()),
             };
         }
-        let reply = match self.legacy(&method, &params, &about) {
-            Ok(Legacy::Reply(shape, reply)) => wire::answer(shape, &id, &reply, &about),
+        match self.legacy(&method, &params, &about) {
+            Ok(Legacy::Reply(shape, reply)) => self.answer(shape, id, &reply, batch.as_ref()),
             Ok(Legacy::Call(shape, peer, level)) => match legacy::progress_token(&params) {
                 Ok(token) => {
-                    let owner = self.next_owner();
-                    let outbox = Outbox::new(self.queue.clone(), owner, shape, token, level);
-                    let back = Back::new(self.queue.clone(), self.questions.clone(), owner, self.limits.questions);
+                    let outbox = Outbox::new(self.queue.clone(), id.clone(), shape, token, level);
+                    let back = Back::new(self.queue.clone(), self.questions.clone(), id.clone(), self.limits.questions);
                     let call = Call::new(method, params, peer, shape, outbox.clone(), Inputs::live(back));
-                    return self.start(Job { id, owner, shape, outbox, batch, asks: false }, call);
+                    self.start(Job { id, shape, outbox, batch, asks: false }, call);
                 }
-                Err(error) => wire::error(Some(&id), None, &error),
+                Err(error) => self.refuse(id, &error, batch.as_ref()),
             },
-            Err(error) => wire::error(Some(&id), None, &error),
-        };
-        self.answer_now(id, reply, batch.as_ref());
+            Err(error) => self.refuse(id, &error, batch.as_ref()),
+        }
     }
 
     fn modern(
@@ -257,26 +252,21 @@ impl Connection {
         let shape = lifted.shape;
         match &*method {
             "server/discover" => {
-                let reply = Reply::Complete(modern::discover(shape, about));
-                let text = wire::answer(shape, &id, &reply, about);
-                self.answer_now(id, text, batch.as_ref());
+                self.answer(shape, id, &Reply::Complete(modern::discover(shape, about)), batch.as_ref());
             }
-            "subscriptions/listen" => match self.listen(&id, shape, &params, about) {
-                Ok(()) => {}
-                Err(error) => {
-                    let text = wire::error(Some(&id), None, &error);
-                    self.answer_now(id, text, batch.as_ref());
+            "subscriptions/listen" => {
+                if let Err(error) = self.listen(&id, shape, &params, about) {
+                    self.refuse(id, &error, batch.as_ref());
                 }
-            },
+            }
             _ => {
-                let owner = self.next_owner();
                 let logs = about.capabilities.logging.is_some();
                 let level = lifted.log_level.filter(|_| logs).map_or(LogGate::Closed, LogGate::From);
-                let outbox = Outbox::new(self.queue.clone(), owner, shape, lifted.token, level);
+                let outbox = Outbox::new(self.queue.clone(), id.clone(), shape, lifted.token, level);
                 let asks = modern::may_ask(&method);
                 let inputs = if asks { Inputs::replay(lifted.replay) } else { Inputs::closed() };
                 let call = Call::new(method, params, lifted.peer, shape, outbox.clone(), inputs);
-                self.start(Job { id, owner, shape, outbox, batch, asks }, call);
+                self.start(Job { id, shape, outbox, batch, asks }, call);
             }
         }
     }
@@ -304,13 +294,7 @@ impl Connection {
 
     fn initialize(&mut self, params: &Params, about: &Description) -> Result<Legacy, RpcError> {
         let (shape, peer, done) = legacy::initialize(params, about)?;
-        self.session = Some(Session {
-            shape,
-            peer: Arc::new(peer),
-            level: Arc::new(Mutex::new(LoggingLevel::Info)),
-            ready: false,
-            changes: self.service.hub().subscribe(Interest::new()),
-        });
+        self.session = Some(Session::new(shape, peer, self.service.hub()));
         Ok(Legacy::Reply(shape, Reply::Complete(done)))
     }
 
@@ -348,19 +332,19 @@ impl Connection {
             }
             Some(Place::Listening) => {
                 if let Some(at) = self.listens.iter().position(|l| l.id == *id) {
-                    self.queue.purge(self.listens.remove(at).owner);
+                    self.listens.remove(at);
+                    self.queue.purge(id);
                 }
                 return;
             }
-            Some(Place::Answered(owner)) => {
-                self.queue.purge(owner);
-                self.answered.retain(|(o, _)| *o != owner);
+            Some(Place::Answered) => {
+                self.queue.purge(id);
                 return;
             }
         };
         if let Some(job) = job {
             job.outbox.close();
-            self.queue.purge(job.owner);
+            self.queue.purge(&job.id);
         }
         self.start_waiting();
     }
@@ -371,36 +355,35 @@ impl Connection {
             let most = self.limits.subscriptions;
             return Err(RpcError::internal(format!("there are already {most} subscriptions on this connection")));
         }
-        let owner = self.next_owner();
         let changes = self.service.hub().subscribe(interest);
         let text = wire::notification("notifications/subscriptions/acknowledged", &modern::acknowledged(id, &honoured));
-        self.queue.push(Kind::Note(owner), text);
+        self.queue.push(Kind::Note(id.clone()), text);
         self.requests.insert(id.clone(), Place::Listening);
-        self.listens.push(Listen { id: id.clone(), shape, owner, changes });
+        self.listens.push(Listen { id: id.clone(), shape, changes });
         Ok(())
     }
 
     /// The result of the subscription, and then the notification that some clients wait for instead.
     fn end_listen(&mut self, listen: Listen) {
         let reply = Reply::Complete(modern::listen_ended(&listen.id));
-        let text = wire::answer(listen.shape, &listen.id, &reply, &self.service.describe());
-        self.answer(listen.id.clone(), listen.owner, text, None);
+        self.answer(listen.shape, listen.id.clone(), &reply, None);
         let params = wire::to_json(&CancelledParams::new(listen.id));
         self.queue.push(Kind::Free, wire::notification("notifications/cancelled", &params));
     }
 
-    fn next_change(&self, waker: &Waker) -> Option<Bytes> {
+    fn next_change(&self, waker: &Waker) -> Option<Outbound> {
         for listen in &self.listens {
             if let Some(change) = listen.changes.take() {
                 let (method, params) = modern::change(&listen.id, &change);
-                return Some(wire::notification(method, &params));
+                let route = Route::Request(listen.id.clone());
+                return Some(Outbound { text: wire::notification(method, &params), route });
             }
             listen.changes.register(waker);
         }
         let session = self.session.as_ref().filter(|s| s.ready)?;
         session.changes.register(waker);
         let (method, params) = legacy::change(&session.changes.take()?);
-        Some(wire::notification(method, &params))
+        Some(Outbound { text: wire::notification(method, &params), route: Route::Session })
     }
 
     fn start(&mut self, job: Job, call: Call) {
@@ -418,7 +401,8 @@ impl Connection {
         }
     }
 
-    fn run(&mut self, job: Job, call: Call) {
+    fn run(&mut self, job: Job, mut call: Call) {
+        call.principal.clone_from(&self.principal);
         let id = job.id.clone();
         let slot = self.running.push(job, self.service.call(call));
         self.requests.insert(id, Place::Running(slot));
@@ -442,29 +426,33 @@ impl Connection {
             }
             reply => reply,
         };
-        let text = wire::answer(job.shape, &job.id, reply, &self.service.describe());
-        self.answer(job.id, job.owner, text, job.batch.as_ref());
+        self.answer(job.shape, job.id, reply, job.batch.as_ref());
     }
 
     /// Sends the answer to a request. Until it is sent, the request can still be cancelled.
-    fn answer(&mut self, id: RequestId, owner: Owner, text: Bytes, batch: Option<&Batch>) {
+    fn answer(&mut self, shape: Shape, id: RequestId, reply: &Reply, batch: Option<&Batch>) {
+        let (text, code) = wire::answer(shape, &id, reply, &self.service.describe());
+        self.send_answer(id, text, code, batch);
+    }
+
+    /// Answers a request that never got to a handler.
+    fn refuse(&mut self, id: RequestId, error: &RpcError, batch: Option<&Batch>) {
+        let text = wire::error(Some(&id), None, error);
+        self.send_answer(id, text, Some(error.code), batch);
+    }
+
+    fn send_answer(&mut self, id: RequestId, text: Bytes, code: Option<i32>, batch: Option<&Batch>) {
         match batch {
             Some(batch) => {
                 self.requests.remove(&id);
+                batch.includes(&id);
                 batch.answer(&text);
             }
             None => {
-                self.queue.push(Kind::Answer(owner), text);
-                self.answered.push_back((owner, id.clone()));
-                self.requests.insert(id, Place::Answered(owner));
+                self.queue.push(Kind::Answer(id.clone(), code), text);
+                self.requests.insert(id, Place::Answered);
             }
         }
-    }
-
-    /// Answers a request at once.
-    fn answer_now(&mut self, id: RequestId, text: Bytes, batch: Option<&Batch>) {
-        let owner = self.next_owner();
-        self.answer(id, owner, text, batch);
     }
 
     fn reject(&self, malformed: &Malformed, batch: Option<&Batch>) {
@@ -475,11 +463,6 @@ impl Connection {
             Some(batch) => batch.answer(&text),
             None => self.queue.push(Kind::Free, text),
         }
-    }
-
-    fn next_owner(&mut self) -> Owner {
-        self.serial += 1;
-        Owner(self.serial)
     }
 }
 
@@ -496,72 +479,6 @@ impl std::fmt::Debug for Connection {
             .field("unanswered", &self.requests.len())
             .field("revision", &self.session.as_ref().map(|s| s.shape))
             .finish_non_exhaustive()
-    }
-}
-
-/// What a request in a session leads to.
-enum Legacy {
-    Reply(Shape, Reply),
-    Call(Shape, Arc<Peer>, LogGate),
-}
-
-impl Session {
-    /// The handshake is over: the client is told of changes from now on.
-    fn open(&mut self, about: &Description) {
-        self.ready = true;
-        let capabilities = &about.capabilities;
-        self.changes.update(|interest| {
-            interest.tools = capabilities.tools.as_ref().is_some_and(|c| c.list_changed == Some(true));
-            interest.prompts = capabilities.prompts.as_ref().is_some_and(|c| c.list_changed == Some(true));
-            interest.resources = capabilities.resources.as_ref().is_some_and(|c| c.list_changed == Some(true));
-        });
-    }
-
-    fn request(
-        &mut self,
-        method: &str,
-        params: &Params,
-        service: &dyn Service,
-        about: &Description,
-        limits: &Limits,
-    ) -> Result<Legacy, RpcError> {
-        let empty = Ok(Legacy::Reply(self.shape, Reply::Complete(Done::empty())));
-        match method {
-            "logging/setLevel" => {
-                let SetLevelParams { level, .. } = params.parse()?;
-                *lock(&self.level) = level;
-                empty
-            }
-            "resources/subscribe" => {
-                let SubscribeParams { uri, .. } = params.parse()?;
-                if !service.has_resource(&uri) {
-                    return Err(self.shape.resource_not_found(&uri));
-                }
-                let fits = self.changes.update(|interest| {
-                    let fits = interest.uris.len() < limits.uris || interest.uris.contains(&uri);
-                    if fits {
-                        interest.uris.insert(uri);
-                    }
-                    fits
-                });
-                let most = limits.uris;
-                if fits {
-                    empty
-                } else {
-                    Err(RpcError::internal(format!("more than {most} subscriptions in a session")))
-                }
-            }
-            "resources/unsubscribe" => {
-                let SubscribeParams { uri, .. } = params.parse()?;
-                self.changes.update(|interest| interest.uris.remove(&uri));
-                empty
-            }
-            _ => {
-                let logs = about.capabilities.logging.is_some();
-                let level = if logs { LogGate::Session(self.level.clone()) } else { LogGate::Closed };
-                Ok(Legacy::Call(self.shape, self.peer.clone(), level))
-            }
-        }
     }
 }
 

@@ -55,8 +55,8 @@ pub enum Outcome {
     },
 }
 
-/// Prints the answer to a request.
-pub(crate) fn answer(shape: Shape, id: &RequestId, reply: &Reply, about: &Description) -> Bytes {
+/// Prints the answer to a request; with the code if it is an error.
+pub(crate) fn answer(shape: Shape, id: &RequestId, reply: &Reply, about: &Description) -> (Bytes, Option<i32>) {
     let result = |write: &mut dyn FnMut(&mut Vec<u8>) -> Result<(), RpcError>| {
         let mut out = Vec::with_capacity(256);
         out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
@@ -78,7 +78,10 @@ pub(crate) fn answer(shape: Shape, id: &RequestId, reply: &Reply, about: &Descri
         }
         Reply::Error(e) => Err(shape.permitted(e.clone())),
     };
-    printed.unwrap_or_else(|e| error(Some(id), None, &e))
+    match printed {
+        Ok(text) => (text, None),
+        Err(e) => (error(Some(id), None, &e), Some(e.code)),
+    }
 }
 
 /// Prints an error. `unreadable` stands in for an id that could not be read; nothing stands there if it is `None`.

@@ -18,7 +18,7 @@ use couplet::{
         extract::{Args, RawArgs},
         resource, tool,
     },
-    types::{CallToolResult, ContentBlock, ResourceContents, RpcError, ToolAnnotations},
+    types::{CallToolResult, ContentBlock, ResourceContents, RpcError},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -192,8 +192,6 @@ async fn line_237_annotations_are_data_only() {
         assert_eq!(calls.len(), 2, "{version}: each is called once");
         assert_eq!(calls[0]["params"]["_meta"], calls[1]["params"]["_meta"]);
     }
-    // The default of each hint is the careful one: nothing is claimed that was not said.
-    assert_eq!(ToolAnnotations::new().read_only_hint, None);
 }
 
 #[derive(Serialize, JsonSchema)]

@@ -26,3 +26,4 @@ mod q_caching;
 mod r_sampling;
 mod s_roots;
 mod t_elicitation;
+mod t_visits;

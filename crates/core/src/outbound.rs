@@ -1,0 +1,39 @@
+//! Messages on their way out, and where they go.
+
+use bytes::Bytes;
+use couplet_types::RequestId;
+
+use crate::queue::Kind;
+
+/// A message to send, and what it belongs to.
+#[derive(Clone, Debug)]
+pub struct Outbound {
+    /// The message.
+    pub text: Bytes,
+    /// What it belongs to.
+    pub route: Route,
+}
+
+/// What a message belongs to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Route {
+    /// No request: changes, and errors about messages that could not be read.
+    Session,
+    /// A request that goes on: a notification, or a question to the client.
+    Request(RequestId),
+    /// A request, as its answer; with the code if it is an error.
+    Answer(RequestId, Option<i32>),
+    /// A batch, as its answers, known by the id of its first request.
+    Batch(RequestId),
+}
+
+impl From<Kind> for Route {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::Free => Self::Session,
+            Kind::Note(id) | Kind::Question(id, _) => Self::Request(id),
+            Kind::Answer(id, code) => Self::Answer(id, code),
+            Kind::Batch(id) => Self::Batch(id),
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! A session: what the handshake agreed on, and what it remembers.
+
+use std::sync::{Arc, Mutex};
+
+use couplet_types::{LoggingLevel, RpcError, SetLevelParams, SubscribeParams};
+
+use crate::{
+    hub::{Hub, Interest, Subscription},
+    limits::Limits,
+    message::Params,
+    outbox::LogGate,
+    service::{Description, Done, Peer, Reply, Service},
+    sync::lock,
+    wire::revision::Shape,
+};
+
+/// What the handshake agreed on.
+pub(crate) struct Session {
+    pub(crate) shape: Shape,
+    pub(crate) peer: Arc<Peer>,
+    level: Arc<Mutex<LoggingLevel>>,
+    pub(crate) ready: bool,
+    pub(crate) changes: Subscription,
+}
+
+/// What a request in a session leads to.
+pub(crate) enum Legacy {
+    Reply(Shape, Reply),
+    Call(Shape, Arc<Peer>, LogGate),
+}
+
+impl Session {
+    pub(crate) fn new(shape: Shape, peer: Peer, hub: &Hub) -> Self {
+        let level = Arc::new(Mutex::new(LoggingLevel::Info));
+        Self { shape, peer: Arc::new(peer), level, ready: false, changes: hub.subscribe(Interest::new()) }
+    }
+
+    /// The handshake is over: the client is told of changes from now on.
+    pub(crate) fn open(&mut self, about: &Description) {
+        self.ready = true;
+        let capabilities = &about.capabilities;
+        self.changes.update(|interest| {
+            interest.tools = capabilities.tools.as_ref().is_some_and(|c| c.list_changed == Some(true));
+            interest.prompts = capabilities.prompts.as_ref().is_some_and(|c| c.list_changed == Some(true));
+            interest.resources = capabilities.resources.as_ref().is_some_and(|c| c.list_changed == Some(true));
+        });
+    }
+
+    /// What a request leads to: an answer at once, or a call of the service.
+    pub(crate) fn request(
+        &mut self,
+        method: &str,
+        params: &Params,
+        service: &dyn Service,
+        about: &Description,
+        limits: &Limits,
+    ) -> Result<Legacy, RpcError> {
+        let empty = Ok(Legacy::Reply(self.shape, Reply::Complete(Done::empty())));
+        match method {
+            "logging/setLevel" => {
+                let SetLevelParams { level, .. } = params.parse()?;
+                *lock(&self.level) = level;
+                empty
+            }
+            "resources/subscribe" => {
+                let SubscribeParams { uri, .. } = params.parse()?;
+                if !service.has_resource(&uri) {
+                    return Err(self.shape.resource_not_found(&uri));
+                }
+                let fits = self.changes.update(|interest| {
+                    let fits = interest.uris.len() < limits.uris || interest.uris.contains(&uri);
+                    if fits {
+                        interest.uris.insert(uri);
+                    }
+                    fits
+                });
+                let most = limits.uris;
+                if fits {
+                    empty
+                } else {
+                    Err(RpcError::internal(format!("more than {most} subscriptions in a session")))
+                }
+            }
+            "resources/unsubscribe" => {
+                let SubscribeParams { uri, .. } = params.parse()?;
+                self.changes.update(|interest| interest.uris.remove(&uri));
+                empty
+            }
+            _ => {
+                let logs = about.capabilities.logging.is_some();
+                let level = if logs { LogGate::Session(self.level.clone()) } else { LogGate::Closed };
+                Ok(Legacy::Call(self.shape, self.peer.clone(), level))
+            }
+        }
+    }
+}
