@@ -12,6 +12,7 @@ mod batch;
 mod dialect;
 mod error;
 mod exchange;
+pub mod http;
 mod hub;
 mod input;
 mod json;

@@ -20,8 +20,8 @@ use tokio::{
 };
 
 use crate::kit::{
-    RawServer, STATELESS, client, everything, example, is_request, is_response, notification, request, revisions,
-    said, settle,
+    RawServer, STATELESS, client, everything, example, is_request, is_response, notification, request, revisions, said,
+    settle,
 };
 
 /// A client that can be asked everything.
@@ -68,11 +68,7 @@ async fn taped(builder: ClientBuilder, server: Handle, room: usize) -> Taped {
     Taped { client, to_server, to_client, serving }
 }
 
-async fn copy(
-    mut from: tokio::io::ReadHalf<DuplexStream>,
-    mut to: tokio::io::WriteHalf<DuplexStream>,
-    tape: Tape,
-) {
+async fn copy(mut from: tokio::io::ReadHalf<DuplexStream>, mut to: tokio::io::WriteHalf<DuplexStream>, tape: Tape) {
     let mut buffer = [0; 512];
     while let Ok(count @ 1..) = from.read(&mut buffer).await {
         tape.0.lock().unwrap().extend_from_slice(&buffer[..count]);
@@ -87,10 +83,8 @@ async fn copy(
 async fn everything_said(version: ProtocolVersion) -> (Vec<Value>, Vec<Value>) {
     let raw = || RawJson::from_text("{\n  \"a\":\r\n 1\n}").unwrap();
     let data = move || CallToolResult::text("two\nlines\r\n").structured_content(raw());
-    let server = example()
-        .tool(tool("data", data))
-        .tool(tool("raw", |RawArgs(args): RawArgs| args.as_str().to_owned()))
-        .build();
+    let server =
+        example().tool(tool("data", data)).tool(tool("raw", |RawArgs(args): RawArgs| args.as_str().to_owned())).build();
     let Taped { client, to_server, to_client, serving } = taped(able_client(version), server.clone(), 64).await;
     assert_eq!(client.call("data", ()).await.unwrap().text(), "two\nlines\r\n", "{version}");
     let spread = RawValue::from_string("{\n\t\"text\" :\r\n\"a\\nb\"\n}".to_owned()).unwrap();
@@ -317,7 +311,9 @@ async fn line_148_any_stream_of_bytes() {
         assert_eq!(client.call("echo", json!({ "text": "hi" })).await.unwrap().text(), "hi");
         assert_eq!(client.call("two", ()).await.unwrap().text(), "a: true b: true");
         let stuck = tokio::spawn(client.call("stuck", ()).into_future());
-        while !to_server.0.lock().unwrap().ends_with(b"\n") || !to_server.messages().iter().any(|m| m["params"]["name"] == "stuck") {
+        while !to_server.0.lock().unwrap().ends_with(b"\n")
+            || !to_server.messages().iter().any(|m| m["params"]["name"] == "stuck")
+        {
             tokio::task::yield_now().await;
         }
         stuck.abort();

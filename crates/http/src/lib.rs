@@ -1,0 +1,9 @@
+//! The Model Context Protocol over HTTP: one endpoint for every revision, and a client that finds out what the other
+//! side speaks.
+//!
+//! This crate knows HTTP. It must not know handlers, and of revisions and eras only what `couplet_core::http` tells it.
+
+#[cfg(feature = "client")]
+pub mod client;
+#[cfg(feature = "server")]
+pub mod server;
