@@ -26,7 +26,12 @@ struct Command {
 }
 
 const COMMANDS: &[Command] = &[
-    Command { name: "ci", usage: "ci [step..]", what: "everything that CI runs, in its order, or some steps of it", run: ci::run },
+    Command {
+        name: "ci",
+        usage: "ci [step..]",
+        what: "everything that CI runs, in its order, or some steps of it",
+        run: ci::run,
+    },
     Command {
         name: "tidy",
         usage: "tidy",

@@ -23,7 +23,7 @@ use crate::{
     seal::{Sealer, Subject, fingerprint},
     service::{Call, Peer, Reply},
     sync::lock,
-    wire::{project::Ask, revision::Shape},
+    wire::{modern, project::Ask, revision::Shape},
 };
 
 /// A way to send the client a request of its own.
@@ -147,8 +147,7 @@ struct Described {
 
 impl Described {
     fn subject(&self) -> Subject {
-        let params =
-            self.params.iter().filter(|(key, _)| !matches!(&**key, "_meta" | "inputResponses" | "requestState"));
+        let params = self.params.iter().filter(|(key, _)| modern::describes(key));
         Subject::new(self.principal.as_deref(), &self.method, params)
     }
 }

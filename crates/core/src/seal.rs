@@ -9,7 +9,7 @@ use couplet_types::RpcError;
 use hmac_sha256::{HMAC, Hash};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use crate::json::JsonText;
+use crate::{json::JsonText, wire::modern::STATE};
 
 const MAC: usize = 32;
 
@@ -74,7 +74,7 @@ impl Sealer {
     /// # Errors
     /// -32602, saying no more than that the state is not valid.
     pub(crate) fn open<T: DeserializeOwned>(&self, subject: &Subject, now: u64, state: &str) -> Result<T, RpcError> {
-        let invalid = |why: &str| RpcError::invalid_params(format!("`requestState` is not valid: {why}"));
+        let invalid = |why: &str| RpcError::invalid_params(format!("`{STATE}` is not valid: {why}"));
         if state.len() > self.limit {
             return Err(invalid("it is too long"));
         }

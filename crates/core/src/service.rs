@@ -256,7 +256,7 @@ impl Done {
         for (key, value) in members.iter() {
             match &*key {
                 "_meta" => meta = value.parse().ok(),
-                "resultType" => {}
+                key if modern::is_added(key) => {}
                 "ttlMs" => (cacheable, cache.ttl_ms) = (true, value.parse().ok()),
                 "cacheScope" => (cacheable, cache.scope) = (true, value.parse().ok()),
                 _ => {

@@ -28,6 +28,22 @@ const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 pub(crate) const RESERVED: [&str; 7] =
     [VERSION, CAPABILITIES, CLIENT_INFO, LOG_LEVEL, SERVER_INFO, SUBSCRIPTION, "progressToken"];
 
+/// What a client sends back as it got it.
+pub(crate) const STATE: &str = "requestState";
+
+/// The answers to the questions of the last round.
+const ANSWERS: &str = "inputResponses";
+
+/// Whether a parameter says what is asked for, and not how the call goes on.
+pub(crate) fn describes(key: &str) -> bool {
+    !matches!(key, "_meta" | ANSWERS | STATE)
+}
+
+/// Whether a member of a result is added for the client's revision.
+pub(crate) fn is_added(key: &str) -> bool {
+    key == "resultType"
+}
+
 #[derive(Debug)]
 pub(crate) struct Modern;
 
@@ -120,7 +136,7 @@ impl Codec for Modern {
                             .collect::<Result<_, String>>()
                     },
                 )?;
-                let state = members.read_opt("requestState").map_err(|e| e.message)?;
+                let state = members.read_opt(STATE).map_err(|e| e.message)?;
                 Ok(Outcome::InputRequired { asks, state })
             }
             Some(other) => Err(format!("the result is of the unknown type `{other}`")),
@@ -202,15 +218,15 @@ pub(crate) fn lift(
     let peer = memo.peer(shape.version(), capabilities, meta.get(CLIENT_INFO))?;
     let log_level = meta.read_opt(LOG_LEVEL)?;
     let token = meta.read_opt("progressToken")?;
-    let responses = match params.get("inputResponses") {
+    let responses = match params.get(ANSWERS) {
         None => Vec::new(),
         Some(text) => Params::from_text(text)
-            .map_err(|e| RpcError::invalid_params(format!("`inputResponses`: {e}")))?
+            .map_err(|e| RpcError::invalid_params(format!("`{ANSWERS}`: {e}")))?
             .iter()
             .map(|(key, answer)| (key.into_owned(), answer))
             .collect(),
     };
-    let replay = Replay::new(responses, params.read_opt("requestState")?);
+    let replay = Replay::new(responses, params.read_opt(STATE)?);
     Ok(Lifted { shape, peer, token, log_level, replay })
 }
 

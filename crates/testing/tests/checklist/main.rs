@@ -8,6 +8,7 @@
 )]
 
 mod a_messages;
+mod a_stateless;
 mod b_meta;
 mod c_lifecycle;
 mod coverage;
