@@ -139,7 +139,9 @@ impl World {
         let mut step = 0;
         loop {
             step += 1;
-            if Some(step) == cut_after {
+            // There must be something to cut.
+            let connected = self.link.lock().unwrap().is_some();
+            if connected && cut_after.is_some_and(|after| step >= after) {
                 self.cut(random);
                 break;
             }
