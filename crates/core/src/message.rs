@@ -232,7 +232,11 @@ impl Found {
         match (self.method, self.result, self.error) {
             (Some(None), ..) => Err("`method` must be a string".to_owned()),
             (Some(Some(method)), None, None) => {
-                let params = Params::new(frame, self.params)?;
+                let params = match Params::new(frame, self.params) {
+                    // A notification is never answered, so one that cannot be read says nothing.
+                    Err(_) if id.is_none() => Params::default(),
+                    params => params?,
+                };
                 Ok(match id {
                     Some(id) => Body::Request { id, method, params },
                     None => Body::Notification { method, params },

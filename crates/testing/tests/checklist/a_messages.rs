@@ -283,6 +283,8 @@ async fn line_008_notifications_are_not_answered() {
         let mut wire = open(example().build(), version, json!({})).await;
         for (method, params) in [
             ("no/such", json!({})),
+            ("notifications/cancelled", json!([1])),
+            ("notifications/cancelled", json!("x")),
             ("notifications/no/such", json!({ "a": 1 })),
             ("notifications/progress", json!({ "progressToken": 1 })),
             ("notifications/cancelled", json!({})),

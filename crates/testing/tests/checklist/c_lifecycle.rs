@@ -1,13 +1,22 @@
 //! Lines 53 to 67: the handshake.
 
-use std::time::Duration;
+use std::{
+    sync::Arc,
+    task::{Context, Poll, Waker},
+    time::Duration,
+};
 
 use couplet_client::{Client, ClientBuilder};
-use couplet_core::ErrorKind;
+use couplet_core::{
+    BoxFuture, Channel, Dialect, ErrorKind, Extras, Inbound, JsonText, Limits, Link, Project, message::Params,
+};
 use couplet_server::{Ctx, Server, prompt, resource, tool};
 use couplet_testing::{
     Wire,
-    types::{CreateMessageResult, ProtocolVersion, Root, code},
+    types::{
+        ClientCapabilities, CreateMessageResult, Implementation, Initialize, InitializeParams, Ping, PingParams,
+        ProtocolVersion, Request, Root, RpcError, code,
+    },
 };
 use serde_json::{Value, json};
 
@@ -223,7 +232,36 @@ async fn line_063_initialize_is_not_cancelled() {
         settle().await;
         assert_eq!(raw.seen().len(), 2, "{version}: {:?}", raw.seen());
         assert_eq!(raw.closed(), 2);
+        assert_eq!(sent_when_dropped::<Initialize>(version, InitializeParams::default()), ["initialize"], "{version}");
+        let ping = sent_when_dropped::<Ping>(version, PingParams::new());
+        assert_eq!(ping, ["ping", "notifications/cancelled"], "{version}: any other request is");
     }
+}
+
+/// The methods that go out when a request is sent and then dropped, while the connection goes on.
+fn sent_when_dropped<R: Request>(version: ProtocolVersion, params: R::Params) -> Vec<String>
+where
+    R::Params: Project,
+{
+    struct Deaf;
+    impl Inbound for Deaf {
+        fn request(&self, method: &str, _: &Params) -> BoxFuture<'static, Result<JsonText, RpcError>> {
+            let refusal = RpcError::method_not_found(method);
+            Box::pin(async { Err(refusal) })
+        }
+        fn notification(&self, _: &str, _: Params) {}
+    }
+    let (mut link, handle) = Link::new(Arc::new(Deaf), Limits::default());
+    let dialect = Dialect::new(version, Implementation::new("c", "1"), ClientCapabilities::new());
+    let request = dialect.request::<R>(handle.next_id(), params, &Extras::default()).unwrap();
+    let mut exchange = Some(handle.open(request));
+    let mut methods = Vec::new();
+    while let Poll::Ready(Some(text)) = link.poll_send(&mut Context::from_waker(Waker::noop())) {
+        let message: Value = serde_json::from_slice(&text).unwrap();
+        methods.push(message["method"].as_str().unwrap().to_owned());
+        exchange.take();
+    }
+    methods
 }
 
 /// Line 64: every request has a timeout that can be set for each, after which it is cancelled. Progress gives it more

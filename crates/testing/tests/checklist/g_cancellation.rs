@@ -11,7 +11,7 @@ use std::{
 };
 
 use couplet_client::Client;
-use couplet_server::{Server, tool};
+use couplet_server::{Ctx, Server, tool};
 use couplet_testing::{
     Wire,
     types::{CreateMessageResult, ProtocolVersion, code},
@@ -200,15 +200,21 @@ async fn line_123_cancelled_work_stops() {
 /// Line 124: after a cancellation nothing about that request is sent, not even what was ready to go.
 #[tokio::test]
 async fn line_124_nothing_follows_a_cancellation() {
-    for tool in ["talk", "echo", "sure"] {
-        let mut wire = open(example().build(), STATELESS, able()).await;
+    let chatter = |ctx: Ctx| async move {
+        ctx.progress(0.5, "half").await;
+        ctx.info("half").await;
+        pending::<&str>().await
+    };
+    for name in ["chatter", "talk", "echo", "sure"] {
+        let server = example().tool(tool("chatter", chatter)).build();
+        let mut wire = open(server, STATELESS, able()).await;
         let meta = json!({ "progressToken": "t", "io.modelcontextprotocol/logLevel": "debug" });
-        let id = wire.start("tools/call", json!({ "name": tool, "arguments": { "text": "a" }, "_meta": meta }));
+        let id = wire.start("tools/call", json!({ "name": name, "arguments": { "text": "a" }, "_meta": meta }));
         // The handler runs, and everything that it says waits to be sent.
         wire.connection().poll_run(&mut Context::from_waker(Waker::noop()));
         cancel(&mut wire, id);
-        assert_eq!(wire.ready(), [] as [Value; 0], "{tool}");
-        assert_eq!(wire.connection().unanswered(), 0, "{tool}");
+        assert_eq!(wire.ready(), [] as [Value; 0], "{name}");
+        assert_eq!(wire.connection().unanswered(), 0, "{name}");
     }
 }
 
