@@ -7,10 +7,15 @@ use crate::{Failure, workspace};
 const FORBIDDEN: &[(&str, &[&str], &str)] = &[
     ("couplet-types", RUNTIMES, "I1: the types know no runtime"),
     ("couplet-core", RUNTIMES, "I1: the protocol does no I/O"),
-    ("couplet-core", &["couplet-server", "couplet-client", "couplet-stdio"], "I2: dependencies go one way"),
+    (
+        "couplet-core",
+        &["couplet-server", "couplet-client", "couplet-stdio", "couplet-http"],
+        "I2: dependencies go one way",
+    ),
     ("couplet-server", &["couplet-client", "couplet-stdio"], "I2: they meet in the core"),
     ("couplet-client", &["couplet-server", "couplet-stdio"], "I2: they meet in the core"),
     ("couplet-stdio", &["couplet-server", "couplet-client"], "I2: they meet in the core"),
+    ("couplet-http", &["couplet-server", "couplet-client"], "I2: they meet in the core"),
 ];
 
 const RUNTIMES: &[&str] = &["tokio", "hyper", "http", "tracing"];

@@ -1,9 +1,9 @@
 //! `cargo xtask tidy`: the invariants of the workspace, as checks.
 //!
-//! * I1, I2: who depends on whom ([`graph`]).
-//! * I3 to I6, and what the house rules say about a file ([`library`], [`file`](mod@file)).
+//! * I1, I2: who depends on whom (`graph.rs`).
+//! * I3 to I6, and what the house rules say about a file (`library.rs`, `file.rs`).
 //!
-//! What is allowed in spite of a rule stands in [`allow`], and must still be needed.
+//! What is allowed in spite of a rule stands in `allow.rs`, and must still be needed.
 
 mod allow;
 mod file;
