@@ -6,6 +6,7 @@
 #![expect(clippy::print_stdout, reason = "this is a program for a terminal")]
 
 mod ci;
+mod conformance;
 mod corpus;
 mod fuzz;
 mod source;
@@ -50,6 +51,12 @@ const COMMANDS: &[Command] = &[
         usage: "fuzz [seconds] [target]",
         what: "the fuzz targets by coverage, where cargo-fuzz and a nightly toolchain are to be had",
         run: fuzz::run,
+    },
+    Command {
+        name: "conformance",
+        usage: "conformance [option..]",
+        what: "the official conformance suite, strictly counted; --debug, --only <part of a name>",
+        run: conformance::run,
     },
 ];
 

@@ -28,6 +28,8 @@ pub enum ErrorKind {
     Rpc,
     /// The bytes could not be moved: a process that does not start, a broken pipe.
     Transport,
+    /// The server wants to know who asks, or does not allow it: what it said is in the source.
+    Auth,
     /// What was asked for does not exist in the revision that the peer speaks, or behind its capabilities.
     Unsupported,
     /// The two sides have no revision in common.

@@ -17,6 +17,7 @@ use crate::{
     message::{Malformed, Params},
     running::BoxFuture,
     sync::lock,
+    wire,
 };
 
 /// The client's way to one server: one request out, a stream of events back.
@@ -63,6 +64,38 @@ pub struct Outgoing {
     pub method: &'static str,
     /// The parameters, complete.
     pub params: Bytes,
+}
+
+impl Outgoing {
+    /// The message to send.
+    pub fn message(&self) -> Bytes {
+        wire::request(&self.id, self.method, &self.params)
+    }
+
+    /// The revision that the request names itself, where every request stands alone.
+    pub fn revision(&self) -> Option<String> {
+        wire::modern::meta(&self.read()?).and_then(|meta| wire::modern::required(Some(&meta)).ok())
+    }
+
+    /// The name of what the request is about, for the methods that have one.
+    pub fn name(&self) -> Option<String> {
+        let key = wire::http::named_by(self.method)?;
+        self.read()?.read_opt(key).ok().flatten()
+    }
+
+    /// One of the parameters.
+    pub fn param(&self, key: &str) -> Option<JsonText> {
+        self.read()?.get(key)
+    }
+
+    fn read(&self) -> Option<Params> {
+        Params::from_text(JsonText::trusted(self.params.clone())).ok()
+    }
+}
+
+/// Prints the answer to a request of the server.
+pub fn print_answer(id: &RequestId, answer: &Result<JsonText, RpcError>) -> Bytes {
+    wire::plain_answer(id, answer)
 }
 
 /// What comes back for a request.

@@ -39,7 +39,14 @@ pub enum Change {
 /// assert_eq!(subscription.take(), None);
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct Hub(Arc<Mutex<Vec<Weak<Mutex<Sink>>>>>);
+pub struct Hub(Arc<Mutex<Sinks>>);
+
+#[derive(Debug, Default)]
+struct Sinks {
+    all: Vec<Weak<Mutex<Sink>>>,
+    /// How many of them nobody holds any more. They are taken out together, so that each costs little.
+    ended: usize,
+}
 
 impl Hub {
     /// A bus that nobody listens to yet.
@@ -49,25 +56,21 @@ impl Hub {
 
     /// Tells every subscriber that asked for it.
     pub fn send(&self, change: Change) {
-        lock(&self.0).retain(|sink| {
-            let Some(sink) = sink.upgrade() else { return false };
+        for sink in lock(&self.0).all.iter().filter_map(Weak::upgrade) {
             lock(&sink).offer(&change);
-            true
-        });
+        }
     }
 
     /// Starts to collect changes. Dropping the subscription ends it.
     pub fn subscribe(&self, interest: Interest) -> Subscription {
         let sink = Arc::new(Mutex::new(Sink { interest, news: BTreeSet::new(), waker: None }));
-        let mut sinks = lock(&self.0);
-        sinks.retain(|sink| sink.strong_count() > 0);
-        sinks.push(Arc::downgrade(&sink));
-        Subscription(sink)
+        lock(&self.0).all.push(Arc::downgrade(&sink));
+        Subscription { sink, hub: Arc::downgrade(&self.0) }
     }
 
     /// How many subscriptions are open.
     pub fn len(&self) -> usize {
-        lock(&self.0).iter().filter(|sink| sink.strong_count() > 0).count()
+        lock(&self.0).all.iter().filter(|sink| sink.strong_count() > 0).count()
     }
 
     /// Whether nobody listens.
@@ -154,25 +157,42 @@ impl Sink {
 
 /// One subscriber's side of the bus.
 #[derive(Debug)]
-pub struct Subscription(Arc<Mutex<Sink>>);
+pub struct Subscription {
+    sink: Arc<Mutex<Sink>>,
+    hub: Weak<Mutex<Sinks>>,
+}
 
 impl Subscription {
     /// The next change that was not yet told.
     pub fn take(&self) -> Option<Change> {
-        lock(&self.0).news.pop_first()
+        lock(&self.sink).news.pop_first()
     }
 
     /// Whom to wake at the next change.
     pub fn register(&self, waker: &Waker) {
-        lock(&self.0).waker = Some(waker.clone());
+        lock(&self.sink).waker = Some(waker.clone());
     }
 
     /// Changes what the subscriber wants to hear of.
     pub fn update<R>(&self, change: impl FnOnce(&mut Interest) -> R) -> R {
-        let mut sink = lock(&self.0);
+        let mut sink = lock(&self.sink);
         let result = change(&mut sink.interest);
         let Sink { interest, news, .. } = &mut *sink;
         news.retain(|c| interest.covers(c));
         result
+    }
+}
+
+impl Drop for Subscription {
+    fn drop(&mut self) {
+        let Some(hub) = self.hub.upgrade() else { return };
+        let mut sinks = lock(&hub);
+        sinks.ended += 1;
+        if sinks.ended * 2 > sinks.all.len() {
+            let this = Arc::as_ptr(&self.sink);
+            sinks.all.retain(|sink| sink.strong_count() > 0 && sink.as_ptr() != this);
+            sinks.all.shrink_to_fit();
+            sinks.ended = 0;
+        }
     }
 }

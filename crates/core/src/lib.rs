@@ -9,7 +9,6 @@
 
 mod back;
 mod batch;
-mod dialect;
 mod error;
 mod exchange;
 pub mod http;
@@ -34,9 +33,8 @@ mod sync;
 mod transport;
 mod wire;
 
-pub use dialect::{Dialect, Extras};
 pub use error::{Error, ErrorKind};
-pub use exchange::{Channel, Event, Exchange, Inbound, Mailbox, Outgoing};
+pub use exchange::{Channel, Event, Exchange, Inbound, Mailbox, Outgoing, print_answer};
 pub use hub::{Change, Hub, Interest, Subscription};
 pub use input::{Backchannel, Inputs};
 pub use json::{Bounds, Fault, JsonText};
@@ -51,6 +49,7 @@ pub use service::{Call, Description, Done, Note, Peer, Reply, Service};
 pub use transport::{Connect, Connected, Transport};
 pub use wire::{
     Outcome,
+    dialect::{Dialect, Extras},
     modern::CachePolicy,
     negotiate::{Negotiation, Probe, Step},
     project::{Ask, Project},

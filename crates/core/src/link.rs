@@ -15,7 +15,6 @@ use couplet_types::{CancelledParams, RequestId, RpcError};
 
 use crate::{
     batch::Batch,
-    dialect::Dialect,
     error::{Error, ErrorKind},
     exchange::{Channel, Event, Exchange, Inbound, Mailbox, Outgoing},
     json::JsonText,
@@ -24,6 +23,7 @@ use crate::{
     queue::{Kind, Queue},
     running::Running,
     sync::lock,
+    wire::dialect::Dialect,
     wire::{self, modern, revision::Shape},
 };
 

@@ -21,6 +21,8 @@ pub enum Route {
     Session,
     /// A request that goes on: a notification, or a question to the client.
     Request(RequestId),
+    /// A request that can do without its stream for that many milliseconds. There is no message.
+    Release(RequestId, u64),
     /// A request, as its answer; with the code if it is an error.
     Answer(RequestId, Option<i32>),
     /// A batch, as its answers, known by the id of its first request.
@@ -32,6 +34,7 @@ impl From<Kind> for Route {
         match kind {
             Kind::Free => Self::Session,
             Kind::Note(id) | Kind::Question(id, _) => Self::Request(id),
+            Kind::Release(id, after) => Self::Release(id, after),
             Kind::Answer(id, code) => Self::Answer(id, code),
             Kind::Batch(id) => Self::Batch(id),
         }

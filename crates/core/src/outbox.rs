@@ -7,15 +7,17 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicBool, Ordering},
     },
+    time::Duration,
 };
 
+use bytes::Bytes;
 use couplet_types::{
     ElicitationCompleteParams, LogParams, LoggingLevel, ProgressParams, ProgressToken, RawJson, RequestId,
 };
 use serde::Serialize;
 
 use crate::{
-    queue::Queue,
+    queue::{Kind, Queue},
     sync::lock,
     wire::{notification, project::Project, revision::Shape, to_json},
 };
@@ -107,6 +109,15 @@ impl Outbox {
         if self.0.shape.has_elicitation_ids() {
             let params = ElicitationCompleteParams::new(elicitation_id);
             self.notify("notifications/elicitation/complete", params).await;
+        }
+    }
+
+    /// The client may hang up and come back after a while for the rest, where the transport lets it: a call that takes
+    /// long need not hold a connection open. Elsewhere nothing happens.
+    pub fn release(&self, come_back_after: Duration) {
+        if self.0.shape.primes_streams() && self.0.open.load(Ordering::Acquire) {
+            let after = come_back_after.as_millis().try_into().unwrap_or(u64::MAX);
+            self.0.queue.push(Kind::Release(self.0.call.clone(), after), Bytes::new());
         }
     }
 

@@ -23,6 +23,8 @@ pub(crate) enum Kind {
     Note(RequestId),
     /// It is a question that a call asks, with its own id.
     Question(RequestId, i64),
+    /// It is no message: the call does not need its stream for that many milliseconds.
+    Release(RequestId, u64),
     /// It is the end of a call; with the code if it is an error.
     Answer(RequestId, Option<i32>),
     /// It is the end of a batch, known by the id of its first request.
@@ -34,7 +36,7 @@ impl Kind {
     pub(crate) fn call(&self) -> Option<&RequestId> {
         match self {
             Self::Free | Self::Batch(_) => None,
-            Self::Note(id) | Self::Question(id, _) | Self::Answer(id, _) => Some(id),
+            Self::Note(id) | Self::Question(id, _) | Self::Release(id, _) | Self::Answer(id, _) => Some(id),
         }
     }
 }

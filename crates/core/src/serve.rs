@@ -109,9 +109,16 @@ impl Connection {
     /// Takes one frame: a message, or in one revision several.
     pub fn receive(&mut self, frame: Bytes) {
         match message::read(frame, self.limits.bounds) {
-            Ok(Frame::Single(message)) => self.message(message, None),
-            Ok(Frame::Batch(messages)) => self.batch(messages),
+            Ok(frame) => self.take(frame),
             Err(malformed) => self.reject(&malformed, None),
+        }
+    }
+
+    /// Takes a frame that was read elsewhere.
+    pub fn take(&mut self, frame: Frame) {
+        match frame {
+            Frame::Single(message) => self.message(message, None),
+            Frame::Batch(messages) => self.batch(messages),
         }
     }
 
@@ -139,22 +146,37 @@ impl Connection {
     /// Lets the handlers go on and returns the next message to send; `None` when everything is answered and no more
     /// input will come.
     pub fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
-        self.poll_next(cx).map(|next| next.map(|outbound| outbound.text))
+        loop {
+            match self.poll_next(cx) {
+                Poll::Ready(Some(Outbound { route: Route::Release(..), .. })) => {}
+                next => return next.map(|next| next.map(|outbound| outbound.text)),
+            }
+        }
     }
 
     /// The same, with what the message belongs to, for transports that have more than one stream.
     pub fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Outbound>> {
-        self.poll_run(cx);
-        if let Some((kind, text)) = self.queue.pop() {
-            if let Kind::Answer(id, _) = &kind {
-                self.requests.remove(id);
-            }
-            return Poll::Ready(Some(Outbound { text: wire::one_line(text), route: Route::from(kind) }));
+        if let Some(outbound) = self.poll_queue(cx) {
+            return Poll::Ready(Some(outbound));
         }
         if let Some(outbound) = self.next_change(cx.waker()) {
             return Poll::Ready(Some(outbound));
         }
         if self.input_over && self.running.is_empty() { Poll::Ready(None) } else { Poll::Pending }
+    }
+
+    /// The same without changes: they are kept until somebody can hear of them.
+    pub fn poll_calls(&mut self, cx: &mut Context<'_>) -> Poll<Outbound> {
+        self.poll_queue(cx).map_or(Poll::Pending, Poll::Ready)
+    }
+
+    fn poll_queue(&mut self, cx: &mut Context<'_>) -> Option<Outbound> {
+        self.poll_run(cx);
+        let (kind, text) = self.queue.pop()?;
+        if let Kind::Answer(id, _) = &kind {
+            self.requests.remove(id);
+        }
+        Some(Outbound { text: wire::one_line(text), route: Route::from(kind) })
     }
 
     /// Lets the handlers go on without sending anything, for when nothing can be sent at the moment.
@@ -166,6 +188,16 @@ impl Connection {
             self.finish(job, &reply);
             self.start_waiting();
         }
+    }
+
+    /// Whether a request is not answered yet.
+    pub fn awaits(&self, id: &RequestId) -> bool {
+        self.requests.contains_key(id)
+    }
+
+    /// What the handshake agreed on.
+    pub fn shape(&self) -> Option<Shape> {
+        self.session.as_ref().map(|s| s.shape)
     }
 
     /// How many requests are not answered yet.
@@ -201,6 +233,7 @@ impl Connection {
             match message {
                 Ok(Message { body: Body::Request { id, method, .. }, .. }) if method == "initialize" => {
                     let error = RpcError::invalid_request("`initialize` cannot be part of a batch");
+                    batch.includes(&id);
                     self.reject(&Malformed { id: Some(id), error }, Some(&batch));
                 }
                 Ok(message) => self.message(message, Some(batch.clone())),
@@ -283,8 +316,7 @@ impl Connection {
             (_, None) => Err(no_session(method, about)),
             (_, Some(session)) => {
                 let shape = session.shape;
-                let row = method::client_request(method, shape.0).filter(|m| m.gate.is_open(&about.capabilities));
-                if row.is_none() && !about.extra_methods.iter().any(|m| m == method) {
+                if !method::is_served(method, shape.0, about) {
                     return Err(RpcError::method_not_found(method));
                 }
                 session.request(method, params, &*self.service, about, &self.limits)
@@ -482,7 +514,7 @@ impl std::fmt::Debug for Connection {
     }
 }
 
-fn no_session(method: &str, about: &Description) -> RpcError {
+pub(crate) fn no_session(method: &str, about: &Description) -> RpcError {
     let names = about.version_names();
     RpcError::invalid_params(format!(
         "`{method}` needs {}, or a session opened by `initialize`; this server speaks {}",

@@ -13,6 +13,7 @@ use couplet_types::{
 use serde::Serialize;
 
 use crate::{
+    http::headers::ParamHeader,
     hub::Hub,
     input::Inputs,
     json::JsonText,
@@ -72,6 +73,12 @@ pub trait Service: Send + Sync + 'static {
     /// Hears of a notification from a client that is not about a running request.
     fn notified(&self, note: Note) {
         drop(note);
+    }
+
+    /// The arguments of a tool that are mirrored in headers, where there are headers.
+    fn mirrored(&self, tool: &str) -> Option<Arc<[ParamHeader]>> {
+        let _ = tool;
+        None
     }
 
     /// Whether a resource can be subscribed to.

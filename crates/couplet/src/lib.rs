@@ -4,6 +4,8 @@
 #[cfg(feature = "client")]
 pub use couplet_client as client;
 pub use couplet_core as core;
+#[cfg(any(feature = "http", feature = "http-client"))]
+pub use couplet_http as http;
 #[cfg(feature = "server")]
 pub use couplet_server as server;
 #[cfg(feature = "stdio")]

@@ -7,6 +7,7 @@ use std::{
         Arc,
         atomic::{AtomicUsize, Ordering},
     },
+    time::Duration,
 };
 
 use couplet_core::{Ask, Call, JsonText, Peer};
@@ -117,6 +118,12 @@ impl Ctx {
     /// Logs at the level `error`.
     pub async fn error(&self, message: impl AsRef<str>) {
         self.log(LoggingLevel::Error, message.as_ref()).await;
+    }
+
+    /// Lets the client hang up now and come back after a while for the answer, where the transport allows it: a call
+    /// that takes long need not hold a connection open. Elsewhere nothing happens.
+    pub fn close_stream(&self, come_back_after: Duration) {
+        self.0.call.outbox.release(come_back_after);
     }
 
     /// Asks the user to fill in a form, which is made from the type: a flat struct of text, numbers, booleans and

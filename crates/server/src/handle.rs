@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use couplet_core::{
     BoxFuture, Call, Change, Connect, Connected, Description, Error, ErrorKind, Hub, Inbound, Limits, Note, Reply,
-    Service, memory,
+    Service, http::headers::ParamHeader, memory,
 };
 
 use crate::{inner::Inner, layer::Next, prompt::IntoPrompt, resource::IntoResource, server::place_of, tool::IntoTool};
@@ -123,6 +123,10 @@ impl Service for Handle {
 
     fn notified(&self, note: Note) {
         self.0.listeners.iter().for_each(|listener| listener(&note));
+    }
+
+    fn mirrored(&self, tool: &str) -> Option<Arc<[ParamHeader]>> {
+        self.0.tools.get().find(tool)?.mirrored.clone()
     }
 
     fn has_resource(&self, uri: &str) -> bool {

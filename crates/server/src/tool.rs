@@ -2,6 +2,7 @@
 
 use std::{marker::PhantomData, panic::Location, sync::Arc, time::Duration};
 
+use couplet_core::http::headers::ParamHeader;
 use couplet_types::{Icon, Meta, RawJson, Tool, ToolAnnotations};
 use serde_json::Value;
 
@@ -157,6 +158,7 @@ where
             spec: self.spec,
             input: self.input,
             timeout: self.timeout,
+            mirrored: None,
             signature,
             run: erase::<ToolKind, M, S, H>(self.handler),
             place: Location::caller(),
@@ -183,6 +185,8 @@ pub struct ToolDef<S> {
     pub(crate) spec: Tool,
     input: Option<Value>,
     pub(crate) timeout: Option<Option<Duration>>,
+    /// The arguments that clients over HTTP repeat in headers.
+    pub(crate) mirrored: Option<Arc<[ParamHeader]>>,
     pub(crate) signature: Signature,
     pub(crate) run: Run<ToolKind, S>,
     place: &'static Location<'static>,
@@ -205,6 +209,8 @@ impl<S: Clone + Send + Sync + 'static> ToolDef<S> {
         if input.get("type").is_none_or(|t| t != "object") {
             return Err(format!("tool `{name}`: the input schema must have `\"type\": \"object\"`"));
         }
+        let mirrored = ParamHeader::all(&input).map_err(|e| format!("tool `{name}`: {e}"))?;
+        self.mirrored = (!mirrored.is_empty()).then(|| mirrored.into());
         self.spec.input_schema = order::print(&input);
         if let Some(schema) = self.signature.output {
             self.spec.output_schema = Some(order::print(&schema(dialect)));
@@ -213,10 +219,10 @@ impl<S: Clone + Send + Sync + 'static> ToolDef<S> {
     }
 
     pub(crate) fn bind(self, state: &S) -> ToolDef<()> {
-        let Self { spec, input, timeout, signature, run, place } = self;
+        let Self { spec, input, timeout, mirrored, signature, run, place } = self;
         let state = state.clone();
         let run: Run<ToolKind, ()> = Arc::new(move |invocation, ()| run(invocation, state.clone()));
-        ToolDef { spec, input, timeout, signature, run, place }
+        ToolDef { spec, input, timeout, mirrored, signature, run, place }
     }
 }
 

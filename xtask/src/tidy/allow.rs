@@ -4,9 +4,6 @@ use std::collections::BTreeSet;
 
 /// A file, and the marker that a check would report there. A line that is not needed any more is a finding itself.
 pub(super) const ALLOWED: &[(&str, &str)] = &[
-    // Multi-round-trip outside of `wire/`.
-    ("crates/core/src/dialect.rs", "inputResponses"),
-    ("crates/core/src/dialect.rs", "requestState"),
     // The derives that the attributes put on a user's argument struct need these two by some path.
     ("crates/couplet/src/lib.rs", HIDDEN),
     // A folder of nobody, as a root.

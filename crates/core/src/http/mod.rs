@@ -1,4 +1,8 @@
 //! What the protocol says about HTTP, without HTTP: headers that mirror the body, events in a stream, and which era a
 //! request belongs to.
 
+pub mod accept;
+pub mod headers;
 pub mod sse;
+
+pub use crate::wire::http::{Field, Fields, Lane, Refusal, has_sessions, refuse, session, sort, status, unreadable};

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use couplet_types::ServerCapabilities;
 
 use super::revision::Revision;
+use crate::service::Description;
 
 /// In which revisions a method exists: one bit per row of the revision table.
 type Revisions = u8;
@@ -91,6 +92,12 @@ pub(crate) static NOTIFICATIONS: &[Method] = &[
 /// The row of a request that a client may send in a revision.
 pub(crate) fn client_request(name: &str, revision: &Revision) -> Option<&'static Method> {
     REQUESTS.iter().find(|m| m.name == name && m.from != From::Server && m.exists_in(revision))
+}
+
+/// Whether a server serves a request in a revision.
+pub(crate) fn is_served(name: &str, revision: &Revision, about: &Description) -> bool {
+    client_request(name, revision).is_some_and(|m| m.gate.is_open(&about.capabilities))
+        || about.extra_methods.iter().any(|m| m == name)
 }
 
 /// A method's name without an allocation, if it is one of ours.

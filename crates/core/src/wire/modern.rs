@@ -195,8 +195,27 @@ pub(crate) struct Lifted {
 
 /// The `_meta` of a request that marks itself as stateless.
 pub(crate) fn marked(params: &Params) -> Option<Params> {
-    let meta = Params::from_text(params.get("_meta")?).ok()?;
-    meta.get(VERSION).is_some().then_some(meta)
+    meta(params).filter(is_marked)
+}
+
+/// The `_meta` of a request, if it is an object.
+pub(crate) fn meta(params: &Params) -> Option<Params> {
+    Params::from_text(params.get("_meta")?).ok()
+}
+
+/// Whether a `_meta` names the revision.
+pub(crate) fn is_marked(meta: &Params) -> bool {
+    meta.get(VERSION).is_some()
+}
+
+/// The revision that a stateless request names, if it also says what the client can do.
+pub(crate) fn required(meta: Option<&Params>) -> Result<String, RpcError> {
+    let lacks = |key| RpcError::invalid_params(format!("`_meta` lacks `{key}`"));
+    let requested = meta.and_then(|m| m.read_opt(VERSION).transpose()).unwrap_or_else(|| Err(lacks(VERSION)))?;
+    match meta.and_then(|m| m.get(CAPABILITIES)) {
+        Some(_) => Ok(requested),
+        None => Err(lacks(CAPABILITIES)),
+    }
 }
 
 /// Reads what a stateless request says about itself, in the order in which faults are to be reported.
@@ -211,8 +230,7 @@ pub(crate) fn lift(
     let capabilities =
         meta.get(CAPABILITIES).ok_or_else(|| RpcError::invalid_params(format!("`_meta` lacks `{CAPABILITIES}`")))?;
     let shape = supported(&requested, about)?;
-    let row = method::client_request(method, shape.0).filter(|m| m.gate.is_open(&about.capabilities));
-    if row.is_none() && !about.extra_methods.iter().any(|m| m == method) {
+    if !method::is_served(method, shape.0, about) {
         return Err(RpcError::method_not_found(method));
     }
     let peer = memo.peer(shape.version(), capabilities, meta.get(CLIENT_INFO))?;
@@ -231,12 +249,15 @@ pub(crate) fn lift(
 }
 
 /// The row for a revision that a stateless request names, if the server speaks it without a handshake.
-fn supported(requested: &str, about: &Description) -> Result<Shape, RpcError> {
+pub(crate) fn supported(requested: &str, about: &Description) -> Result<Shape, RpcError> {
     let shape = requested.parse().ok().filter(|v| about.versions.contains(v)).map(Shape::of);
-    shape.filter(|s| !s.0.codec.has_handshake()).ok_or_else(|| {
-        RpcError::new(code::UNSUPPORTED_VERSION, format!("revision `{requested}` is not spoken here"))
-            .with_data(json!({ "supported": about.version_names(), "requested": requested }))
-    })
+    shape.filter(|s| !s.0.codec.has_handshake()).ok_or_else(|| unsupported(requested, about))
+}
+
+/// The error for a revision that the server does not speak.
+pub(crate) fn unsupported(requested: &str, about: &Description) -> RpcError {
+    RpcError::new(code::UNSUPPORTED_VERSION, format!("revision `{requested}` is not spoken here"))
+        .with_data(json!({ "supported": about.version_names(), "requested": requested }))
 }
 
 /// The last client that was seen: requests in a row say the same about themselves.

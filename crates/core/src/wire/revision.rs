@@ -13,6 +13,8 @@ pub(crate) struct Revision {
     pub(crate) codec: &'static dyn Codec,
     /// Whether a frame may hold an array of messages.
     pub(crate) batches: bool,
+    /// Whether a stream opens with an event that has only an id, and may be left and taken up again.
+    pub(crate) polling: bool,
     pub(crate) audio: bool,
     pub(crate) resource_link: bool,
     pub(crate) structured: Structured,
@@ -61,6 +63,7 @@ const FIRST: Revision = Revision {
     bit: 1,
     codec: &legacy::Legacy,
     batches: false,
+    polling: false,
     audio: false,
     resource_link: false,
     structured: Structured::Never,
@@ -103,6 +106,7 @@ const THIRD: Revision = Revision {
 const FOURTH: Revision = Revision {
     version: ProtocolVersion::V2025_11_25,
     bit: 1 << 3,
+    polling: true,
     icons: true,
     core_tasks: true,
     elicit: Elicit::UrlWithId,
@@ -117,6 +121,7 @@ const FIFTH: Revision = Revision {
     bit: 1 << 4,
     codec: &modern::Modern,
     structured: Structured::Any,
+    polling: false,
     core_tasks: false,
     elicit: Elicit::Url,
     resource_not_found: code::INVALID_PARAMS,
@@ -154,6 +159,16 @@ impl Shape {
 
     /// How many rows there are.
     pub const COUNT: usize = REVISIONS.len();
+
+    /// Whether a stream over HTTP opens with an event that has only an id, and may be left and taken up again.
+    pub fn primes_streams(self) -> bool {
+        self.0.polling
+    }
+
+    /// Whether a frame may hold several messages.
+    pub fn allows_batches(self) -> bool {
+        self.0.batches
+    }
 
     /// The error for a resource that does not exist.
     pub fn resource_not_found(self, uri: &str) -> RpcError {

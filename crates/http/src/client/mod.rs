@@ -1,1 +1,43 @@
-//! The client side.
+//! The client side: one address, and everything that a server may speak behind it.
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), couplet_core::Error> {
+//! use couplet_client::Client;
+//! use couplet_http::client::http;
+//!
+//! let client = Client::new("demo", "1.0.0").connect(http("https://example.com/mcp").bearer("secret")).await?;
+//! for tool in client.tools().await? {
+//!     tracing::info!("{}", tool.name);
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A request is a POST of its own. What comes back is read here and handed to the exchange that waits for it; what the
+//! server sends on its own goes to the client's [`Inbound`](couplet_core::Inbound). Nothing runs but in the driver of
+//! the connection.
+
+mod address;
+mod channel;
+mod driver;
+mod fetch;
+mod follow;
+mod headers;
+mod hyper;
+mod legacy;
+mod listen;
+mod proxy;
+mod read;
+mod redirect;
+mod route;
+mod session;
+mod shared;
+mod stateless;
+mod target;
+mod tools;
+mod uri;
+
+pub use address::Challenge;
+pub use fetch::{Body, HttpClient};
+pub use hyper::HyperClient;
+pub use target::{HttpTarget, http};

@@ -1,1 +1,54 @@
-//! The server side.
+//! The server's side: one endpoint for every revision.
+//!
+//! * [`Endpoint`] is a `tower_service::Service`: mount it in axum or hyper.
+#![cfg_attr(feature = "listen", doc = "* [`http`] and [`http_unix`] listen themselves.")]
+#![cfg_attr(not(feature = "listen"), doc = "* `http` and `http_unix`, with the feature `listen`, listen themselves.")]
+//!
+//! Invariants:
+//!
+//! * Host and Origin are checked before anything else is looked at, and nothing is kept for a request that fails a
+//!   check.
+//! * A message that stands alone has a connection of its own, which lives in the response: whoever drops the response
+//!   cancels the request.
+//! * A session has one connection. A task drives it while something runs or a stream is open, and no task is there
+//!   otherwise.
+//! * Every queue is bounded. A reader that is too slow slows down its own session, and is let go after a while.
+
+mod alone;
+mod body;
+pub mod contract;
+mod drive;
+mod endpoint;
+mod events;
+mod guard;
+mod legacy;
+mod limits;
+mod line;
+#[cfg(feature = "listen")]
+mod listen;
+mod live;
+#[cfg(feature = "listen")]
+mod patient;
+mod pipe;
+mod read;
+mod reply;
+mod request;
+mod sessions;
+mod store;
+mod watch;
+
+pub use body::EndpointBody;
+pub use endpoint::Endpoint;
+pub use events::{EventStore, MemoryEvents, StoredEvent};
+pub use limits::HttpLimits;
+#[cfg(feature = "listen")]
+pub use listen::{HttpTransport, Shutdown, http, http_unix};
+pub use request::Answering;
+pub use store::{MemorySessions, SessionRecord, SessionStore};
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Nothing here panics while it holds a lock.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

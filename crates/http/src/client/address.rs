@@ -1,0 +1,98 @@
+//! The server that a client talks to: its address, what is sent along with every request, and what sends it.
+
+use std::{fmt, sync::Arc};
+
+use bytes::Bytes;
+use couplet_core::{Error, ErrorKind};
+use http::{
+    HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri,
+    header::{ACCEPT, CONTENT_TYPE, WWW_AUTHENTICATE},
+};
+
+use super::{
+    fetch::{Body, HttpClient},
+    redirect,
+    uri::same_origin,
+};
+
+pub(crate) struct Address {
+    pub(crate) uri: Uri,
+    /// What only this origin may see.
+    pub(crate) private: HeaderMap,
+    pub(crate) client: Arc<dyn HttpClient>,
+}
+
+impl Address {
+    /// A message for the server.
+    pub(crate) fn post(&self, uri: &Uri, message: Bytes) -> Request<Bytes> {
+        let mut request = self.request(Method::POST, uri, message);
+        request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        request.headers_mut().insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
+        request
+    }
+
+    /// A stream from the server.
+    pub(crate) fn get(&self, uri: &Uri) -> Request<Bytes> {
+        let mut request = self.request(Method::GET, uri, Bytes::new());
+        request.headers_mut().insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
+        request
+    }
+
+    pub(crate) fn delete(&self, uri: &Uri) -> Request<Bytes> {
+        self.request(Method::DELETE, uri, Bytes::new())
+    }
+
+    fn request(&self, method: Method, uri: &Uri, body: Bytes) -> Request<Bytes> {
+        let mut request = Request::new(body);
+        *request.method_mut() = method;
+        *request.uri_mut() = uri.clone();
+        if same_origin(uri, &self.uri) {
+            *request.headers_mut() = self.private.clone();
+        }
+        request
+    }
+
+    /// Sends a request, follows redirects, and tells who is not let in. Returns the address that answered, too.
+    pub(crate) async fn send(&self, request: Request<Bytes>) -> Result<(Response<Body>, Uri), Error> {
+        let (response, uri) = redirect::send(&*self.client, request).await?;
+        match response.status() {
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Err(Challenge::from(&response).into()),
+            _ => Ok((response, uri)),
+        }
+    }
+}
+
+/// Why a server does not let a client in: the source of an error of kind [`ErrorKind::Auth`].
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Challenge {
+    /// 401 or 403.
+    pub status: u16,
+    /// What the server asks for: its `WWW-Authenticate` headers.
+    pub www_authenticate: Vec<String>,
+}
+
+impl From<&Response<Body>> for Challenge {
+    fn from(response: &Response<Body>) -> Self {
+        let asked = response.headers().get_all(WWW_AUTHENTICATE).iter();
+        let www_authenticate = asked.filter_map(|v| v.to_str().ok().map(str::to_owned)).collect();
+        Self { status: response.status().as_u16(), www_authenticate }
+    }
+}
+
+impl From<Challenge> for Error {
+    fn from(challenge: Challenge) -> Self {
+        Self::new(ErrorKind::Auth, challenge.to_string()).with_source(challenge)
+    }
+}
+
+impl fmt::Display for Challenge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.status {
+            401 => f.write_str("the server wants to know who asks (401)"),
+            status => write!(f, "the server does not allow it ({status})"),
+        }
+    }
+}
+
+impl std::error::Error for Challenge {}

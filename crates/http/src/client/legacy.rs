@@ -1,0 +1,77 @@
+//! The transport of the first revision: one stream for everything that the server says, and an endpoint that it names
+//! for everything that the client says.
+
+use std::sync::Arc;
+
+use couplet_core::{Error, ErrorKind, Outgoing};
+use http::{StatusCode, Uri};
+
+use super::{
+    follow::Events,
+    read::{Content, closed, refused},
+    route::Source,
+    shared::{Answer, Shared},
+    uri,
+};
+
+impl Shared {
+    /// Tries this transport, after the other one was refused.
+    pub(crate) async fn fall_back(
+        self: &Arc<Self>,
+        request: &Outgoing,
+        status: StatusCode,
+    ) -> Result<Option<Answer>, Error> {
+        let (response, from) = self.address.send(self.address.get(&self.address.uri)).await?;
+        if !response.status().is_success() || Content::of(&response) != Content::Events {
+            let what = format!("nothing at this address speaks the protocol: it answers {status} to a message");
+            return Err(Error::new(ErrorKind::Transport, format!("{what} and {} to a GET", response.status())));
+        }
+        let mut events = Events::new(response.into_body(), self.limits.message);
+        let endpoint = endpoint(&mut events, &from).await?;
+        self.session().endpoint = Some(endpoint.clone());
+        let shared = self.clone();
+        self.spawn(async move {
+            let why = shared.hear_all(events).await.err();
+            shared.end(Err(closed("the server ended the stream", why)));
+        });
+        self.post_to_endpoint(&endpoint, request).await
+    }
+
+    async fn hear_all(self: &Arc<Self>, mut events: Events) -> Result<(), Error> {
+        while let Some(event) = events.next().await? {
+            if event.is_message() {
+                self.receive(event.data, Source::Session)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends a request; its answer comes on the stream.
+    pub(crate) async fn post_to_endpoint(
+        self: &Arc<Self>,
+        endpoint: &Uri,
+        request: &Outgoing,
+    ) -> Result<Option<Answer>, Error> {
+        let (response, _) = self.address.send(self.address.post(endpoint, request.message())).await?;
+        match response.status() {
+            status if status.is_success() => Ok(None),
+            status if status.is_client_error() => Err(refused(status)),
+            status => Err(Error::new(ErrorKind::Transport, format!("the server failed with the status {status}"))),
+        }
+    }
+}
+
+/// Where messages go. A server may send them nowhere but to itself.
+async fn endpoint(events: &mut Events, from: &Uri) -> Result<Uri, Error> {
+    while let Some(event) = events.next().await? {
+        if event.event.as_deref() != Some("endpoint") {
+            continue;
+        }
+        let reference = String::from_utf8_lossy(&event.data);
+        let endpoint = uri::resolve(from, &reference).filter(|to| uri::same_origin(from, to));
+        return endpoint.ok_or_else(|| {
+            Error::new(ErrorKind::Protocol, "the server names an endpoint that is not at its own address")
+        });
+    }
+    Err(closed("the stream ended before the server named its endpoint", None))
+}

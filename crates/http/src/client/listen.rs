@@ -1,0 +1,116 @@
+//! The stream on which a server of a session speaks on its own.
+
+use std::{sync::Arc, time::Duration};
+
+use couplet_core::{BoxFuture, Error, ErrorKind, http::headers};
+use http::StatusCode;
+use tokio::{
+    sync::Notify,
+    time::{Instant, sleep, timeout},
+};
+
+use super::{
+    follow::{Events, Place},
+    read::Content,
+    route::Source,
+    shared::Shared,
+};
+
+/// What came of one connection.
+enum Heard {
+    /// The stream ended, or could not be reached.
+    Broke,
+    /// The server has no such stream.
+    Nothing,
+    /// The server does not know the session.
+    SessionLost,
+}
+
+impl Shared {
+    /// A connection that lived this long was worth it, even if the server had nothing to say.
+    const WORTH: Duration = Duration::from_secs(5);
+
+    /// How long a server may think about whether it has such a stream. Some answer only once they have something to
+    /// say on it.
+    const OPENING: Duration = Duration::from_millis(500);
+
+    /// Begins to listen. Whoever asks next would miss what the server says on its own, so the stream is waited for.
+    ///
+    /// It is boxed, because a session that the stream opens anew is listened to again.
+    pub(crate) fn listen(self: &Arc<Self>, generation: u64) -> BoxFuture<'static, ()> {
+        let shared = self.clone();
+        Box::pin(async move {
+            let opened = Arc::new(Notify::new());
+            shared.spawn(shared.clone().listen_to(generation, opened.clone()));
+            let _ = timeout(Self::OPENING, opened.notified()).await;
+        })
+    }
+
+    /// Listens for as long as the session lives.
+    async fn listen_to(self: Arc<Self>, generation: u64, first: Arc<Notify>) {
+        let mut place = Place::default();
+        let mut opened = false;
+        while self.session().generation == generation {
+            let began = Instant::now();
+            match self.listen_once(&mut place, &mut opened, &first).await {
+                Ok(Heard::Broke) => {}
+                Ok(Heard::SessionLost) if opened => {
+                    if let Err(error) = self.renew(generation).await {
+                        tracing::warn!(%error, "the server speaks on its own no more");
+                    }
+                    return;
+                }
+                // Most servers have nothing to say on their own.
+                Ok(Heard::Nothing | Heard::SessionLost) => return,
+                Err(error) if error.kind() == ErrorKind::Transport => {
+                    tracing::debug!(%error, "the stream of the session broke");
+                }
+                Err(error) => return tracing::warn!(%error, "the stream of the session cannot be read"),
+            }
+            if began.elapsed() >= Self::WORTH {
+                place.fruitless = 0;
+            }
+            if place.fruitless >= Place::PATIENCE {
+                return tracing::warn!("the stream of the session breaks again and again and is given up");
+            }
+            sleep(place.delay()).await;
+            place.fruitless += 1;
+        }
+    }
+
+    async fn listen_once(
+        self: &Arc<Self>,
+        place: &mut Place,
+        opened: &mut bool,
+        first: &Notify,
+    ) -> Result<Heard, Error> {
+        let mut http = self.address.get(&self.address.uri);
+        let has_session = self.mark(&mut http);
+        if let Some(id) = &place.id {
+            http.headers_mut().insert(headers::LAST_EVENT_ID, id.clone());
+        }
+        let response = self.address.send(http).await;
+        first.notify_one();
+        let (response, _) = response?;
+        let status = response.status();
+        if status.is_server_error() {
+            return Ok(Heard::Broke);
+        }
+        if status == StatusCode::NOT_FOUND && has_session {
+            return Ok(Heard::SessionLost);
+        }
+        if !status.is_success() || Content::of(&response) != Content::Events {
+            tracing::debug!(%status, "the server does not speak on its own");
+            return Ok(Heard::Nothing);
+        }
+        *opened = true;
+        let mut events = Events::new(response.into_body(), self.limits.message);
+        while let Some(event) = events.next().await? {
+            place.note(&event);
+            if event.is_message() {
+                self.receive(event.data, Source::Session)?;
+            }
+        }
+        Ok(Heard::Broke)
+    }
+}

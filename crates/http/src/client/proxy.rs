@@ -1,0 +1,144 @@
+//! Reaching a server through the proxy that the environment names.
+
+use std::{
+    io,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use couplet_core::BoxFuture;
+use http::{HeaderValue, Uri, uri::Scheme};
+use hyper::rt::{Read, ReadBufCursor, Write};
+use hyper_util::{
+    client::{
+        legacy::connect::{Connected, Connection, HttpConnector, proxy::Tunnel},
+        proxy::matcher::{Intercept, Matcher},
+    },
+    rt::TokioIo,
+};
+use tokio::net::TcpStream;
+use tower_service::Service;
+
+use super::uri::is_loopback;
+
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+/// Which proxy to take to a server: `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`. This machine is always
+/// reached directly.
+#[derive(Clone, Debug)]
+pub(crate) struct Proxies(Arc<Matcher>);
+
+impl Proxies {
+    pub(crate) fn from_env() -> Self {
+        Self(Arc::new(Matcher::from_env()))
+    }
+
+    fn on_the_way_to(&self, server: &Uri) -> Option<Intercept> {
+        if is_loopback(server) { None } else { self.0.intercept(server) }
+    }
+
+    /// What a proxy wants to see on a request that it reads itself, which it does without TLS.
+    pub(crate) fn login(&self, server: &Uri) -> Option<HeaderValue> {
+        if server.scheme() != Some(&Scheme::HTTP) {
+            return None;
+        }
+        self.on_the_way_to(server)?.basic_auth().cloned()
+    }
+}
+
+/// Opens connections, through a proxy where there is one.
+#[derive(Clone, Debug)]
+pub(crate) struct Proxied {
+    direct: HttpConnector,
+    proxies: Proxies,
+    patience: Duration,
+}
+
+impl Proxied {
+    pub(crate) fn new(proxies: Proxies, patience: Duration) -> Self {
+        let mut direct = HttpConnector::new();
+        direct.enforce_http(false);
+        direct.set_nodelay(true);
+        direct.set_connect_timeout(Some(patience));
+        Self { direct, proxies, patience }
+    }
+}
+
+impl Service<Uri> for Proxied {
+    type Response = Stream;
+    type Error = Failure;
+    type Future = BoxFuture<'static, Result<Stream, Failure>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Failure>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, server: Uri) -> Self::Future {
+        let Self { mut direct, proxies, patience } = self.clone();
+        let Some(proxy) = proxies.on_the_way_to(&server) else {
+            return Box::pin(async move { Ok(Stream { io: direct.call(server).await?, reads_requests: false }) });
+        };
+        Box::pin(async move {
+            if proxy.uri().scheme() != Some(&Scheme::HTTP) {
+                return Err(format!("the proxy `{}` is not an http proxy", proxy.uri()).into());
+            }
+            if server.scheme() == Some(&Scheme::HTTP) {
+                return Ok(Stream { io: direct.call(proxy.uri().clone()).await?, reads_requests: true });
+            }
+            let mut tunnel = Tunnel::new(proxy.uri().clone(), direct);
+            if let Some(login) = proxy.basic_auth() {
+                tunnel = tunnel.with_auth(login.clone());
+            }
+            let late = || io::Error::new(io::ErrorKind::TimedOut, "the proxy did not answer in time");
+            let io = tokio::time::timeout(patience, tunnel.call(server)).await.map_err(|_| late())??;
+            Ok(Stream { io, reads_requests: false })
+        })
+    }
+}
+
+/// A connection, and whether there is a proxy at its end that reads the requests.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    io: TokioIo<TcpStream>,
+    reads_requests: bool,
+}
+
+impl Connection for Stream {
+    fn connected(&self) -> Connected {
+        self.io.inner().connected().proxy(self.reads_requests)
+    }
+}
+
+impl Read for Stream {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, into: ReadBufCursor<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_read(cx, into)
+    }
+}
+
+impl Write for Stream {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.io).poll_write(cx, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_shutdown(cx)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.io.is_write_vectored()
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.io).poll_write_vectored(cx, bytes)
+    }
+}

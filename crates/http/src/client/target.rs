@@ -1,0 +1,100 @@
+//! Setting up a client for an address.
+
+use std::{fmt, sync::Arc};
+
+use couplet_core::{BoxFuture, Connect, Connected, Error, ErrorKind, Inbound, Limits};
+use http::{
+    HeaderMap, HeaderName, HeaderValue,
+    header::{ACCEPT, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, TRANSFER_ENCODING},
+};
+
+use super::{
+    address::Address, channel::HttpChannel, driver, fetch::HttpClient, hyper::HyperClient, shared::Shared, uri,
+};
+
+/// A server at an address. What it speaks is found out when a client connects.
+pub fn http(url: impl Into<String>) -> HttpTarget {
+    HttpTarget { url: url.into(), headers: HeaderMap::new(), client: None, wrong: None }
+}
+
+/// A server at an address, to connect to.
+#[must_use = "nothing is sent before a client connects"]
+pub struct HttpTarget {
+    url: String,
+    headers: HeaderMap,
+    client: Option<Arc<dyn HttpClient>>,
+    wrong: Option<Error>,
+}
+
+impl HttpTarget {
+    /// Sends a header with every request, but never to another origin. One that cannot be sent, or that is the
+    /// protocol's own, is reported when a client connects.
+    pub fn header(mut self, name: &str, value: &str) -> Self {
+        match (name.parse::<HeaderName>(), value.parse::<HeaderValue>()) {
+            (Ok(name), _) if is_reserved(&name) => self.refuse(&format!("the header `{name}` is not yours to set")),
+            (Ok(name), Ok(mut value)) => {
+                value.set_sensitive(true);
+                self.headers.insert(name, value);
+            }
+            // The value may be a secret, so it is not shown.
+            _ => self.refuse(&format!("the header `{}` cannot be sent", name.escape_debug())),
+        }
+        self
+    }
+
+    /// Shows a token with every request, but never to another origin.
+    pub fn bearer(self, token: &str) -> Self {
+        self.header(AUTHORIZATION.as_str(), &format!("Bearer {token}"))
+    }
+
+    /// Sends requests with this client instead of [`HyperClient`].
+    pub fn client(mut self, client: Arc<dyn HttpClient>) -> Self {
+        self.client = Some(client);
+        self
+    }
+
+    fn refuse(&mut self, what: &str) {
+        self.wrong = Some(Error::new(ErrorKind::Config, what));
+    }
+
+    fn address(&mut self) -> Result<Address, Error> {
+        if let Some(wrong) = &self.wrong {
+            return Err(wrong.clone());
+        }
+        let uri = uri::parse(&self.url).ok_or_else(|| {
+            // What is wrong with it may be the password in it.
+            Error::new(ErrorKind::Config, "the address is not `http://` or `https://` with a host and without a user")
+        })?;
+        let client = match &self.client {
+            Some(client) => client.clone(),
+            None => self.client.insert(Arc::new(HyperClient::new()?)).clone(),
+        };
+        Ok(Address { uri, private: self.headers.clone(), client })
+    }
+}
+
+/// What would change the meaning of a request.
+fn is_reserved(name: &HeaderName) -> bool {
+    let name_text = name.as_str();
+    [ACCEPT, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, TRANSFER_ENCODING].contains(name)
+        || name_text.starts_with("mcp-")
+        || name_text == couplet_core::http::headers::LAST_EVENT_ID
+}
+
+impl Connect for HttpTarget {
+    fn connect(&mut self, inbound: Arc<dyn Inbound>, limits: Limits) -> BoxFuture<'_, Result<Connected, Error>> {
+        let shared = self.address().map(|address| Shared::new(address, inbound, limits));
+        Box::pin(async move {
+            let shared = shared?;
+            let driver = Box::pin(driver::drive(driver::Driven(shared.clone())));
+            Ok(Connected { channel: Arc::new(HttpChannel(shared)), driver })
+        })
+    }
+}
+
+impl fmt::Debug for HttpTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let headers: Vec<_> = self.headers.keys().map(HeaderName::as_str).collect();
+        f.debug_struct("HttpTarget").field("headers", &headers).finish_non_exhaustive()
+    }
+}

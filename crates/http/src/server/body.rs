@@ -1,0 +1,118 @@
+//! The body of a response: one message, or events as they come.
+
+use std::{
+    convert::Infallible,
+    fmt,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use couplet_core::http::sse::KEEP_ALIVE;
+use http_body::{Body, Frame, SizeHint};
+use tokio::time::{Instant, Sleep};
+
+use super::{alone::Driven, pipe::Reader, watch::Ticket};
+
+/// The body of a response.
+pub struct EndpointBody(Kind);
+
+enum Kind {
+    Full(Option<Bytes>),
+    Events(Events),
+}
+
+/// Events from somewhere, with signs of life between them.
+pub(crate) struct Events {
+    source: Source,
+    ticket: Arc<Ticket>,
+    silence: Pin<Box<Sleep>>,
+    keep_alive: Duration,
+}
+
+pub(crate) enum Source {
+    /// The body itself drives a connection.
+    Driven(Arc<Driven>),
+    /// A task drives a session's connection and gives this stream its part.
+    Pipe(Reader),
+}
+
+impl Events {
+    pub(crate) fn new(source: Source, ticket: Arc<Ticket>, keep_alive: Duration) -> Self {
+        Self { source, ticket, silence: Box::pin(tokio::time::sleep(keep_alive)), keep_alive }
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        let ending = self.ticket.touch(cx);
+        let next = match &mut self.source {
+            Source::Driven(driven) => driven.poll(cx, ending),
+            Source::Pipe(reader) => reader.poll_event(cx, ending),
+        };
+        if let Poll::Ready(next) = next {
+            if next.is_some() {
+                self.rest();
+            }
+            return Poll::Ready(next);
+        }
+        ready!(self.silence.as_mut().poll(cx));
+        self.rest();
+        Poll::Ready(Some(KEEP_ALIVE))
+    }
+
+    fn rest(&mut self) {
+        self.silence.as_mut().reset(Instant::now() + self.keep_alive);
+    }
+}
+
+impl EndpointBody {
+    pub(crate) fn full(text: Bytes) -> Self {
+        Self(Kind::Full(Some(text)))
+    }
+
+    pub(crate) fn empty() -> Self {
+        Self(Kind::Full(None))
+    }
+
+    pub(crate) fn events(events: Events) -> Self {
+        Self(Kind::Events(events))
+    }
+}
+
+impl Body for EndpointBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
+        let next = match &mut self.0 {
+            Kind::Full(text) => Poll::Ready(text.take()),
+            Kind::Events(events) => events.poll(cx),
+        };
+        next.map(|bytes| bytes.map(|b| Ok(Frame::data(b))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(self.0, Kind::Full(None))
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.0 {
+            Kind::Full(text) => SizeHint::with_exact(text.as_ref().map_or(0, |t| t.len() as u64)),
+            Kind::Events(_) => SizeHint::default(),
+        }
+    }
+}
+
+impl fmt::Debug for EndpointBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = match self.0 {
+            Kind::Full(_) => "Full",
+            Kind::Events(_) => "Events",
+        };
+        f.debug_tuple("EndpointBody").field(&name).finish()
+    }
+}

@@ -1,0 +1,69 @@
+//! What every store must do, as functions to call from the tests of an implementation. They panic where it does not.
+
+use bytes::Bytes;
+
+use super::{
+    events::{EventStore, StoredEvent},
+    store::{SessionRecord, SessionStore},
+};
+
+/// What a [`SessionStore`] must do.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// use couplet_http::server::{MemorySessions, contract};
+///
+/// contract::session_store(&MemorySessions::new()).await;
+/// # });
+/// ```
+///
+/// # Panics
+/// Where the store does something else.
+pub async fn session_store(store: &dyn SessionStore) {
+    let ours = SessionRecord::new("contract-a", Some("alice".into()), Bytes::from_static(b"{\"a\":1}"));
+    let other = SessionRecord::new("contract-b", None, Bytes::from_static(b"{}"));
+    let found = async |id| store.load(id).await.expect("the store answers");
+    assert_eq!(found("contract-a").await, None, "a store knows no sessions that nobody opened");
+    for record in [&ours, &other] {
+        store.create(record.clone()).await.expect("the store takes a session");
+    }
+    assert_eq!(found("contract-a").await.as_ref(), Some(&ours), "a session comes back as it was");
+    assert_eq!(found("contract-b").await.as_ref(), Some(&other), "sessions do not mix");
+    assert_eq!(found("CONTRACT-A").await, None, "ids differ by case");
+    assert!(store.remove("contract-a").await.expect("the store answers"), "a session can be forgotten");
+    assert!(!store.remove("contract-a").await.expect("the store answers"), "but only once");
+    assert_eq!(found("contract-a").await, None, "a session that was forgotten is gone");
+    assert_eq!(found("contract-b").await.as_ref(), Some(&other), "and the others stay");
+    store.remove("contract-b").await.expect("the store answers");
+}
+
+/// What an [`EventStore`] must do.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// use couplet_http::server::{MemoryEvents, contract};
+///
+/// contract::event_store(&MemoryEvents::new()).await;
+/// # });
+/// ```
+///
+/// # Panics
+/// Where the store does something else.
+pub async fn event_store(store: &dyn EventStore) {
+    let event = |stream: u64, seq| StoredEvent { seq, text: format!("{{\"stream\":{stream},\"seq\":{seq}}}").into() };
+    assert_eq!(store.after("contract-a", 1, 0).await, None, "a stream that nobody wrote to is not known");
+    for seq in 1..=3 {
+        store.append("contract-a", 1, event(1, seq)).await;
+        store.append("contract-a", 2, event(2, seq)).await;
+        store.append("contract-b", 1, event(9, seq)).await;
+    }
+    let all = vec![event(1, 1), event(1, 2), event(1, 3)];
+    assert_eq!(store.after("contract-a", 1, 0).await.as_ref(), Some(&all), "one stream of one session, in order");
+    assert_eq!(store.after("contract-a", 1, 2).await, Some(vec![event(1, 3)]), "only what came later");
+    assert_eq!(store.after("contract-a", 1, 3).await, Some(vec![]), "nothing came later");
+    assert_eq!(store.after("contract-a", 7, 0).await, None, "another stream is not known");
+    store.remove("contract-a").await;
+    assert_eq!(store.after("contract-a", 1, 0).await, None, "a session that was forgotten is gone");
+    assert!(store.after("contract-b", 1, 0).await.is_some(), "and the others stay");
+    store.remove("contract-b").await;
+}

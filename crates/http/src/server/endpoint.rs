@@ -1,0 +1,229 @@
+//! The endpoint: how it is configured, and what it has open.
+
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use couplet_core::{Connection, Limits, Service};
+use http::request::Parts;
+
+use super::{
+    events::{EventStore, MemoryEvents},
+    guard::Guard,
+    legacy::Sessions2024,
+    limits::HttpLimits,
+    sessions::Sessions,
+    store::{MemorySessions, SessionStore},
+    watch::{Held, Streams, Ticket},
+};
+
+/// A server as an HTTP service, for every revision at one address: mount it in axum or hyper.
+///
+/// It answers only requests to this machine by one of its own names, and from pages of this machine or from no page at
+/// all; say with [`Endpoint::allow_host`] and [`Endpoint::allow_origin`] what else is right. It has to be served
+/// within a tokio runtime.
+///
+/// ```
+/// use couplet_http::server::Endpoint;
+/// use couplet_server::{Server, tool};
+///
+/// let server = Server::new("hello", "1.0.0").tool(tool("hello", || "Hello!")).build();
+/// let endpoint = Endpoint::new(server).allow_host("mcp.example.com");
+/// // With axum: `Router::new().route_service("/mcp", endpoint)`
+/// # let _ = endpoint;
+/// ```
+#[derive(Clone)]
+pub struct Endpoint {
+    pub(crate) config: Arc<Config>,
+    pub(crate) state: Arc<State>,
+}
+
+type Identify = Arc<dyn Fn(&Parts) -> Option<String> + Send + Sync>;
+
+#[derive(Clone)]
+pub(crate) struct Config {
+    pub(crate) service: Arc<dyn Service>,
+    pub(crate) limits: HttpLimits,
+    pub(crate) connection: Limits,
+    pub(crate) guard: Guard,
+    pub(crate) sse_2024: bool,
+    pub(crate) identify: Option<Identify>,
+    pub(crate) store: Arc<dyn SessionStore>,
+    pub(crate) events: Arc<dyn EventStore>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    pub(crate) sessions: Sessions,
+    pub(crate) sessions_2024: Sessions2024,
+    pub(crate) streams: Arc<Streams>,
+    pub(crate) requests: AtomicUsize,
+    pub(crate) closing: AtomicBool,
+    looked_after: AtomicBool,
+}
+
+impl Endpoint {
+    /// The endpoint of a server.
+    pub fn new(service: impl Service) -> Self {
+        Self::of(Arc::new(service))
+    }
+
+    /// The endpoint of a server that is shared.
+    pub fn of(service: Arc<dyn Service>) -> Self {
+        let limits = HttpLimits::default();
+        let mut connection = Limits::default();
+        connection.message = limits.body;
+        let config = Config {
+            service,
+            limits,
+            connection,
+            guard: Guard::default(),
+            sse_2024: false,
+            identify: None,
+            store: Arc::new(MemorySessions::new()),
+            events: Arc::new(MemoryEvents::new()),
+        };
+        Self { config: Arc::new(config), state: Arc::default() }
+    }
+
+    /// What it may cost.
+    #[must_use]
+    pub fn limits(self, limits: HttpLimits) -> Self {
+        self.with(|config| config.limits = limits)
+    }
+
+    /// What each connection of the protocol may cost: a message that stands alone has its own, a session has one.
+    #[must_use]
+    pub fn connection_limits(self, limits: Limits) -> Self {
+        self.with(|config| config.connection = limits)
+    }
+
+    /// Answers requests to a host name, with any port or with the one that is given.
+    #[must_use]
+    pub fn allow_host(self, host: impl Into<String>) -> Self {
+        self.with(|config| config.guard.hosts.push(host.into()))
+    }
+
+    /// Answers requests to any host name. Only for servers behind something that looks at it.
+    #[must_use]
+    pub fn allow_any_host(self) -> Self {
+        self.with(|config| config.guard.any_host = true)
+    }
+
+    /// Answers requests from pages of an origin, like `https://app.example.com`.
+    #[must_use]
+    pub fn allow_origin(self, origin: impl Into<String>) -> Self {
+        self.with(|config| config.guard.origins.push(origin.into()))
+    }
+
+    /// Whether clients of 2024-11-05 are served: they open a stream first. Off unless it is said.
+    #[must_use]
+    pub fn sse_2024(self, on: bool) -> Self {
+        self.with(|config| config.sse_2024 = on)
+    }
+
+    /// Who asks, if somebody was authenticated. Sessions belong to whoever opened them.
+    #[must_use]
+    pub fn principal(self, identify: impl Fn(&Parts) -> Option<String> + Send + Sync + 'static) -> Self {
+        self.with(|config| config.identify = Some(Arc::new(identify)))
+    }
+
+    /// Where sessions are kept.
+    #[must_use]
+    pub fn sessions(self, store: Arc<dyn SessionStore>) -> Self {
+        self.with(|config| config.store = store)
+    }
+
+    /// Where the events of sessions are kept.
+    #[must_use]
+    pub fn events(self, store: Arc<dyn EventStore>) -> Self {
+        self.with(|config| config.events = store)
+    }
+
+    /// How many sessions live here.
+    pub fn session_count(&self) -> usize {
+        self.state.sessions.len()
+    }
+
+    /// How many streams are open.
+    pub fn stream_count(&self) -> usize {
+        self.state.streams.len()
+    }
+
+    /// Takes no more requests and tells open streams to end; what runs is finished.
+    pub fn shut_down(&self) {
+        self.state.closing.store(true, Ordering::Release);
+        self.state.streams.end();
+    }
+
+    fn with(mut self, change: impl FnOnce(&mut Config)) -> Self {
+        change(Arc::make_mut(&mut self.config));
+        self
+    }
+
+    /// A connection on which nothing was said yet.
+    pub(crate) fn connection(&self, principal: Option<Arc<str>>) -> Connection {
+        let connection = Connection::new(self.config.service.clone(), self.config.connection.clone());
+        match principal {
+            Some(principal) => connection.principal(principal),
+            None => connection,
+        }
+    }
+
+    /// Opens a stream; nothing if there are too many.
+    pub(crate) fn ticket(&self, held: &Arc<dyn Held>) -> Option<Arc<Ticket>> {
+        let ticket = self.state.streams.open(self.config.limits.streams, Arc::downgrade(held))?;
+        self.look_after();
+        Some(ticket)
+    }
+
+    /// Makes sure that somebody looks after what has a time limit, for as long as there is anything.
+    pub(crate) fn look_after(&self) {
+        if self.state.looked_after.swap(true, Ordering::SeqCst) {
+            return;
+        }
+        let limits = &self.config.limits;
+        let shortest = limits.handshake.min(limits.idle).min(limits.stall).min(limits.keep_alive);
+        let pause = (shortest / 3).clamp(Duration::from_millis(10), Duration::from_secs(5));
+        let (config, state) = (self.config.clone(), Arc::downgrade(&self.state));
+        tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(pause).await;
+                let Some(state) = state.upgrade() else { return };
+                state.streams.sweep(config.limits.keep_alive + config.limits.stall);
+                let here = Self { config: config.clone(), state };
+                for live in here.state.sessions.expired(&config.limits) {
+                    here.end(&live).await;
+                }
+                if here.state.is_empty() {
+                    here.state.looked_after.store(false, Ordering::SeqCst);
+                    // Something may have come in between, and found itself looked after.
+                    if here.state.is_empty() || here.state.looked_after.swap(true, Ordering::SeqCst) {
+                        return;
+                    }
+                }
+            }
+        });
+    }
+}
+
+impl State {
+    fn is_empty(&self) -> bool {
+        self.sessions.len() == 0 && self.streams.len() == 0
+    }
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Endpoint")
+            .field("service", &self.config.service)
+            .field("sessions", &self.session_count())
+            .field("streams", &self.stream_count())
+            .finish_non_exhaustive()
+    }
+}

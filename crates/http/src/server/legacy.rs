@@ -1,0 +1,60 @@
+//! The transport of 2024-11-05: a stream for everything that the server says, and a second address to say something to
+//! it. The stream drives the connection, and the session ends with it.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, Weak},
+};
+
+use bytes::Bytes;
+use couplet_core::http::sse::Event;
+use http::{StatusCode, Uri};
+
+use super::{
+    alone::{Driven, Inbox},
+    endpoint::Endpoint,
+    lock,
+    reply::{self, Reply},
+    sessions::new_id,
+};
+
+const KEY: &str = "sessionId";
+
+/// The sessions that are open, by id. Each is owned by its stream.
+#[derive(Debug, Default)]
+pub(crate) struct Sessions2024(Mutex<HashMap<Arc<str>, Weak<Inbox>>>);
+
+impl Endpoint {
+    /// Opens the stream, and with it the session.
+    pub(crate) fn open_2024(&self, principal: Option<Arc<str>>) -> Reply {
+        let Some(id) = new_id() else {
+            return reply::error(StatusCode::INTERNAL_SERVER_ERROR, "the system gives no random numbers");
+        };
+        let inbox = Arc::new(Inbox::new(principal.clone()));
+        {
+            let mut open = lock(&self.state.sessions_2024.0);
+            if open.len() >= self.config.limits.streams {
+                open.retain(|_, inbox| inbox.strong_count() > 0);
+            }
+            open.insert(id.clone(), Arc::downgrade(&inbox));
+        }
+        // Relative to wherever the endpoint is mounted.
+        let address = Event { event: Some("endpoint".to_owned()), ..Event::message(format!("?{KEY}={id}")) };
+        self.stream(Driven::new(self.connection(principal), address.encode(), Some(inbox)))
+    }
+
+    /// Takes a message to the session that the address names.
+    pub(crate) fn post_2024(&self, id: &str, text: Bytes, principal: Option<&Arc<str>>) -> Reply {
+        let inbox = lock(&self.state.sessions_2024.0).get(id).and_then(Weak::upgrade);
+        match inbox.filter(|inbox| inbox.principal.as_ref() == principal) {
+            None => reply::error(StatusCode::NOT_FOUND, "there is no such session"),
+            Some(inbox) if inbox.put(text) => reply::empty(StatusCode::ACCEPTED),
+            Some(_) => reply::busy(StatusCode::TOO_MANY_REQUESTS, "too many messages at the same time"),
+        }
+    }
+}
+
+/// The session that an address names.
+pub(crate) fn session_in(uri: &Uri) -> Option<&str> {
+    uri.query()?.split('&').find_map(|pair| pair.strip_prefix(KEY)?.strip_prefix('='))
+}

@@ -1,0 +1,76 @@
+//! What the endpoint may cost.
+
+use std::time::Duration;
+
+/// The limits of an endpoint, beside those of each connection. Each has a default that is safe without configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HttpLimits {
+    /// The size of a request's body in bytes: 4 MiB.
+    pub body: usize,
+    /// How long the body may take to arrive: 30 seconds.
+    pub body_time: Duration,
+    /// How many requests may be under way: 4,096.
+    pub requests: usize,
+    /// How many sessions there may be: 10,000.
+    pub sessions: usize,
+    /// How many of them one principal may have: 100.
+    pub sessions_per_principal: usize,
+    /// How long a session may take for its second message: 60 seconds.
+    pub handshake: Duration,
+    /// How long a session may lie idle: 30 minutes.
+    pub idle: Duration,
+    /// How long a session may live: 24 hours.
+    pub age: Duration,
+    /// How many requests one session may have under way: 256.
+    pub requests_per_session: usize,
+    /// How many streams may be open: 1,024.
+    pub streams: usize,
+    /// How many of them one session may have beside those of its requests: 16.
+    pub streams_per_session: usize,
+    /// How many messages may wait on one stream: 256.
+    pub queue: usize,
+    /// How many bytes may wait on one stream: 1 MiB. One message may be larger if it is alone.
+    pub queue_bytes: usize,
+    /// After how much silence a stream gets a sign of life: 15 seconds.
+    pub keep_alive: Duration,
+    /// How long a stream's reader may read nothing: 30 seconds.
+    pub stall: Duration,
+    /// When a client that lost its stream should come back: after 1 second.
+    pub retry: Duration,
+    /// How long the headers of a request may take to arrive: 30 seconds. For our own listener, like all that follow.
+    pub header_time: Duration,
+    /// The size of a request's headers in bytes: 16 KiB.
+    pub headers: usize,
+    /// How many connections may be open: 4,096.
+    pub connections: usize,
+    /// How many requests one HTTP/2 connection may have under way: 128.
+    pub http2_streams: u32,
+}
+
+impl Default for HttpLimits {
+    fn default() -> Self {
+        Self {
+            body: 4 << 20,
+            body_time: Duration::from_secs(30),
+            requests: 4096,
+            sessions: 10_000,
+            sessions_per_principal: 100,
+            handshake: Duration::from_secs(60),
+            idle: Duration::from_secs(30 * 60),
+            age: Duration::from_secs(24 * 60 * 60),
+            requests_per_session: 256,
+            streams: 1024,
+            streams_per_session: 16,
+            queue: 256,
+            queue_bytes: 1 << 20,
+            keep_alive: Duration::from_secs(15),
+            stall: Duration::from_secs(30),
+            retry: Duration::from_secs(1),
+            header_time: Duration::from_secs(30),
+            headers: 16 << 10,
+            connections: 4096,
+            http2_streams: 128,
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! One stream of a session, whoever reads it.
+
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+use couplet_core::{Shape, http::sse::Event};
+use couplet_types::RequestId;
+
+use super::{
+    lock,
+    pipe::{Item, Pipe},
+};
+
+/// One stream of a session. Its reader may be lost and replaced.
+#[derive(Debug)]
+pub(crate) struct Line {
+    pub(crate) number: u64,
+    tag: char,
+    pub(crate) ids: Vec<RequestId>,
+    state: Mutex<LineState>,
+}
+
+#[derive(Debug)]
+struct LineState {
+    /// The number of the last message.
+    sent: u64,
+    /// Whether the client was told that this is a stream; one that belongs to no request is told when it is opened.
+    started: bool,
+    finished: bool,
+    pipe: Arc<Pipe>,
+}
+
+impl Line {
+    /// A stream; `tag` says whether it belongs to a request.
+    pub(crate) fn new(number: u64, tag: char, ids: Vec<RequestId>, pipe: Arc<Pipe>) -> Self {
+        let state = Mutex::new(LineState { sent: 0, started: tag == 'g', finished: false, pipe });
+        Self { number, tag, ids, state }
+    }
+
+    /// The reader at the moment.
+    pub(crate) fn pipe(&self) -> Arc<Pipe> {
+        lock(&self.state).pipe.clone()
+    }
+
+    /// The number of the next message; nothing if it is an answer that needs no stream and was sent.
+    pub(crate) fn next(&self, text: &Bytes, last: bool, shape: Shape, retry: u64) -> Option<u64> {
+        let mut state = lock(&self.state);
+        if last && !state.started {
+            state.pipe.push(Item::Alone(text.clone()));
+            state.finished = true;
+            state.pipe.finish();
+            return None;
+        }
+        self.start(&mut state, shape, retry);
+        state.sent += 1;
+        Some(state.sent)
+    }
+
+    /// Sends a message that was kept.
+    pub(crate) fn send(&self, seq: u64, text: Bytes, last: bool) {
+        let bytes = self.print(seq, text);
+        let mut state = lock(&self.state);
+        state.pipe.push(Item::Event { seq, bytes });
+        if last {
+            state.finished = true;
+            state.pipe.finish();
+        }
+    }
+
+    /// Lets the client hang up and come back later.
+    pub(crate) fn release(&self, shape: Shape, after: u64) {
+        let mut state = lock(&self.state);
+        if !self.start(&mut state, shape, after) {
+            state.pipe.push(Item::Mark(Event { retry: Some(after), ..Event::default() }.encode()));
+        }
+        state.pipe.finish();
+    }
+
+    /// Gives the stream to another reader.
+    pub(crate) fn attach(&self, pipe: Arc<Pipe>) {
+        let mut state = lock(&self.state);
+        state.pipe.finish();
+        if state.finished {
+            pipe.finish();
+        }
+        state.pipe = pipe;
+    }
+
+    pub(crate) fn close(&self) {
+        let mut state = lock(&self.state);
+        state.finished = true;
+        state.pipe.finish();
+    }
+
+    /// An event of the stream as it is sent.
+    pub(crate) fn print(&self, seq: u64, text: Bytes) -> Bytes {
+        print(self.tag, self.number, seq, text)
+    }
+
+    /// Opens the stream with an event that has only an id, where that is done; false if it was open already.
+    fn start(&self, state: &mut LineState, shape: Shape, retry: u64) -> bool {
+        if state.started {
+            return false;
+        }
+        state.started = true;
+        if shape.primes_streams() {
+            state.pipe.push(Item::Mark(self.mark(retry)));
+        }
+        true
+    }
+
+    /// An event that has only an id.
+    pub(crate) fn mark(&self, retry: u64) -> Bytes {
+        let id = Some(format!("{}{}-0", self.tag, self.number));
+        Event { id, retry: Some(retry), ..Event::default() }.encode()
+    }
+}
+
+/// An event as it is sent.
+pub(crate) fn print(tag: char, number: u64, seq: u64, text: Bytes) -> Bytes {
+    let id = Some(format!("{tag}{number}-{seq}"));
+    Event { id, ..Event::message(text) }.encode()
+}
+
+/// The stream and the number that an event's id names.
+pub(crate) fn parse(id: &str) -> Option<(char, u64, u64)> {
+    let tag = id.chars().next().filter(|t| matches!(t, 'r' | 'g'))?;
+    let (number, seq) = id.get(1..)?.split_once('-')?;
+    Some((tag, number.parse().ok()?, seq.parse().ok()?))
+}

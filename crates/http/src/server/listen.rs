@@ -1,0 +1,302 @@
+//! A listener of our own, for those who want no framework.
+
+use std::{
+    convert::Infallible, fmt, future::poll_fn, io, net::SocketAddr, path::PathBuf, pin::pin, sync::Arc, task::Poll,
+    time::Duration,
+};
+
+use couplet_core::{BoxFuture, Error, ErrorKind, Limits, Service, Transport};
+use http::{Request, Response, StatusCode};
+use hyper::body::Incoming;
+use hyper_util::{
+    rt::{TokioExecutor, TokioIo, TokioTimer},
+    server::{conn::auto, graceful::GracefulShutdown},
+};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::TcpListener,
+    sync::{Semaphore, watch},
+};
+use tower_service::Service as _;
+
+use super::{body::EndpointBody, endpoint::Endpoint, limits::HttpLimits, patient::Patient, reply};
+
+/// An address to serve a server at, with HTTP/1.1 and HTTP/2: the endpoint is at `/mcp`, and `/health` answers while
+/// the server runs.
+///
+/// ```no_run
+/// use couplet_http::server::http;
+/// use couplet_server::{Server, tool};
+///
+/// # async fn run() -> Result<(), couplet_core::Error> {
+/// Server::new("hello", "1.0.0").tool(tool("hello", || "Hello!")).serve(http("127.0.0.1:8080")).await
+/// # }
+/// ```
+pub fn http(address: impl Into<String>) -> HttpTransport {
+    HttpTransport::new(Place::Address(address.into()))
+}
+
+/// A Unix domain socket to serve a server at. Only the user that runs the server can reach it.
+#[cfg(unix)]
+pub fn http_unix(path: impl Into<PathBuf>) -> HttpTransport {
+    HttpTransport::new(Place::Unix(path.into())).endpoint(Endpoint::allow_any_host)
+}
+
+/// A place to serve a server at; made by [`http`] and [`http_unix`].
+pub struct HttpTransport {
+    place: Place,
+    path: String,
+    limits: HttpLimits,
+    configure: Vec<Box<dyn FnOnce(Endpoint) -> Endpoint + Send>>,
+    shutdown: Shutdown,
+    grace: Duration,
+}
+
+enum Place {
+    Address(String),
+    Listener(TcpListener),
+    #[cfg(unix)]
+    Unix(PathBuf),
+}
+
+impl HttpTransport {
+    fn new(place: Place) -> Self {
+        Self {
+            place,
+            path: "/mcp".to_owned(),
+            limits: HttpLimits::default(),
+            configure: Vec::new(),
+            shutdown: Shutdown(watch::channel(false).0),
+            grace: Duration::from_secs(10),
+        }
+    }
+
+    /// Serves on a listener that is bound already.
+    pub fn on(listener: TcpListener) -> Self {
+        Self::new(Place::Listener(listener))
+    }
+
+    /// Where the endpoint is, instead of `/mcp`.
+    #[must_use]
+    pub fn path(mut self, path: impl Into<String>) -> Self {
+        self.path = path.into();
+        self
+    }
+
+    /// What it may cost.
+    #[must_use]
+    pub fn limits(mut self, limits: HttpLimits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Configures the endpoint.
+    #[must_use]
+    pub fn endpoint(mut self, configure: impl FnOnce(Endpoint) -> Endpoint + Send + 'static) -> Self {
+        self.configure.push(Box::new(configure));
+        self
+    }
+
+    /// How long what runs may take to finish after a shutdown: 10 seconds.
+    #[must_use]
+    pub fn grace(mut self, grace: Duration) -> Self {
+        self.grace = grace;
+        self
+    }
+
+    /// What ends the serving.
+    pub fn shutdown(&self) -> Shutdown {
+        self.shutdown.clone()
+    }
+}
+
+/// Ends the serving: no more requests are taken, what runs is finished, open streams are told. Clones end the same.
+#[derive(Clone, Debug)]
+pub struct Shutdown(watch::Sender<bool>);
+
+impl Shutdown {
+    /// Begins to end.
+    pub fn shut_down(&self) {
+        self.0.send_replace(true);
+    }
+}
+
+impl Transport for HttpTransport {
+    fn serve(self, service: Arc<dyn Service>, connection: Limits) -> BoxFuture<'static, Result<(), Error>> {
+        let mut endpoint = Endpoint::of(service).limits(self.limits.clone()).connection_limits(connection);
+        for configure in self.configure {
+            endpoint = configure(endpoint);
+        }
+        let site = Site { path: self.path.into(), endpoint };
+        let end = self.shutdown.0.subscribe();
+        Box::pin(async move {
+            // Without the sender the receiver would believe that all is over.
+            let _sender = self.shutdown;
+            match self.place {
+                Place::Address(address) => {
+                    let listener = TcpListener::bind(&address).await.map_err(|e| refused(&address, e))?;
+                    run(Tcp(listener), site, end, self.grace).await
+                }
+                Place::Listener(listener) => run(Tcp(listener), site, end, self.grace).await,
+                #[cfg(unix)]
+                Place::Unix(path) => {
+                    let listener = unix::bind(&path).map_err(|e| refused(&path.display().to_string(), e))?;
+                    let done = run(unix::Socket(listener), site, end, self.grace).await;
+                    let _ = std::fs::remove_file(&path);
+                    done
+                }
+            }
+        })
+    }
+}
+
+fn refused(place: &str, error: io::Error) -> Error {
+    Error::new(ErrorKind::Transport, format!("cannot listen at `{place}`")).with_source(error)
+}
+
+/// Something that connections come from.
+trait Listen: Send {
+    type Io: AsyncRead + AsyncWrite + Unpin + Send + 'static;
+    fn accept(&mut self) -> impl Future<Output = io::Result<Self::Io>> + Send;
+}
+
+struct Tcp(TcpListener);
+
+impl Listen for Tcp {
+    type Io = tokio::net::TcpStream;
+
+    async fn accept(&mut self) -> io::Result<Self::Io> {
+        let (stream, _): (_, SocketAddr) = self.0.accept().await?;
+        stream.set_nodelay(true)?;
+        Ok(stream)
+    }
+}
+
+async fn run<L: Listen>(
+    mut listener: L,
+    site: Site,
+    mut end: watch::Receiver<bool>,
+    grace: Duration,
+) -> Result<(), Error> {
+    let limits = site.endpoint.config.limits.clone();
+    let room = Arc::new(Semaphore::new(limits.connections));
+    let server = server(&limits);
+    let open = GracefulShutdown::new();
+    loop {
+        let next = async {
+            let permit = room.clone().acquire_owned().await;
+            (listener.accept().await, permit)
+        };
+        let Some((stream, permit)) = unless(&mut end, next).await else { break };
+        let stream = match stream {
+            Ok(stream) => TokioIo::new(Patient::new(stream, limits.stall)),
+            Err(error) => {
+                // Most likely there are no file descriptors left: they come back when connections end.
+                tracing::warn!(%error, "a connection cannot be accepted");
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                continue;
+            }
+        };
+        let site = site.clone();
+        let answer = hyper::service::service_fn(move |request| site.clone().answer(request));
+        let connection = open.watch(server.serve_connection(stream, answer).into_owned());
+        tokio::spawn(async move {
+            if let Err(error) = connection.await {
+                tracing::debug!(%error, "a connection ended badly");
+            }
+            drop(permit);
+        });
+    }
+    drop(listener);
+    site.endpoint.shut_down();
+    if tokio::time::timeout(grace, open.shutdown()).await.is_err() {
+        tracing::warn!("some connections were still busy and are cut off");
+    }
+    Ok(())
+}
+
+/// Waits for something, but not beyond the end.
+async fn unless<T>(end: &mut watch::Receiver<bool>, next: impl Future<Output = T>) -> Option<T> {
+    let (mut end, mut next) = (pin!(end.wait_for(|over| *over)), pin!(next));
+    poll_fn(|cx| match end.as_mut().poll(cx) {
+        Poll::Ready(_) => Poll::Ready(None),
+        Poll::Pending => next.as_mut().poll(cx).map(Some),
+    })
+    .await
+}
+
+fn server(limits: &HttpLimits) -> auto::Builder<TokioExecutor> {
+    /// What hyper needs at least.
+    const LEAST: usize = 8192;
+    let mut server = auto::Builder::new(TokioExecutor::new());
+    server
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.header_time)
+        .max_buf_size(limits.headers.max(LEAST));
+    server
+        .http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(limits.http2_streams)
+        .max_header_list_size(limits.headers.try_into().unwrap_or(u32::MAX))
+        .max_pending_accept_reset_streams(20)
+        .keep_alive_interval(limits.keep_alive)
+        .keep_alive_timeout(limits.stall);
+    server
+}
+
+/// What is at which path.
+#[derive(Clone)]
+struct Site {
+    path: Arc<str>,
+    endpoint: Endpoint,
+}
+
+impl Site {
+    async fn answer(mut self, request: Request<Incoming>) -> Result<Response<EndpointBody>, Infallible> {
+        match request.uri().path() {
+            path if path == &*self.path => self.endpoint.call(request).await,
+            "/health" => Ok(reply::empty(StatusCode::OK)),
+            _ => Ok(reply::empty(StatusCode::NOT_FOUND)),
+        }
+    }
+}
+
+#[cfg(unix)]
+mod unix {
+    use std::{io, os::unix::fs::PermissionsExt, path::Path};
+
+    use tokio::net::{UnixListener, UnixStream};
+
+    pub(super) struct Socket(pub(super) UnixListener);
+
+    impl super::Listen for Socket {
+        type Io = UnixStream;
+
+        async fn accept(&mut self) -> io::Result<UnixStream> {
+            self.0.accept().await.map(|(stream, _)| stream)
+        }
+    }
+
+    /// Binds a socket, in the place of one that nobody listens on any more.
+    pub(super) fn bind(path: &Path) -> io::Result<UnixListener> {
+        let listener = match UnixListener::bind(path) {
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+                if std::os::unix::net::UnixStream::connect(path).is_ok() {
+                    return Err(error);
+                }
+                std::fs::remove_file(path)?;
+                UnixListener::bind(path)?
+            }
+            bound => bound?,
+        };
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
+        Ok(listener)
+    }
+}
+
+impl fmt::Debug for HttpTransport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpTransport").field("path", &self.path).field("limits", &self.limits).finish_non_exhaustive()
+    }
+}

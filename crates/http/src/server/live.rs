@@ -1,0 +1,220 @@
+//! A session that lives in this process.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    fmt,
+    sync::{Arc, Mutex},
+    task::Waker,
+};
+
+use bytes::Bytes;
+use couplet_core::{
+    Connection, Shape,
+    message::{Body, Frame, Message},
+};
+use couplet_types::{RequestId, RpcError};
+use tokio::time::Instant;
+
+use super::{
+    limits::HttpLimits,
+    line::Line,
+    lock,
+    pipe::{Pipe, Reader},
+};
+
+/// A session.
+pub(crate) struct Live {
+    pub(crate) id: Arc<str>,
+    pub(crate) principal: Option<Arc<str>>,
+    pub(crate) shape: Shape,
+    pub(crate) born: Instant,
+    pub(crate) state: Mutex<State>,
+}
+
+pub(crate) struct State {
+    /// The connection, unless a task drives it.
+    pub(crate) parked: Option<Box<Connection>>,
+    /// What the connection has yet to take.
+    pub(crate) inbox: VecDeque<Frame>,
+    pub(crate) driver: Option<Waker>,
+    /// The streams of requests that run.
+    pub(crate) lines: HashMap<RequestId, Arc<Line>>,
+    /// The stream whose last message is on its way.
+    pub(crate) finishing: Option<Arc<Line>>,
+    /// The streams that belong to no request.
+    pub(crate) gets: Vec<Arc<Line>>,
+    /// What nobody can hear at the moment.
+    pub(crate) unheard: VecDeque<Bytes>,
+    pub(crate) used: Instant,
+    /// Whether there was a second message.
+    pub(crate) established: bool,
+    pub(crate) closed: bool,
+    lines_made: u64,
+}
+
+/// Why a message is not taken.
+#[derive(Debug)]
+pub(crate) enum Declined {
+    /// The session is over.
+    Gone,
+    /// There is no room.
+    Busy,
+    /// The message is wrong.
+    Wrong(Option<RequestId>, RpcError),
+}
+
+impl Live {
+    pub(crate) fn new(
+        id: Arc<str>,
+        principal: Option<Arc<str>>,
+        shape: Shape,
+        connection: Connection,
+        established: bool,
+    ) -> Self {
+        let now = Instant::now();
+        let state = State {
+            parked: Some(Box::new(connection)),
+            inbox: VecDeque::new(),
+            driver: None,
+            lines: HashMap::new(),
+            finishing: None,
+            gets: Vec::new(),
+            unheard: VecDeque::new(),
+            used: now,
+            established,
+            closed: false,
+            lines_made: 0,
+        };
+        Self { id, principal, shape, born: now, state: Mutex::new(state) }
+    }
+
+    /// Takes a message to the connection. If something in it has to be answered, there is a reader for the answers.
+    ///
+    /// # Errors
+    /// Why it is not taken.
+    pub(crate) fn submit(&self, frame: Frame, limits: &HttpLimits) -> Result<Option<Reader>, Declined> {
+        let ids = self.requests(&frame)?;
+        let mut state = lock(&self.state);
+        state.check(limits)?;
+        if let Some(id) = ids.iter().find(|id| state.lines.contains_key(*id)) {
+            let error = RpcError::invalid_request(format!("request id `{id}` is already in use"));
+            return Err(Declined::Wrong(None, error));
+        }
+        let reader = (!ids.is_empty()).then(|| {
+            let pipe = Pipe::new(limits);
+            let line = state.line('r', ids.clone(), pipe.clone());
+            state.lines.extend(ids.into_iter().map(|id| (id, line.clone())));
+            Reader::new(pipe)
+        });
+        state.inbox.push_back(frame);
+        state.established = true;
+        state.touch();
+        Ok(reader)
+    }
+
+    /// Opens a stream that belongs to no request.
+    ///
+    /// # Errors
+    /// When the session is over.
+    pub(crate) fn listen(&self, limits: &HttpLimits) -> Result<(Arc<Line>, Reader), Declined> {
+        let mut state = lock(&self.state);
+        if state.closed {
+            return Err(Declined::Gone);
+        }
+        let pipe = Pipe::new(limits);
+        let line = state.line('g', Vec::new(), pipe.clone());
+        state.gets.push(line.clone());
+        if state.gets.len() > limits.streams_per_session {
+            state.gets.remove(0).close();
+        }
+        state.touch();
+        Ok((line, Reader::new(pipe).endless()))
+    }
+
+    /// The stream of a request that still runs.
+    pub(crate) fn line(&self, number: u64) -> Option<Arc<Line>> {
+        let state = lock(&self.state);
+        let mut lines = state.lines.values().chain(&state.finishing);
+        lines.find(|line| line.number == number).cloned()
+    }
+
+    /// Ends the session: what runs is cancelled, what is open is closed.
+    pub(crate) fn close(&self) {
+        let mut state = lock(&self.state);
+        state.closed = true;
+        let parked = state.parked.take();
+        state.inbox.clear();
+        state.lines.drain().for_each(|(_, line)| line.close());
+        state.gets.drain(..).for_each(|line| line.close());
+        state.touch();
+        drop(state);
+        drop(parked);
+    }
+
+    /// The requests of a frame, each of which gets an answer.
+    fn requests(&self, frame: &Frame) -> Result<Vec<RequestId>, Declined> {
+        let request = |message: &Message| match &message.body {
+            Body::Request { id, .. } => Some(id.clone()),
+            _ => None,
+        };
+        let messages = match frame {
+            Frame::Single(message) => return Ok(request(message).into_iter().collect()),
+            Frame::Batch(messages) => messages,
+        };
+        if !self.shape.allows_batches() {
+            let error = RpcError::invalid_request("batches are not allowed in this session");
+            return Err(Declined::Wrong(None, error));
+        }
+        let ids: Vec<_> = messages.iter().flatten().filter_map(request).collect();
+        let twice = ids.iter().enumerate().find(|(at, id)| ids[..*at].contains(id));
+        if let Some((_, id)) = twice {
+            let error = RpcError::invalid_request(format!("request id `{id}` is there twice"));
+            return Err(Declined::Wrong(None, error));
+        }
+        match messages.iter().find_map(|m| m.as_ref().err()) {
+            // Nothing would carry the complaint.
+            Some(malformed) if ids.is_empty() => Err(Declined::Wrong(None, malformed.error.clone())),
+            _ => Ok(ids),
+        }
+    }
+}
+
+impl State {
+    /// How many messages may wait for the connection.
+    const ROOM: usize = 256;
+
+    fn check(&self, limits: &HttpLimits) -> Result<(), Declined> {
+        if self.closed {
+            return Err(Declined::Gone);
+        }
+        if self.inbox.len() >= Self::ROOM || self.lines.len() >= limits.requests_per_session {
+            return Err(Declined::Busy);
+        }
+        Ok(())
+    }
+
+    fn line(&mut self, tag: char, ids: Vec<RequestId>, pipe: Arc<Pipe>) -> Arc<Line> {
+        self.lines_made += 1;
+        Arc::new(Line::new(self.lines_made, tag, ids, pipe))
+    }
+
+    /// Notes that the session is in use, and lets the driver look again.
+    pub(crate) fn touch(&mut self) {
+        self.used = Instant::now();
+        if let Some(driver) = self.driver.take() {
+            driver.wake();
+        }
+    }
+
+    /// Whether nothing runs and nothing is open.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.lines.is_empty() && self.gets.is_empty() && self.inbox.is_empty() && self.finishing.is_none()
+    }
+}
+
+impl fmt::Debug for Live {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The id is a secret.
+        f.debug_struct("Live").field("shape", &self.shape).finish_non_exhaustive()
+    }
+}

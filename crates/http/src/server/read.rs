@@ -1,0 +1,51 @@
+//! The body of a request, within its limits.
+
+use std::{future::poll_fn, pin::pin};
+
+use bytes::{Buf, Bytes, BytesMut};
+use http::StatusCode;
+use http_body::Body;
+
+use super::limits::HttpLimits;
+
+/// Reads a whole body.
+///
+/// # Errors
+/// The status to answer and why.
+pub(crate) async fn read<B: Body>(body: B, limits: &HttpLimits) -> Result<Bytes, (StatusCode, String)> {
+    let too_large = || (StatusCode::PAYLOAD_TOO_LARGE, format!("the body is longer than {} bytes", limits.body));
+    if body.size_hint().lower() > limits.body as u64 {
+        return Err(too_large());
+    }
+    let read = async {
+        let mut body = pin!(body);
+        let mut first: Option<Bytes> = None;
+        let mut all: Option<BytesMut> = None;
+        let mut size = 0;
+        while let Some(frame) = poll_fn(|cx| body.as_mut().poll_frame(cx)).await {
+            let frame = frame.map_err(|_| (StatusCode::BAD_REQUEST, "the body could not be read".to_owned()))?;
+            let Ok(mut data) = frame.into_data() else { continue };
+            let length = data.remaining();
+            size += length;
+            if size > limits.body {
+                return Err(too_large());
+            }
+            let piece = data.copy_to_bytes(length);
+            match (&mut all, &first) {
+                (Some(all), _) => all.extend_from_slice(&piece),
+                (None, Some(begin)) => {
+                    let mut joined = BytesMut::with_capacity((begin.len() + piece.len()) * 2);
+                    joined.extend_from_slice(begin);
+                    joined.extend_from_slice(&piece);
+                    all = Some(joined);
+                }
+                (None, None) => first = Some(piece),
+            }
+        }
+        Ok(all.map(BytesMut::freeze).or(first).unwrap_or_default())
+    };
+    match tokio::time::timeout(limits.body_time, read).await {
+        Ok(body) => body,
+        Err(_) => Err((StatusCode::REQUEST_TIMEOUT, "the body took too long".to_owned())),
+    }
+}

@@ -1,0 +1,71 @@
+//! The kinds of responses.
+
+use bytes::Bytes;
+use couplet_core::http::{Refusal, accept, headers, refuse};
+use couplet_types::RpcError;
+use http::{HeaderValue, Response, StatusCode, header};
+
+use super::body::{EndpointBody, Events};
+
+pub(crate) type Reply = Response<EndpointBody>;
+
+/// One message.
+pub(crate) fn json(status: StatusCode, text: Bytes) -> Reply {
+    let mut reply = Response::new(EndpointBody::full(text));
+    *reply.status_mut() = status;
+    reply.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(accept::JSON));
+    reply
+}
+
+/// One message that has a session's id beside it.
+pub(crate) fn opened(text: Bytes, session: &str) -> Reply {
+    let mut reply = json(StatusCode::OK, text);
+    if let Ok(id) = HeaderValue::from_str(session) {
+        reply.headers_mut().insert(headers::SESSION, id);
+    }
+    reply
+}
+
+/// Messages as they come.
+pub(crate) fn events(events: Events) -> Reply {
+    let mut reply = Response::new(EndpointBody::events(events));
+    let fields = reply.headers_mut();
+    fields.insert(header::CONTENT_TYPE, HeaderValue::from_static(accept::EVENTS));
+    fields.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
+    fields.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    reply
+}
+
+/// Nothing to say but a status.
+pub(crate) fn empty(status: StatusCode) -> Reply {
+    let mut reply = Response::new(EndpointBody::empty());
+    *reply.status_mut() = status;
+    reply
+}
+
+/// A message that belongs nowhere.
+pub(crate) fn refused(refusal: &Refusal) -> Reply {
+    json(StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST), refusal.text())
+}
+
+/// A request that did not get as far as its message.
+pub(crate) fn error(status: StatusCode, what: impl Into<String>) -> Reply {
+    let what = what.into();
+    tracing::debug!(status = status.as_u16(), reason = what, "a request is refused");
+    let error = if status.is_server_error() { RpcError::internal(what) } else { RpcError::invalid_request(what) };
+    json(status, refuse(&error))
+}
+
+/// There is no room at the moment.
+pub(crate) fn busy(status: StatusCode, what: &str) -> Reply {
+    let mut reply = error(status, what);
+    reply.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+    reply
+}
+
+/// The method is not one that can be used here.
+pub(crate) fn not_allowed(allowed: &'static str) -> Reply {
+    let mut reply = error(StatusCode::METHOD_NOT_ALLOWED, format!("use {allowed}"));
+    reply.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allowed));
+    reply
+}

@@ -1,0 +1,307 @@
+//! All sessions that live in this process, and how a request finds its own.
+
+use std::{
+    collections::HashMap,
+    future::poll_fn,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use couplet_core::{
+    Connection, Outbound,
+    http::{Refusal, headers::LAST_EVENT_ID},
+    message::{self, Frame},
+};
+use http::{HeaderMap, StatusCode};
+use tokio::time::Instant;
+
+use super::{
+    body::{Events, Source},
+    drive,
+    endpoint::Endpoint,
+    limits::HttpLimits,
+    line,
+    live::{Declined, Live},
+    lock,
+    pipe::{First, Pipe, Reader},
+    reply::{self, Reply},
+    request::text_of,
+    store::SessionRecord,
+    watch::Held,
+};
+
+/// The sessions of an endpoint.
+#[derive(Debug, Default)]
+pub(crate) struct Sessions(Mutex<Table>);
+
+#[derive(Debug, Default)]
+struct Table {
+    live: HashMap<Arc<str>, Arc<Live>>,
+    by_principal: HashMap<Arc<str>, usize>,
+    /// Not before then is it worth looking for sessions to end.
+    look_again: Option<Instant>,
+}
+
+impl Sessions {
+    pub(crate) fn len(&self) -> usize {
+        lock(&self.0).live.len()
+    }
+
+    fn get(&self, id: &str) -> Option<Arc<Live>> {
+        lock(&self.0).live.get(id).cloned()
+    }
+
+    /// Whether one more session fits. For that the one that was idle for longest may have to go.
+    ///
+    /// # Errors
+    /// What there is too much of.
+    fn room(&self, principal: Option<&Arc<str>>, limits: &HttpLimits) -> Result<Option<Arc<Live>>, Box<Reply>> {
+        let mut table = lock(&self.0);
+        let own = principal.and_then(|p| table.by_principal.get(p)).copied().unwrap_or_default();
+        if own >= limits.sessions_per_principal {
+            return Err(reply::busy(StatusCode::TOO_MANY_REQUESTS, "you have too many sessions").into());
+        }
+        if table.live.len() < limits.sessions {
+            return Ok(None);
+        }
+        let now = Instant::now();
+        let full = || Box::new(reply::busy(StatusCode::SERVICE_UNAVAILABLE, "there are too many sessions"));
+        if table.look_again.is_some_and(|then| now < then) {
+            return Err(full());
+        }
+        let idle = |live: &&Arc<Live>| {
+            let state = lock(&live.state);
+            (state.is_idle() && now.duration_since(state.used) > limits.handshake).then_some(state.used)
+        };
+        let oldest = table.live.values().filter_map(|live| Some((idle(&live)?, live))).min_by_key(|(used, _)| *used);
+        match oldest.map(|(_, live)| live.clone()) {
+            Some(live) => {
+                table.remove(&live.id);
+                Ok(Some(live))
+            }
+            None => {
+                table.look_again = Some(now + Duration::from_secs(1));
+                Err(full())
+            }
+        }
+    }
+
+    fn insert(&self, live: &Arc<Live>) {
+        let mut table = lock(&self.0);
+        if let Some(principal) = &live.principal {
+            *table.by_principal.entry(principal.clone()).or_default() += 1;
+        }
+        table.live.insert(live.id.clone(), live.clone());
+    }
+
+    fn remove(&self, id: &str) -> Option<Arc<Live>> {
+        lock(&self.0).remove(id)
+    }
+
+    /// Takes out the sessions whose time is over.
+    pub(crate) fn expired(&self, limits: &HttpLimits) -> Vec<Arc<Live>> {
+        let now = Instant::now();
+        let is_over = |live: &Live| {
+            let age = now.duration_since(live.born);
+            let state = lock(&live.state);
+            age > limits.age
+                || (!state.established && age > limits.handshake)
+                || (state.is_idle() && now.duration_since(state.used) > limits.idle)
+        };
+        let mut table = lock(&self.0);
+        let over: Vec<_> = table.live.values().filter(|live| is_over(live)).cloned().collect();
+        over.iter().for_each(|live| drop(table.remove(&live.id)));
+        if !over.is_empty() {
+            let left = table.live.len();
+            table.live.shrink_to(2 * left);
+        }
+        over
+    }
+}
+
+impl Table {
+    fn remove(&mut self, id: &str) -> Option<Arc<Live>> {
+        let live = self.live.remove(id)?;
+        if let Some(principal) = &live.principal
+            && let Some(count) = self.by_principal.get_mut(principal)
+        {
+            *count -= 1;
+            if *count == 0 {
+                self.by_principal.remove(principal);
+            }
+        }
+        Some(live)
+    }
+}
+
+impl Endpoint {
+    /// Opens a session.
+    pub(crate) async fn open(&self, frame: Frame, text: &Bytes, principal: Option<Arc<str>>) -> Reply {
+        match self.state.sessions.room(principal.as_ref(), &self.config.limits) {
+            Ok(None) => {}
+            Ok(Some(evicted)) => self.end(&evicted).await,
+            Err(reply) => return *reply,
+        }
+        let mut connection = self.connection(principal.clone());
+        connection.take(frame);
+        let Some(Outbound { text: answer, .. }) = poll_fn(|cx| connection.poll_next(cx)).await else {
+            return reply::error(StatusCode::INTERNAL_SERVER_ERROR, "the request has no answer");
+        };
+        let Some(shape) = connection.shape() else { return reply::json(StatusCode::BAD_REQUEST, answer) };
+        let Some(id) = new_id() else {
+            return reply::error(StatusCode::INTERNAL_SERVER_ERROR, "the system gives no random numbers");
+        };
+        let record = SessionRecord::new(id.clone(), principal.clone(), Bytes::copy_from_slice(text));
+        if let Err(error) = self.config.store.create(record).await {
+            tracing::warn!(%error, "a session cannot be stored");
+            return reply::busy(StatusCode::SERVICE_UNAVAILABLE, "the session cannot be stored");
+        }
+        let live = Arc::new(Live::new(id.clone(), principal, shape, connection, false));
+        self.state.sessions.insert(&live);
+        self.look_after();
+        reply::opened(answer, &id)
+    }
+
+    /// Takes a message to its session.
+    pub(crate) async fn post(&self, session: &str, frame: Frame, principal: Option<&Arc<str>>) -> Reply {
+        let Some(live) = self.find(session, principal).await else { return not_found() };
+        let reader = match live.submit(frame, &self.config.limits) {
+            Ok(reader) => reader,
+            Err(declined) => return decline(declined),
+        };
+        drive::wake(&live, &self.config);
+        let Some(mut reader) = reader else { return reply::empty(StatusCode::ACCEPTED) };
+        match reader.first().await {
+            First::Answer(text) => reply::json(StatusCode::OK, text),
+            First::Stream | First::Nothing => self.read(reader),
+        }
+    }
+
+    /// Opens a stream for what belongs to no request, or takes up one that was lost.
+    pub(crate) async fn get(&self, session: &str, headers: &HeaderMap, principal: Option<&Arc<str>>) -> Reply {
+        let Some(live) = self.find(session, principal).await else { return not_found() };
+        let reader = match headers.get(LAST_EVENT_ID) {
+            Some(id) if !id.is_empty() => self.resume(&live, text_of(headers, LAST_EVENT_ID).unwrap_or("?")).await,
+            _ => self.listen(&live),
+        };
+        match reader {
+            Ok(reader) => self.read(reader),
+            Err(reply) => *reply,
+        }
+    }
+
+    /// Ends a session because its client is done.
+    pub(crate) async fn delete(&self, session: &str, principal: Option<&Arc<str>>) -> Reply {
+        let Some(live) = self.find(session, principal).await else { return not_found() };
+        self.state.sessions.remove(session);
+        self.end(&live).await;
+        reply::empty(StatusCode::NO_CONTENT)
+    }
+
+    /// Ends a session that was taken out.
+    pub(crate) async fn end(&self, live: &Live) {
+        live.close();
+        self.config.events.remove(&live.id).await;
+        if let Err(error) = self.config.store.remove(&live.id).await {
+            tracing::warn!(%error, "a session that is over stays in the store");
+        }
+    }
+
+    fn listen(&self, live: &Arc<Live>) -> Result<Reader, Box<Reply>> {
+        let (opened, reader) = live.listen(&self.config.limits).map_err(|declined| Box::new(decline(declined)))?;
+        drive::wake(live, &self.config);
+        let retry = self.config.limits.retry.as_millis().try_into().unwrap_or(u64::MAX);
+        Ok(if live.shape.primes_streams() { reader.begins_with(opened.mark(retry)) } else { reader })
+    }
+
+    async fn resume(&self, live: &Arc<Live>, id: &str) -> Result<Reader, Box<Reply>> {
+        let lost =
+            || Box::new(reply::error(StatusCode::BAD_REQUEST, "what came after this event is not known any more"));
+        let (tag, number, seq) = line::parse(id).ok_or_else(lost)?;
+        let print = |event: &super::StoredEvent| line::print(tag, number, event.seq, event.text.clone());
+        let running = live.line(number).filter(|_| tag == 'r');
+        let reader = match (&running, tag) {
+            (Some(running), _) => {
+                let pipe = Pipe::new(&self.config.limits);
+                running.attach(pipe.clone());
+                Reader::new(pipe)
+            }
+            (None, 'g') => self.listen(live)?,
+            (None, _) => {
+                let pipe = Pipe::new(&self.config.limits);
+                pipe.finish();
+                Reader::new(pipe)
+            }
+        };
+        // It is asked only now: what is sent from here on comes to the new reader.
+        match self.config.events.after(&live.id, number, seq).await {
+            // The stream goes on as another one, with numbers of its own.
+            Some(missed) if tag == 'g' => Ok(missed.iter().fold(reader, |reader, e| reader.begins_with(print(e)))),
+            Some(missed) => Ok(reader.after(&missed, print)),
+            // Nothing may have been sent yet.
+            None if seq == 0 && (running.is_some() || tag == 'g') => Ok(reader),
+            None => Err(lost()),
+        }
+    }
+
+    fn read(&self, reader: Reader) -> Reply {
+        let held: Arc<dyn Held> = reader.pipe().clone();
+        match self.ticket(&held) {
+            Some(ticket) => reply::events(Events::new(Source::Pipe(reader), ticket, self.config.limits.keep_alive)),
+            None => reply::busy(StatusCode::SERVICE_UNAVAILABLE, "too many streams are open"),
+        }
+    }
+
+    /// The session of this id, if it belongs to whoever asks. One that another process opened is taken over.
+    async fn find(&self, id: &str, principal: Option<&Arc<str>>) -> Option<Arc<Live>> {
+        if let Some(live) = self.state.sessions.get(id) {
+            return Some(live).filter(|live| live.principal.as_ref() == principal);
+        }
+        let record = match self.config.store.load(id).await {
+            Ok(record) => record.filter(|r| r.principal.as_ref() == principal)?,
+            Err(error) => {
+                tracing::warn!(%error, "the store of sessions does not answer");
+                return None;
+            }
+        };
+        if let Ok(Some(evicted)) = self.state.sessions.room(principal, &self.config.limits) {
+            self.end(&evicted).await;
+        }
+        let mut connection = self.connection(record.principal.clone());
+        restore(&mut connection, record.opening, &self.config.connection).await?;
+        let live = Live::new(record.id, record.principal, connection.shape()?, connection, true);
+        let live = Arc::new(live);
+        self.state.sessions.insert(&live);
+        self.look_after();
+        Some(live)
+    }
+}
+
+/// Says once more what opened a session, and overhears the answer.
+async fn restore(connection: &mut Connection, opening: Bytes, limits: &couplet_core::Limits) -> Option<()> {
+    connection.take(message::read(opening, limits.bounds).ok()?);
+    poll_fn(|cx| connection.poll_next(cx)).await?;
+    let ready = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+    connection.receive(ready.into());
+    Some(())
+}
+
+fn not_found() -> Reply {
+    reply::error(StatusCode::NOT_FOUND, "there is no such session; open another one with `initialize`")
+}
+
+fn decline(declined: Declined) -> Reply {
+    match declined {
+        Declined::Gone => not_found(),
+        Declined::Busy => reply::busy(StatusCode::TOO_MANY_REQUESTS, "too many requests at the same time"),
+        Declined::Wrong(id, error) => reply::refused(&Refusal { status: 400, id, error }),
+    }
+}
+
+/// 192 bits from the system's random source, in letters that a header can carry.
+pub(crate) fn new_id() -> Option<Arc<str>> {
+    let mut random = [0_u8; 24];
+    getrandom::fill(&mut random).ok()?;
+    Some(random.iter().map(|byte| format!("{byte:02x}")).collect::<String>().into())
+}

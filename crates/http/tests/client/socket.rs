@@ -1,0 +1,91 @@
+//! The client that comes with the crate, over a socket.
+
+use std::time::Duration;
+
+use couplet_client::Client;
+use couplet_core::{Error, ErrorKind};
+use couplet_http::client::http;
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+};
+
+use crate::mock::{discovered, says};
+
+/// Reads one request; `None` when there are no more.
+async fn read(socket: &mut TcpStream) -> Option<Value> {
+    let mut text = Vec::new();
+    loop {
+        if let Some(end) = text.windows(4).position(|w| w == b"\r\n\r\n") {
+            let head = String::from_utf8_lossy(&text[..end]).to_ascii_lowercase();
+            let length =
+                head.lines().find_map(|l| l.strip_prefix("content-length: ")).map_or(0, |l| l.parse().unwrap());
+            if text.len() >= end + 4 + length {
+                return Some(serde_json::from_slice(&text[end + 4..]).unwrap());
+            }
+        }
+        if socket.read_buf(&mut text).await.ok()? == 0 {
+            return None;
+        }
+    }
+}
+
+#[tokio::test]
+async fn one_connection_is_enough() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let server = tokio::spawn(async move {
+        let (mut socket, _) = listener.accept().await.unwrap();
+        let mut asked = Vec::new();
+        while let Some(message) = read(&mut socket).await {
+            let method = message["method"].as_str().unwrap().to_owned();
+            let result = if method == "server/discover" { discovered() } else { says("done") };
+            let answer = json!({ "jsonrpc": "2.0", "id": message["id"], "result": result }).to_string();
+            let response = if method == "server/discover" {
+                let length = answer.len();
+                format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{answer}")
+            } else {
+                let event = format!("data: {answer}\n\n");
+                let length = event.len();
+                let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked";
+                format!("{head}\r\n\r\n{length:x}\r\n{event}\r\n0\r\n\r\n")
+            };
+            socket.write_all(response.as_bytes()).await.unwrap();
+            asked.push(method);
+        }
+        asked
+    });
+    let client = Client::new("test", "1").connect(http(url)).await.unwrap();
+    for _ in 0..3 {
+        assert_eq!(client.call("x", ()).await.unwrap().text(), "done");
+        // The end of the stream comes after the answer.
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    client.close().await.unwrap();
+    drop(client);
+    assert_eq!(server.await.unwrap(), ["server/discover", "tools/call", "tools/call", "tools/call"]);
+}
+
+#[tokio::test]
+async fn nobody_there_is_said() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    let error: Error = Client::new("test", "1").connect(http(format!("http://{address}/"))).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Transport);
+    assert!(error.to_string().contains(&address.to_string()), "{error}");
+}
+
+#[tokio::test]
+async fn a_server_that_hangs_up_is_said() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        while let Ok((mut socket, _)) = listener.accept().await {
+            read(&mut socket).await;
+        }
+    });
+    let error = Client::new("test", "1").connect(http(url)).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Transport);
+}

@@ -1,0 +1,67 @@
+//! The transport of 2024-11-05.
+
+use serde_json::{Value, json};
+
+use crate::support::{OLDEST, Reply, call, endpoint, eventually, initialize, request, send};
+
+async fn post(endpoint: &couplet_http::server::Endpoint, address: &str, message: &Value) -> Reply {
+    let mut request = request("POST", &[("accept", "")], message.to_string());
+    *request.uri_mut() = format!("/mcp{address}").parse().unwrap();
+    send(endpoint, request).await
+}
+
+#[tokio::test]
+async fn line_151_152_154_a_stream_and_an_address() {
+    let (endpoint, seen) = endpoint();
+    let endpoint = endpoint.sse_2024(true);
+    let mut stream = send(&endpoint, request("GET", &[], "")).await;
+    assert!(stream.is_stream());
+    let first = stream.body.event().await.unwrap();
+    assert_eq!(first.event.as_deref(), Some("endpoint"));
+    let address = String::from_utf8(first.data.to_vec()).unwrap();
+    let mut accepted = post(&endpoint, &address, &initialize(OLDEST)).await;
+    assert_eq!(accepted.status, 202);
+    assert!(accepted.body.text().await.is_empty());
+    let event = stream.body.event().await.unwrap();
+    assert_eq!((event.event.as_deref(), event.id), (Some("message"), None));
+    let answer: Value = serde_json::from_slice(&event.data).unwrap();
+    assert_eq!(answer["result"]["protocolVersion"], OLDEST);
+    post(&endpoint, &address, &json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await;
+    for id in [1, 2] {
+        post(&endpoint, &address, &call(id, "tools/call", &json!({ "name": "slow" }))).await;
+    }
+    let done = [stream.body.message().await.unwrap(), stream.body.message().await.unwrap()];
+    assert!(done.iter().all(|m| m["result"]["content"][0]["text"] == "done"));
+    // The session ends with the stream.
+    post(&endpoint, &address, &call(3, "tools/call", &json!({ "name": "slow" }))).await;
+    let _ = tokio::time::timeout(std::time::Duration::from_millis(50), stream.body.message()).await;
+    drop(stream);
+    eventually(|| seen.dropped() == 1).await;
+    assert_eq!(post(&endpoint, &address, &call(4, "ping", &json!({}))).await.status, 404);
+}
+
+#[tokio::test]
+async fn line_155_origins_are_checked_here_as_well() {
+    let (endpoint, _) = endpoint();
+    let endpoint = endpoint.sse_2024(true);
+    let reply = send(&endpoint, request("GET", &[("origin", "http://evil.com")], "")).await;
+    assert_eq!(reply.status, 403);
+    let reply = send(&endpoint, request("GET", &[("host", "evil.com")], "")).await;
+    assert_eq!(reply.status, 403);
+}
+
+#[tokio::test]
+async fn line_156_it_is_off_unless_somebody_wants_it() {
+    let (endpoint, _) = endpoint();
+    assert_eq!(send(&endpoint, request("GET", &[], "")).await.status, 400);
+}
+
+#[tokio::test]
+async fn it_belongs_to_who_opened_it() {
+    let (endpoint, _) = endpoint();
+    let endpoint =
+        endpoint.sse_2024(true).principal(|parts| Some(parts.headers.get("x-user")?.to_str().ok()?.to_owned()));
+    let mut stream = send(&endpoint, request("GET", &[("x-user", "alice")], "")).await;
+    let address = String::from_utf8(stream.body.event().await.unwrap().data.to_vec()).unwrap();
+    assert_eq!(post(&endpoint, &address, &initialize(OLDEST)).await.status, 404);
+}

@@ -1,0 +1,212 @@
+//! What the endpoint costs at most.
+
+use std::time::Duration;
+
+use couplet_http::server::HttpLimits;
+use serde_json::{Value, json};
+
+use crate::support::{POLLING, Session, alone, call, endpoint, eventually, initialize, request, send};
+
+fn limits(change: impl FnOnce(&mut HttpLimits)) -> HttpLimits {
+    let mut limits = HttpLimits::default();
+    change(&mut limits);
+    limits
+}
+
+#[tokio::test]
+async fn a_body_is_not_too_long() {
+    let (endpoint, _) = endpoint();
+    let reply = send(&endpoint, request("POST", &[], " ".repeat((4 << 20) + 1))).await;
+    assert_eq!((reply.status.as_u16(), reply.code().await), (413, -32600));
+    let endpoint = endpoint.limits(limits(|l| l.body = 10));
+    assert_eq!(send(&endpoint, request("POST", &[], call(1, "ping", &json!({})).to_string())).await.status, 413);
+}
+
+#[tokio::test]
+async fn types_are_checked() {
+    let (endpoint, _) = endpoint();
+    let ping = call(1, "ping", &json!({})).to_string();
+    let cases = [
+        ("content-type", "application/json; charset=utf-8", 200),
+        ("content-type", "", 200),
+        ("content-type", "text/plain", 415),
+        ("accept", "*/*", 200),
+        ("accept", "", 200),
+        ("accept", "application/json", 406),
+        ("accept", "text/event-stream", 406),
+        ("accept", "text/html", 406),
+    ];
+    for (name, value, status) in cases {
+        let reply = send(&endpoint, request("POST", &[(name, value)], &*ping)).await;
+        assert_eq!(reply.status.as_u16(), status, "{name}: {value}");
+    }
+}
+
+#[tokio::test]
+async fn sessions_are_counted() {
+    let (endpoint, _) = endpoint();
+    let endpoint = endpoint
+        .limits(limits(|l| (l.sessions, l.sessions_per_principal) = (3, 2)))
+        .principal(|parts| Some(parts.headers.get("x-user")?.to_str().ok()?.to_owned()));
+    let open =
+        async |user| send(&endpoint, request("POST", &[("x-user", user)], initialize(POLLING).to_string())).await;
+    for (user, status) in [("alice", 200), ("alice", 200), ("alice", 429), ("", 200), ("bob", 503)] {
+        let reply = open(user).await;
+        assert_eq!(reply.status.as_u16(), status, "{user}");
+        assert_eq!(reply.header("retry-after").is_some(), status != 200);
+    }
+    assert_eq!(endpoint.session_count(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_longest_idle_session_makes_room() {
+    let (endpoint, _) = endpoint();
+    let endpoint = endpoint.limits(limits(|l| l.sessions = 2));
+    let one = Session::open(&endpoint, POLLING).await;
+    let two = Session::open(&endpoint, POLLING).await;
+    let _busy = one.get(None).await;
+    tokio::time::sleep(Duration::from_secs(120)).await;
+    let _three = Session::open(&endpoint, POLLING).await;
+    assert_eq!(two.tool(1, "hello").await.status, 404);
+    assert_eq!(one.tool(1, "hello").await.status, 200);
+}
+
+#[tokio::test(start_paused = true)]
+async fn sessions_do_not_live_for_ever() {
+    let (endpoint, _) = endpoint();
+    // One that does not go on after the handshake.
+    send(&endpoint, request("POST", &[], initialize(POLLING).to_string())).await;
+    let session = Session::open(&endpoint, POLLING).await;
+    tokio::time::sleep(Duration::from_secs(70)).await;
+    assert_eq!(endpoint.session_count(), 1);
+    tokio::time::sleep(Duration::from_secs(28 * 60)).await;
+    assert_eq!(session.tool(1, "hello").await.status, 200);
+    tokio::time::sleep(Duration::from_secs(29 * 60)).await;
+    assert_eq!(endpoint.session_count(), 1, "it was used");
+    tokio::time::sleep(Duration::from_secs(2 * 60)).await;
+    assert_eq!(endpoint.session_count(), 0);
+    let session = Session::open(&endpoint, POLLING).await;
+    for _ in 0..49 {
+        session.tool(1, "hello").await;
+        tokio::time::sleep(Duration::from_secs(29 * 60)).await;
+    }
+    tokio::time::sleep(Duration::from_secs(29 * 60)).await;
+    assert_eq!(endpoint.session_count(), 0, "a day is enough");
+}
+
+#[tokio::test(start_paused = true)]
+async fn silence_is_broken() {
+    let (endpoint, _) = endpoint();
+    let listen = json!({ "notifications": { "toolsListChanged": true } });
+    let mut stream = send(&endpoint, alone("subscriptions/listen", listen, &[])).await;
+    stream.body.message().await.unwrap();
+    let session = Session::open(&endpoint, "2025-06-18").await;
+    let mut get = session.get(None).await;
+    let before = tokio::time::Instant::now();
+    for body in [&mut stream.body, &mut get.body] {
+        assert_eq!(body.piece().await.unwrap(), ":\n\n");
+        assert!(before.elapsed() >= Duration::from_secs(14));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_has_to_read_but_the_server_does_not_wait_for_ever() {
+    let (endpoint, seen) = endpoint();
+    let mut alone = send(&endpoint, alone("tools/call", json!({ "name": "slow" }), &[])).await;
+    alone.body.message().await.unwrap();
+    let session = Session::open(&endpoint, POLLING).await;
+    let mut get = session.get(None).await;
+    get.body.event().await.unwrap();
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert_eq!((seen.dropped(), seen.finished()), (1, 0), "what is in the response is dropped");
+    assert!(alone.body.messages().await.is_empty());
+    assert_eq!(get.body.event().await, None);
+}
+
+#[tokio::test]
+async fn a_slow_reader_slows_the_handler_down() {
+    let (endpoint, _) = endpoint();
+    let session = Session::open(&endpoint, POLLING).await;
+    let mut reply = session.tool(1, "flood").await;
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    // Meanwhile another session goes on as if nothing were.
+    let other = Session::open(&endpoint, POLLING).await;
+    assert_eq!(other.tool(1, "hello").await.status, 200);
+    let messages = reply.body.messages().await;
+    assert_eq!(messages.len(), 5001);
+    assert_eq!(messages[5000]["id"], 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reader_that_is_gone_does_not_hold_the_session_up() {
+    let (endpoint, _) = endpoint();
+    let session = Session::open(&endpoint, POLLING).await;
+    let reply = session.tool(1, "flood").await;
+    // It is there, and does not read: until it is let go, the session waits.
+    assert_eq!(session.tool(2, "hello").await.status, 200);
+    drop(reply);
+    assert_eq!(session.tool(3, "hello").await.status, 200);
+}
+
+#[tokio::test]
+async fn streams_are_counted() {
+    let (endpoint, _) = endpoint();
+    let endpoint = endpoint.limits(limits(|l| l.streams = 2));
+    let session = Session::open(&endpoint, POLLING).await;
+    let one = session.get(None).await;
+    let _two = session.get(None).await;
+    assert_eq!(session.get(None).await.status, 503);
+    drop(one);
+    assert_eq!(session.get(None).await.status, 200);
+}
+
+#[tokio::test]
+async fn requests_are_counted() {
+    let (endpoint, _) = endpoint();
+    let endpoint = endpoint.limits(limits(|l| (l.requests, l.requests_per_session) = (2, 1)));
+    let session = Session::open(&endpoint, "2025-06-18").await;
+    let slow = call(1, "tools/call", &json!({ "name": "slow" }));
+    let late = async {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        let own = session.tool(2, "hello").await.status;
+        let other = alone("tools/call", json!({ "name": "hello" }), &[]);
+        (own, send(&endpoint, other).await.status)
+    };
+    let (reply, (own, other)) = tokio::join!(session.post(&slow), late);
+    assert_eq!((reply.status.as_u16(), own.as_u16(), other.as_u16()), (200, 429, 200));
+    let mut slow = alone("tools/call", json!({ "name": "slow" }), &[]);
+    *slow.body_mut() = slow.body().replace("progressToken", "nothing");
+    let again = || {
+        let mut copy = http::Request::new(slow.body().clone());
+        *copy.method_mut() = slow.method().clone();
+        *copy.uri_mut() = slow.uri().clone();
+        *copy.headers_mut() = slow.headers().clone();
+        copy
+    };
+    let (one, two, three) = tokio::join!(send(&endpoint, again()), send(&endpoint, again()), send(&endpoint, again()));
+    let mut all = [one.status.as_u16(), two.status.as_u16(), three.status.as_u16()];
+    all.sort_unstable();
+    assert_eq!(all, [200, 200, 503]);
+}
+
+#[tokio::test]
+async fn ten_thousand_sessions_come_and_go() {
+    let (endpoint, _) = endpoint();
+    let opening = initialize("2025-06-18").to_string();
+    let mut ids: Vec<String> = Vec::new();
+    for at in 0..10_100 {
+        let reply = send(&endpoint, request("POST", &[], &*opening)).await;
+        match reply.header("mcp-session-id") {
+            Some(id) => ids.push(id.to_owned()),
+            None => assert!(reply.status == 503 && at >= 10_000),
+        }
+    }
+    assert_eq!((ids.len(), endpoint.session_count()), (10_000, 10_000));
+    for id in &ids {
+        let reply = send(&endpoint, request("DELETE", &[("mcp-session-id", id)], "")).await;
+        assert_eq!(reply.status, 204);
+    }
+    eventually(|| endpoint.session_count() == 0).await;
+    let reply: Value = send(&endpoint, request("POST", &[], opening)).await.json().await;
+    assert_eq!(reply["id"], 0);
+}

@@ -1,0 +1,141 @@
+//! A listener of our own, over real sockets.
+
+use std::time::Duration;
+
+use couplet_core::{Limits, Transport};
+use couplet_http::server::{HttpLimits, HttpTransport, Shutdown, http_unix};
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
+    net::{TcpListener, TcpStream, UnixStream},
+    task::JoinHandle,
+};
+
+use crate::support::{Seen, alone, call, initialize, server};
+
+struct Site {
+    address: String,
+    seen: Seen,
+    shutdown: Shutdown,
+    task: JoinHandle<Result<(), couplet_core::Error>>,
+}
+
+async fn site(limits: HttpLimits) -> Site {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let transport = HttpTransport::on(listener).limits(limits);
+    let (seen, shutdown) = (Seen::default(), transport.shutdown());
+    let service = std::sync::Arc::new(server(&seen));
+    let task = tokio::spawn(transport.serve(service, Limits::default()));
+    Site { address, seen, shutdown, task }
+}
+
+async fn ask(stream: &mut (impl AsyncRead + AsyncWrite + Unpin), request: &str) -> String {
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut text = Vec::new();
+    let _ = tokio::time::timeout(Duration::from_secs(5), stream.read_to_end(&mut text)).await;
+    String::from_utf8(text).unwrap()
+}
+
+fn post(body: &Value, headers: &str) -> String {
+    let (body, more) = (body.to_string(), headers);
+    let length = body.len();
+    format!(
+        "POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n\
+         accept: application/json, text/event-stream\r\nconnection: close\r\n{more}content-length: {length}\r\n\r\n{body}"
+    )
+}
+
+#[tokio::test]
+async fn it_answers_and_is_healthy() {
+    let site = site(HttpLimits::default()).await;
+    let connect = async || TcpStream::connect(&site.address).await.unwrap();
+    let text = ask(&mut connect().await, &post(&call(1, "ping", &json!({})), "")).await;
+    assert!(text.starts_with("HTTP/1.1 200") && text.ends_with(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#), "{text}");
+    let text = ask(&mut connect().await, &post(&initialize("2025-11-25"), "")).await;
+    assert!(text.contains("mcp-session-id: "), "{text}");
+    for (path, status) in [("/health", "200"), ("/other", "404")] {
+        let request = format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+        let text = ask(&mut connect().await, &request).await;
+        assert!(text.starts_with(&format!("HTTP/1.1 {status}")), "{text}");
+    }
+    let evil = post(&initialize("2025-11-25"), "").replace("localhost", "evil.example.com");
+    assert!(ask(&mut connect().await, &evil).await.starts_with("HTTP/1.1 403"));
+}
+
+#[tokio::test]
+async fn what_is_too_large_or_too_slow_is_cut_off() {
+    let mut limits = HttpLimits::default();
+    limits.header_time = Duration::from_millis(200);
+    limits.body_time = Duration::from_millis(200);
+    let site = site(limits).await;
+    let connect = async || TcpStream::connect(&site.address).await.unwrap();
+    let huge = format!("POST /mcp HTTP/1.1\r\nhost: localhost\r\nx-a: {}\r\n\r\n", "a".repeat(1 << 20));
+    let mut stream = connect().await;
+    let _ = stream.write_all(huge.as_bytes()).await;
+    let mut text = Vec::new();
+    let _ = stream.read_to_end(&mut text).await;
+    assert!(text.is_empty() || text.starts_with(b"HTTP/1.1 431"));
+    // A gigabyte that is announced is not waited for.
+    let long = post(&json!({}), "").replace("content-length: 2", "content-length: 1073741824");
+    assert!(ask(&mut connect().await, &long).await.starts_with("HTTP/1.1 413"));
+    // Headers and bodies have to come in time.
+    assert_eq!(ask(&mut connect().await, "POST /mcp HTTP/1.1\r\n").await, "");
+    let slow = post(&json!({}), "").replace("content-length: 2", "content-length: 200");
+    assert!(ask(&mut connect().await, &slow).await.starts_with("HTTP/1.1 408"));
+}
+
+#[tokio::test]
+async fn line_228_a_client_that_is_killed_cancels() {
+    let site = site(HttpLimits::default()).await;
+    let request = alone("tools/call", json!({ "name": "slow" }), &[]);
+    let headers: String = ["mcp-protocol-version", "mcp-method", "mcp-name"]
+        .iter()
+        .map(|name| format!("{name}: {}\r\n", request.headers()[*name].to_str().unwrap()))
+        .collect();
+    let text = post(&serde_json::from_str(request.body()).unwrap(), &headers);
+    for _ in 0..10 {
+        let mut stream = TcpStream::connect(&site.address).await.unwrap();
+        stream.write_all(text.as_bytes()).await.unwrap();
+        let mut some = [0; 256];
+        assert!(stream.read(&mut some).await.unwrap() > 0);
+    }
+    crate::support::eventually(|| site.seen.dropped() == 10).await;
+    assert_eq!(site.seen.finished(), 0);
+}
+
+#[tokio::test]
+async fn what_runs_is_finished_at_the_end() {
+    let site = site(HttpLimits::default()).await;
+    let request = alone("tools/call", json!({ "name": "slow" }), &[]);
+    let headers = "mcp-protocol-version: 2026-07-28\r\nmcp-method: tools/call\r\nmcp-name: slow\r\n";
+    let text = post(&serde_json::from_str(request.body()).unwrap(), headers);
+    let mut stream = TcpStream::connect(&site.address).await.unwrap();
+    stream.write_all(text.as_bytes()).await.unwrap();
+    let mut some = [0; 256];
+    assert!(stream.read(&mut some).await.unwrap() > 0);
+    site.shutdown.shut_down();
+    let mut rest = String::new();
+    stream.read_to_string(&mut rest).await.unwrap();
+    assert!(rest.contains("done"), "{rest}");
+    site.task.await.unwrap().unwrap();
+    assert!(TcpStream::connect(&site.address).await.is_err());
+}
+
+#[tokio::test]
+async fn a_unix_socket_is_a_place_too() {
+    let path = std::env::temp_dir().join(format!("couplet-http-{}.sock", std::process::id()));
+    // One that was left behind is replaced.
+    drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
+    let transport = http_unix(&path);
+    let shutdown = transport.shutdown();
+    let service = std::sync::Arc::new(server(&Seen::default()));
+    let task = tokio::spawn(transport.serve(service, Limits::default()));
+    crate::support::eventually(|| std::os::unix::net::UnixStream::connect(&path).is_ok()).await;
+    let mut stream = UnixStream::connect(&path).await.unwrap();
+    let text = ask(&mut stream, &post(&call(1, "ping", &json!({})), "").replace("localhost", "anything")).await;
+    assert!(text.starts_with("HTTP/1.1 200"), "{text}");
+    shutdown.shut_down();
+    task.await.unwrap().unwrap();
+    assert!(!path.exists());
+}
