@@ -85,8 +85,8 @@ fn npm(folder: &Path, packages: &[&str]) -> Result<(), Failure> {
     match Group::start(npm.args(packages), &log)?.wait(INSTALL)? {
         status if status.success() => Ok(()),
         status => {
-            let said = fs::read_to_string(&log).unwrap_or_default();
-            Err(format!("the suite cannot be had from the npm registry ({status})\n{}", said.trim_end()))
+            println!("{}", fs::read_to_string(&log).unwrap_or_default().trim_end());
+            Err(format!("the suite cannot be had from the npm registry: {status}"))
         }
     }
 }
