@@ -26,7 +26,36 @@ const STEPS: &[Step] = &[
     ("examples", examples),
     ("features", features),
     ("corpus", || corpus::run(&[])),
+    ("conformance", conformance),
 ];
+
+/// What a failure begins with if the step could not be tried, for want of a registry.
+const NOT_RUN: &str = "not run: ";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    Ok,
+    Failed,
+    NotRun,
+}
+
+impl Verdict {
+    fn of(outcome: &Result<(), Failure>) -> Self {
+        match outcome {
+            Ok(()) => Self::Ok,
+            Err(why) if why.starts_with(NOT_RUN) => Self::NotRun,
+            Err(_) => Self::Failed,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Failed => "FAILED",
+            Self::NotRun => "not run",
+        }
+    }
+}
 
 /// How long an example may run.
 const EXAMPLE: Duration = Duration::from_secs(60);
@@ -47,9 +76,11 @@ pub(crate) fn run(names: &[String]) -> Result<(), Failure> {
         let began = Instant::now();
         let outcome = step();
         let seconds = began.elapsed().as_secs_f64();
-        rows.push((*name, outcome.is_ok(), seconds));
+        let verdict = Verdict::of(&outcome);
+        rows.push((*name, verdict, seconds));
         match outcome {
             Ok(()) => println!("==> {name}: ok in {seconds:.1} s"),
+            Err(why) if verdict == Verdict::NotRun => println!("==> {name}: {why}"),
             Err(why) => {
                 println!("==> {name}: FAILED in {seconds:.1} s: {why}");
                 failure = Some(format!("`{name}` failed: {why}"));
@@ -58,9 +89,9 @@ pub(crate) fn run(names: &[String]) -> Result<(), Failure> {
         }
     }
     println!("\n{}", table(&rows));
-    let passed = rows.iter().filter(|(_, ok, _)| *ok).count();
-    let failed = rows.len() - passed;
-    let not_run = steps.len() - rows.len();
+    let count = |wanted| rows.iter().filter(|(_, verdict, _)| *verdict == wanted).count();
+    let (passed, failed) = (count(Verdict::Ok), count(Verdict::Failed));
+    let not_run = steps.len() - passed - failed;
     let seconds = started.elapsed().as_secs();
     let counts = format!("{passed} passed, {failed} failed, {not_run} not run, {seconds} seconds");
     // The last line is for machines.
@@ -76,10 +107,9 @@ pub(crate) fn run(names: &[String]) -> Result<(), Failure> {
     }
 }
 
-fn table(rows: &[(&str, bool, f64)]) -> String {
-    let row = |(name, ok, seconds): &(&str, bool, f64)| {
-        format!("{name:<14}{:<8}{seconds:>8.1}", if *ok { "ok" } else { "FAILED" })
-    };
+fn table(rows: &[(&str, Verdict, f64)]) -> String {
+    let row =
+        |(name, verdict, seconds): &(&str, Verdict, f64)| format!("{name:<14}{:<8}{seconds:>8.1}", verdict.name());
     let head = format!("{:<14}{:<8}{:>8}", "step", "", "seconds");
     std::iter::once(head).chain(rows.iter().map(row)).collect::<Vec<_>>().join("\n")
 }
@@ -114,6 +144,17 @@ fn docs() -> Result<(), Failure> {
     let mut doc = command("cargo");
     doc.env("RUSTDOCFLAGS", "-D warnings");
     show(doc.args(["doc", "--workspace", "--no-deps", "--all-features"]))
+}
+
+/// The official suite, with the programs as the tests have built them.
+fn conformance() -> Result<(), Failure> {
+    let mut suite = command("cargo");
+    suite.args(["run", "--quiet", "--package", "xtask", "--", "conformance", "--debug"]);
+    match suite.status().map_err(|e| e.to_string())?.code() {
+        Some(0) => Ok(()),
+        Some(3) => Err(format!("{NOT_RUN}the suite cannot be had here")),
+        _ => Err("the conformance suite found failures".to_owned()),
+    }
 }
 
 /// Every example runs, asserts what it tells, and ends with success. One that is a server finds its input closed.
@@ -186,6 +227,6 @@ mod tests {
 
     #[test]
     fn the_table_has_a_line_per_step() {
-        assert_eq!(table(&[("fmt", true, 1.0), ("clippy", false, 12.34)]).lines().count(), 3);
+        assert_eq!(table(&[("fmt", Verdict::Ok, 1.0), ("clippy", Verdict::Failed, 12.34)]).lines().count(), 3);
     }
 }
