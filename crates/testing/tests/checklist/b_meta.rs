@@ -501,8 +501,8 @@ async fn line_048_schemas_are_bounded() {
 #[tokio::test]
 async fn line_049_keywords_are_kept() {
     let schema = json!({
-        "type": "object", "$id": "urn:a", "$comment": "c", "x-mcp-header": "H", "vendor": { "deep": [1, 2.50, null] },
-        "properties": { "a": { "type": ["string", "null"], "format": "odd", "x-order": 1, "examples": [1] } },
+        "type": "object", "$id": "urn:a", "$comment": "c", "vendor": { "deep": [1, 2.50, null] },
+        "properties": { "h": { "type": "string", "x-mcp-header": "H" }, "a": { "type": ["string", "null"], "format": "odd", "x-order": 1, "examples": [1] } },
         "if": { "required": ["a"] }, "then": {}, "else": false, "$anchor": "b", "deprecated": true,
     });
     for version in revisions(4, 5) {
