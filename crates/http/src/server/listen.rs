@@ -42,7 +42,7 @@ pub fn http_unix(path: impl Into<PathBuf>) -> HttpTransport {
     HttpTransport::new(Place::Unix(path.into())).endpoint(Endpoint::allow_any_host)
 }
 
-/// A place to serve a server at; made by [`http`] and [`http_unix`].
+/// A place to serve a server at; made by [`http()`] and [`http_unix`].
 pub struct HttpTransport {
     place: Place,
     path: String,

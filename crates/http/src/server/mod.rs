@@ -1,7 +1,7 @@
 //! The server's side: one endpoint for every revision.
 //!
 //! * [`Endpoint`] is a `tower_service::Service`: mount it in axum or hyper.
-#![cfg_attr(feature = "listen", doc = "* [`http`] and [`http_unix`] listen themselves.")]
+#![cfg_attr(feature = "listen", doc = "* [`http()`] and [`http_unix`] listen themselves.")]
 #![cfg_attr(not(feature = "listen"), doc = "* `http` and `http_unix`, with the feature `listen`, listen themselves.")]
 //!
 //! Invariants:
