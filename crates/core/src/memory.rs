@@ -1,31 +1,25 @@
 //! A client and a server in one program, without bytes in between.
 
 use std::{
-    future::{Future, poll_fn},
+    future::poll_fn,
     sync::Arc,
     task::{Context, Poll},
 };
 
-use crate::{
-    exchange::Inbound,
-    limits::Limits,
-    link::{Handle, Link},
-    serve::Connection,
-    service::Service,
-};
+use crate::{exchange::Inbound, limits::Limits, link::Link, serve::Connection, service::Service, transport::Connected};
 
-/// Connects a client to a service. The connection lives as long as the future is polled, and the future ends when
-/// the client closes it.
+/// Connects a client to a service. The connection lives as long as its driver is polled, and the driver ends when the
+/// client closes it.
 pub fn connect(
     service: Arc<dyn Service>,
     server_limits: &Limits,
     inbound: Arc<dyn Inbound>,
     client_limits: &Limits,
-) -> (Handle, impl Future<Output = ()> + Send + use<>) {
+) -> Connected {
     let (mut link, handle) = Link::new(inbound, client_limits.clone());
     let mut server = Connection::new(service, server_limits.clone());
-    let driver = poll_fn(move |cx| pump(&mut link, &mut server, cx));
-    (handle, driver)
+    let driver = Box::pin(poll_fn(move |cx| pump(&mut link, &mut server, cx).map(Ok)));
+    Connected { channel: Arc::new(handle), driver }
 }
 
 /// Moves messages both ways until neither side has one.

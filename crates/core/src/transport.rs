@@ -41,11 +41,7 @@ impl std::fmt::Debug for Connected {
 /// A server in this process is a place to connect to.
 impl Connect for Arc<dyn Service> {
     fn connect(&mut self, inbound: Arc<dyn Inbound>, limits: Limits) -> BoxFuture<'_, Result<Connected, Error>> {
-        let (handle, driver) = crate::memory::connect(self.clone(), &limits, inbound, &limits);
-        let driver = Box::pin(async {
-            driver.await;
-            Ok(())
-        });
-        Box::pin(async move { Ok(Connected { channel: Arc::new(handle), driver }) })
+        let connected = crate::memory::connect(self.clone(), &limits, inbound, &limits);
+        Box::pin(async { Ok(connected) })
     }
 }

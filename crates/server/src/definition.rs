@@ -52,14 +52,13 @@ pub(crate) fn choices(values: Vec<String>) -> impl Fn(Completing) -> Vec<String>
     }
 }
 
+/// Gives a handler its state.
+pub(crate) fn bind<K: Kind, S: Clone + Send + Sync + 'static>(run: Run<K, S>, state: &S) -> Run<K, ()> {
+    let state = state.clone();
+    Arc::new(move |invocation, ()| run(invocation, state.clone()))
+}
+
 /// Gives completions their state.
-pub(crate) fn bind<S: Clone + Send + Sync + 'static>(completions: Completions<S>, state: &S) -> Completions<()> {
-    completions
-        .into_iter()
-        .map(|(argument, run)| {
-            let state = state.clone();
-            let run: Run<CompleteKind, ()> = Arc::new(move |invocation, ()| run(invocation, state.clone()));
-            (argument, run)
-        })
-        .collect()
+pub(crate) fn bind_all<S: Clone + Send + Sync + 'static>(completions: Completions<S>, state: &S) -> Completions<()> {
+    completions.into_iter().map(|(argument, run)| (argument, bind::<CompleteKind, S>(run, state))).collect()
 }

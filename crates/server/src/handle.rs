@@ -138,11 +138,7 @@ impl Service for Handle {
 impl Connect for Handle {
     fn connect(&mut self, inbound: Arc<dyn Inbound>, limits: Limits) -> BoxFuture<'_, Result<Connected, Error>> {
         let service: Arc<dyn Service> = Arc::new(self.clone());
-        let (handle, driver) = memory::connect(service, self.limits(), inbound, &limits);
-        let driver = Box::pin(async {
-            driver.await;
-            Ok(())
-        });
-        Box::pin(async move { Ok(Connected { channel: Arc::new(handle), driver }) })
+        let connected = memory::connect(service, self.limits(), inbound, &limits);
+        Box::pin(async { Ok(connected) })
     }
 }

@@ -1,6 +1,6 @@
 //! Prompts: a name, arguments, and a function that writes the messages.
 
-use std::{marker::PhantomData, panic::Location, sync::Arc};
+use std::{marker::PhantomData, panic::Location};
 
 use couplet_core::JsonText;
 use couplet_types::{Icon, Map, Meta, Prompt, PromptArgument, RpcError};
@@ -172,9 +172,8 @@ impl<S: Clone + Send + Sync + 'static> PromptDef<S> {
 
     pub(crate) fn bind(self, state: &S) -> PromptDef<()> {
         let Self { spec, completions, signature, run, place } = self;
-        let completions = definition::bind(completions, state);
-        let state = state.clone();
-        let run: Run<PromptKind, ()> = Arc::new(move |invocation, ()| run(invocation, state.clone()));
+        let completions = definition::bind_all(completions, state);
+        let run = definition::bind::<PromptKind, S>(run, state);
         PromptDef { spec, completions, signature, run, place }
     }
 }

@@ -1,6 +1,6 @@
 //! Resources and resource templates: a URI, or a pattern of URIs, and a function.
 
-use std::{marker::PhantomData, panic::Location, sync::Arc};
+use std::{marker::PhantomData, panic::Location};
 
 use couplet_types::{Annotations, Captures, Icon, Meta, Resource, ResourceTemplate, UriTemplate};
 
@@ -200,9 +200,8 @@ impl<S: Clone + Send + Sync + 'static> ResourceDef<S> {
 
     pub(crate) fn bind(self, state: &S) -> ResourceDef<()> {
         let Self { spec, template, subscribable, completions, signature, run, place } = self;
-        let completions = definition::bind(completions, state);
-        let state = state.clone();
-        let run: Run<ResourceKind, ()> = Arc::new(move |invocation, ()| run(invocation, state.clone()));
+        let completions = definition::bind_all(completions, state);
+        let run = definition::bind::<ResourceKind, S>(run, state);
         ResourceDef { spec, template, subscribable, completions, signature, run, place }
     }
 }

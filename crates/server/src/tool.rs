@@ -7,7 +7,7 @@ use couplet_types::{Icon, Meta, RawJson, Tool, ToolAnnotations};
 use serde_json::Value;
 
 use crate::{
-    definition::{Definition, Run, erase},
+    definition::{self, Definition, Run, erase},
     handler::Handler,
     reply::ToolKind,
     schema::{Dialect, order},
@@ -220,8 +220,7 @@ impl<S: Clone + Send + Sync + 'static> ToolDef<S> {
 
     pub(crate) fn bind(self, state: &S) -> ToolDef<()> {
         let Self { spec, input, timeout, mirrored, signature, run, place } = self;
-        let state = state.clone();
-        let run: Run<ToolKind, ()> = Arc::new(move |invocation, ()| run(invocation, state.clone()));
+        let run = definition::bind::<ToolKind, S>(run, state);
         ToolDef { spec, input, timeout, mirrored, signature, run, place }
     }
 }
