@@ -8,7 +8,7 @@ use std::{
 };
 
 use crate::{
-    Failure, corpus, tidy, weight,
+    Failure, corpus, interop, tidy, weight,
     workspace::{self, capture, cargo, command, packages, show},
 };
 
@@ -27,6 +27,7 @@ const STEPS: &[Step] = &[
     ("features", features),
     ("corpus", || corpus::run(&[])),
     ("conformance", conformance),
+    ("interop", interop),
 ];
 
 /// What a failure begins with if the step could not be tried, for want of a registry.
@@ -116,9 +117,10 @@ fn table(rows: &[(&str, Verdict, f64)]) -> String {
 
 fn fmt() -> Result<(), Failure> {
     cargo(["fmt", "--all", "--check"])?;
-    // The package for cargo-fuzz is not part of the workspace.
-    let targets = workspace::files().into_iter().filter(|f| f.starts_with("fuzz/fuzz_targets/") && f.ends_with(".rs"));
-    show(command("rustfmt").args(["--check", "--edition", "2024"]).args(targets))
+    // Two packages are not part of the workspace.
+    let outside = |f: &String| f.starts_with("fuzz/fuzz_targets/") || f.starts_with("interop/rmcp/");
+    let files = workspace::files().into_iter().filter(|f| outside(f) && f.ends_with(".rs"));
+    show(command("rustfmt").args(["--check", "--edition", "2024"]).args(files))
 }
 
 fn clippy() -> Result<(), Failure> {
@@ -154,6 +156,17 @@ fn conformance() -> Result<(), Failure> {
         Some(0) => Ok(()),
         Some(3) => Err(format!("{NOT_RUN}the suite cannot be had here")),
         _ => Err("the conformance suite found failures".to_owned()),
+    }
+}
+
+/// The other SDKs. One that cannot be had is skipped; if none can, nothing was tried.
+fn interop() -> Result<(), Failure> {
+    let counts = interop::suite(&[])?;
+    println!("{counts}");
+    match (counts.failed, counts.passed) {
+        (0, 0) => Err(format!("{NOT_RUN}no other SDK can be had here")),
+        (0, _) => Ok(()),
+        (failed, _) => Err(format!("{failed} runs with other SDKs failed")),
     }
 }
 

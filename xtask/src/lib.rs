@@ -9,6 +9,8 @@ mod ci;
 mod conformance;
 mod corpus;
 mod fuzz;
+mod group;
+mod interop;
 mod source;
 pub mod tidy;
 mod weight;
@@ -57,6 +59,12 @@ const COMMANDS: &[Command] = &[
         usage: "conformance [option..]",
         what: "the official conformance suite, strictly counted; --debug, --only <part of a name>",
         run: conformance::run,
+    },
+    Command {
+        name: "interop",
+        usage: "interop [peer..]",
+        what: "Couplet with other SDKs as peers, in both roles: Python, TypeScript v1 and v2, rmcp",
+        run: interop::run,
     },
 ];
 

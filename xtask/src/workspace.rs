@@ -64,6 +64,18 @@ pub(crate) fn describe(command: &Command) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
+/// The folder that cargo builds in.
+pub(crate) fn target() -> Result<PathBuf, Failure> {
+    let folder = metadata()?["target_directory"].as_str().map(PathBuf::from);
+    folder.ok_or_else(|| "cargo metadata names no folder".to_owned())
+}
+
+/// The first number of the version of a node, if it runs.
+pub(crate) fn node_major(node: &Path) -> Option<u32> {
+    let version = capture(command(&node.to_string_lossy()).arg("--version")).ok()?;
+    version.trim().trim_start_matches('v').split('.').next()?.parse().ok()
+}
+
 /// A package of the workspace.
 #[derive(Debug)]
 pub(crate) struct Package {
@@ -76,11 +88,15 @@ pub(crate) struct Package {
 
 /// The packages of the workspace.
 pub(crate) fn packages() -> Result<Vec<Package>, Failure> {
-    let text = capture(command("cargo").args(["metadata", "--format-version", "1", "--no-deps"]))?;
-    let metadata: Value = serde_json::from_str(&text).map_err(|e| format!("cargo metadata: {e}"))?;
+    let metadata = metadata()?;
     let root = root().canonicalize().map_err(|e| e.to_string())?;
     let packages = metadata["packages"].as_array().into_iter().flatten();
     Ok(packages.map(|package| read_package(package, &root)).collect())
+}
+
+fn metadata() -> Result<Value, Failure> {
+    let text = capture(command("cargo").args(["metadata", "--format-version", "1", "--no-deps"]))?;
+    serde_json::from_str(&text).map_err(|e| format!("cargo metadata: {e}"))
 }
 
 fn read_package(package: &Value, root: &Path) -> Package {

@@ -7,21 +7,21 @@ mod suite;
 use std::{
     collections::BTreeMap,
     fs,
-    io::{IsTerminal, Read, Write},
-    net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream},
+    io::{IsTerminal, Write},
     path::{Path, PathBuf},
     process::ExitStatus,
     sync::atomic::{AtomicUsize, Ordering},
-    thread::{self, sleep},
+    thread,
     time::{Duration, Instant},
 };
 
 use serde_json::Value;
-use suite::{Group, Role, Run, Suite};
+use suite::{Role, Run, Suite};
 
 use crate::{
     Failure,
-    workspace::{capture, cargo, command, root},
+    group::{Group, serve},
+    workspace::{cargo, command, root, target},
 };
 
 /// What is left out unless `--only` asks for it: authorization, tasks and skills come with their own work.
@@ -30,9 +30,6 @@ const LEFT_OUT: [&str; 3] = ["^auth/", "tasks-", "sep-2640"];
 /// How long a scenario may take by the suite's own clock, and when it is killed: the suite can hang with its client.
 const SOFT: Duration = Duration::from_secs(30);
 const HARD: Duration = Duration::from_secs(50);
-
-/// How long the server may take to answer.
-const START: Duration = Duration::from_secs(30);
 
 /// Client scenarios that run at the same time; they measure time, and more would disturb each other.
 const CLIENTS: usize = 2;
@@ -102,10 +99,7 @@ fn matches(pattern: &str, name: &str) -> bool {
 /// Builds both programs, and says in which folder they are.
 fn build(release: bool) -> Result<PathBuf, Failure> {
     cargo(["build", "--package", "conformance"].into_iter().chain(release.then_some("--release")))?;
-    let text = capture(command("cargo").args(["metadata", "--format-version", "1", "--no-deps"]))?;
-    let metadata: Value = serde_json::from_str(&text).map_err(|e| format!("cargo metadata: {e}"))?;
-    let target = metadata["target_directory"].as_str().ok_or("cargo metadata names no folder")?;
-    Ok(Path::new(target).join(if release { "release" } else { "debug" }))
+    Ok(target()?.join(if release { "release" } else { "debug" }))
 }
 
 struct Bench {
@@ -136,24 +130,15 @@ impl Bench {
         Ok(outcomes)
     }
 
-    /// Starts the server and waits until it answers.
     fn serve(&self) -> Result<(Group, String), Failure> {
-        let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|listener| listener.local_addr());
-        let address = free.map_err(|e| format!("there is no free port: {e}"))?;
-        let log = self.results.join("server.log");
-        let mut program = command(&self.programs.join("conformance-server").to_string_lossy());
-        let mut server = Group::start(program.args(["--port", &address.port().to_string()]), &log)?;
-        let started = Instant::now();
-        while !answers(address) {
-            if let Some(status) = server.ended() {
-                return Err(format!("the server ended at once: {status}; see {}", log.display()));
-            }
-            if started.elapsed() > START {
-                return Err(format!("the server did not answer within {} s", START.as_secs()));
-            }
-            sleep(Duration::from_millis(50));
-        }
-        Ok((server, format!("http://localhost:{}/mcp", address.port())))
+        let program = self.programs.join("conformance-server");
+        let start = |port: &str| {
+            let mut server = command(&program.to_string_lossy());
+            server.args(["--port", port]);
+            server
+        };
+        let (server, port) = serve(start, &self.results.join("server.log"))?;
+        Ok((server, format!("http://localhost:{port}/mcp")))
     }
 
     fn clients<'a>(&self, runs: &[&'a Run]) -> Vec<(&'a Run, Outcome)> {
@@ -196,18 +181,6 @@ impl Bench {
         let log = fs::read(log).unwrap_or_default();
         judge(ended, &String::from_utf8_lossy(&log), checks(&folder).as_deref())
     }
-}
-
-/// Whether there is HTTP at an address.
-fn answers(address: SocketAddr) -> bool {
-    let ask = || {
-        let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(1))?;
-        stream.set_read_timeout(Some(Duration::from_secs(1)))?;
-        stream.write_all(b"GET /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")?;
-        let mut first = [0; 5];
-        stream.read_exact(&mut first).map(|()| first)
-    };
-    ask().is_ok_and(|first: [u8; 5]| &first == b"HTTP/")
 }
 
 /// The text of the `checks.json` somewhere below a folder.

@@ -1,16 +1,16 @@
-//! The official suite as a program: where it comes from, what it lists, and processes that cannot outlive a run.
+//! The official suite as a program: where it comes from, and what it lists.
 
 use std::{
-    fs::{self, OpenOptions},
+    fs,
     path::{Path, PathBuf},
-    process::{Child, Command, ExitStatus, Stdio},
-    thread::sleep,
-    time::{Duration, Instant},
+    process::Command,
+    time::Duration,
 };
 
 use crate::{
     Failure,
-    workspace::{capture, command, describe},
+    group::Group,
+    workspace::{capture, command, node_major},
 };
 
 const SUITE: &str = "@modelcontextprotocol/conformance@0.2.0-alpha.12";
@@ -32,7 +32,7 @@ pub(super) struct Suite {
 impl Suite {
     /// Finds the suite in a folder, or brings it there from the npm registry.
     pub(super) fn install(folder: &Path) -> Result<Self, Failure> {
-        let (node, packages) = if major(Path::new("node")).is_some_and(|major| major >= OLDEST_NODE) {
+        let (node, packages) = if node_major(Path::new("node")).is_some_and(|major| major >= OLDEST_NODE) {
             ("node".into(), vec![SUITE])
         } else if cfg!(all(target_os = "linux", target_arch = "x86_64")) {
             (folder.join(NODE_PROGRAM), vec![SUITE, NODE])
@@ -48,7 +48,7 @@ impl Suite {
             fs::write(&ready, wanted).map_err(|e| format!("{}: {e}", ready.display()))?;
         }
         let suite = Self { node, script: folder.join(SCRIPT) };
-        if major(&suite.node).is_none() || !suite.script.is_file() {
+        if node_major(&suite.node).is_none() || !suite.script.is_file() {
             let _ = fs::remove_file(&ready);
             return Err(format!("what is installed in {} does not work", folder.display()));
         }
@@ -65,12 +65,6 @@ impl Suite {
     pub(super) fn runs(&self) -> Result<Vec<Run>, Failure> {
         Ok(runs(&capture(self.command().arg("list"))?))
     }
-}
-
-/// The first number of the version of a node, if it runs.
-fn major(node: &Path) -> Option<u32> {
-    let version = capture(command(&node.to_string_lossy()).arg("--version")).ok()?;
-    version.trim().trim_start_matches('v').split('.').next()?.parse().ok()
 }
 
 fn npm(folder: &Path, packages: &[&str]) -> Result<(), Failure> {
@@ -144,65 +138,6 @@ fn runs(list: &str) -> Vec<Run> {
     runs
 }
 
-/// A program and all that it starts. They end with this value, and with this process however it ends.
-pub(super) struct Group {
-    child: Child,
-    /// Waits for the end of its standard input, and then kills the group.
-    guard: Child,
-}
-
-impl Group {
-    /// What the programs say is added to the log.
-    pub(super) fn start(command: &mut Command, log: &Path) -> Result<Self, Failure> {
-        let shown = describe(command);
-        let open = || OpenOptions::new().create(true).append(true).open(log);
-        let (out, err) = open().and_then(|out| Ok((out, open()?))).map_err(|e| format!("{}: {e}", log.display()))?;
-        let mut child = leader(command.stdin(Stdio::null()).stdout(out).stderr(err))
-            .spawn()
-            .map_err(|e| format!("`{shown}` did not start: {e}"))?;
-        let script = format!("read -r line; kill -s KILL -- -{} 2>/dev/null", child.id());
-        match leader(Command::new("sh").args(["-c", &script]).stdin(Stdio::piped())).spawn() {
-            Ok(guard) => Ok(Self { child, guard }),
-            Err(error) => {
-                let _ = child.kill();
-                let _ = child.wait();
-                Err(format!("`sh` did not start: {error}"))
-            }
-        }
-    }
-
-    pub(super) fn ended(&mut self) -> Option<ExitStatus> {
-        self.child.try_wait().ok().flatten()
-    }
-
-    /// Waits for the program, but not for ever; what it leaves behind is ended too.
-    pub(super) fn wait(mut self, limit: Duration) -> Result<ExitStatus, Failure> {
-        let started = Instant::now();
-        loop {
-            match self.ended() {
-                Some(status) => return Ok(status),
-                None if started.elapsed() > limit => return Err(format!("killed after {} s", limit.as_secs())),
-                None => sleep(Duration::from_millis(20)),
-            }
-        }
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        drop(self.guard.stdin.take());
-        let _ = self.guard.wait();
-        let _ = self.child.wait();
-    }
-}
-
-/// Makes a program the first of a process group.
-fn leader(command: &mut Command) -> &mut Command {
-    #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(command, 0);
-    command
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -222,20 +157,5 @@ mod tests {
             ("client", "2026-07-28", "auth/a", true),
         ];
         assert_eq!(found, expected);
-    }
-
-    #[test]
-    #[cfg(unix)]
-    fn a_group_ends_as_one() {
-        let mut shell = Command::new("sh");
-        let log = std::env::temp_dir().join(format!("xtask-group-{}", std::process::id()));
-        let group = Group::start(shell.args(["-c", "sleep 60 & echo $!; wait"]), &log).unwrap();
-        assert!(group.wait(Duration::from_millis(300)).unwrap_err().starts_with("killed"));
-        let sleeper = fs::read_to_string(&log).unwrap();
-        fs::remove_file(&log).unwrap();
-        sleep(Duration::from_millis(100));
-        // One that nobody has waited for yet is as dead as one that is gone.
-        let state = capture(Command::new("ps").args(["-o", "stat=", "-p", sleeper.trim()])).unwrap_or_default();
-        assert!(state.is_empty() || state.starts_with('Z'), "{state}");
     }
 }

@@ -1,0 +1,137 @@
+//! The client of the interop suite: `interop-client <revision> http <url>` or `interop-client <revision> stdio
+//! <program> [argument..]`.
+//!
+//! The revision may be `auto`. The program prints the one that was agreed on, and a line for each step that went as it
+//! should.
+
+use std::{
+    env,
+    fmt::Debug,
+    process::ExitCode,
+    sync::{Arc, Mutex},
+};
+
+use couplet::{ProtocolVersion, client::ClientBuilder, http::client::http, prelude::*, types::Role};
+use serde_json::{Value, json};
+
+type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    match run(&arguments.iter().map(String::as_str).collect::<Vec<_>>()).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(arguments: &[&str]) -> Outcome {
+    let client = match arguments {
+        [revision, "http", url] => builder(revision)?.connect(http(*url)).await?,
+        [revision, "stdio", program, rest @ ..] => builder(revision)?.connect(Command::new(program).args(rest)).await?,
+        _ => return Err("usage: interop-client <revision> http <url> | <revision> stdio <program> [argument..]".into()),
+    };
+    println!("revision {}", client.server().version);
+    let name = client.server().info.as_ref().map(|info| info.name.as_str());
+    expect("the server's name", name, Some("interop"))?;
+    tools(&client).await?;
+    call(&client).await?;
+    resource(&client).await?;
+    prompt(&client).await?;
+    progress(&client).await?;
+    elicit(&client).await?;
+    client.close().await?;
+    Ok(())
+}
+
+/// A client that may speak this revision and no other, or with `auto` all that there are, and answers forms.
+fn builder(revision: &str) -> Outcome<ClientBuilder> {
+    let versions: Vec<ProtocolVersion> = match revision {
+        "auto" => ProtocolVersion::ALL.to_vec(),
+        _ => vec![revision.parse().map_err(|_| format!("there is no revision `{revision}`"))?],
+    };
+    let answer = |ask: couplet::client::Elicitation| async move {
+        let fields: Value = ask.params().requested_schema.as_ref().and_then(|s| s.parse().ok()).unwrap_or_default();
+        let kinds = ["name", "age"].map(|field| fields["properties"][field]["type"].as_str());
+        match (ask.message(), kinds) {
+            ("Who are you?", [Some("string"), Some("integer")]) => ask.accept(json!({ "name": "Ada", "age": 36 })),
+            _ => ask.decline(),
+        }
+    };
+    Ok(Client::new("interop", "1.0.0").versions(versions).on_elicit(answer))
+}
+
+async fn tools(client: &Client) -> Outcome {
+    let tools = client.tools().await?;
+    let mut names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
+    names.sort_unstable();
+    expect("the tools", names, vec!["add", "count", "greet"])?;
+    let add = tools.iter().find(|tool| tool.name == "add").ok_or("there is no tool `add`")?;
+    expect("the description", add.description.as_deref(), Some("Adds two integers."))?;
+    let schema: Value = add.input_schema.parse()?;
+    expect("the type of `a`", &schema["properties"]["a"]["type"], &json!("integer"))?;
+    done("tools")
+}
+
+async fn call(client: &Client) -> Outcome {
+    let result = client.call("add", json!({ "a": 2, "b": 3 })).await?;
+    if result.is_error() {
+        return Err(result.text().into());
+    }
+    expect("the sum", result.structured::<Value>()?, json!({ "sum": 5 }))?;
+    expect("the text", serde_json::from_str::<Value>(&result.text())?, json!({ "sum": 5 }))?;
+    done("call")
+}
+
+async fn resource(client: &Client) -> Outcome {
+    let listed = client.resources().await?;
+    expect("the resources", listed.iter().map(|r| r.uri.as_str()).collect(), vec!["interop://greeting"])?;
+    expect("the media type", listed[0].mime_type.as_deref(), Some("text/plain"))?;
+    let read = client.read("interop://greeting").await?;
+    expect("the contents", (read.contents.len(), read.all_text().as_str()), (1, "Hello from a resource"))?;
+    done("resource")
+}
+
+async fn prompt(client: &Client) -> Outcome {
+    let listed = client.prompts().await?;
+    expect("the prompts", listed.iter().map(|p| p.name.as_str()).collect(), vec!["explain"])?;
+    let messages = client.prompt("explain", json!({ "topic": "MCP" })).await?.messages;
+    let told: Vec<_> = messages.iter().map(|m| (m.role, m.content.as_text().unwrap_or_default())).collect();
+    expect("the messages", told, vec![(Role::User, "Explain MCP, please.")])?;
+    done("prompt")
+}
+
+async fn progress(client: &Client) -> Outcome {
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let hear = heard.clone();
+    let result = client
+        .call("count", json!({ "to": 3 }))
+        .on_progress(move |p| {
+            let line = format!("{} of {}: {}", p.progress, p.total.unwrap_or_default(), p.message.unwrap_or_default());
+            hear.lock().expect("nobody panics here").push(line);
+        })
+        .await?;
+    expect("the text", (result.is_error(), result.text().as_str()), (false, "counted to 3"))?;
+    let heard = heard.lock().map_err(|e| e.to_string())?.clone();
+    let all = ["1 of 3: step 1", "2 of 3: step 2", "3 of 3: step 3"].map(str::to_owned);
+    expect("the progress", heard, all.to_vec())?;
+    done("progress")
+}
+
+async fn elicit(client: &Client) -> Outcome {
+    let result = client.call("greet", json!({})).await?;
+    expect("the text", (result.is_error(), result.text().as_str()), (false, "Hello Ada, 36"))?;
+    done("elicit")
+}
+
+fn expect<T: PartialEq + Debug>(what: &str, found: T, expected: T) -> Outcome {
+    if found == expected { Ok(()) } else { Err(format!("{what}: {found:?}, not {expected:?}").into()) }
+}
+
+fn done(step: &str) -> Outcome {
+    println!("ok {step}");
+    Ok(())
+}

@@ -1,0 +1,143 @@
+//! `cargo xtask interop`: the server and the client of `interop/couplet` against those of other SDKs, in both roles.
+//!
+//! Every client goes through the same steps and looks at what comes back, every server looks at what arrives. What is
+//! here only starts the programs, and counts.
+
+mod peer;
+mod report;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    thread,
+    time::{Duration, Instant},
+};
+
+use peer::{PEERS, Peer, Programs};
+use report::{Counts, Outcome, Role, Row, Transport, judge, table};
+
+use crate::{
+    Failure,
+    group::{Group, serve},
+    workspace::{cargo, command, root, target},
+};
+
+/// How long a client may take for all its steps.
+const DEADLINE: Duration = Duration::from_secs(60);
+
+/// All peers, or those whose names have one of the arguments in them. The last line is for machines.
+pub(crate) fn run(names: &[String]) -> Result<(), Failure> {
+    let counts = suite(names)?;
+    if counts.failed > 0 {
+        return Err(format!("failed, {counts}"));
+    }
+    println!("xtask interop: ok, {counts}");
+    Ok(())
+}
+
+/// Runs everything, and prints a line for each run.
+pub(crate) fn suite(names: &[String]) -> Result<Counts, Failure> {
+    let started = Instant::now();
+    let wanted = |peer: &&Peer| names.is_empty() || names.iter().any(|name| peer.name.contains(name));
+    let peers: Vec<&Peer> = PEERS.iter().filter(wanted).collect();
+    if peers.is_empty() {
+        let known: Vec<_> = PEERS.iter().map(|peer| peer.name).collect();
+        return Err(format!("there is no such peer; there are {}", known.join(", ")));
+    }
+    cargo(["build", "--package", "couplet-interop"])?;
+    let folder = root().join("target/interop");
+    let logs = folder.join("logs");
+    // What an earlier run left must not count.
+    let _ = fs::remove_dir_all(&logs);
+    fs::create_dir_all(&logs).map_err(|e| format!("{}: {e}", logs.display()))?;
+    let programs = target()?.join("debug");
+    let couplet = Programs::new([programs.join("interop-client")], [programs.join("interop-server")]);
+    let (mut server, port) = serve(|port| couplet.server(&["http", port]), &logs.join("couplet-server.log"))?;
+    let bench = Bench { couplet, port, folder, logs };
+    // Each peer has a thread: most of the time is spent in waiting for programs to start.
+    let rows: Vec<Row> = thread::scope(|scope| {
+        let threads: Vec<_> = peers.iter().map(|peer| scope.spawn(|| bench.all(peer))).collect();
+        threads.into_iter().flat_map(|thread| thread.join().expect("a thread does not panic")).collect()
+    });
+    println!("{}", table(&rows));
+    println!("logs: {}, {} seconds", bench.logs.display(), started.elapsed().as_secs());
+    if let Some(status) = server.ended() {
+        return Err(format!("the server ended: {status}"));
+    }
+    Ok(Counts::of(&rows))
+}
+
+struct Bench {
+    couplet: Programs,
+    /// Where the one server is that all clients talk to.
+    port: String,
+    folder: PathBuf,
+    logs: PathBuf,
+}
+
+impl Bench {
+    /// All runs with a peer, after it is installed.
+    fn all(&self, peer: &'static Peer) -> Vec<Row> {
+        let programs = match (peer.install)(&self.folder.join(peer.name)) {
+            Ok(programs) => programs,
+            Err(missing) => return vec![missing.row(peer)],
+        };
+        let mut rows: Vec<Row> = peer.client.iter().flat_map(|offer| self.as_client(peer, &programs, offer)).collect();
+        rows.extend(self.as_server(peer, &programs));
+        rows
+    }
+
+    /// The peer's client against our server.
+    fn as_client(&self, peer: &'static Peer, programs: &Programs, offer: &'static str) -> [Row; 2] {
+        let url = url(&self.port);
+        let stdio = self.couplet.server_line();
+        [(Transport::Http, vec![url]), (Transport::Stdio, stdio)].map(|(transport, target)| {
+            let row = Row::new(peer, Role::Client, transport, offer);
+            self.one(row, |arguments| programs.client(arguments), &target)
+        })
+    }
+
+    /// Our client against the peer's server.
+    fn as_server(&self, peer: &'static Peer, programs: &Programs) -> Vec<Row> {
+        let log = self.logs.join(format!("{}-server.log", peer.name));
+        let server = serve(|port| programs.server(&["http", port]), &log);
+        let mut rows = Vec::new();
+        for offer in peer.server {
+            let row = |transport| Row::new(peer, Role::Server, transport, offer);
+            rows.push(match &server {
+                Ok((_, port)) => self.one(row(Transport::Http), |a| self.couplet.client(a), &[url(port)]),
+                Err(why) => row(Transport::Http).ended(Outcome::failed(why)),
+            });
+            rows.push(self.one(row(Transport::Stdio), |a| self.couplet.client(a), &programs.server_line()));
+        }
+        rows
+    }
+
+    /// One client, from its start to its end.
+    fn one(&self, row: Row, client: impl Fn(&[&str]) -> Command, target: &[String]) -> Row {
+        let log = self.logs.join(row.name() + ".log");
+        let mut arguments = vec![row.offer, row.transport.name()];
+        arguments.extend(target.iter().map(String::as_str));
+        let ended = Group::start(&mut client(&arguments), &log).and_then(|group| group.wait(DEADLINE));
+        let said = fs::read(&log).unwrap_or_default();
+        let outcome = judge(ended.map(|status| status.success()), &String::from_utf8_lossy(&said), row.expected());
+        row.ended(outcome)
+    }
+}
+
+fn url(port: &str) -> String {
+    format!("http://127.0.0.1:{port}/mcp")
+}
+
+/// A command with arguments, in the folder of the workspace.
+fn with(line: &[String], arguments: &[&str]) -> Command {
+    let (program, rest) = line.split_first().expect("a program has a name");
+    let mut command = command(program);
+    command.args(rest).args(arguments);
+    command
+}
+
+fn text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}

@@ -1,0 +1,181 @@
+//! What came of the runs, and how it is told.
+
+use std::fmt;
+
+use super::peer::Peer;
+use crate::Failure;
+
+/// What every client does, in this order.
+pub(super) const STEPS: [&str; 6] = ["tools", "call", "resource", "prompt", "progress", "elicit"];
+
+/// Which side is the peer's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    Client,
+    Server,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Transport {
+    Http,
+    Stdio,
+}
+
+impl Transport {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Http => "http",
+            Self::Stdio => "stdio",
+        }
+    }
+}
+
+/// A run.
+#[derive(Debug)]
+pub(super) struct Row {
+    peer: &'static Peer,
+    role: Role,
+    pub(super) transport: Transport,
+    /// The revision that the client offers, or `auto`.
+    pub(super) offer: &'static str,
+    outcome: Outcome,
+}
+
+impl Row {
+    pub(super) fn new(peer: &'static Peer, role: Role, transport: Transport, offer: &'static str) -> Self {
+        Self { peer, role, transport, offer, outcome: Outcome::failed("it did not run") }
+    }
+
+    pub(super) fn ended(self, outcome: Outcome) -> Self {
+        Self { outcome, ..self }
+    }
+
+    /// The revision that has to come of the offer.
+    pub(super) fn expected(&self) -> &'static str {
+        if self.offer == "auto" { self.peer.latest } else { self.offer }
+    }
+
+    pub(super) fn name(&self) -> String {
+        [self.peer.name, self.role(), self.transport.name(), self.offer].join("-")
+    }
+
+    const fn role(&self) -> &'static str {
+        match self.role {
+            Role::Client => "client",
+            Role::Server => "server",
+        }
+    }
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    Passed { revision: String },
+    Failed { revision: String, steps: Vec<String>, why: Failure },
+    Skipped { runs: usize, why: String },
+}
+
+impl Outcome {
+    pub(super) fn failed(why: &str) -> Self {
+        Self::Failed { revision: String::new(), steps: Vec::new(), why: why.to_owned() }
+    }
+}
+
+/// What a client said: `revision <revision>`, and `ok <step>` for each step. All of it has to be there.
+pub(super) fn judge(succeeded: Result<bool, Failure>, said: &str, expected: &str) -> Outcome {
+    let after = |start: &'static str| said.lines().filter_map(move |line| line.trim_end().strip_prefix(start));
+    let revision = after("revision ").next().unwrap_or_default().to_owned();
+    let steps: Vec<String> = after("ok ").map(str::to_owned).collect();
+    let why = match succeeded {
+        Err(why) => why,
+        Ok(false) => complaint(said),
+        Ok(true) if revision != expected => format!("the revision is not {expected}"),
+        Ok(true) if steps != STEPS => "not all steps were done".to_owned(),
+        Ok(true) => return Outcome::Passed { revision },
+    };
+    Outcome::Failed { revision, steps, why }
+}
+
+/// What a client said beside its report, which may be long.
+fn complaint(said: &str) -> String {
+    let is_report = |line: &&str| line.starts_with("ok ") || line.starts_with("revision ");
+    let lines: Vec<&str> = said.lines().filter(|line| !is_report(line) && !line.trim().is_empty()).collect();
+    let from = lines.len().saturating_sub(12);
+    lines[from..].join("\n    ")
+}
+
+pub(super) fn table(rows: &[Row]) -> String {
+    let head =
+        format!("\n{:<8}{:<22}{:<8}{:<7}{:<12}{:<12}        steps", "peer", "sdk", "role", "over", "offered", "agreed");
+    std::iter::once(head).chain(rows.iter().map(line)).collect::<Vec<_>>().join("\n")
+}
+
+fn line(row: &Row) -> String {
+    let Row { peer, transport, offer, outcome, .. } = row;
+    let who = format!("{:<8}{:<22}{:<8}{:<7}{offer:<12}", peer.name, peer.sdk, row.role(), transport.name());
+    match outcome {
+        Outcome::Passed { revision } => format!("{who}{revision:<12}ok      {}", STEPS.join(" ")),
+        Outcome::Failed { revision, steps, why } => {
+            format!("{who}{revision:<12}FAILED  {}\n    {why}", steps.join(" "))
+        }
+        Outcome::Skipped { runs, why } => format!("{:<8}{:<22}skipped: {runs} runs: {why}", peer.name, peer.sdk),
+    }
+}
+
+/// How many runs went how.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    pub(crate) passed: usize,
+    pub(crate) failed: usize,
+    pub(crate) skipped: usize,
+}
+
+impl Counts {
+    pub(super) fn of(rows: &[Row]) -> Self {
+        rows.iter().fold(Self::default(), |mut counts, row| {
+            match &row.outcome {
+                Outcome::Passed { .. } => counts.passed += 1,
+                Outcome::Failed { .. } => counts.failed += 1,
+                Outcome::Skipped { runs, .. } => counts.skipped += runs,
+            }
+            counts
+        })
+    }
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} passed, {} failed, {} skipped", self.passed, self.failed, self.skipped)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::peer::PEERS, *};
+
+    #[test]
+    fn a_run_passes_only_with_all_that_it_should_say() {
+        let all = "revision 2026-07-28\nok tools\nok call\nok resource\nok prompt\nok progress\nok elicit\n";
+        let passed = Outcome::Passed { revision: "2026-07-28".to_owned() };
+        assert_eq!(judge(Ok(true), all, "2026-07-28"), passed);
+        assert_eq!(judge(Ok(true), &format!("a warning\n{all}"), "2026-07-28"), passed);
+        for (succeeded, said, expected, complaint) in [
+            (Ok(true), all, "2025-11-25", "the revision is not 2025-11-25"),
+            (Ok(true), &all.replace("ok call\n", "")[..], "2026-07-28", "not all steps were done"),
+            (Ok(true), "", "2026-07-28", "the revision is not 2026-07-28"),
+            (Ok(false), &format!("{all}it broke\n"), "2026-07-28", "it broke"),
+            (Err("killed after 60 s".to_owned()), all, "2026-07-28", "killed after 60 s"),
+        ] {
+            let outcome = judge(succeeded, said, expected);
+            assert!(matches!(&outcome, Outcome::Failed { why, .. } if why == complaint), "{outcome:?}");
+        }
+    }
+
+    #[test]
+    fn runs_are_counted_and_skipped_ones_too() {
+        let row = || Row::new(&PEERS[0], Role::Client, Transport::Http, "auto");
+        let skipped = Outcome::Skipped { runs: 12, why: "there is no `python3`".to_owned() };
+        let rows = [row(), row().ended(judge(Ok(true), "", "")), row().ended(skipped)];
+        assert_eq!(Counts::of(&rows).to_string(), "0 passed, 2 failed, 12 skipped");
+        assert_eq!(row().expected(), "2026-07-28");
+    }
+}
