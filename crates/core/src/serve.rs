@@ -200,6 +200,24 @@ impl Connection {
         self.session.as_ref().map(|s| s.shape)
     }
 
+    /// What the session remembers beyond its handshake, if that may have changed since this was last asked: something
+    /// to keep for [`Connection::recall`].
+    pub fn changed_memory(&mut self) -> Option<Bytes> {
+        self.session.as_mut()?.changed_memory()
+    }
+
+    /// Lets the session remember what one before it remembered.
+    pub fn recall(&mut self, memory: &[u8]) {
+        if let Some(session) = &mut self.session {
+            session.recall(memory);
+        }
+    }
+
+    /// Answers to questions will not come any more: whoever waits for one is told, and so is whoever asks from now on.
+    pub fn close_questions(&mut self) {
+        self.questions.close();
+    }
+
     /// How many requests are not answered yet.
     pub fn unanswered(&self) -> usize {
         self.requests.len()

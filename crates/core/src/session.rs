@@ -1,8 +1,13 @@
 //! A session: what the handshake agreed on, and what it remembers.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex},
+};
 
+use bytes::Bytes;
 use couplet_types::{LoggingLevel, RpcError, SetLevelParams, SubscribeParams};
+use serde::{Deserialize, Serialize};
 
 use crate::{
     hub::{Hub, Interest, Subscription},
@@ -11,7 +16,7 @@ use crate::{
     outbox::LogGate,
     service::{Description, Done, Peer, Reply, Service},
     sync::lock,
-    wire::revision::Shape,
+    wire::{revision::Shape, to_json},
 };
 
 /// What the handshake agreed on.
@@ -21,6 +26,15 @@ pub(crate) struct Session {
     level: Arc<Mutex<LoggingLevel>>,
     pub(crate) ready: bool,
     pub(crate) changes: Subscription,
+    /// Whether what it remembers is not what it was when it was last asked.
+    changed: bool,
+}
+
+/// What a session remembers beyond its handshake.
+#[derive(Deserialize, Serialize)]
+struct Memory {
+    level: LoggingLevel,
+    uris: BTreeSet<String>,
 }
 
 /// What a request in a session leads to.
@@ -32,7 +46,25 @@ pub(crate) enum Legacy {
 impl Session {
     pub(crate) fn new(shape: Shape, peer: Peer, hub: &Hub) -> Self {
         let level = Arc::new(Mutex::new(LoggingLevel::Info));
-        Self { shape, peer: Arc::new(peer), level, ready: false, changes: hub.subscribe(Interest::new()) }
+        let changes = hub.subscribe(Interest::new());
+        Self { shape, peer: Arc::new(peer), level, ready: false, changes, changed: false }
+    }
+
+    /// What it remembers, if that has changed.
+    pub(crate) fn changed_memory(&mut self) -> Option<Bytes> {
+        if !std::mem::take(&mut self.changed) {
+            return None;
+        }
+        let uris = self.changes.update(|interest| interest.uris.clone());
+        Some(to_json(&Memory { level: *lock(&self.level), uris }).into())
+    }
+
+    /// Remembers what it, or one like it, has remembered before.
+    pub(crate) fn recall(&mut self, memory: &[u8]) {
+        // It is ours: what cannot be read is no memory.
+        let Ok(Memory { level, uris }) = serde_json::from_slice(memory) else { return };
+        *lock(&self.level) = level;
+        self.changes.update(|interest| interest.uris = uris);
     }
 
     /// The handshake is over: the client is told of changes from now on.
@@ -56,6 +88,7 @@ impl Session {
         limits: &Limits,
     ) -> Result<Legacy, RpcError> {
         let empty = Ok(Legacy::Reply(self.shape, Reply::Complete(Done::empty())));
+        self.changed |= matches!(method, "logging/setLevel" | "resources/subscribe" | "resources/unsubscribe");
         match method {
             "logging/setLevel" => {
                 let SetLevelParams { level, .. } = params.parse()?;

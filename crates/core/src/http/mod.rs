@@ -5,4 +5,6 @@ pub mod accept;
 pub mod headers;
 pub mod sse;
 
-pub use crate::wire::http::{Field, Fields, Lane, Refusal, has_sessions, refuse, session, sort, status, unreadable};
+pub use crate::wire::http::{
+    Field, Fields, Lane, Refusal, has_sessions, no_session, refuse, session, sort, spoken, status, unreadable,
+};

@@ -49,6 +49,8 @@ pub enum Lane {
     Opening,
     /// It belongs to the session of this id.
     Session(String),
+    /// It belongs to a session and names none: see [`no_session`] and [`spoken`].
+    Sessionless,
 }
 
 /// Why a message is not taken.
@@ -109,8 +111,7 @@ pub fn sort(fields: &dyn Fields, frame: &Frame, service: &dyn Service) -> Result
     let (id, method, params) = match frame {
         Frame::Single(Message { body: Body::Request { id, method, params }, .. }) => (Some(id), &**method, params),
         Frame::Single(Message { body: Body::Notification { method, params }, .. }) => (None, &**method, params),
-        Frame::Single(_) => return session_only(fields, &about, "a response"),
-        Frame::Batch(_) => return session_only(fields, &about, "a batch"),
+        _ => return session_only(fields, frame, &about),
     };
     let refuse = |error| Refusal::bad(id, error);
     let version = one(fields, PROTOCOL_VERSION).map_err(refuse)?;
@@ -132,8 +133,31 @@ pub fn sort(fields: &dyn Fields, frame: &Frame, service: &dyn Service) -> Result
     match one(fields, SESSION).map_err(refuse)? {
         Some(session) => Ok(Lane::Session(session.to_owned())),
         None if method == "ping" && id.is_some() => Ok(Lane::Alone),
-        None => Err(refuse(crate::serve::no_session(method, &about))),
+        None => Ok(Lane::Sessionless),
     }
+}
+
+/// What to answer to a message that is [`Lane::Sessionless`] where sessions are kept.
+pub fn no_session(frame: &Frame, about: &Description) -> Refusal {
+    match frame {
+        Frame::Single(Message { body: Body::Request { id, method, .. }, .. }) => {
+            Refusal::bad(Some(id), crate::serve::no_session(method, about))
+        }
+        Frame::Single(Message { body: Body::Notification { method, .. }, .. }) => {
+            Refusal::bad(None, crate::serve::no_session(method, about))
+        }
+        Frame::Single(_) => Refusal::bad(None, RpcError::invalid_request("a response needs a session")),
+        Frame::Batch(_) => Refusal::bad(None, RpcError::invalid_request("a batch needs a session")),
+    }
+}
+
+/// The revision that a message is written in, where sessions are not kept and cannot tell: the one that it names, or
+/// the first that had this transport.
+pub fn spoken(fields: &dyn Fields, about: &Description) -> Option<ProtocolVersion> {
+    let has_handshake = |version: &ProtocolVersion| Shape::of(*version).0.codec.has_handshake();
+    let named = one(fields, PROTOCOL_VERSION).ok().flatten().and_then(|v| v.parse().ok()).filter(has_handshake);
+    let assumed = Some(ProtocolVersion::V2025_03_26).filter(|v| about.versions.contains(v));
+    named.or(assumed).or_else(|| about.versions.iter().copied().find(has_handshake))
 }
 
 /// The session that a request without a message is about, if it names one.
@@ -152,17 +176,16 @@ pub fn session(fields: &dyn Fields, about: &Description) -> Result<Option<String
 }
 
 /// What only makes sense in a session.
-fn session_only(fields: &dyn Fields, about: &Description, what: &str) -> Result<Lane, Refusal> {
+fn session_only(fields: &dyn Fields, frame: &Frame, about: &Description) -> Result<Lane, Refusal> {
     let refuse = |error| Refusal::bad(None, error);
     let version = one(fields, PROTOCOL_VERSION).map_err(refuse)?;
     let stateless = named(version).is_some_and(|s| !s.0.codec.has_handshake());
-    if !stateless {
-        known_version(version, about).map_err(refuse)?;
-        if let Some(session) = one(fields, SESSION).map_err(refuse)? {
-            return Ok(Lane::Session(session.to_owned()));
-        }
+    if stateless {
+        return Err(no_session(frame, about));
     }
-    Err(refuse(RpcError::invalid_request(format!("{what} needs a session"))))
+    known_version(version, about).map_err(refuse)?;
+    let session = one(fields, SESSION).map_err(refuse)?;
+    Ok(session.map_or(Lane::Sessionless, |session| Lane::Session(session.to_owned())))
 }
 
 fn named(version: Option<&str>) -> Option<Shape> {

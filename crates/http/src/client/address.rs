@@ -10,6 +10,7 @@ use http::{
 };
 
 use super::{
+    eras::Eras,
     fetch::{Body, HttpClient},
     redirect,
     uri::same_origin,
@@ -20,6 +21,7 @@ pub(crate) struct Address {
     /// What only this origin may see.
     pub(crate) private: HeaderMap,
     pub(crate) client: Arc<dyn HttpClient>,
+    pub(crate) eras: Eras,
 }
 
 impl Address {

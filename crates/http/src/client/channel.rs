@@ -52,6 +52,7 @@ impl Channel for HttpChannel {
 
     fn agree(&self, dialect: &Dialect) {
         self.0.agree(dialect);
+        self.0.learn_greeting();
         self.0.ready.send_replace(!dialect.has_session());
     }
 

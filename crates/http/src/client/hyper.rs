@@ -12,7 +12,6 @@ use couplet_core::{BoxFuture, Error, ErrorKind};
 use futures_core::Stream;
 use http::{Request, Response, header::PROXY_AUTHORIZATION};
 use http_body_util::Full;
-use hyper::body::{Body as _, Incoming};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::{
     client::legacy::Client,
@@ -20,41 +19,55 @@ use hyper_util::{
 };
 
 use super::{
+    dial::{Gate, Patient},
     fetch::{Body, HttpClient},
     proxy::{Proxied, Proxies},
+    setup::HyperClientBuilder,
 };
 
 /// HTTP/1.1 and HTTP/2 with connections that are used again, over TLS where the address says https, and through the
 /// proxy that the environment names. Clones share their connections.
 #[derive(Clone)]
 pub struct HyperClient {
-    client: Client<HttpsConnector<Proxied>, Full<Bytes>>,
+    client: Client<Patient<HttpsConnector<Proxied>>, Full<Bytes>>,
     proxies: Proxies,
 }
 
 impl HyperClient {
-    /// How long it may take to reach a server.
-    const CONNECT: Duration = Duration::from_secs(10);
+    /// How many connections to one server are kept when they are not needed.
+    const IDLE: usize = 32;
+    /// How often a connection with open streams is asked whether it lives, and how long it may take to say so.
+    const PULSE: Duration = Duration::from_secs(30);
 
     /// A client with no connections yet.
     ///
     /// # Errors
     /// When TLS cannot be set up.
     pub fn new() -> Result<Self, Error> {
-        let proxies = Proxies::from_env();
+        Self::builder().build()
+    }
+
+    /// Begins to set up a client.
+    pub fn builder() -> HyperClientBuilder {
+        HyperClientBuilder::default()
+    }
+
+    pub(crate) fn over(tls: rustls::ClientConfig, proxies: Proxies, gate: Gate) -> Self {
         let connector = HttpsConnectorBuilder::new()
-            .with_provider_and_webpki_roots(rustls::crypto::ring::default_provider())
-            .map_err(|e| Error::new(ErrorKind::Config, "TLS cannot be set up").with_source(e))?
+            .with_tls_config(tls)
             .https_or_http()
             .enable_all_versions()
-            .wrap_connector(Proxied::new(proxies.clone(), Self::CONNECT));
+            .wrap_connector(Proxied::new(proxies.clone(), gate));
         let client = Client::builder(TokioExecutor::new())
             .timer(TokioTimer::new())
             .pool_timer(TokioTimer::new())
+            .pool_max_idle_per_host(Self::IDLE)
             .http1_max_buf_size(256 << 10)
             .http2_max_header_list_size(64 << 10)
-            .build(connector);
-        Ok(Self { client, proxies })
+            .http2_keep_alive_interval(Self::PULSE)
+            .http2_keep_alive_timeout(Self::PULSE)
+            .build(Patient(connector));
+        Self { client, proxies }
     }
 }
 
@@ -69,7 +82,13 @@ impl HttpClient for HyperClient {
             match response.await {
                 Ok(response) => Ok(response.map(|body| Body::new(Pieces(body)))),
                 Err(error) => {
-                    let what = if error.is_connect() { "cannot be reached" } else { "did not answer" };
+                    let what = if is_mistrusted(&error) {
+                        "has a certificate that is not trusted; `HyperClientBuilder::tls` takes other roots"
+                    } else if error.is_connect() {
+                        "cannot be reached"
+                    } else {
+                        "did not answer"
+                    };
                     Err(Error::new(ErrorKind::Transport, format!("`{host}` {what}: {}", root(&error)))
                         .with_source(error))
                 }
@@ -84,8 +103,16 @@ impl fmt::Debug for HyperClient {
     }
 }
 
+/// Whether it is the server's certificate that is wrong.
+fn is_mistrusted(error: &(dyn std::error::Error + 'static)) -> bool {
+    let wrapped = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+    matches!(error.downcast_ref(), Some(rustls::Error::InvalidCertificate(_)))
+        || wrapped.is_some_and(|e| is_mistrusted(e))
+        || error.source().is_some_and(is_mistrusted)
+}
+
 /// What is at the bottom of an error.
-fn root(error: &dyn std::error::Error) -> String {
+pub(crate) fn root(error: &dyn std::error::Error) -> String {
     let mut last = error;
     while let Some(source) = last.source() {
         last = source;
@@ -93,9 +120,14 @@ fn root(error: &dyn std::error::Error) -> String {
     last.to_string()
 }
 
-struct Pieces(Incoming);
+/// The pieces of a body.
+pub(crate) struct Pieces<B>(pub(crate) B);
 
-impl Stream for Pieces {
+impl<B> Stream for Pieces<B>
+where
+    B: hyper::body::Body<Data = Bytes> + Unpin,
+    B::Error: std::error::Error + Send + Sync + 'static,
+{
     type Item = Result<Bytes, Error>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {

@@ -21,10 +21,21 @@ impl Shared {
         request: &Outgoing,
         status: StatusCode,
     ) -> Result<Option<Answer>, Error> {
+        self.open_stream(request).await.map_err(|error| match error.kind() {
+            ErrorKind::Transport => {
+                let what = format!("nothing at this address speaks the protocol: it answers {status} to a message");
+                Error::new(ErrorKind::Transport, format!("{what}, and {error}")).with_source(error)
+            }
+            _ => error,
+        })
+    }
+
+    /// Opens the stream, and sends the first message where it says.
+    pub(crate) async fn open_stream(self: &Arc<Self>, request: &Outgoing) -> Result<Option<Answer>, Error> {
         let (response, from) = self.address.send(self.address.get(&self.address.uri)).await?;
         if !response.status().is_success() || Content::of(&response) != Content::Events {
-            let what = format!("nothing at this address speaks the protocol: it answers {status} to a message");
-            return Err(Error::new(ErrorKind::Transport, format!("{what} and {} to a GET", response.status())));
+            let what = format!("it answers {} to a GET, without a stream", response.status());
+            return Err(Error::new(ErrorKind::Transport, what));
         }
         let mut events = Events::new(response.into_body(), self.limits.message);
         let endpoint = endpoint(&mut events, &from).await?;

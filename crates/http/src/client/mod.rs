@@ -19,7 +19,9 @@
 
 mod address;
 mod channel;
+mod dial;
 mod driver;
+mod eras;
 mod fetch;
 mod follow;
 mod headers;
@@ -29,15 +31,24 @@ mod listen;
 mod proxy;
 mod read;
 mod redirect;
+mod renew;
+#[cfg(feature = "reqwest")]
+mod reqwest;
 mod route;
 mod session;
+mod setup;
 mod shared;
 mod stateless;
 mod target;
 mod tools;
 mod uri;
+mod wishes;
 
 pub use address::Challenge;
+pub use eras::Eras;
 pub use fetch::{Body, HttpClient};
 pub use hyper::HyperClient;
+#[cfg(feature = "reqwest")]
+pub use reqwest::ReqwestClient;
+pub use setup::HyperClientBuilder;
 pub use target::{HttpTarget, http};

@@ -5,15 +5,14 @@ use std::{
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
-    time::Duration,
 };
 
-use couplet_core::BoxFuture;
+use couplet_core::{BoxFuture, Error, ErrorKind};
 use http::{HeaderValue, Uri, uri::Scheme};
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::{
     client::{
-        legacy::connect::{Connected, Connection, HttpConnector, proxy::Tunnel},
+        legacy::connect::{Connected, Connection, proxy::Tunnel},
         proxy::matcher::{Intercept, Matcher},
     },
     rt::TokioIo,
@@ -21,9 +20,10 @@ use hyper_util::{
 use tokio::net::TcpStream;
 use tower_service::Service;
 
-use super::uri::is_loopback;
-
-type Failure = Box<dyn std::error::Error + Send + Sync>;
+use super::{
+    dial::{Failure, Gate},
+    uri::{self, is_loopback},
+};
 
 /// Which proxy to take to a server: `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`. This machine is always
 /// reached directly.
@@ -33,6 +33,24 @@ pub(crate) struct Proxies(Arc<Matcher>);
 impl Proxies {
     pub(crate) fn from_env() -> Self {
         Self(Arc::new(Matcher::from_env()))
+    }
+
+    pub(crate) fn none() -> Self {
+        Self(Arc::new(Matcher::builder().build()))
+    }
+
+    /// One proxy for all servers but some.
+    pub(crate) fn all(url: &str, except: &str) -> Result<Self, Error> {
+        let matcher = Matcher::builder().all(url).no(except).build();
+        // One that cannot be read would be passed by in silence.
+        let all = Matcher::builder().all(url).build();
+        match all.intercept(&Uri::from_static("http://server.example/")) {
+            Some(proxy) if proxy.uri().scheme() == Some(&Scheme::HTTP) && !uri::host(proxy.uri()).is_empty() => {
+                Ok(Self(Arc::new(matcher)))
+            }
+            // What is wrong with it may be the password in it.
+            _ => Err(Error::new(ErrorKind::Config, "the address of the proxy is not `http://` with a host")),
+        }
     }
 
     fn on_the_way_to(&self, server: &Uri) -> Option<Intercept> {
@@ -51,18 +69,13 @@ impl Proxies {
 /// Opens connections, through a proxy where there is one.
 #[derive(Clone, Debug)]
 pub(crate) struct Proxied {
-    direct: HttpConnector,
     proxies: Proxies,
-    patience: Duration,
+    gate: Gate,
 }
 
 impl Proxied {
-    pub(crate) fn new(proxies: Proxies, patience: Duration) -> Self {
-        let mut direct = HttpConnector::new();
-        direct.enforce_http(false);
-        direct.set_nodelay(true);
-        direct.set_connect_timeout(Some(patience));
-        Self { direct, proxies, patience }
+    pub(crate) fn new(proxies: Proxies, gate: Gate) -> Self {
+        Self { proxies, gate }
     }
 }
 
@@ -76,14 +89,17 @@ impl Service<Uri> for Proxied {
     }
 
     fn call(&mut self, server: Uri) -> Self::Future {
-        let Self { mut direct, proxies, patience } = self.clone();
-        let Some(proxy) = proxies.on_the_way_to(&server) else {
-            return Box::pin(async move { Ok(Stream { io: direct.call(server).await?, reads_requests: false }) });
-        };
+        let Self { proxies, gate } = self.clone();
         Box::pin(async move {
+            gate.check(&server)?;
+            let Some(proxy) = proxies.on_the_way_to(&server) else {
+                return Ok(Stream { io: gate.connector(&server).call(server).await?, reads_requests: false });
+            };
             if proxy.uri().scheme() != Some(&Scheme::HTTP) {
                 return Err(format!("the proxy `{}` is not an http proxy", proxy.uri()).into());
             }
+            // Where the proxy itself is, is not the server's doing.
+            let mut direct = Gate::default().connector(proxy.uri());
             if server.scheme() == Some(&Scheme::HTTP) {
                 return Ok(Stream { io: direct.call(proxy.uri().clone()).await?, reads_requests: true });
             }
@@ -91,9 +107,7 @@ impl Service<Uri> for Proxied {
             if let Some(login) = proxy.basic_auth() {
                 tunnel = tunnel.with_auth(login.clone());
             }
-            let late = || io::Error::new(io::ErrorKind::TimedOut, "the proxy did not answer in time");
-            let io = tokio::time::timeout(patience, tunnel.call(server)).await.map_err(|_| late())??;
-            Ok(Stream { io, reads_requests: false })
+            Ok(Stream { io: tunnel.call(server).await?, reads_requests: false })
         })
     }
 }

@@ -25,7 +25,9 @@ pub(crate) enum Reading {
     Answer(Answer),
     /// A status of 400 and above, and nothing that explains it.
     Refused(StatusCode),
-    /// The server does not know the session any more.
+    /// The server does not know the session, and did nothing.
+    NoSession,
+    /// The server lost the session while it was at work.
     SessionLost,
 }
 

@@ -1,22 +1,25 @@
-//! Sessions: opened by a handshake, carried on by a header, opened anew when the server has lost them.
+//! Sessions: opened by a handshake, carried on by a header, and ended.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use couplet_core::{
     Error, ErrorKind, Outgoing,
     http::headers,
-    message::{self, Frame, Message, Params},
+    message::{self, Frame, Message},
 };
-use couplet_types::{CallTool, Initialize, Initialized, Notification, NotificationParams, Request, code};
+use couplet_types::{CallTool, Initialize, Initialized, Notification, Request, code};
 use http::{HeaderValue, Response, StatusCode, Uri};
+use tokio::time::timeout;
 
 use super::{
+    eras::Greeting,
     fetch::Body,
     headers::value,
     read::{Reading, closed, is_another_tongue, refused},
     route::Source,
     shared::{Answer, Shared},
+    wishes::Wishes,
 };
 
 #[derive(Debug, Default)]
@@ -26,12 +29,20 @@ pub(crate) struct Session {
     /// How many came before it.
     pub(crate) generation: u64,
     /// How it was opened.
-    hello: Option<Outgoing>,
+    pub(crate) hello: Option<Outgoing>,
     /// Where messages go, if the answers come on a stream of their own.
     pub(crate) endpoint: Option<Uri>,
+    /// How the server was greeted last, where that is remembered.
+    remembered: Option<Greeting>,
+    /// Whether the server does not know how to be asked what it is.
+    pub(crate) must_be_greeted: bool,
+    pub(crate) wishes: Wishes,
 }
 
 impl Shared {
+    /// How long a server may take to accept a message that it need not answer. Those behind it wait.
+    const TELLING: Duration = Duration::from_secs(30);
+
     /// Sends a request of a session; `None` if the answer comes on another stream.
     pub(crate) async fn in_session(self: &Arc<Self>, request: &Outgoing, key: i64) -> Result<Option<Answer>, Error> {
         let greets = request.method == Initialize::METHOD;
@@ -49,16 +60,45 @@ impl Shared {
 
     /// Opens a session.
     async fn greet(self: &Arc<Self>, request: &Outgoing) -> Result<Option<Answer>, Error> {
+        let remembered = self.session().remembered;
+        if remembered == Some(Greeting::Stream) {
+            return self.open_stream(request).await;
+        }
         match self.hello(request).await? {
+            Reading::Answer(Err(error)) if remembered.is_some() => Err(changed(error.into())),
             Reading::Answer(answer) => Ok(Some(answer)),
-            Reading::Refused(status) if is_another_tongue(status) => self.fall_back(request, status).await,
-            Reading::Refused(status) => Err(refused(status)),
-            Reading::SessionLost => Err(closed("the server lost the session before it was open", None)),
+            Reading::Refused(status) if !is_another_tongue(status) => Err(refused(status)),
+            Reading::Refused(status) if remembered.is_some() => Err(changed(refused(status))),
+            Reading::Refused(status) => self.fall_back(request, status).await,
+            Reading::NoSession | Reading::SessionLost => {
+                Err(closed("the server lost the session before it was open", None))
+            }
+        }
+    }
+
+    /// Whether it is known that the server must be greeted, so that it need not be asked.
+    pub(crate) fn recall_greeting(&self) -> bool {
+        if self.dialect().is_some() {
+            return false;
+        }
+        let greeting = self.address.eras.take(&self.address.uri);
+        let mut session = self.session();
+        session.remembered = greeting;
+        session.must_be_greeted = greeting.is_some();
+        session.must_be_greeted
+    }
+
+    /// Remembers how the server was greeted, if it had to be. That this client wanted to says nothing about others.
+    pub(crate) fn learn_greeting(&self) {
+        let session = self.session();
+        if session.must_be_greeted {
+            let greeting = if session.endpoint.is_some() { Greeting::Stream } else { Greeting::Message };
+            self.address.eras.put(&self.address.uri, greeting);
         }
     }
 
     /// Sends a handshake, and takes the session that comes of it.
-    async fn hello(self: &Arc<Self>, request: &Outgoing) -> Result<Reading, Error> {
+    pub(crate) async fn hello(self: &Arc<Self>, request: &Outgoing) -> Result<Reading, Error> {
         let http = self.address.post(&self.address.uri, request.message());
         let (response, _) = self.address.send(http).await?;
         if response.status().is_success() {
@@ -72,28 +112,29 @@ impl Shared {
 
     async fn ask_or_renew(self: &Arc<Self>, request: &Outgoing, key: i64) -> Result<Answer, Error> {
         let generation = self.session().generation;
-        let status = match self.ask_once(request).await? {
+        let reading = self.ask_once(request).await?;
+        let lost_at_work = match reading {
             Reading::Answer(answer) => return Ok(answer),
             Reading::Refused(status) => return Err(refused(status)),
-            Reading::SessionLost => StatusCode::NOT_FOUND,
+            Reading::NoSession => false,
+            Reading::SessionLost => true,
         };
         self.renew(generation).await?;
-        if request.method == CallTool::METHOD {
+        if lost_at_work && request.method == CallTool::METHOD {
             let what = "the server lost the session, and a new one was opened; \
                         whether the tool was called is not known";
             return Err(closed(what, None));
         }
-        let mut again = request.clone();
-        again.id = self.next_id();
-        self.sent_as(key, &again.id);
+        let again = self.again(request, key);
         match self.ask_once(&again).await? {
             Reading::Answer(answer) => Ok(answer),
             Reading::Refused(status) => Err(refused(status)),
-            Reading::SessionLost => Err(closed(&format!("the server loses every session ({status})"), None)),
+            Reading::NoSession | Reading::SessionLost => Err(closed("the server loses every session", None)),
         }
     }
 
-    async fn ask_once(self: &Arc<Self>, request: &Outgoing) -> Result<Reading, Error> {
+    /// Sends a request once, and keeps in mind what it changed.
+    pub(crate) async fn ask_once(self: &Arc<Self>, request: &Outgoing) -> Result<Reading, Error> {
         let mut http = self.address.post(&self.address.uri, request.message());
         let has_session = self.mark(&mut http);
         let (response, _) = self.address.send(http).await?;
@@ -102,44 +143,13 @@ impl Shared {
             Reading::Answer(Err(error)) if gone && error.code == code::METHOD_NOT_FOUND => {
                 Ok(Reading::Answer(Err(error)))
             }
-            _ if gone => Ok(Reading::SessionLost),
+            _ if gone => Ok(Reading::NoSession),
+            Reading::Answer(Ok(result)) => {
+                self.session().wishes.note(request);
+                Ok(Reading::Answer(Ok(result)))
+            }
             reading => Ok(reading),
         }
-    }
-
-    /// Opens a new session as the lost one was opened, unless somebody else has done so.
-    pub(crate) async fn renew(self: &Arc<Self>, lost: u64) -> Result<(), Error> {
-        let _turn = self.renewal.lock().await;
-        let (generation, hello) = {
-            let session = self.session();
-            (session.generation, session.hello.clone())
-        };
-        let (Some(mut hello), Some(dialect)) = (hello, self.dialect()) else {
-            return Err(closed("the server does not know the session", None));
-        };
-        if generation != lost {
-            return Ok(());
-        }
-        hello.id = self.next_id();
-        let failed = |why: Error| closed("the server lost the session, and a new one could not be opened", Some(why));
-        let answer = match self.hello(&hello).await.map_err(failed)? {
-            Reading::Answer(answer) => answer.map_err(|e| failed(e.into()))?,
-            Reading::Refused(status) => return Err(failed(refused(status))),
-            Reading::SessionLost => return Err(closed("the server loses every session", None)),
-        };
-        let spoken: Option<String> =
-            Params::from_text(answer).ok().and_then(|a| a.read_opt("protocolVersion").ok().flatten());
-        if spoken.as_deref() != Some(dialect.shape().version().as_str()) {
-            return Err(failed(Error::new(
-                ErrorKind::Version,
-                "the server speaks another revision now; connect again",
-            )));
-        }
-        self.tell(dialect.notification(Initialized::METHOD, &NotificationParams::new())).await;
-        self.session().generation += 1;
-        tracing::info!("the server lost the session, and a new one was opened");
-        self.listen(lost + 1).await;
-        Ok(())
     }
 
     /// Adds what every message after the handshake carries; true if there is a session to be lost.
@@ -182,10 +192,11 @@ impl Shared {
                 http
             }
         };
-        match self.address.send(http).await {
-            Ok((response, _)) if response.status().is_success() => {}
-            Ok((response, _)) => tracing::warn!(status = %response.status(), "the server refused a message"),
-            Err(error) => tracing::warn!(%error, "a message could not be sent"),
+        match timeout(Self::TELLING, self.address.send(http)).await {
+            Ok(Ok((response, _))) if response.status().is_success() => {}
+            Ok(Ok((response, _))) => tracing::warn!(status = %response.status(), "the server refused a message"),
+            Ok(Err(error)) => tracing::warn!(%error, "a message could not be sent"),
+            Err(_) => tracing::warn!("the server did not take a message in time"),
         }
     }
 
@@ -209,6 +220,14 @@ fn session_id(response: &Response<Body>) -> Result<Option<HeaderValue>, Error> {
     let mut id = id.clone();
     id.set_sensitive(true);
     Ok(Some(id))
+}
+
+/// The error for a server that was greeted before and does not want to be any more.
+fn changed(why: Error) -> Error {
+    let what = format!(
+        "the server does not open sessions as it did before: {why}; connect again to find out what it speaks now"
+    );
+    Error::new(ErrorKind::Transport, what).with_source(why)
 }
 
 fn opens_session(text: &Bytes) -> bool {

@@ -10,7 +10,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use couplet_core::{BoxFuture, Dialect, Error, ErrorKind, Event, Inbound, JsonText, Limits, Mailbox};
+use couplet_core::{BoxFuture, Dialect, Error, ErrorKind, Event, Inbound, JsonText, Limits, Mailbox, Outgoing};
 use couplet_types::{Cancelled, CancelledParams, Notification, RequestId, RpcError};
 use tokio::sync::{Notify, watch};
 
@@ -116,10 +116,18 @@ impl Shared {
     }
 
     /// A request is sent again, under another id.
-    pub(crate) fn sent_as(&self, key: i64, id: &RequestId) {
+    fn sent_as(&self, key: i64, id: &RequestId) {
         if let Some(entry) = self.state().exchanges.get_mut(&key) {
             entry.sent = id.clone();
         }
+    }
+
+    /// The same request, under an id that was not used yet.
+    pub(crate) fn again(&self, request: &Outgoing, key: i64) -> Outgoing {
+        let mut again = request.clone();
+        again.id = self.next_id();
+        self.sent_as(key, &again.id);
+        again
     }
 
     /// Where the events of a request go.
@@ -177,6 +185,9 @@ impl Shared {
         let mut state = self.state();
         if state.end.is_some() {
             return;
+        }
+        if state.notes.len() >= self.limits.queue {
+            return tracing::warn!("too many notifications wait to be sent; one is left out");
         }
         state.notes.push_back(text);
         if !std::mem::replace(&mut state.sending, true) {

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use couplet_core::{Error, ErrorKind, Extras, Outgoing};
 use couplet_types::{
-    CallTool, Discover, ListTools, ListToolsParams, Listen, Request, RequestId, RpcError, UnsupportedVersionData, code,
+    CallTool, Complete, Discover, GetPrompt, ListPrompts, ListResourceTemplates, ListResources, ListTools,
+    ListToolsParams, Listen, ReadResource, Request, RequestId, RpcError, UnsupportedVersionData, code,
 };
 
 use super::{
@@ -14,14 +15,36 @@ use super::{
     shared::{Answer, Shared},
 };
 
+/// What can be asked twice, because it changes nothing.
+const READS: [&str; 7] = [
+    Complete::METHOD,
+    GetPrompt::METHOD,
+    ListPrompts::METHOD,
+    ListResourceTemplates::METHOD,
+    ListResources::METHOD,
+    ListTools::METHOD,
+    ReadResource::METHOD,
+];
+
 impl Shared {
     /// How many pages of tools are read when something about a tool has changed.
     const PAGES: usize = 64;
 
     /// Sends a request that stands alone. `key` is how it is known to whoever waits.
     pub(crate) async fn alone(self: &Arc<Self>, request: &Outgoing, revision: &str, key: i64) -> Result<Answer, Error> {
+        if request.method == Discover::METHOD && self.recall_greeting() {
+            return Ok(Err(RpcError::method_not_found(request.method)));
+        }
         let mirrored = self.tools.mirrored(request)?;
-        let answer = self.post_alone(request, revision, &mirrored, key).await?;
+        let answer = match self.post_alone(request, revision, &mirrored, key).await {
+            // Nothing can be taken up again without a session, so what was lost is asked anew.
+            Err(error) if error.is_closed() && READS.contains(&request.method) => {
+                tracing::debug!(%error, method = request.method, "a request is sent again");
+                let again = self.again(request, key);
+                self.post_alone(&again, revision, &mirrored, key).await?
+            }
+            answer => answer?,
+        };
         match answer {
             Ok(list) if request.method == ListTools::METHOD => Ok(Ok(self.tools.learn(list))),
             Err(error) if error.code == code::HEADER_MISMATCH && request.method == CallTool::METHOD => {
@@ -31,15 +54,12 @@ impl Shared {
                 if now == mirrored {
                     return Ok(Err(error));
                 }
-                let mut again = request.clone();
-                again.id = self.next_id();
-                self.sent_as(key, &again.id);
+                let again = self.again(request, key);
                 self.post_alone(&again, revision, &now, key).await
             }
             // A server, or something in front of it, that names the very revision it was asked in may mean it.
             Err(error) if request.method == Discover::METHOD && names(&error, revision) => {
-                let mut again = request.clone();
-                again.id = self.next_id();
+                let again = self.again(request, key);
                 self.post_alone(&again, revision, &mirrored, key).await
             }
             answer => Ok(answer),
@@ -59,13 +79,20 @@ impl Shared {
         let probe = request.method == Discover::METHOD;
         let source = Source::Alone { key, sent: &request.id, subscription: request.method == Listen::METHOD };
         match self.read(response, source, &request.id).await {
-            Ok(Reading::Answer(answer)) => Ok(answer),
+            Ok(Reading::Answer(answer)) => {
+                let knows_probe = answer.as_ref().err().is_none_or(|e| e.code == code::UNSUPPORTED_VERSION);
+                self.session().must_be_greeted = probe && !knows_probe;
+                Ok(answer)
+            }
             // Somebody who knows nothing of this era.
             Ok(Reading::Refused(status)) if probe && is_another_tongue(status) => {
+                self.session().must_be_greeted = true;
                 Ok(Err(RpcError::method_not_found(request.method)))
             }
             Ok(Reading::Refused(status)) => Err(refused(status)),
-            Ok(Reading::SessionLost) => Err(Error::new(ErrorKind::Protocol, "there is no session to lose")),
+            Ok(Reading::NoSession | Reading::SessionLost) => {
+                Err(Error::new(ErrorKind::Protocol, "there is no session to lose"))
+            }
             // A probe that broke off says nothing about the server.
             Err(error) if probe && error.is_closed() => {
                 Err(Error::new(ErrorKind::Transport, error.to_string()).with_source(error))

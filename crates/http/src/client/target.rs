@@ -9,20 +9,23 @@ use http::{
 };
 
 use super::{
-    address::Address, channel::HttpChannel, driver, fetch::HttpClient, hyper::HyperClient, shared::Shared, uri,
+    address::Address, channel::HttpChannel, driver, eras::Eras, fetch::HttpClient, hyper::HyperClient, shared::Shared,
+    uri,
 };
 
 /// A server at an address. What it speaks is found out when a client connects.
 pub fn http(url: impl Into<String>) -> HttpTarget {
-    HttpTarget { url: url.into(), headers: HeaderMap::new(), client: None, wrong: None }
+    HttpTarget { url: url.into(), headers: HeaderMap::new(), client: None, eras: Eras::new(), wrong: None }
 }
 
-/// A server at an address, to connect to.
+/// A server at an address, to connect to. Clones share what is known about the server.
 #[must_use = "nothing is sent before a client connects"]
+#[derive(Clone)]
 pub struct HttpTarget {
     url: String,
     headers: HeaderMap,
     client: Option<Arc<dyn HttpClient>>,
+    eras: Eras,
     wrong: Option<Error>,
 }
 
@@ -53,6 +56,12 @@ impl HttpTarget {
         self
     }
 
+    /// Remembers there what the server turns out to speak, so that later connections need not find out again.
+    pub fn eras(mut self, eras: &Eras) -> Self {
+        self.eras = eras.clone();
+        self
+    }
+
     fn refuse(&mut self, what: &str) {
         self.wrong = Some(Error::new(ErrorKind::Config, what));
     }
@@ -69,7 +78,7 @@ impl HttpTarget {
             Some(client) => client.clone(),
             None => self.client.insert(Arc::new(HyperClient::new()?)).clone(),
         };
-        Ok(Address { uri, private: self.headers.clone(), client })
+        Ok(Address { uri, private: self.headers.clone(), client, eras: self.eras.clone() })
     }
 }
 

@@ -12,11 +12,17 @@ pub(crate) fn same_origin(a: &Uri, b: &Uri) -> bool {
 
 /// Whether an address is on this machine.
 pub(crate) fn is_loopback(uri: &Uri) -> bool {
-    let host = uri.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
+    let host = host(uri);
     host.eq_ignore_ascii_case("localhost") || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
-fn port(uri: &Uri) -> Option<u16> {
+/// The host of an address, without the brackets that IPv6 has.
+pub(crate) fn host(uri: &Uri) -> &str {
+    uri.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']')
+}
+
+/// The port of an address, written or not.
+pub(crate) fn port(uri: &Uri) -> Option<u16> {
     uri.port_u16().or(match uri.scheme() {
         Some(scheme) if *scheme == Scheme::HTTP => Some(80),
         Some(scheme) if *scheme == Scheme::HTTPS => Some(443),

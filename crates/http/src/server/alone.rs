@@ -16,42 +16,86 @@ use couplet_core::{
 use http::StatusCode;
 
 use super::{
+    admit::Admitted,
     body::{Events, Source},
     endpoint::Endpoint,
     lock,
     reply::{self, Reply},
+    shares::Share,
     watch::Held,
 };
+
+const LISTEN: &str = "subscriptions/listen";
 
 impl Endpoint {
     /// Answers a message that says everything itself: with a message, or with a stream once something comes before the
     /// answer.
-    pub(crate) async fn alone(&self, frame: Frame, principal: Option<Arc<str>>) -> Reply {
-        let is_request = matches!(&frame, Frame::Single(Message { body: Body::Request { .. }, .. }));
-        let mut connection = self.connection(principal);
-        connection.take(frame);
+    pub(crate) async fn alone(&self, frame: Frame, admitted: Admitted) -> Reply {
+        let (is_request, listens) = match &frame {
+            Frame::Single(Message { body: Body::Request { method, .. }, .. }) => (true, method == LISTEN),
+            _ => (false, false),
+        };
+        let principal = admitted.principal.clone();
+        let mut connection = self.connection(principal.clone());
         if !is_request {
+            connection.take(frame);
             return reply::empty(StatusCode::ACCEPTED);
         }
-        let first = match poll_fn(|cx| connection.poll_next(cx)).await {
-            Some(Outbound { text, route: Route::Answer(_, code) }) => {
-                return reply::json(StatusCode::from_u16(status(code)).unwrap_or_default(), text);
+        let counted = if listens {
+            let most = self.config.limits.listens_per_principal;
+            match self.state.listens_of.take(principal.as_ref(), most) {
+                Some(share) => Counted::Share(share),
+                None => return reply::busy(StatusCode::TOO_MANY_REQUESTS, "you have too many subscriptions"),
             }
-            Some(first) => Event::message(first.text).encode(),
-            None => return reply::error(StatusCode::INTERNAL_SERVER_ERROR, "the request has no answer"),
+        } else {
+            Counted::Request(admitted)
         };
-        self.stream(Driven::new(connection, first, None))
+        connection.take(frame);
+        self.drive_alone(connection, counted, principal.as_ref(), status).await
+    }
+
+    /// Answers what a connection was given; the status depends on the code of an error.
+    pub(crate) async fn drive_alone(
+        &self,
+        mut connection: Connection,
+        counted: Counted,
+        principal: Option<&Arc<str>>,
+        status: fn(Option<i32>) -> u16,
+    ) -> Reply {
+        let first = loop {
+            match poll_fn(|cx| connection.poll_next(cx)).await {
+                Some(Outbound { text, route: Route::Answer(_, code) }) => {
+                    return reply::json(StatusCode::from_u16(status(code)).unwrap_or_default(), text);
+                }
+                Some(Outbound { text, route: Route::Batch(_) }) => return reply::json(StatusCode::OK, text),
+                // Nobody could take up the stream again.
+                Some(Outbound { route: Route::Release(..), .. }) => {}
+                Some(first) => break Event::message(first.text).encode(),
+                None => return reply::error(StatusCode::INTERNAL_SERVER_ERROR, "the request has no answer"),
+            }
+        };
+        self.stream(Driven::new(connection, first, None, counted), principal)
     }
 
     /// A response that drives its connection itself.
-    pub(crate) fn stream(&self, driven: Driven) -> Reply {
+    pub(crate) fn stream(&self, driven: Driven, principal: Option<&Arc<str>>) -> Reply {
         let driven = Arc::new(driven);
         let held: Arc<dyn Held> = driven.clone();
-        match self.ticket(&held) {
-            Some(ticket) => reply::events(Events::new(Source::Driven(driven), ticket, self.config.limits.keep_alive)),
-            None => reply::busy(StatusCode::SERVICE_UNAVAILABLE, "too many streams are open"),
+        match self.ticket(&held, principal) {
+            Ok(ticket) => reply::events(Events::new(Source::Driven(driven), ticket, self.config.limits.keep_alive)),
+            Err(refused) => *refused,
         }
     }
+}
+
+/// What a stream counts as for as long as it goes on.
+#[derive(Debug)]
+#[expect(dead_code, reason = "it is only held")]
+pub(crate) enum Counted {
+    /// A request.
+    Request(Admitted),
+    /// One of something else that its principal has.
+    Share(Share),
 }
 
 /// A connection whose messages all go to one stream.
@@ -64,11 +108,13 @@ struct State {
     inbox: Option<Arc<Inbox>>,
     ending: bool,
     over: bool,
+    _counted: Counted,
 }
 
 impl Driven {
-    pub(crate) fn new(connection: Connection, first: Bytes, inbox: Option<Arc<Inbox>>) -> Self {
-        Self(Mutex::new(Some(State { connection, first: Some(first), inbox, ending: false, over: false })))
+    pub(crate) fn new(connection: Connection, first: Bytes, inbox: Option<Arc<Inbox>>, counted: Counted) -> Self {
+        let state = State { connection, first: Some(first), inbox, ending: false, over: false, _counted: counted };
+        Self(Mutex::new(Some(state)))
     }
 
     pub(crate) fn poll(&self, cx: &mut Context<'_>, ending: bool) -> Poll<Option<Bytes>> {
@@ -115,7 +161,7 @@ impl State {
             let Some(Outbound { text, route }) = next else { return Poll::Ready(None) };
             match route {
                 Route::Release(..) => continue,
-                Route::Answer(..) if self.inbox.is_none() => self.over = true,
+                Route::Answer(..) | Route::Batch(_) if self.inbox.is_none() => self.over = true,
                 _ => {}
             }
             return Poll::Ready(Some(Event::message(text).encode()));
@@ -126,13 +172,22 @@ impl State {
 /// Messages on their way to a connection that a response drives.
 #[derive(Debug)]
 pub(crate) struct Inbox {
-    frames: Mutex<(VecDeque<Bytes>, Option<Waker>)>,
+    frames: Mutex<Waiting>,
     pub(crate) principal: Option<Arc<str>>,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    frames: VecDeque<Bytes>,
+    bytes: usize,
+    waker: Option<Waker>,
 }
 
 impl Inbox {
     /// How many messages may wait.
     const ROOM: usize = 256;
+    /// How many bytes they may have. One message may be larger if it is alone.
+    const ROOM_BYTES: usize = 4 << 20;
 
     pub(crate) fn new(principal: Option<Arc<str>>) -> Self {
         Self { frames: Mutex::default(), principal }
@@ -140,22 +195,24 @@ impl Inbox {
 
     /// Adds a message; false if there is no room.
     pub(crate) fn put(&self, frame: Bytes) -> bool {
-        let mut frames = lock(&self.frames);
-        if frames.0.len() >= Self::ROOM {
+        let mut waiting = lock(&self.frames);
+        if waiting.frames.len() >= Self::ROOM || waiting.bytes >= Self::ROOM_BYTES {
             return false;
         }
-        frames.0.push_back(frame);
-        if let Some(waker) = frames.1.take() {
+        waiting.bytes += frame.len();
+        waiting.frames.push_back(frame);
+        if let Some(waker) = waiting.waker.take() {
             waker.wake();
         }
         true
     }
 
     fn take(&self, waker: &Waker) -> Option<Bytes> {
-        let mut frames = lock(&self.frames);
-        let next = frames.0.pop_front();
-        if next.is_none() {
-            frames.1 = Some(waker.clone());
+        let mut waiting = lock(&self.frames);
+        let next = waiting.frames.pop_front();
+        match &next {
+            Some(frame) => waiting.bytes -= frame.len(),
+            None => waiting.waker = Some(waker.clone()),
         }
         next
     }

@@ -30,6 +30,15 @@ pub async fn session_store(store: &dyn SessionStore) {
     assert_eq!(found("contract-a").await.as_ref(), Some(&ours), "a session comes back as it was");
     assert_eq!(found("contract-b").await.as_ref(), Some(&other), "sessions do not mix");
     assert_eq!(found("CONTRACT-A").await, None, "ids differ by case");
+    for memory in ["{}", "{\"level\":\"debug\"}"] {
+        store.remember("contract-a", memory.into()).await.expect("the store answers");
+        let mut reminded = ours.clone();
+        reminded.memory = Some(memory.into());
+        assert_eq!(found("contract-a").await, Some(reminded), "what a session remembers comes back, the last of it");
+    }
+    assert_eq!(found("contract-b").await.as_ref(), Some(&other), "one session's memory is not another's");
+    store.remember("contract-c", "{}".into()).await.expect("the store answers");
+    assert_eq!(found("contract-c").await, None, "only what was opened is a session");
     assert!(store.remove("contract-a").await.expect("the store answers"), "a session can be forgotten");
     assert!(!store.remove("contract-a").await.expect("the store answers"), "but only once");
     assert_eq!(found("contract-a").await, None, "a session that was forgotten is gone");
@@ -61,6 +70,8 @@ pub async fn event_store(store: &dyn EventStore) {
     assert_eq!(store.after("contract-a", 1, 0).await.as_ref(), Some(&all), "one stream of one session, in order");
     assert_eq!(store.after("contract-a", 1, 2).await, Some(vec![event(1, 3)]), "only what came later");
     assert_eq!(store.after("contract-a", 1, 3).await, Some(vec![]), "nothing came later");
+    assert_eq!(store.after("contract-a", 1, 4).await, None, "a number that was not sent is not known");
+    assert_eq!(store.after("contract-a", 1, u64::MAX).await, None, "nor is the largest");
     assert_eq!(store.after("contract-a", 7, 0).await, None, "another stream is not known");
     store.remove("contract-a").await;
     assert_eq!(store.after("contract-a", 1, 0).await, None, "a session that was forgotten is gone");

@@ -25,6 +25,7 @@ const UNHEARD: usize = 64;
 
 /// Makes sure that a session's connection is driven.
 pub(crate) fn wake(live: &Arc<Live>, config: &Arc<Config>) {
+    let _guard = Guard(live.clone());
     let mut state = lock(&live.state);
     let Some(mut connection) = state.parked.take() else { return };
     take_input(&mut state, &mut connection);
@@ -51,7 +52,16 @@ async fn drive(live: Arc<Live>, mut connection: Box<Connection>, config: Arc<Con
     let _guard = Guard(live.clone());
     let retry = config.limits.retry.as_millis().try_into().unwrap_or(u64::MAX);
     loop {
-        match poll_fn(|cx| poll_step(&live, &mut connection, cx)).await {
+        // Somebody who says much, and whom nobody hears, would never let anybody else run.
+        tokio::task::coop::consume_budget().await;
+        let step = poll_fn(|cx| poll_step(&live, &mut connection, cx)).await;
+        // Before the client hears that something is remembered, it is.
+        if let Some(memory) = connection.changed_memory()
+            && let Err(error) = config.store.remember(&live.id, memory).await
+        {
+            tracing::warn!(%error, "what a session remembers cannot be stored");
+        }
+        match step {
             Step::Send(line, Outbound { text, .. }, last) => {
                 if let Some(seq) = line.next(&text, last, live.shape, retry) {
                     config.events.append(&live.id, line.number, StoredEvent { seq, text: text.clone() }).await;
@@ -97,6 +107,9 @@ fn poll_step(live: &Live, connection: &mut Connection, cx: &mut Context<'_>) -> 
                 return Poll::Ready(Step::Over);
             }
             state.driver = Some(cx.waker().clone());
+            if state.ending {
+                connection.close_questions();
+            }
             take_input(&mut state, connection);
             state.gets.retain(|line| !line.pipe().is_gone());
             // A loop without short cuts: each stream has to know whom to wake.
@@ -131,7 +144,7 @@ fn poll_step(live: &Live, connection: &mut Connection, cx: &mut Context<'_>) -> 
 /// Gives the connection what came in, and closes the streams of what was cancelled.
 fn take_input(state: &mut State, connection: &mut Connection) {
     while connection.wants_input()
-        && let Some(frame) = state.inbox.pop_front()
+        && let Some(frame) = state.next_input()
     {
         let tells = match &frame {
             Frame::Single(Message { body: Body::Notification { .. }, .. }) | Frame::Batch(_) => true,

@@ -10,14 +10,17 @@ use std::{
 };
 
 use couplet_core::{Connection, Limits, Service};
-use http::request::Parts;
+use http::{StatusCode, request::Parts};
 
 use super::{
+    deadline::Timed,
     events::{EventStore, MemoryEvents},
     guard::Guard,
     legacy::Sessions2024,
     limits::HttpLimits,
+    reply::{self, Reply},
     sessions::Sessions,
+    shares::Shares,
     store::{MemorySessions, SessionStore},
     watch::{Held, Streams, Ticket},
 };
@@ -48,10 +51,13 @@ type Identify = Arc<dyn Fn(&Parts) -> Option<String> + Send + Sync>;
 #[derive(Clone)]
 pub(crate) struct Config {
     pub(crate) service: Arc<dyn Service>,
+    /// The same, within the time that a call may take.
+    timed: Arc<dyn Service>,
     pub(crate) limits: HttpLimits,
     pub(crate) connection: Limits,
     pub(crate) guard: Guard,
     pub(crate) sse_2024: bool,
+    pub(crate) stateless_legacy: bool,
     pub(crate) identify: Option<Identify>,
     pub(crate) store: Arc<dyn SessionStore>,
     pub(crate) events: Arc<dyn EventStore>,
@@ -63,6 +69,9 @@ pub(crate) struct State {
     pub(crate) sessions_2024: Sessions2024,
     pub(crate) streams: Arc<Streams>,
     pub(crate) requests: AtomicUsize,
+    pub(crate) requests_of: Arc<Shares>,
+    pub(crate) listens_of: Arc<Shares>,
+    pub(crate) sessions_2024_of: Arc<Shares>,
     pub(crate) closing: AtomicBool,
     looked_after: AtomicBool,
 }
@@ -79,11 +88,13 @@ impl Endpoint {
         let mut connection = Limits::default();
         connection.message = limits.body;
         let config = Config {
+            timed: Arc::new(Timed::new(service.clone(), limits.request_time)),
             service,
             limits,
             connection,
             guard: Guard::default(),
             sse_2024: false,
+            stateless_legacy: false,
             identify: None,
             store: Arc::new(MemorySessions::new()),
             events: Arc::new(MemoryEvents::new()),
@@ -94,7 +105,10 @@ impl Endpoint {
     /// What it may cost.
     #[must_use]
     pub fn limits(self, limits: HttpLimits) -> Self {
-        self.with(|config| config.limits = limits)
+        self.with(|config| {
+            config.timed = Arc::new(Timed::new(config.service.clone(), limits.request_time));
+            config.limits = limits;
+        })
     }
 
     /// What each connection of the protocol may cost: a message that stands alone has its own, a session has one.
@@ -127,6 +141,16 @@ impl Endpoint {
         self.with(|config| config.sse_2024 = on)
     }
 
+    /// Whether clients of the revisions with sessions are served without any: none gets an id, and each request is
+    /// answered for itself, by whichever process it comes to. Off unless it is said.
+    ///
+    /// It is for servers behind something that spreads requests. Such clients cannot be asked anything, hear of nothing
+    /// but their own calls, and cancel a call by hanging up.
+    #[must_use]
+    pub fn stateless_legacy(self, on: bool) -> Self {
+        self.with(|config| config.stateless_legacy = on)
+    }
+
     /// Who asks, if somebody was authenticated. Sessions belong to whoever opened them.
     #[must_use]
     pub fn principal(self, identify: impl Fn(&Parts) -> Option<String> + Send + Sync + 'static) -> Self {
@@ -155,9 +179,11 @@ impl Endpoint {
         self.state.streams.len()
     }
 
-    /// Takes no more requests and tells open streams to end; what runs is finished.
+    /// Takes no more requests and tells open streams to end; what runs is finished. A question to a client cannot be
+    /// answered any more: whoever asked it is told.
     pub fn shut_down(&self) {
         self.state.closing.store(true, Ordering::Release);
+        self.state.sessions.close_questions();
         self.state.streams.end();
     }
 
@@ -168,18 +194,25 @@ impl Endpoint {
 
     /// A connection on which nothing was said yet.
     pub(crate) fn connection(&self, principal: Option<Arc<str>>) -> Connection {
-        let connection = Connection::new(self.config.service.clone(), self.config.connection.clone());
+        let connection = Connection::new(self.config.timed.clone(), self.config.connection.clone());
         match principal {
             Some(principal) => connection.principal(principal),
             None => connection,
         }
     }
 
-    /// Opens a stream; nothing if there are too many.
-    pub(crate) fn ticket(&self, held: &Arc<dyn Held>) -> Option<Arc<Ticket>> {
-        let ticket = self.state.streams.open(self.config.limits.streams, Arc::downgrade(held))?;
+    /// Opens a stream.
+    ///
+    /// # Errors
+    /// What to answer if there are too many.
+    pub(crate) fn ticket(&self, held: &Arc<dyn Held>, principal: Option<&Arc<str>>) -> Result<Arc<Ticket>, Box<Reply>> {
+        let (streams, limits) = (&self.state.streams, &self.config.limits);
+        let own = || reply::busy(StatusCode::TOO_MANY_REQUESTS, "you have too many open streams");
+        let all = || reply::busy(StatusCode::SERVICE_UNAVAILABLE, "too many streams are open");
+        let share = streams.share(principal, limits.streams_per_principal).ok_or_else(own)?;
+        let ticket = streams.open(limits.streams, Arc::downgrade(held), share).ok_or_else(all)?;
         self.look_after();
-        Some(ticket)
+        Ok(ticket)
     }
 
     /// Makes sure that somebody looks after what has a time limit, for as long as there is anything.
@@ -198,7 +231,7 @@ impl Endpoint {
                 state.streams.sweep(config.limits.keep_alive + config.limits.stall);
                 let here = Self { config: config.clone(), state };
                 for live in here.state.sessions.expired(&config.limits) {
-                    here.end(&live).await;
+                    here.let_go(&live).await;
                 }
                 if here.state.is_empty() {
                     here.state.looked_after.store(false, Ordering::SeqCst);

@@ -8,7 +8,7 @@ use std::{
 use bytes::Bytes;
 use couplet_core::BoxFuture;
 
-use super::lock;
+use super::{lock, shrink};
 
 /// Keeps what was sent, so that a client that lost its connection can have it again.
 ///
@@ -17,7 +17,8 @@ pub trait EventStore: Send + Sync + 'static {
     /// Keeps a message. The numbers of a stream begin with 1 and have no gaps.
     fn append(&self, session: &str, stream: u64, event: StoredEvent) -> BoxFuture<'_, ()>;
 
-    /// Everything in one stream behind a number; nothing if the stream is not known, or if any of it is lost.
+    /// Everything in one stream behind a number; nothing if the stream or the number is not known, or if any of it is
+    /// lost.
     fn after(&self, session: &str, stream: u64, seq: u64) -> BoxFuture<'_, Option<Vec<StoredEvent>>>;
 
     /// Forgets a session.
@@ -48,6 +49,8 @@ struct Kept {
     /// The sessions in the order in which something was added, once for each time.
     order: VecDeque<String>,
     bytes: usize,
+    /// How many events there are.
+    count: usize,
 }
 
 #[derive(Debug, Default)]
@@ -72,6 +75,7 @@ impl MemoryEvents {
     fn add(&self, session: &str, stream: u64, event: StoredEvent) {
         let mut kept = lock(&self.kept);
         kept.bytes += event.text.len();
+        kept.count += 1;
         kept.order.push_back(session.to_owned());
         let of_session = kept.sessions.entry(session.to_owned()).or_default();
         of_session.bytes += event.text.len();
@@ -88,16 +92,14 @@ impl MemoryEvents {
         {
             kept.forget_one(&session);
         }
-        let most = kept.sessions.values().map(|s| s.order.len()).sum::<usize>();
-        if kept.order.len() > 2 * most + 1024 {
-            kept.tidy();
-        }
+        kept.tidy();
     }
 
     fn find(&self, session: &str, stream: u64, seq: u64) -> Option<Vec<StoredEvent>> {
         let kept = lock(&self.kept);
         let events = kept.sessions.get(session)?.streams.get(&stream)?;
-        let complete = events.front().is_some_and(|first| first.seq <= seq + 1);
+        let complete = events.front().is_some_and(|first| first.seq <= seq.saturating_add(1))
+            && events.back().is_some_and(|last| last.seq >= seq);
         complete.then(|| events.iter().filter(|e| e.seq > seq).cloned().collect())
     }
 }
@@ -111,6 +113,7 @@ impl Kept {
             if let Some(event) = events.pop_front() {
                 of_session.bytes -= event.text.len();
                 self.bytes -= event.text.len();
+                self.count -= 1;
             }
             if events.is_empty() {
                 of_session.streams.remove(&stream);
@@ -121,8 +124,11 @@ impl Kept {
         }
     }
 
-    /// Takes names out of the order whose events were forgotten on another way.
+    /// Takes names out of the order whose events were forgotten on another way, once they are many.
     fn tidy(&mut self) {
+        if self.order.len() <= 2 * self.count + 1024 {
+            return;
+        }
         let mut left: HashMap<&str, usize> = self.sessions.iter().map(|(k, s)| (&**k, s.order.len())).collect();
         let mut order: VecDeque<String> = VecDeque::new();
         for name in self.order.iter().rev() {
@@ -155,6 +161,9 @@ impl EventStore for MemoryEvents {
         let mut kept = lock(&self.kept);
         if let Some(gone) = kept.sessions.remove(session) {
             kept.bytes -= gone.bytes;
+            kept.count -= gone.order.len();
+            shrink(&mut kept.sessions);
+            kept.tidy();
         }
         Box::pin(std::future::ready(()))
     }

@@ -11,7 +11,7 @@ use couplet_core::http::sse::Event;
 use http::{StatusCode, Uri};
 
 use super::{
-    alone::{Driven, Inbox},
+    alone::{Counted, Driven, Inbox},
     endpoint::Endpoint,
     lock,
     reply::{self, Reply},
@@ -30,6 +30,10 @@ impl Endpoint {
         let Some(id) = new_id() else {
             return reply::error(StatusCode::INTERNAL_SERVER_ERROR, "the system gives no random numbers");
         };
+        let most = self.config.limits.sessions_per_principal;
+        let Some(share) = self.state.sessions_2024_of.take(principal.as_ref(), most) else {
+            return reply::busy(StatusCode::TOO_MANY_REQUESTS, "you have too many sessions");
+        };
         let inbox = Arc::new(Inbox::new(principal.clone()));
         {
             let mut open = lock(&self.state.sessions_2024.0);
@@ -40,7 +44,9 @@ impl Endpoint {
         }
         // Relative to wherever the endpoint is mounted.
         let address = Event { event: Some("endpoint".to_owned()), ..Event::message(format!("?{KEY}={id}")) };
-        self.stream(Driven::new(self.connection(principal), address.encode(), Some(inbox)))
+        let connection = self.connection(principal.clone());
+        let driven = Driven::new(connection, address.encode(), Some(inbox), Counted::Share(share));
+        self.stream(driven, principal.as_ref())
     }
 
     /// Takes a message to the session that the address names.

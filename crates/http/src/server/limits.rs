@@ -12,10 +12,19 @@ pub struct HttpLimits {
     pub body_time: Duration,
     /// How many requests may be under way: 4,096.
     pub requests: usize,
+    /// How many of them one principal may have: 256.
+    pub requests_per_principal: usize,
+    /// How long a call may take in all, whatever it reports or asks meanwhile: 1 hour. What runs for longer than it
+    /// should is a matter of the server, which has a shorter limit for each handler.
+    pub request_time: Duration,
     /// How many sessions there may be: 10,000.
     pub sessions: usize,
     /// How many of them one principal may have: 100.
     pub sessions_per_principal: usize,
+    /// The size of the message that opens a session, which is kept with it, in bytes: 64 KiB.
+    pub opening: usize,
+    /// The size of all of them together in bytes: 64 MiB.
+    pub openings: usize,
     /// How long a session may take for its second message: 60 seconds.
     pub handshake: Duration,
     /// How long a session may lie idle: 30 minutes.
@@ -26,6 +35,10 @@ pub struct HttpLimits {
     pub requests_per_session: usize,
     /// How many streams may be open: 1,024.
     pub streams: usize,
+    /// How many of them one principal may have: 256.
+    pub streams_per_principal: usize,
+    /// How many subscriptions that stand alone one principal may have: 16.
+    pub listens_per_principal: usize,
     /// How many of them one session may have beside those of its requests: 16.
     pub streams_per_session: usize,
     /// How many messages may wait on one stream: 256.
@@ -54,13 +67,19 @@ impl Default for HttpLimits {
             body: 4 << 20,
             body_time: Duration::from_secs(30),
             requests: 4096,
+            requests_per_principal: 256,
+            request_time: Duration::from_secs(60 * 60),
             sessions: 10_000,
             sessions_per_principal: 100,
+            opening: 64 << 10,
+            openings: 64 << 20,
             handshake: Duration::from_secs(60),
             idle: Duration::from_secs(30 * 60),
             age: Duration::from_secs(24 * 60 * 60),
             requests_per_session: 256,
             streams: 1024,
+            streams_per_principal: 256,
+            listens_per_principal: 16,
             streams_per_session: 16,
             queue: 256,
             queue_bytes: 1 << 20,

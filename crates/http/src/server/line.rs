@@ -7,6 +7,7 @@ use couplet_core::{Shape, http::sse::Event};
 use couplet_types::RequestId;
 
 use super::{
+    admit::Admitted,
     lock,
     pipe::{Item, Pipe},
 };
@@ -18,6 +19,8 @@ pub(crate) struct Line {
     tag: char,
     pub(crate) ids: Vec<RequestId>,
     state: Mutex<LineState>,
+    /// The request, which is under way for as long as this is here.
+    _admitted: Option<Admitted>,
 }
 
 #[derive(Debug)]
@@ -32,9 +35,15 @@ struct LineState {
 
 impl Line {
     /// A stream; `tag` says whether it belongs to a request.
-    pub(crate) fn new(number: u64, tag: char, ids: Vec<RequestId>, pipe: Arc<Pipe>) -> Self {
+    pub(crate) fn new(
+        number: u64,
+        tag: char,
+        ids: Vec<RequestId>,
+        pipe: Arc<Pipe>,
+        admitted: Option<Admitted>,
+    ) -> Self {
         let state = Mutex::new(LineState { sent: 0, started: tag == 'g', finished: false, pipe });
-        Self { number, tag, ids, state }
+        Self { number, tag, ids, state, _admitted: admitted }
     }
 
     /// The reader at the moment.

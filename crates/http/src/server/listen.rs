@@ -16,6 +16,7 @@ use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::TcpListener,
     sync::{Semaphore, watch},
+    task::JoinSet,
 };
 use tower_service::Service as _;
 
@@ -167,7 +168,8 @@ impl Listen for Tcp {
 
     async fn accept(&mut self) -> io::Result<Self::Io> {
         let (stream, _): (_, SocketAddr) = self.0.accept().await?;
-        stream.set_nodelay(true)?;
+        // A peer that is gone already is found out soon enough.
+        let _ = stream.set_nodelay(true);
         Ok(stream)
     }
 }
@@ -182,14 +184,16 @@ async fn run<L: Listen>(
     let room = Arc::new(Semaphore::new(limits.connections));
     let server = server(&limits);
     let open = GracefulShutdown::new();
+    // Whoever is still here at the end is cut off when this is dropped.
+    let mut connections = JoinSet::new();
     loop {
         let next = async {
             let permit = room.clone().acquire_owned().await;
             (listener.accept().await, permit)
         };
-        let Some((stream, permit)) = unless(&mut end, next).await else { break };
+        let Some((stream, permit)) = unless(&mut end, &mut connections, next).await else { break };
         let stream = match stream {
-            Ok(stream) => TokioIo::new(Patient::new(stream, limits.stall)),
+            Ok(stream) => TokioIo::new(Patient::new(stream, limits.header_time, limits.stall)),
             Err(error) => {
                 // Most likely there are no file descriptors left: they come back when connections end.
                 tracing::warn!(%error, "a connection cannot be accepted");
@@ -200,7 +204,7 @@ async fn run<L: Listen>(
         let site = site.clone();
         let answer = hyper::service::service_fn(move |request| site.clone().answer(request));
         let connection = open.watch(server.serve_connection(stream, answer).into_owned());
-        tokio::spawn(async move {
+        connections.spawn(async move {
             if let Err(error) = connection.await {
                 tracing::debug!(%error, "a connection ended badly");
             }
@@ -215,12 +219,20 @@ async fn run<L: Listen>(
     Ok(())
 }
 
-/// Waits for something, but not beyond the end.
-async fn unless<T>(end: &mut watch::Receiver<bool>, next: impl Future<Output = T>) -> Option<T> {
+/// Waits for something, but not beyond the end. Connections that end meanwhile are forgotten: until then they take as
+/// much memory as if they were open.
+async fn unless<T>(
+    end: &mut watch::Receiver<bool>,
+    connections: &mut JoinSet<()>,
+    next: impl Future<Output = T>,
+) -> Option<T> {
     let (mut end, mut next) = (pin!(end.wait_for(|over| *over)), pin!(next));
-    poll_fn(|cx| match end.as_mut().poll(cx) {
-        Poll::Ready(_) => Poll::Ready(None),
-        Poll::Pending => next.as_mut().poll(cx).map(Some),
+    poll_fn(|cx| {
+        while let Poll::Ready(Some(_)) = connections.poll_join_next(cx) {}
+        match end.as_mut().poll(cx) {
+            Poll::Ready(_) => Poll::Ready(None),
+            Poll::Pending => next.as_mut().poll(cx).map(Some),
+        }
     })
     .await
 }

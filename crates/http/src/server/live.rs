@@ -1,7 +1,7 @@
 //! A session that lives in this process.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{HashMap, HashSet, VecDeque},
     fmt,
     sync::{Arc, Mutex},
     task::Waker,
@@ -16,6 +16,7 @@ use couplet_types::{RequestId, RpcError};
 use tokio::time::Instant;
 
 use super::{
+    admit::Admitted,
     limits::HttpLimits,
     line::Line,
     lock,
@@ -28,6 +29,8 @@ pub(crate) struct Live {
     pub(crate) principal: Option<Arc<str>>,
     pub(crate) shape: Shape,
     pub(crate) born: Instant,
+    /// How much it keeps of what opened it.
+    pub(crate) size: usize,
     pub(crate) state: Mutex<State>,
 }
 
@@ -35,7 +38,8 @@ pub(crate) struct State {
     /// The connection, unless a task drives it.
     pub(crate) parked: Option<Box<Connection>>,
     /// What the connection has yet to take.
-    pub(crate) inbox: VecDeque<Frame>,
+    pub(crate) inbox: VecDeque<(Frame, usize)>,
+    inbox_bytes: usize,
     pub(crate) driver: Option<Waker>,
     /// The streams of requests that run.
     pub(crate) lines: HashMap<RequestId, Arc<Line>>,
@@ -49,6 +53,8 @@ pub(crate) struct State {
     /// Whether there was a second message.
     pub(crate) established: bool,
     pub(crate) closed: bool,
+    /// Whether no more answers of the client will come.
+    pub(crate) ending: bool,
     lines_made: u64,
 }
 
@@ -69,44 +75,59 @@ impl Live {
         principal: Option<Arc<str>>,
         shape: Shape,
         connection: Connection,
-        established: bool,
+        size: usize,
     ) -> Self {
         let now = Instant::now();
         let state = State {
             parked: Some(Box::new(connection)),
             inbox: VecDeque::new(),
+            inbox_bytes: 0,
             driver: None,
             lines: HashMap::new(),
             finishing: None,
             gets: Vec::new(),
             unheard: VecDeque::new(),
             used: now,
-            established,
+            established: false,
             closed: false,
+            ending: false,
             lines_made: 0,
         };
-        Self { id, principal, shape, born: now, state: Mutex::new(state) }
+        Self { id, principal, shape, born: now, size, state: Mutex::new(state) }
+    }
+
+    /// The same as one that has got beyond the handshake.
+    pub(crate) fn established(self) -> Self {
+        lock(&self.state).established = true;
+        self
     }
 
     /// Takes a message to the connection. If something in it has to be answered, there is a reader for the answers.
     ///
     /// # Errors
     /// Why it is not taken.
-    pub(crate) fn submit(&self, frame: Frame, limits: &HttpLimits) -> Result<Option<Reader>, Declined> {
-        let ids = self.requests(&frame)?;
+    pub(crate) fn submit(
+        &self,
+        frame: Frame,
+        size: usize,
+        admitted: Admitted,
+        limits: &HttpLimits,
+    ) -> Result<Option<Reader>, Declined> {
+        let ids = requests(&frame, self.shape)?;
         let mut state = lock(&self.state);
-        state.check(limits)?;
+        state.check(ids.len(), limits)?;
         if let Some(id) = ids.iter().find(|id| state.lines.contains_key(*id)) {
             let error = RpcError::invalid_request(format!("request id `{id}` is already in use"));
             return Err(Declined::Wrong(None, error));
         }
         let reader = (!ids.is_empty()).then(|| {
             let pipe = Pipe::new(limits);
-            let line = state.line('r', ids.clone(), pipe.clone());
+            let line = state.line('r', ids.clone(), pipe.clone(), Some(admitted));
             state.lines.extend(ids.into_iter().map(|id| (id, line.clone())));
             Reader::new(pipe)
         });
-        state.inbox.push_back(frame);
+        state.inbox.push_back((frame, size));
+        state.inbox_bytes += size;
         state.established = true;
         state.touch();
         Ok(reader)
@@ -122,7 +143,7 @@ impl Live {
             return Err(Declined::Gone);
         }
         let pipe = Pipe::new(limits);
-        let line = state.line('g', Vec::new(), pipe.clone());
+        let line = state.line('g', Vec::new(), pipe.clone(), None);
         state.gets.push(line.clone());
         if state.gets.len() > limits.streams_per_session {
             state.gets.remove(0).close();
@@ -138,64 +159,91 @@ impl Live {
         lines.find(|line| line.number == number).cloned()
     }
 
+    /// Questions to the client cannot be answered any more.
+    pub(crate) fn close_questions(&self) {
+        let mut state = lock(&self.state);
+        state.ending = true;
+        if let Some(connection) = &mut state.parked {
+            connection.close_questions();
+        }
+        // It is no use of the session, but the driver has to look.
+        if let Some(driver) = state.driver.take() {
+            driver.wake();
+        }
+    }
+
     /// Ends the session: what runs is cancelled, what is open is closed.
     pub(crate) fn close(&self) {
         let mut state = lock(&self.state);
         state.closed = true;
         let parked = state.parked.take();
         state.inbox.clear();
+        state.inbox_bytes = 0;
         state.lines.drain().for_each(|(_, line)| line.close());
         state.gets.drain(..).for_each(|line| line.close());
         state.touch();
         drop(state);
         drop(parked);
     }
+}
 
-    /// The requests of a frame, each of which gets an answer.
-    fn requests(&self, frame: &Frame) -> Result<Vec<RequestId>, Declined> {
-        let request = |message: &Message| match &message.body {
-            Body::Request { id, .. } => Some(id.clone()),
-            _ => None,
-        };
-        let messages = match frame {
-            Frame::Single(message) => return Ok(request(message).into_iter().collect()),
-            Frame::Batch(messages) => messages,
-        };
-        if !self.shape.allows_batches() {
-            let error = RpcError::invalid_request("batches are not allowed in this session");
-            return Err(Declined::Wrong(None, error));
-        }
-        let ids: Vec<_> = messages.iter().flatten().filter_map(request).collect();
-        let twice = ids.iter().enumerate().find(|(at, id)| ids[..*at].contains(id));
-        if let Some((_, id)) = twice {
-            let error = RpcError::invalid_request(format!("request id `{id}` is there twice"));
-            return Err(Declined::Wrong(None, error));
-        }
-        match messages.iter().find_map(|m| m.as_ref().err()) {
-            // Nothing would carry the complaint.
-            Some(malformed) if ids.is_empty() => Err(Declined::Wrong(None, malformed.error.clone())),
-            _ => Ok(ids),
-        }
+/// The requests of a frame, each of which gets an answer.
+///
+/// # Errors
+/// What is wrong with the frame.
+pub(crate) fn requests(frame: &Frame, shape: Shape) -> Result<Vec<RequestId>, Declined> {
+    let request = |message: &Message| match &message.body {
+        Body::Request { id, .. } => Some(id.clone()),
+        _ => None,
+    };
+    let messages = match frame {
+        Frame::Single(message) => return Ok(request(message).into_iter().collect()),
+        Frame::Batch(messages) => messages,
+    };
+    if !shape.allows_batches() {
+        let error = RpcError::invalid_request("batches are not allowed in this session");
+        return Err(Declined::Wrong(None, error));
+    }
+    let ids: Vec<_> = messages.iter().flatten().filter_map(request).collect();
+    let mut seen = HashSet::new();
+    if let Some(id) = ids.iter().find(|id| !seen.insert(*id)) {
+        let error = RpcError::invalid_request(format!("request id `{id}` is there twice"));
+        return Err(Declined::Wrong(None, error));
+    }
+    match messages.iter().find_map(|m| m.as_ref().err()) {
+        // Nothing would carry the complaint.
+        Some(malformed) if ids.is_empty() => Err(Declined::Wrong(None, malformed.error.clone())),
+        _ => Ok(ids),
     }
 }
 
 impl State {
     /// How many messages may wait for the connection.
     const ROOM: usize = 256;
+    /// How many bytes they may have. One message may be larger if it is alone.
+    const ROOM_BYTES: usize = 16 << 20;
 
-    fn check(&self, limits: &HttpLimits) -> Result<(), Declined> {
+    /// The next message for the connection.
+    pub(crate) fn next_input(&mut self) -> Option<Frame> {
+        let (frame, size) = self.inbox.pop_front()?;
+        self.inbox_bytes -= size;
+        Some(frame)
+    }
+
+    fn check(&self, more: usize, limits: &HttpLimits) -> Result<(), Declined> {
         if self.closed {
             return Err(Declined::Gone);
         }
-        if self.inbox.len() >= Self::ROOM || self.lines.len() >= limits.requests_per_session {
+        let full = self.inbox.len() >= Self::ROOM || self.inbox_bytes >= Self::ROOM_BYTES;
+        if full || self.lines.len() + more > limits.requests_per_session {
             return Err(Declined::Busy);
         }
         Ok(())
     }
 
-    fn line(&mut self, tag: char, ids: Vec<RequestId>, pipe: Arc<Pipe>) -> Arc<Line> {
+    fn line(&mut self, tag: char, ids: Vec<RequestId>, pipe: Arc<Pipe>, admitted: Option<Admitted>) -> Arc<Line> {
         self.lines_made += 1;
-        Arc::new(Line::new(self.lines_made, tag, ids, pipe))
+        Arc::new(Line::new(self.lines_made, tag, ids, pipe, admitted))
     }
 
     /// Notes that the session is in use, and lets the driver look again.

@@ -12,11 +12,14 @@
 //!   cancels the request.
 //! * A session has one connection. A task drives it while something runs or a stream is open, and no task is there
 //!   otherwise.
+//! * A request counts until it is answered, also when nobody waits for the answer any more.
 //! * Every queue is bounded. A reader that is too slow slows down its own session, and is let go after a while.
 
+mod admit;
 mod alone;
 mod body;
 pub mod contract;
+mod deadline;
 mod drive;
 mod endpoint;
 mod events;
@@ -33,7 +36,9 @@ mod pipe;
 mod read;
 mod reply;
 mod request;
+mod sessionless;
 mod sessions;
+mod shares;
 mod store;
 mod watch;
 
@@ -46,9 +51,20 @@ pub use listen::{HttpTransport, Shutdown, http, http_unix};
 pub use request::Answering;
 pub use store::{MemorySessions, SessionRecord, SessionStore};
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::{
+    collections::HashMap,
+    hash::Hash,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
 
 /// Nothing here panics while it holds a lock.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Gives back the room that a map needed in busier times.
+fn shrink<K: Eq + Hash, V>(map: &mut HashMap<K, V>) {
+    if map.capacity() > 64 + 8 * map.len() {
+        map.shrink_to(2 * map.len());
+    }
 }

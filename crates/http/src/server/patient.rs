@@ -1,4 +1,4 @@
-//! A connection whose peer has to read what it is sent.
+//! A connection whose peer has to say something, and to read what it is sent.
 
 use std::{
     io,
@@ -12,17 +12,22 @@ use tokio::{
     time::{Sleep, sleep},
 };
 
-/// A byte stream on which a write fails if it makes no progress for a while.
+/// So many bytes tell which version of HTTP is spoken. From then on it is hyper that looks at the time.
+const TELLING: usize = 24;
+
+/// A byte stream on which a write fails if it makes no progress for a while, and a read if nothing comes at first.
 #[derive(Debug)]
 pub(crate) struct Patient<T> {
     inner: T,
     patience: Duration,
     waiting: Option<Pin<Box<Sleep>>>,
+    /// The time that is left for the first bytes, and how many have come.
+    beginning: Option<(Pin<Box<Sleep>>, usize)>,
 }
 
 impl<T> Patient<T> {
-    pub(crate) fn new(inner: T, patience: Duration) -> Self {
-        Self { inner, patience, waiting: None }
+    pub(crate) fn new(inner: T, beginning: Duration, patience: Duration) -> Self {
+        Self { inner, patience, waiting: None, beginning: Some((Box::pin(sleep(beginning)), 0)) }
     }
 
     fn watch<R>(&mut self, cx: &mut Context<'_>, done: Poll<io::Result<R>>) -> Poll<io::Result<R>> {
@@ -38,7 +43,17 @@ impl<T> Patient<T> {
 
 impl<T: AsyncRead + Unpin> AsyncRead for Patient<T> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.inner).poll_read(cx, buf)
+        let before = buf.filled().len();
+        let done = Pin::new(&mut self.inner).poll_read(cx, buf);
+        let Some((timer, seen)) = &mut self.beginning else { return done };
+        if done.is_pending() {
+            return timer.as_mut().poll(cx).map(|()| Err(io::ErrorKind::TimedOut.into()));
+        }
+        *seen += buf.filled().len() - before;
+        if *seen >= TELLING {
+            self.beginning = None;
+        }
+        done
     }
 }
 

@@ -46,6 +46,9 @@ pub(crate) async fn read<B: Body>(body: B, limits: &HttpLimits) -> Result<Bytes,
     };
     match tokio::time::timeout(limits.body_time, read).await {
         Ok(body) => body,
-        Err(_) => Err((StatusCode::REQUEST_TIMEOUT, "the body took too long".to_owned())),
+        Err(_) => {
+            let what = format!("the body took longer than {} s to arrive", limits.body_time.as_secs_f64());
+            Err((StatusCode::REQUEST_TIMEOUT, what))
+        }
     }
 }

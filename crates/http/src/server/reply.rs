@@ -45,7 +45,13 @@ pub(crate) fn empty(status: StatusCode) -> Reply {
 
 /// A message that belongs nowhere.
 pub(crate) fn refused(refusal: &Refusal) -> Reply {
-    json(StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST), refusal.text())
+    let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST);
+    let mut reply = json(status, refusal.text());
+    if status == StatusCode::METHOD_NOT_ALLOWED {
+        // What is refused for its method is about a session; a message is always welcome.
+        reply.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST"));
+    }
+    reply
 }
 
 /// A request that did not get as far as its message.
@@ -58,7 +64,7 @@ pub(crate) fn error(status: StatusCode, what: impl Into<String>) -> Reply {
 
 /// There is no room at the moment.
 pub(crate) fn busy(status: StatusCode, what: &str) -> Reply {
-    let mut reply = error(status, what);
+    let mut reply = error(status, format!("{what}; try again later"));
     reply.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
     reply
 }

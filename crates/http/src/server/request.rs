@@ -5,20 +5,20 @@ use std::{
     fmt,
     future::Future,
     pin::Pin,
-    sync::{Arc, atomic::Ordering},
     task::{Context, Poll},
 };
 
 use bytes::Bytes;
 use couplet_core::{
     BoxFuture,
-    http::{Field, Fields, Lane, accept, has_sessions, headers, sort, unreadable},
+    http::{Field, Fields, Lane, accept, has_sessions, headers, no_session, sort, spoken, unreadable},
     message,
 };
 use http::{HeaderMap, Method, Request, StatusCode, header, request::Parts};
 
 use super::{
-    endpoint::{Endpoint, State},
+    admit::Admitted,
+    endpoint::Endpoint,
     legacy::session_in,
     read::read,
     reply::{self, Reply},
@@ -32,31 +32,40 @@ impl Endpoint {
         if let Err(why) = self.config.guard.check(&parts) {
             return reply::error(StatusCode::FORBIDDEN, why);
         }
-        let Some(_admitted) = self.admit() else {
-            return reply::busy(StatusCode::SERVICE_UNAVAILABLE, "the server cannot take more requests");
+        let admitted = match self.admit(&parts) {
+            Ok(admitted) => admitted,
+            Err(refused) => return *refused,
         };
-        let principal = self.config.identify.as_ref().and_then(|identify| identify(&parts)).map(Arc::from);
         match parts.method {
             Method::POST => {
                 if let Err(refused) = check_post(&parts.headers) {
                     return *refused;
                 }
                 match read(body, &self.config.limits).await {
-                    Ok(text) => self.message(&parts, text, principal).await,
+                    Ok(text) => self.message(&parts, text, admitted).await,
                     Err((status, what)) => reply::error(status, what),
                 }
             }
-            Method::GET | Method::DELETE if has_sessions(&self.config.service.describe()) => {
-                self.session(&parts, principal).await
+            Method::GET | Method::DELETE if self.allowed().contains(parts.method.as_str()) => {
+                self.session(&parts, admitted).await
             }
-            _ if has_sessions(&self.config.service.describe()) => reply::not_allowed("POST, GET, DELETE"),
-            _ => reply::not_allowed("POST"),
+            _ => reply::not_allowed(self.allowed()),
         }
     }
 
-    async fn message(&self, parts: &Parts, text: Bytes, principal: Option<Arc<str>>) -> Reply {
+    /// The methods that can be used here.
+    fn allowed(&self) -> &'static str {
+        let config = &self.config;
+        match (has_sessions(&config.service.describe()), config.stateless_legacy, config.sse_2024) {
+            (true, false, _) => "POST, GET, DELETE",
+            (true, true, true) => "POST, GET",
+            _ => "POST",
+        }
+    }
+
+    async fn message(&self, parts: &Parts, text: Bytes, admitted: Admitted) -> Reply {
         if let Some(id) = session_in(&parts.uri).filter(|_| self.config.sse_2024) {
-            return self.post_2024(id, text, principal.as_ref());
+            return self.post_2024(id, text, admitted.principal.as_ref());
         }
         let frame = match message::read(text.clone(), self.config.connection.bounds) {
             Ok(frame) => frame,
@@ -64,16 +73,26 @@ impl Endpoint {
                 return reply::json(StatusCode::BAD_REQUEST, unreadable(&Headers(&parts.headers), &malformed));
             }
         };
-        match sort(&Headers(&parts.headers), &frame, &*self.config.service) {
-            Ok(Lane::Alone) => self.alone(frame, principal).await,
-            Ok(Lane::Opening) => self.open(frame, &text, principal).await,
-            Ok(Lane::Session(id)) => self.post(&id, frame, principal.as_ref()).await,
-            Err(refusal) => reply::refused(&refusal),
+        let lane = match sort(&Headers(&parts.headers), &frame, &*self.config.service) {
+            Ok(lane) => lane,
+            Err(refusal) => return reply::refused(&refusal),
+        };
+        match lane {
+            Lane::Alone => self.alone(frame, admitted).await,
+            Lane::Opening if self.config.stateless_legacy => self.introduce(frame, admitted).await,
+            Lane::Opening => self.open(frame, &text, &admitted).await,
+            Lane::Session(_) | Lane::Sessionless if self.config.stateless_legacy => {
+                let version = spoken(&Headers(&parts.headers), &self.config.service.describe());
+                self.sessionless(frame, version, admitted).await
+            }
+            Lane::Session(id) => self.post(&id, frame, text.len(), admitted).await,
+            Lane::Sessionless => reply::refused(&no_session(&frame, &self.config.service.describe())),
         }
     }
 
     /// A request without a message, about a session.
-    async fn session(&self, parts: &Parts, principal: Option<Arc<str>>) -> Reply {
+    async fn session(&self, parts: &Parts, admitted: Admitted) -> Reply {
+        let principal = admitted.principal.as_ref();
         let is_get = parts.method == Method::GET;
         if is_get && !takes(&parts.headers, accept::EVENTS) {
             return reply::error(StatusCode::NOT_ACCEPTABLE, format!("the answer can only be `{}`", accept::EVENTS));
@@ -82,28 +101,12 @@ impl Endpoint {
             Ok(session) => session,
             Err(refusal) => return reply::refused(&refusal),
         };
-        match session {
-            Some(id) if is_get => self.get(&id, &parts.headers, principal.as_ref()).await,
-            Some(id) => self.delete(&id, principal.as_ref()).await,
-            None if is_get && self.config.sse_2024 => self.open_2024(principal),
+        match session.filter(|_| !self.config.stateless_legacy) {
+            Some(id) if is_get => self.get(&id, &parts.headers, principal).await,
+            Some(id) => self.delete(&id, principal).await,
+            None if is_get && self.config.sse_2024 => self.open_2024(admitted.principal),
             None => reply::error(StatusCode::BAD_REQUEST, format!("the header `{}` is missing", headers::SESSION)),
         }
-    }
-
-    fn admit(&self) -> Option<Admitted> {
-        let before = self.state.requests.fetch_add(1, Ordering::AcqRel);
-        let admitted = Admitted(self.state.clone());
-        let closing = self.state.closing.load(Ordering::Acquire);
-        (before < self.config.limits.requests && !closing).then_some(admitted)
-    }
-}
-
-/// A request under way.
-struct Admitted(Arc<State>);
-
-impl Drop for Admitted {
-    fn drop(&mut self) {
-        self.0.requests.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
@@ -117,6 +120,13 @@ fn check_post(headers: &HeaderMap) -> Result<(), Box<Reply>> {
     if !headers.get_all(header::CONTENT_TYPE).iter().all(is_json) {
         let what = format!("the body must be `{}`", accept::JSON);
         return Err(reply::error(StatusCode::UNSUPPORTED_MEDIA_TYPE, what).into());
+    }
+    // What is unpacked can be a thousand times as large as what was sent.
+    if headers.get_all(header::CONTENT_ENCODING).iter().any(|value| value != "identity") {
+        let what = "the body has a `content-encoding`; send it uncompressed";
+        let mut refused = reply::error(StatusCode::UNSUPPORTED_MEDIA_TYPE, what);
+        refused.headers_mut().insert(header::ACCEPT_ENCODING, http::HeaderValue::from_static("identity"));
+        return Err(refused.into());
     }
     Ok(())
 }

@@ -9,14 +9,15 @@ use std::{
 
 use bytes::Bytes;
 use couplet_core::{
-    Connection, Outbound,
+    Outbound,
     http::{Refusal, headers::LAST_EVENT_ID},
-    message::{self, Frame},
+    message::Frame,
 };
 use http::{HeaderMap, StatusCode};
 use tokio::time::Instant;
 
 use super::{
+    admit::Admitted,
     body::{Events, Source},
     drive,
     endpoint::Endpoint,
@@ -27,6 +28,8 @@ use super::{
     pipe::{First, Pipe, Reader},
     reply::{self, Reply},
     request::text_of,
+    sessionless::reopen,
+    shrink,
     store::SessionRecord,
     watch::Held,
 };
@@ -39,6 +42,8 @@ pub(crate) struct Sessions(Mutex<Table>);
 struct Table {
     live: HashMap<Arc<str>, Arc<Live>>,
     by_principal: HashMap<Arc<str>, usize>,
+    /// How much is kept of what opened them.
+    bytes: usize,
     /// Not before then is it worth looking for sessions to end.
     look_again: Option<Instant>,
 }
@@ -52,21 +57,28 @@ impl Sessions {
         lock(&self.0).live.get(id).cloned()
     }
 
+    /// No session will get any more answers from its client.
+    pub(crate) fn close_questions(&self) {
+        let all: Vec<_> = lock(&self.0).live.values().cloned().collect();
+        all.iter().for_each(|live| live.close_questions());
+    }
+
     /// Whether one more session fits. For that the one that was idle for longest may have to go.
     ///
     /// # Errors
     /// What there is too much of.
-    fn room(&self, principal: Option<&Arc<str>>, limits: &HttpLimits) -> Result<Option<Arc<Live>>, Box<Reply>> {
+    fn room(
+        &self,
+        principal: Option<&Arc<str>>,
+        size: usize,
+        limits: &HttpLimits,
+    ) -> Result<Option<Arc<Live>>, Box<Reply>> {
         let mut table = lock(&self.0);
-        let own = principal.and_then(|p| table.by_principal.get(p)).copied().unwrap_or_default();
-        if own >= limits.sessions_per_principal {
-            return Err(reply::busy(StatusCode::TOO_MANY_REQUESTS, "you have too many sessions").into());
-        }
-        if table.live.len() < limits.sessions {
+        table.check_principal(principal, limits)?;
+        if table.fits(size, limits) {
             return Ok(None);
         }
         let now = Instant::now();
-        let full = || Box::new(reply::busy(StatusCode::SERVICE_UNAVAILABLE, "there are too many sessions"));
         if table.look_again.is_some_and(|then| now < then) {
             return Err(full());
         }
@@ -87,12 +99,26 @@ impl Sessions {
         }
     }
 
-    fn insert(&self, live: &Arc<Live>) {
+    /// Adds a session, unless it came to be here meanwhile.
+    ///
+    /// # Errors
+    /// What there is too much of by now.
+    fn insert(&self, live: Live, limits: &HttpLimits) -> Result<Arc<Live>, Box<Reply>> {
         let mut table = lock(&self.0);
+        if let Some(there) = table.live.get(&live.id) {
+            return Ok(there.clone());
+        }
+        table.check_principal(live.principal.as_ref(), limits)?;
+        if !table.fits(live.size, limits) {
+            return Err(full());
+        }
         if let Some(principal) = &live.principal {
             *table.by_principal.entry(principal.clone()).or_default() += 1;
         }
+        table.bytes += live.size;
+        let live = Arc::new(live);
         table.live.insert(live.id.clone(), live.clone());
+        Ok(live)
     }
 
     fn remove(&self, id: &str) -> Option<Arc<Live>> {
@@ -112,17 +138,27 @@ impl Sessions {
         let mut table = lock(&self.0);
         let over: Vec<_> = table.live.values().filter(|live| is_over(live)).cloned().collect();
         over.iter().for_each(|live| drop(table.remove(&live.id)));
-        if !over.is_empty() {
-            let left = table.live.len();
-            table.live.shrink_to(2 * left);
-        }
         over
     }
 }
 
 impl Table {
+    fn check_principal(&self, principal: Option<&Arc<str>>, limits: &HttpLimits) -> Result<(), Box<Reply>> {
+        let own = principal.and_then(|p| self.by_principal.get(p)).copied().unwrap_or_default();
+        if own >= limits.sessions_per_principal {
+            return Err(reply::busy(StatusCode::TOO_MANY_REQUESTS, "you have too many sessions").into());
+        }
+        Ok(())
+    }
+
+    fn fits(&self, size: usize, limits: &HttpLimits) -> bool {
+        self.live.len() < limits.sessions && self.bytes.saturating_add(size) <= limits.openings
+    }
+
     fn remove(&mut self, id: &str) -> Option<Arc<Live>> {
         let live = self.live.remove(id)?;
+        shrink(&mut self.live);
+        self.bytes -= live.size;
         if let Some(principal) = &live.principal
             && let Some(count) = self.by_principal.get_mut(principal)
         {
@@ -137,10 +173,15 @@ impl Table {
 
 impl Endpoint {
     /// Opens a session.
-    pub(crate) async fn open(&self, frame: Frame, text: &Bytes, principal: Option<Arc<str>>) -> Reply {
-        match self.state.sessions.room(principal.as_ref(), &self.config.limits) {
+    pub(crate) async fn open(&self, frame: Frame, text: &Bytes, admitted: &Admitted) -> Reply {
+        let (principal, limits) = (&admitted.principal, &self.config.limits);
+        if text.len() > limits.opening {
+            let what = format!("a message that opens a session cannot be longer than {} bytes", limits.opening);
+            return reply::error(StatusCode::PAYLOAD_TOO_LARGE, what);
+        }
+        match self.state.sessions.room(principal.as_ref(), text.len(), limits) {
             Ok(None) => {}
-            Ok(Some(evicted)) => self.end(&evicted).await,
+            Ok(Some(evicted)) => self.let_go(&evicted).await,
             Err(reply) => return *reply,
         }
         let mut connection = self.connection(principal.clone());
@@ -157,16 +198,22 @@ impl Endpoint {
             tracing::warn!(%error, "a session cannot be stored");
             return reply::busy(StatusCode::SERVICE_UNAVAILABLE, "the session cannot be stored");
         }
-        let live = Arc::new(Live::new(id.clone(), principal, shape, connection, false));
-        self.state.sessions.insert(&live);
+        let live = Live::new(id.clone(), principal.clone(), shape, connection, text.len());
+        if let Err(reply) = self.state.sessions.insert(live, limits) {
+            let _ = self.config.store.remove(&id).await;
+            return *reply;
+        }
         self.look_after();
         reply::opened(answer, &id)
     }
 
     /// Takes a message to its session.
-    pub(crate) async fn post(&self, session: &str, frame: Frame, principal: Option<&Arc<str>>) -> Reply {
-        let Some(live) = self.find(session, principal).await else { return not_found() };
-        let reader = match live.submit(frame, &self.config.limits) {
+    pub(crate) async fn post(&self, session: &str, frame: Frame, size: usize, admitted: Admitted) -> Reply {
+        let live = match self.find(session, admitted.principal.as_ref()).await {
+            Ok(live) => live,
+            Err(reply) => return *reply,
+        };
+        let reader = match live.submit(frame, size, admitted, &self.config.limits) {
             Ok(reader) => reader,
             Err(declined) => return decline(declined),
         };
@@ -174,37 +221,47 @@ impl Endpoint {
         let Some(mut reader) = reader else { return reply::empty(StatusCode::ACCEPTED) };
         match reader.first().await {
             First::Answer(text) => reply::json(StatusCode::OK, text),
-            First::Stream | First::Nothing => self.read(reader),
+            First::Stream | First::Nothing => self.read(reader, &live),
         }
     }
 
     /// Opens a stream for what belongs to no request, or takes up one that was lost.
     pub(crate) async fn get(&self, session: &str, headers: &HeaderMap, principal: Option<&Arc<str>>) -> Reply {
-        let Some(live) = self.find(session, principal).await else { return not_found() };
+        let live = match self.find(session, principal).await {
+            Ok(live) => live,
+            Err(reply) => return *reply,
+        };
         let reader = match headers.get(LAST_EVENT_ID) {
             Some(id) if !id.is_empty() => self.resume(&live, text_of(headers, LAST_EVENT_ID).unwrap_or("?")).await,
             _ => self.listen(&live),
         };
         match reader {
-            Ok(reader) => self.read(reader),
+            Ok(reader) => self.read(reader, &live),
             Err(reply) => *reply,
         }
     }
 
     /// Ends a session because its client is done.
     pub(crate) async fn delete(&self, session: &str, principal: Option<&Arc<str>>) -> Reply {
-        let Some(live) = self.find(session, principal).await else { return not_found() };
+        let live = match self.find(session, principal).await {
+            Ok(live) => live,
+            Err(reply) => return *reply,
+        };
         self.state.sessions.remove(session);
-        self.end(&live).await;
-        reply::empty(StatusCode::NO_CONTENT)
-    }
-
-    /// Ends a session that was taken out.
-    pub(crate) async fn end(&self, live: &Live) {
         live.close();
         self.config.events.remove(&live.id).await;
         if let Err(error) = self.config.store.remove(&live.id).await {
             tracing::warn!(%error, "a session that is over stays in the store");
+        }
+        reply::empty(StatusCode::NO_CONTENT)
+    }
+
+    /// Ends a session that was taken out because its time is over.
+    pub(crate) async fn let_go(&self, live: &Live) {
+        live.close();
+        self.config.events.remove(&live.id).await;
+        if let Err(error) = self.config.store.evict(&live.id).await {
+            tracing::warn!(%error, "a session whose time is over stays in the store");
         }
     }
 
@@ -245,53 +302,62 @@ impl Endpoint {
         }
     }
 
-    fn read(&self, reader: Reader) -> Reply {
+    fn read(&self, reader: Reader, live: &Live) -> Reply {
         let held: Arc<dyn Held> = reader.pipe().clone();
-        match self.ticket(&held) {
-            Some(ticket) => reply::events(Events::new(Source::Pipe(reader), ticket, self.config.limits.keep_alive)),
-            None => reply::busy(StatusCode::SERVICE_UNAVAILABLE, "too many streams are open"),
+        match self.ticket(&held, live.principal.as_ref()) {
+            Ok(ticket) => reply::events(Events::new(Source::Pipe(reader), ticket, self.config.limits.keep_alive)),
+            Err(refused) => *refused,
         }
     }
 
     /// The session of this id, if it belongs to whoever asks. One that another process opened is taken over.
-    async fn find(&self, id: &str, principal: Option<&Arc<str>>) -> Option<Arc<Live>> {
+    async fn find(&self, id: &str, principal: Option<&Arc<str>>) -> Result<Arc<Live>, Box<Reply>> {
+        let lost = || Box::new(not_found());
         if let Some(live) = self.state.sessions.get(id) {
-            return Some(live).filter(|live| live.principal.as_ref() == principal);
+            return if live.principal.as_ref() == principal { Ok(live) } else { Err(lost()) };
         }
-        let record = match self.config.store.load(id).await {
-            Ok(record) => record.filter(|r| r.principal.as_ref() == principal)?,
+        match self.config.store.load(id).await {
+            Ok(record) => self.take_over(record.filter(|r| r.principal.as_ref() == principal).ok_or_else(lost)?).await,
             Err(error) => {
                 tracing::warn!(%error, "the store of sessions does not answer");
-                return None;
+                Err(reply::busy(StatusCode::SERVICE_UNAVAILABLE, "the session cannot be looked for").into())
             }
-        };
-        if let Ok(Some(evicted)) = self.state.sessions.room(principal, &self.config.limits) {
-            self.end(&evicted).await;
+        }
+    }
+
+    /// Goes on with a session that lived elsewhere.
+    async fn take_over(&self, record: SessionRecord) -> Result<Arc<Live>, Box<Reply>> {
+        // Another request may have been faster.
+        if let Some(live) = self.state.sessions.get(&record.id) {
+            return Ok(live);
+        }
+        let (size, limits) = (record.opening.len(), &self.config.limits);
+        if let Some(evicted) = self.state.sessions.room(record.principal.as_ref(), size, limits)? {
+            self.let_go(&evicted).await;
         }
         let mut connection = self.connection(record.principal.clone());
-        restore(&mut connection, record.opening, &self.config.connection).await?;
-        let live = Live::new(record.id, record.principal, connection.shape()?, connection, true);
-        let live = Arc::new(live);
-        self.state.sessions.insert(&live);
+        reopen(&mut connection, record.opening, &self.config.connection).await;
+        connection.receive(Bytes::from_static(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#));
+        if let Some(memory) = &record.memory {
+            connection.recall(memory);
+        }
+        let shape = connection.shape().ok_or_else(|| Box::new(not_found()))?;
+        let live = Live::new(record.id, record.principal, shape, connection, size).established();
+        let live = self.state.sessions.insert(live, limits)?;
         self.look_after();
-        Some(live)
+        Ok(live)
     }
-}
-
-/// Says once more what opened a session, and overhears the answer.
-async fn restore(connection: &mut Connection, opening: Bytes, limits: &couplet_core::Limits) -> Option<()> {
-    connection.take(message::read(opening, limits.bounds).ok()?);
-    poll_fn(|cx| connection.poll_next(cx)).await?;
-    let ready = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
-    connection.receive(ready.into());
-    Some(())
 }
 
 fn not_found() -> Reply {
     reply::error(StatusCode::NOT_FOUND, "there is no such session; open another one with `initialize`")
 }
 
-fn decline(declined: Declined) -> Reply {
+fn full() -> Box<Reply> {
+    Box::new(reply::busy(StatusCode::SERVICE_UNAVAILABLE, "there are too many sessions"))
+}
+
+pub(crate) fn decline(declined: Declined) -> Reply {
     match declined {
         Declined::Gone => not_found(),
         Declined::Busy => reply::busy(StatusCode::TOO_MANY_REQUESTS, "too many requests at the same time"),

@@ -8,21 +8,31 @@ use std::{
 use bytes::Bytes;
 use couplet_core::{BoxFuture, Error};
 
-use super::lock;
+use super::{lock, shrink};
 
 /// Knows which sessions were opened and by whom.
 ///
 /// An endpoint keeps what runs in a session to itself. What it finds here it can take over: a session that another
-/// process opened, or this one before it was started again.
+/// process opened, or this one before it was started again. It asks only for sessions that it does not have, so the
+/// requests of a session should come to the same process for as long as that is there.
 pub trait SessionStore: Send + Sync + 'static {
     /// Keeps a session.
     fn create(&self, record: SessionRecord) -> BoxFuture<'_, Result<(), Error>>;
+
+    /// Keeps what a session remembers: the log level that its client set, and the resources that it subscribed to.
+    fn remember(&self, id: &str, memory: Bytes) -> BoxFuture<'_, Result<(), Error>>;
 
     /// Finds a session.
     fn load(&self, id: &str) -> BoxFuture<'_, Result<Option<SessionRecord>, Error>>;
 
     /// Forgets a session; true if it was there.
     fn remove(&self, id: &str) -> BoxFuture<'_, Result<bool, Error>>;
+
+    /// The session's time in this process is over, because nobody used it here or there was no room. It is forgotten;
+    /// a store that several processes share may keep it for the others, and has to end it some time by itself.
+    fn evict(&self, id: &str) -> BoxFuture<'_, Result<bool, Error>> {
+        self.remove(id)
+    }
 }
 
 /// What is known of a session.
@@ -35,12 +45,14 @@ pub struct SessionRecord {
     pub principal: Option<Arc<str>>,
     /// The message that opened it.
     pub opening: Bytes,
+    /// What it remembers, if anything.
+    pub memory: Option<Bytes>,
 }
 
 impl SessionRecord {
     /// What is known of a session.
     pub fn new(id: impl Into<Arc<str>>, principal: Option<Arc<str>>, opening: Bytes) -> Self {
-        Self { id: id.into(), principal, opening }
+        Self { id: id.into(), principal, opening, memory: None }
     }
 }
 
@@ -61,11 +73,21 @@ impl SessionStore for MemorySessions {
         Box::pin(std::future::ready(Ok(())))
     }
 
+    fn remember(&self, id: &str, memory: Bytes) -> BoxFuture<'_, Result<(), Error>> {
+        if let Some(record) = lock(&self.0).get_mut(id) {
+            record.memory = Some(memory);
+        }
+        Box::pin(std::future::ready(Ok(())))
+    }
+
     fn load(&self, id: &str) -> BoxFuture<'_, Result<Option<SessionRecord>, Error>> {
         Box::pin(std::future::ready(Ok(lock(&self.0).get(id).cloned())))
     }
 
     fn remove(&self, id: &str) -> BoxFuture<'_, Result<bool, Error>> {
-        Box::pin(std::future::ready(Ok(lock(&self.0).remove(id).is_some())))
+        let mut sessions = lock(&self.0);
+        let gone = sessions.remove(id);
+        shrink(&mut sessions);
+        Box::pin(std::future::ready(Ok(gone.is_some())))
     }
 }

@@ -13,7 +13,11 @@ use std::{
 
 use tokio::time::Instant;
 
-use super::lock;
+use super::{
+    lock,
+    shares::{Share, Shares},
+    shrink,
+};
 
 /// Something that a stream holds and that must not be held for ever.
 pub(crate) trait Held: Send + Sync {
@@ -23,7 +27,10 @@ pub(crate) trait Held: Send + Sync {
 
 /// The streams of an endpoint.
 #[derive(Debug, Default)]
-pub(crate) struct Streams(Mutex<Open>);
+pub(crate) struct Streams {
+    open: Mutex<Open>,
+    of: Arc<Shares>,
+}
 
 #[derive(Debug, Default)]
 struct Open {
@@ -39,12 +46,18 @@ pub(crate) struct Ticket {
     held: Weak<dyn Held>,
     ending: AtomicBool,
     reader: Mutex<(Instant, Option<Waker>)>,
+    _share: Share,
 }
 
 impl Streams {
+    /// One more stream of a principal; nothing if it has so many already.
+    pub(crate) fn share(&self, principal: Option<&Arc<str>>, most: usize) -> Option<Share> {
+        self.of.take(principal, most)
+    }
+
     /// Opens a stream; nothing if there are too many.
-    pub(crate) fn open(self: &Arc<Self>, most: usize, held: Weak<dyn Held>) -> Option<Arc<Ticket>> {
-        let mut open = lock(&self.0);
+    pub(crate) fn open(self: &Arc<Self>, most: usize, held: Weak<dyn Held>, share: Share) -> Option<Arc<Ticket>> {
+        let mut open = lock(&self.open);
         if open.tickets.len() >= most {
             return None;
         }
@@ -56,18 +69,19 @@ impl Streams {
             held,
             ending: AtomicBool::new(open.ending),
             reader: Mutex::new((Instant::now(), None)),
+            _share: share,
         });
         open.tickets.insert(number, Arc::downgrade(&ticket));
         Some(ticket)
     }
 
     pub(crate) fn len(&self) -> usize {
-        lock(&self.0).tickets.len()
+        lock(&self.open).tickets.len()
     }
 
     /// Tells every stream, also those to come, to end when it can.
     pub(crate) fn end(&self) {
-        lock(&self.0).ending = true;
+        lock(&self.open).ending = true;
         for ticket in self.tickets() {
             ticket.ending.store(true, Ordering::Release);
             if let Some(waker) = lock(&ticket.reader).1.take() {
@@ -91,7 +105,7 @@ impl Streams {
     }
 
     fn tickets(&self) -> Vec<Arc<Ticket>> {
-        lock(&self.0).tickets.values().filter_map(Weak::upgrade).collect()
+        lock(&self.open).tickets.values().filter_map(Weak::upgrade).collect()
     }
 }
 
@@ -110,7 +124,9 @@ impl Ticket {
 impl Drop for Ticket {
     fn drop(&mut self) {
         if let Some(all) = self.all.upgrade() {
-            lock(&all.0).tickets.remove(&self.number);
+            let mut open = lock(&all.open);
+            open.tickets.remove(&self.number);
+            shrink(&mut open.tickets);
         }
     }
 }

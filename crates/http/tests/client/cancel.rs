@@ -31,7 +31,7 @@ async fn hanging_up_cancels_a_request_that_stands_alone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn in_a_session_the_server_is_told() {
+async fn line_121_in_a_session_the_server_is_told() {
     let left = Arc::new(AtomicUsize::new(0));
     let mock = Mock::legacy({
         let left = left.clone();

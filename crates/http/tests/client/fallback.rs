@@ -1,10 +1,13 @@
 //! Finding out what a server speaks.
 
+use std::time::Duration;
+
 use couplet_client::Client;
 use couplet_core::{Error, ErrorKind};
 use couplet_http::client::{Body, Challenge};
 use http::Response;
 use serde_json::{Value, json};
+use tokio::time::timeout;
 
 use crate::mock::{
     LEGACY, MODERN, Mock, Seen, Step, discovered, empty, event, initialized, reply, send, stream, text, with,
@@ -27,7 +30,7 @@ fn session(seen: &Seen) -> Response<Body> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn lines_077_078_each_answer_to_the_probe_means_one_thing() {
+async fn line_078_each_answer_to_the_probe_means_one_thing() {
     type Probe = fn(&Seen) -> Response<Body>;
     let cases: [(&str, Probe, &str); 15] = [
         ("a result", |s| reply(200, &s.result(discovered())), MODERN),
@@ -68,7 +71,7 @@ async fn lines_077_078_each_answer_to_the_probe_means_one_thing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn line_070_a_revision_that_is_named_is_tried_again() {
+async fn a_revision_that_is_named_is_tried_again() {
     let first = std::sync::atomic::AtomicBool::new(true);
     let mock = Mock::new(move |seen| {
         if first.swap(false, std::sync::atomic::Ordering::SeqCst) {
@@ -106,12 +109,12 @@ async fn whoever_is_not_let_in_is_told_what_the_server_asks_for() {
 }
 
 /// A server of the first revision: its answers come on the stream.
-fn first_revision(endpoint: &'static str) -> Mock {
-    let (tell, hear) = std::sync::mpsc::channel::<Value>();
-    let hear = std::sync::Mutex::new(Some(hear));
+pub(crate) fn first_revision(endpoint: &'static str) -> Mock {
+    let stream_of = std::sync::Mutex::new(None);
     Mock::new(move |seen| match (&*seen.verb, seen.uri.contains("messages")) {
         ("GET", _) => {
-            let hear = hear.lock().unwrap().take().unwrap();
+            let (tell, hear) = std::sync::mpsc::channel::<Value>();
+            *stream_of.lock().unwrap() = Some(tell);
             let mut response = stream([send(&format!("event: endpoint\ndata: {endpoint}\n\n"))]);
             let answers = Answers(hear, Some(format!("event: endpoint\ndata: {endpoint}\n\n")), None);
             *response.body_mut() = Body::new(answers);
@@ -129,7 +132,7 @@ fn first_revision(endpoint: &'static str) -> Mock {
                 _ => None,
             };
             if let Some(answer) = answer {
-                tell.send(seen.result(answer)).unwrap();
+                stream_of.lock().unwrap().as_ref().unwrap().send(seen.result(answer)).unwrap();
             }
             text(202, "text/plain", "Accepted")
         }
@@ -165,19 +168,54 @@ impl futures_core::Stream for Answers {
 impl Unpin for Answers {}
 
 #[tokio::test(start_paused = true)]
-async fn lines_153_191_the_first_transport_is_the_last_resort() {
+async fn line_153_messages_go_where_the_stream_says() {
     let mock = first_revision("/messages?session=1");
     let client = mock.connect().await;
     assert_eq!(client.server().version.as_str(), "2024-11-05");
     assert!(client.tools().await.unwrap().is_empty());
-    let asked = mock.asked();
-    assert_eq!(
-        asked,
-        ["server/discover", "initialize", "GET", "initialize", "notifications/initialized", "tools/list"]
-    );
-    for seen in &mock.seen()[3..] {
-        assert_eq!(seen.uri, "https://server.example/messages?session=1");
+    assert!(timeout(Duration::from_secs(1), client.call("slow", ()).into_future()).await.is_err());
+    client.close().await.unwrap();
+    let seen = mock.seen();
+    let opened = seen.iter().position(|s| s.verb == "GET").unwrap();
+    let later: Vec<_> = seen[opened + 1..].iter().map(Seen::what).collect();
+    let cancelled = "notifications/cancelled";
+    assert_eq!(later, ["initialize", "notifications/initialized", "tools/list", "tools/call", cancelled]);
+    for seen in &seen[opened + 1..] {
+        assert_eq!((&*seen.verb, &*seen.uri), ("POST", "https://server.example/messages?session=1"));
         assert_eq!(seen.header("mcp-session-id"), None);
+    }
+    assert_eq!(mock.last(cancelled).body["params"]["requestId"], mock.last("tools/call").body["id"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn line_156_the_first_transport_is_the_last_resort() {
+    // A server that has both is not spoken to in the old way.
+    let mock = Mock::new(|seen| match seen.what() {
+        "GET" if seen.header("mcp-session-id").is_none() => stream([send("event: endpoint\ndata: /m\n\n"), Step::Hang]),
+        _ => session(seen),
+    });
+    assert_eq!(outcome(&mock).await.unwrap(), LEGACY);
+    assert!(mock.seen().iter().all(|s| s.uri == crate::mock::URL));
+    let mock = first_revision("/messages");
+    mock.connect().await;
+    assert_eq!(mock.asked()[..4], ["server/discover", "initialize", "GET", "initialize"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn line_191_a_refused_handshake_leads_to_the_stream() {
+    for (status, tried) in [(400, true), (404, true), (405, true), (413, false), (429, false), (500, false)] {
+        let mock = Mock::new(move |seen| match seen.what() {
+            "GET" => empty(405),
+            "initialize" => empty(status),
+            _ => empty(400),
+        });
+        assert_eq!(outcome(&mock).await.unwrap_err().kind(), ErrorKind::Transport);
+        let asked = mock.asked();
+        assert_eq!(asked[..2], ["server/discover", "initialize"]);
+        assert_eq!(asked[2..], *if tried { &["GET"][..] } else { &[] }, "{status}");
+        if tried {
+            assert_eq!(mock.last("GET").header("accept"), Some("text/event-stream"));
+        }
     }
 }
 

@@ -1,12 +1,18 @@
 //! What stands in the headers of a request that stands alone.
 
+use std::time::Duration;
+
 use couplet_client::Client;
 use couplet_core::ErrorKind;
 use couplet_http::client::Body;
 use http::Response;
 use serde_json::{Value, json};
+use tokio::time::timeout;
 
-use crate::mock::{MODERN, Mock, Seen, empty, reply, says, text, tools};
+use crate::{
+    log::Log,
+    mock::{MODERN, Mock, Seen, Step, empty, reply, says, stream, text, tools},
+};
 
 fn annotated() -> Value {
     json!({
@@ -29,64 +35,147 @@ fn serve(seen: &Seen) -> Response<Body> {
     reply(200, &seen.result(result))
 }
 
-#[tokio::test(start_paused = true)]
-async fn lines_193_194_195_204_every_request_says_what_it_is() {
-    let mock = Mock::modern(serve);
-    let client = mock.connect().await;
+/// What a client of the stateless era sends: requests of every kind, one that asks something back, and one that is
+/// taken back.
+async fn conversation() -> Vec<Seen> {
+    let mock = Mock::modern(|seen| match (seen.what(), seen.body["params"]["name"].as_str()) {
+        ("tools/call", Some("ask")) if seen.body["params"]["inputResponses"].is_null() => {
+            let params =
+                json!({ "mode": "form", "message": "?", "requestedSchema": { "type": "object", "properties": {} } });
+            let inputs = json!({ "a": { "method": "elicitation/create", "params": params } });
+            reply(200, &seen.result(json!({ "resultType": "input_required", "inputRequests": inputs })))
+        }
+        ("tools/call", Some("slow")) => stream([Step::Hang]),
+        _ => serve(seen),
+    });
+    let builder = Client::new("test", "1").on_elicit(|ask| async move { ask.accept(json!({})) });
+    let client = builder.connect(mock.target()).await.unwrap();
     client.tools().await.unwrap();
     client.call("find", ()).await.unwrap();
+    client.call("ask", ()).await.unwrap();
+    assert!(timeout(Duration::from_secs(1), client.call("slow", ()).into_future()).await.is_err());
     client.prompt("ask", ()).await.unwrap();
     client.read("file:///a b/ü").await.unwrap();
-    let names = [
-        ("server/discover", None),
-        ("tools/list", None),
-        ("tools/call", Some("find")),
-        ("prompts/get", Some("ask")),
-        ("resources/read", Some("=?base64?ZmlsZTovLy9hIGIvw7w=?=")),
-    ];
-    assert_eq!(mock.asked(), names.map(|(method, _)| method));
-    for (seen, (method, name)) in mock.seen().iter().zip(names) {
-        assert_eq!((&*seen.verb, seen.header("mcp-method"), seen.header("mcp-name")), ("POST", Some(method), name));
+    client.close().await.unwrap();
+    let calls = ["tools/call"; 4];
+    let asked = [&["server/discover", "tools/list"], &calls[..], &["prompts/get", "resources/read"]].concat();
+    assert_eq!(mock.asked(), asked);
+    mock.seen()
+}
+
+#[tokio::test(start_paused = true)]
+async fn line_193_each_message_is_a_post_of_its_own() {
+    let mut ids = Vec::new();
+    for seen in conversation().await {
+        assert_eq!((&*seen.verb, seen.header("content-type")), ("POST", Some("application/json")));
+        assert!(seen.body["method"].is_string() && seen.body["jsonrpc"] == "2.0", "{}", seen.body);
+        assert!(!ids.contains(&seen.body["id"]), "{}", seen.body);
+        ids.push(seen.body["id"].clone());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn line_194_either_kind_of_response_is_accepted() {
+    for seen in conversation().await {
         assert_eq!(seen.header("accept"), Some("application/json, text/event-stream"));
-        assert_eq!(seen.header("content-type"), Some("application/json"));
-        assert_eq!(seen.header("mcp-protocol-version"), Some(MODERN));
-        assert_eq!(seen.body["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"], MODERN);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn line_195_every_request_says_what_it_is() {
+    for seen in conversation().await {
+        assert_eq!(seen.header("mcp-method"), Some(seen.what()));
+        assert!(seen.headers.contains_key("mcp-protocol-version"));
+        let name = seen.body["params"]["name"].as_str();
+        let expected = if seen.what() == "resources/read" { Some("=?base64?ZmlsZTovLy9hIGIvw7w=?=") } else { name };
+        assert_eq!(seen.header("mcp-name"), expected, "{}", seen.body);
         assert_eq!(seen.header("mcp-session-id"), None);
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn lines_213_214_217_221_annotated_arguments_are_mirrored() {
+async fn line_204_the_header_names_the_revision_of_the_body() {
+    for seen in conversation().await {
+        assert_eq!(seen.header("mcp-protocol-version"), Some(MODERN));
+        assert_eq!(seen.body["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"], MODERN);
+    }
+}
+
+/// Calls a tool whose annotations are known, and compares one of its headers.
+async fn check_mirrored(cases: &[(Value, &str, Option<&str>)]) {
     let mock = Mock::modern(serve);
     let client = mock.connect().await;
-    client.call("find", json!({ "region": "unseen" })).await.unwrap();
-    assert_eq!(mock.last("tools/call").header("mcp-param-region"), None);
     client.tools().await.unwrap();
-    for (arguments, header, expected) in [
+    for (arguments, header, expected) in cases {
+        client.call("find", arguments).await.unwrap();
+        let seen = mock.last("tools/call");
+        assert_eq!(seen.header(&format!("mcp-param-{header}")), *expected, "{arguments}");
+        assert_eq!(seen.body["params"]["arguments"], *arguments);
+        assert_eq!(seen.header("mcp-method"), Some("tools/call"));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn line_213_annotated_arguments_are_mirrored_from_where_they_are() {
+    check_mirrored(&[
         (json!({ "region": "us-west1" }), "region", Some("us-west1")),
+        (json!({ "deep": { "er": "x" } }), "deep", Some("x")),
+        (json!({ "er": "x" }), "deep", None),
+        (json!({ "deep": { "deep": { "er": "x" } } }), "deep", None),
+        (json!({ "query": "x" }), "query", None),
+        (json!({ "dry": true }), "method", Some("true")),
+    ])
+    .await;
+    // What is not known is not mirrored.
+    let mock = Mock::modern(serve);
+    mock.connect().await.call("find", json!({ "region": "unseen" })).await.unwrap();
+    assert_eq!(mock.last("tools/call").header("mcp-param-region"), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn line_214_nothing_has_no_header() {
+    check_mirrored(&[
+        (json!({ "region": null }), "region", None),
+        (json!({}), "region", None),
+        (json!({ "deep": null }), "deep", None),
+        (json!({ "deep": {} }), "deep", None),
+        (json!({ "deep": { "er": null } }), "deep", None),
+    ])
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn line_217_values_are_written_in_one_way() {
+    check_mirrored(&[
+        (json!({ "count": 42 }), "count", Some("42")),
+        (json!({ "count": -7 }), "count", Some("-7")),
+        (json!({ "count": 0 }), "count", Some("0")),
+        (json!({ "dry": false }), "method", Some("false")),
         (json!({ "region": "us west" }), "region", Some("us west")),
         (json!({ "region": "" }), "region", Some("")),
         (json!({ "region": "Hello, 世界" }), "region", Some("=?base64?SGVsbG8sIOS4lueVjA==?=")),
         (json!({ "region": " padded " }), "region", Some("=?base64?IHBhZGRlZCA=?=")),
         (json!({ "region": "a\nb" }), "region", Some("=?base64?YQpi?=")),
         (json!({ "region": "=?base64?literal?=" }), "region", Some("=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?=")),
-        (json!({ "region": null }), "region", None),
-        (json!({}), "region", None),
-        (json!({ "count": 42 }), "count", Some("42")),
-        (json!({ "count": -7 }), "count", Some("-7")),
-        (json!({ "dry": false }), "method", Some("false")),
-        (json!({ "deep": { "er": "x" } }), "deep", Some("x")),
-        (json!({ "er": "x" }), "deep", None),
-        (json!({ "query": "x" }), "query", None),
-    ] {
-        client.call("find", &arguments).await.unwrap();
-        let seen = mock.last("tools/call");
-        assert_eq!(seen.header(&format!("mcp-param-{header}")), expected, "{arguments}");
-        assert_eq!(seen.header("mcp-method"), Some("tools/call"));
+    ])
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn line_221_integers_that_others_cannot_read_are_not_sent() {
+    const MOST: i64 = (1 << 53) - 1;
+    check_mirrored(&[
+        (json!({ "count": MOST }), "count", Some("9007199254740991")),
+        (json!({ "count": -MOST }), "count", Some("-9007199254740991")),
+    ])
+    .await;
+    let mock = Mock::modern(serve);
+    let client = mock.connect().await;
+    client.tools().await.unwrap();
+    for count in [json!(MOST + 1), json!(-MOST - 1), json!(u64::MAX), json!(1e300)] {
+        let error = client.call("find", json!({ "count": count })).await.unwrap_err();
+        assert_eq!((error.kind(), mock.count("tools/call")), (ErrorKind::Config, 0), "{count}");
     }
-    let before = mock.count("tools/call");
-    let error = client.call("find", json!({ "count": 9_007_199_254_740_993_i64 })).await.unwrap_err();
-    assert_eq!((error.kind(), mock.count("tools/call")), (ErrorKind::Config, before));
 }
 
 #[tokio::test(start_paused = true)]
@@ -117,8 +206,14 @@ async fn line_223_a_tool_that_breaks_the_rules_is_left_out() {
         }
         reply(200, &seen.result(page))
     });
+    let (log, _guard) = Log::start();
     let names: Vec<_> = mock.connect().await.tools().await.unwrap().into_iter().map(|t| t.name).collect();
     assert_eq!(names, ["good", "plain", "other"]);
+    let warnings = log.warnings();
+    for name in ["empty", "space", "colon", "wide", "control", "number", "object", "twice", "items"] {
+        let told = |w: &&String| w.contains(&format!("tool=\"{name}\"")) && w.contains("reason=");
+        assert_eq!(warnings.iter().filter(told).count(), 1, "{name}: {warnings:?}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -142,10 +237,20 @@ async fn line_224_the_list_is_read_again_when_headers_do_not_match() {
 #[tokio::test(start_paused = true)]
 async fn line_229_what_is_too_large_is_said() {
     for (status, expected) in [(413, "too large"), (431, "headers"), (429, "too many")] {
-        let mock = Mock::modern(move |_| text(status, "text/html", "<html>"));
-        let error = mock.connect().await.call("find", ()).await.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Transport);
+        let mock = Mock::modern(move |seen| match seen.what() {
+            "tools/call" => text(status, "text/html", "<html>"),
+            _ => serve(seen),
+        });
+        let client = mock.connect().await;
+        let error = client.call("find", ()).await.unwrap_err();
+        assert_eq!((error.kind(), mock.count("tools/call")), (ErrorKind::Transport, 1));
         assert!(error.to_string().contains(expected), "{error}");
+        // Only that request was too large.
+        client.tools().await.unwrap();
+        // And it says nothing about what the server speaks.
+        let mock = Mock::new(move |_| text(status, "text/html", "<html>"));
+        let error = Client::new("test", "1").connect(mock.target()).await.unwrap_err();
+        assert_eq!((error.kind(), mock.asked()), (ErrorKind::Transport, vec!["server/discover".to_owned()]));
     }
 }
 

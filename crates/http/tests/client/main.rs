@@ -4,10 +4,20 @@
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
 mod cancel;
+mod dial;
+mod eras;
 mod fallback;
 mod headers;
+mod log;
 mod mock;
+mod patience;
+mod proxy;
 mod redirect;
+mod renew;
+#[cfg(feature = "reqwest")]
+mod reqwest;
 mod session;
 mod socket;
 mod stream;
+mod tls;
+mod wire;

@@ -90,12 +90,29 @@ impl Mock {
 
     /// A server with a session that answers everything but the handshake as the script says.
     pub(crate) fn legacy(script: impl Fn(&Seen) -> Response<Body> + Send + Sync + 'static) -> Self {
+        Self::session(LEGACY, script)
+    }
+
+    /// The same in another revision.
+    pub(crate) fn session(
+        version: &'static str,
+        script: impl Fn(&Seen) -> Response<Body> + Send + Sync + 'static,
+    ) -> Self {
         Self::new(move |seen| match seen.what() {
             "server/discover" => empty(400),
-            "initialize" => with(reply(200, &seen.result(initialized())), "mcp-session-id", "s1"),
+            "initialize" => {
+                let mut result = initialized();
+                result["protocolVersion"] = version.into();
+                with(reply(200, &seen.result(result)), "mcp-session-id", "s1")
+            }
             "notifications/initialized" => empty(202),
             _ => script(seen),
         })
+    }
+
+    /// What the script says to this, without anybody noticing.
+    pub(crate) fn script(&self, seen: &Seen) -> Response<Body> {
+        (self.0.script)(seen).unwrap()
     }
 
     pub(crate) fn target(&self) -> HttpTarget {

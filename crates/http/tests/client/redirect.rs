@@ -25,7 +25,7 @@ fn secrets(seen: &Seen) -> usize {
 }
 
 #[tokio::test(start_paused = true)]
-async fn line_188_secrets_stay_with_their_origin() {
+async fn secrets_stay_with_their_origin() {
     for (status, to, arrives, known) in [
         (307, "/other", "https://server.example/other", 2),
         (308, "https://SERVER.example:443/other", "https://SERVER.example:443/other", 2),

@@ -8,39 +8,119 @@ use std::{
 use couplet_client::Client;
 use couplet_core::ErrorKind;
 use serde_json::{Value, json};
+use tokio::time::timeout;
 
-use crate::mock::{LEGACY, Mock, Step, empty, event, initialized, reply, says, send, stream, text, tools, with};
+use crate::{
+    log::Log,
+    mock::{LEGACY, Mock, Seen, Step, URL, empty, event, initialized, reply, says, send, stream, text, tools, with},
+};
 
 const A_WHILE: Duration = Duration::from_secs(60);
 
+/// What a client sends in a session of each revision: requests, notifications, answers, and the end.
+async fn conversation() -> Vec<(&'static str, Vec<Seen>)> {
+    let mut all = Vec::new();
+    for version in ["2025-03-26", "2025-06-18", LEGACY] {
+        let mock = Mock::session(version, |seen| match seen.what() {
+            "tools/list" => reply(200, &seen.result(tools(&[]))),
+            "tools/call" => stream([Step::Hang]),
+            "GET" => stream([event(&json!({ "jsonrpc": "2.0", "id": 7, "method": "ping" })), Step::Hang]),
+            _ => empty(202),
+        });
+        let client = mock.connect().await;
+        assert_eq!(client.server().version.as_str(), version);
+        client.tools().await.unwrap();
+        assert!(timeout(A_WHILE / 2, client.call("slow", ()).into_future()).await.is_err());
+        client.close().await.unwrap();
+        let mut asked = mock.asked();
+        asked.sort();
+        let calls = ["initialize", "notifications/cancelled", "notifications/initialized", "server/discover"];
+        assert_eq!(asked, [&["DELETE", "GET", "answer"], &calls[..], &["tools/call", "tools/list"]].concat());
+        all.push((version, mock.seen().into_iter().filter(|s| s.what() != "server/discover").collect()));
+    }
+    all
+}
+
 #[tokio::test(start_paused = true)]
-async fn lines_159_160_171_180_184_a_session_from_its_first_message_to_its_last() {
-    let mock = Mock::legacy(|seen| match seen.what() {
+async fn line_062_the_revision_is_named_after_the_handshake() {
+    for (version, seen) in conversation().await {
+        for seen in seen {
+            let expected = (seen.what() != "initialize").then_some(version);
+            assert_eq!(seen.header("mcp-protocol-version"), expected, "{}", seen.what());
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn line_159_each_message_is_a_post_of_its_own() {
+    for (_, seen) in conversation().await {
+        let messages: Vec<_> = seen.iter().filter(|s| !s.body.is_null()).collect();
+        assert_eq!(messages.len(), 6);
+        for seen in messages {
+            assert_eq!(seen.verb, "POST");
+            assert_eq!(seen.header("accept"), Some("application/json, text/event-stream"));
+            assert_eq!(seen.header("content-type"), Some("application/json"));
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn line_160_a_post_holds_one_message() {
+    for (_, seen) in conversation().await {
+        for seen in seen.iter().filter(|s| s.verb == "POST") {
+            let kinds = ["method", "result", "error"].iter().filter(|k| seen.body.get(**k).is_some()).count();
+            assert_eq!((seen.body["jsonrpc"].as_str(), kinds), (Some("2.0"), 1), "{}", seen.body);
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn line_171_the_stream_is_asked_for_as_one() {
+    for (_, seen) in conversation().await {
+        let gets: Vec<_> = seen.iter().filter(|s| s.verb == "GET").collect();
+        assert_eq!(gets.len(), 1);
+        assert_eq!((gets[0].header("accept"), &gets[0].body), (Some("text/event-stream"), &Value::Null));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn line_180_the_session_is_named_after_the_handshake() {
+    for (_, seen) in conversation().await {
+        for seen in seen {
+            let expected = (seen.what() != "initialize").then_some("s1");
+            assert_eq!(seen.header("mcp-session-id"), expected, "{}", seen.what());
+        }
+    }
+    // Where there is none, none is named.
+    let mock = Mock::new(|seen| match seen.what() {
+        "initialize" => reply(200, &seen.result(initialized())),
         "tools/list" => reply(200, &seen.result(tools(&[]))),
-        "GET" => empty(405),
-        _ => empty(200),
+        "notifications/initialized" => empty(202),
+        _ => empty(405),
     });
     let client = mock.connect().await;
     client.tools().await.unwrap();
     client.close().await.unwrap();
-    let mut asked = mock.asked();
-    assert_eq!(asked.pop().as_deref(), Some("DELETE"));
-    assert_eq!(asked, ["server/discover", "initialize", "notifications/initialized", "GET", "tools/list"]);
-    for seen in mock.seen() {
-        let later = !matches!(seen.what(), "server/discover" | "initialize");
-        assert_eq!(seen.header("mcp-session-id"), later.then_some("s1"), "{}", seen.what());
-        if seen.what() == "initialize" {
-            assert_eq!(seen.header("mcp-protocol-version"), None);
-        } else if later {
-            assert_eq!(seen.header("mcp-protocol-version"), Some(LEGACY));
-            assert_eq!(seen.header("mcp-method"), None);
-        }
-        let accept = if seen.verb == "GET" { "text/event-stream" } else { "application/json, text/event-stream" };
-        if seen.verb != "DELETE" {
-            assert_eq!(seen.header("accept"), Some(accept));
-        }
-        assert!(seen.body.is_object() || seen.body.is_null());
+    assert!(mock.seen().iter().all(|s| s.header("mcp-session-id").is_none()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn line_184_a_session_is_ended() {
+    for (_, seen) in conversation().await {
+        let last = seen.last().unwrap();
+        assert_eq!((&*last.verb, &*last.uri, last.header("mcp-session-id")), ("DELETE", URL, Some("s1")));
     }
+    // Also when the client is only dropped, and if the server does not want to know.
+    for status in [200, 404, 405, 500] {
+        let mock = Mock::legacy(move |seen| empty(if seen.verb == "DELETE" { status } else { 405 }));
+        drop(mock.connect().await);
+        tokio::time::sleep(A_WHILE).await;
+        assert_eq!(mock.count("DELETE"), 1, "{:?}", mock.asked());
+    }
+    // Without a session there is nothing to end.
+    let mock = Mock::modern(|_| empty(404));
+    mock.connect().await.close().await.unwrap();
+    assert_eq!(mock.asked(), ["server/discover"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -94,7 +174,7 @@ fn forgetful(answer_with: fn(&crate::mock::Seen) -> http::Response<couplet_http:
             with(reply(200, &seen.result(initialized())), "mcp-session-id", &id)
         }
         "notifications/initialized" => empty(202),
-        "GET" => empty(405),
+        "GET" if seen.header("last-event-id").is_none() => empty(405),
         _ if seen.header("mcp-session-id") == Some("s1") => answer_with(seen),
         "tools/call" => reply(200, &seen.result(says("done"))),
         _ => reply(200, &seen.result(tools(&[]))),
@@ -123,8 +203,22 @@ async fn line_183_a_lost_session_is_opened_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tool_is_not_called_twice_because_a_session_was_lost() {
+async fn a_tool_that_was_not_called_is_called_in_the_new_session() {
     let mock = forgetful(|_| empty(404));
+    assert_eq!(mock.connect().await.call("pay", ()).await.unwrap().text(), "done");
+    let calls: Vec<_> = mock.seen().into_iter().filter(|s| s.what() == "tools/call").collect();
+    assert_eq!((calls.len(), mock.count("initialize")), (2, 2));
+    assert_ne!(calls[0].body["id"], calls[1].body["id"]);
+    assert_eq!(calls[1].header("mcp-session-id"), Some("s2"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tool_is_not_called_twice_because_a_session_was_lost() {
+    // The server begins to answer, and does not know the session when the client comes back for the rest.
+    let mock = forgetful(|seen| match seen.what() {
+        "tools/call" => stream([send("id: e1\nretry: 1\ndata:\n\n"), Step::Break]),
+        _ => empty(404),
+    });
     let client = mock.connect().await;
     let error = client.call("pay", ()).await.unwrap_err();
     assert!(error.is_closed() && error.to_string().contains("not known"), "{error}");
@@ -144,7 +238,38 @@ async fn an_unknown_method_is_not_a_lost_session() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn line_188_a_session_id_is_visible_ascii() {
+async fn line_188_a_session_id_is_kept_safe() {
+    const SECRET: &str = "secret-session";
+    let (log, _guard) = Log::start();
+    let mock = Mock::new(|seen| match seen.what() {
+        "server/discover" => empty(400),
+        "initialize" => with(reply(200, &seen.result(initialized())), "mcp-session-id", SECRET),
+        _ if !seen.uri.starts_with("https://server.example/") => empty(500),
+        "tools/list" => with(empty(307), "location", "https://evil.example/mcp"),
+        "tools/call" => empty(500),
+        "ping" => reply(404, &seen.error(-32001, json!({ "session": SECRET }))),
+        _ => empty(202),
+    });
+    let client = mock.connect().await;
+    let errors = [
+        client.tools().await.unwrap_err(),
+        client.call("x", ()).await.map(drop).unwrap_err(),
+        client.ping().await.unwrap_err(),
+    ];
+    client.close().await.unwrap();
+    let evil: Vec<_> = mock.seen().into_iter().filter(|s| s.uri.contains("evil")).collect();
+    assert_eq!(evil.len(), 1);
+    assert!(evil.iter().all(|s| !format!("{:?}", s.headers).contains(SECRET)), "{evil:?}");
+    // The server was shown it, marked as what must not be logged, and nobody else.
+    let shown = mock.last("tools/call");
+    assert!(shown.headers["mcp-session-id"] == SECRET && shown.headers["mcp-session-id"].is_sensitive());
+    assert!(!errors.iter().any(|e| e.to_string().contains(SECRET)), "{errors:?}");
+    assert!(!format!("{client:?}").contains(SECRET));
+    assert!(!log.text().is_empty() && !log.text().contains(SECRET), "{}", log.text());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_id_that_is_not_visible_ascii_is_refused() {
     for id in ["a b", "é", ""] {
         let mock = Mock::new(move |seen| match seen.what() {
             "initialize" => {
@@ -213,7 +338,7 @@ async fn a_question_that_is_taken_back_is_not_answered() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn lines_169_177_the_stream_of_a_session_is_taken_up_again() {
+async fn the_stream_of_a_session_is_taken_up_again() {
     let times = AtomicUsize::new(0);
     let mock = Mock::legacy(move |seen| match seen.what() {
         "GET" => match times.fetch_add(1, Ordering::SeqCst) {

@@ -11,18 +11,23 @@ use tokio::{
     net::{TcpListener, TcpStream},
 };
 
-use crate::mock::{discovered, says};
+use crate::mock::{discovered, initialized, says};
 
 /// Reads one request; `None` when there are no more.
 async fn read(socket: &mut TcpStream) -> Option<Value> {
+    read_all(socket).await.map(|(_, message)| message)
+}
+
+/// The same with its head.
+async fn read_all(socket: &mut TcpStream) -> Option<(String, Value)> {
     let mut text = Vec::new();
     loop {
         if let Some(end) = text.windows(4).position(|w| w == b"\r\n\r\n") {
-            let head = String::from_utf8_lossy(&text[..end]).to_ascii_lowercase();
+            let head = String::from_utf8_lossy(&text[..end]).into_owned();
             let length =
                 head.lines().find_map(|l| l.strip_prefix("content-length: ")).map_or(0, |l| l.parse().unwrap());
             if text.len() >= end + 4 + length {
-                return Some(serde_json::from_slice(&text[end + 4..]).unwrap());
+                return Some((head, serde_json::from_slice(&text[end + 4..]).unwrap_or_default()));
             }
         }
         if socket.read_buf(&mut text).await.ok()? == 0 {
@@ -65,6 +70,36 @@ async fn one_connection_is_enough() {
     client.close().await.unwrap();
     drop(client);
     assert_eq!(server.await.unwrap(), ["server/discover", "tools/call", "tools/call", "tools/call"]);
+}
+
+#[tokio::test]
+async fn line_209_names_of_headers_have_no_case_but_values_do() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let server = tokio::spawn(async move {
+        let (mut heads, mut socket) = (Vec::new(), listener.accept().await.unwrap().0);
+        while let Some((head, message)) = read_all(&mut socket).await {
+            let answer = json!({ "jsonrpc": "2.0", "id": message["id"], "result": initialized() }).to_string();
+            let response = match message["method"].as_str() {
+                Some("initialize") => format!(
+                    "200 OK\r\nCoNtEnT-tYpE: application/json\r\nMCP-SESSION-ID: AbC\r\nCONTENT-LENGTH: {}\r\n\r\n{answer}",
+                    answer.len()
+                ),
+                _ => "405 No\r\ncontent-length: 0\r\n\r\n".to_owned(),
+            };
+            socket.write_all(format!("HTTP/1.1 {response}").as_bytes()).await.unwrap();
+            heads.push(head);
+        }
+        heads
+    });
+    let client = Client::new("test", "1").connect(http(url)).await.unwrap();
+    client.close().await.unwrap();
+    drop(client);
+    let heads = server.await.unwrap();
+    let named = |head: &String| head.lines().find_map(|l| l.strip_prefix("mcp-session-id: ")).map(str::to_owned);
+    // From the handshake on, as it was given.
+    let sessions: Vec<_> = heads[2..].iter().map(named).collect();
+    assert!(sessions.len() > 1 && sessions.iter().all(|s| s.as_deref() == Some("AbC")), "{heads:?}");
 }
 
 #[tokio::test]

@@ -14,7 +14,7 @@ use couplet_http::client::Body;
 use http::Response;
 use serde_json::{Value, json};
 
-use crate::mock::{Mock, Seen, Step, empty, event, reply, says, send, stream, text};
+use crate::mock::{Mock, Seen, Step, empty, event, reply, says, send, stream, text, tools};
 
 type Answer = fn(&Seen) -> Response<Body>;
 
@@ -35,13 +35,28 @@ async fn call(answer: Answer) -> [Result<String, ErrorKind>; 2] {
     outcomes.try_into().unwrap()
 }
 
+/// Both eras read each of these.
+async fn check_read(answers: &[Answer]) {
+    for answer in answers {
+        assert_eq!(call(*answer).await, [Ok("done".to_owned()), Ok("done".to_owned())]);
+    }
+}
+
 #[tokio::test(start_paused = true)]
-async fn lines_163_198_202_either_kind_of_response_is_read() {
-    let answers: [Answer; 7] = [
+async fn line_163_either_kind_of_response_is_read() {
+    check_read(&[
         |s| reply(200, &s.result(says("done"))),
         |s| stream([event(&s.result(says("done")))]),
-        |s| stream([send(": hello\n\n:\n\n"), Step::Wait(9000), send(": still\n\n"), event(&s.result(says("done")))]),
+        // A priming event, and nothing more after the answer.
         |s| stream([send("\u{feff}id: 1\ndata:\n\n"), event(&s.result(says("done"))), Step::Hang]),
+    ])
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn line_198_streams_are_read_however_they_come() {
+    check_read(&[
+        |s| text(200, "Application/JSON;charset=utf-8", s.result(says("done")).to_string()),
         |s| stream([send(&format!("event: message\r\ndata: {}\r\n\r\n", s.result(says("done"))))]),
         // One byte at a time.
         |s| {
@@ -53,10 +68,21 @@ async fn lines_163_198_202_either_kind_of_response_is_read() {
             let other = json!({ "jsonrpc": "2.0", "id": 999, "result": says("wrong") });
             stream([send("event: ping\ndata: {}\n\n"), event(&other), event(&s.result(says("done")))])
         },
-    ];
-    for answer in answers {
-        assert_eq!(call(answer).await, [Ok("done".to_owned()), Ok("done".to_owned())]);
-    }
+    ])
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn line_202_comments_are_ignored() {
+    check_read(&[
+        |s| stream([send(": hello\n\n:\n\n"), Step::Wait(9000), send(": still\n\n"), event(&s.result(says("done")))]),
+        |s| {
+            let text = s.result(says("done")).to_string();
+            let (head, tail) = text.split_at(1);
+            stream([send(&format!(":data: {{}}\ndata: {head}\n: in between\n:\ndata: {tail}\n\n"))])
+        },
+    ])
+    .await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -86,20 +112,36 @@ async fn what_makes_no_sense_is_an_error() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn line_203_a_request_that_was_lost_may_be_sent_again() {
+async fn line_203_what_was_lost_is_asked_anew() {
+    let broken = || stream([send("id: 1\nretry: 1\ndata:\n\n"), Step::Break]);
     let times = AtomicUsize::new(0);
-    let mock = Mock::modern(move |seen| match times.fetch_add(1, Ordering::SeqCst) {
-        0 => stream([send("id: 1\ndata:\n\n"), Step::Break]),
+    let mock = Mock::modern(move |seen| match (times.fetch_add(1, Ordering::SeqCst) % 2, seen.what()) {
+        (0, _) => broken(),
+        (_, "tools/list") => reply(200, &seen.result(tools(&[]))),
+        (_, "resources/read") => {
+            reply(200, &seen.result(json!({ "contents": [], "ttlMs": 0, "cacheScope": "private" })))
+        }
         _ => reply(200, &seen.result(says("done"))),
     });
     let client = mock.connect().await;
-    let error = client.call("x", ()).await.unwrap_err();
+    client.tools().await.unwrap();
+    client.read("file:///a").await.unwrap();
+    // Whether a tool may be called again is for the program to decide.
+    let error = client.call("pay", ()).await.unwrap_err();
     assert!(error.is_closed() && error.to_string().contains("may be sent again"), "{error}");
-    client.call("x", ()).await.unwrap();
-    let calls: Vec<_> = mock.seen().into_iter().filter(|s| s.what() == "tools/call").collect();
-    assert_eq!(calls.len(), 2);
-    assert_ne!(calls[0].body["id"], calls[1].body["id"]);
-    assert!(mock.seen().iter().all(|s| s.header("last-event-id").is_none() && s.verb == "POST"));
+    assert_eq!(mock.count("tools/call"), 1);
+    client.call("pay", ()).await.unwrap();
+    let seen = &mock.seen()[1..];
+    assert_eq!(seen.len(), 6);
+    for (lost, again) in seen.iter().zip(&seen[1..]).step_by(2) {
+        assert_eq!((lost.what(), &lost.body["params"]["name"]), (again.what(), &again.body["params"]["name"]));
+        assert_ne!(lost.body["id"], again.body["id"]);
+    }
+    assert!(seen.iter().all(|s| s.header("last-event-id").is_none() && s.verb == "POST"));
+    // A server that breaks every stream is not asked for ever.
+    let mock = Mock::modern(move |_| broken());
+    assert!(mock.connect().await.tools().await.unwrap_err().is_closed());
+    assert_eq!(mock.count("tools/list"), 2);
 }
 
 #[tokio::test(start_paused = true)]
@@ -141,49 +183,59 @@ fn polling(first: &'static [&'static str], then: fn(usize, Value) -> Response<Bo
     })
 }
 
-#[tokio::test(start_paused = true)]
-async fn lines_169_170_177_a_stream_that_was_left_is_taken_up_again() {
-    let prime = &["id: e1\nretry: 500\ndata: \n\n"];
-    type Case = (&'static [&'static str], fn(usize, Value) -> Response<Body>, &'static [(u128, &'static str)]);
-    let cases: [Case; 4] = [
-        (prime, |_, a| stream([event(&a)]), &[(500, "e1")]),
-        (&["id: e1\ndata:\n\n"], |_, a| stream([event(&a)]), &[(1000, "e1")]),
-        // Again and again, each time a little further.
-        (
-            prime,
-            |n, a| match n {
-                0 => stream([send("id: e2\nretry: 700\ndata:\n\n"), Step::Break]),
-                1 => stream([send("id: e3\ndata:\n\n")]),
-                _ => stream([event(&a)]),
-            },
-            &[(500, "e1"), (700, "e2"), (700, "e3")],
-        ),
-        // What does not come yet is waited for, longer each time.
-        (
-            prime,
-            |n, a| match n {
-                0 => empty(503),
-                1 => stream([]),
-                _ => stream([event(&a)]),
-            },
-            &[(500, "e1"), (1000, "e1"), (2000, "e1")],
-        ),
-    ];
-    for (first, then, expected) in cases {
-        let mock = polling(first, then);
-        let client = mock.connect().await;
-        assert_eq!(client.call("x", ()).await.unwrap().text(), "done");
-        let mut before = mock.last("tools/call").at;
-        let gets: Vec<_> = mock.seen().into_iter().filter(|s| s.headers.contains_key("last-event-id")).collect();
-        let mut found = Vec::new();
-        for get in &gets {
-            assert_eq!((get.header("accept"), get.header("mcp-session-id")), (Some("text/event-stream"), Some("s1")));
-            found.push(((get.at - before).as_millis(), get.header("last-event-id").unwrap()));
-            before = get.at;
-        }
-        assert_eq!(found, expected);
-        assert_eq!(mock.count("tools/call"), 1);
+/// When a client came back to a stream, after how many milliseconds, and what it had read until then.
+async fn returns(first: &'static [&'static str], then: fn(usize, Value) -> Response<Body>) -> Vec<(u128, String)> {
+    let mock = polling(first, then);
+    let client = mock.connect().await;
+    assert_eq!(client.call("x", ()).await.unwrap().text(), "done");
+    assert_eq!(mock.count("tools/call"), 1);
+    let mut before = mock.last("tools/call").at;
+    let mut found = Vec::new();
+    for get in mock.seen().iter().filter(|s| s.headers.contains_key("last-event-id")) {
+        assert_eq!((get.what(), get.header("accept")), ("GET", Some("text/event-stream")));
+        assert_eq!(get.header("mcp-session-id"), Some("s1"));
+        found.push(((get.at - before).as_millis(), get.header("last-event-id").unwrap().to_owned()));
+        before = get.at;
     }
+    found
+}
+
+const PRIME: &[&str] = &["id: e1\nretry: 500\ndata: \n\n"];
+
+#[tokio::test(start_paused = true)]
+async fn line_169_the_server_says_how_long_to_wait() {
+    assert_eq!(returns(PRIME, |_, a| stream([event(&a)])).await, [(500, "e1".to_owned())]);
+    let slow = &["id: e1\nretry: 45000\ndata: \n\n"];
+    assert_eq!(returns(slow, |_, a| stream([event(&a)])).await, [(45_000, "e1".to_owned())]);
+    // What does not come yet is waited for, longer each time but never shorter.
+    let later = |n, a| match n {
+        0 => empty(503),
+        1 => stream([]),
+        _ => stream([event(&a)]),
+    };
+    let waits: Vec<_> = returns(PRIME, later).await.into_iter().map(|(wait, _)| wait).collect();
+    assert_eq!(waits, [500, 1000, 2000]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn line_170_a_stream_that_was_left_is_taken_up_again() {
+    assert_eq!(returns(&["id: e1\ndata:\n\n"], |_, a| stream([event(&a)])).await, [(1000, "e1".to_owned())]);
+    // Without an id there is nothing to come back to.
+    let mock = polling(&["retry: 1\ndata:\n\n"], |_, a| stream([event(&a)]));
+    let error = mock.connect().await.call("x", ()).await.unwrap_err();
+    assert!(error.is_closed() && error.to_string().contains("not known"), "{error}");
+    assert_eq!(mock.count("tools/call"), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn line_177_a_stream_goes_on_after_the_last_event() {
+    let further = |n, a| match n {
+        0 => stream([send("id: e2\nretry: 700\ndata:\n\n"), Step::Break]),
+        1 => stream([send("id: e3\ndata:\n\n")]),
+        _ => stream([event(&a)]),
+    };
+    let expected = [(500, "e1"), (700, "e2"), (700, "e3")].map(|(wait, id)| (wait, id.to_owned()));
+    assert_eq!(returns(PRIME, further).await, expected);
 }
 
 #[tokio::test(start_paused = true)]

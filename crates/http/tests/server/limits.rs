@@ -2,16 +2,9 @@
 
 use std::time::Duration;
 
-use couplet_http::server::HttpLimits;
 use serde_json::{Value, json};
 
-use crate::support::{POLLING, Session, alone, call, endpoint, eventually, initialize, request, send};
-
-fn limits(change: impl FnOnce(&mut HttpLimits)) -> HttpLimits {
-    let mut limits = HttpLimits::default();
-    change(&mut limits);
-    limits
-}
+use crate::support::{POLLING, Session, alone, by_user, call, endpoint, eventually, initialize, limits, request, send};
 
 #[tokio::test]
 async fn a_body_is_not_too_long() {
@@ -20,6 +13,62 @@ async fn a_body_is_not_too_long() {
     assert_eq!((reply.status.as_u16(), reply.code().await), (413, -32600));
     let endpoint = endpoint.limits(limits(|l| l.body = 10));
     assert_eq!(send(&endpoint, request("POST", &[], call(1, "ping", &json!({})).to_string())).await.status, 413);
+}
+
+#[tokio::test]
+async fn a_message_has_not_too_many_values() {
+    let (endpoint, _) = endpoint();
+    let arguments = "0,".repeat(1_000_001);
+    let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"a":[{arguments}0]}}}}"#);
+    let reply = send(&endpoint, request("POST", &[], body)).await;
+    assert_eq!((reply.status.as_u16(), reply.code().await), (400, -32700));
+}
+
+#[tokio::test]
+async fn what_opens_a_session_is_not_too_long() {
+    let (endpoint, _) = endpoint();
+    let opening = |length: usize| {
+        let mut opening = initialize(POLLING);
+        opening["params"]["clientInfo"]["name"] = json!("x".repeat(length));
+        request("POST", &[], opening.to_string())
+    };
+    let reply = send(&endpoint, opening(64 << 10)).await;
+    assert_eq!((reply.status.as_u16(), reply.code().await), (413, -32600));
+    // All together they have a limit as well; a session that ends makes room.
+    let endpoint = endpoint.limits(limits(|l| l.openings = 100 << 10));
+    let reply = send(&endpoint, opening(60 << 10)).await;
+    let id = reply.header("mcp-session-id").unwrap().to_owned();
+    let refused = send(&endpoint, opening(60 << 10)).await;
+    assert!(refused.header("retry-after").is_some());
+    assert_eq!((refused.status.as_u16(), refused.code().await), (503, -32603));
+    assert_eq!(send(&endpoint, request("DELETE", &[("mcp-session-id", &id)], "")).await.status, 204);
+    assert_eq!(send(&endpoint, opening(60 << 10)).await.status, 200);
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_call_runs_for_ever() {
+    let (endpoint, seen) = endpoint();
+    // A client that never answers keeps the handler's own clock from running.
+    let session = Session::open(&endpoint, POLLING).await;
+    let mut reply = session.tool(1, "ask").await;
+    reply.body.message().await.unwrap();
+    let before = tokio::time::Instant::now();
+    let messages = reply.body.messages().await;
+    assert_eq!((&messages[0]["id"], &messages[0]["error"]["code"]), (&json!(1), &json!(-32603)), "{messages:?}");
+    assert_eq!(before.elapsed().as_secs() / 60, 60);
+    // The same for all kinds of calls.
+    let endpoint = endpoint.limits(limits(|l| l.request_time = Duration::from_millis(550)));
+    let mut quiet = alone("tools/call", json!({ "name": "slow" }), &[]);
+    *quiet.body_mut() = quiet.body().replace("progressToken", "nothing");
+    let reply = send(&endpoint, quiet).await;
+    assert_eq!((reply.status.as_u16(), reply.code().await), (200, -32603));
+    let mut reply = send(&endpoint, alone("tools/call", json!({ "name": "slow" }), &[])).await;
+    let messages = reply.body.messages().await;
+    assert_eq!((messages.len(), &messages[6]["error"]["code"]), (7, &json!(-32603)), "{messages:?}");
+    let session = Session::open(&endpoint, "2025-06-18").await;
+    let reply = session.post(&call(1, "tools/call", &json!({ "name": "slow" }))).await;
+    assert_eq!((reply.status.as_u16(), reply.code().await), (200, -32603));
+    assert_eq!((seen.finished(), seen.dropped()), (0, 3));
 }
 
 #[tokio::test]
@@ -45,9 +94,7 @@ async fn types_are_checked() {
 #[tokio::test]
 async fn sessions_are_counted() {
     let (endpoint, _) = endpoint();
-    let endpoint = endpoint
-        .limits(limits(|l| (l.sessions, l.sessions_per_principal) = (3, 2)))
-        .principal(|parts| Some(parts.headers.get("x-user")?.to_str().ok()?.to_owned()));
+    let endpoint = by_user(endpoint.limits(limits(|l| (l.sessions, l.sessions_per_principal) = (3, 2))));
     let open =
         async |user| send(&endpoint, request("POST", &[("x-user", user)], initialize(POLLING).to_string())).await;
     for (user, status) in [("alice", 200), ("alice", 200), ("alice", 429), ("", 200), ("bob", 503)] {

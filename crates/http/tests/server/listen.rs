@@ -13,17 +13,21 @@ use tokio::{
 
 use crate::support::{Seen, alone, call, initialize, server};
 
-struct Site {
-    address: String,
-    seen: Seen,
-    shutdown: Shutdown,
-    task: JoinHandle<Result<(), couplet_core::Error>>,
+pub(crate) struct Site {
+    pub(crate) address: String,
+    pub(crate) seen: Seen,
+    pub(crate) shutdown: Shutdown,
+    pub(crate) task: JoinHandle<Result<(), couplet_core::Error>>,
 }
 
-async fn site(limits: HttpLimits) -> Site {
+pub(crate) async fn site(limits: HttpLimits) -> Site {
+    site_with_grace(limits, Duration::from_secs(60)).await
+}
+
+async fn site_with_grace(limits: HttpLimits, grace: Duration) -> Site {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap().to_string();
-    let transport = HttpTransport::on(listener).limits(limits);
+    let transport = HttpTransport::on(listener).limits(limits).grace(grace);
     let (seen, shutdown) = (Seen::default(), transport.shutdown());
     let service = std::sync::Arc::new(server(&seen));
     let task = tokio::spawn(transport.serve(service, Limits::default()));
@@ -86,7 +90,22 @@ async fn what_is_too_large_or_too_slow_is_cut_off() {
 }
 
 #[tokio::test]
-async fn line_228_a_client_that_is_killed_cancels() {
+async fn who_says_nothing_is_hung_up_on() {
+    let mut limits = HttpLimits::default();
+    limits.header_time = Duration::from_millis(200);
+    let site = site(limits).await;
+    // Too little to tell which version of HTTP it is, or nothing at all.
+    for text in ["", "P", "PRI * HTTP/2.0\r\n"] {
+        let mut stream = TcpStream::connect(&site.address).await.unwrap();
+        stream.write_all(text.as_bytes()).await.unwrap();
+        let mut answer = Vec::new();
+        let end = tokio::time::timeout(Duration::from_secs(60), stream.read_to_end(&mut answer)).await;
+        assert!(end.is_ok() && answer.is_empty(), "{text:?}: {answer:?}");
+    }
+}
+
+#[tokio::test]
+async fn line_119_a_client_that_is_killed_cancels() {
     let site = site(HttpLimits::default()).await;
     let request = alone("tools/call", json!({ "name": "slow" }), &[]);
     let headers: String = ["mcp-protocol-version", "mcp-method", "mcp-name"]
@@ -120,6 +139,24 @@ async fn what_runs_is_finished_at_the_end() {
     assert!(rest.contains("done"), "{rest}");
     site.task.await.unwrap().unwrap();
     assert!(TcpStream::connect(&site.address).await.is_err());
+}
+
+#[tokio::test]
+async fn what_does_not_end_is_cut_off() {
+    let site = site_with_grace(HttpLimits::default(), Duration::from_millis(200)).await;
+    let request = alone("tools/call", json!({ "name": "forever" }), &[]);
+    let headers = "mcp-protocol-version: 2026-07-28\r\nmcp-method: tools/call\r\nmcp-name: forever\r\n";
+    let text = post(&serde_json::from_str(request.body()).unwrap(), headers);
+    let mut stream = TcpStream::connect(&site.address).await.unwrap();
+    stream.write_all(text.as_bytes()).await.unwrap();
+    let mut some = [0; 256];
+    assert!(stream.read(&mut some).await.unwrap() > 0);
+    site.shutdown.shut_down();
+    site.task.await.unwrap().unwrap();
+    // After 60 seconds the call would end by itself.
+    let end = tokio::time::timeout(Duration::from_secs(30), stream.read_to_end(&mut Vec::new())).await;
+    assert!(end.is_ok(), "the connection is closed");
+    crate::support::eventually(|| site.seen.dropped() == 1).await;
 }
 
 #[tokio::test]

@@ -2,11 +2,20 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
+mod coverage;
 mod events;
+#[cfg(feature = "listen")]
+mod http2;
 mod legacy;
 mod limits;
 #[cfg(feature = "listen")]
 mod listen;
+mod mirrored;
+mod principals;
+mod sessionless;
 mod sessions;
+mod shutdown;
 mod stateless;
+mod streams;
 mod support;
+mod takeover;

@@ -12,7 +12,7 @@ use std::{
 
 use bytes::Bytes;
 use couplet_core::http::sse::{Event, Parser};
-use couplet_http::server::{Endpoint, EndpointBody};
+use couplet_http::server::{Endpoint, EndpointBody, HttpLimits};
 use couplet_server::{
     Ctx, Handle, Server, ToolError,
     extract::{Args, State},
@@ -29,6 +29,8 @@ pub(crate) const OLDEST: &str = "2024-11-05";
 pub(crate) const BATCHES: &str = "2025-03-26";
 pub(crate) const POLLING: &str = "2025-11-25";
 pub(crate) const STATELESS: &str = "2026-07-28";
+/// Those that have sessions.
+pub(crate) const VERSIONS: [&str; 4] = [OLDEST, BATCHES, "2025-06-18", POLLING];
 
 /// What the handlers have done.
 #[derive(Clone, Default)]
@@ -65,6 +67,11 @@ struct Confirm {
 #[derive(Deserialize, JsonSchema)]
 struct Anything {}
 
+#[derive(Deserialize, JsonSchema)]
+struct Echo {
+    region: String,
+}
+
 async fn slow(State(seen): State<Seen>, ctx: Ctx) -> &'static str {
     let mut guard = Guard(seen, false);
     for part in 1..=10 {
@@ -73,6 +80,12 @@ async fn slow(State(seen): State<Seen>, ctx: Ctx) -> &'static str {
     }
     guard.1 = true;
     "done"
+}
+
+async fn forever(State(seen): State<Seen>, ctx: Ctx) -> &'static str {
+    let _guard = Guard(seen, false);
+    ctx.progress(0.5, "working").await;
+    std::future::pending().await
 }
 
 async fn polled(ctx: Ctx) -> &'static str {
@@ -84,6 +97,17 @@ async fn polled(ctx: Ctx) -> &'static str {
 async fn ask(ctx: Ctx) -> Result<String, ToolError> {
     let answer = ctx.elicit::<Confirm>("sure", "Sure?").await?.accepted()?;
     Ok(format!("yes: {}", answer.yes))
+}
+
+async fn slow_ask(ctx: Ctx) -> Result<String, ToolError> {
+    ctx.progress(0.5, "thinking of a question").await;
+    ask(ctx).await
+}
+
+async fn log(ctx: Ctx) -> &'static str {
+    ctx.debug("a detail").await;
+    ctx.info("something").await;
+    "logged"
 }
 
 async fn flood(ctx: Ctx) -> &'static str {
@@ -105,10 +129,14 @@ pub(crate) fn server(seen: &Seen) -> Handle {
     let server: Server<Seen> = Server::new("test", "1.0.0")
         .dynamic()
         .tool(tool("hello", || "Hello!"))
-        .tool(tool("region", |Args(Anything {}): Args<Anything>| "there").input_schema(region))
+        .tool(tool("region", |Args(Anything {}): Args<Anything>| "there").input_schema(region.clone()))
         .tool(tool("slow", slow))
+        .tool(tool("forever", forever))
         .tool(tool("polled", polled))
         .tool(tool("ask", ask))
+        .tool(tool("slow_ask", slow_ask))
+        .tool(tool("log", log))
+        .tool(tool("echo", |Args(Echo { region }): Args<Echo>| region).input_schema(region))
         .tool(tool("flood", flood))
         .resource(resource("test://a", || "text").subscribable());
     server.with_state(seen.clone()).build()
@@ -118,6 +146,18 @@ pub(crate) fn server(seen: &Seen) -> Handle {
 pub(crate) fn endpoint() -> (Endpoint, Seen) {
     let seen = Seen::default();
     (Endpoint::new(server(&seen)), seen)
+}
+
+/// The limits of an endpoint, but for some.
+pub(crate) fn limits(change: impl FnOnce(&mut HttpLimits)) -> HttpLimits {
+    let mut limits = HttpLimits::default();
+    change(&mut limits);
+    limits
+}
+
+/// The same endpoint, for users that a header names.
+pub(crate) fn by_user(endpoint: Endpoint) -> Endpoint {
+    endpoint.principal(|parts| Some(parts.headers.get("x-user")?.to_str().ok()?.to_owned()))
 }
 
 pub(crate) struct Reply {
@@ -245,6 +285,22 @@ pub(crate) fn alone(method: &str, params: Value, headers: &[(&str, &str)]) -> Re
     let mut all: Vec<_> = right.into_iter().filter(|(r, _)| !headers.iter().any(|(h, _)| h == r)).collect();
     all.extend(headers);
     request("POST", &all, call(1, method, &params).to_string())
+}
+
+/// The parameters of a request, the headers that differ from the right ones, and the status and code of the answer.
+pub(crate) type Case<'a> = (Value, &'a [(&'a str, &'a str)], u16, Option<i64>);
+
+/// Checks what stateless requests lead to.
+pub(crate) async fn check(method: &str, cases: &[Case<'_>]) {
+    let (endpoint, _) = endpoint();
+    for (params, headers, status, code) in cases {
+        let reply = send(&endpoint, alone(method, params.clone(), headers)).await;
+        let what = format!("{method} {params} with {headers:?}");
+        assert_eq!(reply.status.as_u16(), *status, "{what}");
+        let message = reply.json().await;
+        assert_eq!(message["error"]["code"].as_i64(), *code, "{what}: {message}");
+        assert_eq!(message["id"], 1, "{what}: {message}");
+    }
 }
 
 /// A session.

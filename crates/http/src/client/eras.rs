@@ -1,0 +1,116 @@
+//! What servers turned out to speak, so that the next connection need not find out again.
+
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use http::Uri;
+use tokio::time::Instant;
+
+/// What is remembered about servers: which of them must be greeted before they answer, and how. Clones are the same
+/// memory.
+///
+/// The clones of an [`HttpTarget`](super::HttpTarget) have one in common; hand one to other targets, too, with
+/// [`HttpTarget::eras`](super::HttpTarget::eras). Servers are told apart by their whole address, because many can live
+/// at one origin. A server that needs no greeting is asked what it is in any case, so nothing is kept about it.
+///
+/// What turns out to be wrong is forgotten, and so is everything after a day: servers learn.
+#[derive(Clone, Default)]
+pub struct Eras(Arc<Mutex<HashMap<String, Entry>>>);
+
+/// How a server is greeted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Greeting {
+    /// With a message, whose answer opens a session.
+    Message,
+    /// By opening a stream, which tells where messages go.
+    Stream,
+}
+
+#[derive(Clone, Copy)]
+struct Entry {
+    greeting: Greeting,
+    since: Instant,
+}
+
+impl Eras {
+    /// How many servers are remembered.
+    const MOST: usize = 1000;
+    const FRESH: Duration = Duration::from_secs(24 * 60 * 60);
+
+    /// A memory without anything in it.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// How a server was greeted last. It counts as forgotten until it has worked again.
+    pub(crate) fn take(&self, server: &Uri) -> Option<Greeting> {
+        let entry = self.known().remove(&key(server))?;
+        (entry.since.elapsed() < Self::FRESH).then_some(entry.greeting)
+    }
+
+    pub(crate) fn put(&self, server: &Uri, greeting: Greeting) {
+        let mut known = self.known();
+        let oldest = known.iter().min_by_key(|(_, entry)| entry.since).map(|(server, _)| server.clone());
+        if let Some(oldest) = oldest.filter(|_| known.len() >= Self::MOST) {
+            known.remove(&oldest);
+        }
+        known.insert(key(server), Entry { greeting, since: Instant::now() });
+    }
+
+    pub(crate) fn forget(&self, server: &Uri) {
+        self.known().remove(&key(server));
+    }
+
+    fn known(&self) -> MutexGuard<'_, HashMap<String, Entry>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Eras {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Eras").field("servers", &self.known().len()).finish()
+    }
+}
+
+/// A server's address, without the query, which may be a secret.
+fn key(server: &Uri) -> String {
+    let origin = server.authority().map(|a| a.as_str().to_ascii_lowercase()).unwrap_or_default();
+    format!("{}://{origin}{}", server.scheme_str().unwrap_or_default(), server.path())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn server(text: &str) -> Uri {
+        text.parse().expect("an address")
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_memory_is_bounded_and_the_oldest_goes_first() {
+        let eras = Eras::new();
+        for n in 0..=Eras::MOST {
+            eras.put(&server(&format!("https://a/{n}")), Greeting::Message);
+            tokio::time::advance(Duration::from_secs(1)).await;
+        }
+        assert_eq!(eras.known().len(), Eras::MOST);
+        assert_eq!(eras.take(&server("https://a/0")), None);
+        assert_eq!(eras.take(&server("https://a/1")), Some(Greeting::Message));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_taken_or_old_is_gone() {
+        let (eras, a) = (Eras::new(), server("https://A/x?secret=1"));
+        eras.put(&a, Greeting::Stream);
+        assert!(!format!("{eras:?}").contains("secret") && !eras.known().keys().any(|k| k.contains("secret")));
+        assert_eq!(eras.clone().take(&server("https://a/x?secret=2")), Some(Greeting::Stream));
+        assert_eq!(eras.take(&a), None);
+        eras.put(&a, Greeting::Message);
+        tokio::time::advance(Eras::FRESH).await;
+        assert_eq!(eras.take(&a), None);
+    }
+}

@@ -1,0 +1,99 @@
+//! Sessions that the server has lost: a new one is opened, and asked for what the old one was asked for.
+
+use std::{sync::Arc, time::Duration};
+
+use couplet_core::{Dialect, Error, ErrorKind, Outgoing, message::Params};
+use couplet_types::{Initialized, Notification, NotificationParams};
+use tokio::{sync::oneshot, time::timeout};
+
+use super::{
+    read::{Reading, closed, refused},
+    shared::Shared,
+};
+
+impl Shared {
+    /// How long it may take to open a session anew.
+    const RENEWAL: Duration = Duration::from_secs(60);
+
+    /// Opens a new session as the lost one was opened, unless somebody else has done so.
+    ///
+    /// Whoever waits for it may give up before it is done, and the next one needs a whole session; so it is a job of
+    /// its own.
+    pub(crate) async fn renew(self: &Arc<Self>, lost: u64) -> Result<(), Error> {
+        let (done, outcome) = oneshot::channel();
+        let shared = self.clone();
+        self.spawn(async move {
+            let _turn = shared.renewal.lock().await;
+            let renewed = if shared.session().generation == lost { shared.replace(lost).await } else { Ok(()) };
+            // Nobody may be waiting any more.
+            let _ = done.send(renewed);
+        });
+        outcome.await.unwrap_or_else(|_| Err(closed("the connection is closed", None)))
+    }
+
+    async fn replace(self: &Arc<Self>, lost: u64) -> Result<(), Error> {
+        let id = self.session().id.clone();
+        self.ready.send_replace(false);
+        let late = || Err(closed("the server lost the session, and did not open a new one in time", None));
+        let opened = timeout(Self::RENEWAL, self.open_anew()).await.unwrap_or_else(|_| late());
+        if opened.is_ok() {
+            self.session().generation += 1;
+            tracing::info!("the server lost the session, and a new one was opened");
+            self.listen(lost + 1).await;
+        } else {
+            // Half a session is none: whoever asks next finds out that the old one is lost, and tries again.
+            self.session().id = id;
+            self.address.eras.forget(&self.address.uri);
+        }
+        self.ready.send_replace(true);
+        opened?;
+        if timeout(Self::RENEWAL, self.wish_again()).await.is_err() {
+            tracing::warn!("the new session does not answer what the lost one did");
+        }
+        Ok(())
+    }
+
+    async fn open_anew(self: &Arc<Self>) -> Result<(), Error> {
+        let hello = self.session().hello.clone();
+        let (Some(mut hello), Some(dialect)) = (hello, self.dialect()) else {
+            return Err(closed("the server does not know the session", None));
+        };
+        hello.id = self.next_id();
+        self.greet_again(&hello, &dialect)
+            .await
+            .map_err(|why| closed("the server lost the session, and a new one could not be opened", Some(why)))?;
+        self.tell(dialect.notification(Initialized::METHOD, &NotificationParams::new())).await;
+        Ok(())
+    }
+
+    async fn greet_again(self: &Arc<Self>, hello: &Outgoing, dialect: &Dialect) -> Result<(), Error> {
+        let answer = match self.hello(hello).await? {
+            Reading::Answer(answer) => answer?,
+            Reading::Refused(status) => return Err(refused(status)),
+            Reading::NoSession | Reading::SessionLost => return Err(closed("the server loses every session", None)),
+        };
+        let spoken =
+            Params::from_text(answer).ok().and_then(|a| a.read_opt::<String>("protocolVersion").ok().flatten());
+        if spoken.as_deref() == Some(dialect.shape().version().as_str()) {
+            return Ok(());
+        }
+        Err(Error::new(ErrorKind::Version, "the server speaks another revision now; connect again"))
+    }
+
+    /// Asks for what the client wanted to be told about. A wish that is not granted any more is no reason to fail.
+    async fn wish_again(self: &Arc<Self>) {
+        let wishes = self.session().wishes.all();
+        for mut wish in wishes {
+            wish.id = self.next_id();
+            let why = match self.ask_once(&wish).await {
+                Ok(Reading::Answer(Ok(_))) => continue,
+                Ok(Reading::Answer(Err(error))) => error.into(),
+                Ok(Reading::Refused(status)) => refused(status),
+                // Whoever asks next finds out, too.
+                Ok(Reading::NoSession | Reading::SessionLost) => return,
+                Err(error) => error,
+            };
+            tracing::warn!(method = wish.method, error = %why, "the new session does not grant what the lost one did");
+        }
+    }
+}
