@@ -161,8 +161,11 @@ fn read_message(
     let start = scanner.position();
     let mut found = Found::default();
     let scanned = scanner.object(depth, &mut |s, key, escaped| {
-        let key = json::unescape(s.text(), &key, escaped);
-        found.member(s, &key, depth + 1)
+        if escaped {
+            let key = json::unescape(s.text(), &key, true);
+            return found.member(s, key.as_bytes(), depth + 1);
+        }
+        found.member(s, &s.text()[key], depth + 1)
     });
     let id = match &found.id {
         Some(Id::Good(id)) => Some(id.clone()),
@@ -174,21 +177,21 @@ fn read_message(
 }
 
 impl Found {
-    fn member(&mut self, s: &mut Scanner<'_>, key: &str, depth: usize) -> Result<(), Fault> {
+    fn member(&mut self, s: &mut Scanner<'_>, key: &[u8], depth: usize) -> Result<(), Fault> {
         let seen = match key {
-            "jsonrpc" => self.version.is_some(),
-            "id" => self.id.is_some(),
-            "method" => self.method.is_some(),
-            "params" => self.params.is_some(),
-            "result" => self.result.is_some(),
-            "error" => self.error.is_some(),
+            b"jsonrpc" => self.version.is_some(),
+            b"id" => self.id.is_some(),
+            b"method" => self.method.is_some(),
+            b"params" => self.params.is_some(),
+            b"result" => self.result.is_some(),
+            b"error" => self.error.is_some(),
             _ => return s.value(depth).map(drop),
         };
         if seen {
-            self.duplicate = Some(key.to_owned());
+            self.duplicate = Some(String::from_utf8_lossy(key).into_owned());
             return s.value(depth).map(drop);
         }
-        if key == "params" && s.peek() == Some(b'{') {
+        if key == b"params" && s.peek() == Some(b'{') {
             let start = s.position();
             let members = s.members(depth)?;
             self.params = Some(ParamsFound::Object(start..s.position(), members));
@@ -197,9 +200,9 @@ impl Found {
         let (kind, place) = s.value(depth)?;
         let text = &s.text()[place.clone()];
         match key {
-            "jsonrpc" => self.version = Some(text == b"\"2.0\""),
-            "id" => self.id = Some(read_id(kind, text)),
-            "method" => {
+            b"jsonrpc" => self.version = Some(text == b"\"2.0\""),
+            b"id" => self.id = Some(read_id(kind, text)),
+            b"method" => {
                 self.method = Some(match kind {
                     Kind::String { escaped } => {
                         let name = json::unescape(s.text(), &(place.start + 1..place.end - 1), escaped);
@@ -208,8 +211,8 @@ impl Found {
                     _ => None,
                 });
             }
-            "params" => self.params = Some(if kind == Kind::Null { ParamsFound::Null } else { ParamsFound::Other }),
-            "result" => self.result = Some(place),
+            b"params" => self.params = Some(if kind == Kind::Null { ParamsFound::Null } else { ParamsFound::Other }),
+            b"result" => self.result = Some(place),
             _ => self.error = Some(place),
         }
         Ok(())
@@ -258,7 +261,11 @@ impl Found {
 
 fn read_id(kind: Kind, text: &[u8]) -> Id {
     match kind {
-        Kind::String { .. } | Kind::Number { integer: true } => serde_json::from_slice(text).map_or(Id::Bad, Id::Good),
+        Kind::Number { integer: true } => {
+            let number = std::str::from_utf8(text).ok().and_then(|text| text.parse().ok());
+            number.map_or(Id::Bad, |number| Id::Good(RequestId::Number(number)))
+        }
+        Kind::String { .. } => serde_json::from_slice(text).map_or(Id::Bad, Id::Good),
         Kind::Null => Id::Null,
         _ => Id::Bad,
     }

@@ -6,7 +6,7 @@
 
 use std::{
     borrow::Cow,
-    collections::{HashMap, VecDeque},
+    collections::{BTreeMap, VecDeque},
     sync::Arc,
     task::{Context, Poll, Waker},
 };
@@ -44,7 +44,7 @@ pub struct Connection {
     waiting: VecDeque<(Job, Call)>,
     waiting_bytes: usize,
     /// Where each unfinished request is.
-    requests: HashMap<RequestId, Place>,
+    requests: BTreeMap<RequestId, Place>,
     session: Option<Session>,
     listens: Vec<Listen>,
     questions: Pending,
@@ -89,7 +89,7 @@ impl Connection {
             running: Running::new(),
             waiting: VecDeque::new(),
             waiting_bytes: 0,
-            requests: HashMap::new(),
+            requests: BTreeMap::new(),
             session: None,
             listens: Vec::new(),
             questions: Pending::default(),
@@ -264,7 +264,7 @@ impl Connection {
                 Ok(token) => {
                     let outbox = Outbox::new(self.queue.clone(), id.clone(), shape, token, level);
                     let back = Back::new(self.queue.clone(), self.questions.clone(), id.clone(), self.limits.questions);
-                    let call = Call::new(method, params, peer, shape, outbox.clone(), Inputs::live(back));
+                    let call = Call::new(method, params, peer, shape, outbox.clone(), Inputs::session(back));
                     self.start(Job { id, shape, outbox, batch, asks: false }, call);
                 }
                 Err(error) => self.refuse(id, &error, batch.as_ref()),

@@ -11,9 +11,9 @@ use serde_json::json;
 use super::{Codec, Outcome, append_members, method, revision::Shape, write_json};
 use crate::{
     hub::{Change, Interest},
-    input::Replay,
     json::JsonText,
     message::Params,
+    replay::Replay,
     service::{Description, Done, Peer},
 };
 
