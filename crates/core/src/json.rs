@@ -175,20 +175,24 @@ impl Members {
 
 impl Member {
     fn is(&self, text: &[u8], key: &str) -> bool {
-        self.is_bytes(text, key.as_bytes())
-    }
-
-    fn is_bytes(&self, text: &[u8], key: &[u8]) -> bool {
-        if self.escaped { self.name(text).as_bytes() == key } else { &text[self.key.clone()] == key }
+        is_key(text, &self.key, self.escaped, key)
     }
 
     fn is_like(&self, other: &Self, text: &[u8]) -> bool {
-        if other.escaped { self.is(text, &other.name(text)) } else { self.is_bytes(text, &text[other.key.clone()]) }
+        match (self.escaped, other.escaped) {
+            (false, false) => text[self.key.clone()] == text[other.key.clone()],
+            _ => self.name(text) == other.name(text),
+        }
     }
 
     fn name<'a>(&self, text: &'a [u8]) -> Cow<'a, str> {
         unescape(text, &self.key, self.escaped)
     }
+}
+
+/// Whether the string whose quotes surround `inner` says `key`.
+pub(crate) fn is_key(text: &[u8], inner: &Range<usize>, escaped: bool, key: &str) -> bool {
+    if escaped { unescape(text, inner, true) == key } else { &text[inner.clone()] == key.as_bytes() }
 }
 
 /// The content of a string whose quotes surround `inner`.
@@ -235,6 +239,9 @@ pub(crate) enum Kind {
 
 /// Called with the place of a key and whether it has escapes; passes the value.
 type OnMember<'f, 'a> = dyn FnMut(&mut Scanner<'a>, Range<usize>, bool) -> Result<(), Fault> + 'f;
+
+/// Called with the place of a key and whether it has escapes; passes the value and returns its place.
+type OnValue<'f, 'a> = dyn FnMut(&mut Scanner<'a>, &Range<usize>, bool) -> Result<Range<usize>, Fault> + 'f;
 
 /// One pass over a text.
 pub(crate) struct Scanner<'a> {
@@ -304,9 +311,14 @@ impl<'a> Scanner<'a> {
 
     /// Passes an object and keeps where its members are.
     pub(crate) fn members(&mut self, depth: usize) -> Result<Members, Fault> {
+        self.members_with(depth, &mut |s, _, _| s.value(depth + 1).map(|(_, place)| place))
+    }
+
+    /// The same; `value` passes each value and says where it was.
+    pub(crate) fn members_with(&mut self, depth: usize, value: &mut OnValue<'_, 'a>) -> Result<Members, Fault> {
         let mut members = Members::default();
         self.object(depth, &mut |s, key, escaped| {
-            let (_, value) = s.value(depth + 1)?;
+            let value = value(s, &key, escaped)?;
             members.push(s.text, Member { key, escaped, value });
             Ok(())
         })?;

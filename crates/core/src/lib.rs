@@ -31,6 +31,7 @@ mod serve;
 mod service;
 mod session;
 mod sync;
+mod text;
 mod transport;
 mod wire;
 
@@ -42,6 +43,7 @@ pub use json::{Bounds, Fault, JsonText};
 pub use limits::Limits;
 pub use link::{Handle, Link};
 pub use outbound::{Outbound, Route};
+pub use text::Text;
 pub use outbox::Outbox;
 pub use running::BoxFuture;
 pub use seal::Sealer;
@@ -51,7 +53,7 @@ pub use transport::{Connect, Connected, Transport};
 pub use wire::{
     Outcome,
     dialect::{Dialect, Extras},
-    modern::CachePolicy,
+    modern::{CachePolicy, Memo},
     negotiate::{Negotiation, Probe, Step},
     project::{Ask, Project},
     revision::Shape,

@@ -1,6 +1,6 @@
 //! The JSON-RPC envelope, read before anything else: what kind of message it is, its id, its method.
 
-use std::{borrow::Cow, ops::Range};
+use std::{borrow::Cow, ops::Range, sync::Arc};
 
 use bytes::Bytes;
 use couplet_types::{RequestId, RpcError};
@@ -141,8 +141,34 @@ enum Id {
     Bad,
 }
 
+/// An object and its members, and the same of its `_meta`.
+struct Places {
+    whole: Range<usize>,
+    members: Members,
+    meta: Option<(Range<usize>, Members)>,
+}
+
+impl Places {
+    fn scan(s: &mut Scanner<'_>, depth: usize) -> Result<Self, Fault> {
+        let start = s.position();
+        let mut meta = None;
+        let members = s.members_with(depth, &mut |s, key, escaped| {
+            let is_meta = meta.is_none() && json::is_key(s.text(), key, escaped, "_meta");
+            if !is_meta || s.peek() != Some(b'{') {
+                return s.value(depth + 1).map(|(_, place)| place);
+            }
+            let start = s.position();
+            let members = s.members(depth + 1)?;
+            let place = start..s.position();
+            meta = Some((place.clone(), members));
+            Ok(place)
+        })?;
+        Ok(Self { whole: start..s.position(), members, meta })
+    }
+}
+
 enum ParamsFound {
-    Object(Range<usize>, Members),
+    Object(Places),
     Null,
     Other,
 }
@@ -192,9 +218,7 @@ impl Found {
             return s.value(depth).map(drop);
         }
         if key == b"params" && s.peek() == Some(b'{') {
-            let start = s.position();
-            let members = s.members(depth)?;
-            self.params = Some(ParamsFound::Object(start..s.position(), members));
+            self.params = Some(ParamsFound::Object(Places::scan(s, depth)?));
             return Ok(());
         }
         let (kind, place) = s.value(depth)?;
@@ -276,21 +300,28 @@ fn read_id(kind: Kind, text: &[u8]) -> Id {
 pub struct Params {
     text: JsonText,
     members: Members,
+    meta: Option<Arc<Params>>,
 }
 
 impl Params {
     fn new(frame: &Bytes, found: Option<ParamsFound>) -> Result<Self, String> {
         match found {
             None | Some(ParamsFound::Null) => Ok(Self::default()),
-            Some(ParamsFound::Object(place, members)) => {
-                if let Some(flaw) = members.flaw() {
-                    return Err(format!("`params`: {flaw}"));
-                }
-                let offset = place.start;
-                Ok(Self { text: JsonText::trusted(frame.slice(place)), members: members.rebase(offset) })
-            }
+            Some(ParamsFound::Object(places)) => Self::at(frame, places).map_err(|flaw| format!("`params`: {flaw}")),
             Some(ParamsFound::Other) => Err("`params` must be an object".to_owned()),
         }
+    }
+
+    fn at(text: &Bytes, places: Places) -> Result<Self, String> {
+        if let Some(flaw) = places.members.flaw() {
+            return Err(flaw.to_owned());
+        }
+        let part = |place: Range<usize>, members: Members, meta| {
+            let offset = place.start;
+            Self { text: JsonText::trusted(text.slice(place)), members: members.rebase(offset), meta }
+        };
+        let meta = places.meta.map(|(place, members)| Arc::new(part(place, members, None)));
+        Ok(part(places.whole, places.members, meta))
     }
 
     /// Reads an object that did not come in a message.
@@ -298,17 +329,26 @@ impl Params {
     /// # Errors
     /// When the text is not an object, or has a key twice.
     pub fn from_text(text: JsonText) -> Result<Self, Fault> {
-        let members = {
+        let places = {
             let mut scanner = Scanner::new(text.as_str(), Bounds::default());
             match scanner.peek() {
-                Some(b'{') => scanner.members(0)?,
+                Some(b'{') => Places::scan(&mut scanner, 0)?,
                 _ => return Err(Fault::new(0, "expected an object")),
             }
         };
-        if let Some(flaw) = members.flaw() {
-            return Err(Fault::new(0, flaw.to_owned()));
+        Self::at(text.as_bytes(), places).map_err(|flaw| Fault::new(0, flaw))
+    }
+
+    /// The member `_meta`, if it is an object in which no key appears twice.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(crate) fn meta(&self) -> Result<Option<&Self>, String> {
+        match &self.meta {
+            Some(meta) => meta.members.flaw().map_or(Ok(Some(&**meta)), |flaw| Err(flaw.to_owned())),
+            None if self.members.get(self.text.as_bytes(), "_meta").is_some() => Err("expected an object".to_owned()),
+            None => Ok(None),
         }
-        Ok(Self { text, members })
     }
 
     /// The whole object.
@@ -371,6 +411,6 @@ fn reason(error: &serde_json::Error) -> String {
 
 impl Default for Params {
     fn default() -> Self {
-        Self { text: JsonText::trusted(Bytes::from_static(b"{}")), members: Members::default() }
+        Self { text: JsonText::trusted(Bytes::from_static(b"{}")), members: Members::default(), meta: None }
     }
 }

@@ -9,7 +9,10 @@ use std::{
 };
 
 use bytes::{Buf, Bytes, BytesMut};
-use couplet_core::line::{Line, Lines};
+use couplet_core::{
+    Text,
+    line::{Line, Lines},
+};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 
 /// Where bytes come from.
@@ -74,7 +77,7 @@ pub(crate) struct Output {
 impl Output {
     /// From here on the machine waits for the writer.
     const FULL: usize = 64 << 10;
-    /// From here on a message is not copied.
+    /// From here on a piece of a message is not copied.
     const LARGE: usize = 8 << 10;
     /// How many chunks are written at once.
     const SLICES: usize = 8;
@@ -88,16 +91,17 @@ impl Output {
     }
 
     /// Adds a message.
-    pub(crate) fn put(&mut self, text: Bytes) {
+    pub(crate) fn put(&mut self, text: Text) {
         self.length += text.len() + 1;
-        if text.len() < Self::LARGE {
-            self.buffer.reserve(text.len() + 1);
-            self.buffer.extend_from_slice(&text);
-        } else {
+        for piece in text.into_pieces() {
+            if piece.len() < Self::LARGE {
+                self.buffer.extend_from_slice(&piece);
+                continue;
+            }
             if !self.buffer.is_empty() {
                 self.chunks.push_back(self.buffer.split().freeze());
             }
-            self.chunks.push_back(text);
+            self.chunks.push_back(piece);
         }
         self.buffer.extend_from_slice(b"\n");
     }
