@@ -8,6 +8,7 @@ use couplet_types::RequestId;
 use crate::{
     queue::{Kind, Queue},
     sync::lock,
+    text::Text,
 };
 
 /// One batch on its way to be answered. Clones are the same batch; when the last one is gone, the answers go out.
@@ -32,11 +33,13 @@ impl Batch {
         lock(&self.0.first).get_or_insert_with(|| id.clone());
     }
 
-    pub(crate) fn answer(&self, text: &Bytes) {
+    pub(crate) fn answer(&self, text: Text) {
         let mut answers = lock(&self.0.answers);
         let separator = if answers.is_empty() { b'[' } else { b',' };
         answers.push(separator);
-        answers.extend_from_slice(text);
+        for piece in text.into_pieces() {
+            answers.extend_from_slice(&piece);
+        }
     }
 }
 
@@ -46,7 +49,7 @@ impl Drop for Inner {
         if !answers.is_empty() {
             answers.push(b']');
             let kind = lock(&self.first).take().map_or(Kind::Free, Kind::Batch);
-            self.queue.push(kind, answers.into());
+            self.queue.push(kind, Bytes::from(answers));
         }
     }
 }

@@ -74,7 +74,7 @@ impl Outgoing {
 
     /// The revision that the request names itself, where every request stands alone.
     pub fn revision(&self) -> Option<String> {
-        wire::modern::meta(&self.read()?).and_then(|meta| wire::modern::required(Some(&meta)).ok())
+        wire::modern::required(wire::modern::meta(&self.read()?)).ok()
     }
 
     /// The name of what the request is about, for the methods that have one.

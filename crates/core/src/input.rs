@@ -6,24 +6,28 @@
 //! the top, with everything in the log resolving at once. Nothing is parked between the rounds.
 
 use std::{
-    collections::BTreeMap,
     fmt,
-    future::{Future, poll_fn},
-    pin::pin,
-    sync::{Arc, Mutex},
-    task::{Poll, Waker},
+    future::Future,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    task::{Context, Poll, ready},
 };
 
 use couplet_types::{InputRequest, RawJson, RpcError};
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use pin_project_lite::pin_project;
+use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
+    back::Back,
     json::JsonText,
+    replay::{Described, Replay},
     running::BoxFuture,
-    seal::{Sealer, Subject, fingerprint},
+    seal::{Sealer, fingerprint},
     service::{Call, Peer, Reply},
-    sync::lock,
-    wire::{modern, project::Ask, revision::Shape},
+    wire::{project::Ask, revision::Shape},
 };
 
 /// A way to send the client a request of its own.
@@ -34,10 +38,18 @@ pub trait Backchannel: Send + Sync {
 
 /// What a running call uses to ask. Clones are the same.
 #[derive(Clone)]
-pub struct Inputs(Arc<Kind>);
+pub struct Inputs(Arc<Inner>);
+
+struct Inner {
+    kind: Kind,
+    /// How many questions wait for an answer.
+    waiting: AtomicUsize,
+}
 
 enum Kind {
     /// Ask now, on the session.
+    Session(Back),
+    /// Ask now, in some other way.
     Live(Box<dyn Backchannel>),
     /// Answer from the log, or end this round.
     Replay(Replay),
@@ -48,15 +60,28 @@ enum Kind {
 impl Inputs {
     /// Questions go to the client at once.
     pub fn live(back: impl Backchannel + 'static) -> Self {
-        Self(Arc::new(Kind::Live(Box::new(back))))
+        Self::new(Kind::Live(Box::new(back)))
+    }
+
+    pub(crate) fn session(back: Back) -> Self {
+        Self::new(Kind::Session(back))
     }
 
     pub(crate) fn closed() -> Self {
-        Self(Arc::new(Kind::Closed))
+        Self::new(Kind::Closed)
     }
 
     pub(crate) fn replay(replay: Replay) -> Self {
-        Self(Arc::new(Kind::Replay(replay)))
+        Self::new(Kind::Replay(replay))
+    }
+
+    fn new(kind: Kind) -> Self {
+        Self(Arc::new(Inner { kind, waiting: AtomicUsize::new(0) }))
+    }
+
+    /// Whether the call waits for an answer of the client: that time is not the handler's.
+    pub fn are_awaited(&self) -> bool {
+        self.0.waiting.load(Ordering::Acquire) > 0
     }
 
     /// Asks the client. The key names the question among those of the call; two questions need two keys.
@@ -65,7 +90,9 @@ impl Inputs {
     /// When the client lacks the capability, answers with an error, or is gone.
     pub async fn ask(&self, shape: Shape, peer: &Peer, key: &str, ask: Ask) -> Result<JsonText, RpcError> {
         let request = ask.render(shape, &peer.capabilities)?;
-        match &*self.0 {
+        let _waiting = Waiting::new(&self.0.waiting);
+        match &self.0.kind {
+            Kind::Session(back) => back.request(request).await,
             Kind::Live(back) => back.request(request).await,
             Kind::Closed => Err(RpcError::internal("only tools, resources and prompts can ask the client")),
             Kind::Replay(replay) => {
@@ -88,191 +115,130 @@ impl Inputs {
         F: FnOnce() -> Fut,
         Fut: Future<Output = T>,
     {
-        let Kind::Replay(replay) = &*self.0 else { return Ok(work().await) };
+        let Kind::Replay(replay) = &self.0.kind else { return Ok(work().await) };
         let unreadable = |e: serde_json::Error| RpcError::internal(format!("step `{key}`: {e}"));
-        let known = lock(&replay.log).steps.get(key).cloned();
-        if let Some(known) = known {
+        if let Some(known) = replay.step(key) {
             return known.parse().map_err(unreadable);
         }
         let value = work().await;
-        lock(&replay.log).steps.insert(key.to_owned(), RawJson::new(&value).map_err(unreadable)?);
+        replay.keep_step(key, RawJson::new(&value).map_err(unreadable)?);
         Ok(value)
     }
 
     /// Runs a call's handler to its end, or to the first question that has no answer yet.
     ///
     /// `now` is the time in seconds since 1970, for the expiry of what is sealed.
-    pub async fn drive<F, Fut>(call: Call, sealer: &Sealer, now: impl Fn() -> u64, handler: F) -> Reply
+    pub fn drive<F, Fut, N>(call: Call, sealer: &Sealer, now: N, handler: F) -> Driven<Fut, N>
     where
         F: FnOnce(Call) -> Fut,
         Fut: Future<Output = Reply>,
+        N: Fn() -> u64,
     {
-        let inputs = call.inputs.clone();
-        let Kind::Replay(replay) = &*inputs.0 else { return handler(call).await };
-        let described = call.clone_description();
-        if let Some(state) = &replay.state {
-            match sealer.open(&described.subject(), now(), state) {
-                Ok(log) => replay.resume(log),
-                Err(e) => return Reply::Error(e),
-            }
-        } else {
-            replay.resume(Log::default());
+        let Kind::Replay(_) = &call.inputs.0.kind else {
+            return Driven { handler: Some(handler(call)), round: None, refused: None };
+        };
+        let about = Described::new(&call);
+        let round = Round { inputs: call.inputs.clone(), about, sealer: sealer.clone(), now };
+        match round.begin() {
+            Ok(()) => Driven { handler: Some(handler(call)), round: Some(round), refused: None },
+            Err(error) => Driven { handler: None, round: None, refused: Some(error) },
         }
-        match replay.round(handler(call)).await {
-            Ok(reply) => reply,
-            Err(asks) => match sealer.seal(&described.subject(), now(), &*lock(&replay.log)) {
-                Ok(state) => Reply::InputRequired { asks, state: Some(state) },
-                Err(e) => Reply::Error(replay.blame(e)),
-            },
+    }
+}
+
+pin_project! {
+    /// A handler on its way; made by [`Inputs::drive`].
+    #[must_use = "it does nothing until it is polled"]
+    pub struct Driven<Fut, N> {
+        #[pin]
+        handler: Option<Fut>,
+        round: Option<Round<N>>,
+        refused: Option<RpcError>,
+    }
+}
+
+/// One round in the stateless era.
+struct Round<N> {
+    inputs: Inputs,
+    about: Described,
+    sealer: Sealer,
+    now: N,
+}
+
+impl<N: Fn() -> u64> Round<N> {
+    fn replay(&self) -> Option<&Replay> {
+        match &self.inputs.0.kind {
+            Kind::Replay(replay) => Some(replay),
+            _ => None,
         }
+    }
+
+    /// Takes up the log where the last round left it.
+    fn begin(&self) -> Result<(), RpcError> {
+        let Some(replay) = self.replay() else { return Ok(()) };
+        let log = match replay.state() {
+            Some(state) => self.sealer.open(&self.about.subject(), (self.now)(), state)?,
+            None => Default::default(),
+        };
+        replay.resume(log);
+        Ok(())
+    }
+
+    /// The reply of a round that ends with questions.
+    fn questions(&self, replay: &Replay, asks: Vec<(String, InputRequest)>) -> Reply {
+        match replay.seal(&self.sealer, &self.about.subject(), (self.now)()) {
+            Ok(state) => Reply::InputRequired { asks, state: Some(state) },
+            Err(error) => Reply::Error(error),
+        }
+    }
+}
+
+impl<Fut: Future<Output = Reply>, N: Fn() -> u64> Future for Driven<Fut, N> {
+    type Output = Reply;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Reply> {
+        let mut this = self.project();
+        if let Some(error) = this.refused.take() {
+            return Poll::Ready(Reply::Error(error));
+        }
+        let handler = this.handler.as_mut().as_pin_mut().expect("a future is not polled after its end");
+        let round = this.round.as_ref().and_then(|round| Some((round, round.replay()?)));
+        let Some((round, replay)) = round else { return handler.poll(cx) };
+        let done = ready!(replay.poll_round(cx, handler));
+        this.handler.set(None);
+        let asks = replay.end_round();
+        Poll::Ready(done.unwrap_or_else(|| round.questions(replay, asks)))
+    }
+}
+
+impl<Fut, N> fmt::Debug for Driven<Fut, N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Driven").finish_non_exhaustive()
+    }
+}
+
+/// Counts a question while it waits.
+struct Waiting<'a>(&'a AtomicUsize);
+
+impl<'a> Waiting<'a> {
+    fn new(count: &'a AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::AcqRel);
+        Self(count)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
 impl fmt::Debug for Inputs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &*self.0 {
-            Kind::Live(_) => f.write_str("Inputs::Live"),
-            Kind::Replay(_) => f.write_str("Inputs::Replay"),
-            Kind::Closed => f.write_str("Inputs::Closed"),
-        }
-    }
-}
-
-/// What sealed state is bound to, computed only when there is any.
-struct Described {
-    method: std::borrow::Cow<'static, str>,
-    params: crate::message::Params,
-    principal: Option<Arc<str>>,
-}
-
-impl Described {
-    fn subject(&self) -> Subject {
-        let params = self.params.iter().filter(|(key, _)| modern::describes(key));
-        Subject::new(self.principal.as_deref(), &self.method, params)
-    }
-}
-
-impl Call {
-    fn clone_description(&self) -> Described {
-        Described { method: self.method.clone(), params: self.params.clone(), principal: self.principal.clone() }
-    }
-}
-
-/// One round of a call that may be run again.
-#[derive(Debug)]
-pub(crate) struct Replay {
-    responses: Mutex<Vec<(String, JsonText)>>,
-    state: Option<String>,
-    log: Mutex<Log>,
-    round: Mutex<Round>,
-}
-
-/// Everything already answered or computed; it travels sealed.
-#[derive(Debug, Default, Serialize, Deserialize)]
-struct Log {
-    /// The fingerprints of the questions of the last round.
-    asked: BTreeMap<String, String>,
-    answers: BTreeMap<String, (Option<String>, RawJson)>,
-    steps: BTreeMap<String, RawJson>,
-}
-
-#[derive(Debug, Default)]
-struct Round {
-    asked: BTreeMap<String, InputRequest>,
-    driver: Option<Waker>,
-    waiting: Vec<Waker>,
-    over: bool,
-}
-
-impl Replay {
-    pub(crate) fn new(responses: Vec<(String, JsonText)>, state: Option<String>) -> Self {
-        Self { responses: Mutex::new(responses), state, log: Mutex::default(), round: Mutex::default() }
-    }
-
-    /// Takes up the log where the last round left it, with the answers that came since. Other answers are ignored.
-    fn resume(&self, mut log: Log) {
-        let asked = std::mem::take(&mut log.asked);
-        for (key, answer) in lock(&self.responses).drain(..) {
-            match (asked.get(&key), &self.state) {
-                (Some(print), _) => {
-                    log.answers.insert(key, (Some(print.clone()), answer.to_raw()));
-                }
-                (None, None) => {
-                    log.answers.insert(key, (None, answer.to_raw()));
-                }
-                (None, Some(_)) => {}
-            }
-        }
-        *lock(&self.log) = log;
-    }
-
-    /// The answer to a question, unless the question was another one then.
-    fn answered(&self, key: &str, print: &str) -> Option<JsonText> {
-        let log = lock(&self.log);
-        let (asked, answer) = log.answers.get(key)?;
-        asked.as_ref().is_none_or(|a| a == print).then(|| JsonText::from(answer))
-    }
-
-    /// Notes the question, wakes the driver, and waits for the end of the round.
-    ///
-    /// The handler is dropped while it waits here; only a task that it spawned sees the error.
-    async fn wait_for_the_end(&self, key: &str, print: String, ask: InputRequest) -> RpcError {
-        lock(&self.log).asked.insert(key.to_owned(), print);
-        let driver = {
-            let mut round = lock(&self.round);
-            round.asked.insert(key.to_owned(), ask);
-            round.driver.take()
-        };
-        if let Some(driver) = driver {
-            driver.wake();
-        }
-        poll_fn(|cx| {
-            let mut round = lock(&self.round);
-            if round.over {
-                return Poll::Ready(());
-            }
-            round.waiting.push(cx.waker().clone());
-            Poll::Pending
+        f.write_str(match &self.0.kind {
+            Kind::Session(_) | Kind::Live(_) => "Inputs::Live",
+            Kind::Replay(_) => "Inputs::Replay",
+            Kind::Closed => "Inputs::Closed",
         })
-        .await;
-        RpcError::internal("the call goes on in another request")
-    }
-
-    /// Polls the handler until it is done, or drops it where it waits for an answer.
-    async fn round(&self, handler: impl Future<Output = Reply>) -> Result<Reply, Vec<(String, InputRequest)>> {
-        let done = {
-            let mut handler = pin!(handler);
-            poll_fn(|cx| {
-                if let Poll::Ready(reply) = handler.as_mut().poll(cx) {
-                    return Poll::Ready(Some(reply));
-                }
-                let mut round = lock(&self.round);
-                if !round.asked.is_empty() {
-                    return Poll::Ready(None);
-                }
-                // A question from a task that the handler spawned wakes us too.
-                round.driver = Some(cx.waker().clone());
-                Poll::Pending
-            })
-            .await
-        };
-        let (asked, waiting) = {
-            let mut round = lock(&self.round);
-            round.over = true;
-            (std::mem::take(&mut round.asked), std::mem::take(&mut round.waiting))
-        };
-        waiting.into_iter().for_each(Waker::wake);
-        done.ok_or_else(|| asked.into_iter().collect())
-    }
-
-    /// Names the largest entry of a log that is too large to travel.
-    fn blame(&self, mut error: RpcError) -> RpcError {
-        let log = lock(&self.log);
-        let answers = log.answers.iter().map(|(key, (_, value))| (key, value));
-        let largest = answers.chain(&log.steps).max_by_key(|(_, value)| value.get().len());
-        if let Some((key, value)) = largest {
-            error.message += &format!("; the largest part is `{key}` with {} bytes", value.get().len());
-        }
-        error
     }
 }

@@ -163,13 +163,11 @@ impl Members {
     /// Adds a member. Keys are compared one by one, so there is a limit that keeps a hostile message cheap.
     fn push(&mut self, text: &[u8], member: Member) {
         const MOST: usize = 256;
-        let name = member.name(text);
         if self.list.len() >= MOST {
             self.flaw = Some(format!("more than {MOST} members"));
-        } else if self.list.iter().any(|m| m.is(text, &name)) {
-            self.flaw = Some(format!("`{name}` appears twice"));
+        } else if self.list.iter().any(|m| m.is_like(&member, text)) {
+            self.flaw = Some(format!("`{}` appears twice", member.name(text)));
         } else {
-            drop(name);
             self.list.push(member);
         }
     }
@@ -177,12 +175,24 @@ impl Members {
 
 impl Member {
     fn is(&self, text: &[u8], key: &str) -> bool {
-        if self.escaped { self.name(text) == key } else { &text[self.key.clone()] == key.as_bytes() }
+        is_key(text, &self.key, self.escaped, key)
+    }
+
+    fn is_like(&self, other: &Self, text: &[u8]) -> bool {
+        match (self.escaped, other.escaped) {
+            (false, false) => text[self.key.clone()] == text[other.key.clone()],
+            _ => self.name(text) == other.name(text),
+        }
     }
 
     fn name<'a>(&self, text: &'a [u8]) -> Cow<'a, str> {
         unescape(text, &self.key, self.escaped)
     }
+}
+
+/// Whether the string whose quotes surround `inner` says `key`.
+pub(crate) fn is_key(text: &[u8], inner: &Range<usize>, escaped: bool, key: &str) -> bool {
+    if escaped { unescape(text, inner, true) == key } else { &text[inner.clone()] == key.as_bytes() }
 }
 
 /// The content of a string whose quotes surround `inner`.
@@ -193,6 +203,26 @@ pub(crate) fn unescape<'a>(text: &'a [u8], inner: &Range<usize>, escaped: bool) 
     } else {
         Cow::Borrowed(std::str::from_utf8(&text[inner.clone()]).expect("the scanner saw UTF-8"))
     }
+}
+
+/// How many bytes at the front are nothing special in a string, eight at a time: neither a quote nor a backslash nor a
+/// control character. There may be more.
+fn plain(text: &[u8]) -> usize {
+    const ONES: u64 = u64::MAX / 0xff;
+    const HIGH: u64 = ONES << 7;
+    // The lowest high bit that is set belongs to the first byte that is zero; those above it may be wrong.
+    let zeros = |word: u64| word.wrapping_sub(ONES) & !word & HIGH;
+    let mut passed = 0;
+    for chunk in text.chunks_exact(8) {
+        let word = u64::from_le_bytes(chunk.try_into().expect("eight bytes"));
+        let control = word.wrapping_sub(ONES * 0x20) & !word & HIGH;
+        let special = control | zeros(word ^ (ONES * u64::from(b'"'))) | zeros(word ^ (ONES * u64::from(b'\\')));
+        if special != 0 {
+            return passed + (special.trailing_zeros() / 8) as usize;
+        }
+        passed += 8;
+    }
+    passed
 }
 
 /// What kind of value the scanner passed.
@@ -209,6 +239,9 @@ pub(crate) enum Kind {
 
 /// Called with the place of a key and whether it has escapes; passes the value.
 type OnMember<'f, 'a> = dyn FnMut(&mut Scanner<'a>, Range<usize>, bool) -> Result<(), Fault> + 'f;
+
+/// Called with the place of a key and whether it has escapes; passes the value and returns its place.
+type OnValue<'f, 'a> = dyn FnMut(&mut Scanner<'a>, &Range<usize>, bool) -> Result<Range<usize>, Fault> + 'f;
 
 /// One pass over a text.
 pub(crate) struct Scanner<'a> {
@@ -278,9 +311,14 @@ impl<'a> Scanner<'a> {
 
     /// Passes an object and keeps where its members are.
     pub(crate) fn members(&mut self, depth: usize) -> Result<Members, Fault> {
+        self.members_with(depth, &mut |s, _, _| s.value(depth + 1).map(|(_, place)| place))
+    }
+
+    /// The same; `value` passes each value and says where it was.
+    pub(crate) fn members_with(&mut self, depth: usize, value: &mut OnValue<'_, 'a>) -> Result<Members, Fault> {
         let mut members = Members::default();
         self.object(depth, &mut |s, key, escaped| {
-            let (_, value) = s.value(depth + 1)?;
+            let value = value(s, &key, escaped)?;
             members.push(s.text, Member { key, escaped, value });
             Ok(())
         })?;
@@ -359,6 +397,7 @@ impl<'a> Scanner<'a> {
         let start = self.pos;
         let mut escaped = false;
         loop {
+            self.pos += plain(&self.text[self.pos..]);
             match self.text.get(self.pos) {
                 Some(b'"') => {
                     self.pos += 1;

@@ -24,23 +24,26 @@ mod outbound;
 mod outbox;
 mod pending;
 mod queue;
+mod replay;
 mod running;
 mod seal;
 mod serve;
 mod service;
 mod session;
 mod sync;
+mod text;
 mod transport;
 mod wire;
 
 pub use error::{Error, ErrorKind};
 pub use exchange::{Channel, Event, Exchange, Inbound, Mailbox, Outgoing, print_answer};
 pub use hub::{Change, Hub, Interest, Subscription};
-pub use input::{Backchannel, Inputs};
+pub use input::{Backchannel, Driven, Inputs};
 pub use json::{Bounds, Fault, JsonText};
 pub use limits::Limits;
 pub use link::{Handle, Link};
 pub use outbound::{Outbound, Route};
+pub use text::Text;
 pub use outbox::Outbox;
 pub use running::BoxFuture;
 pub use seal::Sealer;
@@ -50,7 +53,7 @@ pub use transport::{Connect, Connected, Transport};
 pub use wire::{
     Outcome,
     dialect::{Dialect, Extras},
-    modern::CachePolicy,
+    modern::{CachePolicy, Memo},
     negotiate::{Negotiation, Probe, Step},
     project::{Ask, Project},
     revision::Shape,

@@ -127,7 +127,7 @@ impl Link {
     pub fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         self.poll_run(cx);
         match self.shared.queue.pop() {
-            Some((_, text)) => Poll::Ready(Some(wire::one_line(text))),
+            Some((_, text)) => Poll::Ready(Some(text.into_bytes())),
             None if lock(&self.shared.state).closed => Poll::Ready(None),
             None => Poll::Pending,
         }
@@ -140,7 +140,7 @@ impl Link {
             self.requests.remove(&job.id);
             let text = wire::plain_answer(&job.id, &answer);
             match job.batch {
-                Some(batch) => batch.answer(&text),
+                Some(batch) => batch.answer(text.into()),
                 None => self.shared.queue.push(Kind::Free, text),
             }
         }

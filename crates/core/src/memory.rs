@@ -36,7 +36,7 @@ fn pump(link: &mut Link, server: &mut Connection, cx: &mut Context<'_>) -> Poll<
         }
         while link.wants_input() {
             match server.poll_send(cx) {
-                Poll::Ready(Some(text)) => link.receive(text),
+                Poll::Ready(Some(text)) => link.receive(text.into_bytes()),
                 Poll::Ready(None) => return Poll::Ready(()),
                 Poll::Pending => break,
             }

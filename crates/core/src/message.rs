@@ -1,6 +1,6 @@
 //! The JSON-RPC envelope, read before anything else: what kind of message it is, its id, its method.
 
-use std::{borrow::Cow, ops::Range};
+use std::{borrow::Cow, ops::Range, sync::Arc};
 
 use bytes::Bytes;
 use couplet_types::{RequestId, RpcError};
@@ -141,8 +141,34 @@ enum Id {
     Bad,
 }
 
+/// An object and its members, and the same of its `_meta`.
+struct Places {
+    whole: Range<usize>,
+    members: Members,
+    meta: Option<(Range<usize>, Members)>,
+}
+
+impl Places {
+    fn scan(s: &mut Scanner<'_>, depth: usize) -> Result<Self, Fault> {
+        let start = s.position();
+        let mut meta = None;
+        let members = s.members_with(depth, &mut |s, key, escaped| {
+            let is_meta = meta.is_none() && json::is_key(s.text(), key, escaped, "_meta");
+            if !is_meta || s.peek() != Some(b'{') {
+                return s.value(depth + 1).map(|(_, place)| place);
+            }
+            let start = s.position();
+            let members = s.members(depth + 1)?;
+            let place = start..s.position();
+            meta = Some((place.clone(), members));
+            Ok(place)
+        })?;
+        Ok(Self { whole: start..s.position(), members, meta })
+    }
+}
+
 enum ParamsFound {
-    Object(Range<usize>, Members),
+    Object(Places),
     Null,
     Other,
 }
@@ -161,8 +187,11 @@ fn read_message(
     let start = scanner.position();
     let mut found = Found::default();
     let scanned = scanner.object(depth, &mut |s, key, escaped| {
-        let key = json::unescape(s.text(), &key, escaped);
-        found.member(s, &key, depth + 1)
+        if escaped {
+            let key = json::unescape(s.text(), &key, true);
+            return found.member(s, key.as_bytes(), depth + 1);
+        }
+        found.member(s, &s.text()[key], depth + 1)
     });
     let id = match &found.id {
         Some(Id::Good(id)) => Some(id.clone()),
@@ -174,32 +203,30 @@ fn read_message(
 }
 
 impl Found {
-    fn member(&mut self, s: &mut Scanner<'_>, key: &str, depth: usize) -> Result<(), Fault> {
+    fn member(&mut self, s: &mut Scanner<'_>, key: &[u8], depth: usize) -> Result<(), Fault> {
         let seen = match key {
-            "jsonrpc" => self.version.is_some(),
-            "id" => self.id.is_some(),
-            "method" => self.method.is_some(),
-            "params" => self.params.is_some(),
-            "result" => self.result.is_some(),
-            "error" => self.error.is_some(),
+            b"jsonrpc" => self.version.is_some(),
+            b"id" => self.id.is_some(),
+            b"method" => self.method.is_some(),
+            b"params" => self.params.is_some(),
+            b"result" => self.result.is_some(),
+            b"error" => self.error.is_some(),
             _ => return s.value(depth).map(drop),
         };
         if seen {
-            self.duplicate = Some(key.to_owned());
+            self.duplicate = Some(String::from_utf8_lossy(key).into_owned());
             return s.value(depth).map(drop);
         }
-        if key == "params" && s.peek() == Some(b'{') {
-            let start = s.position();
-            let members = s.members(depth)?;
-            self.params = Some(ParamsFound::Object(start..s.position(), members));
+        if key == b"params" && s.peek() == Some(b'{') {
+            self.params = Some(ParamsFound::Object(Places::scan(s, depth)?));
             return Ok(());
         }
         let (kind, place) = s.value(depth)?;
         let text = &s.text()[place.clone()];
         match key {
-            "jsonrpc" => self.version = Some(text == b"\"2.0\""),
-            "id" => self.id = Some(read_id(kind, text)),
-            "method" => {
+            b"jsonrpc" => self.version = Some(text == b"\"2.0\""),
+            b"id" => self.id = Some(read_id(kind, text)),
+            b"method" => {
                 self.method = Some(match kind {
                     Kind::String { escaped } => {
                         let name = json::unescape(s.text(), &(place.start + 1..place.end - 1), escaped);
@@ -208,8 +235,8 @@ impl Found {
                     _ => None,
                 });
             }
-            "params" => self.params = Some(if kind == Kind::Null { ParamsFound::Null } else { ParamsFound::Other }),
-            "result" => self.result = Some(place),
+            b"params" => self.params = Some(if kind == Kind::Null { ParamsFound::Null } else { ParamsFound::Other }),
+            b"result" => self.result = Some(place),
             _ => self.error = Some(place),
         }
         Ok(())
@@ -258,7 +285,11 @@ impl Found {
 
 fn read_id(kind: Kind, text: &[u8]) -> Id {
     match kind {
-        Kind::String { .. } | Kind::Number { integer: true } => serde_json::from_slice(text).map_or(Id::Bad, Id::Good),
+        Kind::Number { integer: true } => {
+            let number = std::str::from_utf8(text).ok().and_then(|text| text.parse().ok());
+            number.map_or(Id::Bad, |number| Id::Good(RequestId::Number(number)))
+        }
+        Kind::String { .. } => serde_json::from_slice(text).map_or(Id::Bad, Id::Good),
         Kind::Null => Id::Null,
         _ => Id::Bad,
     }
@@ -269,21 +300,28 @@ fn read_id(kind: Kind, text: &[u8]) -> Id {
 pub struct Params {
     text: JsonText,
     members: Members,
+    meta: Option<Arc<Params>>,
 }
 
 impl Params {
     fn new(frame: &Bytes, found: Option<ParamsFound>) -> Result<Self, String> {
         match found {
             None | Some(ParamsFound::Null) => Ok(Self::default()),
-            Some(ParamsFound::Object(place, members)) => {
-                if let Some(flaw) = members.flaw() {
-                    return Err(format!("`params`: {flaw}"));
-                }
-                let offset = place.start;
-                Ok(Self { text: JsonText::trusted(frame.slice(place)), members: members.rebase(offset) })
-            }
+            Some(ParamsFound::Object(places)) => Self::at(frame, places).map_err(|flaw| format!("`params`: {flaw}")),
             Some(ParamsFound::Other) => Err("`params` must be an object".to_owned()),
         }
+    }
+
+    fn at(text: &Bytes, places: Places) -> Result<Self, String> {
+        if let Some(flaw) = places.members.flaw() {
+            return Err(flaw.to_owned());
+        }
+        let part = |place: Range<usize>, members: Members, meta| {
+            let offset = place.start;
+            Self { text: JsonText::trusted(text.slice(place)), members: members.rebase(offset), meta }
+        };
+        let meta = places.meta.map(|(place, members)| Arc::new(part(place, members, None)));
+        Ok(part(places.whole, places.members, meta))
     }
 
     /// Reads an object that did not come in a message.
@@ -291,17 +329,26 @@ impl Params {
     /// # Errors
     /// When the text is not an object, or has a key twice.
     pub fn from_text(text: JsonText) -> Result<Self, Fault> {
-        let members = {
+        let places = {
             let mut scanner = Scanner::new(text.as_str(), Bounds::default());
             match scanner.peek() {
-                Some(b'{') => scanner.members(0)?,
+                Some(b'{') => Places::scan(&mut scanner, 0)?,
                 _ => return Err(Fault::new(0, "expected an object")),
             }
         };
-        if let Some(flaw) = members.flaw() {
-            return Err(Fault::new(0, flaw.to_owned()));
+        Self::at(text.as_bytes(), places).map_err(|flaw| Fault::new(0, flaw))
+    }
+
+    /// The member `_meta`, if it is an object in which no key appears twice.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(crate) fn meta(&self) -> Result<Option<&Self>, String> {
+        match &self.meta {
+            Some(meta) => meta.members.flaw().map_or(Ok(Some(&**meta)), |flaw| Err(flaw.to_owned())),
+            None if self.members.get(self.text.as_bytes(), "_meta").is_some() => Err("expected an object".to_owned()),
+            None => Ok(None),
         }
-        Ok(Self { text, members })
     }
 
     /// The whole object.
@@ -364,6 +411,6 @@ fn reason(error: &serde_json::Error) -> String {
 
 impl Default for Params {
     fn default() -> Self {
-        Self { text: JsonText::trusted(Bytes::from_static(b"{}")), members: Members::default() }
+        Self { text: JsonText::trusted(Bytes::from_static(b"{}")), members: Members::default(), meta: None }
     }
 }

@@ -1,15 +1,14 @@
 //! Messages on their way out, and where they go.
 
-use bytes::Bytes;
 use couplet_types::RequestId;
 
-use crate::queue::Kind;
+use crate::{queue::Kind, text::Text};
 
 /// A message to send, and what it belongs to.
 #[derive(Clone, Debug)]
 pub struct Outbound {
     /// The message.
-    pub text: Bytes,
+    pub text: Text,
     /// What it belongs to.
     pub route: Route,
 }

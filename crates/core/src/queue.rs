@@ -12,7 +12,7 @@ use std::{
 use bytes::Bytes;
 use couplet_types::RequestId;
 
-use crate::sync::lock;
+use crate::{sync::lock, text::Text};
 
 /// What a queued message is. A call is known by the id of its request, which nothing else has until it is answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub(crate) struct Queue(Arc<Mutex<State>>);
 
 #[derive(Debug)]
 struct State {
-    items: VecDeque<(Kind, Bytes)>,
+    items: VecDeque<(Kind, Text)>,
     /// How many of them belong to no call.
     unowned: usize,
     room: usize,
@@ -63,11 +63,11 @@ impl Queue {
     }
 
     /// Adds an answer, or anything else that must not wait.
-    pub(crate) fn push(&self, kind: Kind, text: Bytes) {
+    pub(crate) fn push(&self, kind: Kind, text: impl Into<Text>) {
         let mut state = lock(&self.0);
         if !state.closed {
             state.unowned += usize::from(kind == Kind::Free);
-            state.items.push_back((kind, text));
+            state.items.push_back((kind, text.into()));
             state.wake_driver();
         }
     }
@@ -82,13 +82,13 @@ impl Queue {
             state.blocked.push(cx.waker().clone());
             return Poll::Pending;
         }
-        state.items.push_back((Kind::Note(call.clone()), text.clone()));
+        state.items.push_back((Kind::Note(call.clone()), text.clone().into()));
         state.wake_driver();
         Poll::Ready(true)
     }
 
     /// The next message to send.
-    pub(crate) fn pop(&self) -> Option<(Kind, Bytes)> {
+    pub(crate) fn pop(&self) -> Option<(Kind, Text)> {
         let mut state = lock(&self.0);
         let (kind, text) = state.items.pop_front()?;
         state.unowned -= usize::from(kind == Kind::Free);

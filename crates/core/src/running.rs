@@ -25,13 +25,18 @@ pub(crate) struct Running<T, R> {
 
 struct Slot<T, R> {
     job: Option<(T, BoxFuture<'static, R>)>,
-    waker: Arc<SlotWaker>,
+    woken: Arc<SlotWaker>,
+    waker: Waker,
 }
 
+/// What can go on, and whom to tell.
 #[derive(Default)]
-struct Ready {
-    slots: Mutex<VecDeque<usize>>,
-    driver: Mutex<Option<Waker>>,
+struct Ready(Mutex<Woken>);
+
+#[derive(Default)]
+struct Woken {
+    slots: VecDeque<usize>,
+    driver: Option<Waker>,
 }
 
 struct SlotWaker {
@@ -57,12 +62,12 @@ impl<T, R> Running<T, R> {
     pub(crate) fn push(&mut self, tag: T, future: BoxFuture<'static, R>) -> usize {
         let slot = self.free.pop().unwrap_or_else(|| {
             let slot = self.slots.len();
-            let waker = SlotWaker { slot, queued: AtomicBool::new(false), ready: self.ready.clone() };
-            self.slots.push(Slot { job: None, waker: Arc::new(waker) });
+            let woken = Arc::new(SlotWaker { slot, queued: AtomicBool::new(false), ready: self.ready.clone() });
+            self.slots.push(Slot { job: None, waker: Waker::from(woken.clone()), woken });
             slot
         });
         self.slots[slot].job = Some((tag, future));
-        self.slots[slot].waker.wake_by_ref();
+        self.slots[slot].woken.wake_by_ref();
         slot
     }
 
@@ -75,19 +80,29 @@ impl<T, R> Running<T, R> {
 
     /// Polls what is ready to go on, until one has finished.
     pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<(T, R)> {
-        *lock(&self.ready.driver) = Some(cx.waker().clone());
         loop {
-            let Some(at) = lock(&self.ready.slots).pop_front() else { return Poll::Pending };
+            let Some(at) = self.ready.next(cx) else { return Poll::Pending };
             let slot = &mut self.slots[at];
-            slot.waker.queued.store(false, Ordering::Release);
+            slot.woken.queued.store(false, Ordering::Release);
             let Some((_, future)) = &mut slot.job else { continue };
-            let waker = Waker::from(slot.waker.clone());
-            if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&slot.waker)) {
                 let (tag, _) = slot.job.take().expect("it was just polled");
                 self.free.push(at);
                 return Poll::Ready((tag, output));
             }
         }
+    }
+}
+
+impl Ready {
+    /// The next slot that can go on. If there is none, the driver is woken when there is.
+    fn next(&self, cx: &Context<'_>) -> Option<usize> {
+        let mut woken = lock(&self.0);
+        let next = woken.slots.pop_front();
+        if next.is_none() && !woken.driver.as_ref().is_some_and(|d| d.will_wake(cx.waker())) {
+            woken.driver = Some(cx.waker().clone());
+        }
+        next
     }
 }
 
@@ -98,8 +113,12 @@ impl Wake for SlotWaker {
 
     fn wake_by_ref(self: &Arc<Self>) {
         if !self.queued.swap(true, Ordering::AcqRel) {
-            lock(&self.ready.slots).push_back(self.slot);
-            if let Some(driver) = lock(&self.ready.driver).take() {
+            let driver = {
+                let mut woken = lock(&self.ready.0);
+                woken.slots.push_back(self.slot);
+                woken.driver.take()
+            };
+            if let Some(driver) = driver {
                 driver.wake();
             }
         }

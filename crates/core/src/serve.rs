@@ -6,7 +6,7 @@
 
 use std::{
     borrow::Cow,
-    collections::{HashMap, VecDeque},
+    collections::{BTreeMap, VecDeque},
     sync::Arc,
     task::{Context, Poll, Waker},
 };
@@ -28,6 +28,7 @@ use crate::{
     running::Running,
     service::{Call, Description, Done, Note, Reply, Service},
     session::{Legacy, Session},
+    text::Text,
     wire::{
         self, legacy, method,
         modern::{self, Memo},
@@ -44,7 +45,7 @@ pub struct Connection {
     waiting: VecDeque<(Job, Call)>,
     waiting_bytes: usize,
     /// Where each unfinished request is.
-    requests: HashMap<RequestId, Place>,
+    requests: BTreeMap<RequestId, Place>,
     session: Option<Session>,
     listens: Vec<Listen>,
     questions: Pending,
@@ -89,7 +90,7 @@ impl Connection {
             running: Running::new(),
             waiting: VecDeque::new(),
             waiting_bytes: 0,
-            requests: HashMap::new(),
+            requests: BTreeMap::new(),
             session: None,
             listens: Vec::new(),
             questions: Pending::default(),
@@ -103,6 +104,13 @@ impl Connection {
     #[must_use]
     pub fn principal(mut self, principal: impl Into<Arc<str>>) -> Self {
         self.principal = Some(principal.into());
+        self
+    }
+
+    /// Remembers clients together with other connections: for connections that see one request each.
+    #[must_use]
+    pub fn remembering(mut self, memo: &Memo) -> Self {
+        self.memo = memo.clone();
         self
     }
 
@@ -145,7 +153,7 @@ impl Connection {
 
     /// Lets the handlers go on and returns the next message to send; `None` when everything is answered and no more
     /// input will come.
-    pub fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+    pub fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<Option<Text>> {
         loop {
             match self.poll_next(cx) {
                 Poll::Ready(Some(Outbound { route: Route::Release(..), .. })) => {}
@@ -176,7 +184,7 @@ impl Connection {
         if let Kind::Answer(id, _) = &kind {
             self.requests.remove(id);
         }
-        Some(Outbound { text: wire::one_line(text), route: Route::from(kind) })
+        Some(Outbound { text, route: Route::from(kind) })
     }
 
     /// Lets the handlers go on without sending anything, for when nothing can be sent at the moment.
@@ -271,7 +279,7 @@ impl Connection {
         }
         let about = self.service.describe();
         if let Some(meta) = modern::marked(&params) {
-            return match modern::lift(&method, &params, &meta, &about, &mut self.memo) {
+            return match modern::lift(&method, &params, meta, &about, &self.memo) {
                 Ok(lifted) => self.modern(id, method, params, lifted, &about, batch),
                 Err(error) => self.refuse(id, &error, batch.as_ref()),
             };
@@ -282,7 +290,7 @@ impl Connection {
                 Ok(token) => {
                     let outbox = Outbox::new(self.queue.clone(), id.clone(), shape, token, level);
                     let back = Back::new(self.queue.clone(), self.questions.clone(), id.clone(), self.limits.questions);
-                    let call = Call::new(method, params, peer, shape, outbox.clone(), Inputs::live(back));
+                    let call = Call::new(method, params, peer, shape, outbox.clone(), Inputs::session(back));
                     self.start(Job { id, shape, outbox, batch, asks: false }, call);
                 }
                 Err(error) => self.refuse(id, &error, batch.as_ref()),
@@ -426,14 +434,14 @@ impl Connection {
             if let Some(change) = listen.changes.take() {
                 let (method, params) = modern::change(&listen.id, &change);
                 let route = Route::Request(listen.id.clone());
-                return Some(Outbound { text: wire::notification(method, &params), route });
+                return Some(Outbound { text: wire::notification(method, &params).into(), route });
             }
             listen.changes.register(waker);
         }
         let session = self.session.as_ref().filter(|s| s.ready)?;
         session.changes.register(waker);
         let (method, params) = legacy::change(&session.changes.take()?);
-        Some(Outbound { text: wire::notification(method, &params), route: Route::Session })
+        Some(Outbound { text: wire::notification(method, &params).into(), route: Route::Session })
     }
 
     fn start(&mut self, job: Job, call: Call) {
@@ -488,15 +496,15 @@ impl Connection {
     /// Answers a request that never got to a handler.
     fn refuse(&mut self, id: RequestId, error: &RpcError, batch: Option<&Batch>) {
         let text = wire::error(Some(&id), None, error);
-        self.send_answer(id, text, Some(error.code), batch);
+        self.send_answer(id, text.into(), Some(error.code), batch);
     }
 
-    fn send_answer(&mut self, id: RequestId, text: Bytes, code: Option<i32>, batch: Option<&Batch>) {
+    fn send_answer(&mut self, id: RequestId, text: Text, code: Option<i32>, batch: Option<&Batch>) {
         match batch {
             Some(batch) => {
                 self.requests.remove(&id);
                 batch.includes(&id);
-                batch.answer(&text);
+                batch.answer(text);
             }
             None => {
                 self.queue.push(Kind::Answer(id.clone(), code), text);
@@ -510,7 +518,7 @@ impl Connection {
         let shape = known.unwrap_or_else(Shape::oldest);
         let text = wire::error(malformed.id.as_ref(), shape.0.unreadable_id, &malformed.error);
         match batch {
-            Some(batch) => batch.answer(&text),
+            Some(batch) => batch.answer(text.into()),
             None => self.queue.push(Kind::Free, text),
         }
     }

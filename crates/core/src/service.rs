@@ -22,6 +22,7 @@ use crate::{
     running::BoxFuture,
     wire::{
         modern::{self, CachePolicy},
+        one_line,
         project::Project,
         revision::Shape,
         to_json,
@@ -235,7 +236,7 @@ impl From<RpcError> for Reply {
 /// A result, printed for the revision that the client speaks.
 #[derive(Clone, Debug)]
 pub struct Done {
-    /// The members of the result but `_meta`.
+    /// The members of the result but `_meta`, in one line.
     pub(crate) body: Bytes,
     pub(crate) meta: Option<Meta>,
     pub(crate) cache: Option<CacheHint>,
@@ -254,7 +255,7 @@ impl Done {
     /// Members that say what kind of result it is are left out: they are added for the client's revision.
     pub fn json(result: &JsonText) -> Self {
         let Ok(members) = Params::from_text(result.clone()) else {
-            return Self { body: result.as_bytes().clone(), meta: None, cache: None };
+            return Self { body: one_line(result.as_bytes().clone()), meta: None, cache: None };
         };
         let mut body = b"{".to_vec();
         let mut cache = CacheHint::default();
@@ -277,7 +278,7 @@ impl Done {
             }
         }
         body.push(b'}');
-        Self { body: body.into(), meta, cache: cacheable.then_some(cache) }
+        Self { body: one_line(body.into()), meta, cache: cacheable.then_some(cache) }
     }
 
     /// The result that says nothing, `{}`.
@@ -297,7 +298,7 @@ impl Shape {
         let cache = result.take_cache();
         result.project(self);
         let meta = result.meta_mut().take();
-        Done { body: to_json(&result).into(), meta, cache }
+        Done { body: one_line(to_json(&result).into()), meta, cache }
     }
 }
 

@@ -1,14 +1,6 @@
 //! What a handler can do while it runs: report progress, log, and ask the client.
 
-use std::{
-    fmt,
-    future::Future,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-    time::Duration,
-};
+use std::{fmt, future::Future, sync::Arc, time::Duration};
 
 use couplet_core::{Ask, Call, JsonText, Peer};
 use couplet_types::{
@@ -60,8 +52,6 @@ pub struct Ctx(Arc<Inner>);
 struct Inner {
     call: Call,
     server: Handle,
-    /// How many questions wait for the client: that time is not the handler's.
-    asking: Asking,
 }
 
 impl Ctx {
@@ -224,7 +214,6 @@ impl Ctx {
 
     async fn ask<T: DeserializeOwned>(&self, key: &str, ask: Ask) -> Result<T, RpcError> {
         let call = &self.0.call;
-        let _asking = self.0.asking.start();
         let answer: JsonText = call.inputs.ask(call.shape, &call.peer, key, ask).await?;
         answer.parse().map_err(|e| wrong_answer(key, &e))
     }
@@ -240,8 +229,8 @@ impl<S: Sync> FromCall<S> for Ctx {
     }
 
     async fn from_call(invocation: &Invocation, _: &S) -> Result<Self, Rejection> {
-        let Invocation { call, server, asking, .. } = invocation.clone();
-        Ok(Self(Arc::new(Inner { call, server, asking })))
+        let Invocation { call, server, .. } = invocation.clone();
+        Ok(Self(Arc::new(Inner { call, server })))
     }
 }
 
@@ -273,26 +262,5 @@ impl<T> Answer<T> {
             Self::Declined => Err(ToolError::new("the user declined")),
             Self::Cancelled => Err(ToolError::new("the user did not answer")),
         }
-    }
-}
-
-/// Counts the questions of a call that wait for an answer.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Asking(Arc<AtomicUsize>);
-
-impl Asking {
-    pub(crate) fn is_going_on(&self) -> bool {
-        self.0.load(Ordering::Acquire) > 0
-    }
-
-    fn start(&self) -> impl Drop + use<> {
-        struct One(Arc<AtomicUsize>);
-        impl Drop for One {
-            fn drop(&mut self) {
-                self.0.fetch_sub(1, Ordering::AcqRel);
-            }
-        }
-        self.0.fetch_add(1, Ordering::AcqRel);
-        One(self.0.clone())
     }
 }

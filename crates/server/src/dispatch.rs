@@ -1,6 +1,10 @@
 //! From a method to the handler that answers it.
 
-use std::{future::Future, sync::Arc, time::SystemTime};
+use std::{
+    future::Future,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use couplet_core::{BoxFuture, Call, Done, Inputs, JsonText, Reply, Shape};
 use couplet_types::{
@@ -9,7 +13,6 @@ use couplet_types::{
 };
 
 use crate::{
-    ctx::Asking,
     definition::Completions,
     extract::{Invocation, Rejection, Target},
     guard,
@@ -21,20 +24,25 @@ use crate::{
 
 /// Answers one call.
 pub(crate) fn dispatch(inner: Arc<Inner>, call: Call) -> BoxFuture<'static, Reply> {
-    match &*call.method {
-        "tools/call" => Box::pin(guard::contained(call_tool(inner, call))),
-        "resources/read" => Box::pin(guard::contained(read_resource(inner, call))),
-        "prompts/get" => Box::pin(guard::contained(get_prompt(inner, call))),
-        "completion/complete" => Box::pin(guard::contained(complete(inner, call))),
+    guard::made(|| match &*call.method {
+        "tools/call" => call_tool(&inner, call).unwrap_or_else(refused),
+        "resources/read" => read_resource(&inner, call).unwrap_or_else(refused),
+        "prompts/get" => get_prompt(&inner, call).unwrap_or_else(refused),
+        "completion/complete" => complete(&inner, call).unwrap_or_else(refused),
         "tools/list" | "prompts/list" | "resources/list" | "resources/templates/list" => {
             let reply = list(&inner, &call).map_or_else(Reply::Error, Reply::Complete);
             Box::pin(std::future::ready(reply))
         }
         method => match inner.methods.get(method).cloned() {
             Some(method) => Box::pin(guard::contained(method(call))),
-            None => Box::pin(std::future::ready(Reply::Error(RpcError::method_not_found(method)))),
+            None => refused(RpcError::method_not_found(method)),
         },
-    }
+    })
+}
+
+/// The reply to a call that does not get as far as a handler.
+fn refused(error: RpcError) -> BoxFuture<'static, Reply> {
+    Box::pin(std::future::ready(Reply::Error(error)))
 }
 
 /// The resource that a URI names, and what its template captured.
@@ -46,32 +54,28 @@ pub(crate) fn find_resource(inner: &Inner, uri: &str) -> Option<(Arc<ResourceDef
     resources.iter().find_map(|r| Some((r.clone(), r.matches(uri)?)))
 }
 
-async fn call_tool(inner: Arc<Inner>, call: Call) -> Reply {
+fn call_tool(inner: &Arc<Inner>, call: Call) -> Result<BoxFuture<'static, Reply>, RpcError> {
     let shape = call.shape;
-    let found = call.params.read::<String>("name").and_then(|name| {
-        let tool = inner.tools.get().find(&name).cloned();
-        let tool = tool.ok_or_else(|| RpcError::invalid_params(format!("there is no tool `{name}`")))?;
-        Ok((tool, arguments(&call)?))
-    });
-    let (tool, arguments) = match found {
-        Ok(found) => found,
-        Err(error) => return Reply::Error(error),
-    };
+    let name: String = call.params.read("name")?;
+    let tool = inner.tools.get().find(&name).cloned();
+    let tool = tool.ok_or_else(|| RpcError::invalid_params(format!("there is no tool `{name}`")))?;
+    let target = Target::Arguments(arguments(&call)?);
     let limit = tool.timeout.unwrap_or(inner.config.timeout);
-    let asking = Asking::default();
-    let handler = round(&inner, call, Target::Arguments(arguments), &asking, |invocation| async move {
-        match (tool.run)(invocation, ()).await {
-            Ok(result) => match unfit(&result, &tool.spec) {
-                Some(what) => Reply::Error(RpcError::internal(format!("the result of the tool: {what}"))),
-                None => Reply::Complete(shape.done(result)),
-            },
-            Err(Rejection::Arguments(what)) if shape.wrong_arguments_are_results() => {
-                Reply::Complete(shape.done(CallToolResult::error(what)))
+    Ok(round(inner, call, target, limit, |invocation| {
+        let running = (tool.run)(invocation, ());
+        async move {
+            match running.await {
+                Ok(result) => match unfit(&result, &tool.spec) {
+                    Some(what) => Reply::Error(RpcError::internal(format!("the result of the tool: {what}"))),
+                    None => Reply::Complete(shape.done(result)),
+                },
+                Err(Rejection::Arguments(what)) if shape.wrong_arguments_are_results() => {
+                    Reply::Complete(shape.done(CallToolResult::error(what)))
+                }
+                Err(rejection) => rejected(shape, rejection, ""),
             }
-            Err(rejection) => rejected(shape, rejection, ""),
         }
-    });
-    guard::timed(limit, &asking, handler).await
+    }))
 }
 
 /// What is wrong with a result that the developer promised to be otherwise.
@@ -82,64 +86,53 @@ fn unfit(result: &CallToolResult, tool: &Tool) -> Option<&'static str> {
     result.content.iter().find_map(ContentBlock::fault)
 }
 
-async fn read_resource(inner: Arc<Inner>, call: Call) -> Reply {
+fn read_resource(inner: &Arc<Inner>, call: Call) -> Result<BoxFuture<'static, Reply>, RpcError> {
     let shape = call.shape;
-    let uri: String = match call.params.read("uri") {
-        Ok(uri) => uri,
-        Err(error) => return Reply::Error(error),
-    };
-    let Some((resource, variables)) = find_resource(&inner, &uri) else {
-        return Reply::Error(shape.resource_not_found(&uri));
-    };
+    let uri: String = call.params.read("uri")?;
+    let (resource, variables) = find_resource(inner, &uri).ok_or_else(|| shape.resource_not_found(&uri))?;
     let target = Target::Resource { uri: uri.clone(), variables };
-    let asking = Asking::default();
-    let handler = round(&inner, call, target, &asking, |invocation| async move {
-        match (resource.run)(invocation, ()).await {
-            Ok(mut result) => {
-                for contents in result.contents.iter_mut().filter(|c| c.mime_type.is_none()) {
-                    contents.mime_type.clone_from(&resource.spec.mime_type);
-                }
-                if let Some(what) = result.contents.iter().find_map(ResourceContents::fault) {
-                    return Reply::Error(RpcError::internal(format!("the contents of the resource: {what}")));
-                }
-                Reply::Complete(shape.done(result))
+    Ok(round(inner, call, target, inner.config.timeout, |invocation| {
+        let running = (resource.run)(invocation, ());
+        async move {
+            let mut result = match running.await {
+                Ok(result) => result,
+                Err(rejection) => return rejected(shape, rejection, &uri),
+            };
+            for contents in result.contents.iter_mut().filter(|c| c.mime_type.is_none()) {
+                contents.mime_type.clone_from(&resource.spec.mime_type);
             }
-            Err(rejection) => rejected(shape, rejection, &uri),
+            if let Some(what) = result.contents.iter().find_map(ResourceContents::fault) {
+                return Reply::Error(RpcError::internal(format!("the contents of the resource: {what}")));
+            }
+            Reply::Complete(shape.done(result))
         }
-    });
-    guard::timed(inner.config.timeout, &asking, handler).await
+    }))
 }
 
-async fn get_prompt(inner: Arc<Inner>, call: Call) -> Reply {
+fn get_prompt(inner: &Arc<Inner>, call: Call) -> Result<BoxFuture<'static, Reply>, RpcError> {
     let shape = call.shape;
-    let found = call.params.read::<String>("name").and_then(|name| {
-        let prompt = inner.prompts.get().find(&name).cloned();
-        let prompt = prompt.ok_or_else(|| RpcError::invalid_params(format!("there is no prompt `{name}`")))?;
-        let arguments = arguments(&call)?;
-        prompt.check_arguments(&arguments)?;
-        Ok((prompt, arguments))
-    });
-    let (prompt, arguments) = match found {
-        Ok(found) => found,
-        Err(error) => return Reply::Error(error),
-    };
-    let asking = Asking::default();
-    let handler = round(&inner, call, Target::Arguments(arguments), &asking, |invocation| async move {
-        match (prompt.run)(invocation, ()).await {
-            Ok(mut result) => {
-                if result.description.is_none() {
-                    result.description.clone_from(&prompt.spec.description);
-                }
-                if let Some(what) = result.messages.iter().find_map(|m| m.content.fault()) {
-                    return Reply::Error(RpcError::internal(format!("the messages of the prompt: {what}")));
-                }
-                result.messages.iter_mut().for_each(|m| name_mime_type(&mut m.content));
-                Reply::Complete(shape.done(result))
+    let name: String = call.params.read("name")?;
+    let prompt = inner.prompts.get().find(&name).cloned();
+    let prompt = prompt.ok_or_else(|| RpcError::invalid_params(format!("there is no prompt `{name}`")))?;
+    let arguments = arguments(&call)?;
+    prompt.check_arguments(&arguments)?;
+    Ok(round(inner, call, Target::Arguments(arguments), inner.config.timeout, |invocation| {
+        let running = (prompt.run)(invocation, ());
+        async move {
+            let mut result = match running.await {
+                Ok(result) => result,
+                Err(rejection) => return rejected(shape, rejection, ""),
+            };
+            if result.description.is_none() {
+                result.description.clone_from(&prompt.spec.description);
             }
-            Err(rejection) => rejected(shape, rejection, ""),
+            if let Some(what) = result.messages.iter().find_map(|m| m.content.fault()) {
+                return Reply::Error(RpcError::internal(format!("the messages of the prompt: {what}")));
+            }
+            result.messages.iter_mut().for_each(|m| name_mime_type(&mut m.content));
+            Reply::Complete(shape.done(result))
         }
-    });
-    guard::timed(inner.config.timeout, &asking, handler).await
+    }))
 }
 
 /// A resource inside of a prompt has to say what it is.
@@ -151,12 +144,9 @@ fn name_mime_type(block: &mut ContentBlock) {
     }
 }
 
-async fn complete(inner: Arc<Inner>, call: Call) -> Reply {
+fn complete(inner: &Arc<Inner>, call: Call) -> Result<BoxFuture<'static, Reply>, RpcError> {
     let shape = call.shape;
-    let params: CompleteParams = match call.params.parse() {
-        Ok(params) => params,
-        Err(error) => return Reply::Error(error),
-    };
+    let params: CompleteParams = call.params.parse()?;
     let argument = &params.argument.name;
     let run = match &params.reference {
         CompletionReference::Prompt(reference) => match inner.prompts.get().find(&reference.name) {
@@ -168,22 +158,18 @@ async fn complete(inner: Arc<Inner>, call: Call) -> Reply {
             None => Err(RpcError::invalid_params(format!("there is no resource template `{}`", reference.uri))),
         },
         _ => Err(RpcError::invalid_params("`ref` must be a prompt or a resource template")),
-    };
-    let run = match run {
-        Ok(run) => run,
-        Err(error) => return Reply::Error(error),
-    };
+    }?;
     let context = params.context.unwrap_or_else(|| CompletionContext::new([] as [(String, String); 0]));
     let target = Target::Completion { value: params.argument.value, context };
-    let asking = Asking::default();
-    let invocation = Invocation { call, server: Handle(inner.clone()), target, asking: asking.clone() };
-    let handler = async move {
-        match run(invocation).await {
-            Ok(result) => Reply::Complete(shape.done(result)),
-            Err(rejection) => rejected(shape, rejection, ""),
+    Ok(round(inner, call, target, inner.config.timeout, |invocation| {
+        let running = run(invocation);
+        async move {
+            match running.await {
+                Ok(result) => Reply::Complete(shape.done(result)),
+                Err(rejection) => rejected(shape, rejection, ""),
+            }
         }
-    };
-    guard::timed(inner.config.timeout, &asking, handler).await
+    }))
 }
 
 type Complete =
@@ -198,21 +184,24 @@ fn completion(completions: &Completions<()>, argument: &str, exists: bool) -> Re
     }
 }
 
-/// Runs a handler that may ask the client.
-fn round<'a, F, Fut>(
-    inner: &'a Arc<Inner>,
+/// Runs a handler that may ask the client, panic, and take too long.
+fn round<F, Fut>(
+    inner: &Arc<Inner>,
     call: Call,
     target: Target,
-    asking: &'a Asking,
+    limit: Option<Duration>,
     handler: F,
-) -> impl Future<Output = Reply> + Send + 'a
+) -> BoxFuture<'static, Reply>
 where
-    F: FnOnce(Invocation) -> Fut + Send + 'a,
-    Fut: Future<Output = Reply> + Send + 'a,
+    F: FnOnce(Invocation) -> Fut,
+    Fut: Future<Output = Reply> + Send + 'static,
 {
     let server = Handle(inner.clone());
-    let asking = asking.clone();
-    Inputs::drive(call, &inner.config.sealer, now, move |call| handler(Invocation { call, server, target, asking }))
+    let inputs = call.inputs.clone();
+    let driven = Inputs::drive(call, &inner.config.sealer, now as fn() -> u64, |call| {
+        handler(Invocation { call, server, target })
+    });
+    Box::pin(guard::contained(guard::timed(limit, inputs, driven)))
 }
 
 fn now() -> u64 {
@@ -223,8 +212,8 @@ fn now() -> u64 {
 fn arguments(call: &Call) -> Result<JsonText, RpcError> {
     match call.params.get("arguments") {
         None => Ok(JsonText::empty_object()),
-        Some(text) if text.as_str() == "null" => Ok(JsonText::empty_object()),
-        Some(text) if text.as_str().starts_with('{') => Ok(text),
+        Some(text) if text.as_bytes() == "null" => Ok(JsonText::empty_object()),
+        Some(text) if text.as_bytes().starts_with(b"{") => Ok(text),
         Some(_) => Err(RpcError::invalid_params("`arguments` must be an object")),
     }
 }

@@ -1,55 +1,87 @@
 //! What stands between a handler and the connection: a panic is one failed call, and so is one that takes too long.
 
 use std::{
-    future::{Future, poll_fn},
+    any::Any,
+    future::Future,
     panic::{AssertUnwindSafe, catch_unwind},
-    pin::pin,
-    task::Poll,
+    pin::Pin,
+    task::{Context, Poll, ready},
     time::Duration,
 };
 
-use couplet_core::Reply;
+use couplet_core::{BoxFuture, Inputs, Reply};
 use couplet_types::RpcError;
+use pin_project_lite::pin_project;
+use tokio::time::{Instant, Sleep, sleep};
 
-use crate::ctx::Asking;
+/// Makes a handler's future; a panic becomes an error.
+pub(crate) fn made(handler: impl FnOnce() -> BoxFuture<'static, Reply>) -> BoxFuture<'static, Reply> {
+    catch_unwind(AssertUnwindSafe(handler)).unwrap_or_else(|panic| Box::pin(std::future::ready(failed(&*panic))))
+}
 
 /// Runs a handler; a panic becomes an error that says nothing of the inside.
-pub(crate) async fn contained(handler: impl Future<Output = Reply>) -> Reply {
-    let mut handler = pin!(handler);
-    poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| handler.as_mut().poll(cx))) {
-        Ok(poll) => poll,
-        Err(panic) => {
-            let what = panic.downcast_ref::<&str>().copied().or(panic.downcast_ref::<String>().map(String::as_str));
-            tracing::error!(panic = what.unwrap_or("of an unknown kind"), "a handler panicked");
-            Poll::Ready(Reply::Error(RpcError::internal("the handler failed unexpectedly")))
-        }
-    })
-    .await
+pub(crate) fn contained<F: Future<Output = Reply>>(handler: F) -> Contained<F> {
+    Contained { handler }
 }
 
 /// Runs a handler for as long as it may take. While it waits for the client's answer, the time does not run.
-pub(crate) async fn timed(limit: Option<Duration>, asking: &Asking, handler: impl Future<Output = Reply>) -> Reply {
-    let Some(limit) = limit else { return handler.await };
-    let mut handler = pin!(handler);
-    // Most handlers are done at once and need no timer.
-    if let Some(reply) = poll_fn(|cx| {
-        Poll::Ready(match handler.as_mut().poll(cx) {
-            Poll::Ready(reply) => Some(reply),
-            Poll::Pending => None,
-        })
-    })
-    .await
-    {
-        return reply;
+pub(crate) fn timed<F: Future<Output = Reply>>(limit: Option<Duration>, inputs: Inputs, handler: F) -> Timed<F> {
+    Timed { handler, limit, inputs, timer: None }
+}
+
+pin_project! {
+    /// A handler whose panics stay inside.
+    pub(crate) struct Contained<F> {
+        #[pin]
+        handler: F,
     }
-    loop {
-        match tokio::time::timeout(limit, handler.as_mut()).await {
-            Ok(reply) => return reply,
-            Err(_) if asking.is_going_on() => {}
-            Err(_) => {
+}
+
+pin_project! {
+    /// A handler with a limit. The timer is set only when the handler is not done at once, as most are.
+    pub(crate) struct Timed<F> {
+        #[pin]
+        handler: F,
+        limit: Option<Duration>,
+        inputs: Inputs,
+        timer: Option<Pin<Box<Sleep>>>,
+    }
+}
+
+impl<F: Future<Output = Reply>> Future for Contained<F> {
+    type Output = Reply;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Reply> {
+        let handler = self.project().handler;
+        catch_unwind(AssertUnwindSafe(|| handler.poll(cx))).unwrap_or_else(|panic| Poll::Ready(failed(&*panic)))
+    }
+}
+
+impl<F: Future<Output = Reply>> Future for Timed<F> {
+    type Output = Reply;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Reply> {
+        let this = self.project();
+        if let Poll::Ready(reply) = this.handler.poll(cx) {
+            return Poll::Ready(reply);
+        }
+        let Some(limit) = *this.limit else { return Poll::Pending };
+        let timer = this.timer.get_or_insert_with(|| Box::pin(sleep(limit)));
+        loop {
+            ready!(timer.as_mut().poll(cx));
+            if !this.inputs.are_awaited() {
                 let seconds = limit.as_secs_f64();
-                return Reply::Error(RpcError::internal(format!("the handler took longer than {seconds} s")));
+                return Poll::Ready(Reply::Error(RpcError::internal(format!(
+                    "the handler took longer than {seconds} s"
+                ))));
             }
+            timer.as_mut().reset(Instant::now() + limit);
         }
     }
+}
+
+fn failed(panic: &(dyn Any + Send)) -> Reply {
+    let what = panic.downcast_ref::<&str>().copied().or(panic.downcast_ref::<String>().map(String::as_str));
+    tracing::error!(panic = what.unwrap_or("of an unknown kind"), "a handler panicked");
+    Reply::Error(RpcError::internal("the handler failed unexpectedly"))
 }

@@ -34,18 +34,28 @@ impl<D: Definition> Registry<D> {
     /// # Errors
     /// When there is one with the same name, naming both places.
     pub(crate) fn add(&self, definition: D) -> Result<(), String> {
+        self.add_all([definition])
+    }
+
+    /// Adds many definitions, for the price of one; none if one of them cannot be added.
+    ///
+    /// # Errors
+    /// When two have the same name, naming both places.
+    pub(crate) fn add_all(&self, definitions: impl IntoIterator<Item = D>) -> Result<(), String> {
         let mut set = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(other) = set.find(definition.key()) {
-            return Err(format!(
-                "there are two {}s called `{}`: one registered at {}, one at {}",
-                D::WHAT,
-                definition.key(),
-                other.place(),
-                definition.place()
-            ));
-        }
         let mut next = set.copy();
-        next.insert(definition);
+        for definition in definitions {
+            if let Some(other) = next.find(definition.key()) {
+                return Err(format!(
+                    "there are two {}s called `{}`: one registered at {}, one at {}",
+                    D::WHAT,
+                    definition.key(),
+                    other.place(),
+                    definition.place()
+                ));
+            }
+            next.insert(definition);
+        }
         *set = Arc::new(next);
         Ok(())
     }

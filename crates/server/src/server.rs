@@ -297,9 +297,9 @@ impl Server<()> {
     pub fn build(self) -> Handle {
         let Self { config, tools, resources, prompts, methods, layers, listeners } = self;
         let inner = Inner::new(config, methods, layers, listeners);
-        tools.into_iter().for_each(|t| or_panic(inner.tools.add(t)));
-        resources.into_iter().for_each(|r| or_panic(inner.resources.add(r)));
-        prompts.into_iter().for_each(|p| or_panic(inner.prompts.add(p)));
+        or_panic(inner.tools.add_all(tools));
+        or_panic(inner.resources.add_all(resources));
+        or_panic(inner.prompts.add_all(prompts));
         inner.refresh();
         Handle(Arc::new(inner))
     }

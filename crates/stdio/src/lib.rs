@@ -21,6 +21,7 @@
 mod child;
 #[cfg(feature = "child")]
 mod drive;
+mod ends;
 mod leash;
 mod machine;
 mod pipe;

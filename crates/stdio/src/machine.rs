@@ -3,7 +3,7 @@
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use couplet_core::{Connection, Link};
+use couplet_core::{Connection, Link, Text};
 
 /// What the loop drives: either side of a connection.
 pub(crate) trait Machine {
@@ -11,7 +11,7 @@ pub(crate) trait Machine {
     fn receive_too_long(&mut self);
     fn wants_input(&self) -> bool;
     fn end_input(&mut self) -> Rest;
-    fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>>;
+    fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<Option<Text>>;
     /// Goes on with what runs, while nothing can be sent.
     fn poll_run(&mut self, cx: &mut Context<'_>);
 }
@@ -39,7 +39,7 @@ impl Machine for Connection {
         self.end_input();
         Rest::Answers
     }
-    fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+    fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<Option<Text>> {
         self.poll_send(cx)
     }
     fn poll_run(&mut self, cx: &mut Context<'_>) {
@@ -60,8 +60,8 @@ impl Machine for Link {
     fn end_input(&mut self) -> Rest {
         Rest::Nothing
     }
-    fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
-        self.poll_send(cx)
+    fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<Option<Text>> {
+        self.poll_send(cx).map(|text| text.map(Text::from))
     }
     fn poll_run(&mut self, cx: &mut Context<'_>) {
         self.poll_run(cx);

@@ -150,7 +150,7 @@ impl<M: Machine> Pump<M> {
         let mut moved = false;
         while !self.output.over && !self.output.is_full() {
             match self.machine.poll_send(cx) {
-                Poll::Ready(Some(text)) => self.output.put(&text),
+                Poll::Ready(Some(text)) => self.output.put(text),
                 Poll::Ready(None) => self.output.over = true,
                 Poll::Pending => break,
             }

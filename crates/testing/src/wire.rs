@@ -115,7 +115,7 @@ impl Wire {
         let mut messages: Vec<Value> = self.unread.drain(..).collect();
         let mut cx = Context::from_waker(Waker::noop());
         while let Poll::Ready(Some(text)) = self.connection.poll_send(&mut cx) {
-            messages.push(parse(&text));
+            messages.push(parse(&text.into_bytes()));
         }
         messages
     }
@@ -138,7 +138,7 @@ impl Wire {
     async fn receive(&mut self) -> Option<Value> {
         let next = poll_fn(|cx| self.connection.poll_send(cx));
         let text = tokio::time::timeout(Duration::from_secs(30), next).await.expect("the server says something");
-        text.map(|text| parse(&text))
+        text.map(|text| parse(&text.into_bytes()))
     }
 }
 

@@ -7,7 +7,7 @@ use std::{
 
 use bytes::Bytes;
 use couplet_core::{
-    Connection,
+    Connection, Text,
     line::{Line, Lines},
 };
 use couplet_server::Handle;
@@ -114,6 +114,7 @@ impl Session {
     }
 
     fn poll(&mut self) -> Poll<Option<Bytes>> {
-        self.connection.poll_send(&mut Context::from_waker(Waker::noop()))
+        let mut cx = Context::from_waker(Waker::noop());
+        self.connection.poll_send(&mut cx).map(|text| text.map(Text::into_bytes))
     }
 }

@@ -116,11 +116,11 @@ pub fn sort(fields: &dyn Fields, frame: &Frame, service: &dyn Service) -> Result
     let refuse = |error| Refusal::bad(id, error);
     let version = one(fields, PROTOCOL_VERSION).map_err(refuse)?;
     let meta = modern::meta(params);
-    let marked = meta.as_ref().is_some_and(modern::is_marked);
+    let marked = meta.is_some_and(modern::is_marked);
     let stateless = named(version).is_some_and(|s| !s.0.codec.has_handshake());
     if marked || stateless {
         if id.is_some() {
-            stand_alone(fields, version, method, params, meta.as_ref(), service, &about).map_err(refuse)?;
+            stand_alone(fields, version, method, params, meta, service, &about).map_err(refuse)?;
         } else {
             mirrored_method(fields, method, false).map_err(refuse)?;
         }

@@ -3,7 +3,7 @@
 use couplet_types::{InitializeParams, InitializeResult, InputRequest, Meta, ProgressToken, ProtocolVersion, RpcError};
 use serde_json::json;
 
-use super::{Codec, Outcome, append_members, modern::Identity, revision::Shape};
+use super::{Codec, Outcome, modern::Identity, revision::Shape};
 use crate::{
     hub::Change,
     json::JsonText,
@@ -19,14 +19,12 @@ impl Codec for Legacy {
         true
     }
 
-    fn complete(&self, out: &mut Vec<u8>, done: &Done, _: &Description) {
+    fn begin(&self, out: &mut Vec<u8>, done: &Done, _: &Description) {
         out.push(b'{');
         if let Some(meta) = done.meta.as_ref().filter(|m| !m.is_empty()) {
             out.extend_from_slice(br#""_meta":"#);
             super::write_json(out, meta);
         }
-        append_members(out, &done.body);
-        out.push(b'}');
     }
 
     fn input_required(
@@ -75,8 +73,8 @@ fn choose(requested: &str, about: &Description) -> Result<Shape, RpcError> {
 
 /// The progress token of a request in a session.
 pub(crate) fn progress_token(params: &Params) -> Result<Option<ProgressToken>, RpcError> {
-    let Some(meta) = params.get("_meta") else { return Ok(None) };
-    Params::from_text(meta).map_err(|e| RpcError::invalid_params(format!("`_meta`: {e}")))?.read_opt("progressToken")
+    let meta = params.meta().map_err(|e| RpcError::invalid_params(format!("`_meta`: {e}")))?;
+    meta.map_or(Ok(None), |meta| meta.read_opt("progressToken"))
 }
 
 /// The notification for a change.

@@ -16,6 +16,7 @@ use serde::Serialize;
 use crate::{
     json::JsonText,
     service::{Description, Done, Reply},
+    text::Text,
 };
 use revision::Shape;
 
@@ -24,8 +25,8 @@ pub(crate) trait Codec: Sync {
     /// Whether a client opens with a handshake.
     fn has_handshake(&self) -> bool;
 
-    /// Server: the result object of a finished call.
-    fn complete(&self, out: &mut Vec<u8>, done: &Done, about: &Description);
+    /// Server: the result object of a finished call, up to its own members.
+    fn begin(&self, out: &mut Vec<u8>, done: &Done, about: &Description);
 
     /// Server: the result object of a call that needs answers first.
     fn input_required(
@@ -58,32 +59,50 @@ pub enum Outcome {
 }
 
 /// Prints the answer to a request; with the code if it is an error.
-pub(crate) fn answer(shape: Shape, id: &RequestId, reply: &Reply, about: &Description) -> (Bytes, Option<i32>) {
-    let result = |write: &mut dyn FnMut(&mut Vec<u8>) -> Result<(), RpcError>| {
-        let mut out = Vec::with_capacity(256);
-        out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
-        write_json(&mut out, id);
-        out.extend_from_slice(br#","result":"#);
-        write(&mut out).map(|()| {
-            out.push(b'}');
-            Bytes::from(out)
-        })
-    };
+pub(crate) fn answer(shape: Shape, id: &RequestId, reply: &Reply, about: &Description) -> (Text, Option<i32>) {
     let codec = shape.0.codec;
     let printed = match reply {
-        Reply::Complete(done) => result(&mut |out| {
-            codec.complete(out, done, about);
-            Ok(())
-        }),
+        Reply::Complete(done) => return (complete(codec, id, done, about), None),
         Reply::InputRequired { asks, state } => {
-            result(&mut |out| codec.input_required(out, asks, state.as_deref(), about))
+            let mut out = open_answer(id, 256);
+            codec.input_required(&mut out, asks, state.as_deref(), about).map(|()| {
+                out.push(b'}');
+                one_line(out.into())
+            })
         }
         Reply::Error(e) => Err(shape.permitted(e.clone())),
     };
     match printed {
-        Ok(text) => (text, None),
-        Err(e) => (error(Some(id), None, &e), Some(e.code)),
+        Ok(text) => (text.into(), None),
+        Err(e) => (error(Some(id), None, &e).into(), Some(e.code)),
     }
+}
+
+/// The answer to a request that has a result.
+fn complete(codec: &dyn Codec, id: &RequestId, done: &Done, about: &Description) -> Text {
+    let members = members_of(&done.body);
+    let is_large = members.len() >= Text::LARGE;
+    let mut out = open_answer(id, if is_large { 256 } else { 256 + members.len() });
+    codec.begin(&mut out, done, about);
+    if !members.is_empty() && out.last() != Some(&b'{') {
+        out.push(b',');
+    }
+    // The members are in one line; somebody's `_meta` may not be.
+    let mut out = if done.meta.is_some() { one_line_vec(out) } else { out };
+    if is_large {
+        return Text::new(out.into(), done.body.slice_ref(members), b"}}");
+    }
+    out.extend_from_slice(members);
+    out.extend_from_slice(b"}}");
+    Bytes::from(out).into()
+}
+
+fn open_answer(id: &RequestId, capacity: usize) -> Vec<u8> {
+    let mut out = Vec::with_capacity(capacity);
+    out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+    write_json(&mut out, id);
+    out.extend_from_slice(br#","result":"#);
+    out
 }
 
 /// Prints an error. `unreadable` stands in for an id that could not be read; nothing stands there if it is `None`.
@@ -106,7 +125,7 @@ pub(crate) fn error(id: Option<&RequestId>, unreadable: Option<&str>, error: &Rp
     out.extend_from_slice(br#""error":"#);
     write_json(&mut out, error);
     out.push(b'}');
-    out.into()
+    one_line(out.into())
 }
 
 /// Prints the answer to a request of the other side that has a plain result.
@@ -121,7 +140,7 @@ pub(crate) fn plain_answer(id: &RequestId, outcome: &Result<JsonText, RpcError>)
     out.extend_from_slice(br#","result":"#);
     out.extend_from_slice(result.as_bytes());
     out.push(b'}');
-    out.into()
+    one_line(out.into())
 }
 
 /// Prints a request.
@@ -148,7 +167,7 @@ fn end_with_params(mut out: Vec<u8>, params: &[u8]) -> Bytes {
         out.extend_from_slice(params);
     }
     out.push(b'}');
-    out.into()
+    one_line(out.into())
 }
 
 /// A message without line breaks, which many transports need. Outside of strings they mean nothing in JSON, and inside
@@ -157,7 +176,14 @@ pub(crate) fn one_line(text: Bytes) -> Bytes {
     if memchr::memchr2(b'\n', b'\r', &text).is_none() {
         return text;
     }
-    text.iter().map(|byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte }).collect()
+    one_line_vec(text.into()).into()
+}
+
+fn one_line_vec(mut text: Vec<u8>) -> Vec<u8> {
+    for byte in text.iter_mut().filter(|byte| matches!(byte, b'\n' | b'\r')) {
+        *byte = b' ';
+    }
+    text
 }
 
 /// Appends a value as JSON.
@@ -174,13 +200,19 @@ pub(crate) fn to_json<T: Serialize + ?Sized>(value: &T) -> Vec<u8> {
 
 /// Appends the members of an object's text, after what is already in the open object at the end of `out`.
 pub(crate) fn append_members(out: &mut Vec<u8>, object: &[u8]) {
-    let inner = object.trim_ascii();
-    let inner = inner.strip_prefix(b"{").and_then(|t| t.strip_suffix(b"}")).unwrap_or_default();
-    if inner.trim_ascii().is_empty() {
+    let members = members_of(object);
+    if members.is_empty() {
         return;
     }
     if out.last() != Some(&b'{') {
         out.push(b',');
     }
-    out.extend_from_slice(inner);
+    out.extend_from_slice(members);
+}
+
+/// What stands between the braces of an object.
+fn members_of(object: &[u8]) -> &[u8] {
+    let inner = object.trim_ascii();
+    let inner = inner.strip_prefix(b"{").and_then(|t| t.strip_suffix(b"}")).unwrap_or_default();
+    inner.trim_ascii()
 }

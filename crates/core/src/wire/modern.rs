@@ -1,7 +1,11 @@
 //! The stateless era: every request says who asks and in which revision, every result says what it is.
 
-use std::sync::Arc;
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex},
+};
 
+use bytes::Bytes;
 use couplet_types::{
     CacheScope, ClientCapabilities, DiscoverResult, Implementation, InputRequest, ListenParams, LoggingLevel, Meta,
     ProgressToken, ProtocolVersion, RequestId, RpcError, SubscriptionFilter, code,
@@ -11,10 +15,11 @@ use serde_json::json;
 use super::{Codec, Outcome, append_members, method, revision::Shape, write_json};
 use crate::{
     hub::{Change, Interest},
-    input::Replay,
     json::JsonText,
     message::Params,
+    replay::Replay,
     service::{Description, Done, Peer},
+    sync::lock,
 };
 
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
@@ -61,7 +66,7 @@ impl Codec for Modern {
         false
     }
 
-    fn complete(&self, out: &mut Vec<u8>, done: &Done, about: &Description) {
+    fn begin(&self, out: &mut Vec<u8>, done: &Done, about: &Description) {
         out.extend_from_slice(br#"{"resultType":"complete""#);
         result_meta(out, done.meta.as_ref(), about);
         if let Some(hint) = &done.cache {
@@ -70,8 +75,6 @@ impl Codec for Modern {
             out.extend_from_slice(br#","cacheScope":"#);
             write_json(out, hint.scope.as_ref().unwrap_or(&about.cache.scope));
         }
-        append_members(out, &done.body);
-        out.push(b'}');
     }
 
     fn input_required(
@@ -194,13 +197,13 @@ pub(crate) struct Lifted {
 }
 
 /// The `_meta` of a request that marks itself as stateless.
-pub(crate) fn marked(params: &Params) -> Option<Params> {
-    meta(params).filter(is_marked)
+pub(crate) fn marked(params: &Params) -> Option<&Params> {
+    meta(params).filter(|meta| is_marked(meta))
 }
 
 /// The `_meta` of a request, if it is an object.
-pub(crate) fn meta(params: &Params) -> Option<Params> {
-    Params::from_text(params.get("_meta")?).ok()
+pub(crate) fn meta(params: &Params) -> Option<&Params> {
+    params.meta().ok()?
 }
 
 /// Whether a `_meta` names the revision.
@@ -224,7 +227,7 @@ pub(crate) fn lift(
     params: &Params,
     meta: &Params,
     about: &Description,
-    memo: &mut Memo,
+    memo: &Memo,
 ) -> Result<Lifted, RpcError> {
     let requested: String = meta.read(VERSION)?;
     let capabilities =
@@ -233,7 +236,7 @@ pub(crate) fn lift(
     if !method::is_served(method, shape.0, about) {
         return Err(RpcError::method_not_found(method));
     }
-    let peer = memo.peer(shape.version(), capabilities, meta.get(CLIENT_INFO))?;
+    let peer = memo.peer(shape.version(), &capabilities, meta.get(CLIENT_INFO).as_ref())?;
     let log_level = meta.read_opt(LOG_LEVEL)?;
     let token = meta.read_opt("progressToken")?;
     let responses = match params.get(ANSWERS) {
@@ -260,28 +263,37 @@ pub(crate) fn unsupported(requested: &str, about: &Description) -> RpcError {
         .with_data(json!({ "supported": about.version_names(), "requested": requested }))
 }
 
-/// The last client that was seen: requests in a row say the same about themselves.
-#[derive(Debug, Default)]
-pub(crate) struct Memo(Option<(JsonText, Option<JsonText>, Arc<Peer>)>);
+/// The clients that were seen last: requests in a row say the same about themselves. Clones are the same memory.
+#[derive(Clone, Debug, Default)]
+pub struct Memo(Arc<Mutex<VecDeque<Known>>>);
+
+#[derive(Debug)]
+struct Known {
+    capabilities: Bytes,
+    info: Option<Bytes>,
+    peer: Arc<Peer>,
+}
 
 impl Memo {
-    /// How to speak to that client.
+    /// How many clients are remembered, and how much each may have said about itself.
+    const CLIENTS: usize = 8;
+    const LONGEST: usize = 4 << 10;
+
+    /// How to speak to the last client.
     pub(crate) fn shape(&self) -> Option<Shape> {
-        self.0.as_ref().map(|(_, _, peer)| Shape::of(peer.version))
+        lock(&self.0).front().map(|known| Shape::of(known.peer.version))
     }
 
     fn peer(
-        &mut self,
+        &self,
         version: ProtocolVersion,
-        capabilities: JsonText,
-        info: Option<JsonText>,
+        capabilities: &JsonText,
+        info: Option<&JsonText>,
     ) -> Result<Arc<Peer>, RpcError> {
-        if let Some((c, i, peer)) = &self.0
-            && *c == capabilities
-            && *i == info
-            && peer.version == version
-        {
-            return Ok(peer.clone());
+        let (said, named) = (capabilities.as_bytes(), info.map(JsonText::as_bytes));
+        let is_it = |k: &Known| k.peer.version == version && k.capabilities == said && k.info.as_ref() == named;
+        if let Some(known) = lock(&self.0).iter().find(|known| is_it(known)) {
+            return Ok(known.peer.clone());
         }
         let wrong = |key: &str, e: serde_json::Error| RpcError::invalid_params(format!("`{key}`: {e}"));
         let peer = Arc::new(Peer {
@@ -289,7 +301,14 @@ impl Memo {
             capabilities: capabilities.parse().map_err(|e| wrong(CAPABILITIES, e))?,
             info: info.as_ref().map(|i| i.parse().map_err(|e| wrong(CLIENT_INFO, e))).transpose()?,
         });
-        self.0 = Some((capabilities, info, peer.clone()));
+        if said.len() + named.map_or(0, Bytes::len) <= Self::LONGEST {
+            // A copy, because a slice would keep the whole message.
+            let copy = |text: &Bytes| Bytes::copy_from_slice(text);
+            let known = Known { capabilities: copy(said), info: named.map(copy), peer: peer.clone() };
+            let mut all = lock(&self.0);
+            all.truncate(Self::CLIENTS - 1);
+            all.push_front(known);
+        }
         Ok(peer)
     }
 }

@@ -70,7 +70,7 @@ impl Endpoint {
                 Some(Outbound { text, route: Route::Batch(_) }) => return reply::json(StatusCode::OK, text),
                 // Nobody could take up the stream again.
                 Some(Outbound { route: Route::Release(..), .. }) => {}
-                Some(first) => break Event::message(first.text).encode(),
+                Some(first) => break Event::message(first.text.into_bytes()).encode(),
                 None => return reply::error(StatusCode::INTERNAL_SERVER_ERROR, "the request has no answer"),
             }
         };
@@ -164,7 +164,7 @@ impl State {
                 Route::Answer(..) | Route::Batch(_) if self.inbox.is_none() => self.over = true,
                 _ => {}
             }
-            return Poll::Ready(Some(Event::message(text).encode()));
+            return Poll::Ready(Some(Event::message(text.into_bytes()).encode()));
         }
     }
 }

@@ -10,7 +10,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use couplet_core::http::sse::KEEP_ALIVE;
+use couplet_core::{Text, http::sse::KEEP_ALIVE};
 use http_body::{Body, Frame, SizeHint};
 use tokio::time::{Instant, Sleep};
 
@@ -20,7 +20,7 @@ use super::{alone::Driven, pipe::Reader, watch::Ticket};
 pub struct EndpointBody(Kind);
 
 enum Kind {
-    Full(Option<Bytes>),
+    Full(Pieces),
     Events(Events),
 }
 
@@ -66,13 +66,27 @@ impl Events {
     }
 }
 
+/// What is left of a message.
+#[derive(Default)]
+struct Pieces([Bytes; 3]);
+
+impl Pieces {
+    fn len(&self) -> usize {
+        self.0.iter().map(Bytes::len).sum()
+    }
+
+    fn next(&mut self) -> Option<Bytes> {
+        self.0.iter_mut().find(|piece| !piece.is_empty()).map(std::mem::take)
+    }
+}
+
 impl EndpointBody {
-    pub(crate) fn full(text: Bytes) -> Self {
-        Self(Kind::Full(Some(text)))
+    pub(crate) fn full(text: Text) -> Self {
+        Self(Kind::Full(Pieces(text.into_pieces())))
     }
 
     pub(crate) fn empty() -> Self {
-        Self(Kind::Full(None))
+        Self(Kind::Full(Pieces::default()))
     }
 
     pub(crate) fn events(events: Events) -> Self {
@@ -89,19 +103,19 @@ impl Body for EndpointBody {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
         let next = match &mut self.0 {
-            Kind::Full(text) => Poll::Ready(text.take()),
+            Kind::Full(pieces) => Poll::Ready(pieces.next()),
             Kind::Events(events) => events.poll(cx),
         };
         next.map(|bytes| bytes.map(|b| Ok(Frame::data(b))))
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(self.0, Kind::Full(None))
+        matches!(&self.0, Kind::Full(pieces) if pieces.len() == 0)
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.0 {
-            Kind::Full(text) => SizeHint::with_exact(text.as_ref().map_or(0, |t| t.len() as u64)),
+            Kind::Full(pieces) => SizeHint::with_exact(pieces.len() as u64),
             Kind::Events(_) => SizeHint::default(),
         }
     }

@@ -63,6 +63,7 @@ async fn drive(live: Arc<Live>, mut connection: Box<Connection>, config: Arc<Con
         }
         match step {
             Step::Send(line, Outbound { text, .. }, last) => {
+                let text = text.into_bytes();
                 if let Some(seq) = line.next(&text, last, live.shape, retry) {
                     config.events.append(&live.id, line.number, StoredEvent { seq, text: text.clone() }).await;
                     line.send(seq, text, last);
@@ -120,7 +121,7 @@ fn poll_step(live: &Live, connection: &mut Connection, cx: &mut Context<'_>) -> 
                 return Poll::Pending;
             }
             if let (Some(line), Some(text)) = (state.gets.last().cloned(), state.unheard.pop_front()) {
-                return Poll::Ready(Step::Send(line, Outbound { text, route: Route::Session }, false));
+                return Poll::Ready(Step::Send(line, Outbound { text: text.into(), route: Route::Session }, false));
             }
             !state.gets.is_empty()
         };
@@ -176,7 +177,7 @@ fn route(state: &mut State, outbound: Outbound) -> Option<Step> {
                 if state.unheard.len() >= UNHEARD {
                     state.unheard.pop_front();
                 }
-                state.unheard.push_back(outbound.text);
+                state.unheard.push_back(outbound.text.into_bytes());
                 None
             }
         },

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use couplet_core::{Connection, Limits, Service};
+use couplet_core::{Connection, Limits, Memo, Service};
 use http::{StatusCode, request::Parts};
 
 use super::{
@@ -73,6 +73,8 @@ pub(crate) struct State {
     pub(crate) listens_of: Arc<Shares>,
     pub(crate) sessions_2024_of: Arc<Shares>,
     pub(crate) closing: AtomicBool,
+    /// Who asked last, where every message says it again.
+    clients: Memo,
     looked_after: AtomicBool,
 }
 
@@ -195,6 +197,7 @@ impl Endpoint {
     /// A connection on which nothing was said yet.
     pub(crate) fn connection(&self, principal: Option<Arc<str>>) -> Connection {
         let connection = Connection::new(self.config.timed.clone(), self.config.connection.clone());
+        let connection = connection.remembering(&self.state.clients);
         match principal {
             Some(principal) => connection.principal(principal),
             None => connection,

@@ -1,7 +1,9 @@
 //! The kinds of responses.
 
-use bytes::Bytes;
-use couplet_core::http::{Refusal, accept, headers, refuse};
+use couplet_core::{
+    Text,
+    http::{Refusal, accept, headers, refuse},
+};
 use couplet_types::RpcError;
 use http::{HeaderValue, Response, StatusCode, header};
 
@@ -10,15 +12,15 @@ use super::body::{EndpointBody, Events};
 pub(crate) type Reply = Response<EndpointBody>;
 
 /// One message.
-pub(crate) fn json(status: StatusCode, text: Bytes) -> Reply {
-    let mut reply = Response::new(EndpointBody::full(text));
+pub(crate) fn json(status: StatusCode, text: impl Into<Text>) -> Reply {
+    let mut reply = Response::new(EndpointBody::full(text.into()));
     *reply.status_mut() = status;
     reply.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(accept::JSON));
     reply
 }
 
 /// One message that has a session's id beside it.
-pub(crate) fn opened(text: Bytes, session: &str) -> Reply {
+pub(crate) fn opened(text: Text, session: &str) -> Reply {
     let mut reply = json(StatusCode::OK, text);
     if let Ok(id) = HeaderValue::from_str(session) {
         reply.headers_mut().insert(headers::SESSION, id);

@@ -29,7 +29,7 @@ use std::future::Future;
 use couplet_core::{Call, JsonText};
 use couplet_types::{Captures, CompletionContext, RpcError};
 
-use crate::{ctx::Asking, handle::Handle, signature::Signature};
+use crate::{handle::Handle, signature::Signature};
 
 /// A type that can be a handler's parameter.
 ///
@@ -77,7 +77,6 @@ pub struct Invocation {
     pub server: Handle,
     /// What the call is about.
     pub target: Target,
-    pub(crate) asking: Asking,
 }
 
 /// What a call is about.

@@ -364,7 +364,7 @@ impl Framed {
                         server.receive(self.carry(By::Client, &text));
                     }
                     if let Poll::Ready(Some(text)) = back {
-                        link.receive(self.carry(By::Server, &text));
+                        link.receive(self.carry(By::Server, &text.into_bytes()));
                     }
                 }
             }

@@ -270,6 +270,7 @@ impl World {
         let Some(server) = self.server.as_mut() else { return };
         match server.poll_send(&mut Context::from_waker(&waker)) {
             Poll::Ready(Some(text)) => {
+                let text = text.into_bytes();
                 self.judge.server_says(std::str::from_utf8(&text).unwrap());
                 self.to_client.extend(text);
                 self.to_client.push_back(b'\n');

@@ -1,0 +1,71 @@
+//! The server that is measured: `bench-server stdio`, or `bench-server http PORT`.
+//!
+//! It is written as a user would write it, with the settings that come by default.
+
+use couplet::{http::server::http, prelude::*};
+
+/// Add two integers
+#[tool]
+fn add(
+    /// left operand
+    a: i64,
+    /// right operand
+    b: i64,
+) -> String {
+    (a + b).to_string()
+}
+
+/// Return the text unchanged
+#[tool]
+fn echo(
+    /// text to return
+    text: String,
+) -> String {
+    text
+}
+
+/// Return a text of the given size
+#[tool]
+fn payload(
+    /// size of the result text
+    bytes: usize,
+) -> String {
+    "x".repeat(bytes)
+}
+
+/// What the dummies take.
+#[derive(serde::Deserialize, JsonSchema)]
+#[expect(dead_code, reason = "they answer without looking")]
+struct Dummy {
+    /// what to look for
+    query: String,
+    /// how many
+    limit: Option<i64>,
+}
+
+fn server() -> Server {
+    let server = Server::new("bench", "1.0.0").tool(add).tool(echo).tool(payload);
+    (0..100).fold(server, |server, i| {
+        let dummy = tool(format!("dummy_{i:03}"), |_: Args<Dummy>| "ok");
+        server.tool(dummy.description(format!("Dummy tool number {i}")))
+    })
+}
+
+fn main() -> couplet::Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["stdio"] => over_stdio(),
+        ["http", port] => over_http(port),
+        _ => panic!("usage: bench-server stdio | http PORT"),
+    }
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn over_stdio() -> couplet::Result<()> {
+    server().serve(stdio()).await
+}
+
+#[tokio::main]
+async fn over_http(port: &str) -> couplet::Result<()> {
+    server().serve(http(format!("127.0.0.1:{port}"))).await
+}
