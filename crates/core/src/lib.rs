@@ -43,12 +43,12 @@ pub use json::{Bounds, Fault, JsonText};
 pub use limits::Limits;
 pub use link::{Handle, Link};
 pub use outbound::{Outbound, Route};
-pub use text::Text;
 pub use outbox::Outbox;
 pub use running::BoxFuture;
 pub use seal::Sealer;
 pub use serve::Connection;
 pub use service::{Call, Description, Done, Note, Peer, Reply, Service};
+pub use text::Text;
 pub use transport::{Connect, Connected, Transport};
 pub use wire::{
     Outcome,

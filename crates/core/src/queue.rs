@@ -136,6 +136,13 @@ impl Queue {
         lock(&self.0).wake_driver();
     }
 
+    /// Gives back the room that nothing is in.
+    pub(crate) fn rest(&self) {
+        let mut state = lock(&self.0);
+        state.items.shrink_to_fit();
+        state.blocked.shrink_to_fit();
+    }
+
     /// Nothing more goes in; whoever waits is let go.
     pub(crate) fn close(&self) {
         let mut state = lock(&self.0);

@@ -226,6 +226,18 @@ impl Connection {
         self.questions.close();
     }
 
+    /// Gives back what only a connection with something to do needs: for one that is kept and may not be used for long.
+    pub fn rest(&mut self) {
+        if self.running.is_empty() {
+            self.running = Running::new();
+        }
+        if self.requests.is_empty() {
+            self.requests = BTreeMap::new();
+        }
+        self.waiting.shrink_to_fit();
+        self.queue.rest();
+    }
+
     /// How many requests are not answered yet.
     pub fn unanswered(&self) -> usize {
         self.requests.len()
@@ -351,7 +363,7 @@ impl Connection {
     }
 
     fn initialize(&mut self, params: &Params, about: &Description) -> Result<Legacy, RpcError> {
-        let (shape, peer, done) = legacy::initialize(params, about)?;
+        let (shape, peer, done) = legacy::initialize(params, about, &self.memo)?;
         self.session = Some(Session::new(shape, peer, self.service.hub()));
         Ok(Legacy::Reply(shape, Reply::Complete(done)))
     }

@@ -44,10 +44,10 @@ pub(crate) enum Legacy {
 }
 
 impl Session {
-    pub(crate) fn new(shape: Shape, peer: Peer, hub: &Hub) -> Self {
+    pub(crate) fn new(shape: Shape, peer: Arc<Peer>, hub: &Hub) -> Self {
         let level = Arc::new(Mutex::new(LoggingLevel::Info));
         let changes = hub.subscribe(Interest::new());
-        Self { shape, peer: Arc::new(peer), level, ready: false, changes, changed: false }
+        Self { shape, peer, level, ready: false, changes, changed: false }
     }
 
     /// What it remembers, if that has changed.

@@ -1,9 +1,15 @@
 //! The handshake era: a session is opened once, and both sides may ask.
 
+use std::sync::Arc;
+
 use couplet_types::{InitializeParams, InitializeResult, InputRequest, Meta, ProgressToken, ProtocolVersion, RpcError};
 use serde_json::json;
 
-use super::{Codec, Outcome, modern::Identity, revision::Shape};
+use super::{
+    Codec, Outcome,
+    modern::{Identity, Memo},
+    revision::Shape,
+};
 use crate::{
     hub::Change,
     json::JsonText,
@@ -51,12 +57,21 @@ impl Codec for Legacy {
 }
 
 /// A session as it was agreed on, and the answer that says so.
-pub(crate) fn initialize(params: &Params, about: &Description) -> Result<(Shape, Peer, Done), RpcError> {
+pub(crate) fn initialize(
+    params: &Params,
+    about: &Description,
+    memo: &Memo,
+) -> Result<(Shape, Arc<Peer>, Done), RpcError> {
     let asked: InitializeParams = params.parse()?;
     let shape = choose(&asked.protocol_version, about)?;
     let mut result = InitializeResult::new(shape.version().as_str(), about.capabilities.clone(), about.info.clone());
     result.instructions.clone_from(&about.instructions);
-    let peer = Peer { version: shape.version(), info: Some(asked.client_info), capabilities: asked.capabilities };
+    let peer = match params.get("capabilities") {
+        Some(capabilities) => memo.peer(shape.version(), &capabilities, params.get("clientInfo").as_ref())?,
+        None => {
+            Arc::new(Peer { version: shape.version(), info: Some(asked.client_info), capabilities: asked.capabilities })
+        }
+    };
     Ok((shape, peer, shape.done(result)))
 }
 

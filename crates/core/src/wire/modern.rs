@@ -284,7 +284,8 @@ impl Memo {
         lock(&self.0).front().map(|known| Shape::of(known.peer.version))
     }
 
-    fn peer(
+    /// What is known of a client that says this about itself.
+    pub(crate) fn peer(
         &self,
         version: ProtocolVersion,
         capabilities: &JsonText,

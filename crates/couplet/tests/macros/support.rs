@@ -27,7 +27,7 @@ impl Client {
     pub(crate) async fn ask(&mut self, method: &str, params: Value) -> Value {
         self.send(&json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }));
         let answer = poll_fn(|cx| self.0.poll_send(cx)).await.unwrap();
-        let mut answer: Value = serde_json::from_slice(&answer).unwrap();
+        let mut answer: Value = serde_json::from_slice(&answer.into_bytes()).unwrap();
         let key = if answer.get("error").is_some() { "error" } else { "result" };
         answer[key].take()
     }

@@ -3,12 +3,13 @@
 use std::{
     fmt,
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
 };
 
+use bytes::Bytes;
 use couplet_core::{Connection, Limits, Memo, Service};
 use http::{StatusCode, request::Parts};
 
@@ -18,6 +19,7 @@ use super::{
     guard::Guard,
     legacy::Sessions2024,
     limits::HttpLimits,
+    lock,
     reply::{self, Reply},
     sessions::Sessions,
     shares::Shares,
@@ -75,6 +77,7 @@ pub(crate) struct State {
     pub(crate) closing: AtomicBool,
     /// Who asked last, where every message says it again.
     clients: Memo,
+    last_opening: Mutex<Bytes>,
     looked_after: AtomicBool,
 }
 
@@ -249,6 +252,15 @@ impl Endpoint {
 }
 
 impl State {
+    /// A copy of the message that opens a session. Clients of one kind open theirs with the same, and share it.
+    pub(crate) fn opening(&self, text: &Bytes) -> Bytes {
+        let mut last = lock(&self.last_opening);
+        if *last != text {
+            *last = Bytes::copy_from_slice(text);
+        }
+        last.clone()
+    }
+
     fn is_empty(&self) -> bool {
         self.sessions.len() == 0 && self.streams.len() == 0
     }

@@ -17,7 +17,7 @@ pub struct HttpLimits {
     /// How long a call may take in all, whatever it reports or asks meanwhile: 1 hour. What runs for longer than it
     /// should is a matter of the server, which has a shorter limit for each handler.
     pub request_time: Duration,
-    /// How many sessions there may be: 10,000.
+    /// How many sessions there may be: 16,384.
     pub sessions: usize,
     /// How many of them one principal may have: 100.
     pub sessions_per_principal: usize,
@@ -69,7 +69,7 @@ impl Default for HttpLimits {
             requests: 4096,
             requests_per_principal: 256,
             request_time: Duration::from_secs(60 * 60),
-            sessions: 10_000,
+            sessions: 16_384,
             sessions_per_principal: 100,
             opening: 64 << 10,
             openings: 64 << 20,

@@ -5,6 +5,7 @@ use std::{
     fmt,
     sync::{Arc, Mutex},
     task::Waker,
+    time::Duration,
 };
 
 use bytes::Bytes;
@@ -56,6 +57,8 @@ pub(crate) struct State {
     /// Whether no more answers of the client will come.
     pub(crate) ending: bool,
     lines_made: u64,
+    /// Whether it has given back what it does not need.
+    rested: bool,
 }
 
 /// Why a message is not taken.
@@ -92,6 +95,7 @@ impl Live {
             closed: false,
             ending: false,
             lines_made: 0,
+            rested: false,
         };
         Self { id, principal, shape, born: now, size, state: Mutex::new(state) }
     }
@@ -249,8 +253,23 @@ impl State {
     /// Notes that the session is in use, and lets the driver look again.
     pub(crate) fn touch(&mut self) {
         self.used = Instant::now();
+        self.rested = false;
         if let Some(driver) = self.driver.take() {
             driver.wake();
+        }
+    }
+
+    /// Gives back what only a busy session needs, if it was not used for a while.
+    pub(crate) fn rest(&mut self, now: Instant) {
+        const A_WHILE: Duration = Duration::from_secs(5);
+        if self.rested || !self.is_idle() || now.duration_since(self.used) < A_WHILE {
+            return;
+        }
+        if let Some(connection) = &mut self.parked {
+            connection.rest();
+            self.inbox = VecDeque::new();
+            self.lines = HashMap::new();
+            self.rested = true;
         }
     }
 

@@ -130,7 +130,8 @@ impl Sessions {
         let now = Instant::now();
         let is_over = |live: &Live| {
             let age = now.duration_since(live.born);
-            let state = lock(&live.state);
+            let mut state = lock(&live.state);
+            state.rest(now);
             age > limits.age
                 || (!state.established && age > limits.handshake)
                 || (state.is_idle() && now.duration_since(state.used) > limits.idle)
@@ -193,7 +194,8 @@ impl Endpoint {
         let Some(id) = new_id() else {
             return reply::error(StatusCode::INTERNAL_SERVER_ERROR, "the system gives no random numbers");
         };
-        let record = SessionRecord::new(id.clone(), principal.clone(), Bytes::copy_from_slice(text));
+        connection.rest();
+        let record = SessionRecord::new(id.clone(), principal.clone(), self.state.opening(text));
         if let Err(error) = self.config.store.create(record).await {
             tracing::warn!(%error, "a session cannot be stored");
             return reply::busy(StatusCode::SERVICE_UNAVAILABLE, "the session cannot be stored");

@@ -8,10 +8,11 @@ use serde_json::Value;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
+    time::timeout,
 };
 
 use crate::peer::{
-    Peer,
+    PATIENCE, Peer,
     http::{Http, called, in_session, request},
     memory::say,
 };
@@ -31,7 +32,7 @@ async fn unread(address: &str, tool: &str, sessions: &[Option<String>]) -> Vec<T
         let mut socket = TcpStream::connect(address).await.unwrap();
         socket.write_all(&[text.as_bytes(), b"\r\n", &body].concat()).await.unwrap();
         let mut begin = [0; 15];
-        socket.read_exact(&mut begin).await.unwrap();
+        timeout(PATIENCE, socket.read_exact(&mut begin)).await.expect("it is answered in time").unwrap();
         assert_eq!(&begin, b"HTTP/1.1 200 OK");
         sockets.push(socket);
     }

@@ -78,8 +78,10 @@ async fn flood(State(work): State<Work>, ctx: Ctx) -> &'static str {
 /// Never stops talking.
 async fn chatter(State(work): State<Work>, ctx: Ctx) -> &'static str {
     let _guard = Guard::new(work);
+    let mut said = 0.0;
     loop {
-        ctx.progress(0.5, "and another thing").await;
+        said += 1.0;
+        ctx.progress_of(said, None, Some("and another thing".to_owned())).await;
     }
 }
 
