@@ -5,6 +5,7 @@
 
 #![expect(clippy::print_stdout, reason = "this is a program for a terminal")]
 
+mod bench;
 mod ci;
 mod conformance;
 mod corpus;
@@ -65,6 +66,12 @@ const COMMANDS: &[Command] = &[
         usage: "interop [peer..]",
         what: "Couplet with other SDKs as peers, in both roles: Python, TypeScript v1 and v2, rmcp",
         run: interop::run,
+    },
+    Command {
+        name: "bench",
+        usage: "bench [option..]",
+        what: "how fast it is, beside its peers; --quick, --only, --suite, --rounds, --write, --check, --record",
+        run: bench::run,
     },
 ];
 

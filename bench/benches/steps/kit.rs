@@ -1,0 +1,95 @@
+//! Servers, requests, and a connection that is driven by hand.
+
+use std::{
+    sync::Arc,
+    task::{Context, Poll, Waker},
+};
+
+use bytes::Bytes;
+use couplet::{core::Connection, prelude::*, server::Handle};
+use serde_json::{Value, json};
+
+/// The revision without sessions.
+pub(crate) const STATELESS: &str = "2026-07-28";
+
+/// Return the text unchanged
+#[tool]
+fn echo(
+    /// text to return
+    text: String,
+) -> String {
+    text
+}
+
+/// A yes or a no.
+#[derive(serde::Deserialize, JsonSchema)]
+struct Consent {
+    /// Shall it be?
+    yes: bool,
+}
+
+/// Ask before doing it
+#[tool]
+async fn ask(ctx: Ctx) -> Result<String, ToolError> {
+    let consent = ctx.elicit::<Consent>("consent", "Shall it be?").await?.accepted()?;
+    Ok(consent.yes.to_string())
+}
+
+/// A server with `echo`, `ask` and a number of other tools.
+pub(crate) fn server(dummies: usize) -> Handle {
+    let server = Server::new("bench", "1.0.0").tool(echo).tool(ask);
+    let dummy = |i| tool(format!("dummy_{i:03}"), || "ok").description(format!("Dummy tool number {i}"));
+    (0..dummies).fold(server, |server, i| server.tool(dummy(i))).build()
+}
+
+/// A connection without a wire. A runtime has to be there, because handlers have deadlines.
+pub(crate) struct Wire {
+    connection: Connection,
+    runtime: tokio::runtime::Runtime,
+}
+
+impl Wire {
+    /// A connection in some revision, its handshake done.
+    pub(crate) fn new(server: &Handle, version: &str) -> Self {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let connection = Connection::new(Arc::new(server.clone()), server.limits().clone());
+        let mut wire = Self { connection, runtime };
+        if version != STATELESS {
+            let params = json!({
+                "protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "bench", "version": "1.0.0"},
+            });
+            let first = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
+            wire.ask(Bytes::from(first.to_string()));
+            let second = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+            wire.connection.receive(Bytes::from(second.to_string()));
+        }
+        wire
+    }
+
+    /// One request, and its answer.
+    pub(crate) fn ask(&mut self, request: Bytes) -> Bytes {
+        let _entered = self.runtime.enter();
+        self.connection.receive(request);
+        match self.connection.poll_send(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(Some(answer)) => answer.into_bytes(),
+            other => panic!("there is no answer: {}", matches!(other, Poll::Pending)),
+        }
+    }
+}
+
+/// A request as a client of a revision writes it.
+pub(crate) fn request(version: &str, method: &str, mut params: Value) -> Bytes {
+    if version == STATELESS {
+        params["_meta"] = json!({
+            "io.modelcontextprotocol/protocolVersion": version,
+            "io.modelcontextprotocol/clientInfo": {"name": "bench", "version": "1.0.0"},
+            "io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}},
+        });
+    }
+    Bytes::from(json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string())
+}
+
+/// A call of `echo`.
+pub(crate) fn call(version: &str, text: &str) -> Bytes {
+    request(version, "tools/call", json!({"name": "echo", "arguments": {"text": text}}))
+}

@@ -1,0 +1,76 @@
+//! How many calls a client makes: `bench-client --life 2025|2026 --depth N --secs S (--url URL | -- COMMAND..)`.
+//!
+//! It is written as a user would write it: `depth` tasks that call `echo` one time after the other.
+
+#![expect(clippy::print_stdout, reason = "this is a program for a terminal")]
+
+use std::{
+    collections::BTreeMap,
+    time::{Duration, Instant},
+};
+
+use couplet::{ProtocolVersion, http::client::http, prelude::*};
+use serde_json::json;
+
+const WARM: Duration = Duration::from_millis(500);
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> couplet::Result<()> {
+    let mut words = std::env::args().skip(1);
+    let mut options = BTreeMap::new();
+    while let Some(word) = words.next().filter(|word| word != "--") {
+        options.insert(word, words.next().unwrap_or_default());
+    }
+    let version = match options.get("--life").map(String::as_str) {
+        Some("2026") => ProtocolVersion::V2026_07_28,
+        _ => ProtocolVersion::V2025_11_25,
+    };
+    let client = Client::new("bench-client", "1.0.0").versions([version]);
+    let client = match (options.get("--url"), words.next()) {
+        (Some(url), _) => client.connect(http(url)).await?,
+        (None, Some(program)) => client.connect(Command::new(program).args(words)).await?,
+        _ => panic!("usage: bench-client --life 2025|2026 --depth N --secs S (--url URL | -- COMMAND..)"),
+    };
+    let number = |name: &str| options.get(name).and_then(|text| text.parse::<f64>().ok());
+    let depth = number("--depth").unwrap_or(1.0) as usize;
+    let measured = Duration::from_secs_f64(number("--secs").unwrap_or(1.0));
+
+    run(&client, depth, WARM).await?;
+    let (started, before) = (Instant::now(), cpu_seconds());
+    let calls = run(&client, depth, measured).await?;
+    let (seconds, cpu) = (started.elapsed().as_secs_f64(), cpu_seconds() - before);
+    let result = json!({
+        "n": calls, "rps": calls as f64 / seconds, "cpu_us": cpu * 1e6 / calls as f64,
+        "per_cpu_s": calls as f64 / cpu,
+    });
+    println!("{result}");
+    client.close().await
+}
+
+/// Calls for a time, and counts the calls.
+async fn run(client: &Client, depth: usize, time: Duration) -> couplet::Result<usize> {
+    let end = Instant::now() + time;
+    let callers: Vec<_> = (0..depth).map(|_| tokio::spawn(call_until(client.clone(), end))).collect();
+    let mut calls = 0;
+    for caller in callers {
+        calls += caller.await.expect("a caller does not panic")?;
+    }
+    Ok(calls)
+}
+
+async fn call_until(client: Client, end: Instant) -> couplet::Result<usize> {
+    let mut calls = 0;
+    while Instant::now() < end {
+        let result = client.call("echo", json!({ "text": "hello, world" })).await?;
+        assert_eq!(result.text(), "hello, world");
+        calls += 1;
+    }
+    Ok(calls)
+}
+
+/// The processor time of this process.
+fn cpu_seconds() -> f64 {
+    let threads = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let texts = threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("schedstat")).ok());
+    texts.filter_map(|text| text.split(' ').next()?.parse::<u64>().ok()).sum::<u64>() as f64 / 1e9
+}

@@ -1,0 +1,112 @@
+//! What is asked, written once with an id of fixed width that is patched in place, and what answers are right.
+
+use serde_json::{Value, json};
+
+use crate::Failure;
+
+/// Ids have nine digits, so that a patched request keeps its length.
+pub(crate) const FIRST_ID: u64 = 100_000_000;
+const ID_DIGITS: usize = 9;
+const PLACEHOLDER: &str = "111111111";
+
+/// The cases that every server has to answer.
+pub(crate) const NAMES: [&str; 6] = ["echo", "add", "list", "payload-100k", "payload-1m", "arg-1m"];
+
+/// How many tools a list has to have: `add`, `echo`, `payload` and a hundred dummies.
+const TOOLS: usize = 103;
+
+/// How a conversation begins.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Life {
+    /// With `initialize`, and with a session over HTTP: 2025-11-25.
+    Session,
+    /// Not at all; every request says who asks: 2026-07-28.
+    Stateless,
+}
+
+impl Life {
+    pub(crate) fn new(name: &str) -> Result<Self, Failure> {
+        match name {
+            "2025" => Ok(Self::Session),
+            "2026" => Ok(Self::Stateless),
+            _ => Err("`--life` is 2025 or 2026".into()),
+        }
+    }
+
+    pub(crate) const fn version(self) -> &'static str {
+        match self {
+            Self::Session => "2025-11-25",
+            Self::Stateless => "2026-07-28",
+        }
+    }
+}
+
+/// A request to be sent again and again.
+pub(crate) struct Case {
+    pub(crate) name: String,
+    pub(crate) method: &'static str,
+    pub(crate) tool: Option<&'static str>,
+    pub(crate) body: Vec<u8>,
+    /// Where the id begins in the body.
+    pub(crate) id_at: usize,
+    /// How much one request moves, for megabytes per second.
+    pub(crate) payload: usize,
+}
+
+impl Case {
+    pub(crate) fn new(name: &str, life: Life) -> Result<Self, Failure> {
+        let call = |tool, arguments: Value| ("tools/call", Some(tool), json!({"name": tool, "arguments": arguments}));
+        let (payload, (method, tool, mut params)) = match name {
+            "echo" => (0, call("echo", json!({"text": "hello, world"}))),
+            "add" => (0, call("add", json!({"a": 19, "b": 23}))),
+            "list" => (0, ("tools/list", None, json!({}))),
+            "payload-100k" => (100_000, call("payload", json!({"bytes": 100_000}))),
+            "payload-1m" => (1_000_000, call("payload", json!({"bytes": 1_000_000}))),
+            // The argument comes back as the result: two megabytes move, one is counted.
+            "arg-1m" => (1_000_000, call("echo", json!({"text": "y".repeat(1_000_000)}))),
+            _ => return Err(format!("there is no case `{name}`").into()),
+        };
+        if life == Life::Stateless {
+            params["_meta"] = json!({
+                "io.modelcontextprotocol/protocolVersion": life.version(),
+                "io.modelcontextprotocol/clientInfo": {"name": "bench-load", "version": "1.0.0"},
+                "io.modelcontextprotocol/clientCapabilities": {},
+            });
+        }
+        let body = format!(r#"{{"jsonrpc":"2.0","id":{PLACEHOLDER},"method":"{method}","params":{params}}}"#);
+        let id_at = body.find(PLACEHOLDER).unwrap_or_default();
+        Ok(Self { name: name.to_owned(), method, tool, body: body.into_bytes(), id_at, payload })
+    }
+
+    /// Whether a message is the right answer.
+    pub(crate) fn check(&self, id: u64, message: &Value) -> Result<(), String> {
+        let shown = || message.to_string().chars().take(400).collect::<String>();
+        if message["id"] != json!(id) {
+            return Err(format!("the id is not {id}: {}", shown()));
+        }
+        let result = &message["result"];
+        let text = result["content"][0]["text"].as_str().unwrap_or_default();
+        let right = match self.name.as_str() {
+            "echo" => text == "hello, world",
+            "add" => text == "42",
+            "list" => result["tools"].as_array().is_some_and(|tools| tools.len() == TOOLS),
+            _ => text.len() == self.payload,
+        };
+        if right && result["isError"] != json!(true) { Ok(()) } else { Err(shown()) }
+    }
+}
+
+/// Writes an id over the one that is there.
+pub(crate) fn patch_id(body: &mut [u8], at: usize, id: u64) {
+    let mut rest = id;
+    for digit in body[at..at + ID_DIGITS].iter_mut().rev() {
+        *digit = b'0' + (rest % 10) as u8;
+        rest /= 10;
+    }
+}
+
+/// The first message of a session.
+pub(crate) const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench-load","version":"1.0.0"}}}"#;
+
+/// The message after the answer to the first.
+pub(crate) const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;

@@ -1,0 +1,68 @@
+//! Puts the results into `bench/README.md`, and the picture beside it.
+
+use std::fs;
+
+use super::{chart, instructions::compiler, kits::Kit, results::Results, rig::Rig, tables};
+use crate::{
+    Failure,
+    workspace::{capture, command, root},
+};
+
+/// The tables stand between these lines, and nothing else does.
+const BEGIN: &str = "<!-- results: written by `cargo xtask bench --write` -->";
+const END: &str = "<!-- end of results -->";
+
+/// What was measured, where and when.
+pub(super) fn heading(rig: &Rig, kits: &[Kit], rounds: usize) -> String {
+    let said = |program: &str, words: &[&str]| capture(command(program).args(words)).unwrap_or_default();
+    let date = said("date", &["-u", "+%F"]);
+    let kernel = said("uname", &["-sr"]);
+    let processor = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let processor = processor.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
+    let processor = processor.map_or("", |(_, name)| name.trim());
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    let versions: Vec<String> = kits.iter().filter(|kit| !kit.is_ours()).map(|kit| kit.version()).collect();
+    let place = if rig.pinned { "server and load on a processor each" } else { "server and load share processors" };
+    let against = if versions.is_empty() { String::new() } else { format!(" Beside {}.", versions.join(", ")) };
+    format!(
+        "Measured on {} with {processor} ({cpus} processors), {}, {}: {rounds} rounds, {place}.{against}\n",
+        date.trim(),
+        kernel.trim(),
+        compiler(),
+    )
+}
+
+/// Writes the tables into the README, and the picture.
+pub(super) fn write(results: &Results, heading: &str, arguments: &[String]) -> Result<(), Failure> {
+    let path = root().join("bench/README.md");
+    let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let mut block = format!("{heading}\nTo repeat it: `cargo xtask bench {}`.\n", arguments.join(" "));
+    if let Some(picture) = chart::render(results) {
+        let path = root().join("bench/chart.svg");
+        fs::write(&path, picture).map_err(|e| format!("{}: {e}", path.display()))?;
+        block += "\n![CPU time per small call](chart.svg)\n";
+    }
+    block += &tables::render(results);
+    let text = replace(&text, &block).ok_or_else(|| format!("{} has no place for results", path.display()))?;
+    fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))
+}
+
+fn replace(text: &str, block: &str) -> Option<String> {
+    let (before, rest) = text.split_once(BEGIN)?;
+    let (_, after) = rest.split_once(END)?;
+    Some(format!("{before}{BEGIN}\n\n{block}\n{END}{after}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_between_the_marks_is_replaced() {
+        let text = format!("a\n{BEGIN}\nold\n{END}\nb\n");
+        let once = replace(&text, "new").unwrap();
+        assert_eq!(once, format!("a\n{BEGIN}\n\nnew\n{END}\nb\n"));
+        assert_eq!(replace(&once, "new").unwrap(), once);
+        assert_eq!(replace("a", "new"), None);
+    }
+}
