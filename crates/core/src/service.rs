@@ -25,7 +25,7 @@ use crate::{
         one_line,
         project::Project,
         revision::Shape,
-        to_json,
+        to_json, write_json,
     },
 };
 
@@ -298,7 +298,9 @@ impl Shape {
         let cache = result.take_cache();
         result.project(self);
         let meta = result.meta_mut().take();
-        Done { body: one_line(to_json(&result).into()), meta, cache }
+        let mut body = Vec::with_capacity(result.size_hint());
+        write_json(&mut body, &result);
+        Done { body: one_line(body.into()), meta, cache }
     }
 }
 

@@ -30,6 +30,12 @@ pub trait Project {
         None
     }
 
+    /// About how many bytes it has when it is printed: a large value is then printed without moving.
+    #[doc(hidden)]
+    fn size_hint(&self) -> usize {
+        128
+    }
+
     /// Why the revision cannot say this at all, if it cannot.
     #[doc(hidden)]
     fn unspeakable(&self, to: Shape) -> Option<&'static str> {
@@ -347,6 +353,18 @@ impl Project for CallToolResult {
         }
         self.content.iter_mut().for_each(|b| b.project(to));
         project_structured(&mut self.structured_content, to);
+    }
+
+    fn size_hint(&self) -> usize {
+        let block = |block: &ContentBlock| match block {
+            ContentBlock::Text(text) => text.text.len(),
+            ContentBlock::Image(image) => image.data.len(),
+            ContentBlock::Audio(audio) => audio.data.len(),
+            _ => 128,
+        };
+        let data = self.structured_content.as_ref().map_or(0, |data| data.get().len());
+        // Escapes make a text a little longer.
+        self.content.iter().map(|b| 64 + block(b) + block(b) / 16).sum::<usize>() + data + 64
     }
 }
 
