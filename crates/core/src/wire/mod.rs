@@ -84,8 +84,8 @@ fn complete(codec: &dyn Codec, id: &RequestId, done: &Done, about: &Description)
     let is_large = members.len() >= Text::LARGE;
     let mut out = open_answer(id, if is_large { 256 } else { 256 + members.len() });
     codec.begin(&mut out, done, about);
-    if !members.is_empty() && out.last() != Some(&b'{') {
-        out.push(b',');
+    if !members.is_empty() {
+        separate(&mut out);
     }
     // The members are in one line; somebody's `_meta` may not be.
     let mut out = if done.meta.is_some() { one_line_vec(out) } else { out };
@@ -134,10 +134,7 @@ pub(crate) fn plain_answer(id: &RequestId, outcome: &Result<JsonText, RpcError>)
         Ok(result) => result,
         Err(e) => return error(Some(id), None, e),
     };
-    let mut out = Vec::with_capacity(64 + result.as_bytes().len());
-    out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
-    write_json(&mut out, id);
-    out.extend_from_slice(br#","result":"#);
+    let mut out = open_answer(id, 64 + result.as_bytes().len());
     out.extend_from_slice(result.as_bytes());
     out.push(b'}');
     one_line(out.into())
@@ -204,10 +201,15 @@ pub(crate) fn append_members(out: &mut Vec<u8>, object: &[u8]) {
     if members.is_empty() {
         return;
     }
+    separate(out);
+    out.extend_from_slice(members);
+}
+
+/// A comma, unless the next member is the first one of its object.
+pub(crate) fn separate(out: &mut Vec<u8>) {
     if out.last() != Some(&b'{') {
         out.push(b',');
     }
-    out.extend_from_slice(members);
 }
 
 /// What stands between the braces of an object.

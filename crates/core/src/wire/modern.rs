@@ -12,7 +12,7 @@ use couplet_types::{
 };
 use serde_json::json;
 
-use super::{Codec, Outcome, append_members, method, revision::Shape, write_json};
+use super::{Codec, Outcome, append_members, method, revision::Shape, separate, write_json};
 use crate::{
     hub::{Change, Interest},
     json::JsonText,
@@ -175,9 +175,7 @@ fn result_meta(out: &mut Vec<u8>, meta: Option<&Meta>, about: &Description) {
         append_members(out, &super::to_json(meta));
     }
     if let Some(info) = info {
-        if out.last() != Some(&b'{') {
-            out.push(b',');
-        }
+        separate(out);
         out.push(b'"');
         out.extend_from_slice(SERVER_INFO.as_bytes());
         out.extend_from_slice(b"\":");

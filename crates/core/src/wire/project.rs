@@ -364,7 +364,7 @@ impl Project for CallToolResult {
         };
         let data = self.structured_content.as_ref().map_or(0, |data| data.get().len());
         // Escapes make a text a little longer.
-        self.content.iter().map(|b| 64 + block(b) + block(b) / 16).sum::<usize>() + data + 64
+        self.content.iter().map(block).map(|size| 64 + size + size / 16).sum::<usize>() + data + 64
     }
 }
 

@@ -14,6 +14,8 @@ mod patience;
 mod proxy;
 mod redirect;
 mod renew;
+#[path = "../peer/request.rs"]
+mod request;
 #[cfg(feature = "reqwest")]
 mod reqwest;
 mod session;

@@ -7,33 +7,18 @@ use couplet_core::{Error, ErrorKind};
 use couplet_http::client::http;
 use serde_json::{Value, json};
 use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
+    io::AsyncWriteExt,
     net::{TcpListener, TcpStream},
 };
 
-use crate::mock::{discovered, initialized, says};
+use crate::{
+    mock::{discovered, initialized, says},
+    request::read_request,
+};
 
 /// Reads one request; `None` when there are no more.
 async fn read(socket: &mut TcpStream) -> Option<Value> {
-    read_all(socket).await.map(|(_, message)| message)
-}
-
-/// The same with its head.
-async fn read_all(socket: &mut TcpStream) -> Option<(String, Value)> {
-    let mut text = Vec::new();
-    loop {
-        if let Some(end) = text.windows(4).position(|w| w == b"\r\n\r\n") {
-            let head = String::from_utf8_lossy(&text[..end]).into_owned();
-            let length =
-                head.lines().find_map(|l| l.strip_prefix("content-length: ")).map_or(0, |l| l.parse().unwrap());
-            if text.len() >= end + 4 + length {
-                return Some((head, serde_json::from_slice(&text[end + 4..]).unwrap_or_default()));
-            }
-        }
-        if socket.read_buf(&mut text).await.ok()? == 0 {
-            return None;
-        }
-    }
+    read_request(socket).await.map(|(_, message)| message)
 }
 
 #[tokio::test]
@@ -78,7 +63,7 @@ async fn line_209_names_of_headers_have_no_case_but_values_do() {
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
     let server = tokio::spawn(async move {
         let (mut heads, mut socket) = (Vec::new(), listener.accept().await.unwrap().0);
-        while let Some((head, message)) = read_all(&mut socket).await {
+        while let Some((head, message)) = read_request(&mut socket).await {
             let answer = json!({ "jsonrpc": "2.0", "id": message["id"], "result": initialized() }).to_string();
             let response = match message["method"].as_str() {
                 Some("initialize") => format!(

@@ -8,5 +8,7 @@ mod http2;
 mod peer;
 mod raw;
 mod replies;
+#[path = "../peer/request.rs"]
+mod request;
 mod requests;
 mod unread;

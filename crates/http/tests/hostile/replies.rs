@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
+    io::AsyncWriteExt,
     net::{TcpListener, TcpStream},
     task::JoinSet,
 };
@@ -16,6 +16,7 @@ use crate::{
         memory::say,
     },
     raw::Flow,
+    request::read_request,
 };
 
 const EVENTS: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
@@ -116,7 +117,7 @@ async fn serve(listener: TcpListener, flow: Flow) {
 }
 
 async fn talk(mut socket: TcpStream, flow: Flow) {
-    while let Some((head, body)) = read(&mut socket).await {
+    while let Some((head, body)) = read_request(&mut socket).await {
         let result = match body["method"].as_str() {
             Some("server/discover") => json!({
                 "resultType": "complete", "supportedVersions": [STATELESS], "capabilities": { "tools": {} },
@@ -141,23 +142,5 @@ async fn talk(mut socket: TcpStream, flow: Flow) {
         let answer = json!({ "jsonrpc": "2.0", "id": body["id"], "result": result }).to_string();
         let head = format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}", answer.len());
         let _ = socket.write_all(format!("{head}\r\n\r\n{answer}").as_bytes()).await;
-    }
-}
-
-/// Reads one request; nothing when there are no more.
-async fn read(socket: &mut TcpStream) -> Option<(String, Value)> {
-    let mut text = Vec::new();
-    loop {
-        if let Some(end) = text.windows(4).position(|w| w == b"\r\n\r\n") {
-            let head = String::from_utf8_lossy(&text[..end]).into_owned();
-            let length =
-                head.lines().find_map(|l| l.strip_prefix("content-length: ")).map_or(0, |l| l.parse().unwrap());
-            if text.len() >= end + 4 + length {
-                return Some((head, serde_json::from_slice(&text[end + 4..]).unwrap_or_default()));
-            }
-        }
-        if socket.read_buf(&mut text).await.ok()? == 0 {
-            return None;
-        }
     }
 }

@@ -104,20 +104,26 @@ async fn who_says_nothing_is_hung_up_on() {
     }
 }
 
-#[tokio::test]
-async fn line_119_a_client_that_is_killed_cancels() {
-    let site = site(HttpLimits::default()).await;
-    let request = alone("tools/call", json!({ "name": "slow" }), &[]);
+/// Calls a tool that streams, until it has said something.
+async fn begun(site: &Site, tool: &str) -> TcpStream {
+    let request = alone("tools/call", json!({ "name": tool }), &[]);
     let headers: String = ["mcp-protocol-version", "mcp-method", "mcp-name"]
         .iter()
         .map(|name| format!("{name}: {}\r\n", request.headers()[*name].to_str().unwrap()))
         .collect();
     let text = post(&serde_json::from_str(request.body()).unwrap(), &headers);
+    let mut stream = TcpStream::connect(&site.address).await.unwrap();
+    stream.write_all(text.as_bytes()).await.unwrap();
+    let mut some = [0; 256];
+    assert!(stream.read(&mut some).await.unwrap() > 0);
+    stream
+}
+
+#[tokio::test]
+async fn line_119_a_client_that_is_killed_cancels() {
+    let site = site(HttpLimits::default()).await;
     for _ in 0..10 {
-        let mut stream = TcpStream::connect(&site.address).await.unwrap();
-        stream.write_all(text.as_bytes()).await.unwrap();
-        let mut some = [0; 256];
-        assert!(stream.read(&mut some).await.unwrap() > 0);
+        begun(&site, "slow").await;
     }
     crate::support::eventually(|| site.seen.dropped() == 10).await;
     assert_eq!(site.seen.finished(), 0);
@@ -126,13 +132,7 @@ async fn line_119_a_client_that_is_killed_cancels() {
 #[tokio::test]
 async fn what_runs_is_finished_at_the_end() {
     let site = site(HttpLimits::default()).await;
-    let request = alone("tools/call", json!({ "name": "slow" }), &[]);
-    let headers = "mcp-protocol-version: 2026-07-28\r\nmcp-method: tools/call\r\nmcp-name: slow\r\n";
-    let text = post(&serde_json::from_str(request.body()).unwrap(), headers);
-    let mut stream = TcpStream::connect(&site.address).await.unwrap();
-    stream.write_all(text.as_bytes()).await.unwrap();
-    let mut some = [0; 256];
-    assert!(stream.read(&mut some).await.unwrap() > 0);
+    let mut stream = begun(&site, "slow").await;
     site.shutdown.shut_down();
     let mut rest = String::new();
     stream.read_to_string(&mut rest).await.unwrap();
@@ -144,13 +144,7 @@ async fn what_runs_is_finished_at_the_end() {
 #[tokio::test]
 async fn what_does_not_end_is_cut_off() {
     let site = site_with_grace(HttpLimits::default(), Duration::from_millis(200)).await;
-    let request = alone("tools/call", json!({ "name": "forever" }), &[]);
-    let headers = "mcp-protocol-version: 2026-07-28\r\nmcp-method: tools/call\r\nmcp-name: forever\r\n";
-    let text = post(&serde_json::from_str(request.body()).unwrap(), headers);
-    let mut stream = TcpStream::connect(&site.address).await.unwrap();
-    stream.write_all(text.as_bytes()).await.unwrap();
-    let mut some = [0; 256];
-    assert!(stream.read(&mut some).await.unwrap() > 0);
+    let mut stream = begun(&site, "forever").await;
     site.shutdown.shut_down();
     site.task.await.unwrap().unwrap();
     // After 60 seconds the call would end by itself.
