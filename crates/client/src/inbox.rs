@@ -13,7 +13,7 @@ use couplet_core::{
 };
 use couplet_types::{LogMessage, LogParams, RpcError};
 
-use crate::{answers::Answers, feed::Feed, notify::Notice, sync::lock};
+use crate::{answers::Answers, feed::Feed, notify::Notice, outputs::Outputs, sync::lock};
 
 pub(crate) type OnLog = Box<dyn Fn(LogParams) + Send + Sync>;
 
@@ -21,6 +21,7 @@ pub(crate) type OnLog = Box<dyn Fn(LogParams) + Send + Sync>;
 pub(crate) struct Inbox {
     pub(crate) answers: Answers,
     pub(crate) on_log: Option<OnLog>,
+    pub(crate) outputs: Outputs,
     dialect: Mutex<Option<Arc<Dialect>>>,
     readers: Mutex<Readers>,
 }
@@ -40,7 +41,7 @@ impl Inbox {
     const ROOM: usize = 256;
 
     pub(crate) fn new(answers: Answers, on_log: Option<OnLog>) -> Self {
-        Self { answers, on_log, dialect: Mutex::default(), readers: Mutex::default() }
+        Self { answers, on_log, outputs: Outputs::default(), dialect: Mutex::default(), readers: Mutex::default() }
     }
 
     /// From now on both sides speak as agreed.
@@ -107,6 +108,9 @@ impl Inbox {
         }
         let readers = lock(&self.readers);
         if let Some(change) = notice.change() {
+            if change == Change::Tools {
+                self.outputs.forget();
+            }
             let wanted = readers.changes.iter().filter(|(interest, _)| covers(interest, &change));
             wanted.filter_map(|(_, f)| f.upgrade()).for_each(|f| f.push_once(change.clone()));
         }

@@ -59,6 +59,8 @@ mod feed;
 mod inbox;
 mod listen;
 mod notify;
+#[cfg_attr(not(feature = "validate"), path = "unchecked.rs")]
+mod outputs;
 mod page;
 mod prepared;
 mod result;

@@ -151,6 +151,9 @@ impl Changes {
                 match event {
                     Event::Notification { method, params } => {
                         if let Some(change) = (Notice { method, params }).change() {
+                            if change == Change::Tools {
+                                self.client.inbox().outputs.forget();
+                            }
                             return Poll::Ready(Some(change));
                         }
                     }

@@ -55,12 +55,17 @@ enum Next {
 }
 
 macro_rules! lists {
-    ($($name:ident: $method:ident { $field:ident: $item:ty };)*) => {$(
+    ($($name:ident: $method:ident { $field:ident: $item:ty } $(kept in $inbox:ident)?;)*) => {$(
         impl Pages<$item> {
             pub(crate) fn $name(client: &Client) -> Self {
                 Self::new(client, $method::METHOD, |client, params| {
                     let request = client.request::<$method>(params).into_future();
-                    Box::pin(async move { request.await.map(|page| (page.$field, page.next_cursor)) })
+                    $(let $inbox = client.inbox().clone();)?
+                    Box::pin(async move {
+                        let page = request.await?;
+                        $($inbox.outputs.listed(&page.$field);)?
+                        Ok((page.$field, page.next_cursor))
+                    })
                 })
             }
         }
@@ -68,7 +73,7 @@ macro_rules! lists {
 }
 
 lists! {
-    tools: ListTools { tools: Tool };
+    tools: ListTools { tools: Tool } kept in inbox;
     resources: ListResources { resources: Resource };
     resource_templates: ListResourceTemplates { resource_templates: ResourceTemplate };
     prompts: ListPrompts { prompts: Prompt };

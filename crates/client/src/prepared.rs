@@ -105,7 +105,12 @@ where
             let mut extras = Extras::default();
             extras.progress = options.progress.is_some();
             let first = dialect.request::<R>(client.channel().next_id(), params?, &extras)?;
-            client.drive(dialect, first, options).await.and_then(finish)
+            let promise = if options.once { None } else { client.inbox().outputs.promised(&first)? };
+            let outcome = client.drive(dialect, first, options).await?;
+            if let Some(promise) = promise {
+                promise.check(&outcome)?;
+            }
+            finish(outcome)
         })
     }
 }

@@ -1,6 +1,7 @@
 //! From a method to the handler that answers it.
 
 use std::{
+    borrow::Cow,
     future::Future,
     sync::Arc,
     time::{Duration, SystemTime},
@@ -9,7 +10,7 @@ use std::{
 use couplet_core::{BoxFuture, Call, Done, Inputs, JsonText, Reply, Shape};
 use couplet_types::{
     CallToolResult, Captures, CompleteParams, CompletionContext, CompletionReference, ContentBlock, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, ResourceContents, RpcError, Tool,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, ResourceContents, RpcError,
 };
 
 use crate::{
@@ -20,6 +21,7 @@ use crate::{
     inner::Inner,
     registry::Listing,
     resource::ResourceDef,
+    tool::ToolDef,
 };
 
 /// Answers one call.
@@ -59,31 +61,41 @@ fn call_tool(inner: &Arc<Inner>, call: Call) -> Result<BoxFuture<'static, Reply>
     let name: String = call.params.read("name")?;
     let tool = inner.tools.get().find(&name).cloned();
     let tool = tool.ok_or_else(|| RpcError::invalid_params(format!("there is no tool `{name}`")))?;
-    let target = Target::Arguments(arguments(&call)?);
+    let arguments = arguments(&call)?;
+    if let Some(what) = tool.checks.arguments(&arguments) {
+        return Ok(Box::pin(std::future::ready(wrong_arguments(shape, what))));
+    }
+    let target = Target::Arguments(arguments);
     let limit = tool.timeout.unwrap_or(inner.config.timeout);
     Ok(round(inner, call, target, limit, |invocation| {
         let running = (tool.run)(invocation, ());
         async move {
             match running.await {
-                Ok(result) => match unfit(&result, &tool.spec) {
+                Ok(result) => match unfit(&result, &tool) {
                     Some(what) => Reply::Error(RpcError::internal(format!("the result of the tool: {what}"))),
                     None => Reply::Complete(shape.done(result)),
                 },
-                Err(Rejection::Arguments(what)) if shape.wrong_arguments_are_results() => {
-                    Reply::Complete(shape.done(CallToolResult::error(what)))
-                }
+                Err(Rejection::Arguments(what)) => wrong_arguments(shape, what),
                 Err(rejection) => rejected(shape, rejection, ""),
             }
         }
     }))
 }
 
-/// What is wrong with a result that the developer promised to be otherwise.
-fn unfit(result: &CallToolResult, tool: &Tool) -> Option<&'static str> {
-    if tool.output_schema.is_some() && result.structured_content.is_none() && !result.failed() {
-        return Some("the tool has an output schema, so there must be structured content");
+/// The model can mend its arguments, so it is told where the revision lets it be told.
+fn wrong_arguments(shape: Shape, what: String) -> Reply {
+    match shape.wrong_arguments_are_results() {
+        true => Reply::Complete(shape.done(CallToolResult::error(what))),
+        false => Reply::Error(RpcError::invalid_params(what)),
     }
-    result.content.iter().find_map(ContentBlock::fault)
+}
+
+/// What is wrong with a result that the developer promised to be otherwise.
+fn unfit(result: &CallToolResult, tool: &ToolDef<()>) -> Option<Cow<'static, str>> {
+    if tool.spec.output_schema.is_some() && result.structured_content.is_none() && !result.failed() {
+        return Some("the tool has an output schema, so there must be structured content".into());
+    }
+    result.content.iter().find_map(ContentBlock::fault).map(Cow::Borrowed).or_else(|| tool.checks.output(result))
 }
 
 fn read_resource(inner: &Arc<Inner>, call: Call) -> Result<BoxFuture<'static, Reply>, RpcError> {

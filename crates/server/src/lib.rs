@@ -9,6 +9,8 @@
 //! This crate knows handlers. It must not know transports, revisions or eras.
 
 pub mod args;
+#[cfg_attr(not(feature = "validate"), path = "unchecked.rs")]
+mod checks;
 mod ctx;
 mod definition;
 mod dispatch;

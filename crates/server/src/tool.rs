@@ -7,6 +7,7 @@ use couplet_types::{Icon, Meta, RawJson, Tool, ToolAnnotations};
 use serde_json::Value;
 
 use crate::{
+    checks::Checks,
     definition::{self, Definition, Run, erase},
     handler::Handler,
     reply::ToolKind,
@@ -159,6 +160,7 @@ where
             input: self.input,
             timeout: self.timeout,
             mirrored: None,
+            checks: Checks::default(),
             signature,
             run: erase::<ToolKind, M, S, H>(self.handler),
             place: Location::caller(),
@@ -187,6 +189,7 @@ pub struct ToolDef<S> {
     pub(crate) timeout: Option<Option<Duration>>,
     /// The arguments that clients over HTTP repeat in headers.
     pub(crate) mirrored: Option<Arc<[ParamHeader]>>,
+    pub(crate) checks: Checks,
     pub(crate) signature: Signature,
     pub(crate) run: Run<ToolKind, S>,
     place: &'static Location<'static>,
@@ -215,13 +218,16 @@ impl<S: Clone + Send + Sync + 'static> ToolDef<S> {
         if let Some(schema) = self.signature.output {
             self.spec.output_schema = Some(order::print(&schema(dialect)));
         }
+        let given = self.input.is_some();
+        self.checks =
+            Checks::new(&self.spec, given, &self.signature).map_err(|e| format!("tool `{}`: {e}", self.spec.name))?;
         Ok(self)
     }
 
     pub(crate) fn bind(self, state: &S) -> ToolDef<()> {
-        let Self { spec, input, timeout, mirrored, signature, run, place } = self;
+        let Self { spec, input, timeout, mirrored, checks, signature, run, place } = self;
         let run = definition::bind::<ToolKind, S>(run, state);
-        ToolDef { spec, input, timeout, mirrored, signature, run, place }
+        ToolDef { spec, input, timeout, mirrored, checks, signature, run, place }
     }
 }
 
