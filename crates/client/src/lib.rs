@@ -58,6 +58,7 @@ mod elicitation;
 mod feed;
 mod inbox;
 mod listen;
+mod media;
 mod notify;
 #[cfg_attr(not(feature = "validate"), path = "unchecked.rs")]
 mod outputs;
@@ -73,6 +74,7 @@ pub use couplet_core::{Change, Interest as Filter, Outcome};
 pub use driver::Driver;
 pub use elicitation::Elicitation;
 pub use listen::{Changes, Ended};
+pub use media::Media;
 pub use notify::{Notice, Notifications};
 pub use page::Pages;
 pub use prepared::Prepared;

@@ -4,7 +4,7 @@ use couplet_core::{Error, Outcome, Outgoing};
 use couplet_types::Tool;
 
 #[derive(Debug, Default)]
-pub(crate) struct Outputs;
+pub(crate) struct Outputs {}
 
 impl Outputs {
     pub(crate) fn listed(&self, _: &[Tool]) {}

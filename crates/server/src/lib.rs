@@ -22,6 +22,7 @@ pub mod handler;
 mod inner;
 mod layer;
 mod lifespan;
+pub mod media;
 mod prompt;
 mod registry;
 pub mod reply;

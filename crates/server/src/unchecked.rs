@@ -8,11 +8,11 @@ use couplet_types::{CallToolResult, Tool};
 use crate::signature::Signature;
 
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Checks;
+pub(crate) struct Checks {}
 
 impl Checks {
     pub(crate) fn new(_: &Tool, _given: bool, _: &Signature) -> Result<Self, String> {
-        Ok(Self)
+        Ok(Self {})
     }
 
     pub(crate) fn arguments(&self, _: &JsonText) -> Option<String> {

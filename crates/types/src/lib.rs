@@ -29,6 +29,7 @@ mod log;
 mod map;
 mod meta;
 mod method;
+pub mod mime;
 mod page;
 mod progress;
 mod prompt;
