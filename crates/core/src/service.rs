@@ -281,6 +281,17 @@ impl Done {
         Self { body: one_line(body.into()), meta, cache: cacheable.then_some(cache) }
     }
 
+    /// The members of the result, but `_meta`, as they will be sent.
+    pub fn text(&self) -> JsonText {
+        JsonText::trusted(self.body.clone())
+    }
+
+    /// The same result with other members.
+    #[must_use]
+    pub fn with_text(self, text: &JsonText) -> Self {
+        Self { body: one_line(text.as_bytes().clone()), ..self }
+    }
+
     /// The result that says nothing, `{}`.
     pub fn empty() -> Self {
         Self { body: Bytes::from_static(b"{}"), meta: None, cache: None }

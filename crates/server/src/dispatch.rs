@@ -19,6 +19,7 @@ use crate::{
     guard,
     handle::Handle,
     inner::Inner,
+    mount,
     registry::Listing,
     resource::ResourceDef,
     tool::ToolDef,
@@ -26,6 +27,11 @@ use crate::{
 
 /// Answers one call.
 pub(crate) fn dispatch(inner: Arc<Inner>, call: Call) -> BoxFuture<'static, Reply> {
+    if !inner.mounts.is_empty()
+        && let Some(elsewhere) = mount::dispatch(&inner, &call)
+    {
+        return elsewhere;
+    }
     guard::made(|| match &*call.method {
         "tools/call" => call_tool(&inner, call).unwrap_or_else(refused),
         "resources/read" => read_resource(&inner, call).unwrap_or_else(refused),
@@ -238,7 +244,7 @@ fn rejected(shape: Shape, rejection: Rejection, uri: &str) -> Reply {
     })
 }
 
-fn list(inner: &Inner, call: &Call) -> Result<Done, RpcError> {
+pub(crate) fn list(inner: &Inner, call: &Call) -> Result<Done, RpcError> {
     let cursor: Option<String> = call.params.read_opt("cursor")?;
     let (cursor, size, shape) = (cursor.as_deref(), inner.config.page_size, call.shape);
     match &*call.method {

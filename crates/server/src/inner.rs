@@ -14,7 +14,8 @@ use couplet_types::{
 };
 
 use crate::{
-    layer::Layer, prompt::PromptDef, registry::Registry, resource::ResourceDef, schema::Dialect, tool::ToolDef,
+    layer::Layer, mount::Mount, prompt::PromptDef, registry::Registry, resource::ResourceDef, schema::Dialect,
+    tool::ToolDef,
 };
 
 /// A method beyond the specification.
@@ -30,6 +31,7 @@ pub(crate) struct Inner {
     pub(crate) methods: HashMap<String, Method>,
     pub(crate) layers: Vec<Layer>,
     pub(crate) listeners: Vec<Listener>,
+    pub(crate) mounts: Vec<Mount>,
     pub(crate) hub: Hub,
     pub(crate) config: Config,
     description: RwLock<Arc<Description>>,
@@ -58,6 +60,7 @@ impl Inner {
         methods: HashMap<String, Method>,
         layers: Vec<Layer>,
         listeners: Vec<Listener>,
+        mounts: Vec<Mount>,
     ) -> Self {
         let nothing = Description::new(config.info.clone(), ServerCapabilities::default());
         Self {
@@ -67,6 +70,7 @@ impl Inner {
             methods,
             layers,
             listeners,
+            mounts,
             hub: Hub::new(),
             config,
             description: RwLock::new(Arc::new(nothing)),
@@ -89,6 +93,9 @@ impl Inner {
         description.cache = self.config.cache.clone();
         description.show_info = self.config.show_info;
         description.extra_methods = self.methods.keys().cloned().collect();
+        for mount in &self.mounts {
+            description.extra_methods.extend(mount.service.describe().extra_methods.iter().cloned());
+        }
         *self.description.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(description);
     }
 
@@ -114,11 +121,12 @@ impl Inner {
             || prompts.iter().any(|p| p.signature.talks)
             || resources.iter().any(|r| r.signature.talks);
         can.logging = talks.then(RawJson::empty_object);
+        self.mounts.iter().for_each(|mount| keep(&mut can, &mount.service.describe().capabilities));
         can
     }
 }
 
-/// Adds what was declared before.
+/// Adds what was declared before, or is by others.
 fn keep(can: &mut ServerCapabilities, before: &ServerCapabilities) {
     let subscribe = |c: &ServerCapabilities| c.resources.as_ref().and_then(|r| r.subscribe);
     let subscribe = subscribe(can).or(subscribe(before));

@@ -5,6 +5,7 @@ mod fixture;
 mod flood;
 mod hostile;
 mod media;
+mod mount;
 mod projection;
 mod rows;
 mod scenario;
