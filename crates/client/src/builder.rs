@@ -2,10 +2,10 @@
 
 use std::{fmt, future::Future, sync::Arc, sync::Mutex, time::Duration};
 
-use couplet_core::{Connect, Error, Limits};
+use couplet_core::{Connect, Error, JsonText, Limits};
 use couplet_types::{
-    CreateMessageParams, CreateMessageResult, ElicitResult, Implementation, LogParams, LoggingLevel, ProtocolVersion,
-    Root, RpcError,
+    ClientCapabilities, CreateMessageParams, CreateMessageResult, ElicitResult, Implementation, InputRequest,
+    LogParams, LoggingLevel, ProtocolVersion, Root, RpcError,
 };
 
 use crate::{
@@ -107,6 +107,17 @@ impl ClientBuilder {
         Fut: Future<Output = Result<CreateMessageResult, RpcError>> + Send + 'static,
     {
         self.answers.sample = Some(callback(answer));
+        self
+    }
+
+    /// Answers whatever servers ask, as it came: for programs that pass questions on. The client declares these
+    /// capabilities, and the other callbacks are not used.
+    pub fn on_question<F, Fut>(mut self, capabilities: ClientCapabilities, answer: F) -> Self
+    where
+        F: Fn(InputRequest) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<JsonText, RpcError>> + Send + 'static,
+    {
+        self.answers.whole = Some((capabilities, callback(answer)));
         self
     }
 

@@ -56,6 +56,7 @@ mod connect;
 mod driver;
 mod elicitation;
 mod feed;
+mod forward;
 mod inbox;
 mod listen;
 mod media;

@@ -16,7 +16,7 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use couplet_types::{InputRequest, RawJson, RpcError};
+use couplet_types::{CreateMessage, Elicit, InputRequest, ListRoots, RawJson, Request, RpcError};
 use pin_project_lite::pin_project;
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -214,6 +214,22 @@ impl<Fut: Future<Output = Reply>, N: Fn() -> u64> Future for Driven<Fut, N> {
 impl<Fut, N> fmt::Debug for Driven<Fut, N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Driven").finish_non_exhaustive()
+    }
+}
+
+impl Ask {
+    /// A question that another server asked.
+    ///
+    /// # Errors
+    /// -32601 for something that is not asked, -32602 when it cannot be read.
+    pub fn of(request: &InputRequest) -> Result<Self, RpcError> {
+        let unreadable = |e: serde_json::Error| RpcError::invalid_params(e.to_string());
+        match &*request.method {
+            Elicit::METHOD => Ok(Self::Elicit(Box::new(request.parse::<Elicit>().map_err(unreadable)?))),
+            CreateMessage::METHOD => Ok(Self::Sample(Box::new(request.parse::<CreateMessage>().map_err(unreadable)?))),
+            ListRoots::METHOD => Ok(Self::Roots),
+            method => Err(RpcError::method_not_found(method)),
+        }
     }
 }
 

@@ -144,11 +144,7 @@ impl Call {
     /// # Errors
     /// -32602 when it is not an object.
     pub fn meta(&self) -> Result<Meta, RpcError> {
-        let mut meta: Meta = self.params.read_opt("_meta")?.unwrap_or_default();
-        for key in modern::RESERVED {
-            meta.remove(key);
-        }
-        Ok(meta)
+        Ok(modern::without_reserved(self.params.read_opt("_meta")?.unwrap_or_default()))
     }
 }
 
@@ -263,7 +259,7 @@ impl Done {
         let mut meta = None;
         for (key, value) in members.iter() {
             match &*key {
-                "_meta" => meta = value.parse().ok(),
+                "_meta" => meta = value.parse().ok().map(modern::without_reserved),
                 key if modern::is_added(key) => {}
                 "ttlMs" => (cacheable, cache.ttl_ms) = (true, value.parse().ok()),
                 "cacheScope" => (cacheable, cache.scope) = (true, value.parse().ok()),
@@ -308,7 +304,7 @@ impl Shape {
     pub fn done<T: Project + HasMeta + Serialize>(self, mut result: T) -> Done {
         let cache = result.take_cache();
         result.project(self);
-        let meta = result.meta_mut().take();
+        let meta = result.meta_mut().take().map(modern::without_reserved);
         let mut body = Vec::with_capacity(result.size_hint());
         write_json(&mut body, &result);
         Done { body: one_line(body.into()), meta, cache }

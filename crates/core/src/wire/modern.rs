@@ -33,6 +33,14 @@ const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 pub(crate) const RESERVED: [&str; 7] =
     [VERSION, CAPABILITIES, CLIENT_INFO, LOG_LEVEL, SERVER_INFO, SUBSCRIPTION, "progressToken"];
 
+/// A map as its writer meant it, without what the protocol added.
+pub(crate) fn without_reserved(mut meta: Meta) -> Meta {
+    for key in RESERVED {
+        meta.remove(key);
+    }
+    meta
+}
+
 /// What a client sends back as it got it.
 pub(crate) const STATE: &str = "requestState";
 

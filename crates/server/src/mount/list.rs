@@ -44,7 +44,9 @@ async fn collect(inner: &Inner, call: &Call) -> Result<Done, RpcError> {
     if place.source <= inner.mounts.len() {
         result.insert("nextCursor", RawJson::new(&place.cursor()).map_err(|_| unreadable())?);
     }
-    Ok(Done::json(&text(&result).ok_or_else(unreadable)?))
+    // How long it may be kept is said by this server, as for a list of its own.
+    let own = Place { source: 0, cursor: None };
+    Ok(crate::dispatch::list(inner, &own.call(call)?)?.with_text(&text(&result).ok_or_else(unreadable)?))
 }
 
 /// Where a page begins: in this server, or in one that is mounted, and where there.
