@@ -12,6 +12,7 @@ const FORBIDDEN: &[(&str, &[&str], &str)] = &[
         &["couplet-server", "couplet-client", "couplet-stdio", "couplet-http"],
         "I2: dependencies go one way",
     ),
+    ("couplet-proxy", &["couplet-server", "couplet-stdio", "couplet-http"], "I2: they meet in the core"),
     ("couplet-schema", &["couplet-types", "couplet-core"], "it knows JSON, not the protocol"),
     ("couplet-server", &["couplet-client", "couplet-stdio"], "I2: they meet in the core"),
     ("couplet-client", &["couplet-server", "couplet-stdio"], "I2: they meet in the core"),

@@ -5,6 +5,7 @@
 mod remote;
 mod table;
 mod turns;
+mod verbatim;
 
 use couplet_client::{Client, ClientBuilder};
 use couplet_proxy::Proxy;
