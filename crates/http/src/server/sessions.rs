@@ -19,7 +19,7 @@ use tokio::time::Instant;
 use super::{
     admit::Admitted,
     body::{Events, Source},
-    drive,
+    drive::{self, Taken},
     endpoint::Endpoint,
     limits::HttpLimits,
     line,
@@ -215,12 +215,12 @@ impl Endpoint {
             Ok(live) => live,
             Err(reply) => return *reply,
         };
-        let reader = match live.submit(frame, size, admitted, &self.config.limits) {
-            Ok(reader) => reader,
+        let mut reader = match drive::take(&live, frame, size, admitted, &self.config) {
+            Ok(Taken::Answered(text)) => return reply::json(StatusCode::OK, text),
+            Ok(Taken::Told) => return reply::empty(StatusCode::ACCEPTED),
+            Ok(Taken::Awaits(reader)) => reader,
             Err(declined) => return decline(declined),
         };
-        drive::wake(&live, &self.config);
-        let Some(mut reader) = reader else { return reply::empty(StatusCode::ACCEPTED) };
         match reader.first().await {
             First::Answer(text) => reply::json(StatusCode::OK, text),
             First::Stream | First::Nothing => self.read(reader, &live),
