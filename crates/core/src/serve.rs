@@ -214,6 +214,11 @@ impl Connection {
         self.session.as_mut()?.changed_memory()
     }
 
+    /// Whether [`Connection::changed_memory`] has something new to say.
+    pub fn memory_changed(&self) -> bool {
+        self.session.as_ref().is_some_and(|session| session.changed)
+    }
+
     /// Lets the session remember what one before it remembered.
     pub fn recall(&mut self, memory: &[u8]) {
         if let Some(session) = &mut self.session {
