@@ -62,7 +62,7 @@ async fn client(server: Handle, version: ProtocolVersion) -> Client {
         .on_elicit(|ask| async move { ask.accept(json!({ "yes": true })) })
         .connect(server)
         .await
-        .unwrap()
+        .expect("a connection")
 }
 
 #[tokio::test]
