@@ -27,25 +27,32 @@ use crate::{
 
 /// Answers one call.
 pub(crate) fn dispatch(inner: Arc<Inner>, call: Call) -> BoxFuture<'static, Reply> {
-    if !inner.mounts.is_empty()
-        && let Some(elsewhere) = mount::dispatch(&inner, &call)
-    {
-        return elsewhere;
-    }
-    guard::made(|| match &*call.method {
-        "tools/call" => call_tool(&inner, call).unwrap_or_else(refused),
-        "resources/read" => read_resource(&inner, call).unwrap_or_else(refused),
-        "prompts/get" => get_prompt(&inner, call).unwrap_or_else(refused),
-        "completion/complete" => complete(&inner, call).unwrap_or_else(refused),
+    guard::made(|| {
+        if !inner.mounts.is_empty()
+            && let Some(elsewhere) = mount::dispatch(&inner, &call)
+        {
+            return Box::pin(guard::contained(elsewhere));
+        }
+        here(&inner, call)
+    })
+}
+
+/// Answers a call from what is registered here.
+fn here(inner: &Arc<Inner>, call: Call) -> BoxFuture<'static, Reply> {
+    match &*call.method {
+        "tools/call" => call_tool(inner, call).unwrap_or_else(refused),
+        "resources/read" => read_resource(inner, call).unwrap_or_else(refused),
+        "prompts/get" => get_prompt(inner, call).unwrap_or_else(refused),
+        "completion/complete" => complete(inner, call).unwrap_or_else(refused),
         "tools/list" | "prompts/list" | "resources/list" | "resources/templates/list" => {
-            let reply = list(&inner, &call).map_or_else(Reply::Error, Reply::Complete);
+            let reply = list(inner, &call).map_or_else(Reply::Error, Reply::Complete);
             Box::pin(std::future::ready(reply))
         }
         method => match inner.methods.get(method).cloned() {
             Some(method) => Box::pin(guard::contained(method(call))),
             None => refused(RpcError::method_not_found(method)),
         },
-    })
+    }
 }
 
 /// The reply to a call that does not get as far as a handler.

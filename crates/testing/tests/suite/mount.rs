@@ -1,13 +1,19 @@
 //! One server inside of another, in every revision.
 
+use std::sync::Arc;
+
 use couplet::{
     client::{Change, Client, Filter},
+    core::{BoxFuture, Call, Description, Hub, Reply, Service},
     server::{
         Ctx, Handle, Server,
         extract::{Args, Completing, Path},
         prompt, resource, tool,
     },
-    types::{CompletionReference, ContentBlock, ProtocolVersion, Resource, RpcError},
+    types::{
+        CompletionReference, ContentBlock, Implementation, ProtocolVersion, Resource, RpcError, ServerCapabilities,
+        ToolsCapability,
+    },
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -210,4 +216,46 @@ fn prefixes_can_be_told_apart() {
     for wrong in [&["a", "a"][..], &["a", "a_b"], &["a_b", "a"], &[""], &["a b"]] {
         assert!(refused(wrong), "{wrong:?}");
     }
+}
+
+/// A service by hand, as a proxy is one.
+struct Broken(Hub);
+
+impl Service for Broken {
+    fn describe(&self) -> Arc<Description> {
+        let can = ServerCapabilities::new().tools(ToolsCapability::new());
+        Arc::new(Description::new(Implementation::new("broken", "1"), can))
+    }
+
+    fn call(&self, call: Call) -> BoxFuture<'static, Reply> {
+        Box::pin(async move { panic!("{}", call.method) })
+    }
+
+    fn hub(&self) -> &Hub {
+        &self.0
+    }
+}
+
+/// A mounted server that is out of order fails by itself.
+#[tokio::test]
+async fn one_that_is_out_of_order_does_not_harm_the_others() {
+    for version in ProtocolVersion::ALL {
+        let refusing = Server::new("refusing", "1")
+            .tool(tool("a", || ""))
+            .layer(|_, _| async { RpcError::internal("not today").into() });
+        let broken: Arc<dyn Service> = Arc::new(Broken(Hub::new()));
+        let server = Server::new("s", "1").tool(tool("own", || "fine")).mount("refusing", refusing).mount("b", broken);
+        let client = client(server.build(), version).await;
+        for name in ["refusing_a", "b_a"] {
+            let error = client.call(name, ()).await.unwrap_err();
+            assert_eq!(error.rpc().unwrap().code, -32603, "{version}: {name}");
+        }
+        assert_eq!(client.call("own", ()).await.unwrap().text(), "fine", "{version}");
+    }
+    let refusing = Server::new("refusing", "1")
+        .tool(tool("a", || ""))
+        .layer(|_, _| async { RpcError::internal("not today").into() });
+    let server = Server::new("s", "1").tool(tool("own", || "fine")).mount("refusing", refusing);
+    let client = client(server.build(), ProtocolVersion::V2026_07_28).await;
+    assert_eq!(client.tools().await.unwrap().len(), 1);
 }
