@@ -5,7 +5,11 @@ use std::{fmt, future::IntoFuture, time::Duration};
 use couplet_core::{BoxFuture, Error, ErrorKind, Extras, Outcome, Project};
 use couplet_types::{Complete, Completion, CompletionContext, HasMeta, Map, Meta, ProgressParams, Request, from_json};
 
-use crate::{client::Client, clock::Patience, rounds::Options};
+use crate::{
+    client::Client,
+    clock::Patience,
+    rounds::{Flight, Options},
+};
 
 /// A request that is sent when it is awaited.
 ///
@@ -99,14 +103,24 @@ where
 
     fn into_future(self) -> Self::IntoFuture {
         let Self { client, params, options, finish } = self;
-        Box::pin(async move {
-            let dialect = client.dialect();
+        // What needs no waiting happens here, so that the future is small.
+        let dialect = client.dialect();
+        let first = params.and_then(|params| {
             dialect.check(R::METHOD, &client.server().capabilities)?;
             let mut extras = Extras::default();
             extras.progress = options.progress.is_some();
-            let first = dialect.request::<R>(client.channel().next_id(), params?, &extras)?;
-            let promise = if options.once { None } else { client.inbox().outputs.promised(&first)? };
-            let outcome = client.drive(dialect, first, options).await?;
+            dialect.request::<R>(client.channel().next_id(), params, &extras).map(Some)
+        });
+        let (first, promise) = match first {
+            Ok(Some(request)) if !options.once => match client.inbox().outputs.promised(&request) {
+                Ok(promise) => (Ok(Some(request)), promise),
+                Err(unusable) => (Err(unusable), None),
+            },
+            first => (first, None),
+        };
+        let mut flight = Flight { client, dialect, method: R::METHOD, first, options };
+        Box::pin(async move {
+            let outcome = flight.run().await?;
             if let Some(promise) = promise {
                 promise.check(&outcome)?;
             }

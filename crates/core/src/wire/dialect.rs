@@ -14,11 +14,11 @@ use crate::{
     json::JsonText,
     message::Params,
     wire::{
-        self, Outcome, append_members, method,
+        self, Outcome, method,
         modern::{self, Identity},
         project::Project,
         revision::Shape,
-        to_json,
+        separate, to_json,
     },
 };
 
@@ -50,12 +50,12 @@ impl Dialect {
         let mut info = info;
         info.project(shape);
         capabilities.project(shape);
-        Self { shape, identity: Identity { version, info: Some(info), capabilities, log_level: None } }
+        Self { shape, identity: Identity::new(version, info, capabilities) }
     }
 
     /// Asks for log messages from a level on, where a request says so itself.
     pub fn set_log_level(&mut self, level: Option<LoggingLevel>) {
-        self.identity.log_level = level;
+        self.identity.set_log_level(level);
     }
 
     /// How messages look.
@@ -85,16 +85,14 @@ impl Dialect {
         params.project(self.shape);
         let meta = params.meta_mut().take();
         let token = extras.progress.then_some(&id);
-        let meta = self.shape.0.codec.request_meta(meta.as_ref(), token, &self.identity);
-        let mut text = b"{".to_vec();
-        if meta != b"{}" {
-            text.extend_from_slice(br#""_meta":"#);
-            text.extend_from_slice(&meta);
-        }
-        append_members(&mut text, &to_json(&params));
-        write_round(&mut text, extras);
-        text.push(b'}');
-        Ok(Outgoing { id, method: R::METHOD, params: text.into() })
+        let text = wire::printed(|text| {
+            text.push(b'{');
+            self.shape.0.codec.request_meta(text, meta.as_ref(), token, &self.identity);
+            wire::write_members(text, &params);
+            write_round(text, extras);
+            text.push(b'}');
+        });
+        Ok(Outgoing { id, method: R::METHOD, params: text })
     }
 
     /// Writes a request as somebody else wrote it, for programs that pass requests on. The parameters stay as they are;
@@ -115,16 +113,12 @@ impl Dialect {
             own.capabilities.clone_from(capabilities);
             own.capabilities.project(self.shape);
         }
-        let meta = self.shape.0.codec.request_meta(Some(&meta), token, &identity);
         let mut text = b"{".to_vec();
-        if meta != b"{}" {
-            text.extend_from_slice(br#""_meta":"#);
-            text.extend_from_slice(&meta);
-        }
+        self.shape.0.codec.request_meta(&mut text, Some(&meta), token, &identity);
         // How the call goes on is passed on where the server knows rounds and this client has nothing of its own to say.
         let rounds = !self.has_session() && extras.answers.is_empty() && extras.state.is_none();
         for (key, value) in params.iter().filter(|(key, _)| modern::describes(key) || (rounds && key != "_meta")) {
-            wire::separate(&mut text);
+            separate(&mut text);
             wire::write_json(&mut text, &*key);
             text.push(b':');
             text.extend_from_slice(value.as_bytes());
@@ -150,9 +144,7 @@ impl Dialect {
             if matches!(&*key, "inputResponses" | "requestState") {
                 continue;
             }
-            if text.len() > 1 {
-                text.push(b',');
-            }
+            separate(&mut text);
             wire::write_json(&mut text, &*key);
             text.push(b':');
             if key == "_meta" && extras.progress {
@@ -197,10 +189,10 @@ impl Dialect {
     pub fn raw_request(&self, id: &RequestId, method: &str, params: &JsonText) -> bytes::Bytes {
         let given = Params::from_text(params.clone()).unwrap_or_default();
         let meta: Option<couplet_types::Meta> = given.read_opt("_meta").ok().flatten();
-        let mut text = br#"{"_meta":"#.to_vec();
-        text.extend_from_slice(&self.shape.0.codec.request_meta(meta.as_ref(), None, &self.identity));
+        let mut text = b"{".to_vec();
+        self.shape.0.codec.request_meta(&mut text, meta.as_ref(), None, &self.identity);
         for (key, value) in given.iter().filter(|(key, _)| key != "_meta") {
-            text.push(b',');
+            separate(&mut text);
             wire::write_json(&mut text, &*key);
             text.push(b':');
             text.extend_from_slice(value.as_bytes());
@@ -243,9 +235,7 @@ impl Dialect {
 fn write_round(text: &mut Vec<u8>, extras: &Extras) {
     for (at, (key, answer)) in extras.answers.iter().enumerate() {
         if at == 0 {
-            if text.last() != Some(&b'{') {
-                text.push(b',');
-            }
+            separate(text);
             text.extend_from_slice(br#""inputResponses":{"#);
         } else {
             text.push(b',');
@@ -258,9 +248,7 @@ fn write_round(text: &mut Vec<u8>, extras: &Extras) {
         text.push(b'}');
     }
     if let Some(state) = &extras.state {
-        if text.last() != Some(&b'{') {
-            text.push(b',');
-        }
+        separate(text);
         text.extend_from_slice(br#""requestState":"#);
         wire::write_json(text, state);
     }

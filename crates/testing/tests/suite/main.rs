@@ -4,6 +4,7 @@ mod child;
 mod fixture;
 mod flood;
 mod hostile;
+mod long;
 mod media;
 mod mount;
 mod projection;
