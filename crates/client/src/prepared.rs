@@ -101,7 +101,10 @@ where
         let Self { client, params, options, finish } = self;
         Box::pin(async move {
             let dialect = client.dialect();
-            dialect.check(R::METHOD, &client.server().capabilities)?;
+            match R::EXTENSION {
+                Some(id) => dialect.check_extension(R::METHOD, id, &client.server().capabilities)?,
+                None => dialect.check(R::METHOD, &client.server().capabilities)?,
+            }
             let mut extras = Extras::default();
             extras.progress = options.progress.is_some();
             let first = dialect.request::<R>(client.channel().next_id(), params?, &extras)?;
@@ -121,7 +124,7 @@ pub(crate) fn parsed<R: Request>(outcome: Outcome) -> Result<R::Result, Error> {
     let unreadable = || Error::new(ErrorKind::Protocol, format!("the result of `{}` cannot be read", R::METHOD));
     match outcome {
         Outcome::Complete(text) => from_json(text.as_str()).map_err(|e| unreadable().with_source(e)),
-        Outcome::InputRequired { .. } => Err(unreadable()),
+        Outcome::InputRequired { .. } | Outcome::Extension { .. } => Err(unreadable()),
     }
 }
 

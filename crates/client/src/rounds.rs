@@ -41,7 +41,12 @@ impl Client {
             clock.begin();
             let text = self.exchange(outgoing, &mut clock, &mut options).await?;
             clock.end();
-            let (asks, state) = match dialect.outcome(text)? {
+            let finisher = |kind: &str| self.inbox().extensions.finisher(first.method, kind);
+            let (asks, state) = match dialect.outcome_with(text, |kind| finisher(kind).is_some())? {
+                Outcome::Extension { kind, result } if !options.once => {
+                    let finish = finisher(&kind).expect("only a kind that has one is accepted");
+                    return finish(self.clone(), result).await.map(Outcome::Complete);
+                }
                 Outcome::InputRequired { asks, state } if !options.once => (asks, state),
                 outcome => return Ok(outcome),
             };

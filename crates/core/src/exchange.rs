@@ -64,6 +64,8 @@ pub struct Outgoing {
     pub method: &'static str,
     /// The parameters, complete.
     pub params: Bytes,
+    /// The parameter that names what the request is about, if an extension has one.
+    pub named_by: Option<&'static str>,
 }
 
 impl Outgoing {
@@ -79,7 +81,7 @@ impl Outgoing {
 
     /// The name of what the request is about, for the methods that have one.
     pub fn name(&self) -> Option<String> {
-        let key = wire::http::named_by(self.method)?;
+        let key = wire::http::named_by(self.method).or(self.named_by)?;
         self.read()?.read_opt(key).ok().flatten()
     }
 

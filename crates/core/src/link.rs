@@ -191,8 +191,10 @@ impl Link {
         match method {
             "notifications/progress" => {
                 let token: Result<RequestId, _> = params.read("progressToken");
-                if let Some(mailbox) = token.ok().and_then(|t| self.shared.mailbox(&t)) {
-                    mailbox.put(Event::Notification { method: method.to_owned(), params });
+                match token.ok().and_then(|t| self.shared.mailbox(&t)) {
+                    Some(mailbox) => mailbox.put(Event::Notification { method: method.to_owned(), params }),
+                    // A request that became a task is answered, and goes on.
+                    None => self.inbound.notification(method, params),
                 }
             }
             "notifications/cancelled" => {
@@ -287,7 +289,7 @@ impl Channel for Handle {
 
     fn open(&self, request: Outgoing) -> Exchange {
         let mailbox = Mailbox::new();
-        let Outgoing { id, method, params } = request;
+        let Outgoing { id, method, params, .. } = request;
         let RequestId::Number(number) = id else {
             mailbox.put(Event::Failed(Error::new(ErrorKind::Config, "the id is not from this channel")));
             return Exchange::new(mailbox, || ());

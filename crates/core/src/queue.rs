@@ -73,7 +73,7 @@ impl Queue {
     }
 
     /// Adds a notification as soon as there is room; false when nobody will read it any more.
-    pub(crate) fn poll_push(&self, cx: &mut Context<'_>, call: &RequestId, text: &Bytes) -> Poll<bool> {
+    pub(crate) fn poll_push(&self, cx: &mut Context<'_>, kind: &Kind, text: &Bytes) -> Poll<bool> {
         let mut state = lock(&self.0);
         if state.closed {
             return Poll::Ready(false);
@@ -82,7 +82,8 @@ impl Queue {
             state.blocked.push(cx.waker().clone());
             return Poll::Pending;
         }
-        state.items.push_back((Kind::Note(call.clone()), text.clone().into()));
+        state.unowned += usize::from(*kind == Kind::Free);
+        state.items.push_back((kind.clone(), text.clone().into()));
         state.wake_driver();
         Poll::Ready(true)
     }

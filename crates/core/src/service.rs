@@ -8,11 +8,13 @@ use std::{
 
 use bytes::Bytes;
 use couplet_types::{
-    ClientCapabilities, HasMeta, Implementation, InputRequest, Meta, ProtocolVersion, RpcError, ServerCapabilities,
+    ClientCapabilities, HasMeta, Implementation, InputRequest, Meta, ProtocolVersion, RawJson, RpcError,
+    ServerCapabilities,
 };
 use serde::Serialize;
 
 use crate::{
+    extra::{self, Extra},
     http::headers::ParamHeader,
     hub::Hub,
     input::Inputs,
@@ -21,6 +23,7 @@ use crate::{
     outbox::Outbox,
     running::BoxFuture,
     wire::{
+        append_members,
         modern::{self, CachePolicy},
         one_line,
         project::Project,
@@ -164,6 +167,13 @@ pub struct Peer {
     pub capabilities: ClientCapabilities,
 }
 
+impl Peer {
+    /// The settings with which the client declares an extension; `None` if it does not.
+    pub fn extension(&self, id: &str) -> Option<&RawJson> {
+        extra::declared(&self.capabilities, id)
+    }
+}
+
 /// What a server says about itself.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -180,6 +190,8 @@ pub struct Description {
     pub cache: CachePolicy,
     /// Methods beyond the specification that it serves.
     pub extra_methods: Vec<String>,
+    /// What its extensions add.
+    pub extensions: Vec<Extra>,
     /// Whether results carry the server's name and version.
     pub show_info: bool,
     info_text: OnceLock<Vec<u8>>,
@@ -195,9 +207,15 @@ impl Description {
             instructions: None,
             cache: CachePolicy::default(),
             extra_methods: Vec::new(),
+            extensions: Vec::new(),
             show_info: true,
             info_text: OnceLock::new(),
         }
+    }
+
+    /// What its extensions add in a revision.
+    pub(crate) fn extensions_in(&self, shape: Shape) -> impl Iterator<Item = &Extra> {
+        self.extensions.iter().filter(move |e| e.exists_in(shape))
     }
 
     pub(crate) fn version_names(&self) -> Vec<String> {
@@ -216,6 +234,14 @@ impl Description {
 pub enum Reply {
     /// It is done.
     Complete(Done),
+    /// It has a result of a kind that an extension adds, which the server's [`Description`] names. Only where results
+    /// have a kind, and only for a client that declared the extension.
+    Extension {
+        /// The kind.
+        kind: Cow<'static, str>,
+        /// The result.
+        done: Done,
+    },
     /// The client must answer some questions and ask again. Handlers that use [`Call::inputs`] need not build it.
     InputRequired {
         /// The questions, each under a key.
@@ -279,6 +305,18 @@ impl Done {
         }
         body.push(b'}');
         Self { body: one_line(body.into()), meta, cache: cacheable.then_some(cache) }
+    }
+
+    /// The result as one text, `_meta` included, without what is added for the client's revision.
+    pub fn text(&self) -> JsonText {
+        let mut out = b"{".to_vec();
+        if let Some(meta) = self.meta.as_ref().filter(|m| !m.is_empty()) {
+            out.extend_from_slice(br#""_meta":"#);
+            write_json(&mut out, meta);
+        }
+        append_members(&mut out, &self.body);
+        out.push(b'}');
+        JsonText::trusted(one_line(out.into()))
     }
 
     /// The result that says nothing, `{}`.

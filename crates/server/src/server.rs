@@ -6,6 +6,7 @@ use couplet_core::{CachePolicy, Call, Error, Limits, Note, Reply, Sealer, Servic
 use couplet_types::{CacheScope, Implementation, ProtocolVersion};
 
 use crate::{
+    extension::Extension,
     handle::Handle,
     inner::{Config, Inner, Listener, Method},
     layer::{self, Layer, Next},
@@ -49,6 +50,7 @@ pub struct Server<S = ()> {
     methods: HashMap<String, Method>,
     layers: Vec<Layer>,
     listeners: Vec<Listener>,
+    extensions: Vec<Extension>,
 }
 
 /// Where the caller is, for messages about what it registered.
@@ -81,6 +83,7 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
             methods: HashMap::new(),
             layers: Vec::new(),
             listeners: Vec::new(),
+            extensions: Vec::new(),
         }
     }
 
@@ -129,6 +132,7 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
             methods: self.methods,
             layers: self.layers,
             listeners: self.listeners,
+            extensions: self.extensions,
         }
     }
 
@@ -191,6 +195,19 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
         Fut: Future<Output = Reply> + Send + 'static,
     {
         self.methods.insert(name.into(), Arc::new(move |call| Box::pin(handler(call))));
+        self
+    }
+
+    /// Adds an extension. Without this, a server has none.
+    ///
+    /// # Panics
+    /// When the server has it already.
+    #[track_caller]
+    pub fn extension(mut self, extension: impl Into<Extension>) -> Self {
+        let extension = extension.into();
+        let id = &extension.extra.id;
+        assert!(self.extensions.iter().all(|e| e.extra.id != *id), "the extension `{id}` is registered twice");
+        self.extensions.push(extension);
         self
     }
 
@@ -295,8 +312,9 @@ impl Server<()> {
     /// When two tools, resources or prompts have one name.
     #[track_caller]
     pub fn build(self) -> Handle {
-        let Self { config, tools, resources, prompts, methods, layers, listeners } = self;
-        let inner = Inner::new(config, methods, layers, listeners);
+        let Self { config, tools, resources, prompts, methods, layers, listeners, extensions } = self;
+        let inner = Inner::new(config, methods, layers, listeners, extensions);
+        tools.iter().for_each(|tool| or_panic(inner.check_tool(tool)));
         or_panic(inner.tools.add_all(tools));
         or_panic(inner.resources.add_all(resources));
         or_panic(inner.prompts.add_all(prompts));

@@ -4,14 +4,15 @@
 //! understand. Nothing is refused unless it would change the meaning.
 
 use couplet_types::{
-    Annotations, CallToolParams, CallToolResult, ClientCapabilities, CompleteParams, CompleteResult,
-    CompletionReference, ContentBlock, CreateMessageParams, CreateMessageResult, DiscoverParams, DiscoverResult,
-    ElicitMode, ElicitParams, ElicitResult, ElicitationCompleteParams, EmptyResult, GetPromptParams, GetPromptResult,
-    Implementation, IncludeContext, InitializeParams, InitializeResult, InputRequest, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListRootsParams, ListRootsResult, ListToolsResult, ListenParams,
-    LogParams, PaginatedParams, PingParams, ProgressParams, Prompt, PromptArgument, RawJson, ReadResourceParams,
+    Annotations, CallToolParams, CallToolResult, CancelTaskParams, ClientCapabilities, CompleteParams, CompleteResult,
+    CompletionReference, ContentBlock, CreateMessageParams, CreateMessageResult, CreateTaskResult, DetailedTask,
+    DiscoverParams, DiscoverResult, ElicitMode, ElicitParams, ElicitResult, ElicitationCompleteParams, EmptyResult,
+    GetPromptParams, GetPromptResult, GetTaskParams, GetTaskPayloadParams, GetTaskPayloadResult, Implementation,
+    IncludeContext, InitializeParams, InitializeResult, InputRequest, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListRootsParams, ListRootsResult, ListTasksResult, ListToolsResult, ListenParams, LogParams,
+    PaginatedParams, PingParams, ProgressParams, Prompt, PromptArgument, RawJson, ReadResourceParams,
     ReadResourceResult, Resource, ResourceContents, ResourceTemplate, RpcError, SamplingContent, ServerCapabilities,
-    SetLevelParams, SubscribeParams, TextContent, Tool, ToolResultContent, UnsubscribeParams,
+    SetLevelParams, SubscribeParams, Task, TextContent, Tool, ToolResultContent, UnsubscribeParams, UpdateTaskParams,
 };
 use serde_json::json;
 
@@ -54,6 +55,11 @@ macro_rules! as_is {
 }
 
 as_is!(
+    CancelTaskParams,
+    GetTaskParams,
+    GetTaskPayloadParams,
+    GetTaskPayloadResult,
+    UpdateTaskParams,
     ElicitationCompleteParams,
     PaginatedParams,
     PingParams,
@@ -81,7 +87,7 @@ macro_rules! plain_results {
     )*};
 }
 
-plain_results!(EmptyResult, CompleteResult, ElicitResult);
+plain_results!(EmptyResult, CompleteResult, ElicitResult, CreateTaskResult, DetailedTask, ListTasksResult, Task);
 
 /// Results that may be kept; `$each` is a list whose elements are cut.
 macro_rules! cacheable {
