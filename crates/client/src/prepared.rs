@@ -74,6 +74,12 @@ impl<R: Request, T> Prepared<R, T> {
         Prepared { client, params, options: Options { once: true, ..options }, finish: Ok }
     }
 
+    /// Returns the first outcome that is not a question, and leaves what an extension makes of a result to the caller.
+    pub fn unfinished(self) -> Prepared<R, Outcome> {
+        let Self { client, params, options, .. } = self;
+        Prepared { client, params, options: Options { unfinished: true, ..options }, finish: Ok }
+    }
+
     fn patience(&mut self) -> &mut Patience {
         &mut self.options.patience
     }

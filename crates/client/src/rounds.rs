@@ -17,11 +17,13 @@ pub(crate) struct Options {
     pub(crate) progress: Option<Box<dyn FnMut(ProgressParams) + Send>>,
     /// Whether questions are left to the caller.
     pub(crate) once: bool,
+    /// Whether results of extensions are left to the caller.
+    pub(crate) unfinished: bool,
 }
 
 impl Options {
     pub(crate) fn new(patience: Patience) -> Self {
-        Self { patience, progress: None, once: false }
+        Self { patience, progress: None, once: false, unfinished: false }
     }
 }
 
@@ -43,7 +45,7 @@ impl Client {
             clock.end();
             let finisher = |kind: &str| self.inbox().extensions.finisher(first.method, kind);
             let (asks, state) = match dialect.outcome_with(text, |kind| finisher(kind).is_some())? {
-                Outcome::Extension { kind, result } if !options.once => {
+                Outcome::Extension { kind, result } if !options.once && !options.unfinished => {
                     let finish = finisher(&kind).expect("only a kind that has one is accepted");
                     return finish(self.clone(), result).await.map(Outcome::Complete);
                 }
