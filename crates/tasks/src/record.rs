@@ -97,8 +97,12 @@ impl Record {
                 }
             }
             Change::Finished(finished) => {
-                if let Finished::Error(error) = &finished {
-                    self.message = Some(error.message.clone());
+                match &finished {
+                    Finished::Error(error) => self.message = Some(error.message.clone()),
+                    Finished::Result(_, TaskStatus::Failed) => {
+                        self.message = Some("the request failed; its result says why".to_owned());
+                    }
+                    Finished::Result(..) => {}
                 }
                 self.end(finished.status());
                 self.finished = Some(finished);

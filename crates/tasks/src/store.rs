@@ -1,6 +1,6 @@
 //! Where tasks are kept.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use couplet_core::BoxFuture;
 use couplet_types::RpcError;
@@ -31,6 +31,34 @@ pub trait Store: Send + Sync + 'static {
 
     /// Forgets tasks that expired before a time.
     fn purge(&self, now: u64) -> BoxFuture<'_, Result<(), StoreError>>;
+}
+
+/// A store that is shared is one store.
+impl<S: Store + ?Sized> Store for Arc<S> {
+    fn insert(&self, record: Record) -> BoxFuture<'_, Result<(), StoreError>> {
+        (**self).insert(record)
+    }
+
+    fn get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Record>, StoreError>> {
+        (**self).get(id)
+    }
+
+    fn change<'a>(&'a self, id: &'a str, change: Change) -> BoxFuture<'a, Result<Option<Record>, StoreError>> {
+        (**self).change(id, change)
+    }
+
+    fn list<'a>(
+        &'a self,
+        owner: Option<&'a str>,
+        after: Option<&'a str>,
+        most: usize,
+    ) -> BoxFuture<'a, Result<Option<Vec<Record>>, StoreError>> {
+        (**self).list(owner, after, most)
+    }
+
+    fn purge(&self, now: u64) -> BoxFuture<'_, Result<(), StoreError>> {
+        (**self).purge(now)
+    }
 }
 
 /// Why a store could not do something.
