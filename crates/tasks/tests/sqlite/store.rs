@@ -71,7 +71,7 @@ async fn a_full_memory_forgets_what_is_over() {
     let store = Arc::new(Memory::with_room(2));
     let tasks = Tasks::new(store.clone()).poll_interval(Duration::from_millis(1));
     let quick = tool("quick", || "done").task(Task::optional());
-    let hold = tool("hold", || std::future::pending::<String>()).task(Task::optional());
+    let hold = tool("hold", std::future::pending::<String>).task(Task::optional());
     let server = Server::new("s", "1").extension(tasks).tool(quick).tool(hold).build();
     let client = Client::new("c", "1").extension(ClientTasks::new()).connect(server).await.unwrap();
     let ids = [finished(&client).await, finished(&client).await, finished(&client).await];
