@@ -5,7 +5,11 @@ use std::{fmt, future::IntoFuture, time::Duration};
 use couplet_core::{BoxFuture, Error, ErrorKind, Extras, Outcome, Project};
 use couplet_types::{Complete, Completion, CompletionContext, HasMeta, Map, Meta, ProgressParams, Request, from_json};
 
-use crate::{client::Client, clock::Patience, rounds::Options};
+use crate::{
+    client::Client,
+    clock::Patience,
+    rounds::{Flight, Options},
+};
 
 /// A request that is sent when it is awaited.
 ///
@@ -105,17 +109,19 @@ where
 
     fn into_future(self) -> Self::IntoFuture {
         let Self { client, params, options, finish } = self;
-        Box::pin(async move {
-            let dialect = client.dialect();
+        // What needs no waiting happens here, so that the future is small.
+        let dialect = client.dialect();
+        let first = params.and_then(|params| {
             match R::EXTENSION {
                 Some(id) => dialect.check_extension(R::METHOD, id, &client.server().capabilities)?,
                 None => dialect.check(R::METHOD, &client.server().capabilities)?,
             }
             let mut extras = Extras::default();
             extras.progress = options.progress.is_some();
-            let first = dialect.request::<R>(client.channel().next_id(), params?, &extras)?;
-            client.drive(dialect, first, options).await.and_then(finish)
-        })
+            dialect.request::<R>(client.channel().next_id(), params, &extras).map(Some)
+        });
+        let mut flight = Flight { client, dialect, method: R::METHOD, first, options };
+        Box::pin(async move { flight.run().await.and_then(finish) })
     }
 }
 

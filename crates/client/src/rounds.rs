@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use couplet_core::{Dialect, Error, ErrorKind, Event, Extras, JsonText, Outcome, Outgoing};
+use couplet_core::{Dialect, Error, ErrorKind, Event, Exchange, Extras, JsonText, Outcome, Outgoing};
 use couplet_types::{Notification, Progress, ProgressParams, from_json};
 
 use crate::{
@@ -27,49 +27,93 @@ impl Options {
     }
 }
 
-impl Client {
-    /// Sends a request, and sends it again with answers for as long as the server asks.
-    pub(crate) async fn drive(
-        &self,
-        dialect: Arc<Dialect>,
-        first: Outgoing,
-        mut options: Options,
-    ) -> Result<Outcome, Error> {
-        let answers = &self.inbox().answers;
-        let mut clock = Clock::new(options.patience, answers.activity.clone());
-        let mut outgoing = first.clone();
+/// A request that is on its way, or about to be.
+pub(crate) struct Flight {
+    pub(crate) client: Client,
+    pub(crate) dialect: Arc<Dialect>,
+    pub(crate) method: &'static str,
+    /// What is sent first, and again with answers, or why it cannot be.
+    pub(crate) first: Result<Option<Outgoing>, Error>,
+    pub(crate) options: Options,
+}
+
+impl Flight {
+    /// Sends the request, and sends it again with answers for as long as the server asks.
+    pub(crate) async fn run(&mut self) -> Result<Outcome, Error> {
+        let mut clock = Clock::new(self.options.patience, self.client.inbox().answers.activity.clone());
+        clock.begin();
+        let mut exchange = self.send()?;
+        let text = self.answer(&mut exchange, &mut clock).await?;
+        let outcome = self.outcome(text)?;
+        // A box, because the future of a request that is answered at once should be small.
+        if self.is_last(&outcome) { Ok(outcome) } else { Box::pin(self.go_on(outcome, clock)).await }
+    }
+
+    fn send(&mut self) -> Result<Exchange, Error> {
+        // In a session nobody asks in a result.
+        let first = match &mut self.first {
+            Ok(first) if self.dialect.has_session() => first.take(),
+            Ok(first) => first.clone(),
+            Err(error) => return Err(error.clone()),
+        };
+        first.map(|first| self.client.channel().open(first)).ok_or_else(sent_already)
+    }
+
+    /// What came back; of a kind that an extension adds only if one of ours does.
+    fn outcome(&self, text: JsonText) -> Result<Outcome, Error> {
+        let extensions = &self.client.inbox().extensions;
+        self.dialect.outcome_with(text, |kind| extensions.finisher(self.method, kind).is_some())
+    }
+
+    fn is_last(&self, outcome: &Outcome) -> bool {
+        self.options.once || matches!(outcome, Outcome::Complete(_))
+    }
+
+    /// The rounds after the first one.
+    async fn go_on(&mut self, mut outcome: Outcome, mut clock: Clock) -> Result<Outcome, Error> {
         let mut rounds = 0;
         loop {
-            clock.begin();
-            let text = self.exchange(outgoing, &mut clock, &mut options).await?;
             clock.end();
-            let finisher = |kind: &str| self.inbox().extensions.finisher(first.method, kind);
-            let (asks, state) = match dialect.outcome_with(text, |kind| finisher(kind).is_some())? {
-                Outcome::Extension { kind, result } if !options.once && !options.unfinished => {
-                    let finish = finisher(&kind).expect("only a kind that has one is accepted");
-                    return finish(self.clone(), result).await.map(Outcome::Complete);
+            let (asks, state) = match outcome {
+                Outcome::InputRequired { asks, state } => (asks, state),
+                Outcome::Extension { kind, result } if !self.options.unfinished => {
+                    let finish = self.client.inbox().extensions.finisher(self.method, &kind);
+                    let finish = finish.expect("only a kind that has one is accepted");
+                    return finish(self.client.clone(), result).await.map(Outcome::Complete);
                 }
-                Outcome::InputRequired { asks, state } if !options.once => (asks, state),
-                outcome => return Ok(outcome),
+                Outcome::Complete(_) | Outcome::Extension { .. } => return Ok(outcome),
             };
-            self.check_round(&first, rounds, asks.len(), state.is_some())?;
+            self.check_round(rounds, asks.len(), state.is_some())?;
             rounds += 1;
-            let mut extras = Extras::default();
-            extras.progress = options.progress.is_some();
-            extras.answers = answers.round(&dialect, asks).await?;
-            extras.state = state;
-            outgoing = dialect.again(&first, self.channel().next_id(), &extras)?;
+            let outgoing = self.next_round(asks, state).await?;
+            clock.begin();
+            let mut exchange = self.client.channel().open(outgoing);
+            let text = self.answer(&mut exchange, &mut clock).await?;
+            outcome = self.outcome(text)?;
         }
     }
 
-    fn check_round(&self, first: &Outgoing, rounds: usize, asks: usize, state: bool) -> Result<(), Error> {
-        let method = first.method;
-        let most = self.rounds();
+    async fn next_round(
+        &mut self,
+        asks: Vec<(String, couplet_types::InputRequest)>,
+        state: Option<String>,
+    ) -> Result<Outgoing, Error> {
+        let mut extras = Extras::default();
+        extras.progress = self.options.progress.is_some();
+        extras.answers = self.client.inbox().answers.round(&self.dialect, asks).await?;
+        extras.state = state;
+        let Ok(Some(first)) = &self.first else { return Err(sent_already()) };
+        self.dialect.again(first, self.client.channel().next_id(), &extras)
+    }
+
+    fn check_round(&self, rounds: usize, asks: usize, state: bool) -> Result<(), Error> {
+        let method = self.method;
+        let most = self.client.rounds();
         let what = if rounds >= most {
             format!("`{method}` was given up: after {most} rounds the server still asks; `rounds` allows more")
         } else if asks == 0 && !state {
             format!("the server asks for input for `{method}` and does not say which")
-        } else if asks > self.limits().questions {
+        } else if asks > self.client.limits().questions {
             format!("the server asks {asks} questions at once for `{method}`")
         } else {
             return Ok(());
@@ -77,19 +121,19 @@ impl Client {
         Err(Error::new(ErrorKind::Protocol, what))
     }
 
-    /// One request and its answer. Leaving early drops the exchange, which cancels the request.
-    async fn exchange(&self, outgoing: Outgoing, clock: &mut Clock, options: &mut Options) -> Result<JsonText, Error> {
-        let method = outgoing.method;
-        let mut exchange = self.channel().open(outgoing);
+    /// The answer to one request. Leaving early drops the exchange, which cancels the request.
+    async fn answer(&mut self, exchange: &mut Exchange, clock: &mut Clock) -> Result<JsonText, Error> {
+        let method = self.method;
         loop {
             match clock.wait(method, exchange.next()).await? {
                 Event::Notification { method, params } if method == Progress::METHOD => {
                     clock.heard();
-                    if let (Some(tell), Ok(progress)) = (&mut options.progress, from_json(params.text().as_str())) {
+                    if let (Some(tell), Ok(progress)) = (&mut self.options.progress, from_json(params.text().as_str()))
+                    {
                         tell(progress);
                     }
                 }
-                Event::Notification { method, params } => self.inbox().notice(&Notice { method, params }),
+                Event::Notification { method, params } => self.client.inbox().notice(&Notice { method, params }),
                 Event::Answer(answer) => return answer.map_err(Error::from),
                 Event::Ended => {
                     let what = format!("the server ended `{method}` without an answer");
@@ -99,4 +143,8 @@ impl Client {
             }
         }
     }
+}
+
+fn sent_already() -> Error {
+    Error::new(ErrorKind::Protocol, "the server asks in a result, and has a session for that")
 }

@@ -3,9 +3,9 @@
 use std::{
     collections::VecDeque,
     fmt,
-    future::poll_fn,
+    future::{Future, poll_fn},
     sync::{Arc, Mutex},
-    task::{Poll, Waker},
+    task::{Context, Poll, Waker, ready},
 };
 
 use bytes::Bytes;
@@ -17,6 +17,7 @@ use crate::{
     message::{Malformed, Params},
     running::BoxFuture,
     sync::lock,
+    text::Text,
     wire,
 };
 
@@ -74,6 +75,12 @@ impl Outgoing {
         wire::request(&self.id, self.method, &self.params)
     }
 
+    /// The same, with the parameters as a piece of their own.
+    pub(crate) fn into_text(self) -> Text {
+        let head = wire::open_request(&self.id, self.method);
+        Text::new(head, wire::one_line(self.params), Bytes::from_static(b"}"))
+    }
+
     /// The revision that the request names itself, where every request stands alone.
     pub fn revision(&self) -> Option<String> {
         wire::modern::required(wire::modern::meta(&self.read()?)).ok()
@@ -121,22 +128,50 @@ pub enum Event {
 /// A request under way.
 pub struct Exchange {
     mailbox: Mailbox,
-    cancel: Option<Box<dyn FnOnce() + Send>>,
+    cancel: Option<Cancel>,
+}
+
+/// How a request is taken back.
+enum Cancel {
+    Call(Box<dyn FnOnce() + Send>),
+    Tell(Arc<dyn Cancelled>, i64),
+}
+
+/// Where requests that are not wanted any more are taken back, by their number.
+pub(crate) trait Cancelled: Send + Sync {
+    fn cancel(&self, number: i64);
 }
 
 impl Exchange {
     /// An exchange whose events arrive in a mailbox; `cancel` is called if it is dropped before the end.
     pub fn new(mailbox: Mailbox, cancel: impl FnOnce() + Send + 'static) -> Self {
-        Self { mailbox, cancel: Some(Box::new(cancel)) }
+        Self { mailbox, cancel: Some(Cancel::Call(Box::new(cancel))) }
+    }
+
+    /// The same for many exchanges that are taken back in one place.
+    pub(crate) fn numbered(mailbox: Mailbox, place: Arc<dyn Cancelled>, number: i64) -> Self {
+        Self { mailbox, cancel: Some(Cancel::Tell(place, number)) }
+    }
+
+    /// An exchange that is over.
+    pub(crate) fn failed(error: Error) -> Self {
+        let mailbox = Mailbox::new();
+        mailbox.put(Event::Failed(error));
+        Self { mailbox, cancel: None }
     }
 
     /// The next event.
-    pub async fn next(&mut self) -> Event {
-        let event = poll_fn(|cx| self.mailbox.poll_take(cx.waker())).await;
+    pub fn next(&mut self) -> impl Future<Output = Event> {
+        poll_fn(|cx| self.poll_next(cx))
+    }
+
+    /// The next event, if it is there.
+    pub fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Event> {
+        let event = ready!(self.mailbox.poll_take(cx.waker()));
         if !matches!(event, Event::Notification { .. }) {
             self.cancel = None;
         }
-        event
+        Poll::Ready(event)
     }
 
     /// Lets go without telling the server that the request is not wanted any more.
@@ -147,8 +182,10 @@ impl Exchange {
 
 impl Drop for Exchange {
     fn drop(&mut self) {
-        if let Some(cancel) = self.cancel.take() {
-            cancel();
+        match self.cancel.take() {
+            None => {}
+            Some(Cancel::Call(cancel)) => cancel(),
+            Some(Cancel::Tell(place, number)) => place.cancel(number),
         }
     }
 }
@@ -165,7 +202,9 @@ pub struct Mailbox(Arc<Mutex<Events>>);
 
 #[derive(Debug, Default)]
 struct Events {
-    events: VecDeque<Event>,
+    notes: VecDeque<Event>,
+    /// The last event has a place of its own: most exchanges have no other, and need no queue.
+    end: Option<Event>,
     over: bool,
     waker: Option<Waker>,
 }
@@ -185,22 +224,31 @@ impl Mailbox {
         if inner.over {
             return;
         }
-        if inner.events.len() >= Self::ROOM {
-            inner.events.pop_front();
+        if !matches!(event, Event::Notification { .. }) {
+            inner.over = true;
+            inner.end = Some(event);
+        } else {
+            if inner.notes.len() >= Self::ROOM {
+                inner.notes.pop_front();
+            }
+            inner.notes.push_back(event);
         }
-        inner.over = !matches!(event, Event::Notification { .. });
-        inner.events.push_back(event);
-        if let Some(waker) = inner.waker.take() {
+        let waker = inner.waker.take();
+        drop(inner);
+        if let Some(waker) = waker {
             waker.wake();
         }
     }
 
     fn poll_take(&self, waker: &Waker) -> Poll<Event> {
         let mut inner = lock(&self.0);
-        match inner.events.pop_front() {
+        let next = inner.notes.pop_front();
+        match next.or_else(|| inner.end.take()) {
             Some(event) => Poll::Ready(event),
             None => {
-                inner.waker = Some(waker.clone());
+                if !inner.waker.as_ref().is_some_and(|w| w.will_wake(waker)) {
+                    inner.waker = Some(waker.clone());
+                }
                 Poll::Pending
             }
         }

@@ -10,6 +10,7 @@
 mod back;
 mod batch;
 mod error;
+mod escape;
 mod exchange;
 mod extra;
 pub mod http;
@@ -31,6 +32,7 @@ mod seal;
 mod serve;
 mod service;
 mod session;
+mod spare;
 mod sync;
 mod text;
 mod transport;

@@ -6,6 +6,7 @@
 use std::{
     collections::HashMap,
     fmt,
+    hash::{BuildHasherDefault, Hasher},
     sync::{Arc, Mutex},
     task::{Context, Poll},
 };
@@ -16,13 +17,14 @@ use couplet_types::{CancelledParams, RequestId, RpcError};
 use crate::{
     batch::Batch,
     error::{Error, ErrorKind},
-    exchange::{Channel, Event, Exchange, Inbound, Mailbox, Outgoing},
+    exchange::{Cancelled, Channel, Event, Exchange, Inbound, Mailbox, Outgoing},
     json::JsonText,
     limits::Limits,
     message::{self, Body, Frame, Malformed, Message, Params},
     queue::{Kind, Queue},
     running::Running,
     sync::lock,
+    text::Text,
     wire::dialect::Dialect,
     wire::{self, modern, revision::Shape},
 };
@@ -63,9 +65,40 @@ struct Shared {
 #[derive(Default)]
 struct State {
     last: i64,
-    exchanges: HashMap<i64, Mailbox>,
+    exchanges: HashMap<i64, Waiting, BuildHasherDefault<Counted>>,
     shape: Option<Shape>,
     closed: bool,
+}
+
+/// Who waits for an answer.
+struct Waiting {
+    mailbox: Mailbox,
+    /// Whether the server is told when nobody waits any more. The handshake is the one request that must not be
+    /// cancelled.
+    told: bool,
+}
+
+/// Spreads numbers that were counted up here: nobody else chooses what is in the table.
+#[derive(Default)]
+struct Counted(u64);
+
+impl Hasher for Counted {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u64(self.0 << 8 | u64::from(*byte)));
+    }
+
+    fn write_i64(&mut self, number: i64) {
+        self.write_u64(number.cast_unsigned());
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        // The table looks at the lowest and at the highest bits.
+        self.0 = number.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32);
+    }
 }
 
 impl Link {
@@ -110,8 +143,8 @@ impl Link {
             state.closed = true;
             std::mem::take(&mut state.exchanges)
         };
-        for mailbox in exchanges.into_values() {
-            mailbox.put(Event::Failed(Error::new(ErrorKind::Closed, why.to_owned())));
+        for waiting in exchanges.into_values() {
+            waiting.mailbox.put(Event::Failed(Error::new(ErrorKind::Closed, why.to_owned())));
         }
         self.shared.queue.close();
     }
@@ -124,10 +157,13 @@ impl Link {
 
     /// Lets the answers to the server's requests go on and returns the next message to send; `None` when the client
     /// has closed the connection, or when every handle is gone.
-    pub fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+    pub fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<Option<Text>> {
+        if let Some((_, text)) = self.shared.queue.pop() {
+            return Poll::Ready(Some(text));
+        }
         self.poll_run(cx);
         match self.shared.queue.pop() {
-            Some((_, text)) => Poll::Ready(Some(text.into_bytes())),
+            Some((_, text)) => Poll::Ready(Some(text)),
             None if lock(&self.shared.state).closed => Poll::Ready(None),
             None => Poll::Pending,
         }
@@ -225,8 +261,8 @@ impl Link {
     }
 
     fn settle(&self, id: &RequestId, event: Event) {
-        if let Some(mailbox) = self.shared.forget(id) {
-            mailbox.put(event);
+        if let Some(waiting) = self.shared.forget(id) {
+            waiting.mailbox.put(event);
         }
     }
 
@@ -261,21 +297,25 @@ impl Shared {
 
     fn mailbox(&self, id: &RequestId) -> Option<Mailbox> {
         let RequestId::Number(id) = id else { return None };
-        lock(&self.state).exchanges.get(id).cloned()
+        lock(&self.state).exchanges.get(id).map(|waiting| waiting.mailbox.clone())
     }
 
-    fn forget(&self, id: &RequestId) -> Option<Mailbox> {
+    fn forget(&self, id: &RequestId) -> Option<Waiting> {
         let RequestId::Number(id) = id else { return None };
         lock(&self.state).exchanges.remove(id)
     }
+}
 
+impl Cancelled for Shared {
     /// The client does not want the answer any more: a request that is still here is taken back, and the server is
     /// told of one that is not.
-    fn cancel(&self, id: &RequestId, told: bool) {
-        if self.forget(id).is_none() || self.queue.purge(id) || !told {
+    fn cancel(&self, number: i64) {
+        let id = RequestId::Number(number);
+        let told = self.forget(&id).is_some_and(|waiting| waiting.told);
+        if !told || self.queue.purge(&id) {
             return;
         }
-        let params = wire::to_json(&CancelledParams::new(id.clone()));
+        let params = wire::to_json(&CancelledParams::new(id));
         self.queue.push(Kind::Free, wire::notification("notifications/cancelled", &params));
     }
 }
@@ -288,25 +328,20 @@ impl Channel for Handle {
     }
 
     fn open(&self, request: Outgoing) -> Exchange {
-        let mailbox = Mailbox::new();
-        let Outgoing { id, method, params, .. } = request;
-        let RequestId::Number(number) = id else {
-            mailbox.put(Event::Failed(Error::new(ErrorKind::Config, "the id is not from this channel")));
-            return Exchange::new(mailbox, || ());
+        let RequestId::Number(number) = request.id else {
+            return Exchange::failed(Error::new(ErrorKind::Config, "the id is not from this channel"));
         };
+        let mailbox = Mailbox::new();
+        let waiting = Waiting { mailbox: mailbox.clone(), told: request.method != "initialize" };
         {
             let mut state = lock(&self.0.0.state);
             if state.closed {
-                mailbox.put(Event::Failed(Error::new(ErrorKind::Closed, "the connection is closed")));
-                return Exchange::new(mailbox, || ());
+                return Exchange::failed(Error::new(ErrorKind::Closed, "the connection is closed"));
             }
-            state.exchanges.insert(number, mailbox.clone());
+            state.exchanges.insert(number, waiting);
         }
-        self.0.0.queue.push(Kind::Note(id.clone()), wire::request(&id, method, &params));
-        let shared = self.0.0.clone();
-        // The handshake is the one request that must not be cancelled.
-        let told = method != "initialize";
-        Exchange::new(mailbox, move || shared.cancel(&RequestId::Number(number), told))
+        self.0.0.queue.push(Kind::Note(RequestId::Number(number)), request.into_text());
+        Exchange::numbered(mailbox, self.0.0.clone(), number)
     }
 
     fn notify(&self, text: Bytes) {

@@ -28,7 +28,7 @@ fn pump(link: &mut Link, server: &mut Connection, cx: &mut Context<'_>) -> Poll<
         let mut moved = false;
         while server.wants_input() {
             match link.poll_send(cx) {
-                Poll::Ready(Some(text)) => server.receive(text),
+                Poll::Ready(Some(text)) => server.receive(text.into_bytes()),
                 Poll::Ready(None) => return Poll::Ready(()),
                 Poll::Pending => break,
             }

@@ -14,6 +14,7 @@ use couplet_types::{
 use serde::Serialize;
 
 use crate::{
+    escape::escaped,
     extra::{self, Extra},
     http::headers::ParamHeader,
     hub::Hub,
@@ -22,6 +23,7 @@ use crate::{
     message::Params,
     outbox::Outbox,
     running::BoxFuture,
+    spare,
     wire::{
         append_members,
         modern::{self, CachePolicy},
@@ -262,10 +264,20 @@ impl From<RpcError> for Reply {
 /// A result, printed for the revision that the client speaks.
 #[derive(Clone, Debug)]
 pub struct Done {
-    /// The members of the result but `_meta`, in one line.
+    /// The members of the result but `_meta`, in one line; up to a long text if there is one.
     pub(crate) body: Bytes,
+    pub(crate) long: Option<Long>,
     pub(crate) meta: Option<Meta>,
     pub(crate) cache: Option<CacheHint>,
+}
+
+/// A long text inside of a result.
+#[derive(Clone, Debug)]
+pub(crate) struct Long {
+    /// The text, escaped.
+    pub(crate) text: Bytes,
+    /// What comes after it.
+    pub(crate) rest: Bytes,
 }
 
 /// How long one result may be kept, where it says so itself.
@@ -281,7 +293,7 @@ impl Done {
     /// Members that say what kind of result it is are left out: they are added for the client's revision.
     pub fn json(result: &JsonText) -> Self {
         let Ok(members) = Params::from_text(result.clone()) else {
-            return Self { body: one_line(result.as_bytes().clone()), meta: None, cache: None };
+            return Self { body: one_line(result.as_bytes().clone()), long: None, meta: None, cache: None };
         };
         let mut body = b"{".to_vec();
         let mut cache = CacheHint::default();
@@ -304,7 +316,7 @@ impl Done {
             }
         }
         body.push(b'}');
-        Self { body: one_line(body.into()), meta, cache: cacheable.then_some(cache) }
+        Self { body: one_line(body.into()), long: None, meta, cache: cacheable.then_some(cache) }
     }
 
     /// The result as one text, `_meta` included, without what is added for the client's revision.
@@ -314,14 +326,22 @@ impl Done {
             out.extend_from_slice(br#""_meta":"#);
             write_json(&mut out, meta);
         }
-        append_members(&mut out, &self.body);
+        append_members(&mut out, &self.whole());
         out.push(b'}');
         JsonText::trusted(one_line(out.into()))
     }
 
+    /// The members of the result but `_meta`, with a long text if there is one.
+    pub(crate) fn whole(&self) -> Bytes {
+        match &self.long {
+            Some(long) => [&*self.body, &long.text, &long.rest].concat().into(),
+            None => self.body.clone(),
+        }
+    }
+
     /// The result that says nothing, `{}`.
     pub fn empty() -> Self {
-        Self { body: Bytes::from_static(b"{}"), meta: None, cache: None }
+        Self { body: Bytes::from_static(b"{}"), long: None, meta: None, cache: None }
     }
 
     /// Any value that prints as an object.
@@ -336,9 +356,14 @@ impl Shape {
         let cache = result.take_cache();
         result.project(self);
         let meta = result.meta_mut().take();
-        let mut body = Vec::with_capacity(result.size_hint());
+        let long = result.take_long();
+        let mut body = spare::buffer(result.size_hint());
         write_json(&mut body, &result);
-        Done { body: one_line(body.into()), meta, cache }
+        let body = one_line(spare::bytes(body));
+        let Some((text, front)) = long else { return Done { body, long: None, meta, cache } };
+        assert!(body.starts_with(front), "what is in front of a text does not change");
+        let (front, rest) = (body.slice(..front.len()), body.slice(front.len()..));
+        Done { body: front, long: Some(Long { text: escaped(text), rest }), meta, cache }
     }
 }
 

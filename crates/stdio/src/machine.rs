@@ -7,6 +7,9 @@ use couplet_core::{Connection, Link, Text};
 
 /// What the loop drives: either side of a connection.
 pub(crate) trait Machine {
+    /// How many lines are taken before others get their turn.
+    const LINES: usize;
+
     fn receive(&mut self, frame: Bytes);
     fn receive_too_long(&mut self);
     fn wants_input(&self) -> bool;
@@ -26,6 +29,8 @@ pub(crate) enum Rest {
 }
 
 impl Machine for Connection {
+    const LINES: usize = 256;
+
     fn receive(&mut self, frame: Bytes) {
         self.receive(frame);
     }
@@ -48,6 +53,10 @@ impl Machine for Connection {
 }
 
 impl Machine for Link {
+    /// Few, so that those who got an answer can send their next request while other answers are read: the server then
+    /// has work while the client has, and neither sleeps between two bursts.
+    const LINES: usize = 8;
+
     fn receive(&mut self, frame: Bytes) {
         self.receive(frame);
     }
@@ -61,7 +70,7 @@ impl Machine for Link {
         Rest::Nothing
     }
     fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<Option<Text>> {
-        self.poll_send(cx).map(|text| text.map(Text::from))
+        self.poll_send(cx)
     }
     fn poll_run(&mut self, cx: &mut Context<'_>) {
         self.poll_run(cx);

@@ -36,16 +36,19 @@ pub(crate) struct Pump<M> {
     output: Output,
     /// Whether the machine refused input when it was last asked.
     refused: bool,
+    /// Whether others got their turn before everything was read.
+    interrupted: bool,
 }
 
 impl<M: Machine> Pump<M> {
     /// How often the halves take turns before other tasks get theirs.
     const TURNS: usize = 32;
-    /// How many lines are taken in one turn.
-    const LINES: usize = 256;
+    /// How many lines that are here already are taken at the end.
+    const READY: usize = 8192;
 
     pub(crate) fn new(machine: M, reader: Reader, writer: Writer, longest: usize) -> Self {
-        Self { machine, input: Input::new(reader, longest), output: Output::new(writer), refused: false }
+        let (input, output) = (Input::new(reader, longest), Output::new(writer));
+        Self { machine, input, output, refused: false, interrupted: false }
     }
 
     /// Moves messages until there are none left to move. It can be dropped and called again.
@@ -69,7 +72,7 @@ impl<M: Machine> Pump<M> {
     /// Hands over what is here already, within reason.
     pub(crate) async fn read_ready(&mut self) {
         poll_fn(|cx| {
-            let _ = (0..Self::TURNS).all(|_| matches!(self.take(cx), Ok(true)));
+            let _ = (0..Self::READY / M::LINES).all(|_| matches!(self.take(cx), Ok(1..)));
             Poll::Ready(())
         })
         .await;
@@ -89,8 +92,15 @@ impl<M: Machine> Pump<M> {
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<End> {
+        // What others had to say goes out before they get more to do.
+        if std::mem::take(&mut self.interrupted)
+            && let Err(end) = self.give(cx)
+        {
+            return Poll::Ready(end);
+        }
         for _ in 0..Self::TURNS {
             match self.turn(cx) {
+                Ok(true) if self.interrupted => break,
                 Ok(true) => {}
                 Ok(false) => {
                     return self.output.poll_settle(cx).map(|settled| settled.map_or_else(End::Write, |()| End::Done));
@@ -104,27 +114,26 @@ impl<M: Machine> Pump<M> {
 
     fn turn(&mut self, cx: &mut Context<'_>) -> Result<bool, End> {
         let took = self.take(cx)?;
+        self.interrupted = took == M::LINES;
         let gave = self.give(cx)?;
-        Ok(took || gave)
+        Ok(took > 0 || gave)
     }
 
-    /// Reads while the machine wants input; false if nothing could be done.
-    fn take(&mut self, cx: &mut Context<'_>) -> Result<bool, End> {
-        let mut moved = false;
-        for _ in 0..Self::LINES {
+    /// Reads while the machine wants input; how many lines there were.
+    fn take(&mut self, cx: &mut Context<'_>) -> Result<usize, End> {
+        for took in 0..M::LINES {
             self.refused = !self.machine.wants_input();
             if self.refused || self.input.over {
-                break;
+                return Ok(took);
             }
             match self.input.poll_line(cx) {
                 Poll::Ready(Ok(Some(line))) => self.hand_over(line),
                 Poll::Ready(Ok(None)) => self.end_input()?,
                 Poll::Ready(Err(error)) => return Err(End::Read(error)),
-                Poll::Pending => break,
+                Poll::Pending => return Ok(took),
             }
-            moved = true;
         }
-        Ok(moved)
+        Ok(M::LINES)
     }
 
     fn hand_over(&mut self, line: Line) {
@@ -156,10 +165,10 @@ impl<M: Machine> Pump<M> {
             }
             moved = true;
         }
+        let wrote = self.output.write(cx).map_err(End::Write)?;
         if self.output.is_full() {
             self.machine.poll_run(cx);
         }
-        let wrote = self.output.write(cx).map_err(End::Write)?;
         // A call may end without a message of its own and still make room for input.
         let wanted = self.refused && self.machine.wants_input();
         Ok(moved || wrote || wanted)

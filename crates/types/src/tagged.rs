@@ -4,10 +4,10 @@
 //! text that the peer wrote. Here the members go straight to the type that the tag names. Only when the tag is not
 //! the first member, the object is kept as raw text until the tag is found.
 
-use std::{fmt, marker::PhantomData};
+use std::{borrow::Cow, fmt, marker::PhantomData};
 
 use serde::{
-    Deserializer,
+    Deserialize, Deserializer,
     de::{
         self, MapAccess, Visitor,
         value::{MapAccessDeserializer, MapDeserializer},
@@ -44,13 +44,40 @@ impl<'de, T: Tagged> Visitor<'de> for Object<T> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<T, A::Error> {
-        match members.next_key::<String>()? {
-            Some(key) if key == "type" => {
-                let tag: String = members.next_value()?;
+        match members.next_key::<Word<'de>>()? {
+            Some(Word(key)) if key == "type" => {
+                let Word(tag) = members.next_value()?;
                 read::<T, _>(&tag, MapAccessDeserializer::new(members))
             }
-            first => read_late_tag(first, members),
+            first => read_late_tag(first.map(|Word(key)| key.into_owned()), members),
         }
+    }
+}
+
+/// A string that is borrowed from the text where it can be, which serde does not do by itself.
+struct Word<'de>(Cow<'de, str>);
+
+impl<'de> Deserialize<'de> for Word<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Word<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string")
+            }
+
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Word<'de>, E> {
+                Ok(Word(Cow::Borrowed(text)))
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<Word<'de>, E> {
+                Ok(Word(Cow::Owned(text.to_owned())))
+            }
+        }
+
+        deserializer.deserialize_str(Reader)
     }
 }
 

@@ -108,7 +108,7 @@ impl Connect for Script {
                     continue;
                 }
                 let message: Value = match link.poll_send(cx) {
-                    Poll::Ready(Some(text)) => serde_json::from_slice(&text).unwrap(),
+                    Poll::Ready(Some(text)) => serde_json::from_slice(&text.into_bytes()).unwrap(),
                     Poll::Ready(None) => return Poll::Ready(Ok(())),
                     Poll::Pending => return Poll::Pending,
                 };

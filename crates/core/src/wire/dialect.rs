@@ -11,7 +11,7 @@ use crate::{
     exchange::Outgoing,
     json::JsonText,
     message::Params,
-    wire::{self, Outcome, append_members, method, modern::Identity, project::Project, revision::Shape, to_json},
+    wire::{self, Outcome, method, modern::Identity, project::Project, revision::Shape, separate, to_json},
 };
 
 /// A client's way to write requests and to read results in one revision.
@@ -40,12 +40,12 @@ impl Dialect {
         let mut info = info;
         info.project(shape);
         capabilities.project(shape);
-        Self { shape, identity: Identity { version, info: Some(info), capabilities, log_level: None } }
+        Self { shape, identity: Identity::new(version, info, capabilities) }
     }
 
     /// Asks for log messages from a level on, where a request says so itself.
     pub fn set_log_level(&mut self, level: Option<LoggingLevel>) {
-        self.identity.log_level = level;
+        self.identity.set_log_level(level);
     }
 
     /// How messages look.
@@ -75,16 +75,14 @@ impl Dialect {
         params.project(self.shape);
         let meta = params.meta_mut().take();
         let token = extras.progress.then_some(&id);
-        let meta = self.shape.0.codec.request_meta(meta.as_ref(), token, &self.identity);
-        let mut text = b"{".to_vec();
-        if meta != b"{}" {
-            text.extend_from_slice(br#""_meta":"#);
-            text.extend_from_slice(&meta);
-        }
-        append_members(&mut text, &to_json(&params));
-        write_round(&mut text, extras);
-        text.push(b'}');
-        Ok(Outgoing { id, method: R::METHOD, params: text.into(), named_by: R::NAMED_BY })
+        let text = wire::printed(|text| {
+            text.push(b'{');
+            self.shape.0.codec.request_meta(text, meta.as_ref(), token, &self.identity);
+            wire::write_members(text, &params);
+            write_round(text, extras);
+            text.push(b'}');
+        });
+        Ok(Outgoing { id, method: R::METHOD, params: text, named_by: R::NAMED_BY })
     }
 
     /// Writes a request once more, under a new id: for the next round, with what that round asks for.
@@ -103,9 +101,7 @@ impl Dialect {
             if matches!(&*key, "inputResponses" | "requestState") {
                 continue;
             }
-            if text.len() > 1 {
-                text.push(b',');
-            }
+            separate(&mut text);
             wire::write_json(&mut text, &*key);
             text.push(b':');
             if key == "_meta" && extras.progress {
@@ -167,10 +163,10 @@ impl Dialect {
     pub fn raw_request(&self, id: &RequestId, method: &str, params: &JsonText) -> bytes::Bytes {
         let given = Params::from_text(params.clone()).unwrap_or_default();
         let meta: Option<couplet_types::Meta> = given.read_opt("_meta").ok().flatten();
-        let mut text = br#"{"_meta":"#.to_vec();
-        text.extend_from_slice(&self.shape.0.codec.request_meta(meta.as_ref(), None, &self.identity));
+        let mut text = b"{".to_vec();
+        self.shape.0.codec.request_meta(&mut text, meta.as_ref(), None, &self.identity);
         for (key, value) in given.iter().filter(|(key, _)| key != "_meta") {
-            text.push(b',');
+            separate(&mut text);
             wire::write_json(&mut text, &*key);
             text.push(b':');
             text.extend_from_slice(value.as_bytes());
@@ -227,9 +223,7 @@ impl Dialect {
 fn write_round(text: &mut Vec<u8>, extras: &Extras) {
     for (at, (key, answer)) in extras.answers.iter().enumerate() {
         if at == 0 {
-            if text.last() != Some(&b'{') {
-                text.push(b',');
-            }
+            separate(text);
             text.extend_from_slice(br#""inputResponses":{"#);
         } else {
             text.push(b',');
@@ -242,9 +236,7 @@ fn write_round(text: &mut Vec<u8>, extras: &Extras) {
         text.push(b'}');
     }
     if let Some(state) = &extras.state {
-        if text.last() != Some(&b'{') {
-            text.push(b',');
-        }
+        separate(text);
         text.extend_from_slice(br#""requestState":"#);
         wire::write_json(text, state);
     }

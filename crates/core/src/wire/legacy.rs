@@ -47,12 +47,17 @@ impl Codec for Legacy {
         Err(RpcError::internal("this revision asks the client directly; a result cannot ask"))
     }
 
-    fn request_meta(&self, meta: Option<&Meta>, token: Option<&ProgressToken>, _: &Identity) -> Vec<u8> {
+    fn request_meta(&self, out: &mut Vec<u8>, meta: Option<&Meta>, token: Option<&ProgressToken>, _: &Identity) {
+        if token.is_none() && meta.is_none_or(Meta::is_empty) {
+            return;
+        }
         let mut all = meta.cloned().unwrap_or_default();
         if let Some(token) = token {
             all.insert("progressToken", json!(token).into());
         }
-        super::to_json(&all)
+        super::separate(out);
+        out.extend_from_slice(br#""_meta":"#);
+        super::write_json(out, &all);
     }
 
     fn outcome(&self, result: JsonText) -> Result<Outcome, String> {

@@ -9,6 +9,8 @@ pub(crate) mod negotiate;
 pub(crate) mod project;
 pub(crate) mod revision;
 
+use std::cell::Cell;
+
 use bytes::Bytes;
 use couplet_types::{InputRequest, Meta, ProgressToken, RequestId, RpcError};
 use serde::Serialize;
@@ -18,6 +20,7 @@ use crate::{
     service::{Description, Done, Reply},
     text::Text,
 };
+use modern::Identity;
 use revision::Shape;
 
 /// What an era must be able to say. There are two implementations.
@@ -40,8 +43,8 @@ pub(crate) trait Codec: Sync {
         about: &Description,
     ) -> Result<(), RpcError>;
 
-    /// Client: what goes in front of the parameters of every request.
-    fn request_meta(&self, meta: Option<&Meta>, token: Option<&ProgressToken>, identity: &modern::Identity) -> Vec<u8>;
+    /// Client: adds `_meta` to the parameters of a request, if it says anything.
+    fn request_meta(&self, out: &mut Vec<u8>, meta: Option<&Meta>, token: Option<&ProgressToken>, identity: &Identity);
 
     /// Client: what a result says.
     fn outcome(&self, result: JsonText) -> Result<Outcome, String>;
@@ -91,7 +94,7 @@ pub(crate) fn answer(shape: Shape, id: &RequestId, reply: &Reply, about: &Descri
 
 /// The answer to a request that has a result.
 fn complete(codec: &dyn Codec, id: &RequestId, done: &Done, about: &Description) -> Text {
-    let members = members_of(&done.body);
+    let members = if done.long.is_some() { &done.body[1..] } else { members_of(&done.body) };
     let is_large = members.len() >= Text::LARGE;
     let mut out = open_answer(id, if is_large { 256 } else { 256 + members.len() });
     codec.begin(&mut out, done, about);
@@ -101,9 +104,12 @@ fn complete(codec: &dyn Codec, id: &RequestId, done: &Done, about: &Description)
     // The members are in one line; somebody's `_meta` may not be.
     let mut out = if done.meta.is_some() { one_line_vec(out) } else { out };
     if is_large {
-        return Text::new(out.into(), done.body.slice_ref(members), b"}}");
+        return Text::new(out.into(), done.body.slice_ref(members), Bytes::from_static(b"}}"));
     }
     out.extend_from_slice(members);
+    if let Some(long) = &done.long {
+        return Text::new(out.into(), long.text.clone(), [&long.rest, &b"}"[..]].concat().into());
+    }
     out.extend_from_slice(b"}}");
     Bytes::from(out).into()
 }
@@ -121,7 +127,7 @@ fn extended(
     }
     let mut out = open_answer(id, 256 + done.body.len());
     codec.begin_as(kind, &mut out, done, about)?;
-    append_members(&mut out, &done.body);
+    append_members(&mut out, &done.whole());
     out.extend_from_slice(b"}}");
     Ok(one_line(out.into()))
 }
@@ -169,6 +175,17 @@ pub(crate) fn plain_answer(id: &RequestId, outcome: &Result<JsonText, RpcError>)
     one_line(out.into())
 }
 
+/// Prints a request up to its parameters.
+pub(crate) fn open_request(id: &RequestId, method: &str) -> Bytes {
+    printed(|out| {
+        out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+        write_json(out, id);
+        out.extend_from_slice(br#","method":"#);
+        write_json(out, method);
+        out.extend_from_slice(br#","params":"#);
+    })
+}
+
 /// Prints a request.
 pub(crate) fn request(id: &RequestId, method: &str, params: &[u8]) -> Bytes {
     let mut out = Vec::with_capacity(64 + params.len());
@@ -212,6 +229,22 @@ fn one_line_vec(mut text: Vec<u8>) -> Vec<u8> {
     text
 }
 
+/// Appends the members of a value that prints as an object, after what is already in the open object at the end.
+pub(crate) fn write_members<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
+    let start = out.len();
+    write_json(out, value);
+    if out.get(start) != Some(&b'{') || out.len() - start <= 2 {
+        return out.truncate(start);
+    }
+    out.truncate(out.len() - 1);
+    if out[start - 1] == b'{' {
+        // The first member of the object that is open already: there is a brace too many.
+        out.remove(start);
+    } else {
+        out[start] = b',';
+    }
+}
+
 /// Appends a value as JSON.
 pub(crate) fn write_json<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
     serde_json::to_writer(out, value).expect("our own types print, and a vector takes it all");
@@ -222,6 +255,20 @@ pub(crate) fn to_json<T: Serialize + ?Sized>(value: &T) -> Vec<u8> {
     let mut out = Vec::with_capacity(128);
     write_json(&mut out, value);
     out
+}
+
+/// What `print` prints. A small text is printed where the one before was, and has an allocation of its own size.
+pub(crate) fn printed(print: impl FnOnce(&mut Vec<u8>)) -> Bytes {
+    thread_local!(static SCRATCH: Cell<Vec<u8>> = const { Cell::new(Vec::new()) });
+    let mut out = SCRATCH.take();
+    out.clear();
+    print(&mut out);
+    if out.len() > Text::LARGE {
+        return out.into();
+    }
+    let text = Bytes::copy_from_slice(&out);
+    SCRATCH.set(out);
+    text
 }
 
 /// Appends the members of an object's text, after what is already in the open object at the end of `out`.

@@ -59,6 +59,38 @@ pub(crate) struct Identity {
     pub(crate) info: Option<Implementation>,
     pub(crate) capabilities: ClientCapabilities,
     pub(crate) log_level: Option<LoggingLevel>,
+    /// All of it as `_meta`, because most requests say nothing else there.
+    printed: Bytes,
+}
+
+impl Identity {
+    pub(crate) fn new(version: ProtocolVersion, info: Implementation, capabilities: ClientCapabilities) -> Self {
+        let mut identity = Self { version, info: Some(info), capabilities, log_level: None, printed: Bytes::new() };
+        identity.print();
+        identity
+    }
+
+    pub(crate) fn set_log_level(&mut self, level: Option<LoggingLevel>) {
+        self.log_level = level;
+        self.print();
+    }
+
+    fn print(&mut self) {
+        let mut all = Meta::new();
+        self.add_to(&mut all);
+        self.printed = super::to_json(&all).into();
+    }
+
+    fn add_to(&self, all: &mut Meta) {
+        all.insert(VERSION, json!(self.version.as_str()).into());
+        all.insert(CAPABILITIES, json!(self.capabilities).into());
+        if let Some(info) = &self.info {
+            all.insert(CLIENT_INFO, json!(info).into());
+        }
+        if let Some(level) = &self.log_level {
+            all.insert(LOG_LEVEL, json!(level).into());
+        }
+    }
 }
 
 impl Codec for Modern {
@@ -114,24 +146,24 @@ impl Codec for Modern {
         Ok(())
     }
 
-    fn request_meta(&self, meta: Option<&Meta>, token: Option<&ProgressToken>, identity: &Identity) -> Vec<u8> {
+    fn request_meta(&self, out: &mut Vec<u8>, meta: Option<&Meta>, token: Option<&ProgressToken>, identity: &Identity) {
+        separate(out);
+        out.extend_from_slice(br#""_meta":"#);
+        if meta.is_none() && token.is_none() {
+            return out.extend_from_slice(&identity.printed);
+        }
         let mut all = meta.cloned().unwrap_or_default();
-        let raw = |value: serde_json::Value| value.into();
-        all.insert(VERSION, raw(json!(identity.version.as_str())));
-        all.insert(CAPABILITIES, raw(json!(identity.capabilities)));
-        if let Some(info) = &identity.info {
-            all.insert(CLIENT_INFO, raw(json!(info)));
-        }
-        if let Some(level) = &identity.log_level {
-            all.insert(LOG_LEVEL, raw(json!(level)));
-        }
+        identity.add_to(&mut all);
         if let Some(token) = token {
-            all.insert("progressToken", raw(json!(token)));
+            all.insert("progressToken", json!(token).into());
         }
-        super::to_json(&all)
+        write_json(out, &all);
     }
 
     fn outcome(&self, result: JsonText) -> Result<Outcome, String> {
+        if is_plainly_complete(result.as_bytes()) {
+            return Ok(Outcome::Complete(result));
+        }
         let members = Params::from_text(result.clone()).map_err(|e| format!("the result is not an object: {e}"))?;
         let kind: Option<String> = members.read_opt("resultType").map_err(|e| e.message)?;
         match kind.as_deref() {
@@ -152,6 +184,13 @@ impl Codec for Modern {
             Some(other) => Ok(Outcome::Extension { kind: other.to_owned(), result }),
         }
     }
+}
+
+/// Whether a result says first and only once that it is complete, as most do; any other has to be read.
+fn is_plainly_complete(result: &[u8]) -> bool {
+    let Some(rest) = result.strip_prefix(br#"{"resultType":"complete""#) else { return false };
+    // Written with escapes it could be there once more.
+    memchr::memchr(b'\\', rest).is_none() && memchr::memmem::find(rest, br#""resultType""#).is_none()
 }
 
 /// What a result asks must be something that results may ask, each under a key of its own.

@@ -257,7 +257,7 @@ where
     let mut exchange = Some(handle.open(request));
     let mut methods = Vec::new();
     while let Poll::Ready(Some(text)) = link.poll_send(&mut Context::from_waker(Waker::noop())) {
-        let message: Value = serde_json::from_slice(&text).unwrap();
+        let message: Value = serde_json::from_slice(&text.into_bytes()).unwrap();
         methods.push(message["method"].as_str().unwrap().to_owned());
         exchange.take();
     }

@@ -361,7 +361,7 @@ impl Framed {
                 (Poll::Pending, Poll::Pending) => return Poll::Pending,
                 (there, back) => {
                     if let Poll::Ready(Some(text)) = there {
-                        server.receive(self.carry(By::Client, &text));
+                        server.receive(self.carry(By::Client, &text.into_bytes()));
                     }
                     if let Poll::Ready(Some(text)) = back {
                         link.receive(self.carry(By::Server, &text.into_bytes()));

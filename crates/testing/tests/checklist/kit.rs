@@ -146,7 +146,7 @@ impl RawServer {
                 continue;
             }
             let message: Value = match link.poll_send(cx) {
-                Poll::Ready(Some(text)) => serde_json::from_slice(&text).expect("a client sends JSON"),
+                Poll::Ready(Some(text)) => serde_json::from_slice(&text.into_bytes()).expect("a client sends JSON"),
                 Poll::Ready(None) => return Poll::Ready(Ok(())),
                 Poll::Pending => return Poll::Pending,
             };

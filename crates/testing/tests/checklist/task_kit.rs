@@ -24,6 +24,7 @@ pub(crate) fn tools() -> Server {
     Server::new("tasks", "1.0.0")
         .tool(tool("plain", || "done"))
         .tool(tool("quick", || "done").task(Task::optional()))
+        .tool(tool("long", || "long ".repeat(100_000)).task(Task::optional()))
         .tool(tool("must", || "done").task(Task::required()))
         .tool(tool("hold", || async { std::future::pending::<String>().await }).task(Task::optional()))
         .tool(tool("fail", || Err::<String, _>(ToolError::new("it failed"))).task(Task::optional()))

@@ -126,6 +126,9 @@ async fn line_372_each_status_has_what_belongs_to_it() {
         assert_eq!(has(&task), expected, "{tool}: {task}");
         assert_eq!(task["result"].get("_meta").map(|m| m.get(RELATED)), None, "{tool}");
     }
+    let id = begin_id(&mut wire, STATELESS, "long").await;
+    let long = until(&mut wire, &id, "completed").await;
+    assert_eq!(long["result"]["content"][0]["text"].as_str().map(str::len), Some(500_000));
     let id = begin_id(&mut wire, STATELESS, "hold").await;
     about(&mut wire, "tasks/cancel", &id).await;
     assert_eq!(has(&until(&mut wire, &id, "cancelled").await), [false, false, false]);

@@ -254,6 +254,7 @@ impl World {
         let Some(link) = link.as_mut() else { return };
         match link.poll_send(&mut Context::from_waker(&waker)) {
             Poll::Ready(Some(text)) => {
+                let text = text.into_bytes();
                 self.judge.client_says(std::str::from_utf8(&text).unwrap());
                 self.to_server.extend(text);
                 self.to_server.push_back(b'\n');

@@ -5,6 +5,7 @@ mod extension;
 mod fixture;
 mod flood;
 mod hostile;
+mod long;
 mod projection;
 mod rows;
 mod scenario;
