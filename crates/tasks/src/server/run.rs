@@ -121,14 +121,18 @@ fn news_teller(server: Handle) -> Tell {
     })
 }
 
-/// Tells the session in which the task began. A client that reads too slowly is not told: nobody may rely on it.
+/// Tells the session in which the task began: nobody may rely on it.
 fn status_teller(outbox: Outbox) -> Tell {
     Box::new(move |record, new_status| {
         if new_status {
-            let told = pin!(outbox.notify(TaskStatusChanged::METHOD, wire::bare(record)));
-            let _ = told.poll(&mut Context::from_waker(Waker::noop()));
+            tell_now(outbox.notify(TaskStatusChanged::METHOD, wire::bare(record)));
         }
     })
+}
+
+/// Tells a client that has room for it. A task must not wait for a client that may never come back.
+fn tell_now(told: impl Future<Output = ()>) {
+    let _ = pin!(told).poll(&mut Context::from_waker(Waker::noop()));
 }
 
 /// Takes the progress of a task.
@@ -169,7 +173,7 @@ impl Tap for Reports {
                 drop(engine.change(&live.id, Change::Message(message)).await);
             }
             if let Some((params, outbox)) = told {
-                outbox.notify(Progress::METHOD, params).await;
+                tell_now(outbox.notify(Progress::METHOD, params));
             }
         })
     }
