@@ -161,6 +161,7 @@ impl Exchange {
     }
 
     /// The next event.
+    #[expect(clippy::should_implement_trait, reason = "it is waited for")]
     pub fn next(&mut self) -> impl Future<Output = Event> {
         poll_fn(|cx| self.poll_next(cx))
     }

@@ -8,6 +8,7 @@ pub(crate) mod modern;
 pub(crate) mod negotiate;
 pub(crate) mod project;
 pub(crate) mod revision;
+mod task;
 
 use std::cell::Cell;
 

@@ -4,15 +4,14 @@
 //! understand. Nothing is refused unless it would change the meaning.
 
 use couplet_types::{
-    Annotations, CallToolParams, CallToolResult, CancelTaskParams, ClientCapabilities, CompleteParams, CompleteResult,
-    CompletionReference, ContentBlock, CreateMessageParams, CreateMessageResult, CreateTaskResult, DetailedTask,
-    DiscoverParams, DiscoverResult, ElicitMode, ElicitParams, ElicitResult, ElicitationCompleteParams, EmptyResult,
-    GetPromptParams, GetPromptResult, GetTaskParams, GetTaskPayloadParams, GetTaskPayloadResult, Implementation,
-    IncludeContext, InitializeParams, InitializeResult, InputRequest, ListPromptsResult, ListResourceTemplatesResult,
-    ListResourcesResult, ListRootsParams, ListRootsResult, ListTasksResult, ListToolsResult, ListenParams, LogParams,
-    PaginatedParams, PingParams, ProgressParams, Prompt, PromptArgument, RawJson, ReadResourceParams,
+    Annotations, CallToolParams, CallToolResult, ClientCapabilities, CompleteParams, CompleteResult,
+    CompletionReference, ContentBlock, CreateMessageParams, CreateMessageResult, DiscoverParams, DiscoverResult,
+    ElicitMode, ElicitParams, ElicitResult, ElicitationCompleteParams, EmptyResult, GetPromptParams, GetPromptResult,
+    Implementation, IncludeContext, InitializeParams, InitializeResult, InputRequest, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListRootsParams, ListRootsResult, ListToolsResult, ListenParams,
+    LogParams, PaginatedParams, PingParams, ProgressParams, Prompt, PromptArgument, RawJson, ReadResourceParams,
     ReadResourceResult, Resource, ResourceContents, ResourceTemplate, RpcError, SamplingContent, ServerCapabilities,
-    SetLevelParams, SubscribeParams, Task, TextContent, Tool, ToolResultContent, UnsubscribeParams, UpdateTaskParams,
+    SetLevelParams, SubscribeParams, TextContent, Tool, ToolResultContent, UnsubscribeParams,
 };
 use serde_json::json;
 
@@ -64,11 +63,6 @@ macro_rules! as_is {
 }
 
 as_is!(
-    CancelTaskParams,
-    GetTaskParams,
-    GetTaskPayloadParams,
-    GetTaskPayloadResult,
-    UpdateTaskParams,
     ElicitationCompleteParams,
     PaginatedParams,
     PingParams,
@@ -96,7 +90,7 @@ macro_rules! plain_results {
     )*};
 }
 
-plain_results!(EmptyResult, CompleteResult, ElicitResult, CreateTaskResult, DetailedTask, ListTasksResult, Task);
+plain_results!(EmptyResult, CompleteResult, ElicitResult);
 
 /// Results that may be kept; `$each` is a list whose elements are cut.
 macro_rules! cacheable {

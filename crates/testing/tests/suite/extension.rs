@@ -84,7 +84,7 @@ fn server() -> Handle {
 }
 
 async fn wire(version: ProtocolVersion, capabilities: Value) -> (Wire, Value) {
-    let capabilities = serde_json::from_value(capabilities).unwrap();
+    let capabilities = serde_json::from_value(capabilities).expect("capabilities");
     let mut wire = Wire::with(server(), version, capabilities, Default::default());
     let greeting = wire.open().await;
     (wire, greeting)
@@ -146,7 +146,7 @@ fn client(version: ProtocolVersion) -> couplet_client::ClientBuilder {
 fn accepting() -> couplet_client::Extension {
     couplet_client::Extension::new(ID).result("tools/call", "ticket", |_, result: JsonText| async move {
         assert!(result.as_str().contains("\"ticket\":7"));
-        Ok(JsonText::new(r#"{"content":[{"type":"text","text":"from the ticket"}]}"#).unwrap())
+        Ok(JsonText::new(r#"{"content":[{"type":"text","text":"from the ticket"}]}"#).expect("JSON"))
     })
 }
 
