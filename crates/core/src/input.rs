@@ -86,16 +86,14 @@ impl Inputs {
         let _ = self.0.turned.set(Box::new(back));
     }
 
-    /// Sends the client of a session a request as it is.
-    ///
-    /// # Errors
-    /// When there is no session, the client answers with an error, or is gone.
-    pub async fn request(&self, request: InputRequest) -> Result<JsonText, RpcError> {
+    /// Sends the client of a session a request as it is, and returns its answer; `None` if the client is gone, so that
+    /// another one can be asked.
+    pub async fn request(&self, request: InputRequest) -> Option<Result<JsonText, RpcError>> {
         let _waiting = Waiting::new(&self.0.waiting);
         match &self.0.kind {
-            Kind::Session(back) => back.request(request).await,
-            Kind::Live(back) => back.request(request).await,
-            Kind::Replay(_) | Kind::Closed => Err(RpcError::internal("there is no session to ask in")),
+            Kind::Session(back) => back.ask(&request).await,
+            Kind::Live(back) => Some(back.request(request).await),
+            Kind::Replay(_) | Kind::Closed => None,
         }
     }
 
