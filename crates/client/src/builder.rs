@@ -15,6 +15,7 @@ use crate::{
     connect::{self, Greeting},
     driver::{Driver, beside},
     elicitation::Elicitation,
+    extension::{Extension, Extensions},
     inbox::{Inbox, OnLog},
     sync::lock,
 };
@@ -28,6 +29,7 @@ pub struct ClientBuilder {
     info: Implementation,
     versions: Vec<ProtocolVersion>,
     answers: Answers,
+    extensions: Extensions,
     on_log: Option<OnLog>,
     log_level: Option<LoggingLevel>,
     patience: Patience,
@@ -42,6 +44,7 @@ impl ClientBuilder {
             info,
             versions: ProtocolVersion::ALL.to_vec(),
             answers: Answers::default(),
+            extensions: Extensions::default(),
             on_log: None,
             log_level: None,
             patience: Patience { timeout: Some(Duration::from_secs(60)), max_timeout: Some(Duration::from_secs(600)) },
@@ -133,6 +136,16 @@ impl ClientBuilder {
         self
     }
 
+    /// Adds an extension. Without this, a client has none.
+    ///
+    /// # Panics
+    /// When the client has it already.
+    #[track_caller]
+    pub fn extension(mut self, extension: impl Into<Extension>) -> Self {
+        self.extensions.add(extension.into());
+        self
+    }
+
     /// How long to wait for an answer, or for progress where that was asked for: 60 s. `None` is for ever.
     ///
     /// Time in which the client's own callbacks answer the server does not count.
@@ -207,15 +220,17 @@ impl ClientBuilder {
         if let Some(roots) = &self.answers.roots {
             check_roots(&lock(roots))?;
         }
+        let extensions = Arc::new(self.extensions);
         let greeting = Greeting {
             versions: self.versions,
             info: self.info,
             capabilities: self.answers.capabilities(),
+            extensions: extensions.clone(),
             probe_timeout: self.probe_timeout,
             timeout: self.patience.timeout,
             limits: self.limits,
         };
-        let inbox = Arc::new(Inbox::new(self.answers, self.on_log));
+        let inbox = Arc::new(Inbox::new(self.answers, extensions, self.on_log));
         let (connected, server) = connect::open(target, &inbox, &greeting).await?;
         let mut driver = Driver::new(connected.driver, inbox.clone());
         let client = Client::from_shared(Shared {

@@ -13,13 +13,16 @@ use couplet_core::{
 };
 use couplet_types::{LogMessage, LogParams, RpcError};
 
-use crate::{answers::Answers, feed::Feed, notify::Notice, outputs::Outputs, sync::lock};
+use crate::{
+    answers::Answers, extension::Extensions, feed::Feed, notify::Notice, outputs::Outputs, sync::lock,
+};
 
 pub(crate) type OnLog = Box<dyn Fn(LogParams) + Send + Sync>;
 
 /// The inbound side of one client.
 pub(crate) struct Inbox {
-    pub(crate) answers: Answers,
+    pub(crate) answers: Arc<Answers>,
+    pub(crate) extensions: Arc<Extensions>,
     pub(crate) on_log: Option<OnLog>,
     pub(crate) outputs: Outputs,
     dialect: Mutex<Option<Arc<Dialect>>>,
@@ -40,8 +43,9 @@ impl Inbox {
     /// How many entries may wait for a reader.
     const ROOM: usize = 256;
 
-    pub(crate) fn new(answers: Answers, on_log: Option<OnLog>) -> Self {
-        Self { answers, on_log, outputs: Outputs::default(), dialect: Mutex::default(), readers: Mutex::default() }
+    pub(crate) fn new(answers: Answers, extensions: Arc<Extensions>, on_log: Option<OnLog>) -> Self {
+        let (outputs, dialect, readers) = (Outputs::default(), Mutex::default(), Mutex::default());
+        Self { answers: Arc::new(answers), extensions, on_log, outputs, dialect, readers }
     }
 
     /// From now on both sides speak as agreed.
@@ -121,7 +125,10 @@ impl Inbox {
 impl Inbound for Inbox {
     fn request(&self, method: &str, params: &Params) -> BoxFuture<'static, Result<JsonText, RpcError>> {
         match self.dialect() {
-            Some(dialect) => self.answers.answer_on_session(&dialect, method, params.text().as_str()),
+            Some(dialect) => {
+                let extended = self.extensions.answer(&self.answers, &dialect, method, params);
+                extended.unwrap_or_else(|| self.answers.answer_on_session(&dialect, method, params.text().as_str()))
+            }
             None => Box::pin(async { Err(RpcError::invalid_request("the session is not open yet")) }),
         }
     }

@@ -78,6 +78,12 @@ impl<R: Request, T> Prepared<R, T> {
         Prepared { client, params, options: Options { once: true, ..options }, finish: Ok }
     }
 
+    /// Returns the first outcome that is not a question, and leaves what an extension makes of a result to the caller.
+    pub fn unfinished(self) -> Prepared<R, Outcome> {
+        let Self { client, params, options, .. } = self;
+        Prepared { client, params, options: Options { unfinished: true, ..options }, finish: Ok }
+    }
+
     fn patience(&mut self) -> &mut Patience {
         &mut self.options.patience
     }
@@ -106,7 +112,10 @@ where
         // What needs no waiting happens here, so that the future is small.
         let dialect = client.dialect();
         let first = params.and_then(|params| {
-            dialect.check(R::METHOD, &client.server().capabilities)?;
+            match R::EXTENSION {
+                Some(id) => dialect.check_extension(R::METHOD, id, &client.server().capabilities)?,
+                None => dialect.check(R::METHOD, &client.server().capabilities)?,
+            }
             let mut extras = Extras::default();
             extras.progress = options.progress.is_some();
             dialect.request::<R>(client.channel().next_id(), params, &extras).map(Some)
@@ -140,7 +149,7 @@ pub(crate) fn parsed<R: Request>(outcome: Outcome) -> Result<R::Result, Error> {
     let unreadable = || Error::new(ErrorKind::Protocol, format!("the result of `{}` cannot be read", R::METHOD));
     match outcome {
         Outcome::Complete(text) => from_json(text.as_str()).map_err(|e| unreadable().with_source(e)),
-        Outcome::InputRequired { .. } => Err(unreadable()),
+        Outcome::InputRequired { .. } | Outcome::Extension { .. } => Err(unreadable()),
     }
 }
 

@@ -4,10 +4,14 @@
 //! slow reader costs no more memory than the subscription itself.
 
 use std::{
+    cmp::Ordering,
     collections::BTreeSet,
+    hash::{Hash, Hasher},
     sync::{Arc, Mutex, Weak},
     task::Waker,
 };
+
+use couplet_types::RawJson;
 
 use crate::{relay::Passed, sync::lock};
 
@@ -23,6 +27,81 @@ pub enum Change {
     Resources,
     /// The content of one resource.
     Updated(String),
+    /// What an extension tells.
+    News(Box<News>),
+}
+
+/// What an extension tells those who asked for it: of several about one thing, only the latest is told.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct News {
+    /// The member of the filter by which clients ask for it, and what they must have named there.
+    pub topic: (String, String),
+    /// Who may hear of it: only clients that were authenticated as the same, or not at all.
+    pub principal: Option<Arc<str>>,
+    /// The notification.
+    pub method: String,
+    /// Its parameters: an object.
+    pub params: RawJson,
+}
+
+impl News {
+    /// News about `key` for whoever named it in the member `member` of a filter.
+    pub fn new(
+        member: impl Into<String>,
+        key: impl Into<String>,
+        method: impl Into<String>,
+        params: impl Into<RawJson>,
+    ) -> Self {
+        let topic = (member.into(), key.into());
+        Self { topic, principal: None, method: method.into(), params: params.into() }
+    }
+
+    /// Only for clients that were authenticated as this, or not at all.
+    #[must_use]
+    pub fn for_principal(mut self, principal: Option<Arc<str>>) -> Self {
+        self.principal = principal;
+        self
+    }
+}
+
+impl From<News> for Change {
+    fn from(news: News) -> Self {
+        Self::News(Box::new(news))
+    }
+}
+
+/// What makes two the same: the later one replaces the earlier one.
+impl News {
+    fn identity(&self) -> (&(String, String), &str) {
+        (&self.topic, &self.method)
+    }
+}
+
+impl PartialEq for News {
+    fn eq(&self, other: &Self) -> bool {
+        self.identity() == other.identity()
+    }
+}
+
+impl Eq for News {}
+
+impl PartialOrd for News {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for News {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.identity().cmp(&other.identity())
+    }
+}
+
+impl Hash for News {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.identity().hash(state);
+    }
 }
 
 /// The bus of one server. Clones are the same bus.
@@ -118,6 +197,10 @@ pub struct Interest {
     pub resources: bool,
     /// Single resources, by URI.
     pub uris: BTreeSet<String>,
+    /// What extensions tell, by the member of the filter and what is named there.
+    pub topics: BTreeSet<(String, String)>,
+    /// Who is interested, if somebody was authenticated.
+    pub principal: Option<Arc<str>>,
 }
 
 impl Interest {
@@ -154,12 +237,20 @@ impl Interest {
         self
     }
 
+    /// Also in what an extension tells about something that is named in a member of the filter.
+    #[must_use]
+    pub fn topic(mut self, member: impl Into<String>, key: impl Into<String>) -> Self {
+        self.topics.insert((member.into(), key.into()));
+        self
+    }
+
     fn covers(&self, change: &Change) -> bool {
         match change {
             Change::Tools => self.tools,
             Change::Prompts => self.prompts,
             Change::Resources => self.resources,
             Change::Updated(uri) => self.uris.contains(uri),
+            Change::News(news) => self.topics.contains(&news.topic) && self.principal == news.principal,
         }
     }
 }
@@ -174,7 +265,7 @@ struct Sink {
 impl Sink {
     fn offer(&mut self, change: &Change) {
         if self.interest.covers(change)
-            && self.news.insert(change.clone())
+            && self.news.replace(change.clone()).is_none()
             && let Some(waker) = self.waker.take()
         {
             waker.wake();

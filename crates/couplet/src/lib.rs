@@ -14,6 +14,8 @@ pub use couplet_schema as schema;
 pub use couplet_server as server;
 #[cfg(feature = "stdio")]
 pub use couplet_stdio as stdio;
+#[cfg(feature = "tasks")]
+pub use couplet_tasks as tasks;
 pub use couplet_types as types;
 
 #[cfg(feature = "client")]

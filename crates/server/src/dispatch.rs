@@ -23,6 +23,7 @@ use crate::{
     registry::Listing,
     resource::ResourceDef,
     tool::ToolDef,
+    tool_layer::ToolNext,
 };
 
 /// Answers one call.
@@ -50,7 +51,7 @@ fn here(inner: &Arc<Inner>, call: Call) -> BoxFuture<'static, Reply> {
         }
         method => match inner.methods.get(method).cloned() {
             Some(method) => Box::pin(guard::contained(method(call))),
-            None => refused(RpcError::method_not_found(method)),
+            None => extended(&inner, call).unwrap_or_else(refused),
         },
     }
 }
@@ -58,6 +59,17 @@ fn here(inner: &Arc<Inner>, call: Call) -> BoxFuture<'static, Reply> {
 /// The reply to a call that does not get as far as a handler.
 fn refused(error: RpcError) -> BoxFuture<'static, Reply> {
     Box::pin(std::future::ready(Reply::Error(error)))
+}
+
+/// A method of an extension, for a client that may call it.
+fn extended(inner: &Arc<Inner>, call: Call) -> Result<BoxFuture<'static, Reply>, RpcError> {
+    let method = inner.extended.get(&*call.method).ok_or_else(|| RpcError::method_not_found(&call.method))?;
+    match &method.gate {
+        Some(id) if !call.shape.has_method(&call.method) && call.peer.extension(id).is_none() => {
+            Err(call.shape.missing_extension(id))
+        }
+        _ => Ok(Box::pin(guard::contained((method.run)(call, Handle(inner.clone()))))),
+    }
 }
 
 /// The resource that a URI names, and what its template captured.
@@ -70,16 +82,29 @@ pub(crate) fn find_resource(inner: &Inner, uri: &str) -> Option<(Arc<ResourceDef
 }
 
 fn call_tool(inner: &Arc<Inner>, call: Call) -> Result<BoxFuture<'static, Reply>, RpcError> {
-    let shape = call.shape;
     let name: String = call.params.read("name")?;
     let tool = inner.tools.get().find(&name).cloned();
     let tool = tool.ok_or_else(|| RpcError::invalid_params(format!("there is no tool `{name}`")))?;
+    if inner.tool_layers().next().is_none() {
+        return run_tool(inner, tool, call, false);
+    }
+    Ok(Box::pin(guard::contained(ToolNext::first(inner.clone(), tool).run(call))))
+}
+
+/// Calls a tool; `unlimited` if the server's own limit does not count.
+pub(crate) fn run_tool(
+    inner: &Arc<Inner>,
+    tool: Arc<ToolDef<()>>,
+    call: Call,
+    unlimited: bool,
+) -> Result<BoxFuture<'static, Reply>, RpcError> {
+    let shape = call.shape;
     let arguments = arguments(&call)?;
     if let Some(what) = tool.checks.arguments(&arguments) {
         return Ok(Box::pin(std::future::ready(wrong_arguments(shape, what))));
     }
     let target = Target::Arguments(arguments);
-    let limit = tool.timeout.unwrap_or(inner.config.timeout);
+    let limit = tool.timeout.unwrap_or(inner.config.timeout.filter(|_| !unlimited));
     Ok(round(inner, call, target, limit, |invocation| {
         let running = (tool.run)(invocation, ());
         async move {

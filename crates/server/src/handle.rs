@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use couplet_core::{
-    BoxFuture, Call, Change, Connect, Connected, Description, Error, ErrorKind, Hub, Inbound, Limits, Note, Reply,
-    Service, http::headers::ParamHeader, memory,
+    BoxFuture, Call, Change, Connect, Connected, Description, Error, ErrorKind, Hub, Inbound, Limits, News, Note,
+    Reply, Service, http::headers::ParamHeader, memory,
 };
 
 use crate::{inner::Inner, layer::Next, prompt::IntoPrompt, resource::IntoResource, server::place_of, tool::IntoTool};
@@ -32,6 +32,7 @@ impl Handle {
     #[track_caller]
     pub fn add_tool(&self, tool: impl IntoTool<()>) -> Result<(), Error> {
         let tool = tool.into_tool().checked(self.0.config.dialect, place_of()).map_err(refused)?;
+        self.0.check_tool(&tool).map_err(refused)?;
         self.0.tools.add(tool).map_err(refused)?;
         self.changed(Change::Tools);
         Ok(())
@@ -91,6 +92,11 @@ impl Handle {
     /// Tells the clients that subscribed to a resource that it has changed.
     pub fn updated(&self, uri: impl Into<String>) {
         self.0.hub.send(Change::Updated(uri.into()));
+    }
+
+    /// Tells the clients that asked for it what an extension has to say.
+    pub fn publish(&self, news: News) {
+        self.0.hub.send(news.into());
     }
 
     /// The limits of each connection.

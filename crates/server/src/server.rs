@@ -6,6 +6,7 @@ use couplet_core::{CachePolicy, Call, Error, Limits, Note, Reply, Sealer, Servic
 use couplet_types::{CacheScope, Implementation, ProtocolVersion};
 
 use crate::{
+    extension::Extension,
     handle::Handle,
     inner::{Config, Inner, Listener, Method},
     layer::{self, Layer, Next},
@@ -51,6 +52,7 @@ pub struct Server<S = ()> {
     layers: Vec<Layer>,
     listeners: Vec<Listener>,
     mounts: Vec<Mount>,
+    extensions: Vec<Extension>,
 }
 
 /// Where the caller is, for messages about what it registered.
@@ -84,6 +86,7 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
             layers: Vec::new(),
             listeners: Vec::new(),
             mounts: Vec::new(),
+            extensions: Vec::new(),
         }
     }
 
@@ -154,6 +157,7 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
             layers: self.layers,
             listeners: self.listeners,
             mounts: self.mounts,
+            extensions: self.extensions,
         }
     }
 
@@ -216,6 +220,19 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
         Fut: Future<Output = Reply> + Send + 'static,
     {
         self.methods.insert(name.into(), Arc::new(move |call| Box::pin(handler(call))));
+        self
+    }
+
+    /// Adds an extension. Without this, a server has none.
+    ///
+    /// # Panics
+    /// When the server has it already.
+    #[track_caller]
+    pub fn extension(mut self, extension: impl Into<Extension>) -> Self {
+        let extension = extension.into();
+        let id = &extension.extra.id;
+        assert!(self.extensions.iter().all(|e| e.extra.id != *id), "the extension `{id}` is registered twice");
+        self.extensions.push(extension);
         self
     }
 
@@ -320,8 +337,9 @@ impl Server<()> {
     /// When two tools, resources or prompts have one name.
     #[track_caller]
     pub fn build(self) -> Handle {
-        let Self { config, tools, resources, prompts, methods, layers, listeners, mounts } = self;
-        let inner = Arc::new(Inner::new(config, methods, layers, listeners, mounts));
+        let Self { config, tools, resources, prompts, methods, layers, listeners, mounts, extensions } = self;
+        let inner = Arc::new(Inner::new(config, methods, layers, listeners, mounts, extensions));
+        tools.iter().for_each(|tool| or_panic(inner.check_tool(tool)));
         or_panic(inner.tools.add_all(tools));
         or_panic(inner.resources.add_all(resources));
         or_panic(inner.prompts.add_all(prompts));

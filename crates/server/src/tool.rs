@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::{
     checks::Checks,
     definition::{self, Definition, Run, erase},
+    extension::ToolData,
     handler::Handler,
     reply::ToolKind,
     schema::{Dialect, order},
@@ -36,6 +37,7 @@ pub fn tool<H, M>(name: impl Into<String>, handler: H) -> ToolBuilder<H, M> {
         spec: Tool::new(name, RawJson::empty_object()),
         input: None,
         timeout: None,
+        data: Vec::new(),
         handler,
         marker: PhantomData,
     }
@@ -48,6 +50,7 @@ pub struct ToolBuilder<H, M> {
     spec: Tool,
     input: Option<Value>,
     timeout: Option<Option<Duration>>,
+    data: Vec<Arc<dyn ToolData>>,
     handler: H,
     marker: PhantomData<fn() -> M>,
 }
@@ -131,6 +134,13 @@ impl<H, M> ToolBuilder<H, M> {
         self
     }
 
+    /// Tells an extension something about the tool. The server must have that extension.
+    pub fn extend(mut self, data: impl ToolData) -> Self {
+        data.describe(&mut self.spec);
+        self.data.push(Arc::new(data));
+        self
+    }
+
     fn hints(&mut self) -> &mut ToolAnnotations {
         self.spec.annotations.get_or_insert_default()
     }
@@ -159,6 +169,7 @@ where
             spec: self.spec,
             input: self.input,
             timeout: self.timeout,
+            data: self.data,
             mirrored: None,
             checks: Checks::default(),
             signature,
@@ -187,6 +198,8 @@ pub struct ToolDef<S> {
     pub(crate) spec: Tool,
     input: Option<Value>,
     pub(crate) timeout: Option<Option<Duration>>,
+    /// What extensions want to know.
+    pub(crate) data: Vec<Arc<dyn ToolData>>,
     /// The arguments that clients over HTTP repeat in headers.
     pub(crate) mirrored: Option<Arc<[ParamHeader]>>,
     pub(crate) checks: Checks,
@@ -225,9 +238,9 @@ impl<S: Clone + Send + Sync + 'static> ToolDef<S> {
     }
 
     pub(crate) fn bind(self, state: &S) -> ToolDef<()> {
-        let Self { spec, input, timeout, mirrored, checks, signature, run, place } = self;
+        let Self { spec, input, timeout, data, mirrored, checks, signature, run, place } = self;
         let run = definition::bind::<ToolKind, S>(run, state);
-        ToolDef { spec, input, timeout, mirrored, checks, signature, run, place }
+        ToolDef { spec, input, timeout, data, mirrored, checks, signature, run, place }
     }
 }
 

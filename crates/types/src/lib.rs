@@ -102,7 +102,7 @@ pub use task::{
     CancelTaskParams, CancelTaskResult, CreateTaskResult, GetTaskParams, GetTaskPayloadParams, GetTaskPayloadResult,
     GetTaskResult, ListTasksParams, ListTasksResult, RelatedTask, Task, TaskMetadata, TaskStatus, TaskStatusParams,
 };
-pub use task_extension::{DetailedTask, UpdateTaskParams};
+pub use task_extension::{DetailedTask, TASKS_EXTENSION, UpdateTaskParams};
 pub use tool::{
     CallToolParams, CallToolResult, ListToolsParams, ListToolsResult, TaskSupport, Tool, ToolAnnotations, ToolExecution,
 };

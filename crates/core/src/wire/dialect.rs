@@ -76,7 +76,7 @@ impl Dialect {
     where
         R::Params: Project,
     {
-        let known = method::client_request(R::METHOD, self.shape.0).is_some();
+        let known = R::EXTENSION.is_some() || method::client_request(R::METHOD, self.shape.0).is_some();
         if !known && method::REQUESTS.iter().any(|m| m.name == R::METHOD) {
             let what = format!("revision {} has no method `{}`", self.shape.version(), R::METHOD);
             return Err(Error::new(ErrorKind::Unsupported, what));
@@ -92,7 +92,7 @@ impl Dialect {
             write_round(text, extras);
             text.push(b'}');
         });
-        Ok(Outgoing { id, method: R::METHOD, params: text })
+        Ok(Outgoing { id, method: R::METHOD, params: text, named_by: R::NAMED_BY })
     }
 
     /// Writes a request as somebody else wrote it, for programs that pass requests on. The parameters stay as they are;
@@ -157,7 +157,24 @@ impl Dialect {
         }
         write_round(&mut text, extras);
         text.push(b'}');
-        Ok(Outgoing { id, method: first.method, params: text.into() })
+        Ok(Outgoing { id, params: text.into(), ..*first })
+    }
+
+    /// Checks that a server which advertises these capabilities serves a method of an extension: one that both sides
+    /// declare, in a revision that has it.
+    ///
+    /// # Errors
+    /// When it does not.
+    pub fn check_extension(&self, method: &str, id: &str, server: &ServerCapabilities) -> Result<(), Error> {
+        let whose = if crate::extra::declared(&self.identity.capabilities, id).is_none() {
+            "client"
+        } else if !server.extensions.as_ref().is_some_and(|e| e.contains_key(id)) {
+            "server"
+        } else {
+            return Ok(());
+        };
+        let what = format!("`{method}` needs the extension `{id}`, which the {whose} does not have here");
+        Err(Error::new(ErrorKind::Unsupported, what))
     }
 
     /// Checks that a server which advertises these capabilities serves a method.
@@ -206,7 +223,21 @@ impl Dialect {
     /// # Errors
     /// When the result is of a kind that is not known.
     pub fn outcome(&self, result: JsonText) -> Result<Outcome, Error> {
-        self.shape.0.codec.outcome(result).map_err(|what| Error::new(ErrorKind::Protocol, what))
+        self.outcome_with(result, |_| false)
+    }
+
+    /// Reads what came back for a request whose result may be of a kind that an extension adds.
+    ///
+    /// # Errors
+    /// When the result is of a kind that is not known, or not accepted.
+    pub fn outcome_with(&self, result: JsonText, accepts: impl Fn(&str) -> bool) -> Result<Outcome, Error> {
+        let outcome = self.shape.0.codec.outcome(result).map_err(|what| Error::new(ErrorKind::Protocol, what))?;
+        match &outcome {
+            Outcome::Extension { kind, .. } if !accepts(kind) => {
+                Err(Error::new(ErrorKind::Protocol, format!("the result is of the unknown type `{kind}`")))
+            }
+            _ => Ok(outcome),
+        }
     }
 
     /// What a result says about the server, where results do.

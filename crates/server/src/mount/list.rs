@@ -46,7 +46,7 @@ async fn collect(inner: &Inner, call: &Call) -> Result<Done, RpcError> {
     }
     // How long it may be kept is said by this server, as for a list of its own.
     let own = Place { source: 0, cursor: None };
-    Ok(crate::dispatch::list(inner, &own.call(call)?)?.with_text(&text(&result).ok_or_else(unreadable)?))
+    Ok(crate::dispatch::list(inner, &own.call(call)?)?.with_members(&text(&result).ok_or_else(unreadable)?))
 }
 
 /// Where a page begins: in this server, or in one that is mounted, and where there.
@@ -85,14 +85,14 @@ impl Place {
     ) -> Result<(Vec<Object>, Option<String>), RpcError> {
         let call = self.call(call)?;
         let Some(at) = self.source.checked_sub(1) else {
-            return entries(&crate::dispatch::list(inner, &call)?.text(), list);
+            return entries(&crate::dispatch::list(inner, &call)?.members(), list);
         };
         let mount = inner.mounts.get(at).ok_or_else(|| RpcError::invalid_params("`cursor` is not one of this list"))?;
         if !serves(mount, list) {
             return Ok((Vec::new(), None));
         }
         let page = match mount.service.call(call).await {
-            Reply::Complete(done) => entries(&done.text(), list),
+            Reply::Complete(done) => entries(&done.members(), list),
             Reply::Error(error) => Err(error),
             _ => Err(unreadable()),
         };

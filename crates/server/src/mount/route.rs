@@ -92,7 +92,7 @@ pub(super) fn replaced(params: &Params, key: &str, value: &JsonText) -> Option<P
 /// Resources in a result are called as they are outside, if they are those of the mounted server.
 fn renamed(mount: &Mount, method: &str, done: Done) -> Done {
     let rename = || {
-        let whole = done.text();
+        let whole = done.members();
         // Most results have none, and stay as they are.
         has_addresses(whole.as_str()).then_some(())?;
         let mut result: Object = read(&whole)?;
@@ -111,7 +111,7 @@ fn renamed(mount: &Mount, method: &str, done: Done) -> Done {
         text(&result)
     };
     match rename() {
-        Some(text) => done.with_text(&text),
+        Some(text) => done.with_members(&text),
         None => done,
     }
 }

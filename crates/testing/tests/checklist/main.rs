@@ -30,3 +30,8 @@ mod r_sampling;
 mod s_roots;
 mod t_elicitation;
 mod t_visits;
+mod task_kit;
+mod u_task_clients;
+mod u_tasks;
+mod v_task_clients;
+mod v_tasks;

@@ -1,6 +1,7 @@
 //! One server, every revision: what is on the wire, and what a client makes of it.
 
 mod child;
+mod extension;
 mod fixture;
 mod flood;
 mod hostile;
