@@ -13,7 +13,7 @@ use couplet_core::{
 };
 use couplet_types::{LogMessage, LogParams, RpcError};
 
-use crate::{answers::Answers, feed::Feed, notify::Notice, sync::lock};
+use crate::{answers::Answers, cache::Seat, feed::Feed, notify::Notice, sync::lock};
 
 pub(crate) type OnLog = Box<dyn Fn(LogParams) + Send + Sync>;
 
@@ -21,6 +21,8 @@ pub(crate) type OnLog = Box<dyn Fn(LogParams) + Send + Sync>;
 pub(crate) struct Inbox {
     pub(crate) answers: Answers,
     pub(crate) on_log: Option<OnLog>,
+    /// Where answers are kept, if they are.
+    pub(crate) seat: Option<Seat>,
     dialect: Mutex<Option<Arc<Dialect>>>,
     readers: Mutex<Readers>,
 }
@@ -39,8 +41,8 @@ impl Inbox {
     /// How many entries may wait for a reader.
     const ROOM: usize = 256;
 
-    pub(crate) fn new(answers: Answers, on_log: Option<OnLog>) -> Self {
-        Self { answers, on_log, dialect: Mutex::default(), readers: Mutex::default() }
+    pub(crate) fn new(answers: Answers, on_log: Option<OnLog>, seat: Option<Seat>) -> Self {
+        Self { answers, on_log, seat, dialect: Mutex::default(), readers: Mutex::default() }
     }
 
     /// From now on both sides speak as agreed.
@@ -98,6 +100,13 @@ impl Inbox {
         readers.changes.drain(..).filter_map(|(_, f)| f.upgrade()).for_each(|f| f.close());
     }
 
+    /// What is kept may be old.
+    pub(crate) fn changed(&self, change: &Change) {
+        if let Some(seat) = &self.seat {
+            seat.change(change);
+        }
+    }
+
     /// Passes a notification on to whoever wants it.
     pub(crate) fn notice(&self, notice: &Notice) {
         if let (Some(on_log), Some(line)) = (&self.on_log, notice.read::<LogMessage>())
@@ -107,6 +116,7 @@ impl Inbox {
         }
         let readers = lock(&self.readers);
         if let Some(change) = notice.change() {
+            self.changed(&change);
             let wanted = readers.changes.iter().filter(|(interest, _)| covers(interest, &change));
             wanted.filter_map(|(_, f)| f.upgrade()).for_each(|f| f.push_once(change.clone()));
         }
@@ -124,6 +134,14 @@ impl Inbound for Inbox {
 
     fn notification(&self, method: &str, params: Params) {
         self.notice(&Notice { method: method.to_owned(), params });
+    }
+
+    fn overhear(&self, method: &str, params: &Params) {
+        if self.seat.is_some()
+            && let Some(change) = (Notice { method: method.to_owned(), params: params.clone() }).change()
+        {
+            self.changed(&change);
+        }
     }
 
     fn malformed(&self, malformed: &Malformed) {
@@ -149,6 +167,6 @@ fn covers(interest: &Interest, change: &Change) -> bool {
     }
 }
 
-fn is_part(uri: &str, whole: &str) -> bool {
+pub(crate) fn is_part(uri: &str, whole: &str) -> bool {
     uri.strip_prefix(whole).is_some_and(|rest| whole.ends_with('/') || rest.starts_with(['/', '#', '?']))
 }
