@@ -81,7 +81,7 @@ impl Outgoing {
     /// The same, with the parameters as a piece of their own.
     pub(crate) fn into_text(self) -> Text {
         let head = wire::open_request(&self.id, self.method);
-        Text::new(head, wire::one_line(self.params), b"}")
+        Text::new(head, wire::one_line(self.params), Bytes::from_static(b"}"))
     }
 
     /// The revision that the request names itself, where every request stands alone.

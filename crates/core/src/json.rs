@@ -211,7 +211,7 @@ pub(crate) fn unescape<'a>(text: &'a [u8], inner: &Range<usize>, escaped: bool) 
 
 /// How many bytes at the front are nothing special in a string, eight at a time: neither a quote nor a backslash nor a
 /// control character. There may be more.
-fn plain(text: &[u8]) -> usize {
+pub(crate) fn plain(text: &[u8]) -> usize {
     const ONES: u64 = u64::MAX / 0xff;
     const HIGH: u64 = ONES << 7;
     // The lowest high bit that is set belongs to the first byte that is zero; those above it may be wrong.

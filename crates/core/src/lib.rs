@@ -10,6 +10,7 @@
 mod back;
 mod batch;
 mod error;
+mod escape;
 mod exchange;
 pub mod http;
 mod hub;
@@ -30,6 +31,7 @@ mod seal;
 mod serve;
 mod service;
 mod session;
+mod spare;
 mod sync;
 mod text;
 mod transport;

@@ -47,6 +47,8 @@ pub(crate) struct Queue(Arc<Mutex<State>>);
 #[derive(Debug)]
 struct State {
     items: VecDeque<(Kind, Text)>,
+    /// How many bytes they have.
+    bytes: usize,
     /// How many of them belong to no call.
     unowned: usize,
     room: usize,
@@ -58,8 +60,8 @@ struct State {
 impl Queue {
     /// A queue whose notifications wait once `room` messages are in it.
     pub(crate) fn new(room: usize) -> Self {
-        let items = VecDeque::new();
-        Self(Arc::new(Mutex::new(State { items, unowned: 0, room, driver: None, blocked: Vec::new(), closed: false })))
+        let (items, blocked) = (VecDeque::new(), Vec::new());
+        Self(Arc::new(Mutex::new(State { items, bytes: 0, unowned: 0, room, driver: None, blocked, closed: false })))
     }
 
     /// Adds an answer, or anything else that must not wait.
@@ -67,8 +69,7 @@ impl Queue {
         let mut state = lock(&self.0);
         if !state.closed {
             state.unowned += usize::from(kind == Kind::Free);
-            state.items.push_back((kind, text.into()));
-            state.wake_driver();
+            state.add(kind, text.into());
         }
     }
 
@@ -82,8 +83,7 @@ impl Queue {
             state.blocked.push(cx.waker().clone());
             return Poll::Pending;
         }
-        state.items.push_back((Kind::Note(call.clone()), text.clone().into()));
-        state.wake_driver();
+        state.add(Kind::Note(call.clone()), text.clone().into());
         Poll::Ready(true)
     }
 
@@ -91,6 +91,7 @@ impl Queue {
     pub(crate) fn pop(&self) -> Option<(Kind, Text)> {
         let mut state = lock(&self.0);
         let (kind, text) = state.items.pop_front()?;
+        state.bytes -= text.len();
         state.unowned -= usize::from(kind == Kind::Free);
         state.wake_blocked();
         Some((kind, text))
@@ -118,6 +119,7 @@ impl Queue {
         let mut state = lock(&self.0);
         let before = state.items.len();
         state.items.retain(|(kind, _)| !which(kind));
+        state.bytes = state.items.iter().map(|(_, text)| text.len()).sum();
         state.wake_blocked();
         state.items.len() < before
     }
@@ -125,6 +127,11 @@ impl Queue {
     /// How many messages belong to no call.
     pub(crate) fn unowned(&self) -> usize {
         lock(&self.0).unowned
+    }
+
+    /// Whether there is so much to send that it is better sent before more is made.
+    pub(crate) fn is_heavy(&self) -> bool {
+        lock(&self.0).bytes >= 256 << 10
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -148,6 +155,7 @@ impl Queue {
         let mut state = lock(&self.0);
         state.closed = true;
         state.items.clear();
+        state.bytes = 0;
         state.unowned = 0;
         state.wake_blocked();
         state.wake_driver();
@@ -155,6 +163,12 @@ impl Queue {
 }
 
 impl State {
+    fn add(&mut self, kind: Kind, text: Text) {
+        self.bytes += text.len();
+        self.items.push_back((kind, text));
+        self.wake_driver();
+    }
+
     fn wake_driver(&mut self) {
         if let Some(waker) = self.driver.take() {
             waker.wake();

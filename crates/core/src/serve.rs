@@ -179,7 +179,9 @@ impl Connection {
     }
 
     fn poll_queue(&mut self, cx: &mut Context<'_>) -> Option<Outbound> {
-        self.poll_run(cx);
+        self.queue.register(cx.waker());
+        // Large answers go out one by one, so that there is never more than one of them.
+        while !self.queue.is_heavy() && self.poll_one(cx) {}
         let (kind, text) = self.queue.pop()?;
         if let Kind::Answer(id, _) = &kind {
             self.requests.remove(id);
@@ -192,10 +194,15 @@ impl Connection {
     /// Afterwards there may be room for input again, also when there is nothing to send.
     pub fn poll_run(&mut self, cx: &mut Context<'_>) {
         self.queue.register(cx.waker());
-        while let Poll::Ready((job, reply)) = self.running.poll_next(cx) {
-            self.finish(job, &reply);
-            self.start_waiting();
-        }
+        while self.poll_one(cx) {}
+    }
+
+    /// Lets the handlers go on until one is done; false if none is.
+    fn poll_one(&mut self, cx: &mut Context<'_>) -> bool {
+        let Poll::Ready((job, reply)) = self.running.poll_next(cx) else { return false };
+        self.finish(job, &reply);
+        self.start_waiting();
+        true
     }
 
     /// Whether a request is not answered yet.
@@ -212,6 +219,11 @@ impl Connection {
     /// to keep for [`Connection::recall`].
     pub fn changed_memory(&mut self) -> Option<Bytes> {
         self.session.as_mut()?.changed_memory()
+    }
+
+    /// Whether [`Connection::changed_memory`] has something new to say.
+    pub fn memory_changed(&self) -> bool {
+        self.session.as_ref().is_some_and(|session| session.changed)
     }
 
     /// Lets the session remember what one before it remembered.

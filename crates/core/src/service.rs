@@ -13,6 +13,7 @@ use couplet_types::{
 use serde::Serialize;
 
 use crate::{
+    escape::escaped,
     http::headers::ParamHeader,
     hub::Hub,
     input::Inputs,
@@ -20,6 +21,7 @@ use crate::{
     message::Params,
     outbox::Outbox,
     running::BoxFuture,
+    spare,
     wire::{
         modern::{self, CachePolicy},
         one_line,
@@ -236,10 +238,20 @@ impl From<RpcError> for Reply {
 /// A result, printed for the revision that the client speaks.
 #[derive(Clone, Debug)]
 pub struct Done {
-    /// The members of the result but `_meta`, in one line.
+    /// The members of the result but `_meta`, in one line; up to a long text if there is one.
     pub(crate) body: Bytes,
+    pub(crate) long: Option<Long>,
     pub(crate) meta: Option<Meta>,
     pub(crate) cache: Option<CacheHint>,
+}
+
+/// A long text inside of a result.
+#[derive(Clone, Debug)]
+pub(crate) struct Long {
+    /// The text, escaped.
+    pub(crate) text: Bytes,
+    /// What comes after it.
+    pub(crate) rest: Bytes,
 }
 
 /// How long one result may be kept, where it says so itself.
@@ -255,7 +267,7 @@ impl Done {
     /// Members that say what kind of result it is are left out: they are added for the client's revision.
     pub fn json(result: &JsonText) -> Self {
         let Ok(members) = Params::from_text(result.clone()) else {
-            return Self { body: one_line(result.as_bytes().clone()), meta: None, cache: None };
+            return Self { body: one_line(result.as_bytes().clone()), long: None, meta: None, cache: None };
         };
         let mut body = b"{".to_vec();
         let mut cache = CacheHint::default();
@@ -278,12 +290,12 @@ impl Done {
             }
         }
         body.push(b'}');
-        Self { body: one_line(body.into()), meta, cache: cacheable.then_some(cache) }
+        Self { body: one_line(body.into()), long: None, meta, cache: cacheable.then_some(cache) }
     }
 
     /// The result that says nothing, `{}`.
     pub fn empty() -> Self {
-        Self { body: Bytes::from_static(b"{}"), meta: None, cache: None }
+        Self { body: Bytes::from_static(b"{}"), long: None, meta: None, cache: None }
     }
 
     /// Any value that prints as an object.
@@ -298,9 +310,14 @@ impl Shape {
         let cache = result.take_cache();
         result.project(self);
         let meta = result.meta_mut().take();
-        let mut body = Vec::with_capacity(result.size_hint());
+        let long = result.take_long();
+        let mut body = spare::buffer(result.size_hint());
         write_json(&mut body, &result);
-        Done { body: one_line(body.into()), meta, cache }
+        let body = one_line(spare::bytes(body));
+        let Some((text, front)) = long else { return Done { body, long: None, meta, cache } };
+        assert!(body.starts_with(front), "what is in front of a text does not change");
+        let (front, rest) = (body.slice(..front.len()), body.slice(front.len()..));
+        Done { body: front, long: Some(Long { text: escaped(text), rest }), meta, cache }
     }
 }
 

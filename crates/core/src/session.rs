@@ -27,7 +27,7 @@ pub(crate) struct Session {
     pub(crate) ready: bool,
     pub(crate) changes: Subscription,
     /// Whether what it remembers is not what it was when it was last asked.
-    changed: bool,
+    pub(crate) changed: bool,
 }
 
 /// What a session remembers beyond its handshake.

@@ -165,10 +165,10 @@ impl<M: Machine> Pump<M> {
             }
             moved = true;
         }
+        let wrote = self.output.write(cx).map_err(End::Write)?;
         if self.output.is_full() {
             self.machine.poll_run(cx);
         }
-        let wrote = self.output.write(cx).map_err(End::Write)?;
         // A call may end without a message of its own and still make room for input.
         let wanted = self.refused && self.machine.wants_input();
         Ok(moved || wrote || wanted)

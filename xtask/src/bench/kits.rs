@@ -4,9 +4,10 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
+    time::Instant,
 };
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{
     Failure,
@@ -150,6 +151,19 @@ impl Folders {
         show(build.args(["build", "--release", "--locked"]).args(more))
     }
 
+    /// Builds a server from nothing, and says what it took.
+    pub(super) fn build_anew(&self, folder: &Path, more: &[&str]) -> Result<Value, Failure> {
+        let target = self.bench.join("anew");
+        let _ = fs::remove_dir_all(&target);
+        let mut build = command("cargo");
+        build.current_dir(folder).env("CARGO_TARGET_DIR", &target).args(["build", "--locked"]).args(more);
+        let (before, started) = (children_seconds()?, Instant::now());
+        capture(&mut build)?;
+        let values = json!({ "cpu_s": children_seconds()? - before, "wall_s": started.elapsed().as_secs_f64() });
+        let _ = fs::remove_dir_all(&target);
+        Ok(values)
+    }
+
     fn npm(&self) -> Result<(), Failure> {
         let folder = self.bench.join("ts");
         fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
@@ -180,6 +194,17 @@ impl Folders {
         }
         fs::write(&ready, wanted).map_err(|e| format!("{}: {e}", ready.display()))
     }
+}
+
+/// The processor time of all processes that this one has started and that are over, and of those that they started.
+fn children_seconds() -> Result<f64, Failure> {
+    let stat = fs::read_to_string("/proc/self/stat").map_err(|e| format!("/proc/self/stat: {e}"))?;
+    // The name of the program may have anything in it; after it the fields are numbers.
+    let (_, fields) = stat.rsplit_once(')').ok_or("/proc/self/stat cannot be read")?;
+    let ticks = |at: usize| fields.split_whitespace().nth(at).and_then(|field| field.parse::<f64>().ok());
+    let both = ticks(13).zip(ticks(14)).map(|(user, system)| user + system);
+    // Linux counts a hundred ticks per second for programs, whatever it counts for itself.
+    both.map(|ticks| ticks / 100.0).ok_or_else(|| "/proc/self/stat has too few fields".to_owned())
 }
 
 /// The folder of the peers.

@@ -3,7 +3,7 @@
 use crate::Failure;
 
 /// The suites, in the order in which they run.
-pub(super) const SUITES: [&str; 8] = ["echo", "list", "big", "sessions", "cold", "client", "flat", "size"];
+pub(super) const SUITES: [&str; 9] = ["echo", "list", "big", "sessions", "cold", "client", "flat", "size", "build"];
 
 /// What to measure, and for how long.
 #[derive(Debug)]

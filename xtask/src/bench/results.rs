@@ -98,7 +98,8 @@ impl Spread {
 
 /// The values that people look at while they wait.
 fn brief(values: &Value) -> String {
-    const SHOWN: [&str; 9] = ["rps", "p50_us", "cpu_us", "csw", "mb_s", "per_s", "kb_per_session", "ms", "stripped_mb"];
+    const SHOWN: [&str; 10] =
+        ["rps", "p50_us", "cpu_us", "csw", "mb_s", "per_s", "kb_per_session", "ms", "stripped_mb", "cpu_s"];
     let shown = SHOWN.iter().filter_map(|key| Some(format!("{key} {:.1}", values[*key].as_f64()?)));
     shown.collect::<Vec<_>>().join(", ")
 }

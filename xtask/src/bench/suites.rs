@@ -57,6 +57,9 @@ pub(super) fn run(rig: &Rig, subjects: &[Subject], options: &Options, results: &
     if options.has("size") {
         sizes(rig, subjects, results);
     }
+    if options.has("build") {
+        builds(rig, subjects, results);
+    }
 }
 
 /// Lists and payloads are measured on stdio and on HTTP once each, whatever the revision.
@@ -187,10 +190,27 @@ fn flat(rig: &Rig, subjects: &[Subject], results: &mut Results) {
     }
 }
 
-fn sizes(rig: &Rig, subjects: &[Subject], results: &mut Results) {
+fn rust_kits(subjects: &[Subject]) -> Vec<Kit> {
     let mut kits: Vec<Kit> = subjects.iter().map(|subject| subject.kit).filter(|kit| kit.is_rust()).collect();
     kits.dedup();
-    for kit in kits {
+    kits
+}
+
+/// What it takes to build each server once, with everything that it needs.
+fn builds(rig: &Rig, subjects: &[Subject], results: &mut Results) {
+    for kit in rust_kits(subjects) {
+        let outcome = match kit {
+            // It is built together with what measures.
+            Kit::Bare => continue,
+            Kit::Couplet => rig.folders.build_anew(&root(), &["--package", "couplet-bench", "--bin", "bench-server"]),
+            _ => rig.folders.build_anew(&peers().join(kit.name()), &["--bin", &format!("bench-{}", kit.name())]),
+        };
+        results.add("build", "a server", kit.name(), outcome);
+    }
+}
+
+fn sizes(rig: &Rig, subjects: &[Subject], results: &mut Results) {
+    for kit in rust_kits(subjects) {
         let program = rig.folders.server(kit).pop().unwrap_or_default();
         let count = match kit {
             // It is built together with what measures.

@@ -15,7 +15,7 @@ struct Layout {
 
 const CPU: Column = ("cpu_us", "CPU µs");
 
-const LAYOUTS: [Layout; 8] = [
+const LAYOUTS: [Layout; 9] = [
     Layout {
         suite: "echo",
         title: "A small `tools/call`",
@@ -69,6 +69,12 @@ const LAYOUTS: [Layout; 8] = [
         title: "Size",
         columns: &[("stripped_mb", "stripped MB"), ("crates", "crates")],
         compared: "stripped_mb",
+    },
+    Layout {
+        suite: "build",
+        title: "To build from nothing, without optimizations",
+        columns: &[("cpu_s", "CPU s"), ("wall_s", "s")],
+        compared: "cpu_s",
     },
 ];
 

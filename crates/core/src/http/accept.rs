@@ -5,6 +5,9 @@ pub const JSON: &str = "application/json";
 /// The type of a stream of messages.
 pub const EVENTS: &str = "text/event-stream";
 
+/// What most clients say that they accept: a message alone as well as a stream of them.
+pub const USUAL: [&str; 2] = ["application/json, text/event-stream", "text/event-stream, application/json"];
+
 /// Whether a list of types, as in `Accept`, includes one. A type with `q=0` is excluded.
 ///
 /// ```

@@ -83,7 +83,7 @@ pub(crate) fn answer(shape: Shape, id: &RequestId, reply: &Reply, about: &Descri
 
 /// The answer to a request that has a result.
 fn complete(codec: &dyn Codec, id: &RequestId, done: &Done, about: &Description) -> Text {
-    let members = members_of(&done.body);
+    let members = if done.long.is_some() { &done.body[1..] } else { members_of(&done.body) };
     let is_large = members.len() >= Text::LARGE;
     let mut out = open_answer(id, if is_large { 256 } else { 256 + members.len() });
     codec.begin(&mut out, done, about);
@@ -93,9 +93,12 @@ fn complete(codec: &dyn Codec, id: &RequestId, done: &Done, about: &Description)
     // The members are in one line; somebody's `_meta` may not be.
     let mut out = if done.meta.is_some() { one_line_vec(out) } else { out };
     if is_large {
-        return Text::new(out.into(), done.body.slice_ref(members), b"}}");
+        return Text::new(out.into(), done.body.slice_ref(members), Bytes::from_static(b"}}"));
     }
     out.extend_from_slice(members);
+    if let Some(long) = &done.long {
+        return Text::new(out.into(), long.text.clone(), [&long.rest, &b"}"[..]].concat().into());
+    }
     out.extend_from_slice(b"}}");
     Bytes::from(out).into()
 }

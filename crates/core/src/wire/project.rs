@@ -18,6 +18,9 @@ use serde_json::json;
 use super::revision::{Elicit, Shape, Structured};
 use crate::service::CacheHint;
 
+/// From here on a text is sent from where it is, and not printed together with what is around it.
+const LONG: usize = 16 << 10;
+
 /// A value that can be cut to a revision.
 pub trait Project {
     /// Takes out or turns what the revision cannot say.
@@ -34,6 +37,12 @@ pub trait Project {
     #[doc(hidden)]
     fn size_hint(&self) -> usize {
         128
+    }
+
+    /// Takes the first text out if it is long, with what is printed in front of it; what is left has an empty text there.
+    #[doc(hidden)]
+    fn take_long(&mut self) -> Option<(String, &'static [u8])> {
+        None
     }
 
     /// Why the revision cannot say this at all, if it cannot.
@@ -353,6 +362,16 @@ impl Project for CallToolResult {
         }
         self.content.iter_mut().for_each(|b| b.project(to));
         project_structured(&mut self.structured_content, to);
+    }
+
+    fn take_long(&mut self) -> Option<(String, &'static [u8])> {
+        let (text, front): (_, &[u8]) = match self.content.first_mut()? {
+            ContentBlock::Text(block) => (&mut block.text, br#"{"content":[{"type":"text","text":""#),
+            ContentBlock::Image(block) => (&mut block.data, br#"{"content":[{"type":"image","data":""#),
+            ContentBlock::Audio(block) => (&mut block.data, br#"{"content":[{"type":"audio","data":""#),
+            _ => return None,
+        };
+        (text.len() >= LONG).then(|| (std::mem::take(text), front))
     }
 
     fn size_hint(&self) -> usize {

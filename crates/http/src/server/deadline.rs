@@ -6,6 +6,16 @@ use couplet_core::{BoxFuture, Call, Description, Hub, Note, Reply, Service, http
 use couplet_types::RpcError;
 use tokio::time::{Sleep, sleep};
 
+/// What a future gives, unless that takes longer than it may. Most are done at once and need no timer.
+pub(crate) async fn within<F: Future + Unpin>(limit: Duration, mut future: F) -> Option<F::Output> {
+    let mut timer: Option<Pin<Box<Sleep>>> = None;
+    poll_fn(|cx| match Pin::new(&mut future).poll(cx) {
+        Poll::Ready(done) => Poll::Ready(Some(done)),
+        Poll::Pending => timer.get_or_insert_with(|| Box::pin(sleep(limit))).as_mut().poll(cx).map(|()| None),
+    })
+    .await
+}
+
 /// A service whose calls end, one way or another.
 pub(crate) struct Timed {
     service: Arc<dyn Service>,
@@ -24,19 +34,13 @@ impl Service for Timed {
     }
 
     fn call(&self, call: Call) -> BoxFuture<'static, Reply> {
-        let limit = self.limit;
-        let mut handler = self.service.call(call);
-        // Most calls are done at once and need no timer.
-        let mut timer: Option<Pin<Box<Sleep>>> = None;
-        Box::pin(poll_fn(move |cx| {
-            if let Poll::Ready(reply) = handler.as_mut().poll(cx) {
-                return Poll::Ready(reply);
-            }
-            timer.get_or_insert_with(|| Box::pin(sleep(limit))).as_mut().poll(cx).map(|()| {
+        let (limit, handler) = (self.limit, self.service.call(call));
+        Box::pin(async move {
+            within(limit, handler).await.unwrap_or_else(|| {
                 let seconds = limit.as_secs_f64();
                 Reply::Error(RpcError::internal(format!("the request took longer than {seconds} s")))
             })
-        }))
+        })
     }
 
     fn hub(&self) -> &Hub {

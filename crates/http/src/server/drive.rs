@@ -1,40 +1,132 @@
-//! The task that drives a session's connection while there is something to do.
+//! Who drives a session's connection: the request that finds it free, for as long as it need not wait, or a task while
+//! there is something to do.
 
 use std::{
     future::poll_fn,
     sync::Arc,
-    task::{Context, Poll},
+    task::{Context, Poll, Waker},
 };
 
 use couplet_core::{
-    Connection, Outbound, Route,
+    Connection, Outbound, Route, Text,
     message::{Body, Frame, Message},
 };
 use couplet_types::RequestId;
 
+use tokio::time::Instant;
+
 use super::{
+    admit::Admitted,
     endpoint::Config,
     events::StoredEvent,
     line::Line,
-    live::{Live, State},
+    live::{Declined, Live, State},
     lock,
+    pipe::Reader,
 };
 
 /// How many messages that nobody can hear are kept.
 const UNHEARD: usize = 64;
+
+/// What became of a message.
+pub(crate) enum Taken {
+    /// It has its answer.
+    Answered(Text),
+    /// Its answers will come here.
+    Awaits(Reader),
+    /// It has none.
+    Told,
+}
+
+/// Takes a message to its session's connection. What can be answered at once is answered here, without the task.
+///
+/// # Errors
+/// Why it is not taken.
+pub(crate) fn take(
+    live: &Arc<Live>,
+    frame: Frame,
+    size: usize,
+    admitted: Admitted,
+    config: &Arc<Config>,
+) -> Result<Taken, Declined> {
+    let _guard = Guard(live.clone());
+    let Some((id, mut connection, waker)) = live.borrow(&frame, &config.limits)? else {
+        let reader = live.submit(frame, size, admitted, &config.limits)?;
+        wake(live, config);
+        return Ok(reader.map_or(Taken::Told, Taken::Awaits));
+    };
+    // Whatever has to go on later goes on in the task, if there is one.
+    let cx = &mut Context::from_waker(waker.as_ref().unwrap_or(Waker::noop()));
+    connection.take(frame);
+    let first = match connection.poll_calls(cx) {
+        Poll::Ready(Outbound { text, route: Route::Answer(to, _) }) if to == id && !connection.memory_changed() => {
+            let next = ready(connection.poll_calls(cx));
+            live.give_back(connection, next, config)?;
+            return Ok(Taken::Answered(text));
+        }
+        first => ready(first),
+    };
+    let reader = live.expect(vec![id], admitted, &config.limits);
+    live.give_back(connection, first, config)?;
+    Ok(Taken::Awaits(reader))
+}
+
+fn ready<T>(poll: Poll<T>) -> Option<T> {
+    match poll {
+        Poll::Ready(value) => Some(value),
+        Poll::Pending => None,
+    }
+}
 
 /// Makes sure that a session's connection is driven.
 pub(crate) fn wake(live: &Arc<Live>, config: &Arc<Config>) {
     let _guard = Guard(live.clone());
     let mut state = lock(&live.state);
     let Some(mut connection) = state.parked.take() else { return };
-    take_input(&mut state, &mut connection);
-    if state.is_idle() && connection.unanswered() == 0 {
-        state.parked = Some(connection);
-        return;
+    if !state.has_task {
+        take_input(&mut state, &mut connection);
     }
-    drop(state);
-    tokio::spawn(drive(live.clone(), connection, config.clone()));
+    state.parked = Some(connection);
+    start(live, &mut state, config);
+}
+
+/// Starts the task if there is something to do for it.
+fn start(live: &Arc<Live>, state: &mut State, config: &Arc<Config>) {
+    let unanswered = state.parked.as_ref().is_some_and(|connection| connection.unanswered() > 0);
+    if !state.has_task && (unanswered || !state.is_idle()) {
+        state.has_task = true;
+        tokio::spawn(drive(live.clone(), config.clone()));
+    }
+}
+
+impl Live {
+    /// Puts the connection back, with a message that came out of it and is not sent yet.
+    ///
+    /// # Errors
+    /// When the session is over.
+    fn give_back(
+        self: &Arc<Self>,
+        mut connection: Box<Connection>,
+        unsent: Option<Outbound>,
+        config: &Arc<Config>,
+    ) -> Result<(), Declined> {
+        let mut state = lock(&self.state);
+        if state.closed {
+            return Err(Declined::Gone);
+        }
+        if state.ending {
+            connection.close_questions();
+        }
+        state.used = Instant::now();
+        state.parked = Some(connection);
+        state.unsent = unsent;
+        // The task may have looked for the connection in vain.
+        if std::mem::take(&mut state.missed) || state.unsent.is_some() || !state.inbox.is_empty() {
+            state.wake_driver();
+        }
+        start(self, &mut state, config);
+        Ok(())
+    }
 }
 
 enum Step {
@@ -42,29 +134,27 @@ enum Step {
     Send(Arc<Line>, Outbound, bool),
     /// A stream can be left for that many milliseconds.
     Release(Arc<Line>, u64),
-    /// There is nothing to do.
-    Idle,
-    /// The session is over.
+    /// There is nothing more to do.
     Over,
 }
 
-async fn drive(live: Arc<Live>, mut connection: Box<Connection>, config: Arc<Config>) {
+async fn drive(live: Arc<Live>, config: Arc<Config>) {
     let _guard = Guard(live.clone());
     let retry = config.limits.retry.as_millis().try_into().unwrap_or(u64::MAX);
+    let mut held = None;
     loop {
         // Somebody who says much, and whom nobody hears, would never let anybody else run.
         tokio::task::coop::consume_budget().await;
-        let step = poll_fn(|cx| poll_step(&live, &mut connection, cx)).await;
+        let step = poll_fn(|cx| poll_step(&live, &mut held, cx)).await;
         // Before the client hears that something is remembered, it is.
-        if let Some(memory) = connection.changed_memory()
+        if let Some(memory) = held.as_mut().and_then(|connection| connection.changed_memory())
             && let Err(error) = config.store.remember(&live.id, memory).await
         {
             tracing::warn!(%error, "what a session remembers cannot be stored");
         }
         match step {
             Step::Send(line, Outbound { text, .. }, last) => {
-                let text = text.into_bytes();
-                if let Some(seq) = line.next(&text, last, live.shape, retry) {
+                if let Some((seq, text)) = line.next(text, last, live.shape, retry) {
                     config.events.append(&live.id, line.number, StoredEvent { seq, text: text.clone() }).await;
                     line.send(seq, text, last);
                 }
@@ -73,17 +163,6 @@ async fn drive(live: Arc<Live>, mut connection: Box<Connection>, config: Arc<Con
                 }
             }
             Step::Release(line, after) => line.release(live.shape, after),
-            Step::Idle => {
-                let mut state = lock(&live.state);
-                if state.closed {
-                    return;
-                }
-                if state.is_idle() {
-                    state.used = tokio::time::Instant::now();
-                    state.parked = Some(connection);
-                    return;
-                }
-            }
             Step::Over => return,
         }
     }
@@ -100,44 +179,67 @@ impl Drop for Guard {
     }
 }
 
-fn poll_step(live: &Live, connection: &mut Connection, cx: &mut Context<'_>) -> Poll<Step> {
+/// The next thing to do. The connection is held until there is nothing to do, and then put back.
+fn poll_step(live: &Live, held: &mut Option<Box<Connection>>, cx: &mut Context<'_>) -> Poll<Step> {
     loop {
-        let hears = {
-            let mut state = lock(&live.state);
-            if state.closed {
-                return Poll::Ready(Step::Over);
-            }
-            state.driver = Some(cx.waker().clone());
-            if state.ending {
-                connection.close_questions();
-            }
-            take_input(&mut state, connection);
-            state.gets.retain(|line| !line.pipe().is_gone());
-            // A loop without short cuts: each stream has to know whom to wake.
-            let full = state.lines.values().chain(&state.gets).filter(|line| line.pipe().is_full(cx)).count();
-            if full > 0 {
-                drop(state);
-                connection.poll_run(cx);
-                return Poll::Pending;
-            }
-            if let (Some(line), Some(text)) = (state.gets.last().cloned(), state.unheard.pop_front()) {
-                return Poll::Ready(Step::Send(line, Outbound { text: text.into(), route: Route::Session }, false));
-            }
-            !state.gets.is_empty()
-        };
-        // The handlers run here, and nobody has to wait for them.
-        let next = if hears { connection.poll_next(cx) } else { connection.poll_calls(cx).map(Some) };
         let mut state = lock(&live.state);
+        if state.closed {
+            let parked = state.parked.take();
+            // What it drops may want to look at the session.
+            drop(state);
+            drop(parked);
+            return Poll::Ready(Step::Over);
+        }
+        state.driver = Some(cx.waker().clone());
+        let Some(mut connection) = held.take().or_else(|| state.parked.take()) else {
+            state.missed = true;
+            return Poll::Pending;
+        };
+        if state.ending {
+            connection.close_questions();
+        }
+        take_input(&mut state, &mut connection);
+        state.gets.retain(|line| !line.pipe().is_gone());
+        // A loop without short cuts: each stream has to know whom to wake.
+        let full = state.lines.values().chain(&state.gets).filter(|line| line.pipe().is_full(cx)).count();
+        if full > 0 {
+            drop(state);
+            connection.poll_run(cx);
+            lock(&live.state).parked = Some(connection);
+            return Poll::Pending;
+        }
+        let hears = !state.gets.is_empty();
+        let next = if let Some(unsent) = state.unsent.take() {
+            Poll::Ready(Some(unsent))
+        } else if hears && let Some(text) = state.unheard.pop_front() {
+            Poll::Ready(Some(Outbound { text: text.into(), route: Route::Session }))
+        } else {
+            drop(state);
+            // The handlers run here, and nobody has to wait for them.
+            let next = if hears { connection.poll_next(cx) } else { connection.poll_calls(cx).map(Some) };
+            state = lock(&live.state);
+            next
+        };
         match next {
             Poll::Ready(Some(outbound)) => {
+                *held = Some(connection);
                 if let Some(step) = route(&mut state, outbound) {
                     return Poll::Ready(step);
                 }
             }
             Poll::Ready(None) => return Poll::Ready(Step::Over),
-            Poll::Pending if !state.inbox.is_empty() && connection.wants_input() => {}
-            Poll::Pending if state.is_idle() && connection.unanswered() == 0 => return Poll::Ready(Step::Idle),
-            Poll::Pending => return Poll::Pending,
+            Poll::Pending if !state.inbox.is_empty() && connection.wants_input() => *held = Some(connection),
+            Poll::Pending => {
+                let is_idle = state.is_idle() && connection.unanswered() == 0;
+                state.parked = Some(connection);
+                if !is_idle {
+                    return Poll::Pending;
+                }
+                state.has_task = false;
+                state.driver = None;
+                state.used = Instant::now();
+                return Poll::Ready(Step::Over);
+            }
         }
     }
 }

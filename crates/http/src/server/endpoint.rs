@@ -21,9 +21,9 @@ use super::{
     limits::HttpLimits,
     lock,
     reply::{self, Reply},
-    sessions::Sessions,
     shares::Shares,
-    store::{MemorySessions, SessionStore},
+    store::{Nowhere, SessionStore},
+    table::Sessions,
     watch::{Held, Streams, Ticket},
 };
 
@@ -101,7 +101,7 @@ impl Endpoint {
             sse_2024: false,
             stateless_legacy: false,
             identify: None,
-            store: Arc::new(MemorySessions::new()),
+            store: Arc::new(Nowhere),
             events: Arc::new(MemoryEvents::new()),
         };
         Self { config: Arc::new(config), state: Arc::default() }
@@ -162,7 +162,7 @@ impl Endpoint {
         self.with(|config| config.identify = Some(Arc::new(identify)))
     }
 
-    /// Where sessions are kept.
+    /// Where sessions are kept, so that another endpoint can take them over. By default they end with this one.
     #[must_use]
     pub fn sessions(self, store: Arc<dyn SessionStore>) -> Self {
         self.with(|config| config.store = store)

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
-use couplet_core::{Shape, http::sse::Event};
+use couplet_core::{Shape, Text, http::sse::Event};
 use couplet_types::RequestId;
 
 use super::{
@@ -51,18 +51,18 @@ impl Line {
         lock(&self.state).pipe.clone()
     }
 
-    /// The number of the next message; nothing if it is an answer that needs no stream and was sent.
-    pub(crate) fn next(&self, text: &Bytes, last: bool, shape: Shape, retry: u64) -> Option<u64> {
+    /// The next message and its number; nothing if it is an answer that needs no stream and was sent.
+    pub(crate) fn next(&self, text: Text, last: bool, shape: Shape, retry: u64) -> Option<(u64, Bytes)> {
         let mut state = lock(&self.state);
         if last && !state.started {
-            state.pipe.push(Item::Alone(text.clone()));
+            state.pipe.push(Item::Alone(text));
             state.finished = true;
             state.pipe.finish();
             return None;
         }
         self.start(&mut state, shape, retry);
         state.sent += 1;
-        Some(state.sent)
+        Some((state.sent, text.into_bytes()))
     }
 
     /// Sends a message that was kept.

@@ -1,7 +1,7 @@
 //! A session that lives in this process.
 
 use std::{
-    collections::{HashMap, HashSet, VecDeque},
+    collections::{BTreeMap, HashSet, VecDeque},
     fmt,
     sync::{Arc, Mutex},
     task::Waker,
@@ -10,7 +10,7 @@ use std::{
 
 use bytes::Bytes;
 use couplet_core::{
-    Connection, Shape,
+    Connection, Outbound, Shape,
     message::{Body, Frame, Message},
 };
 use couplet_types::{RequestId, RpcError};
@@ -36,14 +36,21 @@ pub(crate) struct Live {
 }
 
 pub(crate) struct State {
-    /// The connection, unless a task drives it.
+    /// The connection, unless somebody drives it right now.
     pub(crate) parked: Option<Box<Connection>>,
+    /// What came out of the connection and is not sent yet.
+    pub(crate) unsent: Option<Outbound>,
     /// What the connection has yet to take.
     pub(crate) inbox: VecDeque<(Frame, usize)>,
     inbox_bytes: usize,
+    /// Whether there is a task for what cannot be done at once.
+    pub(crate) has_task: bool,
+    /// That task, where it waits.
     pub(crate) driver: Option<Waker>,
+    /// Whether it looked for the connection while somebody else drove it.
+    pub(crate) missed: bool,
     /// The streams of requests that run.
-    pub(crate) lines: HashMap<RequestId, Arc<Line>>,
+    pub(crate) lines: BTreeMap<RequestId, Arc<Line>>,
     /// The stream whose last message is on its way.
     pub(crate) finishing: Option<Arc<Line>>,
     /// The streams that belong to no request.
@@ -60,6 +67,9 @@ pub(crate) struct State {
     /// Whether it has given back what it does not need.
     rested: bool,
 }
+
+/// A request's id, the connection, and the task that waits for it.
+type Borrowed = (RequestId, Box<Connection>, Option<Waker>);
 
 /// Why a message is not taken.
 #[derive(Debug)]
@@ -85,8 +95,11 @@ impl Live {
             parked: Some(Box::new(connection)),
             inbox: VecDeque::new(),
             inbox_bytes: 0,
+            unsent: None,
+            has_task: false,
             driver: None,
-            lines: HashMap::new(),
+            missed: false,
+            lines: BTreeMap::new(),
             finishing: None,
             gets: Vec::new(),
             unheard: VecDeque::new(),
@@ -106,6 +119,25 @@ impl Live {
         self
     }
 
+    /// The connection for a request that could be answered at once, and the task that would go on with it if there is
+    /// one; nothing if the message has to wait for its turn.
+    ///
+    /// # Errors
+    /// Why the message is not taken.
+    pub(crate) fn borrow(&self, frame: &Frame, limits: &HttpLimits) -> Result<Option<Borrowed>, Declined> {
+        let Frame::Single(Message { body: Body::Request { id, .. }, .. }) = frame else { return Ok(None) };
+        let mut state = lock(&self.state);
+        state.check(std::slice::from_ref(id), limits)?;
+        let free = |connection: &mut Box<Connection>| connection.wants_input();
+        if !state.inbox.is_empty() || state.unsent.is_some() {
+            return Ok(None);
+        }
+        let Some(connection) = state.parked.take_if(free) else { return Ok(None) };
+        state.established = true;
+        state.rested = false;
+        Ok(Some((id.clone(), connection, state.driver.clone())))
+    }
+
     /// Takes a message to the connection. If something in it has to be answered, there is a reader for the answers.
     ///
     /// # Errors
@@ -119,22 +151,18 @@ impl Live {
     ) -> Result<Option<Reader>, Declined> {
         let ids = requests(&frame, self.shape)?;
         let mut state = lock(&self.state);
-        state.check(ids.len(), limits)?;
-        if let Some(id) = ids.iter().find(|id| state.lines.contains_key(*id)) {
-            let error = RpcError::invalid_request(format!("request id `{id}` is already in use"));
-            return Err(Declined::Wrong(None, error));
-        }
-        let reader = (!ids.is_empty()).then(|| {
-            let pipe = Pipe::new(limits);
-            let line = state.line('r', ids.clone(), pipe.clone(), Some(admitted));
-            state.lines.extend(ids.into_iter().map(|id| (id, line.clone())));
-            Reader::new(pipe)
-        });
+        state.check(&ids, limits)?;
+        let reader = (!ids.is_empty()).then(|| state.expect(ids, admitted, limits));
         state.inbox.push_back((frame, size));
         state.inbox_bytes += size;
         state.established = true;
         state.touch();
         Ok(reader)
+    }
+
+    /// A stream for the answers to requests that the connection has.
+    pub(crate) fn expect(&self, ids: Vec<RequestId>, admitted: Admitted, limits: &HttpLimits) -> Reader {
+        lock(&self.state).expect(ids, admitted, limits)
     }
 
     /// Opens a stream that belongs to no request.
@@ -171,9 +199,7 @@ impl Live {
             connection.close_questions();
         }
         // It is no use of the session, but the driver has to look.
-        if let Some(driver) = state.driver.take() {
-            driver.wake();
-        }
+        state.wake_driver();
     }
 
     /// Ends the session: what runs is cancelled, what is open is closed.
@@ -183,7 +209,7 @@ impl Live {
         let parked = state.parked.take();
         state.inbox.clear();
         state.inbox_bytes = 0;
-        state.lines.drain().for_each(|(_, line)| line.close());
+        std::mem::take(&mut state.lines).values().for_each(|line| line.close());
         state.gets.drain(..).for_each(|line| line.close());
         state.touch();
         drop(state);
@@ -234,15 +260,27 @@ impl State {
         Some(frame)
     }
 
-    fn check(&self, more: usize, limits: &HttpLimits) -> Result<(), Declined> {
+    /// Whether requests with these ids can be taken.
+    fn check(&self, ids: &[RequestId], limits: &HttpLimits) -> Result<(), Declined> {
         if self.closed {
             return Err(Declined::Gone);
         }
         let full = self.inbox.len() >= Self::ROOM || self.inbox_bytes >= Self::ROOM_BYTES;
-        if full || self.lines.len() + more > limits.requests_per_session {
+        if full || self.lines.len() + ids.len() > limits.requests_per_session {
             return Err(Declined::Busy);
         }
+        if let Some(id) = ids.iter().find(|id| self.lines.contains_key(*id)) {
+            let error = RpcError::invalid_request(format!("request id `{id}` is already in use"));
+            return Err(Declined::Wrong(None, error));
+        }
         Ok(())
+    }
+
+    fn expect(&mut self, ids: Vec<RequestId>, admitted: Admitted, limits: &HttpLimits) -> Reader {
+        let pipe = Pipe::new(limits);
+        let line = self.line('r', ids.clone(), pipe.clone(), Some(admitted));
+        self.lines.extend(ids.into_iter().map(|id| (id, line.clone())));
+        Reader::new(pipe)
     }
 
     fn line(&mut self, tag: char, ids: Vec<RequestId>, pipe: Arc<Pipe>, admitted: Option<Admitted>) -> Arc<Line> {
@@ -254,6 +292,10 @@ impl State {
     pub(crate) fn touch(&mut self) {
         self.used = Instant::now();
         self.rested = false;
+        self.wake_driver();
+    }
+
+    pub(crate) fn wake_driver(&mut self) {
         if let Some(driver) = self.driver.take() {
             driver.wake();
         }
@@ -268,14 +310,18 @@ impl State {
         if let Some(connection) = &mut self.parked {
             connection.rest();
             self.inbox = VecDeque::new();
-            self.lines = HashMap::new();
+            self.lines = BTreeMap::new();
             self.rested = true;
         }
     }
 
     /// Whether nothing runs and nothing is open.
     pub(crate) fn is_idle(&self) -> bool {
-        self.lines.is_empty() && self.gets.is_empty() && self.inbox.is_empty() && self.finishing.is_none()
+        self.lines.is_empty()
+            && self.gets.is_empty()
+            && self.inbox.is_empty()
+            && self.finishing.is_none()
+            && self.unsent.is_none()
     }
 }
 

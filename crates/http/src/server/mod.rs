@@ -40,6 +40,7 @@ mod sessionless;
 mod sessions;
 mod shares;
 mod store;
+mod table;
 mod watch;
 
 pub use body::EndpointBody;

@@ -8,6 +8,7 @@ use std::{
 };
 
 use bytes::Bytes;
+use couplet_core::Text;
 
 use super::{events::StoredEvent, limits::HttpLimits, lock, watch::Held};
 
@@ -35,7 +36,7 @@ struct State {
 #[derive(Debug)]
 pub(crate) enum Item {
     /// An answer before which nothing was sent: it needs no stream.
-    Alone(Bytes),
+    Alone(Text),
     /// A message in a stream, ready to be sent.
     Event { seq: u64, bytes: Bytes },
     /// An event without a message, ready to be sent.
@@ -43,9 +44,11 @@ pub(crate) enum Item {
 }
 
 impl Item {
-    fn bytes(&self) -> &Bytes {
-        let (Self::Alone(bytes) | Self::Event { bytes, .. } | Self::Mark(bytes)) = self;
-        bytes
+    fn len(&self) -> usize {
+        match self {
+            Self::Alone(text) => text.len(),
+            Self::Event { bytes, .. } | Self::Mark(bytes) => bytes.len(),
+        }
     }
 }
 
@@ -58,7 +61,7 @@ impl Pipe {
     pub(crate) fn push(&self, item: Item) {
         let mut state = lock(&self.state);
         if !state.gone && !state.over {
-            state.bytes += item.bytes().len();
+            state.bytes += item.len();
             state.items.push_back(item);
             state.wake_reader();
         }
@@ -97,7 +100,7 @@ impl Pipe {
 impl State {
     fn pop(&mut self) -> Option<Item> {
         let item = self.items.pop_front()?;
-        self.bytes -= item.bytes().len();
+        self.bytes -= item.len();
         self.wake_writer();
         Some(item)
     }
@@ -137,7 +140,7 @@ pub(crate) struct Reader {
 #[derive(Debug)]
 pub(crate) enum First {
     /// The answer.
-    Answer(Bytes),
+    Answer(Text),
     /// Something else: the answer will be in a stream.
     Stream,
     /// Nothing: the request was cancelled, or the session is over.
@@ -176,16 +179,18 @@ impl Reader {
         poll_fn(|cx| {
             let mut state = lock(&self.pipe.state);
             match state.items.front() {
-                Some(Item::Alone(_)) => {}
-                Some(_) => return Poll::Ready(First::Stream),
-                None if state.over || state.gone => return Poll::Ready(First::Nothing),
+                Some(Item::Alone(text)) => {
+                    let answer = First::Answer(text.clone());
+                    state.pop();
+                    Poll::Ready(answer)
+                }
+                Some(_) => Poll::Ready(First::Stream),
+                None if state.over || state.gone => Poll::Ready(First::Nothing),
                 None => {
                     state.reader = Some(cx.waker().clone());
-                    return Poll::Pending;
+                    Poll::Pending
                 }
             }
-            let text = state.pop().map_or_else(Bytes::new, |item| item.bytes().clone());
-            Poll::Ready(First::Answer(text))
         })
         .await
     }
@@ -205,7 +210,8 @@ impl Reader {
                     self.last = seq;
                     return Poll::Ready(Some(bytes));
                 }
-                Some(Item::Alone(bytes) | Item::Mark(bytes)) => return Poll::Ready(Some(bytes)),
+                Some(Item::Alone(text)) => return Poll::Ready(Some(text.into_bytes())),
+                Some(Item::Mark(bytes)) => return Poll::Ready(Some(bytes)),
                 None if state.over || state.gone || (ending && self.endless) => return Poll::Ready(None),
                 None => {
                     state.reader = Some(cx.waker().clone());

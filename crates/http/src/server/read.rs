@@ -6,7 +6,7 @@ use bytes::{Buf, Bytes, BytesMut};
 use http::StatusCode;
 use http_body::Body;
 
-use super::limits::HttpLimits;
+use super::{deadline::within, limits::HttpLimits};
 
 /// Reads a whole body.
 ///
@@ -14,7 +14,8 @@ use super::limits::HttpLimits;
 /// The status to answer and why.
 pub(crate) async fn read<B: Body>(body: B, limits: &HttpLimits) -> Result<Bytes, (StatusCode, String)> {
     let too_large = || (StatusCode::PAYLOAD_TOO_LARGE, format!("the body is longer than {} bytes", limits.body));
-    if body.size_hint().lower() > limits.body as u64 {
+    let announced = body.size_hint().lower();
+    if announced > limits.body as u64 {
         return Err(too_large());
     }
     let read = async {
@@ -34,7 +35,9 @@ pub(crate) async fn read<B: Body>(body: B, limits: &HttpLimits) -> Result<Bytes,
             match (&mut all, &first) {
                 (Some(all), _) => all.extend_from_slice(&piece),
                 (None, Some(begin)) => {
-                    let mut joined = BytesMut::with_capacity((begin.len() + piece.len()) * 2);
+                    // What was announced and does not come is not written to, so it costs nothing.
+                    let room = usize::try_from(announced).unwrap_or(limits.body).max(2 * (begin.len() + piece.len()));
+                    let mut joined = BytesMut::with_capacity(room);
                     joined.extend_from_slice(begin);
                     joined.extend_from_slice(&piece);
                     all = Some(joined);
@@ -44,9 +47,9 @@ pub(crate) async fn read<B: Body>(body: B, limits: &HttpLimits) -> Result<Bytes,
         }
         Ok(all.map(BytesMut::freeze).or(first).unwrap_or_default())
     };
-    match tokio::time::timeout(limits.body_time, read).await {
-        Ok(body) => body,
-        Err(_) => {
+    match within(limits.body_time, pin!(read)).await {
+        Some(body) => body,
+        None => {
             let what = format!("the body took longer than {} s to arrive", limits.body_time.as_secs_f64());
             Err((StatusCode::REQUEST_TIMEOUT, what))
         }

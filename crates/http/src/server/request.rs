@@ -14,7 +14,7 @@ use couplet_core::{
     http::{Field, Fields, Lane, accept, has_sessions, headers, no_session, sort, spoken, unreadable},
     message,
 };
-use http::{HeaderMap, Method, Request, StatusCode, header, request::Parts};
+use http::{HeaderMap, HeaderName, Method, Request, StatusCode, header, request::Parts};
 
 use super::{
     admit::Admitted,
@@ -112,11 +112,11 @@ impl Endpoint {
 
 /// What the headers of a message must say before it is read.
 fn check_post(headers: &HeaderMap) -> Result<(), Box<Reply>> {
-    if !takes(headers, accept::JSON) || !takes(headers, accept::EVENTS) {
+    if !takes_messages(headers) {
         let what = format!("the client must accept `{}` and `{}`", accept::JSON, accept::EVENTS);
         return Err(reply::error(StatusCode::NOT_ACCEPTABLE, what).into());
     }
-    let is_json = |value: &http::HeaderValue| value.to_str().is_ok_and(accept::is_json);
+    let is_json = |value: &http::HeaderValue| value == accept::JSON || value.to_str().is_ok_and(accept::is_json);
     if !headers.get_all(header::CONTENT_TYPE).iter().all(is_json) {
         let what = format!("the body must be `{}`", accept::JSON);
         return Err(reply::error(StatusCode::UNSUPPORTED_MEDIA_TYPE, what).into());
@@ -129,6 +129,13 @@ fn check_post(headers: &HeaderMap) -> Result<(), Box<Reply>> {
         return Err(refused.into());
     }
     Ok(())
+}
+
+/// Whether a client takes a message alone as well as a stream of them.
+fn takes_messages(headers: &HeaderMap) -> bool {
+    let is_usual = |list: &http::HeaderValue| accept::USUAL.iter().any(|usual| list == usual);
+    headers.get(header::ACCEPT).is_some_and(is_usual)
+        || (takes(headers, accept::JSON) && takes(headers, accept::EVENTS))
 }
 
 /// Whether a client takes a type; it takes anything if it says nothing.
@@ -146,9 +153,20 @@ pub(crate) fn text_of<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str>
 
 struct Headers<'a>(&'a HeaderMap);
 
+/// The names that every message is asked for, ready to be looked up.
+static KNOWN: [HeaderName; 4] = [
+    HeaderName::from_static(headers::PROTOCOL_VERSION),
+    HeaderName::from_static(headers::METHOD),
+    HeaderName::from_static(headers::NAME),
+    HeaderName::from_static(headers::SESSION),
+];
+
 impl Fields for Headers<'_> {
     fn field(&self, name: &str) -> Field<'_> {
-        let mut values = self.0.get_all(name).iter();
+        let mut values = match KNOWN.iter().find(|known| *known == name) {
+            Some(known) => self.0.get_all(known).iter(),
+            None => self.0.get_all(name).iter(),
+        };
         match (values.next(), values.next()) {
             (None, _) => Field::Absent,
             (Some(value), None) => Field::Value(value.as_bytes()),

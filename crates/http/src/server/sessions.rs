@@ -1,11 +1,6 @@
-//! All sessions that live in this process, and how a request finds its own.
+//! What requests do with sessions, and how each finds its own.
 
-use std::{
-    collections::HashMap,
-    future::poll_fn,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::{future::poll_fn, sync::Arc};
 
 use bytes::Bytes;
 use couplet_core::{
@@ -14,163 +9,21 @@ use couplet_core::{
     message::Frame,
 };
 use http::{HeaderMap, StatusCode};
-use tokio::time::Instant;
 
 use super::{
     admit::Admitted,
     body::{Events, Source},
-    drive,
+    drive::{self, Taken},
     endpoint::Endpoint,
-    limits::HttpLimits,
     line,
     live::{Declined, Live},
-    lock,
     pipe::{First, Pipe, Reader},
     reply::{self, Reply},
     request::text_of,
     sessionless::reopen,
-    shrink,
     store::SessionRecord,
     watch::Held,
 };
-
-/// The sessions of an endpoint.
-#[derive(Debug, Default)]
-pub(crate) struct Sessions(Mutex<Table>);
-
-#[derive(Debug, Default)]
-struct Table {
-    live: HashMap<Arc<str>, Arc<Live>>,
-    by_principal: HashMap<Arc<str>, usize>,
-    /// How much is kept of what opened them.
-    bytes: usize,
-    /// Not before then is it worth looking for sessions to end.
-    look_again: Option<Instant>,
-}
-
-impl Sessions {
-    pub(crate) fn len(&self) -> usize {
-        lock(&self.0).live.len()
-    }
-
-    fn get(&self, id: &str) -> Option<Arc<Live>> {
-        lock(&self.0).live.get(id).cloned()
-    }
-
-    /// No session will get any more answers from its client.
-    pub(crate) fn close_questions(&self) {
-        let all: Vec<_> = lock(&self.0).live.values().cloned().collect();
-        all.iter().for_each(|live| live.close_questions());
-    }
-
-    /// Whether one more session fits. For that the one that was idle for longest may have to go.
-    ///
-    /// # Errors
-    /// What there is too much of.
-    fn room(
-        &self,
-        principal: Option<&Arc<str>>,
-        size: usize,
-        limits: &HttpLimits,
-    ) -> Result<Option<Arc<Live>>, Box<Reply>> {
-        let mut table = lock(&self.0);
-        table.check_principal(principal, limits)?;
-        if table.fits(size, limits) {
-            return Ok(None);
-        }
-        let now = Instant::now();
-        if table.look_again.is_some_and(|then| now < then) {
-            return Err(full());
-        }
-        let idle = |live: &&Arc<Live>| {
-            let state = lock(&live.state);
-            (state.is_idle() && now.duration_since(state.used) > limits.handshake).then_some(state.used)
-        };
-        let oldest = table.live.values().filter_map(|live| Some((idle(&live)?, live))).min_by_key(|(used, _)| *used);
-        match oldest.map(|(_, live)| live.clone()) {
-            Some(live) => {
-                table.remove(&live.id);
-                Ok(Some(live))
-            }
-            None => {
-                table.look_again = Some(now + Duration::from_secs(1));
-                Err(full())
-            }
-        }
-    }
-
-    /// Adds a session, unless it came to be here meanwhile.
-    ///
-    /// # Errors
-    /// What there is too much of by now.
-    fn insert(&self, live: Live, limits: &HttpLimits) -> Result<Arc<Live>, Box<Reply>> {
-        let mut table = lock(&self.0);
-        if let Some(there) = table.live.get(&live.id) {
-            return Ok(there.clone());
-        }
-        table.check_principal(live.principal.as_ref(), limits)?;
-        if !table.fits(live.size, limits) {
-            return Err(full());
-        }
-        if let Some(principal) = &live.principal {
-            *table.by_principal.entry(principal.clone()).or_default() += 1;
-        }
-        table.bytes += live.size;
-        let live = Arc::new(live);
-        table.live.insert(live.id.clone(), live.clone());
-        Ok(live)
-    }
-
-    fn remove(&self, id: &str) -> Option<Arc<Live>> {
-        lock(&self.0).remove(id)
-    }
-
-    /// Takes out the sessions whose time is over.
-    pub(crate) fn expired(&self, limits: &HttpLimits) -> Vec<Arc<Live>> {
-        let now = Instant::now();
-        let is_over = |live: &Live| {
-            let age = now.duration_since(live.born);
-            let mut state = lock(&live.state);
-            state.rest(now);
-            age > limits.age
-                || (!state.established && age > limits.handshake)
-                || (state.is_idle() && now.duration_since(state.used) > limits.idle)
-        };
-        let mut table = lock(&self.0);
-        let over: Vec<_> = table.live.values().filter(|live| is_over(live)).cloned().collect();
-        over.iter().for_each(|live| drop(table.remove(&live.id)));
-        over
-    }
-}
-
-impl Table {
-    fn check_principal(&self, principal: Option<&Arc<str>>, limits: &HttpLimits) -> Result<(), Box<Reply>> {
-        let own = principal.and_then(|p| self.by_principal.get(p)).copied().unwrap_or_default();
-        if own >= limits.sessions_per_principal {
-            return Err(reply::busy(StatusCode::TOO_MANY_REQUESTS, "you have too many sessions").into());
-        }
-        Ok(())
-    }
-
-    fn fits(&self, size: usize, limits: &HttpLimits) -> bool {
-        self.live.len() < limits.sessions && self.bytes.saturating_add(size) <= limits.openings
-    }
-
-    fn remove(&mut self, id: &str) -> Option<Arc<Live>> {
-        let live = self.live.remove(id)?;
-        shrink(&mut self.live);
-        self.bytes -= live.size;
-        if let Some(principal) = &live.principal
-            && let Some(count) = self.by_principal.get_mut(principal)
-        {
-            *count -= 1;
-            if *count == 0 {
-                self.by_principal.remove(principal);
-            }
-        }
-        Some(live)
-    }
-}
 
 impl Endpoint {
     /// Opens a session.
@@ -215,12 +68,12 @@ impl Endpoint {
             Ok(live) => live,
             Err(reply) => return *reply,
         };
-        let reader = match live.submit(frame, size, admitted, &self.config.limits) {
-            Ok(reader) => reader,
+        let mut reader = match drive::take(&live, frame, size, admitted, &self.config) {
+            Ok(Taken::Answered(text)) => return reply::json(StatusCode::OK, text),
+            Ok(Taken::Told) => return reply::empty(StatusCode::ACCEPTED),
+            Ok(Taken::Awaits(reader)) => reader,
             Err(declined) => return decline(declined),
         };
-        drive::wake(&live, &self.config);
-        let Some(mut reader) = reader else { return reply::empty(StatusCode::ACCEPTED) };
         match reader.first().await {
             First::Answer(text) => reply::json(StatusCode::OK, text),
             First::Stream | First::Nothing => self.read(reader, &live),
@@ -353,10 +206,6 @@ impl Endpoint {
 
 fn not_found() -> Reply {
     reply::error(StatusCode::NOT_FOUND, "there is no such session; open another one with `initialize`")
-}
-
-fn full() -> Box<Reply> {
-    Box::new(reply::busy(StatusCode::SERVICE_UNAVAILABLE, "there are too many sessions"))
 }
 
 pub(crate) fn decline(declined: Declined) -> Reply {

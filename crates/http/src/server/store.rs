@@ -56,7 +56,29 @@ impl SessionRecord {
     }
 }
 
-/// The sessions of this process.
+/// Keeps nothing, for an endpoint whose sessions end with it.
+#[derive(Debug)]
+pub(crate) struct Nowhere;
+
+impl SessionStore for Nowhere {
+    fn create(&self, _: SessionRecord) -> BoxFuture<'_, Result<(), Error>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn remember(&self, _: &str, _: Bytes) -> BoxFuture<'_, Result<(), Error>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn load(&self, _: &str) -> BoxFuture<'_, Result<Option<SessionRecord>, Error>> {
+        Box::pin(std::future::ready(Ok(None)))
+    }
+
+    fn remove(&self, _: &str) -> BoxFuture<'_, Result<bool, Error>> {
+        Box::pin(std::future::ready(Ok(false)))
+    }
+}
+
+/// The sessions of this process, for several endpoints in it.
 #[derive(Debug, Default)]
 pub struct MemorySessions(Mutex<HashMap<Arc<str>, SessionRecord>>);
 

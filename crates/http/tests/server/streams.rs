@@ -252,3 +252,21 @@ async fn line_120_a_disconnect_does_not_cancel_and_the_rest_can_be_had_later() {
     }
     assert_eq!((seen.finished(), seen.dropped()), (100, 0));
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_nobody_could_hear_is_told_to_the_first_who_listens() {
+    let (endpoint, _) = endpoint();
+    let session = Session::open(&endpoint, POLLING).await;
+    let mut reply = session.tool(1, "hasty").await;
+    let called = messages(&events(&mut reply).await);
+    let question = called.iter().find(|m| m["method"] == "elicitation/create").unwrap();
+    assert_eq!(called.last().unwrap()["result"]["content"][0]["text"], "given up");
+    // Other calls come and go between.
+    for id in 2..5 {
+        assert_eq!(messages(&events(&mut session.tool(id, "slow").await).await).len(), 11);
+        assert_eq!(session.tool(id, "log").await.status, 200);
+    }
+    let mut get = session.get(None).await;
+    let told = get.body.message().await.unwrap();
+    assert_eq!((&told["method"], &told["params"]["requestId"]), (&json!("notifications/cancelled"), &question["id"]));
+}

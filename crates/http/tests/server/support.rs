@@ -99,6 +99,15 @@ async fn ask(ctx: Ctx) -> Result<String, ToolError> {
     Ok(format!("yes: {}", answer.yes))
 }
 
+/// Asks, and does not wait for the answer.
+async fn hasty(ctx: Ctx) -> &'static str {
+    let limit = Duration::from_millis(10);
+    match tokio::time::timeout(limit, ctx.elicit::<Confirm>("sure", "Sure?")).await {
+        Ok(_) => "answered",
+        Err(_) => "given up",
+    }
+}
+
 async fn slow_ask(ctx: Ctx) -> Result<String, ToolError> {
     ctx.progress(0.5, "thinking of a question").await;
     ask(ctx).await
@@ -133,6 +142,7 @@ pub(crate) fn server(seen: &Seen) -> Handle {
         .tool(tool("slow", slow))
         .tool(tool("forever", forever))
         .tool(tool("polled", polled))
+        .tool(tool("hasty", hasty))
         .tool(tool("ask", ask))
         .tool(tool("slow_ask", slow_ask))
         .tool(tool("log", log))

@@ -4,6 +4,7 @@ mod child;
 mod fixture;
 mod flood;
 mod hostile;
+mod long;
 mod projection;
 mod rows;
 mod scenario;
