@@ -10,6 +10,7 @@ use couplet_types::{
 
 use crate::{
     answers::{Answers, callback, check_roots},
+    cache::{Cache, Seat},
     client::{Client, Shared},
     clock::Patience,
     connect::{self, Greeting},
@@ -36,6 +37,7 @@ pub struct ClientBuilder {
     probe_timeout: Option<Duration>,
     rounds: usize,
     limits: Limits,
+    cache: Option<Cache>,
 }
 
 impl ClientBuilder {
@@ -51,6 +53,7 @@ impl ClientBuilder {
             probe_timeout: Some(Duration::from_secs(10)),
             rounds: 10,
             limits: Limits::default(),
+            cache: Some(Cache::new()),
         }
     }
 
@@ -180,6 +183,13 @@ impl ClientBuilder {
         self
     }
 
+    /// Where answers are kept for as long as the server allows: in a cache of this client's own, unless it is given
+    /// one that others have, too. `None` keeps nothing. A single request can be [fresh](crate::Prepared::fresh).
+    pub fn cache(mut self, cache: impl Into<Option<Cache>>) -> Self {
+        self.cache = cache.into();
+        self
+    }
+
     /// Asks for log messages of a level and above from the beginning, if the server logs.
     pub fn log_level(mut self, level: LoggingLevel) -> Self {
         self.log_level = Some(level);
@@ -230,7 +240,8 @@ impl ClientBuilder {
             timeout: self.patience.timeout,
             limits: self.limits,
         };
-        let inbox = Arc::new(Inbox::new(self.answers, extensions, self.on_log));
+        let seat = self.cache.map(|cache| Seat::new(&cache, target.server()));
+        let inbox = Arc::new(Inbox::new(self.answers, extensions, self.on_log, seat));
         let (connected, server) = connect::open(target, &inbox, &greeting).await?;
         let mut driver = Driver::new(connected.driver, inbox.clone());
         let client = Client::from_shared(Shared {

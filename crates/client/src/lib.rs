@@ -50,6 +50,7 @@
 
 mod answers;
 mod builder;
+mod cache;
 mod client;
 mod clock;
 mod connect;
@@ -71,6 +72,7 @@ mod rounds;
 mod sync;
 
 pub use builder::ClientBuilder;
+pub use cache::Cache;
 pub use client::{Client, ServerInfo};
 pub use couplet_core::{Change, Interest as Filter, News, Outcome};
 pub use driver::Driver;

@@ -56,6 +56,12 @@ impl JsonText {
         couplet_types::from_json(self.as_str())
     }
 
+    /// A copy that does not keep the message alive which it came in.
+    #[must_use]
+    pub fn detached(&self) -> Self {
+        Self(Bytes::copy_from_slice(&self.0))
+    }
+
     /// An owned copy for a typed message.
     pub fn to_raw(&self) -> RawJson {
         RawJson::from_text(self.as_str()).expect("checked when it was made")

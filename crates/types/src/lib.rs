@@ -80,7 +80,7 @@ pub use method::{
     RootsListChanged, SetLevel, Subscribe, SubscriptionAcknowledged, TaskChanged, TaskStatusChanged, ToolListChanged,
     Unsubscribe, UpdateTask,
 };
-pub use page::{CacheScope, EmptyResult, NotificationParams, PaginatedParams, ResultType};
+pub use page::{CacheHints, CacheScope, EmptyResult, NotificationParams, PaginatedParams, ResultType};
 pub use progress::{CancelledParams, ProgressParams};
 pub use prompt::{
     GetPromptParams, GetPromptResult, ListPromptsParams, ListPromptsResult, Prompt, PromptArgument, PromptMessage,

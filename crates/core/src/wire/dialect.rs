@@ -68,6 +68,27 @@ impl Dialect {
         self.shape.0.codec.has_handshake()
     }
 
+    /// The revision and what the client can do: all that a server may answer by, beside the request and who asks.
+    pub fn voice(&self) -> &bytes::Bytes {
+        &self.identity.voice
+    }
+
+    /// Whether results of a method may say for how long they can be kept, in revisions in which results do.
+    pub const fn is_cacheable(method: &str) -> bool {
+        method::is_cacheable(method)
+    }
+
+    /// What tells a request from others whose answers may be kept; `None` if the answer to this one may not.
+    pub fn cache_key<R: Request>(&self, params: &R::Params) -> Option<bytes::Bytes> {
+        if !Self::is_cacheable(R::METHOD) || self.has_session() || params.meta().is_some_and(|meta| !meta.is_empty()) {
+            return None;
+        }
+        let text = JsonText::trusted(to_json(params).into());
+        let members = Params::from_text(text.clone()).ok()?;
+        // What depends on answers of the client's is no answer to anything else.
+        members.iter().all(|(key, _)| wire::modern::describes(&key)).then(|| text.as_bytes().clone())
+    }
+
     /// Writes a request.
     ///
     /// # Errors

@@ -69,11 +69,15 @@ pub(crate) struct Identity {
     pub(crate) log_level: Option<LoggingLevel>,
     /// All of it as `_meta`, because most requests say nothing else there.
     printed: Bytes,
+    /// What of it a server may answer by.
+    pub(crate) voice: Bytes,
 }
 
 impl Identity {
     pub(crate) fn new(version: ProtocolVersion, info: Implementation, capabilities: ClientCapabilities) -> Self {
-        let mut identity = Self { version, info: Some(info), capabilities, log_level: None, printed: Bytes::new() };
+        let voice = super::to_json(&json!([version.as_str(), capabilities])).into();
+        let printed = Bytes::new();
+        let mut identity = Self { version, info: Some(info), capabilities, log_level: None, printed, voice };
         identity.print();
         identity
     }
