@@ -11,9 +11,7 @@ use couplet_types::{
     InitializeResult, Initialized, Notification, NotificationParams, ProtocolVersion, Request, RpcError, from_json,
 };
 
-use crate::{
-    cache::Ticket, client::ServerInfo, clock::within, driver::beside, extension::Extensions, inbox::Inbox,
-};
+use crate::{cache::Ticket, client::ServerInfo, clock::within, driver::beside, extension::Extensions, inbox::Inbox};
 
 /// What a client brings to the negotiation.
 #[derive(Debug)]

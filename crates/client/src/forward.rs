@@ -1,6 +1,6 @@
 //! Requests that somebody else made: for proxies and gateways.
 
-use couplet_core::{Error, Exchange, Extras, JsonText, Outcome, Shape, message::Params};
+use couplet_core::{Error, Exchange, Extras, JsonText, Outcome, message::Params};
 
 use crate::client::Client;
 
@@ -43,11 +43,6 @@ impl Client {
     /// When it is of a kind that is not known.
     pub fn outcome(&self, answer: JsonText) -> Result<Outcome, Error> {
         self.dialect().outcome(answer)
-    }
-
-    /// How messages to and from the server look.
-    pub fn shape(&self) -> Shape {
-        self.dialect().shape()
     }
 
     /// Whether the server serves a method.

@@ -44,13 +44,19 @@ impl Passing<'_> {
         };
         let mut extras = Extras::default();
         extras.progress = call.outbox.wants_progress();
-        extras.capabilities = Some(call.peer.capabilities.clone());
+        // What belongs to an extension, such as a task, could not be passed on afterwards.
+        let mut capabilities = call.peer.capabilities.clone();
+        (capabilities.extensions, capabilities.tasks) = (None, None);
+        extras.capabilities = Some(capabilities);
         for _ in 0..ROUNDS {
             let exchange = client.forward(&call.method, &call.params, &extras)?;
             let answer = self.follow(exchange, listening.as_mut()).await?;
             let (asks, state) = match client.outcome(answer)? {
                 Outcome::Complete(text) => return Ok(result::reply(client.shape(), call, &text)),
                 Outcome::InputRequired { asks, state } => (asks, state),
+                Outcome::Extension { kind, .. } => {
+                    return Err(Error::new(ErrorKind::Protocol, format!("the server gave a `{kind}` unasked")));
+                }
             };
             if is_passed_on(client, call) {
                 return Ok(Reply::InputRequired { asks, state });

@@ -146,7 +146,7 @@ impl Dialect {
         }
         write_round(&mut text, extras);
         text.push(b'}');
-        Ok(Outgoing { id, method: known.name, params: text.into() })
+        Ok(Outgoing { id, method: known.name, params: text.into(), named_by: None })
     }
 
     /// Writes a request once more, under a new id: for the next round, with what that round asks for.
