@@ -44,7 +44,6 @@ impl Back {
         }
     }
 
-    #[expect(clippy::type_complexity, reason = "a question and the place of its answer, if there is a client")]
     fn send(&self, ask: &InputRequest) -> Result<Option<(Asked, oneshot::Receiver<Answer>)>, RpcError> {
         if self.questions.len() >= self.most {
             return Err(RpcError::internal(format!("more than {} questions to the client are open", self.most)));

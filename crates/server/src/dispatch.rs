@@ -51,7 +51,7 @@ fn here(inner: &Arc<Inner>, call: Call) -> BoxFuture<'static, Reply> {
         }
         method => match inner.methods.get(method).cloned() {
             Some(method) => Box::pin(guard::contained(method(call))),
-            None => extended(&inner, call).unwrap_or_else(refused),
+            None => extended(inner, call).unwrap_or_else(refused),
         },
     }
 }
