@@ -2,11 +2,12 @@
 
 use std::{fmt, future::Future, sync::Arc, sync::Mutex, time::Duration};
 
-use couplet_core::{Connect, Error, Limits};
+use couplet_core::{Connect, Error, Limits, Watch};
 use couplet_types::{
     CreateMessageParams, CreateMessageResult, ElicitResult, Implementation, LogParams, LoggingLevel, ProtocolVersion,
     Root, RpcError,
 };
+use tokio::time::Instant;
 
 use crate::{
     answers::{Answers, callback, check_roots},
@@ -18,6 +19,7 @@ use crate::{
     elicitation::Elicitation,
     inbox::{Inbox, OnLog},
     sync::lock,
+    trace::Connection,
 };
 
 /// A client that is not connected yet: what it is, what it answers, how long it waits.
@@ -36,6 +38,7 @@ pub struct ClientBuilder {
     rounds: usize,
     limits: Limits,
     cache: Option<Cache>,
+    watch: Option<Arc<dyn Watch>>,
 }
 
 impl ClientBuilder {
@@ -51,6 +54,7 @@ impl ClientBuilder {
             rounds: 10,
             limits: Limits::default(),
             cache: Some(Cache::new()),
+            watch: None,
         }
     }
 
@@ -166,6 +170,13 @@ impl ClientBuilder {
         self
     }
 
+    /// Lets somebody watch the requests: for measurements, and to name the trace that they belong to. Spans for
+    /// [`tracing`] are there without it.
+    pub fn watch(mut self, watch: impl Watch) -> Self {
+        self.watch = Some(Arc::new(watch));
+        self
+    }
+
     /// Asks for log messages of a level and above from the beginning, if the server logs.
     pub fn log_level(mut self, level: LoggingLevel) -> Self {
         self.log_level = Some(level);
@@ -217,7 +228,11 @@ impl ClientBuilder {
         let seat = self.cache.map(|cache| Seat::new(&cache, target.server()));
         let inbox = Arc::new(Inbox::new(self.answers, self.on_log, seat));
         let (connected, server) = connect::open(target, &inbox, &greeting).await?;
-        let mut driver = Driver::new(connected.driver, inbox.clone());
+        let watched = self.watch.clone().map(|watch| {
+            let (version, transport) = (server.version, connected.channel.transport());
+            (watch, Connection { version, transport, since: Instant::now() })
+        });
+        let mut driver = Driver::new(connected.driver, inbox.clone(), watched);
         let client = Client::from_shared(Shared {
             channel: connected.channel,
             inbox,
@@ -226,6 +241,7 @@ impl ClientBuilder {
             rounds: self.rounds,
             limits: greeting.limits,
             ending: driver.ending(),
+            watch: self.watch,
         });
         if let Some(level) = self.log_level.filter(|_| client.server().capabilities.logging.is_some()) {
             beside(&mut driver, client.set_log_level(level)).await??;

@@ -9,6 +9,7 @@ use crate::{
     client::Client,
     clock::Patience,
     rounds::{Flight, Options},
+    trace::Watched,
 };
 
 /// A request that is sent when it is awaited.
@@ -112,6 +113,7 @@ where
         // What needs no waiting happens here, so that the future is small.
         let dialect = client.dialect();
         let mut ticket = None;
+        let mut watched = Watched::begin(&client, &dialect, R::METHOD);
         let first = params.and_then(|params| {
             dialect.check(R::METHOD, &client.server().capabilities)?;
             if const { Dialect::is_cacheable(R::METHOD) }
@@ -122,9 +124,17 @@ where
             }
             let mut extras = Extras::default();
             extras.progress = options.progress.is_some();
-            dialect.request::<R>(client.channel().next_id(), params, &extras).map(Some)
+            if let Some(watched) = &mut watched {
+                watched.about(&params);
+                extras.trace = watched.trace();
+            }
+            let first = dialect.request::<R>(client.channel().next_id(), params, &extras)?;
+            if let Some(watched) = &watched {
+                watched.sent_as(&first.id);
+            }
+            Ok(Some(first))
         });
-        let mut flight = Flight { client, dialect, method: R::METHOD, first, options, ticket };
+        let mut flight = Flight { client, dialect, method: R::METHOD, first, options, ticket, watched };
         Box::pin(async move { flight.run().await.and_then(finish) })
     }
 }

@@ -69,6 +69,11 @@ impl Outbox {
         Self(Arc::new(Inner { queue, call, shape, token, level, reached, open }))
     }
 
+    /// The id of the request.
+    pub fn request(&self) -> &RequestId {
+        &self.0.call
+    }
+
     /// Whether the client wants to hear of progress.
     pub fn wants_progress(&self) -> bool {
         self.0.token.is_some()

@@ -29,6 +29,7 @@ mod server;
 mod signature;
 mod strings;
 mod tool;
+mod trace;
 
 pub use ctx::{Answer, Ctx};
 pub use error::{NotFound, ToolError};

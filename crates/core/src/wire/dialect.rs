@@ -2,7 +2,7 @@
 
 use couplet_types::{
     ClientCapabilities, HasMeta, Implementation, LoggingLevel, Meta, ProtocolVersion, Request, RequestId, RpcError,
-    ServerCapabilities,
+    ServerCapabilities, TraceContext,
 };
 use serde::Serialize;
 
@@ -31,6 +31,8 @@ pub struct Extras {
     pub answers: Vec<(String, JsonText)>,
     /// What the server gave in that round.
     pub state: Option<String>,
+    /// The trace that the request is a part of.
+    pub trace: Option<TraceContext>,
 }
 
 impl Dialect {
@@ -94,7 +96,10 @@ impl Dialect {
         }
         let mut params = params;
         params.project(self.shape);
-        let meta = params.meta_mut().take();
+        let mut meta = params.meta_mut().take();
+        if let Some(trace) = &extras.trace {
+            trace.add_to(meta.get_or_insert_default());
+        }
         let token = extras.progress.then_some(&id);
         let text = wire::printed(|text| {
             text.push(b'{');
