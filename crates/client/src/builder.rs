@@ -2,10 +2,10 @@
 
 use std::{fmt, future::Future, sync::Arc, sync::Mutex, time::Duration};
 
-use couplet_core::{Connect, Error, Limits, Watch};
+use couplet_core::{Connect, Error, JsonText, Limits, Watch};
 use couplet_types::{
-    CreateMessageParams, CreateMessageResult, ElicitResult, Implementation, LogParams, LoggingLevel, ProtocolVersion,
-    Root, RpcError,
+    ClientCapabilities, CreateMessageParams, CreateMessageResult, ElicitResult, Implementation, InputRequest,
+    LogParams, LoggingLevel, ProtocolVersion, Root, RpcError,
 };
 use tokio::time::Instant;
 
@@ -17,6 +17,7 @@ use crate::{
     connect::{self, Greeting},
     driver::{Driver, beside},
     elicitation::Elicitation,
+    extension::{Extension, Extensions},
     inbox::{Inbox, OnLog},
     sync::lock,
     trace::Connection,
@@ -31,6 +32,7 @@ pub struct ClientBuilder {
     info: Implementation,
     versions: Vec<ProtocolVersion>,
     answers: Answers,
+    extensions: Extensions,
     on_log: Option<OnLog>,
     log_level: Option<LoggingLevel>,
     patience: Patience,
@@ -47,6 +49,7 @@ impl ClientBuilder {
             info,
             versions: ProtocolVersion::ALL.to_vec(),
             answers: Answers::default(),
+            extensions: Extensions::default(),
             on_log: None,
             log_level: None,
             patience: Patience { timeout: Some(Duration::from_secs(60)), max_timeout: Some(Duration::from_secs(600)) },
@@ -117,6 +120,17 @@ impl ClientBuilder {
         self
     }
 
+    /// Answers whatever servers ask, as it came: for programs that pass questions on. The client declares these
+    /// capabilities, and the other callbacks are not used.
+    pub fn on_question<F, Fut>(mut self, capabilities: ClientCapabilities, answer: F) -> Self
+    where
+        F: Fn(InputRequest) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<JsonText, RpcError>> + Send + 'static,
+    {
+        self.answers.whole = Some((capabilities, callback(answer)));
+        self
+    }
+
     /// Whether servers may hand tools to the client's model; they may not by default.
     pub fn sampling_tools(mut self, allowed: bool) -> Self {
         self.answers.sampling_tools = allowed;
@@ -126,6 +140,16 @@ impl ClientBuilder {
     /// The places that servers may work in: `file://` URIs. [`Client::set_roots`] changes them later.
     pub fn roots(mut self, roots: impl IntoIterator<Item = Root>) -> Self {
         self.answers.roots = Some(Mutex::new(roots.into_iter().collect()));
+        self
+    }
+
+    /// Adds an extension. Without this, a client has none.
+    ///
+    /// # Panics
+    /// When the client has it already.
+    #[track_caller]
+    pub fn extension(mut self, extension: impl Into<Extension>) -> Self {
+        self.extensions.add(extension.into());
         self
     }
 
@@ -217,16 +241,18 @@ impl ClientBuilder {
         if let Some(roots) = &self.answers.roots {
             check_roots(&lock(roots))?;
         }
+        let extensions = Arc::new(self.extensions);
         let greeting = Greeting {
             versions: self.versions,
             info: self.info,
             capabilities: self.answers.capabilities(),
+            extensions: extensions.clone(),
             probe_timeout: self.probe_timeout,
             timeout: self.patience.timeout,
             limits: self.limits,
         };
         let seat = self.cache.map(|cache| Seat::new(&cache, target.server()));
-        let inbox = Arc::new(Inbox::new(self.answers, self.on_log, seat));
+        let inbox = Arc::new(Inbox::new(self.answers, extensions, self.on_log, seat));
         let (connected, server) = connect::open(target, &inbox, &greeting).await?;
         let watched = self.watch.clone().map(|watch| {
             let (version, transport) = (server.version, connected.channel.transport());

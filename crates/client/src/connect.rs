@@ -11,7 +11,7 @@ use couplet_types::{
     InitializeResult, Initialized, Notification, NotificationParams, ProtocolVersion, Request, RpcError, from_json,
 };
 
-use crate::{cache::Ticket, client::ServerInfo, clock::within, driver::beside, inbox::Inbox};
+use crate::{cache::Ticket, client::ServerInfo, clock::within, driver::beside, extension::Extensions, inbox::Inbox};
 
 /// What a client brings to the negotiation.
 #[derive(Debug)]
@@ -19,6 +19,7 @@ pub(crate) struct Greeting {
     pub(crate) versions: Vec<ProtocolVersion>,
     pub(crate) info: Implementation,
     pub(crate) capabilities: ClientCapabilities,
+    pub(crate) extensions: Arc<Extensions>,
     pub(crate) probe_timeout: Option<Duration>,
     pub(crate) timeout: Option<Duration>,
     pub(crate) limits: Limits,
@@ -92,7 +93,13 @@ async fn open_once(
 
 impl Greeting {
     fn dialect(&self, version: ProtocolVersion) -> Dialect {
-        Dialect::new(version, self.info.clone(), self.capabilities.clone())
+        Dialect::new(version, self.info.clone(), self.capabilities(version))
+    }
+
+    fn capabilities(&self, version: ProtocolVersion) -> ClientCapabilities {
+        let mut all = self.capabilities.clone();
+        self.extensions.declare(version, &mut all);
+        all
     }
 }
 
@@ -159,7 +166,7 @@ async fn initialize(
     greeting: &Greeting,
 ) -> Result<Result<Box<InitializeResult>, RpcError>, Error> {
     let version = dialect.shape().version();
-    let params = InitializeParams::new(version.as_str(), greeting.capabilities.clone(), greeting.info.clone());
+    let params = InitializeParams::new(version.as_str(), greeting.capabilities(version), greeting.info.clone());
     let outgoing = dialect.request::<Initialize>(line.channel.next_id(), params, &Extras::default())?;
     let mut exchange = line.channel.open(outgoing);
     match within(greeting.timeout, beside(&mut line.driver, answer(&mut exchange))).await {

@@ -13,14 +13,18 @@ use couplet_core::{
 };
 use couplet_types::{LogMessage, LogParams, RpcError};
 
-use crate::{answers::Answers, cache::Seat, feed::Feed, notify::Notice, sync::lock};
+use crate::{
+    answers::Answers, cache::Seat, extension::Extensions, feed::Feed, notify::Notice, outputs::Outputs, sync::lock,
+};
 
 pub(crate) type OnLog = Box<dyn Fn(LogParams) + Send + Sync>;
 
 /// The inbound side of one client.
 pub(crate) struct Inbox {
-    pub(crate) answers: Answers,
+    pub(crate) answers: Arc<Answers>,
+    pub(crate) extensions: Arc<Extensions>,
     pub(crate) on_log: Option<OnLog>,
+    pub(crate) outputs: Outputs,
     /// Where answers are kept, if they are.
     pub(crate) seat: Option<Seat>,
     dialect: Mutex<Option<Arc<Dialect>>>,
@@ -41,8 +45,14 @@ impl Inbox {
     /// How many entries may wait for a reader.
     const ROOM: usize = 256;
 
-    pub(crate) fn new(answers: Answers, on_log: Option<OnLog>, seat: Option<Seat>) -> Self {
-        Self { answers, on_log, seat, dialect: Mutex::default(), readers: Mutex::default() }
+    pub(crate) fn new(
+        answers: Answers,
+        extensions: Arc<Extensions>,
+        on_log: Option<OnLog>,
+        seat: Option<Seat>,
+    ) -> Self {
+        let (outputs, dialect, readers) = (Outputs::default(), Mutex::default(), Mutex::default());
+        Self { answers: Arc::new(answers), extensions, on_log, outputs, seat, dialect, readers }
     }
 
     /// From now on both sides speak as agreed.
@@ -102,6 +112,9 @@ impl Inbox {
 
     /// What is kept may be old.
     pub(crate) fn changed(&self, change: &Change) {
+        if *change == Change::Tools {
+            self.outputs.forget();
+        }
         if let Some(seat) = &self.seat {
             seat.change(change);
         }
@@ -127,7 +140,10 @@ impl Inbox {
 impl Inbound for Inbox {
     fn request(&self, method: &str, params: &Params) -> BoxFuture<'static, Result<JsonText, RpcError>> {
         match self.dialect() {
-            Some(dialect) => self.answers.answer_on_session(&dialect, method, params.text().as_str()),
+            Some(dialect) => {
+                let extended = self.extensions.answer(&self.answers, &dialect, method, params);
+                extended.unwrap_or_else(|| self.answers.answer_on_session(&dialect, method, params.text().as_str()))
+            }
             None => Box::pin(async { Err(RpcError::invalid_request("the session is not open yet")) }),
         }
     }

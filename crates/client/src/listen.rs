@@ -1,14 +1,14 @@
 //! Being told about changes: one stream, whether the server has sessions or not.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     future::{Future, poll_fn},
     pin::{Pin, pin},
     sync::Arc,
     task::{Context, Poll},
 };
 
-use couplet_core::{Change, Error, ErrorKind, Event, Exchange, Extras, Interest};
+use couplet_core::{Change, Error, ErrorKind, Event, Exchange, Extras, Interest, News};
 use couplet_types::{
     Listen, ListenParams, Request, ServerCapabilities, Subscribe, SubscribeParams, SubscriptionAcknowledged,
     SubscriptionFilter, Unsubscribe, UnsubscribeParams,
@@ -150,8 +150,13 @@ impl Changes {
                 let Poll::Ready(event) = pin!(exchange.next()).poll(cx) else { return Poll::Pending };
                 match event {
                     Event::Notification { method, params } => {
-                        if let Some(change) = (Notice { method, params }).change() {
-                            return Poll::Ready(Some(change));
+                        let notice = Notice { method, params };
+                        let change = notice.change().or_else(|| news(&notice, &self.honoured));
+                        if change == Some(Change::Tools) {
+                            self.client.inbox().outputs.forget();
+                        }
+                        if change.is_some() {
+                            return Poll::Ready(change);
                         }
                     }
                     Event::Answer(Ok(_)) | Event::Ended => break Ended::ByServer,
@@ -201,12 +206,21 @@ fn honour(filter: &mut Interest, server: &ServerCapabilities) {
     }
 }
 
+/// What an extension tells, if the subscription is about any.
+fn news(notice: &Notice, honoured: &Interest) -> Option<Change> {
+    (!honoured.topics.is_empty())
+        .then(|| News::new("", "", notice.method.as_str(), notice.params.text().to_raw()).into())
+}
+
 fn to_wire(filter: &Interest) -> SubscriptionFilter {
     let mut wire = SubscriptionFilter::new();
     wire.tools_list_changed = filter.tools.then_some(true);
     wire.prompts_list_changed = filter.prompts.then_some(true);
     wire.resources_list_changed = filter.resources.then_some(true);
     wire.resource_subscriptions = (!filter.uris.is_empty()).then(|| filter.uris.iter().cloned().collect());
+    let mut topics = BTreeMap::<&str, Vec<&str>>::new();
+    filter.topics.iter().for_each(|(member, key)| topics.entry(member).or_default().push(key));
+    wire.others = topics.into_iter().map(|(member, keys)| (member, serde_json::json!(keys).into())).collect();
     wire
 }
 
@@ -216,5 +230,9 @@ fn from_wire(wire: SubscriptionFilter) -> Interest {
     filter.prompts = wire.prompts_list_changed == Some(true);
     filter.resources = wire.resources_list_changed == Some(true);
     filter.uris = wire.resource_subscriptions.into_iter().flatten().collect();
+    for (member, keys) in wire.others {
+        let keys: Vec<String> = keys.parse().unwrap_or_default();
+        filter.topics.extend(keys.into_iter().map(|key| (member.clone(), key)));
+    }
     filter
 }

@@ -65,7 +65,7 @@ enum Next {
 }
 
 macro_rules! lists {
-    ($($name:ident: $method:ident { $field:ident: $item:ty } $change:ident;)*) => {$(
+    ($($name:ident: $method:ident { $field:ident: $item:ty } $change:ident $(kept in $inbox:ident)?;)*) => {$(
         impl Pages<$item> {
             pub(crate) fn $name(client: &Client) -> Self {
                 Self::new(client, $method::METHOD, Change::$change, |client, params, freshness| {
@@ -75,7 +75,12 @@ macro_rules! lists {
                         Freshness::Fresh => request.fresh(),
                     };
                     let request = request.into_future();
-                    Box::pin(async move { request.await.map(|page| (page.$field, page.next_cursor)) })
+                    $(let $inbox = client.inbox().clone();)?
+                    Box::pin(async move {
+                        let page = request.await?;
+                        $($inbox.outputs.listed(&page.$field);)?
+                        Ok((page.$field, page.next_cursor))
+                    })
                 })
             }
         }
@@ -83,7 +88,7 @@ macro_rules! lists {
 }
 
 lists! {
-    tools: ListTools { tools: Tool } Tools;
+    tools: ListTools { tools: Tool } Tools kept in inbox;
     resources: ListResources { resources: Resource } Resources;
     resource_templates: ListResourceTemplates { resource_templates: ResourceTemplate } Resources;
     prompts: ListPrompts { prompts: Prompt } Prompts;

@@ -85,6 +85,12 @@ impl<R: Request, T> Prepared<R, T> {
         Prepared { client, params, options: Options { once: true, ..options }, finish: Ok }
     }
 
+    /// Returns the first outcome that is not a question, and leaves what an extension makes of a result to the caller.
+    pub fn unfinished(self) -> Prepared<R, Outcome> {
+        let Self { client, params, options, .. } = self;
+        Prepared { client, params, options: Options { unfinished: true, ..options }, finish: Ok }
+    }
+
     fn patience(&mut self) -> &mut Patience {
         &mut self.options.patience
     }
@@ -115,7 +121,10 @@ where
         let mut ticket = None;
         let mut watched = Watched::begin(&client, &dialect, R::METHOD);
         let first = params.and_then(|params| {
-            dialect.check(R::METHOD, &client.server().capabilities)?;
+            match R::EXTENSION {
+                Some(id) => dialect.check_extension(R::METHOD, id, &client.server().capabilities)?,
+                None => dialect.check(R::METHOD, &client.server().capabilities)?,
+            }
             if const { Dialect::is_cacheable(R::METHOD) }
                 && let Some(seat) = &client.inbox().seat
                 && let Some(key) = dialect.cache_key::<R>(&params)
@@ -134,8 +143,21 @@ where
             }
             Ok(Some(first))
         });
+        let (first, promise) = match first {
+            Ok(Some(request)) if !options.once => match client.inbox().outputs.promised(&request) {
+                Ok(promise) => (Ok(Some(request)), promise),
+                Err(unusable) => (Err(unusable), None),
+            },
+            first => (first, None),
+        };
         let mut flight = Flight { client, dialect, method: R::METHOD, first, options, ticket, watched };
-        Box::pin(async move { flight.run().await.and_then(finish) })
+        Box::pin(async move {
+            let outcome = flight.run().await?;
+            if let Some(promise) = promise {
+                promise.check(&outcome)?;
+            }
+            finish(outcome)
+        })
     }
 }
 
@@ -150,7 +172,7 @@ pub(crate) fn parsed<R: Request>(outcome: Outcome) -> Result<R::Result, Error> {
     let unreadable = || Error::new(ErrorKind::Protocol, format!("the result of `{}` cannot be read", R::METHOD));
     match outcome {
         Outcome::Complete(text) => from_json(text.as_str()).map_err(|e| unreadable().with_source(e)),
-        Outcome::InputRequired { .. } => Err(unreadable()),
+        Outcome::InputRequired { .. } | Outcome::Extension { .. } => Err(unreadable()),
     }
 }
 

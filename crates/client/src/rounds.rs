@@ -20,13 +20,15 @@ pub(crate) struct Options {
     pub(crate) progress: Option<Box<dyn FnMut(ProgressParams) + Send>>,
     /// Whether questions are left to the caller.
     pub(crate) once: bool,
+    /// Whether results of extensions are left to the caller.
+    pub(crate) unfinished: bool,
     /// Whether an answer that is kept will not do.
     pub(crate) fresh: bool,
 }
 
 impl Options {
     pub(crate) fn new(patience: Patience) -> Self {
-        Self { patience, progress: None, once: false, fresh: false }
+        Self { patience, progress: None, once: false, unfinished: false, fresh: false }
     }
 }
 
@@ -91,7 +93,7 @@ impl Flight {
             exchange.on_end(move |end| lead.end(&dialect, end));
         }
         let text = self.answer(&mut exchange, clock).await?;
-        let outcome = self.dialect.outcome(text)?;
+        let outcome = self.outcome(text)?;
         // A box, because the future of a request that is answered at once should be small.
         if self.is_last(&outcome) { Ok(outcome) } else { Box::pin(self.go_on(outcome, clock)).await }
     }
@@ -106,6 +108,12 @@ impl Flight {
         first.map(|first| self.client.channel().open(first)).ok_or_else(sent_already)
     }
 
+    /// What came back; of a kind that an extension adds only if one of ours does.
+    fn outcome(&self, text: JsonText) -> Result<Outcome, Error> {
+        let extensions = &self.client.inbox().extensions;
+        self.dialect.outcome_with(text, |kind| extensions.finisher(self.method, kind).is_some())
+    }
+
     fn is_last(&self, outcome: &Outcome) -> bool {
         self.options.once || matches!(outcome, Outcome::Complete(_))
     }
@@ -117,7 +125,12 @@ impl Flight {
             clock.end();
             let (asks, state) = match outcome {
                 Outcome::InputRequired { asks, state } => (asks, state),
-                Outcome::Complete(_) => return Ok(outcome),
+                Outcome::Extension { kind, result } if !self.options.unfinished => {
+                    let finish = self.client.inbox().extensions.finisher(self.method, &kind);
+                    let finish = finish.expect("only a kind that has one is accepted");
+                    return finish(self.client.clone(), result).await.map(Outcome::Complete);
+                }
+                Outcome::Complete(_) | Outcome::Extension { .. } => return Ok(outcome),
             };
             self.check_round(rounds, asks.len(), state.is_some())?;
             rounds += 1;
@@ -125,7 +138,7 @@ impl Flight {
             clock.begin();
             let mut exchange = self.client.channel().open(outgoing);
             let text = self.answer(&mut exchange, clock).await?;
-            outcome = self.dialect.outcome(text)?;
+            outcome = self.outcome(text)?;
         }
     }
 

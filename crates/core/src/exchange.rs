@@ -75,6 +75,8 @@ pub struct Outgoing {
     pub method: &'static str,
     /// The parameters, complete.
     pub params: Bytes,
+    /// The parameter that names what the request is about, if an extension has one.
+    pub named_by: Option<&'static str>,
 }
 
 impl Outgoing {
@@ -96,7 +98,7 @@ impl Outgoing {
 
     /// The name of what the request is about, for the methods that have one.
     pub fn name(&self) -> Option<String> {
-        let key = wire::http::named_by(self.method)?;
+        let key = wire::http::named_by(self.method).or(self.named_by)?;
         self.read()?.read_opt(key).ok().flatten()
     }
 
@@ -169,6 +171,7 @@ impl Exchange {
     }
 
     /// The next event.
+    #[expect(clippy::should_implement_trait, reason = "it is waited for")]
     pub fn next(&mut self) -> impl Future<Output = Event> {
         poll_fn(|cx| self.poll_next(cx))
     }

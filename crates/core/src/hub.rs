@@ -4,12 +4,16 @@
 //! slow reader costs no more memory than the subscription itself.
 
 use std::{
+    cmp::Ordering,
     collections::BTreeSet,
+    hash::{Hash, Hasher},
     sync::{Arc, Mutex, Weak},
     task::Waker,
 };
 
-use crate::sync::lock;
+use couplet_types::RawJson;
+
+use crate::{relay::Passed, sync::lock};
 
 /// Something that clients can be told about.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -23,6 +27,81 @@ pub enum Change {
     Resources,
     /// The content of one resource.
     Updated(String),
+    /// What an extension tells.
+    News(Box<News>),
+}
+
+/// What an extension tells those who asked for it: of several about one thing, only the latest is told.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct News {
+    /// The member of the filter by which clients ask for it, and what they must have named there.
+    pub topic: (String, String),
+    /// Who may hear of it: only clients that were authenticated as the same, or not at all.
+    pub principal: Option<Arc<str>>,
+    /// The notification.
+    pub method: String,
+    /// Its parameters: an object.
+    pub params: RawJson,
+}
+
+impl News {
+    /// News about `key` for whoever named it in the member `member` of a filter.
+    pub fn new(
+        member: impl Into<String>,
+        key: impl Into<String>,
+        method: impl Into<String>,
+        params: impl Into<RawJson>,
+    ) -> Self {
+        let topic = (member.into(), key.into());
+        Self { topic, principal: None, method: method.into(), params: params.into() }
+    }
+
+    /// Only for clients that were authenticated as this, or not at all.
+    #[must_use]
+    pub fn for_principal(mut self, principal: Option<Arc<str>>) -> Self {
+        self.principal = principal;
+        self
+    }
+}
+
+impl From<News> for Change {
+    fn from(news: News) -> Self {
+        Self::News(Box::new(news))
+    }
+}
+
+/// What makes two the same: the later one replaces the earlier one.
+impl News {
+    fn identity(&self) -> (&(String, String), &str) {
+        (&self.topic, &self.method)
+    }
+}
+
+impl PartialEq for News {
+    fn eq(&self, other: &Self) -> bool {
+        self.identity() == other.identity()
+    }
+}
+
+impl Eq for News {}
+
+impl PartialOrd for News {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for News {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.identity().cmp(&other.identity())
+    }
+}
+
+impl Hash for News {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.identity().hash(state);
+    }
 }
 
 /// The bus of one server. Clones are the same bus.
@@ -39,13 +118,34 @@ pub enum Change {
 /// assert_eq!(subscription.take(), None);
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct Hub(Arc<Mutex<Sinks>>);
+pub struct Hub(pub(crate) Arc<Mutex<Sinks>>);
 
 #[derive(Debug, Default)]
-struct Sinks {
+pub(crate) struct Sinks {
     all: Vec<Weak<Mutex<Sink>>>,
     /// How many of them nobody holds any more. They are taken out together, so that each costs little.
     ended: usize,
+    /// Where everything is told on.
+    pub(crate) passed: Vec<Passed>,
+    /// The buses that tell on to this one.
+    pub(crate) sources: Vec<Weak<Mutex<Sinks>>>,
+    /// Whom to wake when the interest of the subscribers changes.
+    pub(crate) watchers: Vec<Waker>,
+}
+
+impl Sinks {
+    /// What the subscribers want to hear of, all together.
+    pub(crate) fn interest(&self) -> Interest {
+        let mut all = Interest::new();
+        for sink in self.all.iter().filter_map(Weak::upgrade) {
+            let sink = lock(&sink);
+            all.tools |= sink.interest.tools;
+            all.prompts |= sink.interest.prompts;
+            all.resources |= sink.interest.resources;
+            all.uris.extend(sink.interest.uris.iter().cloned());
+        }
+        all
+    }
 }
 
 impl Hub {
@@ -56,15 +156,21 @@ impl Hub {
 
     /// Tells every subscriber that asked for it.
     pub fn send(&self, change: Change) {
-        for sink in lock(&self.0).all.iter().filter_map(Weak::upgrade) {
-            lock(&sink).offer(&change);
-        }
+        let passed = {
+            let sinks = lock(&self.0);
+            for sink in sinks.all.iter().filter_map(Weak::upgrade) {
+                lock(&sink).offer(&change);
+            }
+            sinks.passed.clone()
+        };
+        passed.iter().for_each(|passed| passed.send(&change));
     }
 
     /// Starts to collect changes. Dropping the subscription ends it.
     pub fn subscribe(&self, interest: Interest) -> Subscription {
         let sink = Arc::new(Mutex::new(Sink { interest, news: BTreeSet::new(), waker: None }));
         lock(&self.0).all.push(Arc::downgrade(&sink));
+        self.interest_changed();
         Subscription { sink, hub: Arc::downgrade(&self.0) }
     }
 
@@ -91,6 +197,10 @@ pub struct Interest {
     pub resources: bool,
     /// Single resources, by URI.
     pub uris: BTreeSet<String>,
+    /// What extensions tell, by the member of the filter and what is named there.
+    pub topics: BTreeSet<(String, String)>,
+    /// Who is interested, if somebody was authenticated.
+    pub principal: Option<Arc<str>>,
 }
 
 impl Interest {
@@ -127,12 +237,20 @@ impl Interest {
         self
     }
 
+    /// Also in what an extension tells about something that is named in a member of the filter.
+    #[must_use]
+    pub fn topic(mut self, member: impl Into<String>, key: impl Into<String>) -> Self {
+        self.topics.insert((member.into(), key.into()));
+        self
+    }
+
     fn covers(&self, change: &Change) -> bool {
         match change {
             Change::Tools => self.tools,
             Change::Prompts => self.prompts,
             Change::Resources => self.resources,
             Change::Updated(uri) => self.uris.contains(uri),
+            Change::News(news) => self.topics.contains(&news.topic) && self.principal == news.principal,
         }
     }
 }
@@ -147,7 +265,7 @@ struct Sink {
 impl Sink {
     fn offer(&mut self, change: &Change) {
         if self.interest.covers(change)
-            && self.news.insert(change.clone())
+            && self.news.replace(change.clone()).is_none()
             && let Some(waker) = self.waker.take()
         {
             waker.wake();
@@ -175,10 +293,16 @@ impl Subscription {
 
     /// Changes what the subscriber wants to hear of.
     pub fn update<R>(&self, change: impl FnOnce(&mut Interest) -> R) -> R {
-        let mut sink = lock(&self.sink);
-        let result = change(&mut sink.interest);
-        let Sink { interest, news, .. } = &mut *sink;
-        news.retain(|c| interest.covers(c));
+        let result = {
+            let mut sink = lock(&self.sink);
+            let result = change(&mut sink.interest);
+            let Sink { interest, news, .. } = &mut *sink;
+            news.retain(|c| interest.covers(c));
+            result
+        };
+        if let Some(hub) = self.hub.upgrade() {
+            Hub(hub).interest_changed();
+        }
         result
     }
 }
@@ -186,6 +310,7 @@ impl Subscription {
 impl Drop for Subscription {
     fn drop(&mut self) {
         let Some(hub) = self.hub.upgrade() else { return };
+        lock(&self.sink).interest = Interest::new();
         let mut sinks = lock(&hub);
         sinks.ended += 1;
         if sinks.ended * 2 > sinks.all.len() {
@@ -194,5 +319,7 @@ impl Drop for Subscription {
             sinks.all.shrink_to_fit();
             sinks.ended = 0;
         }
+        drop(sinks);
+        Hub(hub).interest_changed();
     }
 }

@@ -10,13 +10,13 @@ use std::{
     future::Future,
     pin::Pin,
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicUsize, Ordering},
     },
     task::{Context, Poll, ready},
 };
 
-use couplet_types::{InputRequest, RawJson, RpcError};
+use couplet_types::{CreateMessage, Elicit, InputRequest, ListRoots, RawJson, Request, RpcError};
 use pin_project_lite::pin_project;
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -42,6 +42,8 @@ pub struct Inputs(Arc<Inner>);
 
 struct Inner {
     kind: Kind,
+    /// Where questions go from some moment on, whatever the kind.
+    turned: OnceLock<Box<dyn Backchannel>>,
     /// How many questions wait for an answer.
     waiting: AtomicUsize,
 }
@@ -76,7 +78,23 @@ impl Inputs {
     }
 
     fn new(kind: Kind) -> Self {
-        Self(Arc::new(Inner { kind, waiting: AtomicUsize::new(0) }))
+        Self(Arc::new(Inner { kind, turned: OnceLock::new(), waiting: AtomicUsize::new(0) }))
+    }
+
+    /// From now on questions go somewhere else, at once: for a call that goes on after its answer. Once only.
+    pub fn turn(&self, back: impl Backchannel + 'static) {
+        let _ = self.0.turned.set(Box::new(back));
+    }
+
+    /// Sends the client of a session a request as it is, and returns its answer; `None` if the client is gone, so that
+    /// another one can be asked.
+    pub async fn request(&self, request: InputRequest) -> Option<Result<JsonText, RpcError>> {
+        let _waiting = Waiting::new(&self.0.waiting);
+        match &self.0.kind {
+            Kind::Session(back) => back.ask(&request).await,
+            Kind::Live(back) => Some(back.request(request).await),
+            Kind::Replay(_) | Kind::Closed => None,
+        }
     }
 
     /// Whether the call waits for an answer of the client: that time is not the handler's.
@@ -91,6 +109,9 @@ impl Inputs {
     pub async fn ask(&self, shape: Shape, peer: &Peer, key: &str, ask: Ask) -> Result<JsonText, RpcError> {
         let request = ask.render(shape, &peer.capabilities)?;
         let _waiting = Waiting::new(&self.0.waiting);
+        if let Some(back) = self.0.turned.get() {
+            return back.request(request).await;
+        }
         match &self.0.kind {
             Kind::Session(back) => back.request(request).await,
             Kind::Live(back) => back.request(request).await,
@@ -214,6 +235,22 @@ impl<Fut: Future<Output = Reply>, N: Fn() -> u64> Future for Driven<Fut, N> {
 impl<Fut, N> fmt::Debug for Driven<Fut, N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Driven").finish_non_exhaustive()
+    }
+}
+
+impl Ask {
+    /// A question that another server asked.
+    ///
+    /// # Errors
+    /// -32601 for something that is not asked, -32602 when it cannot be read.
+    pub fn of(request: &InputRequest) -> Result<Self, RpcError> {
+        let unreadable = |e: serde_json::Error| RpcError::invalid_params(e.to_string());
+        match &*request.method {
+            Elicit::METHOD => Ok(Self::Elicit(Box::new(request.parse::<Elicit>().map_err(unreadable)?))),
+            CreateMessage::METHOD => Ok(Self::Sample(Box::new(request.parse::<CreateMessage>().map_err(unreadable)?))),
+            ListRoots::METHOD => Ok(Self::Roots),
+            method => Err(RpcError::method_not_found(method)),
+        }
     }
 }
 

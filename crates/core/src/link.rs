@@ -227,8 +227,10 @@ impl Link {
         match method {
             "notifications/progress" => {
                 let token: Result<RequestId, _> = params.read("progressToken");
-                if let Some(mailbox) = token.ok().and_then(|t| self.shared.mailbox(&t)) {
-                    mailbox.put(Event::Notification { method: method.to_owned(), params });
+                match token.ok().and_then(|t| self.shared.mailbox(&t)) {
+                    Some(mailbox) => mailbox.put(Event::Notification { method: method.to_owned(), params }),
+                    // A request that became a task is answered, and goes on.
+                    None => self.inbound.notification(method, params),
                 }
             }
             "notifications/cancelled" => {

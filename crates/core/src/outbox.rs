@@ -18,6 +18,7 @@ use serde::Serialize;
 
 use crate::{
     queue::{Kind, Queue},
+    running::BoxFuture,
     sync::lock,
     wire::{notification, project::Project, revision::Shape, to_json},
 };
@@ -34,6 +35,21 @@ struct Inner {
     level: LogGate,
     reached: Mutex<Option<f64>>,
     open: AtomicBool,
+    /// Whether it goes on after the answer.
+    lasting: bool,
+    tap: Option<Box<dyn Tap>>,
+}
+
+/// Somebody who takes what a call tells, in the client's place: see [`Outbox::tapped`].
+pub trait Tap: Send + Sync + 'static {
+    /// Takes progress.
+    fn progress(&self, progress: f64, total: Option<f64>, message: Option<String>) -> BoxFuture<'static, ()>;
+
+    /// Takes a log message; by default it is dropped.
+    fn log(&self, level: LoggingLevel, logger: Option<String>, data: RawJson) -> BoxFuture<'static, ()> {
+        let _ = (level, logger, data);
+        Box::pin(std::future::ready(()))
+    }
 }
 
 /// Which log messages a client wants.
@@ -66,7 +82,31 @@ impl Outbox {
         level: LogGate,
     ) -> Self {
         let (reached, open) = (Mutex::new(None), AtomicBool::new(true));
-        Self(Arc::new(Inner { queue, call, shape, token, level, reached, open }))
+        Self(Arc::new(Inner { queue, call, shape, token, level, reached, open, lasting: false, tap: None }))
+    }
+
+    /// The same way, for as long as there is a session: for a call that goes on after its answer.
+    #[must_use]
+    pub fn lasting(&self) -> Self {
+        self.copy(true, None)
+    }
+
+    /// A way that ends at `tap`.
+    #[must_use]
+    pub fn tapped(&self, tap: impl Tap) -> Self {
+        self.copy(false, Some(Box::new(tap)))
+    }
+
+    fn copy(&self, lasting: bool, tap: Option<Box<dyn Tap>>) -> Self {
+        let Inner { queue, call, shape, token, level, .. } = &*self.0;
+        let (queue, call, token, level) = (queue.clone(), call.clone(), token.clone(), level.clone());
+        let (reached, open) = (Mutex::new(None), AtomicBool::new(true));
+        Self(Arc::new(Inner { queue, call, shape: *shape, token, level, reached, open, lasting, tap }))
+    }
+
+    /// The token by which the client knows the progress of this call.
+    pub fn progress_token(&self) -> Option<&ProgressToken> {
+        self.0.token.as_ref()
     }
 
     /// The id of the request.
@@ -86,6 +126,9 @@ impl Outbox {
 
     /// Reports progress, if the client asked for it. A value that does not exceed the last one is left out.
     pub async fn progress(&self, progress: f64, total: Option<f64>, message: Option<String>) {
+        if let Some(tap) = &self.0.tap {
+            return tap.progress(progress, total, message).await;
+        }
         let Some(token) = self.0.token.clone() else { return };
         {
             let mut reached = lock(&self.0.reached);
@@ -102,6 +145,9 @@ impl Outbox {
 
     /// Sends a log message, if the client wants its level.
     pub async fn log(&self, level: LoggingLevel, logger: Option<String>, data: RawJson) {
+        if let Some(tap) = &self.0.tap {
+            return tap.log(level, logger, data).await;
+        }
         if self.wants_log(level) {
             let mut params = LogParams::new(level, data);
             params.logger = logger;
@@ -128,13 +174,17 @@ impl Outbox {
 
     /// Sends a notification that belongs to the call. It waits while the client reads too slowly.
     pub async fn notify<P: Serialize + Project>(&self, method: &str, mut params: P) {
+        if self.0.tap.is_some() {
+            return;
+        }
         params.project(self.0.shape);
         let text = notification(method, &to_json(&params));
+        let kind = if self.0.lasting { Kind::Free } else { Kind::Note(self.0.call.clone()) };
         poll_fn(|cx| {
             if !self.0.open.load(Ordering::Acquire) {
                 return std::task::Poll::Ready(false);
             }
-            self.0.queue.poll_push(cx, &self.0.call, &text)
+            self.0.queue.poll_push(cx, &kind, &text)
         })
         .await;
     }

@@ -74,7 +74,7 @@ impl Queue {
     }
 
     /// Adds a notification as soon as there is room; false when nobody will read it any more.
-    pub(crate) fn poll_push(&self, cx: &mut Context<'_>, call: &RequestId, text: &Bytes) -> Poll<bool> {
+    pub(crate) fn poll_push(&self, cx: &mut Context<'_>, kind: &Kind, text: &Bytes) -> Poll<bool> {
         let mut state = lock(&self.0);
         if state.closed {
             return Poll::Ready(false);
@@ -83,7 +83,8 @@ impl Queue {
             state.blocked.push(cx.waker().clone());
             return Poll::Pending;
         }
-        state.add(Kind::Note(call.clone()), text.clone().into());
+        state.unowned += usize::from(*kind == Kind::Free);
+        state.add(kind.clone(), text.clone().into());
         Poll::Ready(true)
     }
 

@@ -26,7 +26,7 @@ use crate::{
     pending::Pending,
     queue::{Kind, Queue},
     running::Running,
-    service::{Call, Description, Done, Note, Reply, Service},
+    service::{Call, Description, Done, Note, Peer, Reply, Service},
     session::{Legacy, Session},
     text::Text,
     wire::{
@@ -180,8 +180,8 @@ impl Connection {
 
     fn poll_queue(&mut self, cx: &mut Context<'_>) -> Option<Outbound> {
         self.queue.register(cx.waker());
-        // Large answers go out one by one, so that there is never more than one of them.
-        while !self.queue.is_heavy() && self.poll_one(cx) {}
+        // Large answers go out one by one, so that there are never many of them.
+        while self.poll_one(cx) && !self.queue.is_heavy() {}
         let (kind, text) = self.queue.pop()?;
         if let Kind::Answer(id, _) = &kind {
             self.requests.remove(id);
@@ -338,7 +338,7 @@ impl Connection {
                 self.answer(shape, id, &Reply::Complete(modern::discover(shape, about)), batch.as_ref());
             }
             "subscriptions/listen" => {
-                if let Err(error) = self.listen(&id, shape, &params, about) {
+                if let Err(error) = self.listen(&id, shape, &params, &lifted.peer, about) {
                     self.refuse(id, &error, batch.as_ref());
                 }
             }
@@ -431,8 +431,16 @@ impl Connection {
         self.start_waiting();
     }
 
-    fn listen(&mut self, id: &RequestId, shape: Shape, params: &Params, about: &Description) -> Result<(), RpcError> {
-        let (honoured, interest) = modern::listen(params, about, self.limits.uris)?;
+    fn listen(
+        &mut self,
+        id: &RequestId,
+        shape: Shape,
+        params: &Params,
+        peer: &Peer,
+        about: &Description,
+    ) -> Result<(), RpcError> {
+        let (honoured, mut interest) = modern::listen(params, shape, peer, about, self.limits.uris)?;
+        interest.principal.clone_from(&self.principal);
         if self.listens.len() >= self.limits.subscriptions {
             let most = self.limits.subscriptions;
             return Err(RpcError::internal(format!("there are already {most} subscriptions on this connection")));
@@ -464,7 +472,8 @@ impl Connection {
         }
         let session = self.session.as_ref().filter(|s| s.ready)?;
         session.changes.register(waker);
-        let (method, params) = legacy::change(&session.changes.take()?);
+        let change = session.changes.take()?;
+        let (method, params) = legacy::change(&change);
         Some(Outbound { text: wire::notification(method, &params).into(), route: Route::Session })
     }
 

@@ -8,12 +8,14 @@ use std::{
 
 use bytes::Bytes;
 use couplet_types::{
-    ClientCapabilities, HasMeta, Implementation, InputRequest, Meta, ProtocolVersion, RpcError, ServerCapabilities,
+    ClientCapabilities, HasMeta, Implementation, InputRequest, Meta, ProtocolVersion, RawJson, RpcError,
+    ServerCapabilities,
 };
 use serde::Serialize;
 
 use crate::{
     escape::escaped,
+    extra::{self, Extra},
     http::headers::ParamHeader,
     hub::Hub,
     input::Inputs,
@@ -23,6 +25,7 @@ use crate::{
     running::BoxFuture,
     spare,
     wire::{
+        append_members,
         modern::{self, CachePolicy},
         one_line,
         project::Project,
@@ -146,11 +149,7 @@ impl Call {
     /// # Errors
     /// -32602 when it is not an object.
     pub fn meta(&self) -> Result<Meta, RpcError> {
-        let mut meta: Meta = self.params.read_opt("_meta")?.unwrap_or_default();
-        for key in modern::RESERVED {
-            meta.remove(key);
-        }
-        Ok(meta)
+        Ok(modern::without_reserved(self.params.read_opt("_meta")?.unwrap_or_default()))
     }
 }
 
@@ -164,6 +163,13 @@ pub struct Peer {
     pub info: Option<Implementation>,
     /// What the client can do.
     pub capabilities: ClientCapabilities,
+}
+
+impl Peer {
+    /// The settings with which the client declares an extension; `None` if it does not.
+    pub fn extension(&self, id: &str) -> Option<&RawJson> {
+        extra::declared(&self.capabilities, id)
+    }
 }
 
 /// What a server says about itself.
@@ -182,6 +188,8 @@ pub struct Description {
     pub cache: CachePolicy,
     /// Methods beyond the specification that it serves.
     pub extra_methods: Vec<String>,
+    /// What its extensions add.
+    pub extensions: Vec<Extra>,
     /// Whether results carry the server's name and version.
     pub show_info: bool,
     info_text: OnceLock<Vec<u8>>,
@@ -197,9 +205,15 @@ impl Description {
             instructions: None,
             cache: CachePolicy::default(),
             extra_methods: Vec::new(),
+            extensions: Vec::new(),
             show_info: true,
             info_text: OnceLock::new(),
         }
+    }
+
+    /// What its extensions add in a revision.
+    pub(crate) fn extensions_in(&self, shape: Shape) -> impl Iterator<Item = &Extra> {
+        self.extensions.iter().filter(move |e| e.exists_in(shape))
     }
 
     pub(crate) fn version_names(&self) -> Vec<String> {
@@ -218,6 +232,14 @@ impl Description {
 pub enum Reply {
     /// It is done.
     Complete(Done),
+    /// It has a result of a kind that an extension adds, which the server's [`Description`] names. Only where results
+    /// have a kind, and only for a client that declared the extension.
+    Extension {
+        /// The kind.
+        kind: Cow<'static, str>,
+        /// The result.
+        done: Done,
+    },
     /// The client must answer some questions and ask again. Handlers that use [`Call::inputs`] need not build it.
     InputRequired {
         /// The questions, each under a key.
@@ -275,7 +297,7 @@ impl Done {
         let mut meta = None;
         for (key, value) in members.iter() {
             match &*key {
-                "_meta" => meta = value.parse().ok(),
+                "_meta" => meta = value.parse().ok().map(modern::without_reserved),
                 key if modern::is_added(key) => {}
                 "ttlMs" => (cacheable, cache.ttl_ms) = (true, value.parse().ok()),
                 "cacheScope" => (cacheable, cache.scope) = (true, value.parse().ok()),
@@ -305,6 +327,37 @@ impl Done {
         serde_json::from_slice::<Tool>(&whole).is_ok_and(|tool| tool.is_error)
     }
 
+    /// The members of the result, but `_meta`, as they will be sent.
+    pub fn members(&self) -> JsonText {
+        JsonText::trusted(self.whole())
+    }
+
+    /// The same result with other members.
+    #[must_use]
+    pub fn with_members(self, members: &JsonText) -> Self {
+        Self { body: one_line(members.as_bytes().clone()), long: None, ..self }
+    }
+
+    /// The result as one text, `_meta` included, without what is added for the client's revision.
+    pub fn text(&self) -> JsonText {
+        let mut out = b"{".to_vec();
+        if let Some(meta) = self.meta.as_ref().filter(|m| !m.is_empty()) {
+            out.extend_from_slice(br#""_meta":"#);
+            write_json(&mut out, meta);
+        }
+        append_members(&mut out, &self.whole());
+        out.push(b'}');
+        JsonText::trusted(one_line(out.into()))
+    }
+
+    /// The members of the result but `_meta`, with a long text if there is one.
+    pub(crate) fn whole(&self) -> Bytes {
+        match &self.long {
+            Some(long) => [&*self.body, &long.text, &long.rest].concat().into(),
+            None => self.body.clone(),
+        }
+    }
+
     /// The result that says nothing, `{}`.
     pub fn empty() -> Self {
         Self { body: Bytes::from_static(b"{}"), long: None, meta: None, cache: None }
@@ -321,7 +374,7 @@ impl Shape {
     pub fn done<T: Project + HasMeta + Serialize>(self, mut result: T) -> Done {
         let cache = result.take_cache();
         result.project(self);
-        let meta = result.meta_mut().take();
+        let meta = result.meta_mut().take().map(modern::without_reserved);
         let long = result.take_long();
         let mut body = spare::buffer(result.size_hint());
         write_json(&mut body, &result);

@@ -85,6 +85,16 @@ impl Args {
         }
     }
 
+    /// `key`, or `key = expression`.
+    pub(crate) fn choice(&mut self, key: &str) -> Result<Option<Option<Expr>>> {
+        match self.take(key) {
+            None => Ok(None),
+            Some((_, Value::Flag)) => Ok(Some(None)),
+            Some((_, Value::Expr(expr))) => Ok(Some(Some(expr))),
+            Some((span, Value::List(_))) => Err(Error::new(span, format!("write `{key}` or `{key} = …`"))),
+        }
+    }
+
     /// `key(a = x, b = y)`.
     pub(crate) fn list(&mut self, key: &str) -> Result<Vec<Pair>> {
         match self.take(key) {

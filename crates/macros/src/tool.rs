@@ -2,7 +2,7 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::{Error, LitStr, Result, ext::IdentExt};
+use syn::{Error, Expr, LitStr, Result, ext::IdentExt};
 
 use crate::{
     args::Args,
@@ -11,8 +11,8 @@ use crate::{
     kind::TOOL,
 };
 
-const KEYS: [&str; 8] =
-    ["name", "title", "description", "read_only", "destructive", "idempotent", "open_world", "crate"];
+const KEYS: [&str; 9] =
+    ["name", "title", "description", "read_only", "destructive", "idempotent", "open_world", "task", "crate"];
 
 pub(crate) fn tool(attr: TokenStream, item: TokenStream) -> TokenStream {
     expand(&TOOL, item, |function| settings(syn::parse2(attr)?, function))
@@ -36,7 +36,23 @@ fn settings(mut args: Args, function: &Function) -> Result<Settings> {
     if let Some(switch) = args.switch("open_world")? {
         calls.extend(quote!(.open_world(#switch)));
     }
+    if let Some(choice) = args.choice("task")? {
+        let task = task(choice, &krate);
+        calls.extend(quote!(.extend(#task)));
+    }
     Ok(Settings { krate, key: quote!(#key), calls })
+}
+
+/// What a tool is told about tasks: a word, or an expression.
+fn task(choice: Option<Expr>, krate: &TokenStream) -> TokenStream {
+    let task = quote!(#krate::tasks::Task);
+    match choice {
+        None => quote!(#task::optional()),
+        Some(Expr::Path(word)) if word.path.is_ident("optional") || word.path.is_ident("required") => {
+            quote!(#task::#word())
+        }
+        Some(expr) => quote!(#expr),
+    }
 }
 
 /// The calls that set the title and the description.

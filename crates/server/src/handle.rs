@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use couplet_core::{
-    BoxFuture, Call, Change, Connect, Connected, Description, Error, ErrorKind, Hub, Inbound, Limits, Note, Reply,
-    Service, http::headers::ParamHeader, memory,
+    BoxFuture, Call, Change, Connect, Connected, Description, Error, ErrorKind, Hub, Inbound, Limits, News, Note,
+    Reply, Service, http::headers::ParamHeader, memory,
 };
 
 use crate::{
@@ -35,6 +35,7 @@ impl Handle {
     #[track_caller]
     pub fn add_tool(&self, tool: impl IntoTool<()>) -> Result<(), Error> {
         let tool = tool.into_tool().checked(self.0.config.dialect, place_of()).map_err(refused)?;
+        self.0.check_tool(&tool).map_err(refused)?;
         self.0.tools.add(tool).map_err(refused)?;
         self.changed(Change::Tools);
         Ok(())
@@ -96,6 +97,11 @@ impl Handle {
         self.0.hub.send(Change::Updated(uri.into()));
     }
 
+    /// Tells the clients that asked for it what an extension has to say.
+    pub fn publish(&self, news: News) {
+        self.0.hub.send(news.into());
+    }
+
     /// The limits of each connection.
     pub fn limits(&self) -> &Limits {
         &self.0.config.limits
@@ -130,14 +136,18 @@ impl Service for Handle {
 
     fn notified(&self, note: Note) {
         self.0.listeners.iter().for_each(|listener| listener(&note));
+        self.0.mounts.iter().for_each(|mount| mount.service.notified(note.clone()));
     }
 
     fn mirrored(&self, tool: &str) -> Option<Arc<[ParamHeader]>> {
-        self.0.tools.get().find(tool)?.mirrored.clone()
+        if let Some(own) = self.0.tools.get().find(tool) {
+            return own.mirrored.clone();
+        }
+        self.0.mounts.iter().find_map(|mount| mount.service.mirrored(mount.name_inside(tool)?))
     }
 
     fn has_resource(&self, uri: &str) -> bool {
-        crate::dispatch::find_resource(&self.0, uri).is_some()
+        crate::dispatch::find_resource(&self.0, uri).is_some() || self.0.mounts.iter().any(|m| m.has_resource(uri))
     }
 }
 

@@ -14,7 +14,15 @@ use couplet_types::{
 };
 
 use crate::{
-    layer::Layer, prompt::PromptDef, registry::Registry, resource::ResourceDef, schema::Dialect, tool::ToolDef,
+    extension::{Extension, ExtensionMethod},
+    layer::Layer,
+    mount::Mount,
+    prompt::PromptDef,
+    registry::Registry,
+    resource::ResourceDef,
+    schema::Dialect,
+    tool::ToolDef,
+    tool_layer::ToolLayer,
 };
 
 /// A method beyond the specification.
@@ -30,6 +38,10 @@ pub(crate) struct Inner {
     pub(crate) methods: HashMap<String, Method>,
     pub(crate) layers: Vec<Layer>,
     pub(crate) listeners: Vec<Listener>,
+    pub(crate) mounts: Vec<Mount>,
+    extensions: Vec<Extension>,
+    /// What the extensions answer, by method.
+    pub(crate) extended: HashMap<String, ExtensionMethod>,
     pub(crate) hub: Hub,
     pub(crate) config: Config,
     description: RwLock<Arc<Description>>,
@@ -59,7 +71,10 @@ impl Inner {
         methods: HashMap<String, Method>,
         layers: Vec<Layer>,
         listeners: Vec<Listener>,
+        mounts: Vec<Mount>,
+        mut extensions: Vec<Extension>,
     ) -> Self {
+        let extended = extensions.iter_mut().flat_map(|e| std::mem::take(&mut e.methods)).collect();
         let nothing = Description::new(config.info.clone(), ServerCapabilities::default());
         Self {
             tools: Registry::new(),
@@ -68,6 +83,9 @@ impl Inner {
             methods,
             layers,
             listeners,
+            mounts,
+            extensions,
+            extended,
             hub: Hub::new(),
             config,
             description: RwLock::new(Arc::new(nothing)),
@@ -90,7 +108,25 @@ impl Inner {
         description.cache = self.config.cache.clone();
         description.show_info = self.config.show_info;
         description.extra_methods = self.methods.keys().cloned().collect();
+        for mount in &self.mounts {
+            description.extra_methods.extend(mount.service.describe().extra_methods.iter().cloned());
+        }
+        description.extensions = self.extensions.iter().map(|e| e.extra.clone()).collect();
         *self.description.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(description);
+    }
+
+    /// What the extensions put around the calls of tools, the first one outermost.
+    pub(crate) fn tool_layers(&self) -> impl Iterator<Item = &ToolLayer> {
+        self.extensions.iter().flat_map(|e| &e.layers)
+    }
+
+    /// A tool that was made for an extension needs it.
+    pub(crate) fn check_tool(&self, tool: &ToolDef<()>) -> Result<(), String> {
+        let lacks = |id: &str| self.extensions.iter().all(|e| e.extra.id != id);
+        match tool.data.iter().map(|data| data.extension()).find(|id| lacks(id)) {
+            Some(id) => Err(format!("tool `{}` needs the extension `{id}`: add it to the server", tool.spec.name)),
+            None => Ok(()),
+        }
     }
 
     fn capabilities(&self) -> ServerCapabilities {
@@ -115,11 +151,13 @@ impl Inner {
             || prompts.iter().any(|p| p.signature.talks)
             || resources.iter().any(|r| r.signature.talks);
         can.logging = talks.then(RawJson::empty_object);
+        self.mounts.iter().for_each(|mount| keep(&mut can, &mount.service.describe().capabilities));
+        self.extensions.iter().for_each(|extension| extension.declare(&mut can));
         can
     }
 }
 
-/// Adds what was declared before.
+/// Adds what was declared before, or is by others.
 fn keep(can: &mut ServerCapabilities, before: &ServerCapabilities) {
     let subscribe = |c: &ServerCapabilities| c.resources.as_ref().and_then(|r| r.subscribe);
     let subscribe = subscribe(can).or(subscribe(before));

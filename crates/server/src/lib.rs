@@ -9,10 +9,13 @@
 //! This crate knows handlers. It must not know transports, revisions or eras.
 
 pub mod args;
+#[cfg_attr(not(feature = "validate"), path = "unchecked.rs")]
+mod checks;
 mod ctx;
 mod definition;
 mod dispatch;
 mod error;
+mod extension;
 pub mod extract;
 mod guard;
 mod handle;
@@ -20,6 +23,8 @@ pub mod handler;
 mod inner;
 mod layer;
 mod lifespan;
+pub mod media;
+mod mount;
 mod prompt;
 mod registry;
 pub mod reply;
@@ -29,13 +34,16 @@ mod server;
 mod signature;
 mod strings;
 mod tool;
+mod tool_layer;
 mod trace;
 
 pub use ctx::{Answer, Ctx};
 pub use error::{NotFound, ToolError};
+pub use extension::{Extension, ToolData};
 pub use handle::Handle;
 pub use layer::Next;
 pub use lifespan::Lifespan;
+pub use mount::IntoService;
 pub use prompt::{IntoPrompt, PromptBuilder, PromptDef, prompt};
 pub use reply::Json;
 pub use resource::{IntoResource, ResourceBuilder, ResourceDef, resource};
@@ -43,3 +51,4 @@ pub use schemars;
 pub use server::Server;
 pub use signature::Signature;
 pub use tool::{IntoTool, ToolBuilder, ToolDef, tool};
+pub use tool_layer::{ToolCall, ToolNext};

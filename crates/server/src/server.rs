@@ -6,10 +6,12 @@ use couplet_core::{CachePolicy, Call, Error, Limits, Note, Reply, Sealer, Servic
 use couplet_types::{CacheScope, Implementation, ProtocolVersion};
 
 use crate::{
+    extension::Extension,
     handle::Handle,
     inner::{Config, Inner, Listener, Method},
     layer::{self, Layer, Next},
     lifespan::Lifespan,
+    mount::{IntoService, Mount, Outward},
     prompt::{IntoPrompt, PromptDef},
     resource::{IntoResource, ResourceDef},
     schema::Dialect,
@@ -49,6 +51,8 @@ pub struct Server<S = ()> {
     methods: HashMap<String, Method>,
     layers: Vec<Layer>,
     listeners: Vec<Listener>,
+    mounts: Vec<Mount>,
+    extensions: Vec<Extension>,
 }
 
 /// Where the caller is, for messages about what it registered.
@@ -82,6 +86,8 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
             methods: HashMap::new(),
             layers: Vec::new(),
             listeners: Vec::new(),
+            mounts: Vec::new(),
+            extensions: Vec::new(),
         }
     }
 
@@ -116,6 +122,27 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
         self
     }
 
+    /// Offers everything that another server offers, under a prefix: its tools and prompts as `prefix_name`, its
+    /// resources with the prefix as the first part of their path. Changes there are told here.
+    ///
+    /// ```
+    /// use couplet_server::{Server, resource, tool};
+    ///
+    /// let weather: Server =
+    ///     Server::new("weather", "1.0.0").tool(tool("today", || "rain")).resource(resource("sky://now", || "grey"));
+    /// // A tool `weather_today`, and a resource `sky://weather/now`.
+    /// let city: Server = Server::new("city", "1.0.0").mount("weather", weather);
+    /// ```
+    ///
+    /// # Panics
+    /// When the prefix is empty, has other characters than a name, or cannot be told from that of another server.
+    #[track_caller]
+    pub fn mount(mut self, prefix: impl AsRef<str>, server: impl IntoService) -> Self {
+        let mount = or_panic(Mount::new(prefix.as_ref(), server.into_service(), &self.mounts));
+        self.mounts.push(mount);
+        self
+    }
+
     /// Gives the handlers their state.
     ///
     /// # Panics
@@ -130,6 +157,8 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
             methods: self.methods,
             layers: self.layers,
             listeners: self.listeners,
+            mounts: self.mounts,
+            extensions: self.extensions,
         }
     }
 
@@ -199,6 +228,19 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
         Fut: Future<Output = Reply> + Send + 'static,
     {
         self.methods.insert(name.into(), Arc::new(move |call| Box::pin(handler(call))));
+        self
+    }
+
+    /// Adds an extension. Without this, a server has none.
+    ///
+    /// # Panics
+    /// When the server has it already.
+    #[track_caller]
+    pub fn extension(mut self, extension: impl Into<Extension>) -> Self {
+        let extension = extension.into();
+        let id = &extension.extra.id;
+        assert!(self.extensions.iter().all(|e| e.extra.id != *id), "the extension `{id}` is registered twice");
+        self.extensions.push(extension);
         self
     }
 
@@ -303,13 +345,20 @@ impl Server<()> {
     /// When two tools, resources or prompts have one name.
     #[track_caller]
     pub fn build(self) -> Handle {
-        let Self { config, tools, resources, prompts, methods, layers, listeners } = self;
-        let inner = Inner::new(config, methods, layers, listeners);
+        let Self { config, tools, resources, prompts, methods, layers, listeners, mounts, extensions } = self;
+        let inner = Arc::new(Inner::new(config, methods, layers, listeners, mounts, extensions));
+        tools.iter().for_each(|tool| or_panic(inner.check_tool(tool)));
         or_panic(inner.tools.add_all(tools));
         or_panic(inner.resources.add_all(resources));
         or_panic(inner.prompts.add_all(prompts));
         inner.refresh();
-        Handle(Arc::new(inner))
+        for mount in inner.mounts.clone() {
+            let outer = Arc::downgrade(&inner);
+            let refresh = move || outer.upgrade().iter().for_each(|inner| inner.refresh());
+            let service = mount.service.clone();
+            inner.hub.relay(service.hub(), Outward { mount, refresh: Box::new(refresh) });
+        }
+        Handle(inner)
     }
 
     /// Serves until the other side is gone.

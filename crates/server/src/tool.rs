@@ -7,7 +7,9 @@ use couplet_types::{Icon, Meta, RawJson, Tool, ToolAnnotations};
 use serde_json::Value;
 
 use crate::{
+    checks::Checks,
     definition::{self, Definition, Run, erase},
+    extension::ToolData,
     handler::Handler,
     reply::ToolKind,
     schema::{Dialect, order},
@@ -35,6 +37,7 @@ pub fn tool<H, M>(name: impl Into<String>, handler: H) -> ToolBuilder<H, M> {
         spec: Tool::new(name, RawJson::empty_object()),
         input: None,
         timeout: None,
+        data: Vec::new(),
         handler,
         marker: PhantomData,
     }
@@ -47,6 +50,7 @@ pub struct ToolBuilder<H, M> {
     spec: Tool,
     input: Option<Value>,
     timeout: Option<Option<Duration>>,
+    data: Vec<Arc<dyn ToolData>>,
     handler: H,
     marker: PhantomData<fn() -> M>,
 }
@@ -130,6 +134,13 @@ impl<H, M> ToolBuilder<H, M> {
         self
     }
 
+    /// Tells an extension something about the tool. The server must have that extension.
+    pub fn extend(mut self, data: impl ToolData) -> Self {
+        data.describe(&mut self.spec);
+        self.data.push(Arc::new(data));
+        self
+    }
+
     fn hints(&mut self) -> &mut ToolAnnotations {
         self.spec.annotations.get_or_insert_default()
     }
@@ -158,7 +169,9 @@ where
             spec: self.spec,
             input: self.input,
             timeout: self.timeout,
+            data: self.data,
             mirrored: None,
+            checks: Checks::default(),
             signature,
             run: erase::<ToolKind, M, S, H>(self.handler),
             place: Location::caller(),
@@ -185,8 +198,11 @@ pub struct ToolDef<S> {
     pub(crate) spec: Tool,
     input: Option<Value>,
     pub(crate) timeout: Option<Option<Duration>>,
+    /// What extensions want to know.
+    pub(crate) data: Vec<Arc<dyn ToolData>>,
     /// The arguments that clients over HTTP repeat in headers.
     pub(crate) mirrored: Option<Arc<[ParamHeader]>>,
+    pub(crate) checks: Checks,
     pub(crate) signature: Signature,
     pub(crate) run: Run<ToolKind, S>,
     place: &'static Location<'static>,
@@ -215,13 +231,16 @@ impl<S: Clone + Send + Sync + 'static> ToolDef<S> {
         if let Some(schema) = self.signature.output {
             self.spec.output_schema = Some(order::print(&schema(dialect)));
         }
+        let given = self.input.is_some();
+        self.checks =
+            Checks::new(&self.spec, given, &self.signature).map_err(|e| format!("tool `{}`: {e}", self.spec.name))?;
         Ok(self)
     }
 
     pub(crate) fn bind(self, state: &S) -> ToolDef<()> {
-        let Self { spec, input, timeout, mirrored, signature, run, place } = self;
+        let Self { spec, input, timeout, data, mirrored, checks, signature, run, place } = self;
         let run = definition::bind::<ToolKind, S>(run, state);
-        ToolDef { spec, input, timeout, mirrored, signature, run, place }
+        ToolDef { spec, input, timeout, data, mirrored, checks, signature, run, place }
     }
 }
 

@@ -29,6 +29,7 @@ mod log;
 mod map;
 mod meta;
 mod method;
+pub mod mime;
 mod page;
 mod progress;
 mod prompt;
@@ -102,7 +103,7 @@ pub use task::{
     CancelTaskParams, CancelTaskResult, CreateTaskResult, GetTaskParams, GetTaskPayloadParams, GetTaskPayloadResult,
     GetTaskResult, ListTasksParams, ListTasksResult, RelatedTask, Task, TaskMetadata, TaskStatus, TaskStatusParams,
 };
-pub use task_extension::{DetailedTask, UpdateTaskParams};
+pub use task_extension::{DetailedTask, TASKS_EXTENSION, UpdateTaskParams};
 pub use tool::{
     CallToolParams, CallToolResult, ListToolsParams, ListToolsResult, TaskSupport, Tool, ToolAnnotations, ToolExecution,
 };

@@ -13,7 +13,7 @@ use crate::{
     ListResourcesParams, ListResourcesResult, ListRootsParams, ListRootsResult, ListTasksParams, ListTasksResult,
     ListToolsParams, ListToolsResult, ListenParams, ListenResult, LogParams, Meta, NotificationParams, PingParams,
     ProgressParams, ReadResourceParams, ReadResourceResult, ResourceUpdatedParams, SetLevelParams, SubscribeParams,
-    SubscriptionAckParams, TaskStatusParams, UnsubscribeParams, UpdateTaskParams,
+    SubscriptionAckParams, TASKS_EXTENSION, TaskStatusParams, UnsubscribeParams, UpdateTaskParams,
 };
 
 /// A method that is answered.
@@ -30,6 +30,11 @@ use crate::{
 pub trait Request: Send + Sync + 'static {
     /// The name of the method.
     const METHOD: &'static str;
+    /// The extension that has the method; `None` if the protocol itself has it.
+    const EXTENSION: Option<&'static str> = None;
+    /// The parameter that names what the request is about, if an extension has one: over HTTP it is mirrored in a
+    /// header.
+    const NAMED_BY: Option<&'static str> = None;
     /// What is asked.
     type Params: Serialize + DeserializeOwned + HasMeta + fmt::Debug + Send + Sync + 'static;
     /// What is answered.
@@ -121,18 +126,39 @@ requests! {
     ListTasks = "tasks/list", ListTasksParams => ListTasksResult;
     /// stops a task (2025-11-25).
     CancelTask = "tasks/cancel", CancelTaskParams => CancelTaskResult;
-    /// asks how a task is going (the extension of 2026-07-28).
-    GetDetailedTask = "tasks/get", GetTaskParams => DetailedTask;
-    /// hands input to a task (the extension of 2026-07-28).
-    UpdateTask = "tasks/update", UpdateTaskParams => EmptyResult;
-    /// asks a task to stop (the extension of 2026-07-28).
-    CancelDetailedTask = "tasks/cancel", CancelTaskParams => EmptyResult;
     /// asks the client's model for a message.
     CreateMessage = "sampling/createMessage", CreateMessageParams => CreateMessageResult;
     /// asks the client for its roots.
     ListRoots = "roots/list", ListRootsParams => ListRootsResult;
     /// asks the person something.
     Elicit = "elicitation/create", ElicitParams => ElicitResult;
+}
+
+/// Methods of the tasks extension, which are all about one task.
+macro_rules! task_requests {
+    ($($(#[$meta:meta])* $name:ident = $method:literal, $params:ty => $result:ty;)*) => {$(
+        #[doc = concat!("`", $method, "`: ")]
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug)]
+        pub struct $name;
+
+        impl Request for $name {
+            const METHOD: &'static str = $method;
+            const EXTENSION: Option<&'static str> = Some(TASKS_EXTENSION);
+            const NAMED_BY: Option<&'static str> = Some("taskId");
+            type Params = $params;
+            type Result = $result;
+        }
+    )*};
+}
+
+task_requests! {
+    /// asks how a task is going (the extension of 2026-07-28).
+    GetDetailedTask = "tasks/get", GetTaskParams => DetailedTask;
+    /// hands input to a task (the extension of 2026-07-28).
+    UpdateTask = "tasks/update", UpdateTaskParams => EmptyResult;
+    /// asks a task to stop (the extension of 2026-07-28).
+    CancelDetailedTask = "tasks/cancel", CancelTaskParams => EmptyResult;
 }
 
 notifications! {

@@ -1,29 +1,29 @@
 //! Being told about changes.
 
-use serde::{Deserialize, Serialize};
+use std::fmt;
 
-use crate::{Meta, ResultType};
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer,
+    de::{MapAccess, Visitor},
+    ser::SerializeMap,
+};
+
+use crate::{Map, Meta, RawJson, ResultType};
 
 /// What to be told about (2026-07-28).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SubscriptionFilter {
     /// When the list of tools changes.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub tools_list_changed: Option<bool>,
     /// When the list of prompts changes.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub prompts_list_changed: Option<bool>,
     /// When the list of resources changes.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub resources_list_changed: Option<bool>,
     /// When one of these resources changes.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub resource_subscriptions: Option<Vec<String>>,
-    /// When one of these tasks changes (the tasks extension).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub task_ids: Option<Vec<String>>,
+    /// What extensions add, such as `taskIds`.
+    pub others: Map<RawJson>,
 }
 
 impl SubscriptionFilter {
@@ -39,9 +39,57 @@ setters! { SubscriptionFilter {
         prompts_list_changed: bool,
         resources_list_changed: bool,
         resource_subscriptions: Vec<String>,
-        task_ids: Vec<String>,
     }
 } }
+
+impl Serialize for SubscriptionFilter {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        let flags = [
+            ("toolsListChanged", self.tools_list_changed),
+            ("promptsListChanged", self.prompts_list_changed),
+            ("resourcesListChanged", self.resources_list_changed),
+        ];
+        for (key, flag) in flags {
+            if let Some(flag) = flag {
+                map.serialize_entry(key, &flag)?;
+            }
+        }
+        if let Some(uris) = &self.resource_subscriptions {
+            map.serialize_entry("resourceSubscriptions", uris)?;
+        }
+        for (key, value) in self.others.iter() {
+            map.serialize_entry(key, value)?;
+        }
+        map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for SubscriptionFilter {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Members;
+        impl<'de> Visitor<'de> for Members {
+            type Value = SubscriptionFilter;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object that says what to be told about")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<SubscriptionFilter, A::Error> {
+                let mut filter = SubscriptionFilter::default();
+                while let Some(key) = access.next_key::<String>()? {
+                    match &*key {
+                        "toolsListChanged" => filter.tools_list_changed = access.next_value()?,
+                        "promptsListChanged" => filter.prompts_list_changed = access.next_value()?,
+                        "resourcesListChanged" => filter.resources_list_changed = access.next_value()?,
+                        "resourceSubscriptions" => filter.resource_subscriptions = access.next_value()?,
+                        _ => filter.others.insert(key, access.next_value()?),
+                    }
+                }
+                Ok(filter)
+            }
+        }
+        deserializer.deserialize_map(Members)
+    }
+}
 
 /// Parameters of `subscriptions/listen` (2026-07-28).
 #[doc(alias = "SubscriptionsListenRequestParams")]

@@ -122,6 +122,9 @@ pub struct RelatedTask {
 }
 
 impl RelatedTask {
+    /// The key of `_meta` that it stands under.
+    pub const KEY: &'static str = "io.modelcontextprotocol/related-task";
+
     /// Belongs to this task.
     pub fn new(task_id: impl Into<String>) -> Self {
         Self { task_id: task_id.into() }

@@ -4,6 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{InputRequests, InputResponses, Meta, RawJson, ResultType, RpcError, TaskStatus};
 
+/// The identifier of the extension.
+pub const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
+
 /// A task with what belongs to its status.
 ///
 /// A `tools/call` that becomes a task answers with it (`resultType` is then `task`), `tasks/get` answers with it and

@@ -12,10 +12,13 @@ const FORBIDDEN: &[(&str, &[&str], &str)] = &[
         &["couplet-server", "couplet-client", "couplet-stdio", "couplet-http"],
         "I2: dependencies go one way",
     ),
-    ("couplet-server", &["couplet-client", "couplet-stdio"], "I2: they meet in the core"),
-    ("couplet-client", &["couplet-server", "couplet-stdio"], "I2: they meet in the core"),
+    ("couplet-proxy", &["couplet-server", "couplet-stdio", "couplet-http"], "I2: they meet in the core"),
+    ("couplet-schema", &["couplet-types", "couplet-core"], "it knows JSON, not the protocol"),
+    ("couplet-server", &["couplet-client", "couplet-stdio", "couplet-tasks"], "I2: they meet in the core"),
+    ("couplet-client", &["couplet-server", "couplet-stdio", "couplet-tasks"], "I2: they meet in the core"),
     ("couplet-stdio", &["couplet-server", "couplet-client"], "I2: they meet in the core"),
     ("couplet-http", &["couplet-server", "couplet-client"], "I2: they meet in the core"),
+    ("couplet-tasks", &["couplet-stdio", "couplet-http"], "I2: an extension knows no transport"),
 ];
 
 const RUNTIMES: &[&str] = &["tokio", "hyper", "http", "tracing"];

@@ -5,6 +5,7 @@ mod contents;
 mod prompts;
 mod resources;
 mod rounds;
+mod tasks;
 mod tools;
 
 use couplet::prelude::*;
@@ -26,6 +27,7 @@ fn server() -> Server {
     let server = tools::register(server);
     let server = asks::register(server);
     let server = rounds::register(server);
+    let server = tasks::register(server);
     let server = resources::register(server);
     prompts::register(server)
 }

@@ -1,5 +1,7 @@
 //! How a client speaks once both sides have agreed on a revision.
 
+use std::borrow::Cow;
+
 use couplet_types::{
     ClientCapabilities, HasMeta, Implementation, LoggingLevel, Meta, ProtocolVersion, Request, RequestId, RpcError,
     ServerCapabilities, TraceContext,
@@ -11,7 +13,13 @@ use crate::{
     exchange::Outgoing,
     json::JsonText,
     message::Params,
-    wire::{self, Outcome, method, modern::Identity, project::Project, revision::Shape, separate, to_json},
+    wire::{
+        self, Outcome, method,
+        modern::{self, Identity},
+        project::Project,
+        revision::Shape,
+        separate, to_json,
+    },
 };
 
 /// A client's way to write requests and to read results in one revision.
@@ -33,6 +41,8 @@ pub struct Extras {
     pub state: Option<String>,
     /// The trace that the request is a part of.
     pub trace: Option<TraceContext>,
+    /// What whoever is behind this request can do, where a request says so itself and another one made it.
+    pub capabilities: Option<ClientCapabilities>,
 }
 
 impl Dialect {
@@ -89,7 +99,7 @@ impl Dialect {
     where
         R::Params: Project,
     {
-        let known = method::client_request(R::METHOD, self.shape.0).is_some();
+        let known = R::EXTENSION.is_some() || method::client_request(R::METHOD, self.shape.0).is_some();
         if !known && method::REQUESTS.iter().any(|m| m.name == R::METHOD) {
             let what = format!("revision {} has no method `{}`", self.shape.version(), R::METHOD);
             return Err(Error::new(ErrorKind::Unsupported, what));
@@ -108,7 +118,40 @@ impl Dialect {
             write_round(text, extras);
             text.push(b'}');
         });
-        Ok(Outgoing { id, method: R::METHOD, params: text })
+        Ok(Outgoing { id, method: R::METHOD, params: text, named_by: R::NAMED_BY })
+    }
+
+    /// Writes a request as somebody else wrote it, for programs that pass requests on. The parameters stay as they are;
+    /// what an era adds around them is that of this client.
+    ///
+    /// # Errors
+    /// When the revision has no such method, or `_meta` is not an object.
+    pub fn forward(&self, id: RequestId, method: &str, params: &Params, extras: &Extras) -> Result<Outgoing, Error> {
+        let Some(known) = method::client_request(method, self.shape.0) else {
+            let what = format!("revision {} has no method `{method}`", self.shape.version());
+            return Err(Error::new(ErrorKind::Unsupported, what));
+        };
+        let meta: Meta = params.read_opt("_meta")?.map(modern::without_reserved).unwrap_or_default();
+        let token = extras.progress.then_some(&id);
+        let mut identity = Cow::Borrowed(&self.identity);
+        if let Some(capabilities) = &extras.capabilities {
+            let own = identity.to_mut();
+            own.capabilities.clone_from(capabilities);
+            own.capabilities.project(self.shape);
+        }
+        let mut text = b"{".to_vec();
+        self.shape.0.codec.request_meta(&mut text, Some(&meta), token, &identity);
+        // How the call goes on is passed on where the server knows rounds and this client has nothing of its own to say.
+        let rounds = !self.has_session() && extras.answers.is_empty() && extras.state.is_none();
+        for (key, value) in params.iter().filter(|(key, _)| modern::describes(key) || (rounds && key != "_meta")) {
+            separate(&mut text);
+            wire::write_json(&mut text, &*key);
+            text.push(b':');
+            text.extend_from_slice(value.as_bytes());
+        }
+        write_round(&mut text, extras);
+        text.push(b'}');
+        Ok(Outgoing { id, method: known.name, params: text.into(), named_by: None })
     }
 
     /// Writes a request once more, under a new id: for the next round, with what that round asks for.
@@ -140,7 +183,24 @@ impl Dialect {
         }
         write_round(&mut text, extras);
         text.push(b'}');
-        Ok(Outgoing { id, method: first.method, params: text.into() })
+        Ok(Outgoing { id, params: text.into(), ..*first })
+    }
+
+    /// Checks that a server which advertises these capabilities serves a method of an extension: one that both sides
+    /// declare, in a revision that has it.
+    ///
+    /// # Errors
+    /// When it does not.
+    pub fn check_extension(&self, method: &str, id: &str, server: &ServerCapabilities) -> Result<(), Error> {
+        let whose = if crate::extra::declared(&self.identity.capabilities, id).is_none() {
+            "client"
+        } else if !server.extensions.as_ref().is_some_and(|e| e.contains_key(id)) {
+            "server"
+        } else {
+            return Ok(());
+        };
+        let what = format!("`{method}` needs the extension `{id}`, which the {whose} does not have here");
+        Err(Error::new(ErrorKind::Unsupported, what))
     }
 
     /// Checks that a server which advertises these capabilities serves a method.
@@ -189,7 +249,21 @@ impl Dialect {
     /// # Errors
     /// When the result is of a kind that is not known.
     pub fn outcome(&self, result: JsonText) -> Result<Outcome, Error> {
-        self.shape.0.codec.outcome(result).map_err(|what| Error::new(ErrorKind::Protocol, what))
+        self.outcome_with(result, |_| false)
+    }
+
+    /// Reads what came back for a request whose result may be of a kind that an extension adds.
+    ///
+    /// # Errors
+    /// When the result is of a kind that is not known, or not accepted.
+    pub fn outcome_with(&self, result: JsonText, accepts: impl Fn(&str) -> bool) -> Result<Outcome, Error> {
+        let outcome = self.shape.0.codec.outcome(result).map_err(|what| Error::new(ErrorKind::Protocol, what))?;
+        match &outcome {
+            Outcome::Extension { kind, .. } if !accepts(kind) => {
+                Err(Error::new(ErrorKind::Protocol, format!("the result is of the unknown type `{kind}`")))
+            }
+            _ => Ok(outcome),
+        }
     }
 
     /// What a result says about the server, where results do.

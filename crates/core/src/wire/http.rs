@@ -222,7 +222,8 @@ fn stand_alone(
     if !method::is_served(method, shape.0, about) {
         return Err(RpcError::method_not_found(method));
     }
-    let Some(key) = named_by(method) else { return Ok(()) };
+    let extra = || about.extensions_in(shape).find_map(|e| e.find(method)?.named_by.as_deref());
+    let Some(key) = named_by(method).or_else(extra) else { return Ok(()) };
     // A name that is missing or is not a text is the method's own business.
     let Ok(Some(name)) = params.read_opt::<String>(key) else { return Ok(()) };
     mirrored_name(fields, &name)?;
@@ -274,7 +275,6 @@ pub(crate) fn named_by(method: &str) -> Option<&'static str> {
     match method {
         "tools/call" | "prompts/get" => Some("name"),
         "resources/read" => Some("uri"),
-        "tasks/get" | "tasks/update" | "tasks/cancel" => Some("taskId"),
         _ => None,
     }
 }

@@ -33,6 +33,10 @@ impl Codec for Legacy {
         }
     }
 
+    fn begin_as(&self, _: &str, _: &mut Vec<u8>, _: &Done, _: &Description) -> Result<(), RpcError> {
+        Err(RpcError::internal("in this revision all results are of one kind"))
+    }
+
     fn input_required(
         &self,
         _: &mut Vec<u8>,
@@ -69,7 +73,12 @@ pub(crate) fn initialize(
 ) -> Result<(Shape, Arc<Peer>, Done), RpcError> {
     let asked: InitializeParams = params.parse()?;
     let shape = choose(&asked.protocol_version, about)?;
-    let mut result = InitializeResult::new(shape.version().as_str(), about.capabilities.clone(), about.info.clone());
+    let mut capabilities = about.capabilities.clone();
+    if let Some(extensions) = &mut capabilities.extensions {
+        about.extensions.iter().filter(|e| !e.exists_in(shape)).for_each(|e| drop(extensions.remove(&e.id)));
+    }
+    capabilities.extensions.take_if(|e| e.is_empty());
+    let mut result = InitializeResult::new(shape.version().as_str(), capabilities, about.info.clone());
     result.instructions.clone_from(&about.instructions);
     let peer = match params.get("capabilities") {
         Some(capabilities) => memo.peer(shape.version(), &capabilities, params.get("clientInfo").as_ref())?,
@@ -98,19 +107,21 @@ pub(crate) fn progress_token(params: &Params) -> Result<Option<ProgressToken>, R
 }
 
 /// The notification for a change.
-pub(crate) fn change_method(change: &Change) -> &'static str {
+pub(crate) fn change_method(change: &Change) -> &str {
     match change {
         Change::Tools => "notifications/tools/list_changed",
         Change::Prompts => "notifications/prompts/list_changed",
         Change::Resources => "notifications/resources/list_changed",
         Change::Updated(_) => "notifications/resources/updated",
+        Change::News(news) => &news.method,
     }
 }
 
 /// A change as a session is told of it.
-pub(crate) fn change(change: &Change) -> (&'static str, Vec<u8>) {
+pub(crate) fn change(change: &Change) -> (&str, Vec<u8>) {
     let params = match change {
         Change::Updated(uri) => super::to_json(&json!({ "uri": uri })),
+        Change::News(news) => news.params.get().into(),
         _ => b"{}".to_vec(),
     };
     (change_method(change), params)

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use couplet_types::ServerCapabilities;
 
-use super::revision::Revision;
+use super::revision::{Revision, Shape};
 use crate::service::Description;
 
 /// In which revisions a method exists: one bit per row of the revision table.
@@ -98,6 +98,7 @@ pub(crate) fn client_request(name: &str, revision: &Revision) -> Option<&'static
 pub(crate) fn is_served(name: &str, revision: &Revision, about: &Description) -> bool {
     client_request(name, revision).is_some_and(|m| m.gate.is_open(&about.capabilities))
         || about.extra_methods.iter().any(|m| m == name)
+        || about.extensions_in(Shape::of(revision.version)).any(|e| e.find(name).is_some())
 }
 
 /// Whether results of a method may say for how long they can be kept.

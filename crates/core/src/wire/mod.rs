@@ -8,6 +8,7 @@ pub(crate) mod modern;
 pub(crate) mod negotiate;
 pub(crate) mod project;
 pub(crate) mod revision;
+mod task;
 
 use std::cell::Cell;
 
@@ -30,6 +31,9 @@ pub(crate) trait Codec: Sync {
 
     /// Server: the result object of a finished call, up to its own members.
     fn begin(&self, out: &mut Vec<u8>, done: &Done, about: &Description);
+
+    /// Server: the same for a result of a kind that an extension adds.
+    fn begin_as(&self, kind: &str, out: &mut Vec<u8>, done: &Done, about: &Description) -> Result<(), RpcError>;
 
     /// Server: the result object of a call that needs answers first.
     fn input_required(
@@ -59,6 +63,13 @@ pub enum Outcome {
         /// What to send back as it is.
         state: Option<String>,
     },
+    /// A result of a kind that an extension adds.
+    Extension {
+        /// The kind.
+        kind: String,
+        /// The result.
+        result: JsonText,
+    },
 }
 
 /// Prints the answer to a request; with the code if it is an error.
@@ -73,6 +84,7 @@ pub(crate) fn answer(shape: Shape, id: &RequestId, reply: &Reply, about: &Descri
                 one_line(out.into())
             })
         }
+        Reply::Extension { kind, done } => extended(codec, id, kind, done, about),
         Reply::Error(e) => Err(shape.permitted(e.clone())),
     };
     match printed {
@@ -101,6 +113,24 @@ fn complete(codec: &dyn Codec, id: &RequestId, done: &Done, about: &Description)
     }
     out.extend_from_slice(b"}}");
     Bytes::from(out).into()
+}
+
+/// The answer to a request whose result is of a kind that an extension adds.
+fn extended(
+    codec: &dyn Codec,
+    id: &RequestId,
+    kind: &str,
+    done: &Done,
+    about: &Description,
+) -> Result<Bytes, RpcError> {
+    if !about.extensions.iter().any(|e| e.result_types.iter().any(|k| k == kind)) {
+        return Err(RpcError::internal(format!("no extension of this server has results of the kind `{kind}`")));
+    }
+    let mut out = open_answer(id, 256 + done.body.len());
+    codec.begin_as(kind, &mut out, done, about)?;
+    append_members(&mut out, &done.whole());
+    out.extend_from_slice(b"}}");
+    Ok(one_line(out.into()))
 }
 
 fn open_answer(id: &RequestId, capacity: usize) -> Vec<u8> {

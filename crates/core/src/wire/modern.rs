@@ -33,6 +33,14 @@ const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 pub(crate) const RESERVED: [&str; 7] =
     [VERSION, CAPABILITIES, CLIENT_INFO, LOG_LEVEL, SERVER_INFO, SUBSCRIPTION, "progressToken"];
 
+/// A map as its writer meant it, without what the protocol added.
+pub(crate) fn without_reserved(mut meta: Meta) -> Meta {
+    for key in RESERVED {
+        meta.remove(key);
+    }
+    meta
+}
+
 /// What a client sends back as it got it.
 pub(crate) const STATE: &str = "requestState";
 
@@ -113,6 +121,13 @@ impl Codec for Modern {
         }
     }
 
+    fn begin_as(&self, kind: &str, out: &mut Vec<u8>, done: &Done, about: &Description) -> Result<(), RpcError> {
+        out.extend_from_slice(br#"{"resultType":"#);
+        write_json(out, kind);
+        result_meta(out, done.meta.as_ref(), about);
+        Ok(())
+    }
+
     fn input_required(
         &self,
         out: &mut Vec<u8>,
@@ -178,7 +193,7 @@ impl Codec for Modern {
                 let state = members.read_opt(STATE).map_err(|e| e.message)?;
                 Ok(Outcome::InputRequired { asks, state })
             }
-            Some(other) => Err(format!("the result is of the unknown type `{other}`")),
+            Some(other) => Ok(Outcome::Extension { kind: other.to_owned(), result }),
         }
     }
 }
@@ -365,6 +380,8 @@ pub(crate) fn discover(shape: Shape, about: &Description) -> Done {
 /// What a `subscriptions/listen` asks for, and the part of it that the server honours.
 pub(crate) fn listen(
     params: &Params,
+    shape: Shape,
+    peer: &Peer,
     about: &Description,
     most: usize,
 ) -> Result<(SubscriptionFilter, Interest), RpcError> {
@@ -394,6 +411,21 @@ pub(crate) fn listen(
         interest.uris = uris.iter().cloned().collect();
         honoured.resource_subscriptions = Some(uris);
     }
+    for extension in about.extensions_in(shape) {
+        for member in extension.filters.iter().filter(|member| wanted.others.contains_key(member)) {
+            if peer.extension(&extension.id).is_none() {
+                return Err(shape.missing_extension(&extension.id));
+            }
+            let keys: Vec<String> = wanted.others.get(member).map_or(Ok(Vec::new()), |keys| {
+                keys.parse().map_err(|e| RpcError::invalid_params(format!("`{member}`: {e}")))
+            })?;
+            if keys.len() > most {
+                return Err(RpcError::invalid_params(format!("more than {most} in `{member}`")));
+            }
+            honoured.others.insert(member.as_str(), json!(keys).into());
+            interest.topics.extend(keys.into_iter().map(|key| (member.clone(), key)));
+        }
+    }
     Ok((honoured, interest))
 }
 
@@ -413,9 +445,16 @@ pub(crate) fn listen_ended(id: &RequestId) -> Done {
 }
 
 /// A change as a subscription is told of it.
-pub(crate) fn change(id: &RequestId, change: &Change) -> (&'static str, Vec<u8>) {
+pub(crate) fn change<'a>(id: &RequestId, change: &'a Change) -> (&'a str, Vec<u8>) {
     let mut params = json!({ "_meta": subscription_meta(id) });
     let method = super::legacy::change_method(change);
+    if let Change::News(news) = change {
+        let mut text = super::to_json(&params);
+        text.pop();
+        append_members(&mut text, news.params.get().as_bytes());
+        text.push(b'}');
+        return (method, text);
+    }
     if let Change::Updated(uri) = change {
         params["uri"] = json!(uri);
     }

@@ -152,6 +152,11 @@ impl Shape {
         self.0.version
     }
 
+    /// Whether a session is opened by a handshake; if not, every request stands alone.
+    pub fn has_sessions(self) -> bool {
+        self.0.codec.has_handshake()
+    }
+
     /// The number of the row, for caches by revision.
     pub fn index(self) -> usize {
         self.0.bit.trailing_zeros() as usize
@@ -168,6 +173,26 @@ impl Shape {
     /// Whether a frame may hold several messages.
     pub fn allows_batches(self) -> bool {
         self.0.batches
+    }
+
+    /// Whether every request says everything itself; if not, there is a session.
+    pub fn stands_alone(self) -> bool {
+        !self.0.codec.has_handshake()
+    }
+
+    /// Whether running a request as a task is a part of the protocol itself, on both sides.
+    pub fn has_core_tasks(self) -> bool {
+        self.0.core_tasks
+    }
+
+    /// Whether the protocol itself has a method that a client may send.
+    pub fn has_method(self, method: &str) -> bool {
+        super::method::client_request(method, self.0).is_some()
+    }
+
+    /// The error for a request that needs an extension which the client did not declare.
+    pub fn missing_extension(self, id: &str) -> RpcError {
+        self.missing_capability(&format!("the extension `{id}`"), json!({ "extensions": { id: {} } }))
     }
 
     /// The error for a resource that does not exist.

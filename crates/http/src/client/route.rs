@@ -109,8 +109,10 @@ impl Shared {
         match (method, source) {
             (Progress::METHOD, _) => {
                 let token: Result<RequestId, _> = params.read("progressToken");
-                if let Some(mailbox) = token.ok().and_then(|t| self.mailbox(&t)) {
-                    mailbox.put(Event::Notification { method: method.to_owned(), params });
+                match token.ok().and_then(|t| self.mailbox(&t)) {
+                    Some(mailbox) => mailbox.put(Event::Notification { method: method.to_owned(), params }),
+                    // A request that became a task is answered, and goes on.
+                    None => self.inbound.notification(method, params),
                 }
             }
             (Cancelled::METHOD, Source::Alone { key, .. }) => self.settle(key, Event::Ended),

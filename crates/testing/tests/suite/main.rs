@@ -1,10 +1,13 @@
 //! One server, every revision: what is on the wire, and what a client makes of it.
 
 mod child;
+mod extension;
 mod fixture;
 mod flood;
 mod hostile;
 mod long;
+mod media;
+mod mount;
 mod projection;
 mod rows;
 mod scenario;

@@ -1,0 +1,31 @@
+//! Tasks, which no revision cuts: one that lacks them has no message about them.
+
+use couplet_types::{
+    CancelTaskParams, CreateTaskResult, DetailedTask, GetTaskParams, GetTaskPayloadParams, GetTaskPayloadResult,
+    ListTasksResult, Task, UpdateTaskParams,
+};
+
+use super::{project::Project, revision::Shape};
+
+macro_rules! as_is {
+    ($($type:ty),*) => {$(
+        impl Project for $type {
+            fn project(&mut self, _: Shape) {}
+        }
+    )*};
+}
+
+as_is!(CancelTaskParams, GetTaskParams, GetTaskPayloadParams, GetTaskPayloadResult, UpdateTaskParams);
+
+/// The kind of a result is added for the client's revision.
+macro_rules! results {
+    ($($type:ty),*) => {$(
+        impl Project for $type {
+            fn project(&mut self, _: Shape) {
+                self.result_type = None;
+            }
+        }
+    )*};
+}
+
+results!(CreateTaskResult, DetailedTask, ListTasksResult, Task);

@@ -1,0 +1,180 @@
+//! From the call of a tool to a task.
+
+use std::{
+    future::{Future, poll_fn},
+    pin::pin,
+    sync::{Arc, Mutex, PoisonError},
+    task::{Context, Poll, Waker},
+};
+
+use couplet_core::{BoxFuture, Call, Inputs, News, Outbox, Reply, Tap};
+use couplet_server::{Handle, ToolCall, ToolNext};
+use couplet_types::{
+    CreateTaskResult, Meta, Notification, Progress, ProgressParams, RelatedTask, RpcError, TASKS_EXTENSION,
+    TaskChanged, TaskMetadata, TaskStatus, TaskStatusChanged, code,
+};
+
+use super::Task;
+use crate::{
+    engine::Engine,
+    live::{Back, Live, Tell},
+    record::{Change, Finished},
+    wire,
+};
+
+/// The kind of the first answer of a call that became a task.
+pub(super) const KIND: &str = "task";
+/// The member of a filter by which a client asks to be told about tasks.
+pub(super) const FILTER: &str = "taskIds";
+
+/// Decides whether a call becomes a task.
+pub(super) async fn layer(engine: Arc<Engine>, asked: ToolCall, next: ToolNext) -> Reply {
+    let shape = asked.call.shape;
+    let task = asked.data::<Task>().cloned();
+    if shape.has_core_tasks() {
+        return requested(engine, asked, next, task).await.unwrap_or_else(Reply::Error);
+    }
+    let declared = shape.stands_alone() && asked.call.peer.extension(TASKS_EXTENSION).is_some();
+    match task {
+        Some(task) if declared => unsolicited(engine, asked, next, &task).await.unwrap_or_else(Reply::Error),
+        Some(task) if task.required => Reply::Error(shape.missing_extension(TASKS_EXTENSION)),
+        _ => next.run(asked.call).await,
+    }
+}
+
+/// Where tasks are a part of the protocol, the caller says whether it wants one.
+async fn requested(
+    engine: Arc<Engine>,
+    asked: ToolCall,
+    next: ToolNext,
+    task: Option<Task>,
+) -> Result<Reply, RpcError> {
+    let wanted: Option<TaskMetadata> = asked.call.params.read_opt("task")?;
+    let name = &asked.tool().name;
+    let refuse = |what: &str| Err(RpcError::new(code::METHOD_NOT_FOUND, format!("tool `{name}` {what}")));
+    let wanted = match (wanted, task) {
+        (Some(_), None) => return refuse("cannot run as a task"),
+        (None, Some(task)) if task.required => return refuse("runs only as a task"),
+        (None, _) => return Ok(next.run(asked.call).await),
+        (Some(wanted), Some(_)) => wanted,
+    };
+    let ToolCall { mut call, .. } = asked;
+    let lasting = call.outbox.lasting();
+    let live = engine.prepare(status_teller(lasting.clone()))?;
+    detach(&mut call, &engine, &live, Some(lasting));
+    let (shape, owner) = (call.shape, call.principal.clone());
+    let running = next.no_timeout().run(call);
+    let work = Box::pin(async move { finished(running.await, true) });
+    let record = engine.start(live, owner, wanted.ttl, work).await?;
+    Ok(Reply::Complete(shape.done(CreateTaskResult::new(wire::bare(&record)))))
+}
+
+/// Where tasks are an extension, the server decides.
+async fn unsolicited(engine: Arc<Engine>, asked: ToolCall, next: ToolNext, task: &Task) -> Result<Reply, RpcError> {
+    let ToolCall { mut call, server, .. } = asked;
+    let live = engine.prepare(news_teller(server))?;
+    let (shape, owner) = (call.shape, call.principal.clone());
+    let mut running = if task.asks_first {
+        call.outbox = call.outbox.tapped(Reports::new(&engine, &live, None));
+        let inputs = call.inputs.clone();
+        let mut running = next.no_timeout().run(call);
+        // Answers of earlier rounds are there at once, so a function that still waits now waits for something else.
+        if let Poll::Ready(reply) = poll_fn(|cx| Poll::Ready(running.as_mut().poll(cx))).await {
+            return Ok(reply);
+        }
+        inputs.turn(Back { engine: engine.clone(), live: live.clone() });
+        running
+    } else {
+        detach(&mut call, &engine, &live, None);
+        next.no_timeout().run(call)
+    };
+    let work = Box::pin(async move { finished(running.as_mut().await, false) });
+    let record = engine.start(live, owner, None, work).await?;
+    Ok(Reply::Extension { kind: KIND.into(), done: shape.done(wire::created(&record)) })
+}
+
+/// What the call asks and reports goes to the task from now on.
+fn detach(call: &mut Call, engine: &Arc<Engine>, live: &Arc<Live>, lasting: Option<Outbox>) {
+    call.outbox = call.outbox.tapped(Reports::new(engine, live, lasting));
+    call.inputs = Inputs::live(Back { engine: engine.clone(), live: live.clone() });
+}
+
+/// What came of the tool; `failures` if a tool that says that it failed has failed as a task.
+fn finished(reply: Reply, failures: bool) -> Finished {
+    match reply {
+        Reply::Complete(done) => {
+            let result = done.text().to_raw();
+            let failed = failures && wire::says_error(&result);
+            Finished::Result(result, if failed { TaskStatus::Failed } else { TaskStatus::Completed })
+        }
+        Reply::Error(error) => Finished::Error(error),
+        _ => Finished::Error(RpcError::internal("a task cannot end with a result of this kind")),
+    }
+}
+
+/// Tells those who listen for the task.
+fn news_teller(server: Handle) -> Tell {
+    Box::new(move |record, _| {
+        let params = serde_json::json!(wire::detailed(record));
+        let news = News::new(FILTER, record.id.as_str(), TaskChanged::METHOD, params);
+        server.publish(news.for_principal(record.owner.clone()));
+    })
+}
+
+/// Tells the session in which the task began: nobody may rely on it.
+fn status_teller(outbox: Outbox) -> Tell {
+    Box::new(move |record, new_status| {
+        if new_status {
+            tell_now(outbox.notify(TaskStatusChanged::METHOD, wire::bare(record)));
+        }
+    })
+}
+
+/// Tells a client that has room for it. A task must not wait for a client that may never come back.
+fn tell_now(told: impl Future<Output = ()>) {
+    let _ = pin!(told).poll(&mut Context::from_waker(Waker::noop()));
+}
+
+/// Takes the progress of a task.
+struct Reports {
+    engine: Arc<Engine>,
+    live: Arc<Live>,
+    /// Where progress is told, too, if the wire has that.
+    lasting: Option<Outbox>,
+    reached: Mutex<f64>,
+}
+
+impl Reports {
+    fn new(engine: &Arc<Engine>, live: &Arc<Live>, lasting: Option<Outbox>) -> Self {
+        Self { engine: engine.clone(), live: live.clone(), lasting, reached: Mutex::new(f64::NEG_INFINITY) }
+    }
+
+    /// The notification, if the client asked for it and there is something new.
+    fn notification(&self, progress: f64, total: Option<f64>, message: Option<&String>) -> Option<ProgressParams> {
+        let token = self.lasting.as_ref()?.progress_token()?.clone();
+        let mut reached = self.reached.lock().unwrap_or_else(PoisonError::into_inner);
+        if !progress.is_finite() || progress <= *reached {
+            return None;
+        }
+        *reached = progress;
+        let mut params = ProgressParams::new(token, progress);
+        (params.total, params.message) = (total, message.cloned());
+        params.meta = Some(Meta::new().with(RelatedTask::KEY, wire::related(&self.live.id)));
+        Some(params)
+    }
+}
+
+impl Tap for Reports {
+    fn progress(&self, progress: f64, total: Option<f64>, message: Option<String>) -> BoxFuture<'static, ()> {
+        let told = self.notification(progress, total, message.as_ref()).zip(self.lasting.clone());
+        let (engine, live) = (self.engine.clone(), self.live.clone());
+        Box::pin(async move {
+            if let Some(message) = message {
+                drop(engine.change(&live.id, Change::Message(message)).await);
+            }
+            if let Some((params, outbox)) = told {
+                tell_now(outbox.notify(Progress::METHOD, params));
+            }
+        })
+    }
+}

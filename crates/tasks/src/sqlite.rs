@@ -1,0 +1,170 @@
+//! Tasks that survive a restart, in a file of SQLite's.
+
+use std::{
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use couplet_core::BoxFuture;
+use couplet_types::RpcError;
+use rusqlite::{Connection, OptionalExtension, params};
+
+use crate::{
+    clock,
+    record::{Change, Finished, Record},
+    store::{Store, StoreError},
+};
+
+/// Keeps tasks in a file.
+///
+/// One process at a time has the file: the lock on it goes with the process, however that ends. So whoever opens it
+/// knows that nobody runs what still claims to run, and such tasks fail.
+#[derive(Clone, Debug)]
+pub struct Sqlite(Arc<Mutex<Connection>>);
+
+const SCHEMA: &str = "
+    PRAGMA locking_mode = EXCLUSIVE;
+    PRAGMA journal_mode = WAL;
+    PRAGMA synchronous = FULL;
+    CREATE TABLE IF NOT EXISTS tasks (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT,
+        id TEXT NOT NULL UNIQUE,
+        owner TEXT,
+        over INTEGER NOT NULL,
+        expires INTEGER NOT NULL,
+        record TEXT NOT NULL
+    );
+    CREATE INDEX IF NOT EXISTS tasks_by_owner ON tasks (owner, seq);
+    CREATE INDEX IF NOT EXISTS tasks_by_expiry ON tasks (expires);
+";
+
+impl Sqlite {
+    /// Opens a file, or makes it. What ran in a process that is gone has failed.
+    ///
+    /// This reads and writes the file at once: call it before the server runs, or where blocking is allowed.
+    ///
+    /// # Errors
+    /// When the file cannot be opened, or another process has it.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        let connection = Connection::open(path).map_err(StoreError::new)?;
+        connection.execute_batch(SCHEMA).map_err(StoreError::new)?;
+        abandon(&connection)?;
+        Ok(Self(Arc::new(Mutex::new(connection))))
+    }
+
+    /// Does something with the file, beside the runtime.
+    fn work<'a, T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Connection) -> Result<T, StoreError> + Send + 'static,
+    ) -> BoxFuture<'a, Result<T, StoreError>> {
+        let connection = self.0.clone();
+        Box::pin(async move {
+            let work = move || work(&mut connection.lock().unwrap_or_else(PoisonError::into_inner));
+            tokio::task::spawn_blocking(work).await.map_err(StoreError::new)?
+        })
+    }
+}
+
+impl Store for Sqlite {
+    fn insert(&self, record: Record) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.work(move |file| {
+            let (text, expires) = (print(&record)?, time(record.expires()));
+            let sql = "INSERT INTO tasks (id, owner, over, expires, record) VALUES (?1, ?2, 0, ?3, ?4)";
+            file.execute(sql, params![record.id, record.owner.as_deref(), expires, text]).map_err(StoreError::new)?;
+            Ok(())
+        })
+    }
+
+    fn get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Record>, StoreError>> {
+        let id = id.to_owned();
+        self.work(move |file| find(file, &id))
+    }
+
+    fn change<'a>(&'a self, id: &'a str, change: Change) -> BoxFuture<'a, Result<Option<Record>, StoreError>> {
+        let id = id.to_owned();
+        // Nothing comes between: nobody else has the connection, and nobody else has the file.
+        self.work(move |file| {
+            let Some(mut record) = find(file, &id)? else { return Ok(None) };
+            if !record.apply(change, clock::now()) {
+                return Ok(None);
+            }
+            write(file, &record)?;
+            Ok(Some(record))
+        })
+    }
+
+    fn list<'a>(
+        &'a self,
+        owner: Option<&'a str>,
+        after: Option<&'a str>,
+        most: usize,
+    ) -> BoxFuture<'a, Result<Option<Vec<Record>>, StoreError>> {
+        let (owner, after) = (owner.map(str::to_owned), after.map(str::to_owned));
+        self.work(move |file| {
+            let mut from = 0;
+            if let Some(after) = after {
+                let sql = "SELECT seq FROM tasks WHERE id = ?1 AND owner IS ?2";
+                let found = file.query_row(sql, params![after, owner], |row| row.get(0)).optional();
+                match found.map_err(StoreError::new)? {
+                    Some(seq) => from = seq,
+                    None => return Ok(None),
+                }
+            }
+            let sql = "SELECT record FROM tasks WHERE owner IS ?1 AND seq > ?2 ORDER BY seq LIMIT ?3";
+            let mut statement = file.prepare_cached(sql).map_err(StoreError::new)?;
+            let most = i64::try_from(most).unwrap_or(i64::MAX);
+            let rows = statement.query_map(params![owner, from, most], |row| row.get::<_, String>(0));
+            let texts = rows.and_then(Iterator::collect::<Result<Vec<_>, _>>).map_err(StoreError::new)?;
+            texts.iter().map(|text| read(text)).collect::<Result<_, _>>().map(Some)
+        })
+    }
+
+    fn purge(&self, now: u64) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.work(move |file| {
+            file.execute("DELETE FROM tasks WHERE expires <= ?1", [time(now)]).map_err(StoreError::new)?;
+            Ok(())
+        })
+    }
+}
+
+/// Nobody runs what a process before this one left.
+fn abandon(file: &Connection) -> Result<(), StoreError> {
+    let mut statement = file.prepare("SELECT record FROM tasks WHERE over = 0").map_err(StoreError::new)?;
+    let rows = statement.query_map([], |row| row.get::<_, String>(0));
+    let texts = rows.and_then(Iterator::collect::<Result<Vec<_>, _>>).map_err(StoreError::new)?;
+    file.execute_batch("BEGIN").map_err(StoreError::new)?;
+    for text in texts {
+        let mut record = read(&text)?;
+        let error = RpcError::internal("the process that ran the task ended before the task did");
+        record.apply(Change::Finished(Finished::Error(error)), clock::now());
+        write(file, &record)?;
+    }
+    file.execute_batch("COMMIT").map_err(StoreError::new)
+}
+
+fn find(file: &Connection, id: &str) -> Result<Option<Record>, StoreError> {
+    let mut statement = file.prepare_cached("SELECT record FROM tasks WHERE id = ?1").map_err(StoreError::new)?;
+    let text: Option<String> = statement.query_row([id], |row| row.get(0)).optional().map_err(StoreError::new)?;
+    text.map(|text| read(&text)).transpose()
+}
+
+fn write(file: &Connection, record: &Record) -> Result<(), StoreError> {
+    let mut statement =
+        file.prepare_cached("UPDATE tasks SET over = ?2, record = ?3 WHERE id = ?1").map_err(StoreError::new)?;
+    let over = record.status.is_terminal();
+    statement.execute(params![record.id, over, print(record)?]).map_err(StoreError::new)?;
+    Ok(())
+}
+
+fn print(record: &Record) -> Result<String, StoreError> {
+    serde_json::to_string(record).map_err(StoreError::new)
+}
+
+fn read(text: &str) -> Result<Record, StoreError> {
+    serde_json::from_str(text).map_err(StoreError::new)
+}
+
+/// SQLite's integers have a sign.
+fn time(millis: u64) -> i64 {
+    i64::try_from(millis).unwrap_or(i64::MAX)
+}
