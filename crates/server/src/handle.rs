@@ -7,7 +7,10 @@ use couplet_core::{
     Reply, Service, http::headers::ParamHeader, memory,
 };
 
-use crate::{inner::Inner, layer::Next, prompt::IntoPrompt, resource::IntoResource, server::place_of, tool::IntoTool};
+use crate::{
+    inner::Inner, layer::Next, prompt::IntoPrompt, resource::IntoResource, server::place_of, tool::IntoTool,
+    trace::Watched,
+};
 
 /// A running server. Clones are the same server.
 ///
@@ -120,7 +123,11 @@ impl Service for Handle {
     }
 
     fn call(&self, call: Call) -> BoxFuture<'static, Reply> {
-        Next::first(self.0.clone()).run(call)
+        let next = Next::first(self.0.clone());
+        match Watched::begin(self.0.config.watch.as_ref(), &call) {
+            None => next.run(call),
+            Some(watched) => watched.run(move || next.run(call)),
+        }
     }
 
     fn hub(&self) -> &Hub {
