@@ -18,7 +18,8 @@ use crate::client::Client;
 
 type Page<T> = (Vec<T>, Option<String>);
 type Coming<T> = BoxFuture<'static, Result<Page<T>, Error>>;
-type Fetch<T> = fn(&Client, PaginatedParams) -> Coming<T>;
+/// One that captures nothing is no allocation.
+type Fetch<T> = Box<dyn Fn(&Client, PaginatedParams) -> Coming<T> + Send>;
 
 /// The pages of a list, one after the other: a stream.
 ///
@@ -58,7 +59,8 @@ macro_rules! lists {
     ($($name:ident: $method:ident { $field:ident: $item:ty };)*) => {$(
         impl Pages<$item> {
             pub(crate) fn $name(client: &Client) -> Self {
-                Self::new(client, $method::METHOD, |client, params| {
+                let served = client.dialect().check($method::METHOD, &client.server().capabilities).is_ok();
+                Self::of(client, served, |client, params| {
                     let request = client.request::<$method>(params).into_future();
                     Box::pin(async move { request.await.map(|page| (page.$field, page.next_cursor)) })
                 })
@@ -78,10 +80,18 @@ impl<T> Pages<T> {
     const MOST_PAGES: usize = 64;
     const MOST_ITEMS: usize = 10_000;
 
-    fn new(client: &Client, method: &str, fetch: Fetch<T>) -> Self {
-        let served = client.dialect().check(method, &client.server().capabilities).is_ok();
+    /// The pages of a list that an extension has, each fetched by a function.
+    pub fn new(client: &Client, fetch: impl Fn(&Client, PaginatedParams) -> Coming<T> + Send + 'static) -> Self {
+        Self::of(client, true, fetch)
+    }
+
+    fn of(
+        client: &Client,
+        served: bool,
+        fetch: impl Fn(&Client, PaginatedParams) -> Coming<T> + Send + 'static,
+    ) -> Self {
         let next = if served { Next::First } else { Next::Over };
-        Self { client: client.clone(), fetch, coming: None, next, seen: Vec::new(), items: 0 }
+        Self { client: client.clone(), fetch: Box::new(fetch), coming: None, next, seen: Vec::new(), items: 0 }
     }
 
     /// The next page; `None` after the last one, and after an error.

@@ -285,7 +285,7 @@ fn list(inner: &Inner, call: &Call) -> Result<Done, RpcError> {
             cursor,
             size,
             shape,
-            |r| (!r.is_template()).then(|| r.spec.clone()),
+            ResourceDef::listed,
             |resources, next| {
                 let mut result = ListResourcesResult::new(resources);
                 result.next_cursor = next;
@@ -297,7 +297,7 @@ fn list(inner: &Inner, call: &Call) -> Result<Done, RpcError> {
             cursor,
             size,
             shape,
-            |r| r.is_template().then(|| r.as_template()),
+            ResourceDef::listed_template,
             |templates, next| {
                 let mut result = ListResourceTemplatesResult::new(templates);
                 result.next_cursor = next;
