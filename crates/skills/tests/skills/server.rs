@@ -110,7 +110,7 @@ async fn lists_come_in_pages() {
     let many = (0..5).fold(skills().page_size(2), |all, n| all.skill(Skill::new(format!("s{n}"), "d", "b")));
     let mut wire = Wire::new(Server::new("s", "1").extension(many).build(), ProtocolVersion::V2026_07_28);
     for (method, params, member, total) in [
-        ("skills/list", json!({}), "skills", 7),
+        ("skills/list", json!({}), "skills", 7_usize),
         ("resources/directory/read", json!({ "uri": "skill://pdf" }), "resources", 3),
     ] {
         let (mut params, mut uris, mut pages) = (params, std::collections::BTreeSet::new(), 0);
