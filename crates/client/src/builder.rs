@@ -2,14 +2,15 @@
 
 use std::{fmt, future::Future, sync::Arc, sync::Mutex, time::Duration};
 
-use couplet_core::{Connect, Error, Limits};
+use couplet_core::{Connect, Error, JsonText, Limits};
 use couplet_types::{
-    CreateMessageParams, CreateMessageResult, ElicitResult, Implementation, LogParams, LoggingLevel, ProtocolVersion,
-    Root, RpcError,
+    ClientCapabilities, CreateMessageParams, CreateMessageResult, ElicitResult, Implementation, InputRequest,
+    LogParams, LoggingLevel, ProtocolVersion, Root, RpcError,
 };
 
 use crate::{
     answers::{Answers, callback, check_roots},
+    cache::{Cache, Seat},
     client::{Client, Shared},
     clock::Patience,
     connect::{self, Greeting},
@@ -36,6 +37,7 @@ pub struct ClientBuilder {
     probe_timeout: Option<Duration>,
     rounds: usize,
     limits: Limits,
+    cache: Option<Cache>,
 }
 
 impl ClientBuilder {
@@ -51,6 +53,7 @@ impl ClientBuilder {
             probe_timeout: Some(Duration::from_secs(10)),
             rounds: 10,
             limits: Limits::default(),
+            cache: Some(Cache::new()),
         }
     }
 
@@ -115,6 +118,17 @@ impl ClientBuilder {
         self
     }
 
+    /// Answers whatever servers ask, as it came: for programs that pass questions on. The client declares these
+    /// capabilities, and the other callbacks are not used.
+    pub fn on_question<F, Fut>(mut self, capabilities: ClientCapabilities, answer: F) -> Self
+    where
+        F: Fn(InputRequest) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<JsonText, RpcError>> + Send + 'static,
+    {
+        self.answers.whole = Some((capabilities, callback(answer)));
+        self
+    }
+
     /// Whether servers may hand tools to the client's model; they may not by default.
     ///
     /// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: ask a model through its provider instead.
@@ -176,6 +190,13 @@ impl ClientBuilder {
         self
     }
 
+    /// Where answers are kept for as long as the server allows: in a cache of this client's own, unless it is given
+    /// one that others have, too. `None` keeps nothing. A single request can be [fresh](crate::Prepared::fresh).
+    pub fn cache(mut self, cache: impl Into<Option<Cache>>) -> Self {
+        self.cache = cache.into();
+        self
+    }
+
     /// Asks for log messages of a level and above from the beginning, if the server logs.
     ///
     /// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: log to standard error, or with
@@ -232,7 +253,8 @@ impl ClientBuilder {
             timeout: self.patience.timeout,
             limits: self.limits,
         };
-        let inbox = Arc::new(Inbox::new(self.answers, extensions, self.on_log));
+        let seat = self.cache.map(|cache| Seat::new(&cache, target.server()));
+        let inbox = Arc::new(Inbox::new(self.answers, extensions, self.on_log, seat));
         let (connected, server) = connect::open(target, &inbox, &greeting).await?;
         let mut driver = Driver::new(connected.driver, inbox.clone());
         let client = Client::from_shared(Shared {

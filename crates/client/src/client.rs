@@ -2,12 +2,12 @@
 
 use std::{fmt, sync::Arc};
 
-use couplet_core::{Channel, Dialect, Error, ErrorKind, Limits, Outcome, Project};
+use couplet_core::{Change, Channel, Dialect, Error, ErrorKind, Limits, Outcome, Project};
 use couplet_types::{
     CallTool, CallToolParams, Complete, CompleteParams, Completion, CompletionReference, DiscoverResult, GetPrompt,
     GetPromptParams, Implementation, InitializeResult, LoggingLevel, Notification, NotificationParams, Ping,
     PingParams, Prompt, ProtocolVersion, RawJson, ReadResource, ReadResourceParams, Request, Resource,
-    ResourceTemplate, Root, RootsListChanged, ServerCapabilities, SetLevel, SetLevelParams, Tool,
+    ResourceTemplate, Root, RootsListChanged, RpcError, ServerCapabilities, SetLevel, SetLevelParams, Tool, code,
 };
 use serde::Serialize;
 use tokio::sync::watch;
@@ -282,6 +282,19 @@ impl Client {
 
     pub(crate) fn inbox(&self) -> &Arc<Inbox> {
         &self.0.inbox
+    }
+
+    /// An error may say that what is known about the server is old.
+    pub(crate) fn suspect(&self, method: &str, error: &RpcError) {
+        let change = match method {
+            CallTool::METHOD => Change::Tools,
+            GetPrompt::METHOD => Change::Prompts,
+            ReadResource::METHOD => Change::Resources,
+            _ => return,
+        };
+        if [code::METHOD_NOT_FOUND, code::INVALID_PARAMS, code::RESOURCE_NOT_FOUND].contains(&error.code) {
+            self.inbox().changed(&change);
+        }
     }
 
     pub(crate) fn dialect(&self) -> Arc<Dialect> {

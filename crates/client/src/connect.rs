@@ -11,7 +11,7 @@ use couplet_types::{
     InitializeResult, Initialized, Notification, NotificationParams, ProtocolVersion, Request, RpcError, from_json,
 };
 
-use crate::{client::ServerInfo, clock::within, driver::beside, extension::Extensions, inbox::Inbox};
+use crate::{cache::Ticket, client::ServerInfo, clock::within, driver::beside, extension::Extensions, inbox::Inbox};
 
 /// What a client brings to the negotiation.
 #[derive(Debug)]
@@ -31,6 +31,20 @@ pub(crate) async fn open(
     inbox: &Arc<Inbox>,
     greeting: &Greeting,
 ) -> Result<(Connected, ServerInfo), Error> {
+    match open_once(target, inbox, greeting).await {
+        Err(error) if error.is_outdated() => {
+            tracing::debug!(%error, "what was known about the server is forgotten, and it is asked");
+            open_once(target, inbox, greeting).await
+        }
+        opened => opened,
+    }
+}
+
+async fn open_once(
+    target: &mut dyn Connect,
+    inbox: &Arc<Inbox>,
+    greeting: &Greeting,
+) -> Result<(Connected, ServerInfo), Error> {
     let (mut negotiation, mut step) = Negotiation::new(greeting.versions.clone())?;
     let mut line = target.connect(inbox.clone(), greeting.limits.clone()).await?;
     let mut server = None;
@@ -38,7 +52,7 @@ pub(crate) async fn open(
         step = match step {
             Step::Discover(version) => {
                 let dialect = greeting.dialect(version);
-                match discover(&mut line, &dialect, greeting.probe_timeout).await? {
+                match discover(&mut line, &dialect, greeting.probe_timeout, inbox).await? {
                     Found::Server(result, info) => {
                         server = Some(ServerInfo::discovered(version, &result, info));
                         negotiation.probed(&Probe::Answer(result))?
@@ -96,8 +110,20 @@ enum Found {
     Lost(Error),
 }
 
-async fn discover(line: &mut Connected, dialect: &Dialect, patience: Option<Duration>) -> Result<Found, Error> {
-    let outgoing = dialect.request::<Discover>(line.channel.next_id(), DiscoverParams::new(), &Extras::default())?;
+async fn discover(
+    line: &mut Connected,
+    dialect: &Dialect,
+    patience: Option<Duration>,
+    inbox: &Inbox,
+) -> Result<Found, Error> {
+    let params = DiscoverParams::new();
+    let key = dialect.cache_key::<Discover>(&params);
+    let ticket = inbox.seat.as_ref().zip(key).map(|(seat, key)| seat.ticket(dialect, Discover::METHOD, key));
+    if let Some(text) = ticket.as_ref().and_then(Ticket::kept) {
+        return Ok(read_discovered(dialect, text));
+    }
+    let lead = ticket.map(|ticket| ticket.lead());
+    let outgoing = dialect.request::<Discover>(line.channel.next_id(), params, &Extras::default())?;
     let mut exchange = line.channel.open(outgoing);
     let answered = within(patience, beside(&mut line.driver, answer(&mut exchange))).await;
     Ok(match answered {
@@ -110,7 +136,13 @@ async fn discover(line: &mut Connected, dialect: &Dialect, patience: Option<Dura
         Some(Ok(Event::Failed(why))) if why.kind() == ErrorKind::Closed => Found::Lost(why),
         Some(Ok(Event::Failed(why))) if why.kind() != ErrorKind::Protocol => return Err(why),
         Some(Ok(Event::Answer(Err(refused)))) => Found::Nothing(Probe::Refused(refused)),
-        Some(Ok(Event::Answer(Ok(text)))) => read_discovered(dialect, text),
+        Some(Ok(Event::Answer(Ok(text)))) => {
+            let found = read_discovered(dialect, text.clone());
+            if let (Some(lead), Found::Server(..)) = (lead, &found) {
+                lead.settle(&text);
+            }
+            found
+        }
         // What cannot be read is no answer, and no reason not to try the handshake.
         Some(Ok(_)) => Found::Nothing(Probe::Silence),
     })

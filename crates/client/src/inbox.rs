@@ -13,7 +13,9 @@ use couplet_core::{
 };
 use couplet_types::{LogMessage, LogParams, RpcError};
 
-use crate::{answers::Answers, extension::Extensions, feed::Feed, notify::Notice, sync::lock};
+use crate::{
+    answers::Answers, cache::Seat, extension::Extensions, feed::Feed, notify::Notice, outputs::Outputs, sync::lock,
+};
 
 pub(crate) type OnLog = Box<dyn Fn(LogParams) + Send + Sync>;
 
@@ -22,6 +24,9 @@ pub(crate) struct Inbox {
     pub(crate) answers: Arc<Answers>,
     pub(crate) extensions: Arc<Extensions>,
     pub(crate) on_log: Option<OnLog>,
+    pub(crate) outputs: Outputs,
+    /// Where answers are kept, if they are.
+    pub(crate) seat: Option<Seat>,
     dialect: Mutex<Option<Arc<Dialect>>>,
     readers: Mutex<Readers>,
 }
@@ -40,8 +45,14 @@ impl Inbox {
     /// How many entries may wait for a reader.
     const ROOM: usize = 256;
 
-    pub(crate) fn new(answers: Answers, extensions: Arc<Extensions>, on_log: Option<OnLog>) -> Self {
-        Self { answers: Arc::new(answers), extensions, on_log, dialect: Mutex::default(), readers: Mutex::default() }
+    pub(crate) fn new(
+        answers: Answers,
+        extensions: Arc<Extensions>,
+        on_log: Option<OnLog>,
+        seat: Option<Seat>,
+    ) -> Self {
+        let (outputs, dialect, readers) = (Outputs::default(), Mutex::default(), Mutex::default());
+        Self { answers: Arc::new(answers), extensions, on_log, outputs, seat, dialect, readers }
     }
 
     /// From now on both sides speak as agreed.
@@ -99,6 +110,16 @@ impl Inbox {
         readers.changes.drain(..).filter_map(|(_, f)| f.upgrade()).for_each(|f| f.close());
     }
 
+    /// What is kept may be old.
+    pub(crate) fn changed(&self, change: &Change) {
+        if *change == Change::Tools {
+            self.outputs.forget();
+        }
+        if let Some(seat) = &self.seat {
+            seat.change(change);
+        }
+    }
+
     /// Passes a notification on to whoever wants it.
     pub(crate) fn notice(&self, notice: &Notice) {
         if let (Some(on_log), Some(line)) = (&self.on_log, notice.read::<LogMessage>())
@@ -108,6 +129,7 @@ impl Inbox {
         }
         let readers = lock(&self.readers);
         if let Some(change) = notice.change() {
+            self.changed(&change);
             let wanted = readers.changes.iter().filter(|(interest, _)| covers(interest, &change));
             wanted.filter_map(|(_, f)| f.upgrade()).for_each(|f| f.push_once(change.clone()));
         }
@@ -128,6 +150,14 @@ impl Inbound for Inbox {
 
     fn notification(&self, method: &str, params: Params) {
         self.notice(&Notice { method: method.to_owned(), params });
+    }
+
+    fn overhear(&self, method: &str, params: &Params) {
+        if self.seat.is_some()
+            && let Some(change) = (Notice { method: method.to_owned(), params: params.clone() }).change()
+        {
+            self.changed(&change);
+        }
     }
 
     fn malformed(&self, malformed: &Malformed) {
@@ -153,6 +183,6 @@ fn covers(interest: &Interest, change: &Change) -> bool {
     }
 }
 
-fn is_part(uri: &str, whole: &str) -> bool {
+pub(crate) fn is_part(uri: &str, whole: &str) -> bool {
     uri.strip_prefix(whole).is_some_and(|rest| whole.ends_with('/') || rest.starts_with(['/', '#', '?']))
 }

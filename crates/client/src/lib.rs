@@ -50,6 +50,7 @@
 
 mod answers;
 mod builder;
+mod cache;
 mod client;
 mod clock;
 mod connect;
@@ -57,9 +58,13 @@ mod driver;
 mod elicitation;
 mod extension;
 mod feed;
+mod forward;
 mod inbox;
 mod listen;
+mod media;
 mod notify;
+#[cfg_attr(not(feature = "validate"), path = "unchecked.rs")]
+mod outputs;
 mod page;
 mod prepared;
 mod result;
@@ -67,12 +72,14 @@ mod rounds;
 mod sync;
 
 pub use builder::ClientBuilder;
+pub use cache::Cache;
 pub use client::{Client, ServerInfo};
 pub use couplet_core::{Change, Interest as Filter, News, Outcome};
 pub use driver::Driver;
 pub use elicitation::Elicitation;
 pub use extension::{Asked, AskedNext, Extension};
 pub use listen::{Changes, Ended};
+pub use media::Media;
 pub use notify::{Notice, Notifications};
 pub use page::Pages;
 pub use prepared::Prepared;

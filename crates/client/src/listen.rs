@@ -152,6 +152,9 @@ impl Changes {
                     Event::Notification { method, params } => {
                         let notice = Notice { method, params };
                         let change = notice.change().or_else(|| news(&notice, &self.honoured));
+                        if change == Some(Change::Tools) {
+                            self.client.inbox().outputs.forget();
+                        }
                         if change.is_some() {
                             return Poll::Ready(change);
                         }

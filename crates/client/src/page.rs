@@ -7,10 +7,10 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use couplet_core::{BoxFuture, Error, ErrorKind};
+use couplet_core::{BoxFuture, Change, Error, ErrorKind};
 use couplet_types::{
     ListPrompts, ListResourceTemplates, ListResources, ListTools, PaginatedParams, Prompt, Request, Resource,
-    ResourceTemplate, Tool,
+    ResourceTemplate, Tool, code,
 };
 use futures_core::Stream;
 
@@ -19,7 +19,7 @@ use crate::client::Client;
 type Page<T> = (Vec<T>, Option<String>);
 type Coming<T> = BoxFuture<'static, Result<Page<T>, Error>>;
 /// One that captures nothing is no allocation.
-type Fetch<T> = Box<dyn Fn(&Client, PaginatedParams) -> Coming<T> + Send>;
+type Fetch<T> = Box<dyn Fn(&Client, PaginatedParams, Freshness) -> Coming<T> + Send>;
 
 /// The pages of a list, one after the other: a stream.
 ///
@@ -41,12 +41,22 @@ type Fetch<T> = Box<dyn Fn(&Client, PaginatedParams) -> Coming<T> + Send>;
 pub struct Pages<T> {
     client: Client,
     fetch: Fetch<T>,
+    /// What tells that pages are old, if they are kept.
+    change: Option<Change>,
+    freshness: Freshness,
     /// The page that is under way.
     coming: Option<Coming<T>>,
     next: Next,
     /// Where each page so far began.
     seen: Vec<String>,
     items: usize,
+}
+
+/// Whether pages that are kept will do.
+#[derive(Clone, Copy)]
+enum Freshness {
+    Kept,
+    Fresh,
 }
 
 enum Next {
@@ -56,13 +66,22 @@ enum Next {
 }
 
 macro_rules! lists {
-    ($($name:ident: $method:ident { $field:ident: $item:ty };)*) => {$(
+    ($($name:ident: $method:ident { $field:ident: $item:ty } $change:ident $(kept in $inbox:ident)?;)*) => {$(
         impl Pages<$item> {
             pub(crate) fn $name(client: &Client) -> Self {
-                let served = client.dialect().check($method::METHOD, &client.server().capabilities).is_ok();
-                Self::of(client, served, |client, params| {
-                    let request = client.request::<$method>(params).into_future();
-                    Box::pin(async move { request.await.map(|page| (page.$field, page.next_cursor)) })
+                Self::listed(client, $method::METHOD, Change::$change, |client, params, freshness| {
+                    let request = client.request::<$method>(params);
+                    let request = match freshness {
+                        Freshness::Kept => request,
+                        Freshness::Fresh => request.fresh(),
+                    };
+                    let request = request.into_future();
+                    $(let $inbox = client.inbox().clone();)?
+                    Box::pin(async move {
+                        let page = request.await?;
+                        $($inbox.outputs.listed(&page.$field);)?
+                        Ok((page.$field, page.next_cursor))
+                    })
                 })
             }
         }
@@ -70,10 +89,10 @@ macro_rules! lists {
 }
 
 lists! {
-    tools: ListTools { tools: Tool };
-    resources: ListResources { resources: Resource };
-    resource_templates: ListResourceTemplates { resource_templates: ResourceTemplate };
-    prompts: ListPrompts { prompts: Prompt };
+    tools: ListTools { tools: Tool } Tools kept in inbox;
+    resources: ListResources { resources: Resource } Resources;
+    resource_templates: ListResourceTemplates { resource_templates: ResourceTemplate } Resources;
+    prompts: ListPrompts { prompts: Prompt } Prompts;
 }
 
 impl<T> Pages<T> {
@@ -82,16 +101,32 @@ impl<T> Pages<T> {
 
     /// The pages of a list that an extension has, each fetched by a function.
     pub fn new(client: &Client, fetch: impl Fn(&Client, PaginatedParams) -> Coming<T> + Send + 'static) -> Self {
-        Self::of(client, true, fetch)
+        Self::of(client, None, Next::First, Box::new(move |client, params, _| fetch(client, params)))
     }
 
-    fn of(
+    fn listed(
         client: &Client,
-        served: bool,
-        fetch: impl Fn(&Client, PaginatedParams) -> Coming<T> + Send + 'static,
-    ) -> Self {
+        method: &str,
+        change: Change,
+        fetch: fn(&Client, PaginatedParams, Freshness) -> Coming<T>,
+    ) -> Self
+    where
+        T: 'static,
+    {
+        let served = client.dialect().check(method, &client.server().capabilities).is_ok();
         let next = if served { Next::First } else { Next::Over };
-        Self { client: client.clone(), fetch: Box::new(fetch), coming: None, next, seen: Vec::new(), items: 0 }
+        Self::of(client, Some(change), next, Box::new(fetch))
+    }
+
+    fn of(client: &Client, change: Option<Change>, next: Next, fetch: Fetch<T>) -> Self {
+        let (client, freshness) = (client.clone(), Freshness::Kept);
+        Self { client, fetch, change, freshness, coming: None, next, seen: Vec::new(), items: 0 }
+    }
+
+    /// Asks the server for each page, even if one is [kept](crate::Cache) that is still good.
+    pub fn fresh(mut self) -> Self {
+        self.freshness = Freshness::Fresh;
+        self
     }
 
     /// The next page; `None` after the last one, and after an error.
@@ -99,16 +134,34 @@ impl<T> Pages<T> {
         poll_fn(|cx| self.poll_page(cx)).await
     }
 
-    /// All entries of all pages that are left.
+    /// All entries of all pages that are left. If the server does not know any more where the next page begins, the
+    /// list is read once more from its beginning.
     ///
     /// # Errors
     /// When a page cannot be had, or the list is too long.
     pub async fn all(mut self) -> Result<Vec<T>, Error> {
+        let whole = self.seen.is_empty();
+        match self.rest().await {
+            Err(error) if whole && self.is_lost(&error) => {
+                (self.next, self.items) = (Next::First, 0);
+                self.seen.clear();
+                self.rest().await
+            }
+            rest => rest,
+        }
+    }
+
+    async fn rest(&mut self) -> Result<Vec<T>, Error> {
         let mut all = Vec::new();
         while let Some(page) = self.next().await {
             all.append(&mut page?);
         }
         Ok(all)
+    }
+
+    /// Whether the server does not know a cursor that it gave.
+    fn is_lost(&self, error: &Error) -> bool {
+        !self.seen.is_empty() && error.rpc().is_some_and(|e| e.code == code::INVALID_PARAMS)
     }
 
     fn poll_page(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Vec<T>, Error>>> {
@@ -119,11 +172,15 @@ impl<T> Pages<T> {
                 Next::At(cursor) => params.cursor = Some(cursor),
                 Next::Over => return Poll::Ready(None),
             }
-            self.coming = Some((self.fetch)(&self.client, params));
+            self.coming = Some((self.fetch)(&self.client, params, self.freshness));
         }
         let Some(coming) = &mut self.coming else { return Poll::Ready(None) };
         let page = ready!(coming.as_mut().poll(cx));
         self.coming = None;
+        if let Some(change) = self.change.as_ref().filter(|_| page.as_ref().is_err_and(|error| self.is_lost(error))) {
+            // The pages before are of a list that is no more.
+            self.client.inbox().changed(change);
+        }
         Poll::Ready(Some(page.and_then(|page| self.turn(page))))
     }
 

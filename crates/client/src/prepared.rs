@@ -2,7 +2,7 @@
 
 use std::{fmt, future::IntoFuture, time::Duration};
 
-use couplet_core::{BoxFuture, Error, ErrorKind, Extras, Outcome, Project};
+use couplet_core::{BoxFuture, Dialect, Error, ErrorKind, Extras, Outcome, Project};
 use couplet_types::{Complete, Completion, CompletionContext, HasMeta, Map, Meta, ProgressParams, Request, from_json};
 
 use crate::{
@@ -72,6 +72,12 @@ impl<R: Request, T> Prepared<R, T> {
         self
     }
 
+    /// Asks the server, even if an answer is [kept](crate::Cache) that is still good. The new one takes its place.
+    pub fn fresh(mut self) -> Self {
+        self.options.fresh = true;
+        self
+    }
+
     /// Returns the first outcome, and leaves questions of the server to the caller.
     pub fn once(self) -> Prepared<R, Outcome> {
         let Self { client, params, options, .. } = self;
@@ -111,17 +117,37 @@ where
         let Self { client, params, options, finish } = self;
         // What needs no waiting happens here, so that the future is small.
         let dialect = client.dialect();
+        let mut ticket = None;
         let first = params.and_then(|params| {
             match R::EXTENSION {
                 Some(id) => dialect.check_extension(R::METHOD, id, &client.server().capabilities)?,
                 None => dialect.check(R::METHOD, &client.server().capabilities)?,
             }
+            if const { Dialect::is_cacheable(R::METHOD) }
+                && let Some(seat) = &client.inbox().seat
+                && let Some(key) = dialect.cache_key::<R>(&params)
+            {
+                ticket = Some(Box::new(seat.ticket(&dialect, R::METHOD, key)));
+            }
             let mut extras = Extras::default();
             extras.progress = options.progress.is_some();
             dialect.request::<R>(client.channel().next_id(), params, &extras).map(Some)
         });
-        let mut flight = Flight { client, dialect, method: R::METHOD, first, options };
-        Box::pin(async move { flight.run().await.and_then(finish) })
+        let (first, promise) = match first {
+            Ok(Some(request)) if !options.once => match client.inbox().outputs.promised(&request) {
+                Ok(promise) => (Ok(Some(request)), promise),
+                Err(unusable) => (Err(unusable), None),
+            },
+            first => (first, None),
+        };
+        let mut flight = Flight { client, dialect, method: R::METHOD, first, options, ticket };
+        Box::pin(async move {
+            let outcome = flight.run().await?;
+            if let Some(promise) = promise {
+                promise.check(&outcome)?;
+            }
+            finish(outcome)
+        })
     }
 }
 

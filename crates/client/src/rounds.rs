@@ -6,6 +6,7 @@ use couplet_core::{Dialect, Error, ErrorKind, Event, Exchange, Extras, JsonText,
 use couplet_types::{Notification, Progress, ProgressParams, from_json};
 
 use crate::{
+    cache::{Begun, Lead, News, Ticket},
     client::Client,
     clock::{Clock, Patience},
     notify::Notice,
@@ -19,11 +20,13 @@ pub(crate) struct Options {
     pub(crate) once: bool,
     /// Whether results of extensions are left to the caller.
     pub(crate) unfinished: bool,
+    /// Whether an answer that is kept will not do.
+    pub(crate) fresh: bool,
 }
 
 impl Options {
     pub(crate) fn new(patience: Patience) -> Self {
-        Self { patience, progress: None, once: false, unfinished: false }
+        Self { patience, progress: None, once: false, unfinished: false, fresh: false }
     }
 }
 
@@ -35,6 +38,8 @@ pub(crate) struct Flight {
     /// What is sent first, and again with answers, or why it cannot be.
     pub(crate) first: Result<Option<Outgoing>, Error>,
     pub(crate) options: Options,
+    /// For a request whose answer may be kept, or be kept already.
+    pub(crate) ticket: Option<Box<Ticket>>,
 }
 
 impl Flight {
@@ -42,8 +47,40 @@ impl Flight {
     pub(crate) async fn run(&mut self) -> Result<Outcome, Error> {
         let mut clock = Clock::new(self.options.patience, self.client.inbox().answers.activity.clone());
         clock.begin();
+        if let Some(ticket) = self.ticket.take() {
+            return Box::pin(self.run_kept(*ticket, &mut clock)).await;
+        }
+        self.run_alone(&mut clock, None).await
+    }
+
+    /// The same for a request whose answer may be kept.
+    async fn run_kept(&mut self, ticket: Ticket, clock: &mut Clock) -> Result<Outcome, Error> {
+        // Whoever wants to hear of progress wants work to be done.
+        if self.options.fresh || self.options.progress.is_some() {
+            return self.run_alone(clock, Some(ticket.lead())).await;
+        }
+        let lead = loop {
+            match ticket.begin() {
+                Begun::Kept(text) => return Ok(Outcome::Complete(text)),
+                Begun::Lead(lead) => break lead,
+                Begun::Joined(joined) => match clock.wait(self.method, joined.answer()).await? {
+                    News::Answer(text) => return Ok(Outcome::Complete(text)),
+                    News::Nothing => break ticket.lead(),
+                    News::Gone => {}
+                },
+            }
+        };
+        self.run_alone(clock, Some(lead)).await
+    }
+
+    async fn run_alone(&mut self, clock: &mut Clock, lead: Option<Lead>) -> Result<Outcome, Error> {
         let mut exchange = self.send()?;
-        let text = self.answer(&mut exchange, &mut clock).await?;
+        if let Some(lead) = lead {
+            // Others may wait for the answer, and whoever asked for it may be busy.
+            let dialect = self.dialect.clone();
+            exchange.on_end(move |end| lead.end(&dialect, end));
+        }
+        let text = self.answer(&mut exchange, clock).await?;
         let outcome = self.outcome(text)?;
         // A box, because the future of a request that is answered at once should be small.
         if self.is_last(&outcome) { Ok(outcome) } else { Box::pin(self.go_on(outcome, clock)).await }
@@ -70,7 +107,7 @@ impl Flight {
     }
 
     /// The rounds after the first one.
-    async fn go_on(&mut self, mut outcome: Outcome, mut clock: Clock) -> Result<Outcome, Error> {
+    async fn go_on(&mut self, mut outcome: Outcome, clock: &mut Clock) -> Result<Outcome, Error> {
         let mut rounds = 0;
         loop {
             clock.end();
@@ -88,7 +125,7 @@ impl Flight {
             let outgoing = self.next_round(asks, state).await?;
             clock.begin();
             let mut exchange = self.client.channel().open(outgoing);
-            let text = self.answer(&mut exchange, &mut clock).await?;
+            let text = self.answer(&mut exchange, clock).await?;
             outcome = self.outcome(text)?;
         }
     }
@@ -134,7 +171,12 @@ impl Flight {
                     }
                 }
                 Event::Notification { method, params } => self.client.inbox().notice(&Notice { method, params }),
-                Event::Answer(answer) => return answer.map_err(Error::from),
+                Event::Answer(answer) => {
+                    return answer.map_err(|error| {
+                        self.client.suspect(self.method, &error);
+                        error.into()
+                    });
+                }
                 Event::Ended => {
                     let what = format!("the server ended `{method}` without an answer");
                     return Err(Error::new(ErrorKind::Protocol, what));

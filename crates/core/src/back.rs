@@ -1,11 +1,12 @@
 //! Questions to the client of a session, on the connection that the call came on.
 
 use couplet_types::{CancelledParams, InputRequest, RawJson, RequestId, RpcError};
+use futures_channel::oneshot;
 
 use crate::{
     input::Backchannel,
     json::JsonText,
-    pending::Pending,
+    pending::{Answer, Pending},
     queue::{Kind, Queue},
     running::BoxFuture,
     wire,
@@ -25,22 +26,40 @@ impl Back {
     }
 }
 
-impl Backchannel for Back {
-    fn request(&self, ask: InputRequest) -> BoxFuture<'static, Result<JsonText, RpcError>> {
-        if self.questions.len() >= self.most {
-            let error = RpcError::internal(format!("more than {} questions to the client are open", self.most));
-            return Box::pin(async { Err(error) });
+impl Back {
+    /// Asks, and waits for the answer; `None` if none will come any more.
+    pub(crate) fn ask(
+        &self,
+        ask: &InputRequest,
+    ) -> impl Future<Output = Option<Result<JsonText, RpcError>>> + Send + use<> {
+        let asked = self.send(ask);
+        async move {
+            let (asked, answer) = match asked {
+                Ok(asked) => asked?,
+                Err(error) => return Some(Err(error)),
+            };
+            let answer = answer.await;
+            drop(asked);
+            answer.ok()
         }
-        let Some((id, answer)) = self.questions.open() else { return Box::pin(async { Err(gone()) }) };
+    }
+
+    fn send(&self, ask: &InputRequest) -> Result<Option<(Asked, oneshot::Receiver<Answer>)>, RpcError> {
+        if self.questions.len() >= self.most {
+            return Err(RpcError::internal(format!("more than {} questions to the client are open", self.most)));
+        }
+        let Some((id, answer)) = self.questions.open() else { return Ok(None) };
         let params = ask.params.as_ref().map_or("{}", RawJson::get);
         let text = wire::request(&RequestId::Number(id), &ask.method, params.as_bytes());
         self.queue.push(Kind::Question(self.call.clone(), id), text);
-        let asked = Asked { id, queue: self.queue.clone(), questions: self.questions.clone() };
-        Box::pin(async move {
-            let answer = answer.await;
-            drop(asked);
-            answer.unwrap_or_else(|_| Err(gone()))
-        })
+        Ok(Some((Asked { id, queue: self.queue.clone(), questions: self.questions.clone() }, answer)))
+    }
+}
+
+impl Backchannel for Back {
+    fn request(&self, ask: InputRequest) -> BoxFuture<'static, Result<JsonText, RpcError>> {
+        let asked = self.ask(&ask);
+        Box::pin(async move { asked.await.unwrap_or_else(|| Err(gone())) })
     }
 }
 

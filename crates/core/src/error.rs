@@ -12,6 +12,7 @@ struct Inner {
     kind: ErrorKind,
     what: String,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
+    outdated: bool,
 }
 
 /// The kinds of failure.
@@ -41,13 +42,20 @@ pub enum ErrorKind {
 impl Error {
     /// A failure of this side.
     pub fn new(kind: ErrorKind, what: impl Into<String>) -> Self {
-        Self(Arc::new(Inner { kind, what: what.into(), source: None }))
+        Self(Arc::new(Inner { kind, what: what.into(), source: None, outdated: false }))
     }
 
     /// The same failure with what caused it.
     #[must_use]
     pub fn with_source(self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
-        Self(Arc::new(Inner { kind: self.0.kind, what: self.0.what.clone(), source: Some(source.into()) }))
+        let Inner { kind, what, outdated, .. } = &*self.0;
+        Self(Arc::new(Inner { kind: *kind, what: what.clone(), source: Some(source.into()), outdated: *outdated }))
+    }
+
+    /// A failure with what caused it, because something that was remembered about the peer holds no more. It is
+    /// forgotten now, so the same may succeed when it is tried again.
+    pub fn outdated(kind: ErrorKind, what: impl Into<String>, source: Self) -> Self {
+        Self(Arc::new(Inner { kind, what: what.into(), source: Some(source.into()), outdated: true }))
     }
 
     /// What kind of failure it is.
@@ -63,6 +71,11 @@ impl Error {
     /// Whether no answer came in time.
     pub fn is_timeout(&self) -> bool {
         self.kind() == ErrorKind::Timeout
+    }
+
+    /// Whether something that was remembered was wrong, and nothing else.
+    pub fn is_outdated(&self) -> bool {
+        self.0.outdated
     }
 
     /// Whether the connection ended.

@@ -49,6 +49,11 @@ pub trait Inbound: Send + Sync + 'static {
     /// Hears of a notification that belongs to no request.
     fn notification(&self, method: &str, params: Params);
 
+    /// Hears of a notification that belongs to a request, before whoever waits for the request does.
+    fn overhear(&self, method: &str, params: &Params) {
+        let _ = (method, params);
+    }
+
     /// Hears of a message that could not be read.
     fn malformed(&self, malformed: &Malformed) {
         let _ = malformed;
@@ -175,6 +180,12 @@ impl Exchange {
         Poll::Ready(event)
     }
 
+    /// Hears of the end as soon as it is there, also while nobody asks for events. If the exchange is given up first,
+    /// the function is dropped.
+    pub fn on_end(&self, tell: impl FnOnce(&Event) + Send + 'static) {
+        self.mailbox.on_end(Box::new(tell));
+    }
+
     /// Lets go without telling the server that the request is not wanted any more.
     pub fn abandon(mut self) {
         self.cancel = None;
@@ -198,15 +209,19 @@ impl fmt::Debug for Exchange {
 }
 
 /// Where the events of an exchange wait. Of too many notifications the oldest are dropped; the end never is.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Mailbox(Arc<Mutex<Events>>);
 
-#[derive(Debug, Default)]
+/// Whoever hears of the end.
+type OnEnd = Box<dyn FnOnce(&Event) + Send>;
+
+#[derive(Default)]
 struct Events {
     notes: VecDeque<Event>,
     /// The last event has a place of its own: most exchanges have no other, and need no queue.
     end: Option<Event>,
     over: bool,
+    on_end: Option<OnEnd>,
     waker: Option<Waker>,
 }
 
@@ -225,19 +240,38 @@ impl Mailbox {
         if inner.over {
             return;
         }
-        if !matches!(event, Event::Notification { .. }) {
-            inner.over = true;
-            inner.end = Some(event);
-        } else {
+        if matches!(event, Event::Notification { .. }) {
             if inner.notes.len() >= Self::ROOM {
                 inner.notes.pop_front();
             }
             inner.notes.push_back(event);
+        } else {
+            inner.over = true;
+            if let Some(tell) = inner.on_end.take() {
+                drop(inner);
+                tell(&event);
+                inner = lock(&self.0);
+            }
+            inner.end = Some(event);
         }
         let waker = inner.waker.take();
         drop(inner);
         if let Some(waker) = waker {
             waker.wake();
+        }
+    }
+
+    fn on_end(&self, tell: OnEnd) {
+        let mut inner = lock(&self.0);
+        match &inner.end {
+            None if !inner.over => inner.on_end = Some(tell),
+            end => {
+                let end = end.clone();
+                drop(inner);
+                if let Some(end) = end {
+                    tell(&end);
+                }
+            }
         }
     }
 
@@ -253,5 +287,11 @@ impl Mailbox {
                 Poll::Pending
             }
         }
+    }
+}
+
+impl fmt::Debug for Mailbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Mailbox").field("over", &lock(&self.0).over).finish_non_exhaustive()
     }
 }

@@ -13,7 +13,7 @@ use std::{
 
 use couplet_types::RawJson;
 
-use crate::sync::lock;
+use crate::{relay::Passed, sync::lock};
 
 /// Something that clients can be told about.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -118,13 +118,34 @@ impl Hash for News {
 /// assert_eq!(subscription.take(), None);
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct Hub(Arc<Mutex<Sinks>>);
+pub struct Hub(pub(crate) Arc<Mutex<Sinks>>);
 
 #[derive(Debug, Default)]
-struct Sinks {
+pub(crate) struct Sinks {
     all: Vec<Weak<Mutex<Sink>>>,
     /// How many of them nobody holds any more. They are taken out together, so that each costs little.
     ended: usize,
+    /// Where everything is told on.
+    pub(crate) passed: Vec<Passed>,
+    /// The buses that tell on to this one.
+    pub(crate) sources: Vec<Weak<Mutex<Sinks>>>,
+    /// Whom to wake when the interest of the subscribers changes.
+    pub(crate) watchers: Vec<Waker>,
+}
+
+impl Sinks {
+    /// What the subscribers want to hear of, all together.
+    pub(crate) fn interest(&self) -> Interest {
+        let mut all = Interest::new();
+        for sink in self.all.iter().filter_map(Weak::upgrade) {
+            let sink = lock(&sink);
+            all.tools |= sink.interest.tools;
+            all.prompts |= sink.interest.prompts;
+            all.resources |= sink.interest.resources;
+            all.uris.extend(sink.interest.uris.iter().cloned());
+        }
+        all
+    }
 }
 
 impl Hub {
@@ -135,15 +156,21 @@ impl Hub {
 
     /// Tells every subscriber that asked for it.
     pub fn send(&self, change: Change) {
-        for sink in lock(&self.0).all.iter().filter_map(Weak::upgrade) {
-            lock(&sink).offer(&change);
-        }
+        let passed = {
+            let sinks = lock(&self.0);
+            for sink in sinks.all.iter().filter_map(Weak::upgrade) {
+                lock(&sink).offer(&change);
+            }
+            sinks.passed.clone()
+        };
+        passed.iter().for_each(|passed| passed.send(&change));
     }
 
     /// Starts to collect changes. Dropping the subscription ends it.
     pub fn subscribe(&self, interest: Interest) -> Subscription {
         let sink = Arc::new(Mutex::new(Sink { interest, news: BTreeSet::new(), waker: None }));
         lock(&self.0).all.push(Arc::downgrade(&sink));
+        self.interest_changed();
         Subscription { sink, hub: Arc::downgrade(&self.0) }
     }
 
@@ -266,10 +293,16 @@ impl Subscription {
 
     /// Changes what the subscriber wants to hear of.
     pub fn update<R>(&self, change: impl FnOnce(&mut Interest) -> R) -> R {
-        let mut sink = lock(&self.sink);
-        let result = change(&mut sink.interest);
-        let Sink { interest, news, .. } = &mut *sink;
-        news.retain(|c| interest.covers(c));
+        let result = {
+            let mut sink = lock(&self.sink);
+            let result = change(&mut sink.interest);
+            let Sink { interest, news, .. } = &mut *sink;
+            news.retain(|c| interest.covers(c));
+            result
+        };
+        if let Some(hub) = self.hub.upgrade() {
+            Hub(hub).interest_changed();
+        }
         result
     }
 }
@@ -277,6 +310,7 @@ impl Subscription {
 impl Drop for Subscription {
     fn drop(&mut self) {
         let Some(hub) = self.hub.upgrade() else { return };
+        lock(&self.sink).interest = Interest::new();
         let mut sinks = lock(&hub);
         sinks.ended += 1;
         if sinks.ended * 2 > sinks.all.len() {
@@ -285,5 +319,7 @@ impl Drop for Subscription {
             sinks.all.shrink_to_fit();
             sinks.ended = 0;
         }
+        drop(sinks);
+        Hub(hub).interest_changed();
     }
 }

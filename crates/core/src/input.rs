@@ -16,7 +16,7 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use couplet_types::{InputRequest, RawJson, RpcError};
+use couplet_types::{CreateMessage, Elicit, InputRequest, ListRoots, RawJson, Request, RpcError};
 use pin_project_lite::pin_project;
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -86,16 +86,14 @@ impl Inputs {
         let _ = self.0.turned.set(Box::new(back));
     }
 
-    /// Sends the client of a session a request as it is.
-    ///
-    /// # Errors
-    /// When there is no session, the client answers with an error, or is gone.
-    pub async fn request(&self, request: InputRequest) -> Result<JsonText, RpcError> {
+    /// Sends the client of a session a request as it is, and returns its answer; `None` if the client is gone, so that
+    /// another one can be asked.
+    pub async fn request(&self, request: InputRequest) -> Option<Result<JsonText, RpcError>> {
         let _waiting = Waiting::new(&self.0.waiting);
         match &self.0.kind {
-            Kind::Session(back) => back.request(request).await,
-            Kind::Live(back) => back.request(request).await,
-            Kind::Replay(_) | Kind::Closed => Err(RpcError::internal("there is no session to ask in")),
+            Kind::Session(back) => back.ask(&request).await,
+            Kind::Live(back) => Some(back.request(request).await),
+            Kind::Replay(_) | Kind::Closed => None,
         }
     }
 
@@ -237,6 +235,22 @@ impl<Fut: Future<Output = Reply>, N: Fn() -> u64> Future for Driven<Fut, N> {
 impl<Fut, N> fmt::Debug for Driven<Fut, N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Driven").finish_non_exhaustive()
+    }
+}
+
+impl Ask {
+    /// A question that another server asked.
+    ///
+    /// # Errors
+    /// -32601 for something that is not asked, -32602 when it cannot be read.
+    pub fn of(request: &InputRequest) -> Result<Self, RpcError> {
+        let unreadable = |e: serde_json::Error| RpcError::invalid_params(e.to_string());
+        match &*request.method {
+            Elicit::METHOD => Ok(Self::Elicit(Box::new(request.parse::<Elicit>().map_err(unreadable)?))),
+            CreateMessage::METHOD => Ok(Self::Sample(Box::new(request.parse::<CreateMessage>().map_err(unreadable)?))),
+            ListRoots::METHOD => Ok(Self::Roots),
+            method => Err(RpcError::method_not_found(method)),
+        }
     }
 }
 

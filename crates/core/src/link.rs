@@ -243,6 +243,7 @@ impl Link {
             _ => match modern::subscription_of(&params).filter(|_| self.is_stateless()) {
                 Some(id) => {
                     if let Some(mailbox) = self.shared.mailbox(&id) {
+                        self.inbound.overhear(method, &params);
                         mailbox.put(Event::Notification { method: method.to_owned(), params });
                     }
                 }

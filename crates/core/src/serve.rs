@@ -180,8 +180,8 @@ impl Connection {
 
     fn poll_queue(&mut self, cx: &mut Context<'_>) -> Option<Outbound> {
         self.queue.register(cx.waker());
-        // Large answers go out one by one, so that there is never more than one of them.
-        while !self.queue.is_heavy() && self.poll_one(cx) {}
+        // Large answers go out one by one, so that there are never many of them.
+        while self.poll_one(cx) && !self.queue.is_heavy() {}
         let (kind, text) = self.queue.pop()?;
         if let Kind::Answer(id, _) = &kind {
             self.requests.remove(id);

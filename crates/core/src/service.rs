@@ -149,11 +149,7 @@ impl Call {
     /// # Errors
     /// -32602 when it is not an object.
     pub fn meta(&self) -> Result<Meta, RpcError> {
-        let mut meta: Meta = self.params.read_opt("_meta")?.unwrap_or_default();
-        for key in modern::RESERVED {
-            meta.remove(key);
-        }
-        Ok(meta)
+        Ok(modern::without_reserved(self.params.read_opt("_meta")?.unwrap_or_default()))
     }
 }
 
@@ -301,7 +297,7 @@ impl Done {
         let mut meta = None;
         for (key, value) in members.iter() {
             match &*key {
-                "_meta" => meta = value.parse().ok(),
+                "_meta" => meta = value.parse().ok().map(modern::without_reserved),
                 key if modern::is_added(key) => {}
                 "ttlMs" => (cacheable, cache.ttl_ms) = (true, value.parse().ok()),
                 "cacheScope" => (cacheable, cache.scope) = (true, value.parse().ok()),
@@ -317,6 +313,17 @@ impl Done {
         }
         body.push(b'}');
         Self { body: one_line(body.into()), long: None, meta, cache: cacheable.then_some(cache) }
+    }
+
+    /// The members of the result, but `_meta`, as they will be sent.
+    pub fn members(&self) -> JsonText {
+        JsonText::trusted(self.whole())
+    }
+
+    /// The same result with other members.
+    #[must_use]
+    pub fn with_members(self, members: &JsonText) -> Self {
+        Self { body: one_line(members.as_bytes().clone()), long: None, ..self }
     }
 
     /// The result as one text, `_meta` included, without what is added for the client's revision.
@@ -363,7 +370,7 @@ impl Shape {
     pub fn done<T: Project + HasMeta + Serialize>(self, mut result: T) -> Done {
         let cache = result.take_cache();
         result.project(self);
-        let meta = result.meta_mut().take();
+        let meta = result.meta_mut().take().map(modern::without_reserved);
         let long = result.take_long();
         let mut body = spare::buffer(result.size_hint());
         write_json(&mut body, &result);

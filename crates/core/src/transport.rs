@@ -22,6 +22,11 @@ pub trait Transport: Send {
 pub trait Connect: Send {
     /// Opens a connection. It may be called again when the first one was lost.
     fn connect(&mut self, inbound: Arc<dyn Inbound>, limits: Limits) -> BoxFuture<'_, Result<Connected, Error>>;
+
+    /// A name that is the same for every connection to the same server, and different for others, if there is one.
+    fn server(&self) -> Option<String> {
+        None
+    }
 }
 
 /// A connection that was opened.

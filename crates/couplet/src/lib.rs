@@ -8,6 +8,10 @@ pub use couplet_client as client;
 pub use couplet_core as core;
 #[cfg(any(feature = "http", feature = "http-client"))]
 pub use couplet_http as http;
+#[cfg(feature = "proxy")]
+pub use couplet_proxy as proxy;
+#[cfg(feature = "validate")]
+pub use couplet_schema as schema;
 #[cfg(feature = "server")]
 pub use couplet_server as server;
 #[cfg(feature = "skills")]

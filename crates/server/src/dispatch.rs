@@ -1,6 +1,7 @@
 //! From a method to the handler that answers it.
 
 use std::{
+    borrow::Cow,
     future::Future,
     sync::Arc,
     time::{Duration, SystemTime},
@@ -9,7 +10,7 @@ use std::{
 use couplet_core::{BoxFuture, Call, Done, Inputs, JsonText, Reply, Shape};
 use couplet_types::{
     CallToolResult, Captures, CompleteParams, CompletionContext, CompletionReference, ContentBlock, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, ResourceContents, RpcError, Tool,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, ResourceContents, RpcError,
 };
 
 use crate::{
@@ -18,6 +19,7 @@ use crate::{
     guard,
     handle::Handle,
     inner::Inner,
+    mount,
     registry::Listing,
     resource::ResourceDef,
     tool::ToolDef,
@@ -26,20 +28,32 @@ use crate::{
 
 /// Answers one call.
 pub(crate) fn dispatch(inner: Arc<Inner>, call: Call) -> BoxFuture<'static, Reply> {
-    guard::made(|| match &*call.method {
-        "tools/call" => call_tool(&inner, call).unwrap_or_else(refused),
-        "resources/read" => read_resource(&inner, call).unwrap_or_else(refused),
-        "prompts/get" => get_prompt(&inner, call).unwrap_or_else(refused),
-        "completion/complete" => complete(&inner, call).unwrap_or_else(refused),
+    guard::made(|| {
+        if !inner.mounts.is_empty()
+            && let Some(elsewhere) = mount::dispatch(&inner, &call)
+        {
+            return Box::pin(guard::contained(elsewhere));
+        }
+        here(&inner, call)
+    })
+}
+
+/// Answers a call from what is registered here.
+fn here(inner: &Arc<Inner>, call: Call) -> BoxFuture<'static, Reply> {
+    match &*call.method {
+        "tools/call" => call_tool(inner, call).unwrap_or_else(refused),
+        "resources/read" => read_resource(inner, call).unwrap_or_else(refused),
+        "prompts/get" => get_prompt(inner, call).unwrap_or_else(refused),
+        "completion/complete" => complete(inner, call).unwrap_or_else(refused),
         "tools/list" | "prompts/list" | "resources/list" | "resources/templates/list" => {
-            let reply = list(&inner, &call).map_or_else(Reply::Error, Reply::Complete);
+            let reply = list(inner, &call).map_or_else(Reply::Error, Reply::Complete);
             Box::pin(std::future::ready(reply))
         }
         method => match inner.methods.get(method).cloned() {
             Some(method) => Box::pin(guard::contained(method(call))),
-            None => extended(&inner, call).unwrap_or_else(refused),
+            None => extended(inner, call).unwrap_or_else(refused),
         },
-    })
+    }
 }
 
 /// The reply to a call that does not get as far as a handler.
@@ -85,31 +99,41 @@ pub(crate) fn run_tool(
     unlimited: bool,
 ) -> Result<BoxFuture<'static, Reply>, RpcError> {
     let shape = call.shape;
-    let target = Target::Arguments(arguments(&call)?);
+    let arguments = arguments(&call)?;
+    if let Some(what) = tool.checks.arguments(&arguments) {
+        return Ok(Box::pin(std::future::ready(wrong_arguments(shape, what))));
+    }
+    let target = Target::Arguments(arguments);
     let limit = tool.timeout.unwrap_or(inner.config.timeout.filter(|_| !unlimited));
     Ok(round(inner, call, target, limit, |invocation| {
         let running = (tool.run)(invocation, ());
         async move {
             match running.await {
-                Ok(result) => match unfit(&result, &tool.spec) {
+                Ok(result) => match unfit(&result, &tool) {
                     Some(what) => Reply::Error(RpcError::internal(format!("the result of the tool: {what}"))),
                     None => Reply::Complete(shape.done(result)),
                 },
-                Err(Rejection::Arguments(what)) if shape.wrong_arguments_are_results() => {
-                    Reply::Complete(shape.done(CallToolResult::error(what)))
-                }
+                Err(Rejection::Arguments(what)) => wrong_arguments(shape, what),
                 Err(rejection) => rejected(shape, rejection, ""),
             }
         }
     }))
 }
 
-/// What is wrong with a result that the developer promised to be otherwise.
-fn unfit(result: &CallToolResult, tool: &Tool) -> Option<&'static str> {
-    if tool.output_schema.is_some() && result.structured_content.is_none() && !result.failed() {
-        return Some("the tool has an output schema, so there must be structured content");
+/// The model can mend its arguments, so it is told where the revision lets it be told.
+fn wrong_arguments(shape: Shape, what: String) -> Reply {
+    match shape.wrong_arguments_are_results() {
+        true => Reply::Complete(shape.done(CallToolResult::error(what))),
+        false => Reply::Error(RpcError::invalid_params(what)),
     }
-    result.content.iter().find_map(ContentBlock::fault)
+}
+
+/// What is wrong with a result that the developer promised to be otherwise.
+fn unfit(result: &CallToolResult, tool: &ToolDef<()>) -> Option<Cow<'static, str>> {
+    if tool.spec.output_schema.is_some() && result.structured_content.is_none() && !result.failed() {
+        return Some("the tool has an output schema, so there must be structured content".into());
+    }
+    result.content.iter().find_map(ContentBlock::fault).map(Cow::Borrowed).or_else(|| tool.checks.output(result))
 }
 
 fn read_resource(inner: &Arc<Inner>, call: Call) -> Result<BoxFuture<'static, Reply>, RpcError> {
@@ -252,7 +276,7 @@ fn rejected(shape: Shape, rejection: Rejection, uri: &str) -> Reply {
     })
 }
 
-fn list(inner: &Inner, call: &Call) -> Result<Done, RpcError> {
+pub(crate) fn list(inner: &Inner, call: &Call) -> Result<Done, RpcError> {
     let cursor: Option<String> = call.params.read_opt("cursor")?;
     let (cursor, size, shape) = (cursor.as_deref(), inner.config.page_size, call.shape);
     match &*call.method {

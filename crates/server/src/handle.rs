@@ -156,14 +156,18 @@ impl Service for Handle {
 
     fn notified(&self, note: Note) {
         self.0.listeners.iter().for_each(|listener| listener(&note));
+        self.0.mounts.iter().for_each(|mount| mount.service.notified(note.clone()));
     }
 
     fn mirrored(&self, tool: &str) -> Option<Arc<[ParamHeader]>> {
-        self.0.tools.get().find(tool)?.mirrored.clone()
+        if let Some(own) = self.0.tools.get().find(tool) {
+            return own.mirrored.clone();
+        }
+        self.0.mounts.iter().find_map(|mount| mount.service.mirrored(mount.name_inside(tool)?))
     }
 
     fn has_resource(&self, uri: &str) -> bool {
-        dispatch::find_resource(&self.0, uri).is_some()
+        dispatch::find_resource(&self.0, uri).is_some() || self.0.mounts.iter().any(|m| m.has_resource(uri))
     }
 }
 

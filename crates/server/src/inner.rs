@@ -16,6 +16,7 @@ use couplet_types::{
 use crate::{
     extension::{Extension, ExtensionMethod},
     layer::Layer,
+    mount::Mount,
     prompt::PromptDef,
     registry::Registry,
     resource::ResourceDef,
@@ -37,6 +38,7 @@ pub(crate) struct Inner {
     pub(crate) methods: HashMap<String, Method>,
     pub(crate) layers: Vec<Layer>,
     pub(crate) listeners: Vec<Listener>,
+    pub(crate) mounts: Vec<Mount>,
     extensions: Vec<Extension>,
     /// What the extensions answer, by method.
     pub(crate) extended: HashMap<String, ExtensionMethod>,
@@ -68,6 +70,7 @@ impl Inner {
         methods: HashMap<String, Method>,
         layers: Vec<Layer>,
         listeners: Vec<Listener>,
+        mounts: Vec<Mount>,
         mut extensions: Vec<Extension>,
     ) -> Self {
         let extended = extensions.iter_mut().flat_map(|e| std::mem::take(&mut e.methods)).collect();
@@ -79,6 +82,7 @@ impl Inner {
             methods,
             layers,
             listeners,
+            mounts,
             extensions,
             extended,
             hub: Hub::new(),
@@ -103,6 +107,9 @@ impl Inner {
         description.cache = self.config.cache.clone();
         description.show_info = self.config.show_info;
         description.extra_methods = self.methods.keys().cloned().collect();
+        for mount in &self.mounts {
+            description.extra_methods.extend(mount.service.describe().extra_methods.iter().cloned());
+        }
         description.extensions = self.extensions.iter().map(|e| e.extra.clone()).collect();
         *self.description.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(description);
     }
@@ -138,12 +145,13 @@ impl Inner {
             || prompts.iter().any(|p| p.signature.talks)
             || resources.iter().any(|r| r.signature.talks);
         can.logging = talks.then(RawJson::empty_object);
+        self.mounts.iter().for_each(|mount| keep(&mut can, &mount.service.describe().capabilities));
         self.extensions.iter().for_each(|extension| extension.declare(&mut can));
         can
     }
 }
 
-/// Adds what was declared before.
+/// Adds what was declared before, or is by others.
 fn keep(can: &mut ServerCapabilities, before: &ServerCapabilities) {
     let subscribe = |c: &ServerCapabilities| c.resources.as_ref().and_then(|r| r.subscribe);
     let subscribe = subscribe(can).or(subscribe(before));

@@ -9,6 +9,8 @@
 //! This crate knows handlers. It must not know transports, revisions or eras.
 
 pub mod args;
+#[cfg_attr(not(feature = "validate"), path = "unchecked.rs")]
+mod checks;
 mod ctx;
 mod definition;
 mod dispatch;
@@ -21,6 +23,8 @@ pub mod handler;
 mod inner;
 mod layer;
 mod lifespan;
+pub mod media;
+mod mount;
 mod prompt;
 mod registry;
 pub mod reply;
@@ -38,6 +42,7 @@ pub use extension::{Extension, ToolData};
 pub use handle::Handle;
 pub use layer::Next;
 pub use lifespan::Lifespan;
+pub use mount::IntoService;
 pub use prompt::{IntoPrompt, PromptBuilder, PromptDef, prompt};
 pub use reply::Json;
 pub use resource::{IntoResource, ResourceBuilder, ResourceDef, resource};

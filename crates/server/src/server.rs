@@ -11,6 +11,7 @@ use crate::{
     inner::{Config, Inner, Listener, Method},
     layer::{self, Layer, Next},
     lifespan::Lifespan,
+    mount::{IntoService, Mount, Outward},
     prompt::{IntoPrompt, PromptDef},
     resource::{IntoResource, ResourceDef},
     schema::Dialect,
@@ -50,6 +51,7 @@ pub struct Server<S = ()> {
     methods: HashMap<String, Method>,
     layers: Vec<Layer>,
     listeners: Vec<Listener>,
+    mounts: Vec<Mount>,
     extensions: Vec<Extension>,
 }
 
@@ -83,6 +85,7 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
             methods: HashMap::new(),
             layers: Vec::new(),
             listeners: Vec::new(),
+            mounts: Vec::new(),
             extensions: Vec::new(),
         }
     }
@@ -118,6 +121,27 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
         self
     }
 
+    /// Offers everything that another server offers, under a prefix: its tools and prompts as `prefix_name`, its
+    /// resources with the prefix as the first part of their path. Changes there are told here.
+    ///
+    /// ```
+    /// use couplet_server::{Server, resource, tool};
+    ///
+    /// let weather: Server =
+    ///     Server::new("weather", "1.0.0").tool(tool("today", || "rain")).resource(resource("sky://now", || "grey"));
+    /// // A tool `weather_today`, and a resource `sky://weather/now`.
+    /// let city: Server = Server::new("city", "1.0.0").mount("weather", weather);
+    /// ```
+    ///
+    /// # Panics
+    /// When the prefix is empty, has other characters than a name, or cannot be told from that of another server.
+    #[track_caller]
+    pub fn mount(mut self, prefix: impl AsRef<str>, server: impl IntoService) -> Self {
+        let mount = or_panic(Mount::new(prefix.as_ref(), server.into_service(), &self.mounts));
+        self.mounts.push(mount);
+        self
+    }
+
     /// Gives the handlers their state.
     ///
     /// # Panics
@@ -132,6 +156,7 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
             methods: self.methods,
             layers: self.layers,
             listeners: self.listeners,
+            mounts: self.mounts,
             extensions: self.extensions,
         }
     }
@@ -312,9 +337,9 @@ impl Server<()> {
     /// When two tools, resources or prompts have one name.
     #[track_caller]
     pub fn build(self) -> Handle {
-        let Self { config, tools, resources, prompts, methods, layers, listeners, mut extensions } = self;
+        let Self { config, tools, resources, prompts, methods, layers, listeners, mounts, mut extensions } = self;
         let extended: Vec<_> = extensions.iter_mut().flat_map(|e| std::mem::take(&mut e.resources)).collect();
-        let handle = Handle(Arc::new(Inner::new(config, methods, layers, listeners, extensions)));
+        let handle = Handle(Arc::new(Inner::new(config, methods, layers, listeners, mounts, extensions)));
         let inner = &handle.0;
         or_panic(inner.resources.add_all(resources));
         or_panic(inner.resources.add_all(extended));
@@ -322,6 +347,12 @@ impl Server<()> {
         tools.iter().for_each(|tool| or_panic(handle.check_tool(tool)));
         or_panic(inner.tools.add_all(tools));
         inner.refresh();
+        for mount in inner.mounts.clone() {
+            let outer = Arc::downgrade(inner);
+            let refresh = move || outer.upgrade().iter().for_each(|inner| inner.refresh());
+            let service = mount.service.clone();
+            inner.hub.relay(service.hub(), Outward { mount, refresh: Box::new(refresh) });
+        }
         handle
     }
 

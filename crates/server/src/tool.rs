@@ -7,6 +7,7 @@ use couplet_types::{Icon, Meta, RawJson, Tool, ToolAnnotations};
 use serde_json::Value;
 
 use crate::{
+    checks::Checks,
     definition::{self, Definition, Run, erase},
     extension::ToolData,
     handler::Handler,
@@ -171,6 +172,7 @@ where
             timeout: self.timeout,
             data: self.data,
             mirrored: None,
+            checks: Checks::default(),
             signature,
             run: erase::<ToolKind, M, S, H>(self.handler),
             place: Location::caller(),
@@ -201,6 +203,7 @@ pub struct ToolDef<S> {
     pub(crate) data: Vec<Arc<dyn ToolData>>,
     /// The arguments that clients over HTTP repeat in headers.
     pub(crate) mirrored: Option<Arc<[ParamHeader]>>,
+    pub(crate) checks: Checks,
     pub(crate) signature: Signature,
     pub(crate) run: Run<ToolKind, S>,
     place: &'static Location<'static>,
@@ -229,13 +232,16 @@ impl<S: Clone + Send + Sync + 'static> ToolDef<S> {
         if let Some(schema) = self.signature.output {
             self.spec.output_schema = Some(order::print(&schema(dialect)));
         }
+        let given = self.input.is_some();
+        self.checks =
+            Checks::new(&self.spec, given, &self.signature).map_err(|e| format!("tool `{}`: {e}", self.spec.name))?;
         Ok(self)
     }
 
     pub(crate) fn bind(self, state: &S) -> ToolDef<()> {
-        let Self { spec, input, timeout, data, mirrored, signature, run, place } = self;
+        let Self { spec, input, timeout, data, mirrored, checks, signature, run, place } = self;
         let run = definition::bind::<ToolKind, S>(run, state);
-        ToolDef { spec, input, timeout, data, mirrored, signature, run, place }
+        ToolDef { spec, input, timeout, data, mirrored, checks, signature, run, place }
     }
 }
 

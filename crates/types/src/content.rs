@@ -360,6 +360,7 @@ into_block!(
     ImageContent => Image,
     AudioContent => Audio,
     EmbeddedResource => Resource,
+    Resource => ResourceLink,
     ToolUseContent => ToolUse,
     ToolResultContent => ToolResult
 );

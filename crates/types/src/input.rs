@@ -39,6 +39,11 @@ impl InputRequest {
         Ok(Self { method: R::METHOD.to_owned(), params: Some(RawJson::new(params)?) })
     }
 
+    /// A request as it came.
+    pub fn raw(method: impl Into<String>, params: RawJson) -> Self {
+        Self { method: method.into(), params: Some(params) }
+    }
+
     /// The parameters, if the request is of this method.
     ///
     /// # Errors

@@ -30,6 +30,7 @@ mod log;
 mod map;
 mod meta;
 mod method;
+pub mod mime;
 mod page;
 mod progress;
 mod prompt;
@@ -81,7 +82,7 @@ pub use method::{
     RootsListChanged, SetLevel, Subscribe, SubscriptionAcknowledged, TaskChanged, TaskStatusChanged, ToolListChanged,
     Unsubscribe, UpdateTask,
 };
-pub use page::{CacheScope, EmptyResult, NotificationParams, PaginatedParams, ResultType};
+pub use page::{CacheHints, CacheScope, EmptyResult, NotificationParams, PaginatedParams, ResultType};
 pub use progress::{CancelledParams, ProgressParams};
 pub use prompt::{
     GetPromptParams, GetPromptResult, ListPromptsParams, ListPromptsResult, Prompt, PromptArgument, PromptMessage,

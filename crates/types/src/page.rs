@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Meta;
+use crate::{Meta, field};
 
 open_strings! {
     /// What kind of answer a result is (2026-07-28).
@@ -24,6 +24,27 @@ open_strings! {
         /// Only the caller that asked.
         Private = "private",
     }
+}
+
+/// What a result says about being kept (2026-07-28), read without the rest of it.
+///
+/// ```
+/// use couplet_types::{CacheHints, CacheScope, from_json};
+///
+/// let hints: CacheHints = from_json(r#"{"tools":[],"ttlMs":5000,"cacheScope":"public"}"#)?;
+/// assert_eq!((hints.ttl_ms, hints.cache_scope), (Some(5000), Some(CacheScope::Public)));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct CacheHints {
+    /// For how many milliseconds it stays fresh; a negative time is none.
+    #[serde(default, deserialize_with = "field::ttl")]
+    pub ttl_ms: Option<u64>,
+    /// Who may be given it.
+    #[serde(default)]
+    pub cache_scope: Option<CacheScope>,
 }
 
 /// Parameters of a request for one page of a list.

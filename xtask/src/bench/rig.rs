@@ -41,7 +41,7 @@ impl Rig {
 
     /// For how long to measure, in seconds.
     pub(super) const fn seconds(&self) -> &'static str {
-        if self.quick { "0.3" } else { "1.5" }
+        if self.quick { "0.3" } else { "1.0" }
     }
 
     /// Runs the load generator, and returns what it says.

@@ -89,11 +89,11 @@ fn throughput(
     more: &[&str],
     variables: &[(&str, &str)],
 ) -> Result<Value, Failure> {
-    let warm = if rig.quick { "0.1" } else { "0.5" };
+    let warm = if rig.quick { "0.1" } else { "0.3" };
     let life = subject.transport.life();
     let mut words = vec!["--life", life, "--case", case, "--secs", rig.seconds(), "--warm", warm, "--limit", "8"];
     if suite_is_small(case) {
-        words.extend(["--warm-count", "200", "--min-count", "200"]);
+        words.extend(["--warm-count", "50", "--min-count", "100"]);
     }
     words.extend_from_slice(more);
     if !subject.transport.is_http() {

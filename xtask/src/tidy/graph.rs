@@ -22,6 +22,8 @@ const FORBIDDEN: &[(&str, &[&str], &str)] = &[
         &["couplet-server", "couplet-stdio", "couplet-tasks", "couplet-skills", "couplet-apps"],
         "I2: they meet in the core",
     ),
+    ("couplet-proxy", &["couplet-server", "couplet-stdio", "couplet-http"], "I2: they meet in the core"),
+    ("couplet-schema", &["couplet-types", "couplet-core"], "it knows JSON, not the protocol"),
     ("couplet-stdio", &["couplet-server", "couplet-client"], "I2: they meet in the core"),
     ("couplet-http", &["couplet-server", "couplet-client"], "I2: they meet in the core"),
     ("couplet-tasks", TRANSPORTS, "I2: an extension knows no transport"),

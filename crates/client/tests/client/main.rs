@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, clippy::needless_pass_by_value, reason = "short helpers make readable tests")]
 
 mod answers;
+mod cache;
 mod connect;
 mod listen;
 mod request;

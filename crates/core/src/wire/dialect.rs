@@ -1,5 +1,7 @@
 //! How a client speaks once both sides have agreed on a revision.
 
+use std::borrow::Cow;
+
 use couplet_types::{
     ClientCapabilities, HasMeta, Implementation, LoggingLevel, Meta, ProtocolVersion, Request, RequestId, RpcError,
     ServerCapabilities,
@@ -11,7 +13,13 @@ use crate::{
     exchange::Outgoing,
     json::JsonText,
     message::Params,
-    wire::{self, Outcome, method, modern::Identity, project::Project, revision::Shape, separate, to_json},
+    wire::{
+        self, Outcome, method,
+        modern::{self, Identity},
+        project::Project,
+        revision::Shape,
+        separate, to_json,
+    },
 };
 
 /// A client's way to write requests and to read results in one revision.
@@ -31,6 +39,8 @@ pub struct Extras {
     pub answers: Vec<(String, JsonText)>,
     /// What the server gave in that round.
     pub state: Option<String>,
+    /// What whoever is behind this request can do, where a request says so itself and another one made it.
+    pub capabilities: Option<ClientCapabilities>,
 }
 
 impl Dialect {
@@ -58,6 +68,27 @@ impl Dialect {
         self.shape.0.codec.has_handshake()
     }
 
+    /// The revision and what the client can do: all that a server may answer by, beside the request and who asks.
+    pub fn voice(&self) -> &bytes::Bytes {
+        &self.identity.voice
+    }
+
+    /// Whether results of a method may say for how long they can be kept, in revisions in which results do.
+    pub const fn is_cacheable(method: &str) -> bool {
+        method::is_cacheable(method)
+    }
+
+    /// What tells a request from others whose answers may be kept; `None` if the answer to this one may not.
+    pub fn cache_key<R: Request>(&self, params: &R::Params) -> Option<bytes::Bytes> {
+        if !Self::is_cacheable(R::METHOD) || self.has_session() || params.meta().is_some_and(|meta| !meta.is_empty()) {
+            return None;
+        }
+        let text = JsonText::trusted(to_json(params).into());
+        let members = Params::from_text(text.clone()).ok()?;
+        // What depends on answers of the client's is no answer to anything else.
+        members.iter().all(|(key, _)| wire::modern::describes(&key)).then(|| text.as_bytes().clone())
+    }
+
     /// Writes a request.
     ///
     /// # Errors
@@ -83,6 +114,39 @@ impl Dialect {
             text.push(b'}');
         });
         Ok(Outgoing { id, method: R::METHOD, params: text, named_by: R::NAMED_BY })
+    }
+
+    /// Writes a request as somebody else wrote it, for programs that pass requests on. The parameters stay as they are;
+    /// what an era adds around them is that of this client.
+    ///
+    /// # Errors
+    /// When the revision has no such method, or `_meta` is not an object.
+    pub fn forward(&self, id: RequestId, method: &str, params: &Params, extras: &Extras) -> Result<Outgoing, Error> {
+        let Some(known) = method::client_request(method, self.shape.0) else {
+            let what = format!("revision {} has no method `{method}`", self.shape.version());
+            return Err(Error::new(ErrorKind::Unsupported, what));
+        };
+        let meta: Meta = params.read_opt("_meta")?.map(modern::without_reserved).unwrap_or_default();
+        let token = extras.progress.then_some(&id);
+        let mut identity = Cow::Borrowed(&self.identity);
+        if let Some(capabilities) = &extras.capabilities {
+            let own = identity.to_mut();
+            own.capabilities.clone_from(capabilities);
+            own.capabilities.project(self.shape);
+        }
+        let mut text = b"{".to_vec();
+        self.shape.0.codec.request_meta(&mut text, Some(&meta), token, &identity);
+        // How the call goes on is passed on where the server knows rounds and this client has nothing of its own to say.
+        let rounds = !self.has_session() && extras.answers.is_empty() && extras.state.is_none();
+        for (key, value) in params.iter().filter(|(key, _)| modern::describes(key) || (rounds && key != "_meta")) {
+            separate(&mut text);
+            wire::write_json(&mut text, &*key);
+            text.push(b':');
+            text.extend_from_slice(value.as_bytes());
+        }
+        write_round(&mut text, extras);
+        text.push(b'}');
+        Ok(Outgoing { id, method: known.name, params: text.into(), named_by: None })
     }
 
     /// Writes a request once more, under a new id: for the next round, with what that round asks for.

@@ -101,6 +101,19 @@ pub(crate) fn is_served(name: &str, revision: &Revision, about: &Description) ->
         || about.extensions_in(Shape::of(revision.version)).any(|e| e.find(name).is_some())
 }
 
+/// Whether results of a method may say for how long they can be kept.
+pub(crate) const fn is_cacheable(name: &str) -> bool {
+    matches!(
+        name.as_bytes(),
+        b"server/discover"
+            | b"tools/list"
+            | b"prompts/list"
+            | b"resources/list"
+            | b"resources/templates/list"
+            | b"resources/read"
+    )
+}
+
 /// A method's name without an allocation, if it is one of ours.
 pub(crate) fn canonical(name: &str) -> Cow<'static, str> {
     let known = REQUESTS.iter().chain(NOTIFICATIONS).find(|m| m.name == name);

@@ -33,6 +33,14 @@ const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 pub(crate) const RESERVED: [&str; 7] =
     [VERSION, CAPABILITIES, CLIENT_INFO, LOG_LEVEL, SERVER_INFO, SUBSCRIPTION, "progressToken"];
 
+/// A map as its writer meant it, without what the protocol added.
+pub(crate) fn without_reserved(mut meta: Meta) -> Meta {
+    for key in RESERVED {
+        meta.remove(key);
+    }
+    meta
+}
+
 /// What a client sends back as it got it.
 pub(crate) const STATE: &str = "requestState";
 
@@ -61,11 +69,15 @@ pub(crate) struct Identity {
     pub(crate) log_level: Option<LoggingLevel>,
     /// All of it as `_meta`, because most requests say nothing else there.
     printed: Bytes,
+    /// What of it a server may answer by.
+    pub(crate) voice: Bytes,
 }
 
 impl Identity {
     pub(crate) fn new(version: ProtocolVersion, info: Implementation, capabilities: ClientCapabilities) -> Self {
-        let mut identity = Self { version, info: Some(info), capabilities, log_level: None, printed: Bytes::new() };
+        let voice = super::to_json(&json!([version.as_str(), capabilities])).into();
+        let printed = Bytes::new();
+        let mut identity = Self { version, info: Some(info), capabilities, log_level: None, printed, voice };
         identity.print();
         identity
     }

@@ -152,6 +152,11 @@ impl Shape {
         self.0.version
     }
 
+    /// Whether a session is opened by a handshake; if not, every request stands alone.
+    pub fn has_sessions(self) -> bool {
+        self.0.codec.has_handshake()
+    }
+
     /// The number of the row, for caches by revision.
     pub fn index(self) -> usize {
         self.0.bit.trailing_zeros() as usize

@@ -126,6 +126,7 @@ impl Shared {
             }
             (_, Source::Alone { key, subscription: true, .. }) => {
                 if let Some(mailbox) = self.mailbox(&RequestId::Number(key)) {
+                    self.inbound.overhear(method, &params);
                     mailbox.put(Event::Notification { method: method.to_owned(), params });
                 }
             }

@@ -62,7 +62,7 @@ impl Shared {
     async fn greet(self: &Arc<Self>, request: &Outgoing) -> Result<Option<Answer>, Error> {
         let remembered = self.session().remembered;
         if remembered == Some(Greeting::Stream) {
-            return self.open_stream(request).await;
+            return self.open_stream(request).await.map_err(changed);
         }
         match self.hello(request).await? {
             Reading::Answer(Err(error)) if remembered.is_some() => Err(changed(error.into())),
@@ -224,10 +224,7 @@ fn session_id(response: &Response<Body>) -> Result<Option<HeaderValue>, Error> {
 
 /// The error for a server that was greeted before and does not want to be any more.
 fn changed(why: Error) -> Error {
-    let what = format!(
-        "the server does not open sessions as it did before: {why}; connect again to find out what it speaks now"
-    );
-    Error::new(ErrorKind::Transport, what).with_source(why)
+    Error::outdated(ErrorKind::Transport, format!("the server does not open sessions as it did before: {why}"), why)
 }
 
 fn opens_session(text: &Bytes) -> bool {

@@ -99,6 +99,11 @@ impl Connect for HttpTarget {
             Ok(Connected { channel: Arc::new(HttpChannel(shared)), driver })
         })
     }
+
+    /// The whole address: a query may choose what is served.
+    fn server(&self) -> Option<String> {
+        uri::parse(&self.url).map(|uri| uri.to_string())
+    }
 }
 
 impl fmt::Debug for HttpTarget {

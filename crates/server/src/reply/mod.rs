@@ -4,7 +4,8 @@
 //! |---|---|---|---|
 //! | text (`String`, `&str`), numbers, `bool` | one text block | the text | one message of the user |
 //! | [`Json<T>`] | structured content, with a schema, and the same as text | JSON text | |
-//! | content (`ContentBlock`, a `Vec` of them) | the blocks | | |
+//! | content (`ContentBlock`, a `Vec` of what becomes one) | the blocks | | |
+//! | [`Image`](crate::media::Image), [`Audio`](crate::media::Audio), [`File`](crate::media::File) | one block | the bytes, or text | one message of the user |
 //! | `PromptMessage`, a `Vec` of them | | | the messages |
 //! | [`Blob`] | | bytes | |
 //! | `CallToolResult`, `ReadResourceResult`, `GetPromptResult` | itself | itself | itself |
@@ -12,6 +13,7 @@
 //! | `Result<_, E>` with any error | `isError` for the model | an error | an error |
 
 mod complete;
+mod media;
 mod prompt;
 mod resource;
 mod tool;

@@ -62,7 +62,7 @@ macro_rules! texts {
 
 texts!(String, &'static str, bool, f32, f64, i32, i64, isize, u32, u64, usize);
 
-fn uri(invocation: &Invocation) -> &str {
+pub(super) fn uri(invocation: &Invocation) -> &str {
     match &invocation.target {
         Target::Resource { uri, .. } => uri,
         _ => "",

@@ -28,9 +28,9 @@ impl IntoReply<ToolKind> for ContentBlock {
     }
 }
 
-impl IntoReply<ToolKind> for Vec<ContentBlock> {
+impl<B: Into<ContentBlock>> IntoReply<ToolKind> for Vec<B> {
     fn into_reply(self, _: &Invocation) -> Result<CallToolResult, Rejection> {
-        Ok(CallToolResult::new(self))
+        Ok(CallToolResult::new(self.into_iter().map(Into::into).collect()))
     }
 }
 

@@ -1,6 +1,11 @@
 //! The methods that only tasks as a part of the protocol have.
 
-use std::sync::Arc;
+use std::{
+    future::{Future, poll_fn},
+    pin::pin,
+    sync::Arc,
+    task::Poll,
+};
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use couplet_core::{Call, Done, Inputs, Reply};
@@ -32,9 +37,23 @@ pub(super) async fn result(engine: Arc<Engine>, call: Call) -> Reply {
                     asking.spawn(question.deliver(call.inputs.clone()));
                 }
             }
-            match changes {
-                Some(mut changes) => drop(changes.changed().await),
-                None => tokio::time::sleep(engine.limits.poll_interval).await,
+            let mut change = pin!(async {
+                match changes {
+                    Some(mut changes) => drop(changes.changed().await),
+                    None => tokio::time::sleep(engine.limits.poll_interval).await,
+                }
+            });
+            let gone = poll_fn(|cx| {
+                while let Poll::Ready(Some(delivered)) = asking.poll_join_next(cx) {
+                    if matches!(delivered, Ok(false)) {
+                        return Poll::Ready(true);
+                    }
+                }
+                change.as_mut().poll(cx).map(|()| false)
+            });
+            if gone.await {
+                // The task goes on, and waits for whoever comes next.
+                return Err(RpcError::internal("the client is gone and cannot answer"));
             }
         }
     };
@@ -72,11 +91,13 @@ struct Delivery {
 }
 
 impl Delivery {
-    async fn deliver(mut self, inputs: Inputs) {
-        let Some((key, ask)) = self.open.clone() else { return };
-        let answer = inputs.request(wire::tagged(&self.live.id, ask)).await;
+    /// Asks the client; false if it is gone.
+    async fn deliver(mut self, inputs: Inputs) -> bool {
+        let Some((key, ask)) = self.open.clone() else { return true };
+        let Some(answer) = inputs.request(wire::tagged(&self.live.id, ask)).await else { return false };
         self.open = None;
         drop(self.engine.answer(&self.live.id, key, answer).await);
+        true
     }
 }
 

@@ -1,25 +1,21 @@
-//! Lines 32 to 52: `_meta`, JSON Schema, icons.
+//! Lines 32 to 52: `_meta`, the keywords of schemas, icons.
 
-use std::{net::TcpListener, time::Duration};
+use std::time::Duration;
 
 use couplet_client::Filter;
-use couplet_core::ErrorKind;
-use couplet_server::{
-    Json, Server,
-    extract::{Args, RawArgs},
-    tool,
-};
+use couplet_server::{Server, extract::RawArgs, tool};
 use couplet_testing::{
     Wire, connect,
-    types::{CallToolResult, Icon, IconTheme, Implementation, Meta, ProtocolVersion, code},
+    types::{Icon, IconTheme, Implementation, Meta, code},
 };
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::kit::{
-    RawServer, STATELESS, able, call, client, converse, discovered, everything, example, is_request, open, request,
-    result, revisions, said, stateless_meta, text, yes,
+use crate::{
+    b_schemas::Trap,
+    kit::{
+        RawServer, STATELESS, able, call, client, discovered, everything, example, is_request, open, request, result,
+        revisions, said, stateless_meta, text,
+    },
 };
 
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
@@ -316,185 +312,6 @@ async fn line_042_trace_context() {
     let traced = client.call("trace", ()).meta(Meta::new().with("traceparent", json!(parent))).await.unwrap();
     assert_eq!(traced.text(), parent);
     assert_eq!(client.call("trace", ()).await.unwrap().text(), "none");
-}
-
-#[derive(Deserialize, Serialize, JsonSchema)]
-struct Shape {
-    /// Which one.
-    kind: Kind,
-    size: Option<f64>,
-    parts: Vec<Part>,
-    tags: std::collections::BTreeMap<String, i64>,
-}
-
-#[derive(Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-enum Kind {
-    Round,
-    Square { side: u32 },
-}
-
-#[derive(Deserialize, Serialize, JsonSchema)]
-struct Part {
-    name: String,
-    inner: Option<Box<Part>>,
-}
-
-/// Every schema that a server with all kinds of types lists.
-async fn schemas(version: ProtocolVersion) -> Vec<Value> {
-    let mut all = Vec::new();
-    for server in [Server::new("portable", "1"), Server::new("plain", "1").plain_schemas()] {
-        let server = server
-            .tool(tool("shape", |Args(shape): Args<Shape>| Json(shape)))
-            .tool(tool("none", || "nothing"))
-            .tool(tool("list", || Json(vec![1, 2, 3])));
-        let mut wire = open(server.build(), version, json!({})).await;
-        let listed = wire.request("tools/list", json!({})).await;
-        for tool in listed["result"]["tools"].as_array().unwrap() {
-            all.push(tool["inputSchema"].clone());
-            all.extend(tool.get("outputSchema").cloned());
-        }
-    }
-    let mut wire = open(example().build(), version, able()).await;
-    let (questions, _) = converse(&mut wire, version, ("tools/call", json!({ "name": "sure" })), |_| yes()).await;
-    all.push(questions[0]["params"]["requestedSchema"].clone());
-    assert!(all.len() > 8, "{all:#?}");
-    all
-}
-
-/// Line 43: a schema without a dialect is one of JSON Schema 2020-12, in what is sent and in what is taken.
-#[tokio::test]
-async fn line_043_the_default_dialect() {
-    let dialect = "https://json-schema.org/draft/2020-12/schema";
-    for version in revisions(4, 5) {
-        for schema in schemas(*version).await {
-            assert!(schema.get("$schema").is_none_or(|s| s == dialect), "{version}: {schema}");
-            assert!(jsonschema::draft202012::new(&schema).is_ok(), "{version}: {schema}");
-        }
-        let newer = json!({ "type": "object", "properties": { "a": { "prefixItems": [{ "type": "string" }] } },
-                            "unevaluatedProperties": false, "$defs": { "b": {} } });
-        assert_eq!(listed_by_client(*version, &newer).await, newer, "{version}");
-    }
-}
-
-/// What a client makes of a tool with a schema, after it has called it.
-async fn listed_by_client(version: ProtocolVersion, schema: &Value) -> Value {
-    let listed = json!([{ "name": "odd", "inputSchema": schema, "outputSchema": schema }]);
-    let raw = RawServer::speaking(version, everything(), move |m| match m["method"].as_str() {
-        Some("tools/list") => vec![result(m, json!({ "resultType": "complete", "tools": listed }))],
-        Some("tools/call") => {
-            let data = json!({ "resultType": "complete", "content": [], "structuredContent": { "a": 1 } });
-            vec![result(m, data)]
-        }
-        _ => vec![],
-    });
-    let client = client(version).connect(raw).await.unwrap();
-    let tools = client.tools().await.unwrap();
-    let data: Value = client.call("odd", json!({ "a": 1 })).await.unwrap().structured().unwrap();
-    assert_eq!(data, json!({ "a": 1 }));
-    assert_eq!(tools[0].output_schema.as_ref().unwrap(), &tools[0].input_schema);
-    tools[0].input_schema.parse().unwrap()
-}
-
-/// Line 44: a dialect that is not known breaks nothing; whoever validates sees which one it is.
-#[tokio::test]
-async fn line_044_unknown_dialects() {
-    for version in revisions(4, 5) {
-        for dialect in ["http://json-schema.org/draft-07/schema#", "https://example.com/unknown", ""] {
-            let schema = json!({ "$schema": dialect, "type": "object", "divisibleBy": 2 });
-            assert_eq!(listed_by_client(*version, &schema).await, schema, "{version}");
-            let odd = tool("odd", |RawArgs(args): RawArgs| args.as_str().to_owned()).input_schema(schema.clone());
-            let mut wire = open(Server::new("s", "1").tool(odd).build(), *version, json!({})).await;
-            let listed = wire.request("tools/list", json!({})).await;
-            assert_eq!(listed["result"]["tools"][0]["inputSchema"], schema, "{version}");
-            assert_eq!(text(&call(&mut wire, "odd", json!({ "a": 1 })).await), r#"{"a":1}"#, "{version}");
-        }
-    }
-}
-
-/// Line 45: the schemas that are sent are valid ones.
-#[tokio::test]
-async fn line_045_schemas_are_valid() {
-    for version in revisions(4, 5) {
-        for schema in schemas(*version).await {
-            if let Err(error) = jsonschema::draft202012::meta::validate(&schema) {
-                panic!("{version}: {error}: {schema:#}");
-            }
-        }
-    }
-}
-
-/// A place on the network that notices when it is asked.
-struct Trap(TcpListener);
-
-impl Trap {
-    fn new() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        listener.set_nonblocking(true).unwrap();
-        Self(listener)
-    }
-
-    fn address(&self, scheme: &str) -> String {
-        format!("{scheme}://{}/a", self.0.local_addr().unwrap())
-    }
-
-    fn assert_untouched(&self) {
-        let asked = self.0.accept().map(|(_, from)| from);
-        assert_eq!(asked.map_err(|e| e.kind()), Err(std::io::ErrorKind::WouldBlock), "somebody was here");
-    }
-}
-
-/// Line 46: a reference in a schema is never followed over the network.
-#[tokio::test]
-async fn line_046_references_are_not_fetched() {
-    let trap = Trap::new();
-    let schema = json!({ "$schema": trap.address("http"), "type": "object", "$ref": trap.address("http"),
-                         "properties": { "a": { "$ref": trap.address("https") }, "b": { "$dynamicRef": trap.address("http") } } });
-    assert_eq!(listed_by_client(STATELESS, &schema).await, schema);
-    let called = |RawArgs(_): RawArgs| CallToolResult::text("called").structured_content(json!({ "a": 1 }));
-    let odd = tool("odd", called).input_schema(schema.clone()).output_schema(schema);
-    let mut wire = open(Server::new("s", "1").tool(odd).build(), STATELESS, json!({})).await;
-    wire.request("tools/list", json!({})).await;
-    assert_eq!(text(&call(&mut wire, "odd", json!({ "a": 1 })).await), "called");
-    trap.assert_untouched();
-}
-
-/// Line 47: a schema of our own refers to nothing outside of itself; one of somebody else's that does stays visible
-/// as such, so that whoever validates can reject it.
-#[tokio::test]
-async fn line_047_external_references() {
-    for schema in schemas(STATELESS).await {
-        let text = schema.to_string();
-        let outside: Vec<&str> = text.split(r#""$ref":""#).skip(1).filter(|r| !r.starts_with('#')).collect();
-        assert!(outside.is_empty(), "{text}");
-    }
-    let schema = json!({ "type": "object", "properties": { "a": { "$ref": "https://example.com/a" } } });
-    let kept = listed_by_client(STATELESS, &schema).await;
-    assert_eq!(kept, schema);
-    assert!(jsonschema::draft202012::new(&kept).is_err(), "a validator that fetches nothing rejects it");
-}
-
-/// Line 48: a schema cannot be deeper or larger than the bounds of a message.
-#[tokio::test]
-async fn line_048_schemas_are_bounded() {
-    let mut deep = json!({ "type": "object" });
-    for _ in 0..200 {
-        deep = json!({ "not": deep });
-    }
-    let listed = json!([{ "name": "deep", "inputSchema": deep }]);
-    let raw = RawServer::speaking(STATELESS, everything(), move |m| match m["method"].as_str() {
-        Some("tools/list") => vec![result(m, json!({ "resultType": "complete", "tools": listed }))],
-        _ => vec![said(m, "ok")],
-    });
-    let client = client(STATELESS).connect(raw).await.unwrap();
-    let refused = client.tools().await.unwrap_err();
-    assert_eq!(refused.kind(), ErrorKind::Protocol, "{refused}");
-    assert_eq!(client.call("a", ()).await.unwrap().text(), "ok", "the connection lives on");
-
-    let mut wire = open(example().build(), STATELESS, json!({})).await;
-    let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
-    wire.send_text(format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"a":{deep}}}}}"#));
-    assert_eq!(wire.response(1).await["error"]["code"], code::PARSE_ERROR);
 }
 
 /// Line 49: every keyword of a tool's schema is there at the other end, known or not.

@@ -14,18 +14,22 @@ use couplet::{
     client::Client,
     core::{Call, Reply, Sealer},
     server::{
-        Ctx, Json, Next, Server, ToolError,
+        Ctx, Next, Server, ToolError,
         extract::{Args, RawArgs},
         resource, tool,
     },
     types::{CallToolResult, ContentBlock, ResourceContents, RpcError},
 };
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::kit::{
-    RawServer, STATELESS, able, call, capabilities, client, error, everything, open, result, revisions, said, settle,
+use crate::{
+    kit::{
+        RawServer, STATELESS, able, call, capabilities, client, error, everything, open, result, revisions, said,
+        settle, text,
+    },
+    m_structured::Narrow,
 };
 
 #[derive(Deserialize, JsonSchema)]
@@ -194,125 +198,6 @@ async fn line_237_annotations_are_data_only() {
     }
 }
 
-#[derive(Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-enum Sky {
-    Clear,
-    Rain { mm: f32 },
-}
-
-#[derive(Serialize, JsonSchema)]
-struct Report {
-    city: String,
-    sky: Vec<Sky>,
-    wind: Option<u8>,
-    more: BTreeMap<String, i64>,
-}
-
-fn reporting() -> Server {
-    let report = || {
-        let sky = vec![Sky::Clear, Sky::Rain { mm: 1.5 }];
-        Json(Report { city: "Oslo".into(), sky, wind: None, more: [("n".to_owned(), 1)].into() })
-    };
-    Server::new("s", "1")
-        .tool(tool("report", report))
-        .tool(tool("list", || Json(vec![1, 2, 3])))
-        .tool(tool("failing", || Err::<Json<Report>, _>(ToolError::new("no city"))))
-        .tool(tool("forgot", || "only text").output_schema(json!({ "type": "object" })))
-        .tool(tool("by_hand", || {
-            let mut result = CallToolResult::default();
-            result.structured_content = Some(json!({ "a": 1 }).into());
-            result
-        }))
-}
-
-/// What a tool returns as data fits the schema that it is listed with. A tool that promised data and returns none has
-/// failed.
-#[tokio::test]
-async fn line_238_structured_output_fits() {
-    for &version in revisions(3, 5) {
-        let mut wire = open(reporting().build(), version, json!({})).await;
-        let list = wire.request("tools/list", json!({})).await;
-        let mut checked = 0;
-        for listed in list["result"]["tools"].as_array().unwrap() {
-            let result = call(&mut wire, listed["name"].as_str().unwrap(), json!({})).await;
-            let Some(schema) = listed.get("outputSchema") else { continue };
-            if result["result"]["isError"] == true || listed["name"] == "forgot" {
-                continue;
-            }
-            let data = &result["result"]["structuredContent"];
-            assert!(jsonschema::is_valid(schema, data), "{version}: {schema} {data}");
-            checked += 1;
-        }
-        assert_eq!(checked, if version == STATELESS { 2 } else { 1 });
-        assert_eq!(call(&mut wire, "forgot", json!({})).await["error"]["code"], -32603, "{version}");
-    }
-}
-
-/// The client reads data into the program's type and refuses what has another shape; the schema is there for a
-/// validator.
-#[tokio::test]
-async fn line_239_structured_output_is_checked() {
-    #[derive(Debug, Deserialize)]
-    #[expect(dead_code, reason = "only read")]
-    struct Sum {
-        total: i64,
-    }
-    let schema = json!({ "type": "object", "properties": { "total": { "type": "integer" } }, "required": ["total"] });
-    for &version in revisions(3, 5) {
-        let listed = json!([{ "name": "sum", "inputSchema": { "type": "object" }, "outputSchema": schema }]);
-        let raw = RawServer::speaking(version, everything(), move |m| {
-            let wrong = m["params"]["arguments"]["wrong"] == true;
-            let data = if wrong { json!({ "total": "many" }) } else { json!({ "total": 3 }) };
-            match m["method"].as_str() {
-                Some("tools/list") => vec![result(m, json!({ "tools": listed }))],
-                Some("tools/call") => vec![result(m, json!({ "content": [], "structuredContent": data }))],
-                _ => vec![],
-            }
-        });
-        let client = client(version).connect(raw).await.unwrap();
-        let tool = client.tools().await.unwrap().remove(0);
-        let validator: Value = tool.output_schema.unwrap().parse().unwrap();
-        for wrong in [false, true] {
-            let result = client.call("sum", json!({ "wrong": wrong })).await.unwrap();
-            assert_eq!(result.structured::<Sum>().is_err(), wrong, "{version}");
-            let data: Value = result.into_inner().structured_content.unwrap().parse().unwrap();
-            assert_eq!(jsonschema::is_valid(&validator, &data), !wrong, "{version}");
-        }
-    }
-}
-
-/// Data is also there as text, for clients that do not look at it.
-#[tokio::test]
-async fn line_240_structured_content_is_also_text() {
-    for &version in revisions(3, 5) {
-        let mut wire = open(reporting().build(), version, json!({})).await;
-        for name in ["report", "by_hand"] {
-            let result = call(&mut wire, name, json!({})).await["result"].take();
-            let text: Value = serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap();
-            assert_eq!(text, result["structuredContent"], "{version}: {name}");
-        }
-    }
-}
-
-/// Where data has to be an object, data that is not one is told as text only, and its schema is not listed.
-#[tokio::test]
-async fn line_241_structured_content_is_an_object() {
-    for &version in revisions(3, 4) {
-        let mut wire = open(reporting().build(), version, json!({})).await;
-        let list = wire.request("tools/list", json!({})).await;
-        for listed in list["result"]["tools"].as_array().unwrap() {
-            let root = listed.get("outputSchema").map(|s| s["type"].clone());
-            assert!(root.is_none_or(|kind| kind == "object"), "{version}: {listed}");
-            let result = call(&mut wire, listed["name"].as_str().unwrap(), json!({})).await;
-            let data = result["result"].get("structuredContent");
-            assert!(data.is_none_or(Value::is_object), "{version}: {result}");
-        }
-        assert!(list["result"]["tools"][1].get("outputSchema").is_none());
-        assert_eq!(call(&mut wire, "list", json!({})).await["result"]["content"][0]["text"], "[1,2,3]");
-    }
-}
-
 /// A server whose tool hands out a resource declares resources, and the resource can be read.
 #[tokio::test]
 async fn line_242_embedded_resources_are_declared() {
@@ -434,6 +319,21 @@ async fn line_247_inputs_are_validated() {
         assert_eq!(ran.load(Ordering::SeqCst), 0, "{version}");
         assert_eq!(call(&mut wire, "add", json!({ "a": 1, "b": 2 })).await["result"]["content"][0]["text"], "3");
         assert_eq!(ran.load(Ordering::SeqCst), 1);
+        // What no type says, the schema does: one that was given, and one of a type with more to it.
+        let schema = json!({ "type": "object", "properties": { "total": { "maximum": 10 } }, "required": ["total"] });
+        let raw = tool("raw", |RawArgs(_): RawArgs| "ran").input_schema(schema);
+        let server = Server::new("s", "1").tool(raw).tool(tool("typed", |Args(_): Args<Narrow>| "ran"));
+        let mut wire = open(server.build(), version, json!({})).await;
+        for name in ["raw", "typed"] {
+            assert_eq!(text(&call(&mut wire, name, json!({ "total": 10 })).await), "ran", "{version}");
+            let refused = call(&mut wire, name, json!({ "total": 11 })).await;
+            let said = refused["error"]["message"].as_str().unwrap_or_else(|| text(&refused));
+            assert_eq!(
+                said, "arguments: at `/total`: expected a number of at most 10, found the number 11",
+                "{version}"
+            );
+            assert_eq!(refused.get("error").is_none(), revisions(4, 5).contains(&version), "{version}");
+        }
     }
 }
 

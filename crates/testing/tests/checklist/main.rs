@@ -10,6 +10,7 @@
 mod a_messages;
 mod a_stateless;
 mod b_meta;
+mod b_schemas;
 mod c_lifecycle;
 mod coverage;
 mod d_discovery;
@@ -19,6 +20,7 @@ mod g_cancellation;
 mod h_progress;
 mod i_stdio;
 mod kit;
+mod m_structured;
 mod m_tools;
 mod n_resources;
 mod o_prompts;

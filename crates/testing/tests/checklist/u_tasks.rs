@@ -110,6 +110,28 @@ async fn line_356_a_task_waits_for_input_and_goes_on() {
 }
 
 #[tokio::test]
+async fn line_356_a_client_that_comes_back_is_asked_again() {
+    let server = server();
+    let can = json!({ "elicitation": { "form": {} } });
+    let mut gone = open(server.clone(), CORE, can.clone()).await;
+    let id = begin_id(&mut gone, CORE, "ask").await;
+    gone.start("tasks/result", json!({ "taskId": id }));
+    while gone.next().await.unwrap()["method"] != "elicitation/create" {}
+    let _ = gone.finish().await;
+    let mut wire = open(server, CORE, can).await;
+    until(&mut wire, &id, "input_required").await;
+    let waiting = wire.start("tasks/result", json!({ "taskId": id }));
+    let question = loop {
+        let message = wire.next().await.unwrap();
+        if message["method"] == "elicitation/create" {
+            break message;
+        }
+    };
+    wire.send(&json!({ "jsonrpc": "2.0", "id": question["id"], "result": yes() }));
+    assert_eq!(text(&wire.response(waiting).await), "sure: true");
+}
+
+#[tokio::test]
 async fn line_357_looking_at_a_task_is_one_answer() {
     let mut wire = core().await;
     let id = begin_id(&mut wire, CORE, "report").await;

@@ -6,6 +6,8 @@ mod fixture;
 mod flood;
 mod hostile;
 mod long;
+mod media;
+mod mount;
 mod projection;
 mod rows;
 mod scenario;

@@ -1,0 +1,52 @@
+//! Requests that somebody else made: for proxies and gateways.
+
+use couplet_core::{Error, Exchange, Extras, JsonText, Outcome, message::Params};
+
+use crate::client::Client;
+
+impl Client {
+    /// Sends a request as it is, and returns what comes back, event by event. Dropping the exchange before its end
+    /// cancels the request. There is no deadline, and questions are left to the caller.
+    ///
+    /// ```
+    /// # async fn example(client: couplet_client::Client, call: couplet_core::Call) -> Result<(), couplet_core::Error> {
+    /// use couplet_core::{Event, Extras};
+    ///
+    /// let mut exchange = client.forward(&call.method, &call.params, &Extras::default())?;
+    /// while let Event::Notification { method, .. } = exchange.next().await {
+    ///     tracing::info!(method);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// When the server does not serve the method.
+    pub fn forward(&self, method: &str, params: &Params, extras: &Extras) -> Result<Exchange, Error> {
+        let dialect = self.dialect();
+        dialect.check(method, &self.server().capabilities)?;
+        let outgoing = dialect.forward(self.channel().next_id(), method, params, extras)?;
+        Ok(self.channel().open(outgoing))
+    }
+
+    /// Tells the server what somebody else tells, where there is a session.
+    pub fn forward_notification(&self, method: &str, params: &Params) {
+        let dialect = self.dialect();
+        if dialect.has_session() {
+            self.channel().notify(dialect.notification(method, &params.text().to_raw()));
+        }
+    }
+
+    /// What the answer to a request says.
+    ///
+    /// # Errors
+    /// When it is of a kind that is not known.
+    pub fn outcome(&self, answer: JsonText) -> Result<Outcome, Error> {
+        self.dialect().outcome(answer)
+    }
+
+    /// Whether the server serves a method.
+    pub fn serves(&self, method: &str) -> bool {
+        self.dialect().check(method, &self.server().capabilities).is_ok()
+    }
+}

@@ -1,0 +1,38 @@
+//! Results, as whoever asked can read them.
+
+use couplet_core::{Call, Done, JsonText, Project, Reply, Shape};
+use couplet_types::{
+    CallTool, Complete, GetPrompt, HasMeta, ListPrompts, ListResourceTemplates, ListResources, ListTools, ReadResource,
+    Request, RpcError, from_json,
+};
+
+/// The reply with a result of the server. Where both sides speak the same revision it stays as it was written.
+pub(crate) fn reply(server: Shape, call: &Call, text: &JsonText) -> Reply {
+    let to = call.shape;
+    if server.index() == to.index() {
+        return Reply::Complete(Done::json(text));
+    }
+    let done = match &*call.method {
+        CallTool::METHOD => again::<CallTool>(to, text),
+        ListTools::METHOD => again::<ListTools>(to, text),
+        ReadResource::METHOD => again::<ReadResource>(to, text),
+        ListResources::METHOD => again::<ListResources>(to, text),
+        ListResourceTemplates::METHOD => again::<ListResourceTemplates>(to, text),
+        GetPrompt::METHOD => again::<GetPrompt>(to, text),
+        ListPrompts::METHOD => again::<ListPrompts>(to, text),
+        Complete::METHOD => again::<Complete>(to, text),
+        _ => Ok(Done::json(text)),
+    };
+    done.map_or_else(
+        |e| RpcError::internal(format!("the result of the server cannot be read: {e}")).into(),
+        Reply::Complete,
+    )
+}
+
+/// Reads a result and prints it for another revision.
+fn again<R: Request>(to: Shape, text: &JsonText) -> Result<Done, String>
+where
+    R::Result: Project + HasMeta,
+{
+    from_json::<R::Result>(text.as_str()).map(|result| to.done(result)).map_err(|e| e.to_string())
+}

@@ -1,0 +1,78 @@
+//! Several calls at the same time, and the end of the connection.
+
+use std::time::Duration;
+
+use couplet_client::Client;
+use couplet_proxy::Proxy;
+use couplet_server::{Ctx, Server, tool};
+use couplet_types::{ElicitParams, ProtocolVersion, RpcError};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+#[derive(Deserialize, JsonSchema)]
+struct Name {
+    name: String,
+}
+
+async fn who(ctx: Ctx) -> Result<String, RpcError> {
+    let answer = ctx.elicit::<Name>("name", "who are you?").await?;
+    Ok(answer.accepted().map_or_else(|_| "nobody".to_owned(), |n| n.name))
+}
+
+/// A question never reaches another caller than the one whose call it is about.
+#[tokio::test]
+async fn each_caller_answers_for_itself() {
+    for far in [ProtocolVersion::V2025_06_18, ProtocolVersion::V2025_11_25, ProtocolVersion::V2026_07_28] {
+        for near in [ProtocolVersion::V2025_06_18, ProtocolVersion::V2025_11_25, ProtocolVersion::V2026_07_28] {
+            let server = Server::new("far", "1").versions([far]).tool(tool("who", who)).build();
+            let proxy = Proxy::connect(Client::new("proxy", "1"), server).await.unwrap();
+            let mut calls = Vec::new();
+            for name in ["Ada", "Grace", "Edith", "Jean"] {
+                let client = Client::new("asker", "1").versions([near]).on_elicit(move |ask| async move {
+                    tokio::task::yield_now().await;
+                    ask.accept(json!({ "name": name }))
+                });
+                let client = client.connect(proxy.service()).await.unwrap();
+                calls.push(tokio::spawn(async move {
+                    for _ in 0..5 {
+                        assert_eq!(client.call("who", ()).await.unwrap().text(), name, "{near} over {far}");
+                    }
+                }));
+            }
+            for call in calls {
+                tokio::time::timeout(Duration::from_secs(60), call).await.expect("an end").unwrap();
+            }
+        }
+    }
+}
+
+/// Whoever cannot be asked is not; the server hears why.
+#[tokio::test]
+async fn a_caller_that_cannot_answer() {
+    for far in ProtocolVersion::ALL {
+        for near in ProtocolVersion::ALL {
+            let ask = |ctx: Ctx| async move {
+                let asked = ctx.elicit_with("name", ElicitParams::visit("look", "https://example.com/")).await;
+                asked.err().map_or("asked", |_| "not asked")
+            };
+            let server = Server::new("far", "1").versions([far]).tool(tool("ask", ask)).build();
+            let proxy = Proxy::connect(Client::new("proxy", "1"), server).await.unwrap();
+            let client = Client::new("asker", "1").versions([near]).connect(proxy.service()).await.unwrap();
+            let said = client.call("ask", ()).await.unwrap();
+            assert_eq!(said.text(), "not asked", "{near} over {far}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_connection_ends_with_the_proxy_and_the_proxy_says_when_it_has() {
+    let server = Server::new("far", "1").tool(tool("one", || 1)).build();
+    let proxy = Proxy::connect(Client::new("proxy", "1"), server).await.unwrap();
+    let client = Client::new("asker", "1").connect(proxy.service()).await.unwrap();
+    assert_eq!(client.call("one", ()).await.unwrap().text(), "1");
+    proxy.client().close().await.unwrap();
+    let error = client.call("one", ()).await.unwrap_err();
+    assert_eq!(error.rpc().unwrap().code, -32603, "{error}");
+    assert!(error.to_string().contains("the server behind the proxy"), "{error}");
+}

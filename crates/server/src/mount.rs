@@ -1,0 +1,121 @@
+//! Servers inside of servers.
+//!
+//! A mounted server is called as it is; only names change on the way in and out. Tools and prompts get the prefix in
+//! front, `weather_today`; resources have it as the first part of their path, `weather://today` being
+//! `weather://prefix/today`. What has no path, such as `urn:isbn:1`, keeps its address.
+
+mod list;
+mod route;
+
+pub(crate) use list::list;
+pub(crate) use route::dispatch;
+
+use std::{fmt, sync::Arc};
+
+use couplet_core::{Change, Relay, Service};
+
+use crate::{handle::Handle, server::Server};
+
+/// Something that can be mounted: a server, a running one, or any service, such as a proxy.
+pub trait IntoService {
+    /// Makes the service.
+    fn into_service(self) -> Arc<dyn Service>;
+}
+
+impl IntoService for Server<()> {
+    #[track_caller]
+    fn into_service(self) -> Arc<dyn Service> {
+        Arc::new(self.build())
+    }
+}
+
+impl IntoService for Handle {
+    fn into_service(self) -> Arc<dyn Service> {
+        Arc::new(self)
+    }
+}
+
+impl IntoService for Arc<dyn Service> {
+    fn into_service(self) -> Arc<dyn Service> {
+        self
+    }
+}
+
+/// One server inside of another.
+#[derive(Clone)]
+pub(crate) struct Mount {
+    prefix: Arc<str>,
+    pub(crate) service: Arc<dyn Service>,
+}
+
+impl Mount {
+    /// # Errors
+    /// When the prefix is none, or cannot be told from that of another.
+    pub(crate) fn new(prefix: &str, service: Arc<dyn Service>, others: &[Self]) -> Result<Self, String> {
+        let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+        if prefix.is_empty() || !prefix.chars().all(allowed) {
+            return Err(format!("the prefix {prefix:?} must have letters, digits, `_`, `-` or `.`"));
+        }
+        let begins =
+            |long: &str, short: &str| long.strip_prefix(short).is_some_and(|r| r.is_empty() || r.starts_with('_'));
+        if let Some(other) = others.iter().find(|m| begins(&m.prefix, prefix) || begins(prefix, &m.prefix)) {
+            return Err(format!("the prefixes `{prefix}` and `{}` cannot be told apart", other.prefix));
+        }
+        Ok(Self { prefix: prefix.into(), service })
+    }
+
+    pub(crate) fn name_inside<'n>(&self, name: &'n str) -> Option<&'n str> {
+        name.strip_prefix(&*self.prefix)?.strip_prefix('_')
+    }
+
+    pub(crate) fn name_outside(&self, name: &str) -> String {
+        format!("{}_{name}", self.prefix)
+    }
+
+    pub(crate) fn uri_inside(&self, uri: &str) -> Option<String> {
+        let Some((scheme, path)) = uri.split_once("://") else { return Some(uri.to_owned()) };
+        let path = path.strip_prefix(&*self.prefix)?.strip_prefix('/')?;
+        Some(format!("{scheme}://{path}"))
+    }
+
+    pub(crate) fn uri_outside(&self, uri: &str) -> String {
+        match uri.split_once("://") {
+            Some((scheme, path)) => format!("{scheme}://{}/{path}", self.prefix),
+            None => uri.to_owned(),
+        }
+    }
+
+    /// Whether there is such a resource, by its name outside.
+    pub(crate) fn has_resource(&self, uri: &str) -> bool {
+        self.uri_inside(uri).is_some_and(|uri| self.service.has_resource(&uri))
+    }
+}
+
+impl fmt::Debug for Mount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Mount").field("prefix", &self.prefix).finish_non_exhaustive()
+    }
+}
+
+/// Tells outside what changes inside.
+pub(crate) struct Outward {
+    pub(crate) mount: Mount,
+    /// Called when a list changes: the first tool inside makes the server outside one that has tools.
+    pub(crate) refresh: Box<dyn Fn() + Send + Sync>,
+}
+
+impl Relay for Outward {
+    fn outward(&self, change: &Change) -> Option<Change> {
+        match change {
+            Change::Updated(uri) => Some(Change::Updated(self.mount.uri_outside(uri))),
+            list => {
+                (self.refresh)();
+                Some(list.clone())
+            }
+        }
+    }
+
+    fn inward(&self, uri: &str) -> Option<String> {
+        self.mount.uri_inside(uri)
+    }
+}

@@ -1,0 +1,140 @@
+//! Lists of a server and of those that are mounted in it: one list.
+
+use std::sync::Arc;
+
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use couplet_core::{Call, Done, JsonText, Reply};
+use couplet_types::{RawJson, RpcError};
+
+use super::{
+    Mount,
+    route::{Object, read, replaced, text, unreadable},
+};
+use crate::inner::Inner;
+
+/// How many pages are put together into one, so that a server without an end cannot hold up the others.
+const PAGES: usize = 64;
+
+/// One page: what this server has, then what the mounted ones have, up to the size of a page.
+pub(crate) async fn list(inner: Arc<Inner>, call: Call) -> Reply {
+    collect(&inner, &call).await.map_or_else(Reply::Error, Reply::Complete)
+}
+
+async fn collect(inner: &Inner, call: &Call) -> Result<Done, RpcError> {
+    let (list, key) = match &*call.method {
+        "tools/list" => ("tools", "name"),
+        "prompts/list" => ("prompts", "name"),
+        "resources/list" => ("resources", "uri"),
+        _ => ("resourceTemplates", "uriTemplate"),
+    };
+    let mut place = Place::of(call.params.read_opt::<String>("cursor")?.as_deref());
+    let mut items: Vec<Object> = Vec::new();
+    for _ in 0..PAGES {
+        let (mut page, next) = place.page(inner, call, list, key).await?;
+        items.append(&mut page);
+        place = match next {
+            Some(cursor) => Place { cursor: Some(cursor), ..place },
+            None => Place { source: place.source + 1, cursor: None },
+        };
+        if items.len() >= inner.config.page_size || place.source > inner.mounts.len() {
+            break;
+        }
+    }
+    let mut result = Object::new().with(list, RawJson::new(&items).map_err(|_| unreadable())?);
+    if place.source <= inner.mounts.len() {
+        result.insert("nextCursor", RawJson::new(&place.cursor()).map_err(|_| unreadable())?);
+    }
+    // How long it may be kept is said by this server, as for a list of its own.
+    let own = Place { source: 0, cursor: None };
+    Ok(crate::dispatch::list(inner, &own.call(call)?)?.with_members(&text(&result).ok_or_else(unreadable)?))
+}
+
+/// Where a page begins: in this server, or in one that is mounted, and where there.
+struct Place {
+    source: usize,
+    cursor: Option<String>,
+}
+
+impl Place {
+    /// A cursor that was not made here is one of this server's own, or none at all.
+    fn of(cursor: Option<&str>) -> Self {
+        let mounted = || {
+            let text = String::from_utf8(URL_SAFE_NO_PAD.decode(cursor?).ok()?).ok()?;
+            let (source, cursor) = text.strip_prefix("mount:")?.split_once(':')?;
+            let cursor = (!cursor.is_empty()).then(|| cursor.to_owned());
+            Some(Self { source: source.parse().ok()?, cursor })
+        };
+        mounted().unwrap_or_else(|| Self { source: 0, cursor: cursor.map(str::to_owned) })
+    }
+
+    fn cursor(&self) -> String {
+        let cursor = self.cursor.as_deref().unwrap_or_default();
+        match self.source {
+            0 => cursor.to_owned(),
+            source => URL_SAFE_NO_PAD.encode(format!("mount:{source}:{cursor}")),
+        }
+    }
+
+    /// The entries from here on, as they are called outside, and where the next ones are.
+    async fn page(
+        &self,
+        inner: &Inner,
+        call: &Call,
+        list: &str,
+        key: &str,
+    ) -> Result<(Vec<Object>, Option<String>), RpcError> {
+        let call = self.call(call)?;
+        let Some(at) = self.source.checked_sub(1) else {
+            return entries(&crate::dispatch::list(inner, &call)?.members(), list);
+        };
+        let mount = inner.mounts.get(at).ok_or_else(|| RpcError::invalid_params("`cursor` is not one of this list"))?;
+        if !serves(mount, list) {
+            return Ok((Vec::new(), None));
+        }
+        let page = match mount.service.call(call).await {
+            Reply::Complete(done) => entries(&done.members(), list),
+            Reply::Error(error) => Err(error),
+            _ => Err(unreadable()),
+        };
+        let (mut page, next) = match page {
+            // One server that is out of order does not hide the others.
+            Err(error) if self.cursor.is_none() => {
+                tracing::warn!(?mount, %error, "a mounted server is left out of a list");
+                return Ok((Vec::new(), None));
+            }
+            page => page?,
+        };
+        page.iter_mut().for_each(|entry| rename(mount, entry, key));
+        Ok((page, next))
+    }
+
+    fn call(&self, call: &Call) -> Result<Call, RpcError> {
+        let mut call = call.clone();
+        let cursor = text(&self.cursor).ok_or_else(unreadable)?;
+        call.params = replaced(&call.params, "cursor", &cursor).ok_or_else(unreadable)?;
+        Ok(call)
+    }
+}
+
+fn serves(mount: &Mount, list: &str) -> bool {
+    let about = mount.service.describe();
+    match list {
+        "tools" => about.capabilities.tools.is_some(),
+        "prompts" => about.capabilities.prompts.is_some(),
+        _ => about.capabilities.resources.is_some(),
+    }
+}
+
+fn entries(result: &JsonText, list: &str) -> Result<(Vec<Object>, Option<String>), RpcError> {
+    let result: Object = read(result).ok_or_else(unreadable)?;
+    let entries = result.get(list).and_then(|entries| entries.parse().ok()).ok_or_else(unreadable)?;
+    Ok((entries, result.get("nextCursor").and_then(|cursor| cursor.parse().ok())))
+}
+
+fn rename(mount: &Mount, entry: &mut Object, key: &str) {
+    let Some(name) = entry.get(key).and_then(|name| name.parse::<String>().ok()) else { return };
+    let name = if key == "name" { mount.name_outside(&name) } else { mount.uri_outside(&name) };
+    if let Ok(name) = RawJson::new(&name) {
+        entry.insert(key, name);
+    }
+}

@@ -1,0 +1,159 @@
+//! Calls for what is mounted.
+
+use std::sync::Arc;
+
+use couplet_core::{BoxFuture, Call, Done, JsonText, Reply, message::Params};
+use couplet_types::{Map, RawJson, RpcError};
+use serde::de::DeserializeOwned;
+
+use super::Mount;
+use crate::{dispatch::find_resource, inner::Inner};
+
+/// A JSON object of which only some members are looked at.
+pub(super) type Object = Map<RawJson>;
+
+/// Answers a call for a mounted server; `None` if it is for this one.
+pub(crate) fn dispatch(inner: &Arc<Inner>, call: &Call) -> Option<BoxFuture<'static, Reply>> {
+    match &*call.method {
+        "tools/call" => by_name(inner, call, |name| inner.tools.get().find(name).is_some()),
+        "prompts/get" => by_name(inner, call, |name| inner.prompts.get().find(name).is_some()),
+        "resources/read" => {
+            let uri: String = call.params.read("uri").ok()?;
+            if find_resource(inner, &uri).is_some() {
+                return None;
+            }
+            let mount = inner.mounts.iter().find(|mount| mount.has_resource(&uri))?;
+            let inside = mount.uri_inside(&uri)?;
+            forward(mount, call, "uri", text(&inside)?)
+        }
+        "completion/complete" => complete(inner, call),
+        "tools/list" | "prompts/list" | "resources/list" | "resources/templates/list" => {
+            Some(Box::pin(super::list(inner.clone(), call.clone())))
+        }
+        method if inner.methods.contains_key(method) => None,
+        method => {
+            let serves = |mount: &&Mount| mount.service.describe().extra_methods.iter().any(|m| m == method);
+            let mount = inner.mounts.iter().find(serves)?;
+            Some(mount.service.call(call.clone()))
+        }
+    }
+}
+
+fn by_name(inner: &Inner, call: &Call, is_own: impl Fn(&str) -> bool) -> Option<BoxFuture<'static, Reply>> {
+    let name: String = call.params.read("name").ok()?;
+    if is_own(&name) {
+        return None;
+    }
+    let (mount, inside) = inner.mounts.iter().find_map(|mount| Some((mount, mount.name_inside(&name)?)))?;
+    forward(mount, call, "name", text(inside)?)
+}
+
+fn complete(inner: &Inner, call: &Call) -> Option<BoxFuture<'static, Reply>> {
+    let reference: Object = call.params.read("ref").ok()?;
+    let read = |key: &str| reference.get(key)?.parse::<String>().ok();
+    let (mount, key, inside) = match (read("name"), read("uri")) {
+        (Some(name), _) if inner.prompts.get().find(&name).is_some() => return None,
+        (_, Some(uri)) if inner.resources.get().find(&uri).is_some() => return None,
+        (Some(name), _) => {
+            let found = inner.mounts.iter().find_map(|m| Some((m, m.name_inside(&name)?)));
+            found.map(|(mount, name)| (mount, "name", name.to_owned()))?
+        }
+        (None, Some(uri)) => {
+            // The address may be a template, which nobody can look up.
+            inner.mounts.iter().find_map(|m| Some((m, "uri", m.uri_inside(&uri)?)))?
+        }
+        (None, None) => return None,
+    };
+    let reference = reference.with(key, RawJson::new(&inside).ok()?);
+    forward(mount, call, "ref", text(&reference)?)
+}
+
+/// Calls a mounted server with one parameter changed.
+fn forward(mount: &Mount, call: &Call, key: &str, value: JsonText) -> Option<BoxFuture<'static, Reply>> {
+    let mut call = call.clone();
+    call.params = replaced(&call.params, key, &value)?;
+    let (mount, method) = (mount.clone(), call.method.clone());
+    let running = mount.service.call(call);
+    Some(Box::pin(async move {
+        match running.await {
+            Reply::Complete(done) => Reply::Complete(renamed(&mount, &method, done)),
+            other => other,
+        }
+    }))
+}
+
+/// The parameters with one of them changed, or added.
+pub(super) fn replaced(params: &Params, key: &str, value: &JsonText) -> Option<Params> {
+    let mut object: Object = read(params.text())?;
+    object.insert(key, value.to_raw());
+    Params::from_text(text(&object)?).ok()
+}
+
+/// Resources in a result are called as they are outside, if they are those of the mounted server.
+fn renamed(mount: &Mount, method: &str, done: Done) -> Done {
+    let rename = || {
+        let whole = done.members();
+        // Most results have none, and stay as they are.
+        has_addresses(whole.as_str()).then_some(())?;
+        let mut result: Object = read(&whole)?;
+        let (list, part): (_, fn(&Mount, &mut Object) -> Option<()>) = match method {
+            "tools/call" => ("content", block),
+            "prompts/get" => ("messages", message),
+            "resources/read" => ("contents", address),
+            _ => return None,
+        };
+        let mut items: Vec<Object> = result.get(list)?.parse().ok()?;
+        for item in &mut items {
+            // What cannot be read stays as it is.
+            let _ = part(mount, item);
+        }
+        result.insert(list, RawJson::new(&items).ok()?);
+        text(&result)
+    };
+    match rename() {
+        Some(text) => done.with_members(&text),
+        None => done,
+    }
+}
+
+fn has_addresses(text: &str) -> bool {
+    text.contains("\"uri\"")
+}
+
+fn message(mount: &Mount, message: &mut Object) -> Option<()> {
+    let mut content: Object = message.get("content")?.parse().ok()?;
+    block(mount, &mut content)?;
+    message.insert("content", RawJson::new(&content).ok()?);
+    Some(())
+}
+
+fn block(mount: &Mount, block: &mut Object) -> Option<()> {
+    if block.contains_key("uri") {
+        return address(mount, block);
+    }
+    let mut resource: Object = block.get("resource")?.parse().ok()?;
+    address(mount, &mut resource)?;
+    block.insert("resource", RawJson::new(&resource).ok()?);
+    Some(())
+}
+
+fn address(mount: &Mount, part: &mut Object) -> Option<()> {
+    let uri: String = part.get("uri")?.parse().ok()?;
+    if mount.service.has_resource(&uri) {
+        part.insert("uri", RawJson::new(&mount.uri_outside(&uri)).ok()?);
+    }
+    Some(())
+}
+
+pub(super) fn read<T: DeserializeOwned>(text: &JsonText) -> Option<T> {
+    text.parse().ok()
+}
+
+pub(super) fn text<T: serde::Serialize + ?Sized>(value: &T) -> Option<JsonText> {
+    JsonText::new(serde_json::to_vec(value).ok()?).ok()
+}
+
+/// What a page could not be made of.
+pub(super) fn unreadable() -> RpcError {
+    RpcError::internal("a mounted server gave a list that cannot be read")
+}
