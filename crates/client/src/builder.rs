@@ -2,11 +2,12 @@
 
 use std::{fmt, future::Future, sync::Arc, sync::Mutex, time::Duration};
 
-use couplet_core::{Connect, Error, JsonText, Limits};
+use couplet_core::{Connect, Error, JsonText, Limits, Watch};
 use couplet_types::{
     ClientCapabilities, CreateMessageParams, CreateMessageResult, ElicitResult, Implementation, InputRequest,
     LogParams, LoggingLevel, ProtocolVersion, Root, RpcError,
 };
+use tokio::time::Instant;
 
 use crate::{
     answers::{Answers, callback, check_roots},
@@ -19,6 +20,7 @@ use crate::{
     extension::{Extension, Extensions},
     inbox::{Inbox, OnLog},
     sync::lock,
+    trace::Connection,
 };
 
 /// A client that is not connected yet: what it is, what it answers, how long it waits.
@@ -38,6 +40,7 @@ pub struct ClientBuilder {
     rounds: usize,
     limits: Limits,
     cache: Option<Cache>,
+    watch: Option<Arc<dyn Watch>>,
 }
 
 impl ClientBuilder {
@@ -54,6 +57,7 @@ impl ClientBuilder {
             rounds: 10,
             limits: Limits::default(),
             cache: Some(Cache::new()),
+            watch: None,
         }
     }
 
@@ -197,6 +201,13 @@ impl ClientBuilder {
         self
     }
 
+    /// Lets somebody watch the requests: for measurements, and to name the trace that they belong to. Spans for
+    /// [`tracing`] are there without it.
+    pub fn watch(mut self, watch: impl Watch) -> Self {
+        self.watch = Some(Arc::new(watch));
+        self
+    }
+
     /// Asks for log messages of a level and above from the beginning, if the server logs.
     ///
     /// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: log to standard error, or with
@@ -256,7 +267,11 @@ impl ClientBuilder {
         let seat = self.cache.map(|cache| Seat::new(&cache, target.server()));
         let inbox = Arc::new(Inbox::new(self.answers, extensions, self.on_log, seat));
         let (connected, server) = connect::open(target, &inbox, &greeting).await?;
-        let mut driver = Driver::new(connected.driver, inbox.clone());
+        let watched = self.watch.clone().map(|watch| {
+            let (version, transport) = (server.version, connected.channel.transport());
+            (watch, Connection { version, transport, since: Instant::now() })
+        });
+        let mut driver = Driver::new(connected.driver, inbox.clone(), watched);
         let client = Client::from_shared(Shared {
             channel: connected.channel,
             inbox,
@@ -265,6 +280,7 @@ impl ClientBuilder {
             rounds: self.rounds,
             limits: greeting.limits,
             ending: driver.ending(),
+            watch: self.watch,
         });
         if let Some(level) = self.log_level.filter(|_| client.server().capabilities.logging.is_some()) {
             beside(&mut driver, client.set_log_level(level)).await??;

@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use couplet_core::{Change, Channel, Dialect, Error, ErrorKind, Limits, Outcome, Project};
+use couplet_core::{Change, Channel, Dialect, Error, ErrorKind, Limits, Outcome, Project, Watch};
 use couplet_types::{
     CallTool, CallToolParams, Complete, CompleteParams, Completion, CompletionReference, DiscoverResult, GetPrompt,
     GetPromptParams, Implementation, InitializeResult, LoggingLevel, Notification, NotificationParams, Ping,
@@ -54,6 +54,7 @@ pub(crate) struct Shared {
     pub(crate) rounds: usize,
     pub(crate) limits: Limits,
     pub(crate) ending: watch::Receiver<Option<Result<(), Error>>>,
+    pub(crate) watch: Option<Arc<dyn Watch>>,
 }
 
 /// What is known about the server.
@@ -299,6 +300,10 @@ impl Client {
 
     pub(crate) fn dialect(&self) -> Arc<Dialect> {
         self.inbox().dialect().expect("a client exists only after both sides have agreed")
+    }
+
+    pub(crate) fn watch(&self) -> Option<&Arc<dyn Watch>> {
+        self.0.watch.as_ref()
     }
 
     pub(crate) fn patience(&self) -> Patience {

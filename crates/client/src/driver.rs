@@ -8,10 +8,13 @@ use std::{
     task::{Context, Poll},
 };
 
-use couplet_core::{BoxFuture, Error, ErrorKind};
+use couplet_core::{BoxFuture, Error, ErrorKind, Watch};
 use tokio::sync::watch;
 
-use crate::inbox::Inbox;
+use crate::{
+    inbox::Inbox,
+    trace::{Connection, disconnected},
+};
 
 type Ending = Result<(), Error>;
 
@@ -22,11 +25,15 @@ pub struct Driver {
     connection: Option<BoxFuture<'static, Ending>>,
     inbox: Arc<Inbox>,
     ending: watch::Sender<Option<Ending>>,
+    watched: Option<Watched>,
 }
 
+/// Somebody who wants to hear of the end, and of what.
+type Watched = (Arc<dyn Watch>, Connection);
+
 impl Driver {
-    pub(crate) fn new(connection: BoxFuture<'static, Ending>, inbox: Arc<Inbox>) -> Self {
-        Self { connection: Some(connection), inbox, ending: watch::Sender::new(None) }
+    pub(crate) fn new(connection: BoxFuture<'static, Ending>, inbox: Arc<Inbox>, watched: Option<Watched>) -> Self {
+        Self { connection: Some(connection), inbox, ending: watch::Sender::new(None), watched }
     }
 
     /// Where the end of the connection can be waited for.
@@ -37,6 +44,9 @@ impl Driver {
     fn end(&mut self, ending: Ending) {
         self.connection = None;
         self.inbox.close();
+        if let Some((watch, connection)) = self.watched.take() {
+            disconnected(&watch, &connection, &ending);
+        }
         self.ending.send_replace(Some(ending));
     }
 }

@@ -70,6 +70,7 @@ mod prepared;
 mod result;
 mod rounds;
 mod sync;
+mod trace;
 
 pub use builder::ClientBuilder;
 pub use cache::Cache;

@@ -9,6 +9,7 @@ use crate::{
     client::Client,
     clock::Patience,
     rounds::{Flight, Options},
+    trace::Watched,
 };
 
 /// A request that is sent when it is awaited.
@@ -118,6 +119,7 @@ where
         // What needs no waiting happens here, so that the future is small.
         let dialect = client.dialect();
         let mut ticket = None;
+        let mut watched = Watched::begin(&client, &dialect, R::METHOD);
         let first = params.and_then(|params| {
             match R::EXTENSION {
                 Some(id) => dialect.check_extension(R::METHOD, id, &client.server().capabilities)?,
@@ -131,7 +133,15 @@ where
             }
             let mut extras = Extras::default();
             extras.progress = options.progress.is_some();
-            dialect.request::<R>(client.channel().next_id(), params, &extras).map(Some)
+            if let Some(watched) = &mut watched {
+                watched.about(&params);
+                extras.trace = watched.trace();
+            }
+            let first = dialect.request::<R>(client.channel().next_id(), params, &extras)?;
+            if let Some(watched) = &watched {
+                watched.sent_as(&first.id);
+            }
+            Ok(Some(first))
         });
         let (first, promise) = match first {
             Ok(Some(request)) if !options.once => match client.inbox().outputs.promised(&request) {
@@ -140,7 +150,7 @@ where
             },
             first => (first, None),
         };
-        let mut flight = Flight { client, dialect, method: R::METHOD, first, options, ticket };
+        let mut flight = Flight { client, dialect, method: R::METHOD, first, options, ticket, watched };
         Box::pin(async move {
             let outcome = flight.run().await?;
             if let Some(promise) = promise {

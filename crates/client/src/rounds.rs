@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use couplet_core::{Dialect, Error, ErrorKind, Event, Exchange, Extras, JsonText, Outcome, Outgoing};
 use couplet_types::{Notification, Progress, ProgressParams, from_json};
+use tracing::Instrument;
 
 use crate::{
     cache::{Begun, Lead, News, Ticket},
     client::Client,
     clock::{Clock, Patience},
     notify::Notice,
+    trace::Watched,
 };
 
 /// How one request is carried out.
@@ -40,11 +42,21 @@ pub(crate) struct Flight {
     pub(crate) options: Options,
     /// For a request whose answer may be kept, or be kept already.
     pub(crate) ticket: Option<Box<Ticket>>,
+    /// If anybody wants to know about it.
+    pub(crate) watched: Option<Box<Watched>>,
 }
 
 impl Flight {
     /// Sends the request, and sends it again with answers for as long as the server asks.
     pub(crate) async fn run(&mut self) -> Result<Outcome, Error> {
+        let Some(watched) = self.watched.take() else { return self.run_unwatched().await };
+        let span = watched.span.clone();
+        let outcome = Box::pin(self.run_unwatched().instrument(span)).await;
+        watched.done(&outcome);
+        outcome
+    }
+
+    async fn run_unwatched(&mut self) -> Result<Outcome, Error> {
         let mut clock = Clock::new(self.options.patience, self.client.inbox().answers.activity.clone());
         clock.begin();
         if let Some(ticket) = self.ticket.take() {

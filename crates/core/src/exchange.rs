@@ -39,6 +39,11 @@ pub trait Channel: Send + Sync + 'static {
 
     /// Ends the channel: what was sent is still delivered, what waits fails.
     fn close(&self);
+
+    /// How bytes travel, where that is known, in the words of OpenTelemetry: `pipe` or `tcp`.
+    fn transport(&self) -> Option<&'static str> {
+        None
+    }
 }
 
 /// What a client does with what the server sends on its own.

@@ -37,6 +37,7 @@ mod spare;
 mod sync;
 mod text;
 mod transport;
+mod watch;
 mod wire;
 
 pub use error::{Error, ErrorKind};
@@ -56,6 +57,7 @@ pub use serve::Connection;
 pub use service::{Call, Description, Done, Note, Peer, Reply, Service};
 pub use text::Text;
 pub use transport::{Connect, Connected, Transport};
+pub use watch::{Disconnected, Failure, Operation, Side, Watch};
 pub use wire::{
     Outcome,
     dialect::{Dialect, Extras},

@@ -109,6 +109,11 @@ impl Outbox {
         self.0.token.as_ref()
     }
 
+    /// The id of the request.
+    pub fn request(&self) -> &RequestId {
+        &self.0.call
+    }
+
     /// Whether the client wants to hear of progress.
     pub fn wants_progress(&self) -> bool {
         self.0.token.is_some()

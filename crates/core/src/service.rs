@@ -315,6 +315,18 @@ impl Done {
         Self { body: one_line(body.into()), long: None, meta, cache: cacheable.then_some(cache) }
     }
 
+    /// Whether it is the result of a tool that says that it failed.
+    pub fn is_failed_tool(&self) -> bool {
+        #[derive(serde::Deserialize)]
+        struct Tool {
+            #[serde(rename = "isError", default)]
+            is_error: bool,
+        }
+        let rest = self.long.as_ref().map_or(&b""[..], |long| &long.rest);
+        let whole = [&*self.body, rest].concat();
+        serde_json::from_slice::<Tool>(&whole).is_ok_and(|tool| tool.is_error)
+    }
+
     /// The members of the result, but `_meta`, as they will be sent.
     pub fn members(&self) -> JsonText {
         JsonText::trusted(self.whole())

@@ -16,6 +16,7 @@ use crate::{
     resource::IntoResource,
     server::place_of,
     tool::{IntoTool, ToolDef},
+    trace::Watched,
 };
 
 /// A running server. Clones are the same server.
@@ -147,7 +148,11 @@ impl Service for Handle {
     }
 
     fn call(&self, call: Call) -> BoxFuture<'static, Reply> {
-        Next::first(self.0.clone()).run(call)
+        let next = Next::first(self.0.clone());
+        match Watched::begin(self.0.config.watch.as_ref(), &call) {
+            None => next.run(call),
+            Some(watched) => watched.run(move || next.run(call)),
+        }
     }
 
     fn hub(&self) -> &Hub {

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use couplet_core::{BoxFuture, CachePolicy, Call, Description, Hub, Limits, Note, Reply, Sealer};
+use couplet_core::{BoxFuture, CachePolicy, Call, Description, Hub, Limits, Note, Reply, Sealer, Watch};
 use couplet_types::{
     Implementation, PromptsCapability, ProtocolVersion, RawJson, ResourcesCapability, ServerCapabilities,
     ToolsCapability,
@@ -58,6 +58,7 @@ pub(crate) struct Config {
     pub(crate) limits: Limits,
     pub(crate) page_size: usize,
     pub(crate) timeout: Option<Duration>,
+    pub(crate) watch: Option<Arc<dyn Watch>>,
     pub(crate) sealer: Sealer,
     pub(crate) dialect: Dialect,
     /// Lists are served even while they are empty.

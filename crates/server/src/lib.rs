@@ -35,6 +35,7 @@ mod signature;
 mod strings;
 mod tool;
 mod tool_layer;
+mod trace;
 
 pub use ctx::{Answer, Ctx};
 pub use error::{NotFound, ToolError};

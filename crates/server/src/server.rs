@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, fmt, future::Future, panic::Location, sync::Arc, time::Duration};
 
-use couplet_core::{CachePolicy, Call, Error, Limits, Note, Reply, Sealer, Service, Transport};
+use couplet_core::{CachePolicy, Call, Error, Limits, Note, Reply, Sealer, Service, Transport, Watch};
 use couplet_types::{CacheScope, Implementation, ProtocolVersion};
 
 use crate::{
@@ -73,6 +73,7 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
             limits: Limits::default(),
             page_size: 500,
             timeout: Some(Duration::from_secs(60)),
+            watch: None,
             sealer: Sealer::random(),
             dialect: Dialect::Portable,
             dynamic: false,
@@ -210,6 +211,13 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
         Fut: Future<Output = Reply> + Send + 'static,
     {
         self.layers.push(layer::erase(layer));
+        self
+    }
+
+    /// Lets somebody watch the calls: for measurements, and to make them part of the trace that they name. Spans for
+    /// [`tracing`] are there without it.
+    pub fn watch(mut self, watch: impl Watch) -> Self {
+        self.config.watch = Some(Arc::new(watch));
         self
     }
 

@@ -14,12 +14,13 @@ use couplet_types::RequestId;
 pub(crate) struct Leash {
     handle: Handle,
     closing: Closing,
+    transport: Option<&'static str>,
 }
 
 impl Leash {
-    pub(crate) fn new(handle: Handle) -> (Arc<Self>, Closing) {
+    pub(crate) fn new(handle: Handle, transport: Option<&'static str>) -> (Arc<Self>, Closing) {
         let closing = Closing::default();
-        (Arc::new(Self { handle, closing: closing.clone() }), closing)
+        (Arc::new(Self { handle, closing: closing.clone(), transport }), closing)
     }
 }
 
@@ -43,6 +44,10 @@ impl Channel for Leash {
     fn close(&self) {
         self.handle.close();
         self.closing.close();
+    }
+
+    fn transport(&self) -> Option<&'static str> {
+        self.transport
     }
 }
 

@@ -70,7 +70,7 @@ impl Connect for Pipe {
             let (reader, writer) = self.take()?;
             let longest = limits.message;
             let (link, handle) = Link::new(inbound, limits);
-            let (channel, closing) = Leash::new(handle);
+            let (channel, closing) = Leash::new(handle, None);
             let driver = Box::pin(drive(Pump::new(link, reader, writer, longest), closing));
             Ok(Connected { channel, driver })
         })

@@ -196,7 +196,7 @@ impl Connect for Command {
             };
             let longest = limits.message;
             let (link, handle) = Link::new(inbound, limits);
-            let (channel, closing) = Leash::new(handle);
+            let (channel, closing) = Leash::new(handle, Some("pipe"));
             let server = Running {
                 process: Process::new(child, self.grace),
                 pump: Pump::new(link, Box::new(stdout), Box::new(stdin), longest),

@@ -42,6 +42,7 @@ mod tagged;
 mod task;
 mod task_extension;
 mod tool;
+mod trace;
 mod uri;
 mod version;
 
@@ -108,5 +109,6 @@ pub use task_extension::{DetailedTask, TASKS_EXTENSION, UpdateTaskParams};
 pub use tool::{
     CallToolParams, CallToolResult, ListToolsParams, ListToolsResult, TaskSupport, Tool, ToolAnnotations, ToolExecution,
 };
+pub use trace::TraceContext;
 pub use uri::{Captures, TemplateError, TemplateValue, UriTemplate};
 pub use version::{ProtocolVersion, UnknownVersion};

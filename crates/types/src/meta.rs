@@ -126,7 +126,7 @@ fn is_name(name: &str) -> bool {
 }
 
 /// Version, trace, parent and flags in lower-case hexadecimal digits. A later version may add more.
-fn is_trace_parent(text: &str) -> bool {
+pub(crate) fn is_trace_parent(text: &str) -> bool {
     let parts: Vec<&str> = text.split('-').collect();
     let [version, trace, parent, flags, rest @ ..] = &*parts else { return false };
     let hex = |part: &str, length: usize| {
@@ -144,7 +144,7 @@ fn is_trace_parent(text: &str) -> bool {
 }
 
 /// At most 32 members, each a key and a value.
-fn is_trace_state(text: &str) -> bool {
+pub(crate) fn is_trace_state(text: &str) -> bool {
     let members: Vec<&str> = text.split(',').map(str::trim_ascii).filter(|m| !m.is_empty()).collect();
     members.len() <= 32
         && members.iter().all(|member| {
@@ -160,7 +160,7 @@ fn is_trace_state(text: &str) -> bool {
 }
 
 /// Members of a key, a value and perhaps properties.
-fn is_baggage(text: &str) -> bool {
+pub(crate) fn is_baggage(text: &str) -> bool {
     let token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
     let octet = |b: u8| b.is_ascii_graphic() && !b"\"\\".contains(&b);
     let pair = |part: &str| {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use couplet_types::{
     ClientCapabilities, HasMeta, Implementation, LoggingLevel, Meta, ProtocolVersion, Request, RequestId, RpcError,
-    ServerCapabilities,
+    ServerCapabilities, TraceContext,
 };
 use serde::Serialize;
 
@@ -39,6 +39,8 @@ pub struct Extras {
     pub answers: Vec<(String, JsonText)>,
     /// What the server gave in that round.
     pub state: Option<String>,
+    /// The trace that the request is a part of.
+    pub trace: Option<TraceContext>,
     /// What whoever is behind this request can do, where a request says so itself and another one made it.
     pub capabilities: Option<ClientCapabilities>,
 }
@@ -104,7 +106,10 @@ impl Dialect {
         }
         let mut params = params;
         params.project(self.shape);
-        let meta = params.meta_mut().take();
+        let mut meta = params.meta_mut().take();
+        if let Some(trace) = &extras.trace {
+            trace.add_to(meta.get_or_insert_default());
+        }
         let token = extras.progress.then_some(&id);
         let text = wire::printed(|text| {
             text.push(b'{');

@@ -56,6 +56,10 @@ impl Channel for HttpChannel {
         self.0.ready.send_replace(!dialect.has_session());
     }
 
+    fn transport(&self) -> Option<&'static str> {
+        Some("tcp")
+    }
+
     fn close(&self) {
         self.0.end(Ok(()));
     }

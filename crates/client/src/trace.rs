@@ -1,0 +1,150 @@
+//! Spans for requests, with the names and the attributes that OpenTelemetry has for the protocol.
+//!
+//! Where nobody collects spans and nobody watches, a request pays for two comparisons.
+
+use std::{sync::Arc, time::Duration};
+
+use couplet_core::{Dialect, Error, Failure, Operation, Outcome, Side, Watch};
+use couplet_types::{CallTool, ProtocolVersion, Request, RequestId, TraceContext, from_json};
+use serde::Serialize;
+use tokio::time::Instant;
+use tracing::{Span, field::Empty, info_span};
+
+use crate::client::Client;
+
+/// A request that is watched.
+pub(crate) struct Watched {
+    pub(crate) span: Span,
+    watch: Option<Arc<dyn Watch>>,
+    method: &'static str,
+    target: Option<String>,
+    version: ProtocolVersion,
+    transport: Option<&'static str>,
+    began: Instant,
+    over: bool,
+}
+
+impl Watched {
+    /// Begins to watch a request, if anybody wants to know.
+    pub(crate) fn begin(client: &Client, dialect: &Dialect, method: &'static str) -> Option<Box<Self>> {
+        let span = info_span!(
+            "mcp.client",
+            "otel.name" = method,
+            "otel.kind" = "client",
+            "otel.status_code" = Empty,
+            "mcp.method.name" = method,
+            "mcp.protocol.version" = dialect.shape().version().as_str(),
+            "mcp.resource.uri" = Empty,
+            "jsonrpc.request.id" = Empty,
+            "gen_ai.operation.name" = (method == CallTool::METHOD).then_some("execute_tool"),
+            "gen_ai.tool.name" = Empty,
+            "gen_ai.prompt.name" = Empty,
+            "network.transport" = client.channel().transport(),
+            "rpc.response.status_code" = Empty,
+            "error.type" = Empty,
+        );
+        let watch = client.watch().cloned();
+        if span.is_disabled() && watch.is_none() {
+            return None;
+        }
+        let (version, transport) = (dialect.shape().version(), client.channel().transport());
+        let began = Instant::now();
+        Some(Box::new(Self { span, watch, method, target: None, version, transport, began, over: false }))
+    }
+
+    /// The trace that the request is to name.
+    pub(crate) fn trace(&self) -> Option<TraceContext> {
+        let watch = self.watch.as_ref()?;
+        self.span.in_scope(|| watch.outgoing())
+    }
+
+    /// What the request is about. This comes first: once a trace was asked for, the name of a span stays.
+    pub(crate) fn about(&mut self, params: &impl Serialize) {
+        let (Some(key), Some(attribute)) =
+            (Operation::target_parameter(self.method), Operation::target_attribute(self.method))
+        else {
+            return;
+        };
+        let params = serde_json::to_value(params).unwrap_or_default();
+        if let Some(target) = params.get(key).and_then(|value| value.as_str()) {
+            self.span.record(attribute, target);
+            self.span.record("otel.name", Operation::span_name(self.method, Some(target)));
+            self.target = Some(target.to_owned());
+        }
+    }
+
+    /// The request is about to be sent.
+    pub(crate) fn sent_as(&self, id: &RequestId) {
+        self.span.record("jsonrpc.request.id", id.to_string());
+    }
+
+    /// The request is over.
+    pub(crate) fn done(mut self, outcome: &Result<Outcome, Error>) {
+        let failure = match outcome {
+            Err(error) => Some(error.into()),
+            Ok(Outcome::Complete(text)) if self.method == CallTool::METHOD && is_failed(text.as_str()) => {
+                Some(Failure::TOOL)
+            }
+            Ok(_) => None,
+        };
+        self.end(failure.as_ref());
+    }
+
+    fn end(&mut self, failure: Option<&Failure>) {
+        self.over = true;
+        if let Some(failure) = failure {
+            self.span.record("error.type", &*failure.class);
+            self.span.record("otel.status_code", "ERROR");
+            if let Some(code) = failure.code {
+                self.span.record("rpc.response.status_code", code);
+            }
+        }
+        if let Some(watch) = &self.watch {
+            let mut operation = Operation::new(Side::Client, self.method, self.version, self.began.elapsed());
+            operation.target = self.target.as_deref();
+            operation.transport = self.transport;
+            operation.error = failure;
+            watch.done(&operation);
+        }
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        if !self.over {
+            self.end(Some(&Failure::CANCELLED));
+        }
+    }
+}
+
+/// Whether a tool says that it failed.
+fn is_failed(result: &str) -> bool {
+    #[derive(serde::Deserialize)]
+    struct Result {
+        #[serde(rename = "isError", default)]
+        is_error: bool,
+    }
+    from_json::<Result>(result).is_ok_and(|result| result.is_error)
+}
+
+/// Tells that a connection is over.
+pub(crate) fn disconnected(watch: &Arc<dyn Watch>, of: &Connection, ending: &Result<(), Error>) {
+    let failure = ending.as_ref().err().map(Failure::from);
+    let mut connection = couplet_core::Disconnected::new(of.version, of.lasted(), failure.as_ref());
+    connection.transport = of.transport;
+    watch.disconnected(&connection);
+}
+
+/// A connection that is watched.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    pub(crate) version: ProtocolVersion,
+    pub(crate) transport: Option<&'static str>,
+    pub(crate) since: Instant,
+}
+
+impl Connection {
+    fn lasted(&self) -> Duration {
+        self.since.elapsed()
+    }
+}

@@ -1,0 +1,54 @@
+//! Somebody who watches requests on both sides: how long they take, how they end, and which trace they belong to.
+//! With OpenTelemetry, `couplet-otel` does this; the spans of `tracing` are there without either.
+
+use std::sync::{Arc, Mutex};
+
+use couplet::{
+    core::{Operation, Watch},
+    prelude::*,
+    types::TraceContext,
+};
+
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<String>>>);
+
+impl Watch for Log {
+    /// What a request that goes out belongs to; `_meta` carries it.
+    fn outgoing(&self) -> Option<TraceContext> {
+        Some(TraceContext::new("00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01"))
+    }
+
+    /// What a request that comes in belongs to. Its span is made inside.
+    fn incoming(&self, trace: &TraceContext, begin: &mut dyn FnMut()) {
+        self.0.lock().expect("nobody panics here").push(format!("a part of {}", &trace.traceparent[3..11]));
+        begin();
+    }
+
+    fn done(&self, operation: &Operation<'_>) {
+        let name = Operation::span_name(operation.method, operation.target);
+        let how = operation.error.map_or("ok", |error| &error.class);
+        println!("{:?}: {name} took {:?}: {how}", operation.side, operation.duration);
+        self.0.lock().expect("nobody panics here").push(format!("{:?} {name}: {how}", operation.side));
+    }
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> couplet::Result<()> {
+    let log = Log::default();
+    let server = Server::new("greeter", "1.0.0").tool(tool("hello", || "Hello!")).watch(log.clone()).build();
+    let client = Client::new("demo", "1.0.0").watch(log.clone()).connect(server).await?;
+    client.call("hello", ()).await?;
+    client.call("goodbye", ()).await.unwrap_err();
+    assert_eq!(
+        *log.0.lock().expect("nobody panics here"),
+        [
+            "a part of 0af76519",
+            "Server tools/call hello: ok",
+            "Client tools/call hello: ok",
+            "a part of 0af76519",
+            "Server tools/call goodbye: -32602",
+            "Client tools/call goodbye: -32602",
+        ]
+    );
+    client.close().await
+}
