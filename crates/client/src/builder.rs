@@ -111,6 +111,8 @@ impl ClientBuilder {
     }
 
     /// Lets servers ask the client's model.
+    ///
+    /// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: ask a model through its provider instead.
     pub fn on_sample<F, Fut>(mut self, answer: F) -> Self
     where
         F: Fn(CreateMessageParams) -> Fut + Send + Sync + 'static,
@@ -132,12 +134,17 @@ impl ClientBuilder {
     }
 
     /// Whether servers may hand tools to the client's model; they may not by default.
+    ///
+    /// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: ask a model through its provider instead.
     pub fn sampling_tools(mut self, allowed: bool) -> Self {
         self.answers.sampling_tools = allowed;
         self
     }
 
     /// The places that servers may work in: `file://` URIs. [`Client::set_roots`] changes them later.
+    ///
+    /// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: take folders as arguments of tools, as
+    /// resources or from the configuration instead.
     pub fn roots(mut self, roots: impl IntoIterator<Item = Root>) -> Self {
         self.answers.roots = Some(Mutex::new(roots.into_iter().collect()));
         self
@@ -202,12 +209,18 @@ impl ClientBuilder {
     }
 
     /// Asks for log messages of a level and above from the beginning, if the server logs.
+    ///
+    /// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: log to standard error, or with
+    /// OpenTelemetry, instead.
     pub fn log_level(mut self, level: LoggingLevel) -> Self {
         self.log_level = Some(level);
         self
     }
 
     /// Hears of log messages. It is called where messages are read, so it must not take long.
+    ///
+    /// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: log to standard error, or with
+    /// OpenTelemetry, instead.
     pub fn on_log(mut self, tell: impl Fn(LogParams) + Send + Sync + 'static) -> Self {
         self.on_log = Some(Box::new(tell));
         self

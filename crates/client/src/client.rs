@@ -217,6 +217,9 @@ impl Client {
 
     /// Asks the server for log messages of a level and above.
     ///
+    /// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: log to standard error, or with
+    /// OpenTelemetry, instead.
+    ///
     /// # Errors
     /// When the server does not log, or the request fails.
     pub async fn set_log_level(&self, level: LoggingLevel) -> Result<(), Error> {
@@ -233,6 +236,9 @@ impl Client {
     }
 
     /// Changes the roots, and tells the server where there is a session.
+    ///
+    /// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: take folders as arguments of tools, as
+    /// resources or from the configuration instead.
     ///
     /// # Errors
     /// When the client was set up without [`ClientBuilder::roots`], or a root is not a `file://` URI.

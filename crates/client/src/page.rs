@@ -18,7 +18,8 @@ use crate::client::Client;
 
 type Page<T> = (Vec<T>, Option<String>);
 type Coming<T> = BoxFuture<'static, Result<Page<T>, Error>>;
-type Fetch<T> = fn(&Client, PaginatedParams, Freshness) -> Coming<T>;
+/// One that captures nothing is no allocation.
+type Fetch<T> = Box<dyn Fn(&Client, PaginatedParams, Freshness) -> Coming<T> + Send>;
 
 /// The pages of a list, one after the other: a stream.
 ///
@@ -40,8 +41,8 @@ type Fetch<T> = fn(&Client, PaginatedParams, Freshness) -> Coming<T>;
 pub struct Pages<T> {
     client: Client,
     fetch: Fetch<T>,
-    /// What tells that pages are old.
-    change: Change,
+    /// What tells that pages are old, if they are kept.
+    change: Option<Change>,
     freshness: Freshness,
     /// The page that is under way.
     coming: Option<Coming<T>>,
@@ -68,7 +69,7 @@ macro_rules! lists {
     ($($name:ident: $method:ident { $field:ident: $item:ty } $change:ident $(kept in $inbox:ident)?;)*) => {$(
         impl Pages<$item> {
             pub(crate) fn $name(client: &Client) -> Self {
-                Self::new(client, $method::METHOD, Change::$change, |client, params, freshness| {
+                Self::listed(client, $method::METHOD, Change::$change, |client, params, freshness| {
                     let request = client.request::<$method>(params);
                     let request = match freshness {
                         Freshness::Kept => request,
@@ -98,9 +99,26 @@ impl<T> Pages<T> {
     const MOST_PAGES: usize = 64;
     const MOST_ITEMS: usize = 10_000;
 
-    fn new(client: &Client, method: &str, change: Change, fetch: Fetch<T>) -> Self {
+    /// The pages of a list that an extension has, each fetched by a function.
+    pub fn new(client: &Client, fetch: impl Fn(&Client, PaginatedParams) -> Coming<T> + Send + 'static) -> Self {
+        Self::of(client, None, Next::First, Box::new(move |client, params, _| fetch(client, params)))
+    }
+
+    fn listed(
+        client: &Client,
+        method: &str,
+        change: Change,
+        fetch: fn(&Client, PaginatedParams, Freshness) -> Coming<T>,
+    ) -> Self
+    where
+        T: 'static,
+    {
         let served = client.dialect().check(method, &client.server().capabilities).is_ok();
         let next = if served { Next::First } else { Next::Over };
+        Self::of(client, Some(change), next, Box::new(fetch))
+    }
+
+    fn of(client: &Client, change: Option<Change>, next: Next, fetch: Fetch<T>) -> Self {
         let (client, freshness) = (client.clone(), Freshness::Kept);
         Self { client, fetch, change, freshness, coming: None, next, seen: Vec::new(), items: 0 }
     }
@@ -159,9 +177,9 @@ impl<T> Pages<T> {
         let Some(coming) = &mut self.coming else { return Poll::Ready(None) };
         let page = ready!(coming.as_mut().poll(cx));
         self.coming = None;
-        if page.as_ref().is_err_and(|error| self.is_lost(error)) {
+        if let Some(change) = self.change.as_ref().filter(|_| page.as_ref().is_err_and(|error| self.is_lost(error))) {
             // The pages before are of a list that is no more.
-            self.client.inbox().changed(&self.change);
+            self.client.inbox().changed(change);
         }
         Poll::Ready(Some(page.and_then(|page| self.turn(page))))
     }

@@ -363,6 +363,14 @@ impl Done {
         Self { body: Bytes::from_static(b"{}"), long: None, meta: None, cache: None }
     }
 
+    /// The same result as one that may be kept, where the revision says so: for as long as the server's other lists, if
+    /// the result does not say how long itself.
+    #[must_use]
+    pub fn cacheable(mut self) -> Self {
+        self.cache.get_or_insert_default();
+        self
+    }
+
     /// Any value that prints as an object.
     pub fn value<T: Serialize>(result: &T) -> Self {
         Self::json(&JsonText::trusted(to_json(result).into()))

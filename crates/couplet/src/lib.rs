@@ -1,6 +1,8 @@
 //! The front door of Couplet.
 #![doc = include_str!("docs/lib.md")]
 
+#[cfg(feature = "apps")]
+pub use couplet_apps as apps;
 #[cfg(feature = "client")]
 pub use couplet_client as client;
 pub use couplet_core as core;
@@ -12,6 +14,8 @@ pub use couplet_proxy as proxy;
 pub use couplet_schema as schema;
 #[cfg(feature = "server")]
 pub use couplet_server as server;
+#[cfg(feature = "skills")]
+pub use couplet_skills as skills;
 #[cfg(feature = "stdio")]
 pub use couplet_stdio as stdio;
 #[cfg(feature = "tasks")]

@@ -81,6 +81,9 @@ impl Ctx {
     }
 
     /// Sends a log message, if the client wants its level. Never log secrets.
+    ///
+    /// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: log to standard error, or with
+    /// OpenTelemetry, instead.
     pub async fn log<T: Serialize + ?Sized>(&self, level: LoggingLevel, data: &T) {
         if self.0.call.outbox.wants_log(level) {
             match RawJson::new(data) {
@@ -91,21 +94,33 @@ impl Ctx {
     }
 
     /// Logs at the level `debug`.
+    ///
+    /// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: log to standard error, or with
+    /// OpenTelemetry, instead.
     pub async fn debug(&self, message: impl AsRef<str>) {
         self.log(LoggingLevel::Debug, message.as_ref()).await;
     }
 
     /// Logs at the level `info`.
+    ///
+    /// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: log to standard error, or with
+    /// OpenTelemetry, instead.
     pub async fn info(&self, message: impl AsRef<str>) {
         self.log(LoggingLevel::Info, message.as_ref()).await;
     }
 
     /// Logs at the level `warning`.
+    ///
+    /// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: log to standard error, or with
+    /// OpenTelemetry, instead.
     pub async fn warn(&self, message: impl AsRef<str>) {
         self.log(LoggingLevel::Warning, message.as_ref()).await;
     }
 
     /// Logs at the level `error`.
+    ///
+    /// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: log to standard error, or with
+    /// OpenTelemetry, instead.
     pub async fn error(&self, message: impl AsRef<str>) {
         self.log(LoggingLevel::Error, message.as_ref()).await;
     }
@@ -184,6 +199,8 @@ impl Ctx {
 
     /// Asks the client's model.
     ///
+    /// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: ask a model through its provider instead.
+    ///
     /// # Errors
     /// When the client has no model to ask, the user says no, or the client is gone.
     pub async fn sample(&self, key: &str, params: CreateMessageParams) -> Result<CreateMessageResult, RpcError> {
@@ -191,6 +208,9 @@ impl Ctx {
     }
 
     /// Asks which folders the client has open.
+    ///
+    /// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: take folders as arguments of tools, as
+    /// resources or from the configuration instead.
     ///
     /// # Errors
     /// When the client does not tell, or is gone.

@@ -309,7 +309,7 @@ pub(crate) fn list(inner: &Inner, call: &Call) -> Result<Done, RpcError> {
             cursor,
             size,
             shape,
-            |r| (!r.is_template()).then(|| r.spec.clone()),
+            ResourceDef::listed,
             |resources, next| {
                 let mut result = ListResourcesResult::new(resources);
                 result.next_cursor = next;
@@ -321,7 +321,7 @@ pub(crate) fn list(inner: &Inner, call: &Call) -> Result<Done, RpcError> {
             cursor,
             size,
             shape,
-            |r| r.is_template().then(|| r.as_template()),
+            ResourceDef::listed_template,
             |templates, next| {
                 let mut result = ListResourceTemplatesResult::new(templates);
                 result.next_cursor = next;

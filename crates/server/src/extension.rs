@@ -8,6 +8,8 @@ use serde::Serialize;
 
 use crate::{
     handle::Handle,
+    resource::{IntoResource, ResourceDef},
+    server::place_of,
     tool_layer::{ToolCall, ToolLayer, ToolNext},
 };
 
@@ -32,6 +34,7 @@ pub struct Extension {
     settings: RawJson,
     pub(crate) methods: Vec<(String, ExtensionMethod)>,
     pub(crate) layers: Vec<ToolLayer>,
+    pub(crate) resources: Vec<ResourceDef<()>>,
     capabilities: Option<Declare>,
 }
 
@@ -55,7 +58,7 @@ impl Extension {
         let extra = Extra::new(id);
         assert!(Meta::is_valid_extension(&extra.id), "`{}` is not an extension: it needs a prefix", extra.id);
         let settings = RawJson::empty_object();
-        Self { extra, settings, methods: Vec::new(), layers: Vec::new(), capabilities: None }
+        Self { extra, settings, methods: Vec::new(), layers: Vec::new(), resources: Vec::new(), capabilities: None }
     }
 
     /// What the server says about the extension: anything that prints as an object.
@@ -156,6 +159,19 @@ impl Extension {
         self
     }
 
+    /// Offers a resource or a resource template, beside those of the server.
+    ///
+    /// # Panics
+    /// When the URI is neither a URI nor a template.
+    #[track_caller]
+    pub fn resource(mut self, resource: impl IntoResource<()>) -> Self {
+        match resource.into_resource().checked(place_of()) {
+            Ok(resource) => self.resources.push(resource),
+            Err(what) => panic!("{what}"),
+        }
+        self
+    }
+
     /// Declares more than the extension itself, where the protocol has a capability for it.
     pub fn capabilities(mut self, declare: impl Fn(&mut ServerCapabilities) + Send + Sync + 'static) -> Self {
         self.capabilities = Some(Box::new(declare));
@@ -193,5 +209,15 @@ pub trait ToolData: Any + fmt::Debug + Send + Sync {
     /// Adds what the listing of the tool has to say.
     fn describe(&self, tool: &mut Tool) {
         let _ = tool;
+    }
+
+    /// Looks for what only the developer can have done wrong, when the tool is added to a server that has everything
+    /// else already.
+    ///
+    /// # Errors
+    /// What is wrong: the server is not built.
+    fn check(&self, server: &Handle) -> Result<(), String> {
+        let _ = server;
+        Ok(())
     }
 }

@@ -6,9 +6,16 @@ use couplet_core::{
     BoxFuture, Call, Change, Connect, Connected, Description, Error, ErrorKind, Hub, Inbound, Limits, News, Note,
     Reply, Service, http::headers::ParamHeader, memory,
 };
+use couplet_types::Resource;
 
 use crate::{
-    inner::Inner, layer::Next, prompt::IntoPrompt, resource::IntoResource, server::place_of, tool::IntoTool,
+    dispatch,
+    inner::Inner,
+    layer::Next,
+    prompt::IntoPrompt,
+    resource::IntoResource,
+    server::place_of,
+    tool::{IntoTool, ToolDef},
     trace::Watched,
 };
 
@@ -35,7 +42,7 @@ impl Handle {
     #[track_caller]
     pub fn add_tool(&self, tool: impl IntoTool<()>) -> Result<(), Error> {
         let tool = tool.into_tool().checked(self.0.config.dialect, place_of()).map_err(refused)?;
-        self.0.check_tool(&tool).map_err(refused)?;
+        self.check_tool(&tool).map_err(refused)?;
         self.0.tools.add(tool).map_err(refused)?;
         self.changed(Change::Tools);
         Ok(())
@@ -69,6 +76,11 @@ impl Handle {
             self.changed(Change::Resources);
         }
         removed
+    }
+
+    /// What is registered for a URI: a resource, or a template that it fits.
+    pub fn resource(&self, uri: &str) -> Option<Resource> {
+        dispatch::find_resource(&self.0, uri).map(|(resource, _)| resource.spec.clone())
     }
 
     /// Adds a prompt, and tells clients.
@@ -105,6 +117,19 @@ impl Handle {
     /// The limits of each connection.
     pub fn limits(&self) -> &Limits {
         &self.0.config.limits
+    }
+
+    /// A tool that was made for an extension needs it, and has to be as the extension wants it.
+    pub(crate) fn check_tool(&self, tool: &ToolDef<()>) -> Result<(), String> {
+        let name = &tool.spec.name;
+        for data in &tool.data {
+            let id = data.extension();
+            if !self.0.has_extension(id) {
+                return Err(format!("tool `{name}` needs the extension `{id}`: add it to the server"));
+            }
+            data.check(self).map_err(|what| format!("tool `{name}`: {what}"))?;
+        }
+        Ok(())
     }
 
     fn changed(&self, change: Change) {
@@ -147,7 +172,7 @@ impl Service for Handle {
     }
 
     fn has_resource(&self, uri: &str) -> bool {
-        crate::dispatch::find_resource(&self.0, uri).is_some() || self.0.mounts.iter().any(|m| m.has_resource(uri))
+        dispatch::find_resource(&self.0, uri).is_some() || self.0.mounts.iter().any(|m| m.has_resource(uri))
     }
 }
 

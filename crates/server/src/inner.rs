@@ -120,13 +120,8 @@ impl Inner {
         self.extensions.iter().flat_map(|e| &e.layers)
     }
 
-    /// A tool that was made for an extension needs it.
-    pub(crate) fn check_tool(&self, tool: &ToolDef<()>) -> Result<(), String> {
-        let lacks = |id: &str| self.extensions.iter().all(|e| e.extra.id != id);
-        match tool.data.iter().map(|data| data.extension()).find(|id| lacks(id)) {
-            Some(id) => Err(format!("tool `{}` needs the extension `{id}`: add it to the server", tool.spec.name)),
-            None => Ok(()),
-        }
+    pub(crate) fn has_extension(&self, id: &str) -> bool {
+        self.extensions.iter().any(|e| e.extra.id == id)
     }
 
     fn capabilities(&self) -> ServerCapabilities {

@@ -29,6 +29,7 @@ pub fn resource<H, M, S>(uri: impl Into<String>, handler: H) -> ResourceBuilder<
     ResourceBuilder {
         spec: Resource::new(uri.clone(), uri),
         subscribable: false,
+        listed: true,
         completions: Completions::new(),
         handler,
         marker: PhantomData,
@@ -40,6 +41,7 @@ pub fn resource<H, M, S>(uri: impl Into<String>, handler: H) -> ResourceBuilder<
 pub struct ResourceBuilder<H, M, S> {
     spec: Resource,
     subscribable: bool,
+    listed: bool,
     completions: Completions<S>,
     handler: H,
     marker: PhantomData<fn() -> M>,
@@ -101,6 +103,12 @@ impl<H, M, S: Clone + Send + Sync + 'static> ResourceBuilder<H, M, S> {
         self
     }
 
+    /// It can be read by those who know its URI, and is in no list.
+    pub fn unlisted(mut self) -> Self {
+        self.listed = false;
+        self
+    }
+
     /// Completes a variable of the template with a function over [`Completing`](crate::extract::Completing).
     pub fn complete<C, N>(mut self, variable: impl Into<String>, handler: C) -> Self
     where
@@ -148,6 +156,7 @@ where
             spec: self.spec,
             template: None,
             subscribable: self.subscribable,
+            listed: self.listed,
             completions: self.completions,
             signature,
             run: erase::<ResourceKind, M, S, H>(self.handler),
@@ -175,6 +184,7 @@ pub struct ResourceDef<S> {
     pub(crate) spec: Resource,
     template: Option<UriTemplate>,
     pub(crate) subscribable: bool,
+    listed: bool,
     pub(crate) completions: Completions<S>,
     pub(crate) signature: Signature,
     pub(crate) run: Run<ResourceKind, S>,
@@ -199,16 +209,26 @@ impl<S: Clone + Send + Sync + 'static> ResourceDef<S> {
     }
 
     pub(crate) fn bind(self, state: &S) -> ResourceDef<()> {
-        let Self { spec, template, subscribable, completions, signature, run, place } = self;
+        let Self { spec, template, subscribable, listed, completions, signature, run, place } = self;
         let completions = definition::bind_all(completions, state);
         let run = definition::bind::<ResourceKind, S>(run, state);
-        ResourceDef { spec, template, subscribable, completions, signature, run, place }
+        ResourceDef { spec, template, subscribable, listed, completions, signature, run, place }
     }
 }
 
 impl ResourceDef<()> {
     pub(crate) fn is_template(&self) -> bool {
         self.template.is_some()
+    }
+
+    /// What the list of resources says about it, if it is there.
+    pub(crate) fn listed(&self) -> Option<Resource> {
+        (self.listed && !self.is_template()).then(|| self.spec.clone())
+    }
+
+    /// What the list of templates says about it, if it is there.
+    pub(crate) fn listed_template(&self) -> Option<ResourceTemplate> {
+        (self.listed && self.is_template()).then(|| self.as_template())
     }
 
     pub(crate) fn matches(&self, uri: &str) -> Option<Captures> {
@@ -219,7 +239,7 @@ impl ResourceDef<()> {
         self.template.as_ref().is_some_and(|t| t.variables().any(|v| v == name))
     }
 
-    pub(crate) fn as_template(&self) -> ResourceTemplate {
+    fn as_template(&self) -> ResourceTemplate {
         let Resource { uri, name, title, description, mime_type, annotations, icons, meta, .. } = self.spec.clone();
         let mut template = ResourceTemplate::new(uri, name);
         (template.title, template.description, template.mime_type) = (title, description, mime_type);

@@ -345,20 +345,23 @@ impl Server<()> {
     /// When two tools, resources or prompts have one name.
     #[track_caller]
     pub fn build(self) -> Handle {
-        let Self { config, tools, resources, prompts, methods, layers, listeners, mounts, extensions } = self;
-        let inner = Arc::new(Inner::new(config, methods, layers, listeners, mounts, extensions));
-        tools.iter().for_each(|tool| or_panic(inner.check_tool(tool)));
-        or_panic(inner.tools.add_all(tools));
+        let Self { config, tools, resources, prompts, methods, layers, listeners, mounts, mut extensions } = self;
+        let extended: Vec<_> = extensions.iter_mut().flat_map(|e| std::mem::take(&mut e.resources)).collect();
+        let handle = Handle(Arc::new(Inner::new(config, methods, layers, listeners, mounts, extensions)));
+        let inner = &handle.0;
         or_panic(inner.resources.add_all(resources));
+        or_panic(inner.resources.add_all(extended));
         or_panic(inner.prompts.add_all(prompts));
+        tools.iter().for_each(|tool| or_panic(handle.check_tool(tool)));
+        or_panic(inner.tools.add_all(tools));
         inner.refresh();
         for mount in inner.mounts.clone() {
-            let outer = Arc::downgrade(&inner);
+            let outer = Arc::downgrade(inner);
             let refresh = move || outer.upgrade().iter().for_each(|inner| inner.refresh());
             let service = mount.service.clone();
             inner.hub.relay(service.hub(), Outward { mount, refresh: Box::new(refresh) });
         }
-        Handle(inner)
+        handle
     }
 
     /// Serves until the other side is gone.

@@ -136,7 +136,6 @@ impl<H, M> ToolBuilder<H, M> {
 
     /// Tells an extension something about the tool. The server must have that extension.
     pub fn extend(mut self, data: impl ToolData) -> Self {
-        data.describe(&mut self.spec);
         self.data.push(Arc::new(data));
         self
     }
@@ -162,9 +161,11 @@ where
     S: Clone + Send + Sync + 'static,
     H: Handler<ToolKind, M, S>,
 {
-    fn into_tool(self) -> ToolDef<S> {
+    fn into_tool(mut self) -> ToolDef<S> {
         let mut signature = Signature::default();
         H::describe(&mut signature);
+        // Last of all, so that the order of the calls does not matter.
+        self.data.iter().for_each(|data| data.describe(&mut self.spec));
         ToolDef {
             spec: self.spec,
             input: self.input,

@@ -24,9 +24,14 @@ pub struct ClientCapabilities {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub experimental: Option<Map<RawJson>>,
     /// It tells its roots.
+    ///
+    /// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: take folders as arguments of tools, as
+    /// resources or from the configuration instead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub roots: Option<RootsCapability>,
     /// It lets servers ask its model.
+    ///
+    /// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: ask a model through its provider instead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sampling: Option<SamplingCapability>,
     /// It lets servers ask the person.
@@ -66,6 +71,9 @@ pub struct ServerCapabilities {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub experimental: Option<Map<RawJson>>,
     /// It writes to the client's log.
+    ///
+    /// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: log to standard error, or with
+    /// OpenTelemetry, instead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub logging: Option<RawJson>,
     /// It completes arguments.
@@ -134,6 +142,9 @@ macro_rules! capability {
 
 capability! {
     /// The client tells its roots.
+    ///
+    /// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: take folders as arguments of tools, as
+    /// resources or from the configuration instead.
     RootsCapability {
         /// It says when they change (up to 2025-11-25).
         list_changed: bool,
@@ -142,6 +153,8 @@ capability! {
 
 capability! {
     /// The client lets servers ask its model.
+    ///
+    /// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: ask a model through its provider instead.
     SamplingCapability {
         /// It can add the context of servers.
         context: RawJson,

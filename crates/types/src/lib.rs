@@ -19,6 +19,7 @@ mod elicit_check;
 mod elicit_keywords;
 mod elicit_schema;
 mod error_data;
+mod extension;
 mod field;
 mod implementation;
 mod input;
@@ -65,6 +66,7 @@ pub use elicit_schema::{
     StringSchema, TitledChoice,
 };
 pub use error_data::{MissingCapabilityData, UnsupportedVersionData, UrlElicitationRequiredData};
+pub use extension::{APPS_EXTENSION, SKILLS_EXTENSION};
 pub use implementation::{Icon, IconTheme, Implementation};
 pub use input::{InputRequest, InputRequests, InputRequiredResult, InputResponses};
 pub use json::RawJson;

@@ -8,6 +8,9 @@ use crate::{Meta, RawJson};
 
 /// How serious a line is, after RFC 5424; the order goes from `Debug` up to `Emergency`.
 ///
+/// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: log to standard error, or with OpenTelemetry,
+/// instead.
+///
 /// ```
 /// use couplet_types::LoggingLevel;
 ///
@@ -57,6 +60,9 @@ impl fmt::Display for LoggingLevel {
 }
 
 /// Parameters of `logging/setLevel` (up to 2025-11-25).
+///
+/// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: log to standard error, or with OpenTelemetry,
+/// instead.
 #[doc(alias = "SetLevelRequestParams")]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -79,6 +85,9 @@ impl SetLevelParams {
 setters! { SetLevelParams { into { meta: Meta } } }
 
 /// Parameters of `notifications/message`.
+///
+/// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: log to standard error, or with OpenTelemetry,
+/// instead.
 #[doc(alias = "LoggingMessageNotificationParams")]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -117,6 +117,9 @@ requests! {
     /// asks for suggestions.
     Complete = "completion/complete", CompleteParams => CompleteResult;
     /// sets how much is logged (up to 2025-11-25).
+    ///
+    /// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: log to standard error, or with
+    /// OpenTelemetry, instead.
     SetLevel = "logging/setLevel", SetLevelParams => EmptyResult;
     /// asks how a task is going (2025-11-25).
     GetTask = "tasks/get", GetTaskParams => GetTaskResult;
@@ -127,8 +130,13 @@ requests! {
     /// stops a task (2025-11-25).
     CancelTask = "tasks/cancel", CancelTaskParams => CancelTaskResult;
     /// asks the client's model for a message.
+    ///
+    /// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: ask a model through its provider instead.
     CreateMessage = "sampling/createMessage", CreateMessageParams => CreateMessageResult;
     /// asks the client for its roots.
+    ///
+    /// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: take folders as arguments of tools, as
+    /// resources or from the configuration instead.
     ListRoots = "roots/list", ListRootsParams => ListRootsResult;
     /// asks the person something.
     Elicit = "elicitation/create", ElicitParams => ElicitResult;
@@ -169,6 +177,9 @@ notifications! {
     /// how far a request is.
     Progress = "notifications/progress", ProgressParams;
     /// a line for the log.
+    ///
+    /// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: log to standard error, or with
+    /// OpenTelemetry, instead.
     LogMessage = "notifications/message", LogParams;
     /// the list of tools changed.
     ToolListChanged = "notifications/tools/list_changed", NotificationParams;
@@ -181,6 +192,9 @@ notifications! {
     /// what a subscription covers (2026-07-28).
     SubscriptionAcknowledged = "notifications/subscriptions/acknowledged", SubscriptionAckParams;
     /// the client's roots changed (up to 2025-11-25).
+    ///
+    /// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: take folders as arguments of tools, as
+    /// resources or from the configuration instead.
     RootsListChanged = "notifications/roots/list_changed", NotificationParams;
     /// a visit is over (2025-11-25).
     ElicitationComplete = "notifications/elicitation/complete", ElicitationCompleteParams;

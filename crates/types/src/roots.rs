@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 use crate::{Meta, ResultType};
 
 /// A place, mostly a directory.
+///
+/// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: take folders as arguments of tools, as
+/// resources or from the configuration instead.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -57,6 +60,9 @@ fn goes_up(uri: &str) -> bool {
 setters! { Root { into { name: String, meta: Meta } } }
 
 /// Parameters of `roots/list`.
+///
+/// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: take folders as arguments of tools, as
+/// resources or from the configuration instead.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -76,6 +82,9 @@ impl ListRootsParams {
 setters! { ListRootsParams { into { meta: Meta } } }
 
 /// The answer to `roots/list`.
+///
+/// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: take folders as arguments of tools, as
+/// resources or from the configuration instead.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]

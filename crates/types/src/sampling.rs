@@ -13,6 +13,8 @@ use serde::{
 use crate::{ContentBlock, Meta, RawJson, ResultType, Role, TaskMetadata, Tool, content, field};
 
 /// Parameters of `sampling/createMessage`.
+///
+/// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: ask a model through its provider instead.
 #[doc(alias = "CreateMessageRequestParams")]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -99,6 +101,8 @@ setters! { CreateMessageParams {
 } }
 
 /// One message of a conversation.
+///
+/// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: ask a model through its provider instead.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -266,8 +270,12 @@ pub enum IncludeContext {
     /// No server's.
     None,
     /// That of the server that asks.
+    ///
+    /// Deprecated since 2025-11-25 (SEP-2596), and removed with sampling: leave it out, or use `none`.
     ThisServer,
     /// That of all servers.
+    ///
+    /// Deprecated since 2025-11-25 (SEP-2596), and removed with sampling: leave it out, or use `none`.
     AllServers,
 }
 
@@ -302,6 +310,8 @@ pub enum ToolChoiceMode {
 }
 
 /// The answer to `sampling/createMessage`.
+///
+/// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: ask a model through its provider instead.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]

@@ -12,14 +12,26 @@ const FORBIDDEN: &[(&str, &[&str], &str)] = &[
         &["couplet-server", "couplet-client", "couplet-stdio", "couplet-http"],
         "I2: dependencies go one way",
     ),
+    (
+        "couplet-server",
+        &["couplet-client", "couplet-stdio", "couplet-tasks", "couplet-skills", "couplet-apps"],
+        "I2: they meet in the core",
+    ),
+    (
+        "couplet-client",
+        &["couplet-server", "couplet-stdio", "couplet-tasks", "couplet-skills", "couplet-apps"],
+        "I2: they meet in the core",
+    ),
     ("couplet-proxy", &["couplet-server", "couplet-stdio", "couplet-http"], "I2: they meet in the core"),
     ("couplet-schema", &["couplet-types", "couplet-core"], "it knows JSON, not the protocol"),
-    ("couplet-server", &["couplet-client", "couplet-stdio", "couplet-tasks"], "I2: they meet in the core"),
-    ("couplet-client", &["couplet-server", "couplet-stdio", "couplet-tasks"], "I2: they meet in the core"),
     ("couplet-stdio", &["couplet-server", "couplet-client"], "I2: they meet in the core"),
     ("couplet-http", &["couplet-server", "couplet-client"], "I2: they meet in the core"),
-    ("couplet-tasks", &["couplet-stdio", "couplet-http"], "I2: an extension knows no transport"),
+    ("couplet-tasks", TRANSPORTS, "I2: an extension knows no transport"),
+    ("couplet-skills", TRANSPORTS, "I2: an extension knows no transport"),
+    ("couplet-apps", TRANSPORTS, "I2: an extension knows no transport"),
 ];
+
+const TRANSPORTS: &[&str] = &["couplet-stdio", "couplet-http"];
 
 const RUNTIMES: &[&str] = &["tokio", "hyper", "http", "tracing"];
 

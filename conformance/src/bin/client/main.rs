@@ -7,6 +7,7 @@ use couplet::{
     ProtocolVersion,
     client::ClientBuilder,
     prelude::*,
+    skills::{ClientSkills, LoadSkills},
     types::{CreateMessageResult, RawJson, Root},
 };
 use serde::Deserialize;
@@ -49,6 +50,8 @@ async fn run(url: &str) -> Outcome {
         "http-custom-headers" => custom_headers(&client).await,
         "http-invalid-tool-headers" => valid_tools(&client).await,
         "json-schema-2020-12-preservation" => preserve(&client).await,
+        "sep-2640-client-no-prefetch" => client.skills().await.map(drop).map_err(Into::into),
+        name if name.starts_with("sep-2640-client-verify") => load_skills(&client).await,
         _ => everything(&client).await,
     };
     client.close().await?;
@@ -59,7 +62,8 @@ fn builder() -> ClientBuilder {
     let builder = Client::new("conformance-client", "1.0.0")
         .on_elicit(|ask| async move { ask.accept(ask.defaults()) })
         .on_sample(|_| async { Ok(CreateMessageResult::new("a-model", "an answer")) })
-        .roots([Root::new("file:///project")]);
+        .roots([Root::new("file:///project")])
+        .extension(ClientSkills::new());
     let version = env::var("MCP_CONFORMANCE_PROTOCOL_VERSION").ok();
     match version.and_then(|v| v.parse::<ProtocolVersion>().ok()) {
         Some(version) => builder.versions([version]),
@@ -129,6 +133,19 @@ async fn custom_headers(client: &Client) -> Outcome {
 async fn valid_tools(client: &Client) -> Outcome {
     for tool in client.tools().await? {
         client.call(tool.name, json!({ "region": "us-west1" })).await?;
+    }
+    Ok(())
+}
+
+/// Loads every skill, and then its files: what is not as listed ends it.
+async fn load_skills(client: &Client) -> Outcome {
+    for entry in client.skills().await? {
+        let skill = client.load_skill(&entry).await?;
+        if let couplet::skills::Files::Listed(files) = &entry.files {
+            for file in files.iter().filter(|file| file.uri != entry.uri) {
+                skill.file(&file.uri).await?;
+            }
+        }
     }
     Ok(())
 }

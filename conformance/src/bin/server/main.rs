@@ -5,6 +5,7 @@ mod contents;
 mod prompts;
 mod resources;
 mod rounds;
+mod skills;
 mod tasks;
 mod tools;
 
@@ -28,6 +29,7 @@ fn server() -> Server {
     let server = asks::register(server);
     let server = rounds::register(server);
     let server = tasks::register(server);
+    let server = skills::register(server);
     let server = resources::register(server);
     prompts::register(server)
 }

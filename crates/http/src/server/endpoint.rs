@@ -141,6 +141,9 @@ impl Endpoint {
     }
 
     /// Whether clients of 2024-11-05 are served: they open a stream first. Off unless it is said.
+    ///
+    /// Deprecated since 2025-03-26 (SEP-2596), removed three months after that is final at the earliest: Streamable
+    /// HTTP is what newer clients speak.
     #[must_use]
     pub fn sse_2024(self, on: bool) -> Self {
         self.with(|config| config.sse_2024 = on)

@@ -35,3 +35,7 @@ mod u_task_clients;
 mod u_tasks;
 mod v_task_clients;
 mod v_tasks;
+mod y_apps;
+mod y_bridge;
+mod y_extensions;
+mod z_deprecation;

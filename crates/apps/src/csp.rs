@@ -1,0 +1,157 @@
+//! What a view may load, and whom it may talk to.
+
+use serde::{Deserialize, Serialize};
+
+/// The origins that a view needs. What is not declared is not allowed.
+///
+/// ```
+/// use couplet_apps::Csp;
+///
+/// let csp = Csp::new().connect(["https://api.example.com"]);
+/// assert!(csp.policy().contains("connect-src https://api.example.com;"));
+/// assert!(Csp::default().policy().contains("connect-src 'none';"));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[non_exhaustive]
+pub struct Csp {
+    /// Whom it talks to: requests and web sockets.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub connect_domains: Vec<String>,
+    /// Where scripts, styles, images, fonts and media come from.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub resource_domains: Vec<String>,
+    /// What it shows in frames of its own.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub frame_domains: Vec<String>,
+    /// What its base address may be.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub base_uri_domains: Vec<String>,
+}
+
+impl Csp {
+    /// Nothing declared.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Declares whom it talks to.
+    #[must_use]
+    pub fn connect<T: Into<String>>(mut self, origins: impl IntoIterator<Item = T>) -> Self {
+        self.connect_domains.extend(origins.into_iter().map(Into::into));
+        self
+    }
+
+    /// Declares where scripts, styles, images, fonts and media come from.
+    #[must_use]
+    pub fn resources<T: Into<String>>(mut self, origins: impl IntoIterator<Item = T>) -> Self {
+        self.resource_domains.extend(origins.into_iter().map(Into::into));
+        self
+    }
+
+    /// Declares what it shows in frames of its own.
+    #[must_use]
+    pub fn frames<T: Into<String>>(mut self, origins: impl IntoIterator<Item = T>) -> Self {
+        self.frame_domains.extend(origins.into_iter().map(Into::into));
+        self
+    }
+
+    /// Declares what its base address may be.
+    #[must_use]
+    pub fn base<T: Into<String>>(mut self, origins: impl IntoIterator<Item = T>) -> Self {
+        self.base_uri_domains.extend(origins.into_iter().map(Into::into));
+        self
+    }
+
+    /// Only what is an origin: the rest of what a server declares counts as not declared.
+    #[must_use]
+    pub fn cleaned(&self) -> Self {
+        let only = |list: &[String], schemes: &[&str]| -> Vec<String> {
+            list.iter().filter(|text| is_origin(text, schemes)).cloned().collect()
+        };
+        Self {
+            connect_domains: only(&self.connect_domains, &["https", "http", "wss", "ws"]),
+            resource_domains: only(&self.resource_domains, WEB),
+            frame_domains: only(&self.frame_domains, WEB),
+            base_uri_domains: only(&self.base_uri_domains, WEB),
+        }
+    }
+
+    /// The content security policy: nothing beyond what is declared, and by default no more than the page itself.
+    pub fn policy(&self) -> String {
+        let Self { connect_domains, resource_domains, frame_domains, base_uri_domains } = self.cleaned();
+        let files = joined(&resource_domains);
+        let or = |list: &[String], default: &str| if list.is_empty() { default.to_owned() } else { list.join(" ") };
+        [
+            "default-src 'none'".to_owned(),
+            format!("script-src 'self' 'unsafe-inline'{files}"),
+            format!("style-src 'self' 'unsafe-inline'{files}"),
+            format!("img-src 'self' data:{files}"),
+            format!("media-src 'self' data:{files}"),
+            format!("font-src 'self'{files}"),
+            format!("connect-src {}", or(&connect_domains, "'none'")),
+            format!("frame-src {}", or(&frame_domains, "'none'")),
+            "object-src 'none'".to_owned(),
+            format!("base-uri {}", or(&base_uri_domains, "'self'")),
+        ]
+        .map(|directive| directive + ";")
+        .join(" ")
+    }
+}
+
+const WEB: &[&str] = &["https", "http"];
+
+fn joined(origins: &[String]) -> String {
+    origins.iter().flat_map(|origin| [" ", origin]).collect()
+}
+
+/// Whether a text is an origin, perhaps with `*.` for all subdomains, and nothing that could say more in a policy.
+fn is_origin(text: &str, schemes: &[&str]) -> bool {
+    let Some((scheme, rest)) = text.split_once("://") else { return false };
+    let (host, port) = rest.split_once(':').map_or((rest, None), |(host, port)| (host, Some(port)));
+    let host = host.strip_prefix("*.").unwrap_or(host);
+    let label = |label: &str| !label.is_empty() && label.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+    schemes.contains(&scheme)
+        && host.split('.').all(label)
+        && port.is_none_or(|port| (1..=5).contains(&port.len()) && port.bytes().all(|b| b.is_ascii_digit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_origins_count() {
+        for origin in ["https://a.com", "https://*.a.com", "http://localhost:3000", "https://a-b.c.d:443"] {
+            assert!(is_origin(origin, WEB), "{origin}");
+        }
+        for wrong in [
+            "*",
+            "https:",
+            "https://",
+            "https://*",
+            "https://*.",
+            "data:",
+            "'unsafe-eval'",
+            "'self'",
+            "a.com",
+            "//a.com",
+            "https://a.com; script-src *",
+            "https://a.com *",
+            "https://a.com/path",
+            "https://a.com,b",
+            "https://u@a.com",
+            "https://a.com:",
+            "https://a.com:*",
+            "https://a..com",
+            "ftp://a.com",
+            "wss://a.com",
+            "HTTPS://a.com",
+            "https://a.com\n",
+            "https://*a.com",
+        ] {
+            assert!(!is_origin(wrong, WEB), "{wrong}");
+        }
+        assert_eq!(Csp::new().connect(["wss://a.com", "*"]).cleaned().connect_domains, ["wss://a.com"]);
+    }
+}

@@ -1,0 +1,255 @@
+//! What tools and views say about themselves, under `_meta.ui`.
+
+use couplet_types::{Map, Meta, RawJson, Tool};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::csp::Csp;
+
+/// The MIME type of a view.
+pub const MIME_TYPE: &str = "text/html;profile=mcp-app";
+
+/// The scheme of a view's address.
+pub(crate) const SCHEME: &str = "ui://";
+
+/// The member of `_meta`, and the one that stood for it once.
+const KEY: &str = "ui";
+const OLD_KEY: &str = "ui/resourceUri";
+
+/// Who may use a tool.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Visibility {
+    /// The model and the views.
+    #[default]
+    Both,
+    /// The model alone.
+    Model,
+    /// The views of the same server alone.
+    App,
+    /// Nobody: what the tool says about it makes no sense.
+    Nobody,
+}
+
+/// What a tool says about its view.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ToolUi {
+    /// The address of the view.
+    pub resource_uri: Option<String>,
+    /// Who may use the tool.
+    pub visibility: Visibility,
+}
+
+impl ToolUi {
+    /// What a listed tool says, as far as it makes sense: an address that is not one of a view does not count, and who
+    /// may use it is taken strictly.
+    ///
+    /// ```
+    /// use couplet_apps::{ToolUi, Visibility};
+    /// use couplet_types::{Meta, RawJson, Tool};
+    /// use serde_json::json;
+    ///
+    /// let ui = json!({ "resourceUri": "ui://weather", "visibility": ["app"] });
+    /// let tool = Tool::new("refresh", RawJson::empty_object()).meta(Meta::new().with("ui", ui));
+    /// assert_eq!(ToolUi::of(&tool).visibility, Visibility::App);
+    /// ```
+    pub fn of(tool: &Tool) -> Self {
+        let Some(meta) = &tool.meta else { return Self::default() };
+        let text = |raw: &RawJson| raw.parse::<String>().ok().filter(|uri| uri.starts_with(SCHEME));
+        let old = meta.get(OLD_KEY).and_then(text);
+        let Some(ui) = meta.get(KEY) else { return Self { resource_uri: old, ..Self::default() } };
+        let Ok(members) = ui.parse::<Map<RawJson>>() else {
+            return Self { resource_uri: old, visibility: Visibility::Nobody };
+        };
+        let visibility = members.get("visibility").map_or(Visibility::Both, |list| {
+            let words = list.parse::<Vec<Value>>().unwrap_or_default();
+            Visibility::from_words(words.iter().filter_map(Value::as_str))
+        });
+        Self { resource_uri: members.get("resourceUri").and_then(text).or(old), visibility }
+    }
+
+    /// Adds it to what a tool says.
+    #[cfg(feature = "server")]
+    pub(crate) fn add_to(&self, meta: &mut Meta) {
+        let mut ui = serde_json::json!({});
+        if let Some(uri) = &self.resource_uri {
+            ui["resourceUri"] = serde_json::json!(uri);
+        }
+        if self.visibility != Visibility::Both {
+            ui["visibility"] = serde_json::json!(self.visibility.words());
+        }
+        meta.insert(KEY, ui.into());
+    }
+}
+
+impl Visibility {
+    /// Whether the model may see the tool.
+    pub fn for_model(self) -> bool {
+        matches!(self, Self::Both | Self::Model)
+    }
+
+    /// Whether a view of the same server may call it.
+    pub fn for_app(self) -> bool {
+        matches!(self, Self::Both | Self::App)
+    }
+
+    fn from_words<'a>(words: impl Iterator<Item = &'a str>) -> Self {
+        let (mut model, mut app) = (false, false);
+        for word in words {
+            model |= word == "model";
+            app |= word == "app";
+        }
+        match (model, app) {
+            (true, true) => Self::Both,
+            (true, false) => Self::Model,
+            (false, true) => Self::App,
+            (false, false) => Self::Nobody,
+        }
+    }
+
+    #[cfg(feature = "server")]
+    fn words(self) -> Vec<&'static str> {
+        let (model, app) = (self.for_model().then_some("model"), self.for_app().then_some("app"));
+        model.into_iter().chain(app).collect()
+    }
+}
+
+/// What a view says about itself.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[non_exhaustive]
+pub struct ViewMeta {
+    /// Where it loads things from, and whom it talks to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub csp: Option<Csp>,
+    /// What it would like to use.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub permissions: Option<Permissions>,
+    /// The origin that it would like to have, in the form that the host wants.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub domain: Option<String>,
+    /// Whether it would like a border.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prefers_border: Option<bool>,
+}
+
+impl ViewMeta {
+    /// What a view says; nothing where it makes no sense, which is the strictest that there is.
+    #[cfg(feature = "client")]
+    pub(crate) fn of(meta: Option<&Meta>) -> Self {
+        meta.and_then(|meta| meta.get(KEY)?.parse().ok()).unwrap_or_default()
+    }
+
+    #[cfg(feature = "server")]
+    pub(crate) fn to_meta(&self) -> Option<Meta> {
+        (*self != Self::default()).then(|| Meta::new().with(KEY, serde_json::json!(self)))
+    }
+}
+
+/// What a view would like to use. It is for the host to ask the person.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[non_exhaustive]
+pub struct Permissions {
+    /// The camera.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub camera: Option<RawJson>,
+    /// The microphone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub microphone: Option<RawJson>,
+    /// Where the person is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub geolocation: Option<RawJson>,
+    /// Writing to the clipboard.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clipboard_write: Option<RawJson>,
+}
+
+/// One thing that a view can ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Permission {
+    /// The camera.
+    Camera,
+    /// The microphone.
+    Microphone,
+    /// Where the person is.
+    Geolocation,
+    /// Writing to the clipboard.
+    ClipboardWrite,
+}
+
+impl Permissions {
+    /// Asks for one more thing.
+    #[must_use]
+    pub fn with(mut self, permission: Permission) -> Self {
+        *self.place(permission) = Some(RawJson::empty_object());
+        self
+    }
+
+    /// The `allow` attribute of a frame in which all of them are granted.
+    ///
+    /// ```
+    /// use couplet_apps::{Permission, Permissions};
+    ///
+    /// let wanted = Permissions::default().with(Permission::Camera).with(Permission::ClipboardWrite);
+    /// assert_eq!(wanted.allow(), "camera; clipboard-write");
+    /// ```
+    pub fn allow(&self) -> String {
+        let all = [
+            ("camera", &self.camera),
+            ("microphone", &self.microphone),
+            ("geolocation", &self.geolocation),
+            ("clipboard-write", &self.clipboard_write),
+        ];
+        let granted = all.into_iter().filter(|(_, wanted)| wanted.as_ref().is_some_and(RawJson::is_object));
+        granted.map(|(name, _)| name).collect::<Vec<_>>().join("; ")
+    }
+
+    fn place(&mut self, permission: Permission) -> &mut Option<RawJson> {
+        match permission {
+            Permission::Camera => &mut self.camera,
+            Permission::Microphone => &mut self.microphone,
+            Permission::Geolocation => &mut self.geolocation,
+            Permission::ClipboardWrite => &mut self.clipboard_write,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn tool(meta: Value) -> Tool {
+        let mut tool = Tool::new("t", RawJson::empty_object());
+        tool.meta = serde_json::from_value(meta).expect("a map");
+        tool
+    }
+
+    #[test]
+    fn what_a_tool_says_is_taken_strictly() {
+        for (meta, uri, visibility) in [
+            (json!({}), None, Visibility::Both),
+            (json!({ "ui": {} }), None, Visibility::Both),
+            (json!({ "ui": { "resourceUri": "ui://a" } }), Some("ui://a"), Visibility::Both),
+            (json!({ "ui/resourceUri": "ui://old" }), Some("ui://old"), Visibility::Both),
+            (
+                json!({ "ui/resourceUri": "ui://old", "ui": { "resourceUri": "ui://a" } }),
+                Some("ui://a"),
+                Visibility::Both,
+            ),
+            (json!({ "ui": { "resourceUri": "https://a" } }), None, Visibility::Both),
+            (json!({ "ui": { "resourceUri": 7, "visibility": ["model"] } }), None, Visibility::Model),
+            (json!({ "ui": { "visibility": ["app", "model", "later"] } }), None, Visibility::Both),
+            (json!({ "ui": { "visibility": [] } }), None, Visibility::Nobody),
+            (json!({ "ui": { "visibility": "model" } }), None, Visibility::Nobody),
+            (json!({ "ui": { "visibility": [7, "app"] } }), None, Visibility::App),
+            (json!({ "ui": "ui://a" }), None, Visibility::Nobody),
+        ] {
+            let found = ToolUi::of(&tool(meta.clone()));
+            assert_eq!((found.resource_uri.as_deref(), found.visibility), (uri, visibility), "{meta}");
+        }
+    }
+}

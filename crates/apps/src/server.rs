@@ -1,0 +1,209 @@
+//! Servers whose tools have views.
+
+use couplet_core::Peer;
+use couplet_server::{Ctx, Extension, Handle, ToolBuilder, ToolData, resource};
+use couplet_types::{APPS_EXTENSION, Map, Meta, RawJson, ResourceContents, Tool};
+
+use crate::{
+    csp::Csp,
+    meta::{MIME_TYPE, Permissions, SCHEME, ToolUi, ViewMeta, Visibility},
+};
+
+/// The extension of a server whose tools have views.
+///
+/// ```
+/// use couplet_apps::{AppTool, Apps, ShowsApps, View};
+/// use couplet_server::{Ctx, Server, tool};
+///
+/// async fn weather(ctx: Ctx) -> &'static str {
+///     // The text is for the model, and for hosts that show no views.
+///     if ctx.shows_apps() { "Sunny; the forecast is on the screen." } else { "Sunny today, rain tomorrow." }
+/// }
+///
+/// let view = View::new("ui://weather/forecast", "<!doctype html><title>Forecast</title>");
+/// let server: Server = Server::new("weather", "1.0.0")
+///     .extension(Apps::new().view(view))
+///     .tool(tool("weather", weather).view("ui://weather/forecast"));
+/// server.build();
+/// ```
+#[derive(Debug, Default)]
+#[must_use = "register it with `Server::extension`"]
+pub struct Apps(Vec<View>);
+
+impl Apps {
+    /// No view yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Offers a view.
+    pub fn view(mut self, view: View) -> Self {
+        self.0.push(view);
+        self
+    }
+}
+
+impl From<Apps> for Extension {
+    fn from(apps: Apps) -> Self {
+        apps.0.into_iter().fold(Self::new(APPS_EXTENSION), |extension, view| {
+            let View { uri, html, name, meta } = view;
+            let meta = meta.to_meta();
+            let (address, said) = (uri.clone(), meta.clone());
+            let read = move || {
+                let mut contents = ResourceContents::text(address.as_str(), html.as_str()).mime_type(MIME_TYPE);
+                contents.meta.clone_from(&said);
+                contents
+            };
+            let listed = resource(uri, read).name(name).mime_type(MIME_TYPE);
+            match meta {
+                Some(meta) => extension.resource(listed.meta(meta)),
+                None => extension.resource(listed),
+            }
+        })
+    }
+}
+
+/// A page that a host shows, alone in a frame.
+#[derive(Clone, Debug)]
+#[must_use = "give it to `Apps::view`"]
+pub struct View {
+    uri: String,
+    html: String,
+    name: String,
+    meta: ViewMeta,
+}
+
+impl View {
+    /// A page of HTML at an address that begins with `ui://`.
+    ///
+    /// # Panics
+    /// When the address is another one, or the page does not begin with `<!doctype html>`.
+    #[track_caller]
+    pub fn new(uri: impl Into<String>, html: impl Into<String>) -> Self {
+        let (uri, html) = (uri.into(), html.into());
+        assert!(is_address(&uri), "the view `{uri}`: its address must begin with `{SCHEME}`");
+        let start: String = html.trim_start().chars().take(14).collect();
+        assert!(start.eq_ignore_ascii_case("<!doctype html"), "the view `{uri}`: a page begins with `<!doctype html>`");
+        Self { name: uri.clone(), uri, html, meta: ViewMeta::default() }
+    }
+
+    /// The name for programs; the address by default.
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = name.into();
+        self
+    }
+
+    /// Where it loads things from, and whom it talks to: nowhere and nobody by default.
+    pub fn csp(mut self, csp: Csp) -> Self {
+        self.meta.csp = Some(csp);
+        self
+    }
+
+    /// What it would like to use: nothing by default.
+    pub fn permissions(mut self, permissions: Permissions) -> Self {
+        self.meta.permissions = Some(permissions);
+        self
+    }
+
+    /// The origin that it would like to have, in the form that the host wants.
+    pub fn domain(mut self, domain: impl Into<String>) -> Self {
+        self.meta.domain = Some(domain.into());
+        self
+    }
+
+    /// Whether it would like a border.
+    pub fn prefers_border(mut self, border: bool) -> Self {
+        self.meta.prefers_border = Some(border);
+        self
+    }
+}
+
+/// What a tool can say about views; the server needs [`Apps`].
+pub trait AppTool: Sized {
+    /// The tool has a view, at an address of the server. What the tool returns must make sense without it, too.
+    #[must_use = "register it with `Server::tool`"]
+    fn view(self, uri: impl Into<String>) -> Self;
+
+    /// The tool is for the model alone, and not for views.
+    #[must_use = "register it with `Server::tool`"]
+    fn model_only(self) -> Self;
+
+    /// The tool is for the views of this server alone, and not for the model. A client that knows nothing of views lists
+    /// it all the same.
+    #[must_use = "register it with `Server::tool`"]
+    fn app_only(self) -> Self;
+}
+
+impl<H, M> AppTool for ToolBuilder<H, M> {
+    fn view(self, uri: impl Into<String>) -> Self {
+        self.extend(Said::View(uri.into()))
+    }
+
+    fn model_only(self) -> Self {
+        self.extend(Said::For(Visibility::Model))
+    }
+
+    fn app_only(self) -> Self {
+        self.extend(Said::For(Visibility::App))
+    }
+}
+
+/// One thing that a tool says.
+#[derive(Debug)]
+enum Said {
+    View(String),
+    For(Visibility),
+}
+
+impl ToolData for Said {
+    fn extension(&self) -> &'static str {
+        APPS_EXTENSION
+    }
+
+    fn describe(&self, tool: &mut Tool) {
+        let mut ui = ToolUi::of(tool);
+        match self {
+            Self::View(uri) => ui.resource_uri = Some(uri.clone()),
+            Self::For(visibility) => ui.visibility = *visibility,
+        }
+        ui.add_to(tool.meta.get_or_insert_with(Meta::new));
+    }
+
+    fn check(&self, server: &Handle) -> Result<(), String> {
+        let Self::View(uri) = self else { return Ok(()) };
+        if !is_address(uri) {
+            return Err(format!("the address of its view, `{uri}`, must begin with `{SCHEME}`"));
+        }
+        match server.resource(uri) {
+            None => Err(format!("there is no view `{uri}`: add it with `Apps::view`")),
+            Some(view) if view.mime_type.as_deref() != Some(MIME_TYPE) => {
+                Err(format!("the resource `{uri}` is not a view: its MIME type must be `{MIME_TYPE}`"))
+            }
+            Some(_) => Ok(()),
+        }
+    }
+}
+
+fn is_address(uri: &str) -> bool {
+    uri.strip_prefix(SCHEME).is_some_and(|rest| !rest.is_empty())
+}
+
+/// Whether somebody can be shown views.
+pub trait ShowsApps {
+    /// Whether the client declares that it shows views.
+    fn shows_apps(&self) -> bool;
+}
+
+impl ShowsApps for Peer {
+    fn shows_apps(&self) -> bool {
+        let settings = self.extension(APPS_EXTENSION).and_then(|raw| raw.parse::<Map<RawJson>>().ok());
+        let types = settings.and_then(|settings| settings.get("mimeTypes")?.parse::<Vec<String>>().ok());
+        types.is_some_and(|types| types.iter().any(|one| one == MIME_TYPE))
+    }
+}
+
+impl ShowsApps for Ctx {
+    fn shows_apps(&self) -> bool {
+        self.peer().shows_apps()
+    }
+}

@@ -1,0 +1,130 @@
+//! What a server has: skills in order, their files, their folders.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use couplet_core::{Call, Done};
+use couplet_types::{Resource, RpcError};
+use serde_json::{Value, json};
+
+use super::{mime_type, skill::Finished};
+use crate::entry::{SKILL_MD, SkillEntry};
+
+/// The MIME type of a folder.
+const FOLDER: &str = "inode/directory";
+
+#[derive(Debug)]
+pub(super) struct Catalog {
+    skills: Vec<SkillEntry>,
+    pub(super) files: Vec<Served>,
+    /// What is directly in each folder, by the folder's address.
+    folders: BTreeMap<String, BTreeMap<String, Resource>>,
+    pub(super) page_size: usize,
+}
+
+/// A file that can be read.
+#[derive(Debug)]
+pub(super) struct Served {
+    pub(super) uri: String,
+    pub(super) name: String,
+    /// What the list of resources says, if the file is there.
+    pub(super) description: Option<String>,
+    pub(super) mime_type: &'static str,
+    pub(super) content: Arc<[u8]>,
+}
+
+impl Default for Catalog {
+    fn default() -> Self {
+        Self { skills: Vec::new(), files: Vec::new(), folders: BTreeMap::new(), page_size: 50 }
+    }
+}
+
+impl Catalog {
+    /// Adds a skill.
+    ///
+    /// # Errors
+    /// When there is one at its address, or around it.
+    pub(super) fn add(&mut self, skill: Finished) -> Result<(), String> {
+        let Finished { entry, files } = skill;
+        let inside =
+            |a: &SkillEntry, b: &SkillEntry| format!("{}/", b.folder()).starts_with(&format!("{}/", a.folder()));
+        if let Some(other) = self.skills.iter().find(|other| inside(other, &entry) || inside(&entry, other)) {
+            return Err(format!("the skill `{}` is in the way of `{}`", other.uri, entry.uri));
+        }
+        for (uri, path, content) in files {
+            let mime_type = mime_type(&path, &content);
+            let is_skill = path == SKILL_MD;
+            let last = path.rsplit_once('/').map_or(path.as_str(), |(_, name)| name).to_owned();
+            self.place(
+                entry.folder(),
+                &uri,
+                Resource::new(&uri, &last).mime_type(mime_type).size(content.len() as u64),
+            );
+            let name = if is_skill { entry.frontmatter.name().to_owned() } else { last };
+            let description = is_skill.then(|| entry.frontmatter.description().to_owned());
+            self.files.push(Served { uri, name, description, mime_type, content });
+        }
+        self.skills.push(entry);
+        Ok(())
+    }
+
+    /// Puts a file into its folder, and that into the one above, up to the skill's own.
+    fn place(&mut self, root: &str, uri: &str, entry: Resource) {
+        let Some((folder, _)) = uri.rsplit_once('/') else { return };
+        self.folders.entry(folder.to_owned()).or_default().insert(uri.to_owned(), entry);
+        if folder != root {
+            let name = folder.rsplit_once('/').map_or(folder, |(_, name)| name);
+            self.place(root, folder, Resource::new(folder, name).mime_type(FOLDER));
+        }
+    }
+
+    /// `skills/list`.
+    pub(super) fn list(&self, call: &Call) -> Result<Done, RpcError> {
+        let (page, next) = self.page(call, self.skills.iter(), "skills")?;
+        Ok(Done::value(&with_cursor(json!({ "skills": page }), next)).cacheable())
+    }
+
+    /// `skills/get`.
+    pub(super) fn get(&self, call: &Call) -> Result<Done, RpcError> {
+        let uri: String = call.params.read("uri")?;
+        let skill = self.skills.iter().find(|skill| skill.uri == uri);
+        let skill = skill.ok_or_else(|| RpcError::invalid_params(format!("there is no skill `{uri}`")))?;
+        Ok(Done::value(&json!({ "skill": skill })).cacheable())
+    }
+
+    /// `resources/directory/read`.
+    pub(super) fn folder(&self, call: &Call) -> Result<Done, RpcError> {
+        let uri: String = call.params.read("uri")?;
+        let folder = self.folders.get(uri.strip_suffix('/').unwrap_or(&uri));
+        let folder = folder.ok_or_else(|| RpcError::invalid_params(format!("`{uri}` is not a folder of a skill")))?;
+        let (page, next) = self.page(call, folder.values(), "folder")?;
+        Ok(Done::value(&with_cursor(json!({ "resources": page }), next)))
+    }
+
+    /// The entries of the page that a call asks for, and where the next one begins.
+    fn page<'a, T>(
+        &self,
+        call: &Call,
+        all: impl ExactSizeIterator<Item = &'a T>,
+        what: &str,
+    ) -> Result<(Vec<&'a T>, Option<String>), RpcError> {
+        let cursor: Option<String> = call.params.read_opt("cursor")?;
+        let total = all.len();
+        let from = match cursor {
+            None => 0,
+            Some(text) => {
+                let at = text.strip_prefix(what).and_then(|at| at.strip_prefix(':')?.parse().ok());
+                at.filter(|at| *at < total)
+                    .ok_or_else(|| RpcError::invalid_params(format!("`cursor` is not one of this list ({what})")))?
+            }
+        };
+        let end = from + self.page_size;
+        Ok((all.skip(from).take(self.page_size).collect(), (end < total).then(|| format!("{what}:{end}"))))
+    }
+}
+
+fn with_cursor(mut page: Value, next: Option<String>) -> Value {
+    if let Some(next) = next {
+        page["nextCursor"] = next.into();
+    }
+    page
+}

@@ -1,0 +1,250 @@
+//! Lines 451 and 452: what a host and a view say to each other, and when.
+
+use couplet_apps::{
+    AppTools, Bridge, Csp, DisplayMode, FromView, Host, Permission, Permissions, ViewMeta, WrongTime, sandbox,
+};
+use couplet_testing::types::{CallToolResult, Implementation, RequestId};
+use serde_json::{Value, json};
+
+fn host() -> Host {
+    let mut host = Host::new(Implementation::new("host", "1.0.0"));
+    host.context.available_display_modes = vec![DisplayMode::Inline, DisplayMode::Fullscreen];
+    host.context.others.insert("theme".to_owned(), json!("dark"));
+    host.capabilities.insert("openLinks".to_owned(), json!({}));
+    host
+}
+
+fn bridge() -> Bridge {
+    Bridge::new(host(), AppTools::default())
+}
+
+fn ask(bridge: &mut Bridge, method: &str, params: Value) -> FromView {
+    bridge.receive(&json!({ "jsonrpc": "2.0", "id": 7, "method": method, "params": params }))
+}
+
+fn tell(bridge: &mut Bridge, method: &str, params: Value) -> FromView {
+    bridge.receive(&json!({ "jsonrpc": "2.0", "method": method, "params": params }))
+}
+
+/// A view that has said hello, and one that is ready.
+fn greeted(capabilities: Value) -> Bridge {
+    let mut bridge = bridge();
+    let hello = json!({ "appInfo": { "name": "v", "version": "1" }, "appCapabilities": capabilities, "protocolVersion": "2026-01-26" });
+    let FromView::Answer(answer) = ask(&mut bridge, "ui/initialize", hello) else { panic!("no answer") };
+    let result = &answer["result"];
+    assert_eq!((&answer["id"], &result["protocolVersion"]), (&json!(7), &json!("2026-01-26")));
+    assert_eq!(
+        (&result["hostInfo"]["name"], &result["hostCapabilities"]),
+        (&json!("host"), &json!({ "openLinks": {} }))
+    );
+    let context =
+        json!({ "displayMode": "inline", "availableDisplayModes": ["inline", "fullscreen"], "theme": "dark" });
+    assert_eq!(result["hostContext"], context);
+    bridge
+}
+
+fn ready() -> Bridge {
+    let mut bridge = greeted(json!({}));
+    assert!(matches!(tell(&mut bridge, "ui/notifications/initialized", json!({})), FromView::Initialized));
+    bridge
+}
+
+/// One thing that a host can say.
+type Say = fn(&mut Bridge) -> Result<Value, WrongTime>;
+
+const SAYS: [(&str, Say); 5] = [
+    ("ui/notifications/tool-input-partial", |b| b.tool_input_partial(&json!({ "a": 1 }))),
+    ("ui/notifications/tool-input", |b| b.tool_input(&json!({ "a": 1 }))),
+    ("ui/notifications/tool-result", |b| b.tool_result(&CallToolResult::text("done"))),
+    ("ui/notifications/tool-cancelled", |b| b.tool_cancelled("stopped")),
+    ("ui/notifications/host-context-changed", |b| b.context_changed(&json!({ "theme": "light" }))),
+];
+
+/// A view in every state that it can be in, and what it can be told there.
+#[test]
+fn line_451_everything_has_its_time() {
+    type Make = fn() -> Bridge;
+    let running = || {
+        let mut bridge = ready();
+        bridge.tool_input(&json!({})).unwrap();
+        bridge
+    };
+    let stages: [(&str, Make, [bool; 5]); 7] = [
+        ("loading", bridge, [false; 5]),
+        ("greeted", || greeted(json!({})), [false; 5]),
+        ("ready", ready, [true, true, false, false, true]),
+        ("running", running, [false, false, true, true, true]),
+        (
+            "done",
+            || {
+                let mut bridge = ready();
+                bridge.tool_input(&json!({})).unwrap();
+                bridge.tool_result(&CallToolResult::text("done")).unwrap();
+                bridge
+            },
+            [false, false, false, false, true],
+        ),
+        (
+            "cancelled",
+            || {
+                let mut bridge = ready();
+                bridge.tool_input(&json!({})).unwrap();
+                bridge.tool_cancelled("stopped").unwrap();
+                bridge
+            },
+            [false, false, false, false, true],
+        ),
+        (
+            "leaving",
+            || {
+                let mut bridge = ready();
+                bridge.teardown("bye").unwrap().unwrap();
+                bridge
+            },
+            [false; 5],
+        ),
+    ];
+    for (name, make, allowed) in stages {
+        for ((method, say), allowed) in SAYS.iter().zip(allowed) {
+            let said = say(&mut make());
+            assert_eq!(said.is_ok(), allowed, "{name}: {method}");
+            assert!(
+                said.is_err() || said.is_ok_and(|message| message["method"] == *method && message.get("id").is_none())
+            );
+        }
+    }
+    // The view is asked before it is removed, once, and where somebody can answer.
+    assert_eq!(bridge().teardown("bye"), Ok(None));
+    assert_eq!(greeted(json!({})).teardown("bye"), Ok(None));
+    let mut leaving = running();
+    let asked = leaving.teardown("bye").unwrap().unwrap();
+    assert_eq!((&asked["method"], &asked["params"]), (&json!("ui/resource-teardown"), &json!({ "reason": "bye" })));
+    assert!(leaving.teardown("again").is_err());
+    assert!(matches!(leaving.receive(&json!({ "jsonrpc": "2.0", "id": "other", "result": {} })), FromView::Nothing));
+    let answer = json!({ "jsonrpc": "2.0", "id": asked["id"], "result": {} });
+    assert!(matches!(leaving.receive(&answer), FromView::Removable));
+    assert!(matches!(leaving.receive(&answer), FromView::Nothing), "once");
+}
+
+#[test]
+fn line_451_a_view_is_heard_when_it_is_ready() {
+    let asks = [
+        ("tools/call", json!({ "name": "t" })),
+        ("resources/read", json!({ "uri": "a://b" })),
+        ("ui/open-link", json!({ "url": "https://example.com" })),
+        ("ui/message", json!({ "role": "user", "content": [{ "type": "text", "text": "hi" }] })),
+        ("ui/update-model-context", json!({ "structuredContent": { "a": 1 } })),
+        ("ui/request-display-mode", json!({ "mode": "fullscreen" })),
+    ];
+    for (method, params) in &asks {
+        for mut early in [bridge(), greeted(json!({}))] {
+            let FromView::Answer(refusal) = ask(&mut early, method, params.clone()) else { panic!("{method}") };
+            assert_eq!(refusal["error"]["code"], -32000, "{method}");
+        }
+    }
+    let mut bridge = ready();
+    assert!(
+        matches!(ask(&mut bridge, "resources/read", asks[1].1.clone()), FromView::ReadResource(_, uri) if uri == "a://b")
+    );
+    assert!(
+        matches!(ask(&mut bridge, "ui/open-link", asks[2].1.clone()), FromView::OpenLink(_, url) if url == "https://example.com")
+    );
+    assert!(
+        matches!(ask(&mut bridge, "ui/message", asks[3].1.clone()), FromView::Message(_, m) if m.content.len() == 1)
+    );
+    assert!(
+        matches!(ask(&mut bridge, "ui/update-model-context", asks[4].1.clone()), FromView::UpdateContext(_, c) if c.structured_content.is_some())
+    );
+    assert!(matches!(ask(&mut bridge, "ping", json!({})), FromView::Answer(pong) if pong["result"] == json!({})));
+    for url in ["javascript:alert(1)", "file:///etc/passwd", "https://", "https://a b", "https://bank.com@evil.com", ""]
+    {
+        let FromView::Answer(refusal) = ask(&mut bridge, "ui/open-link", json!({ "url": url })) else {
+            panic!("{url}")
+        };
+        assert_eq!(refusal["error"]["code"], -32000, "{url}");
+    }
+    for (method, params) in
+        [("ui/initialize", json!({})), ("ui/unknown", json!({})), ("ui/message", json!({ "role": 1 }))]
+    {
+        let FromView::Answer(refusal) = ask(&mut bridge, method, params) else { panic!("{method}") };
+        assert_eq!((&refusal["id"], &refusal["error"]["code"]), (&json!(7), &json!(-32000)), "{method}");
+    }
+    for odd in [json!(7), json!([]), json!({}), json!({ "id": {}, "result": 1 }), json!({ "method": 5 })] {
+        assert!(matches!(bridge.receive(&odd), FromView::Nothing), "{odd}");
+    }
+}
+
+/// The answer is how the view is shown then, and only ways that both sides have are taken.
+#[test]
+fn line_451_display_modes_and_sizes() {
+    let mut bridge = ready();
+    let FromView::ShowAs(id, DisplayMode::Fullscreen) =
+        ask(&mut bridge, "ui/request-display-mode", json!({ "mode": "fullscreen" }))
+    else {
+        panic!("the host has it")
+    };
+    assert_eq!(id, RequestId::from(7));
+    assert_eq!(bridge.shown(&id, DisplayMode::Fullscreen)["result"], json!({ "mode": "fullscreen" }));
+    for wrong in ["pip", "hologram"] {
+        let FromView::Answer(answer) = ask(&mut bridge, "ui/request-display-mode", json!({ "mode": wrong })) else {
+            panic!("{wrong}")
+        };
+        assert_eq!(answer["result"], json!({ "mode": "fullscreen" }), "{wrong}");
+    }
+    assert_eq!(
+        bridge.shown(&id, DisplayMode::Pip)["result"],
+        json!({ "mode": "fullscreen" }),
+        "the host has no such way"
+    );
+
+    let mut modest = greeted(json!({ "availableDisplayModes": ["inline"] }));
+    tell(&mut modest, "ui/notifications/initialized", json!({}));
+    let FromView::Answer(answer) = ask(&mut modest, "ui/request-display-mode", json!({ "mode": "fullscreen" })) else {
+        panic!("the view has not declared it")
+    };
+    assert_eq!(answer["result"], json!({ "mode": "inline" }));
+
+    let size = tell(&mut bridge, "ui/notifications/size-changed", json!({ "width": 300, "height": 200.5 }));
+    assert!(matches!(size, FromView::SizeChanged(size) if size.width == Some(300.0) && size.height == Some(200.5)));
+    for odd in [json!({ "width": -1 }), json!({ "height": "tall" })] {
+        assert!(matches!(tell(&mut bridge, "ui/notifications/size-changed", odd), FromView::Nothing));
+    }
+}
+
+#[test]
+fn line_452_a_sandbox_of_another_origin_hands_on_all_but_its_own() {
+    for (host, proxy, apart) in [
+        ("https://host.example", "https://sandbox.example", true),
+        ("https://host.example", "https://sandbox.host.example/x", true),
+        ("https://host.example", "http://host.example", true),
+        ("http://localhost:3000", "http://localhost:3001/sandbox", true),
+        ("https://host.example/a", "https://HOST.example:443/b", false),
+        ("https://host.example", "about:blank", false),
+        ("https://host.example", "", false),
+    ] {
+        assert_eq!(sandbox::is_apart(host, proxy), apart, "{host} {proxy}");
+    }
+    for method in ["ui/initialize", "ui/notifications/initialized", "tools/call", "ui/notifications/tool-input", "ping"]
+    {
+        assert!(sandbox::is_forwarded(method), "{method}");
+    }
+    for method in [
+        "ui/notifications/sandbox-proxy-ready",
+        "ui/notifications/sandbox-resource-ready",
+        "ui/notifications/sandbox-x",
+    ] {
+        assert!(!sandbox::is_forwarded(method), "{method}");
+        assert!(matches!(tell(&mut ready(), method, json!({})), FromView::Nothing), "a view cannot say it");
+    }
+    assert!(sandbox::is_ready(
+        &json!({ "jsonrpc": "2.0", "method": "ui/notifications/sandbox-proxy-ready", "params": {} })
+    ));
+    assert_eq!(sandbox::FLAGS, "allow-scripts allow-same-origin");
+    let mut meta = ViewMeta::default();
+    meta.csp = Some(Csp::new().connect(["https://a.com", "*"]));
+    meta.permissions = Some(Permissions::default().with(Permission::Camera));
+    let message = sandbox::resource_ready("<!doctype html>", &meta);
+    assert_eq!(message["method"], "ui/notifications/sandbox-resource-ready");
+    let params = json!({ "html": "<!doctype html>", "csp": { "connectDomains": ["https://a.com"] }, "permissions": { "camera": {} } });
+    assert_eq!(message["params"], params);
+}
