@@ -39,7 +39,7 @@ use crate::{
 /// The server's side of one connection.
 pub struct Connection {
     service: Arc<dyn Service>,
-    limits: Limits,
+    limits: Arc<Limits>,
     queue: Queue,
     running: Running<Job, Reply>,
     waiting: VecDeque<(Job, Call)>,
@@ -82,7 +82,8 @@ struct Listen {
 
 impl Connection {
     /// A connection on which nothing was said yet.
-    pub fn new(service: Arc<dyn Service>, limits: Limits) -> Self {
+    pub fn new(service: Arc<dyn Service>, limits: impl Into<Arc<Limits>>) -> Self {
+        let limits = limits.into();
         Self {
             service,
             queue: Queue::new(limits.queue),

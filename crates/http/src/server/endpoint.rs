@@ -57,7 +57,8 @@ pub(crate) struct Config {
     /// The same, within the time that a call may take.
     timed: Arc<dyn Service>,
     pub(crate) limits: HttpLimits,
-    pub(crate) connection: Limits,
+    /// Shared by all of them.
+    pub(crate) connection: Arc<Limits>,
     pub(crate) guard: Guard,
     pub(crate) sse_2024: bool,
     pub(crate) stateless_legacy: bool,
@@ -98,7 +99,7 @@ impl Endpoint {
             timed: Arc::new(Timed::new(service.clone(), limits.request_time)),
             service,
             limits,
-            connection,
+            connection: Arc::new(connection),
             guard: Guard::default(),
             sse_2024: false,
             stateless_legacy: false,
@@ -122,7 +123,7 @@ impl Endpoint {
     /// What each connection of the protocol may cost: a message that stands alone has its own, a session has one.
     #[must_use]
     pub fn connection_limits(self, limits: Limits) -> Self {
-        self.with(|config| config.connection = limits)
+        self.with(|config| config.connection = Arc::new(limits))
     }
 
     /// Answers requests to a host name, with any port or with the one that is given.
