@@ -16,7 +16,7 @@ use crate::{
     store::Store,
 };
 
-pub use call::{CallTask, Called};
+pub use call::{CallTask, Called, TaskCall};
 pub use handle::{TaskHandle, TaskState};
 pub use updates::TaskUpdates;
 
