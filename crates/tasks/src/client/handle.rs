@@ -26,7 +26,7 @@ pub struct TaskHandle {
     /// The questions that were answered, or are about to be.
     answered: Arc<Mutex<BTreeSet<String>>>,
     /// Keeps whoever hears of its progress.
-    _heard: Option<Arc<Hearing>>,
+    heard: Option<Arc<Hearing>>,
 }
 
 /// How a task is going.
@@ -48,12 +48,12 @@ pub struct TaskState {
 
 impl TaskHandle {
     pub(super) fn new(client: &Client, id: String) -> Self {
-        Self { client: client.clone(), id: id.into(), answered: Arc::default(), _heard: None }
+        Self { client: client.clone(), id: id.into(), answered: Arc::default(), heard: None }
     }
 
     /// The task's progress is heard for as long as anybody has the task.
     pub(super) fn heard(mut self, heard: Option<Arc<Hearing>>) -> Self {
-        self._heard = heard;
+        self.heard = heard;
         self
     }
 

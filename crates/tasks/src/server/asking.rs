@@ -52,7 +52,7 @@ impl Asking {
     /// Asks the client and waits for the answer; `None` if the client is gone.
     pub(super) async fn ask(&self, request: InputRequest) -> Option<Answer> {
         match &self.told {
-            Some(told) if runs(&self.peer.capabilities, &request.method) == Some(true) => {
+            Some(told) if runs(&self.peer.capabilities, &request.method) => {
                 self.ask_as_task(request, told.0.subscribe()).await.transpose()
             }
             _ => self.inputs.request(request).await,
@@ -103,12 +103,12 @@ impl Backchannel for Asking {
 }
 
 /// Whether a client runs a kind of question as a task.
-fn runs(can: &ClientCapabilities, method: &str) -> Option<bool> {
-    let requests = can.tasks.as_ref()?.requests.as_ref()?;
+fn runs(can: &ClientCapabilities, method: &str) -> bool {
+    let Some(requests) = can.tasks.as_ref().and_then(|tasks| tasks.requests.as_ref()) else { return false };
     match method {
-        Elicit::METHOD => Some(requests.elicitation.as_ref()?.create.is_some()),
-        CreateMessage::METHOD => Some(requests.sampling.as_ref()?.create_message.is_some()),
-        _ => None,
+        Elicit::METHOD => requests.elicitation.as_ref().is_some_and(|can| can.create.is_some()),
+        CreateMessage::METHOD => requests.sampling.as_ref().is_some_and(|can| can.create_message.is_some()),
+        _ => false,
     }
 }
 

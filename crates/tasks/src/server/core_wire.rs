@@ -30,24 +30,17 @@ pub(super) async fn result(engine: Arc<Engine>, told: Option<Told>, call: Call) 
         let client = Asking::new(&call, told);
         let mut asking = JoinSet::new();
         loop {
-            let live = engine.live(&id);
-            let changes = live.as_ref().map(|live| live.changes.subscribe());
+            let mut change = pin!(engine.next_change(&id));
             let record = engine.get(owner, &id).await?;
             if record.status.is_terminal() {
                 return Ok(Done::value(&wire::payload(&record)?));
             }
-            if let Some(live) = &live {
+            if let Some(live) = engine.live(&id) {
                 while let Some((key, ask)) = live.undelivered() {
                     let question = Delivery { engine: engine.clone(), live: live.clone(), open: Some((key, ask)) };
                     asking.spawn(question.deliver(client.clone()));
                 }
             }
-            let mut change = pin!(async {
-                match changes {
-                    Some(mut changes) => drop(changes.changed().await),
-                    None => tokio::time::sleep(engine.limits.poll_interval).await,
-                }
-            });
             let gone = poll_fn(|cx| {
                 while let Poll::Ready(Some(delivered)) = asking.poll_join_next(cx) {
                     if matches!(delivered, Ok(false)) {
