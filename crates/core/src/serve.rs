@@ -103,8 +103,23 @@ impl Connection {
     /// Everything on this connection is asked by somebody who was authenticated.
     #[must_use]
     pub fn principal(mut self, principal: impl Into<Arc<str>>) -> Self {
-        self.principal = Some(principal.into());
+        self.speak_for(Some(principal.into()));
         self
+    }
+
+    /// Everything from now on is asked by somebody else, or by nobody who is known.
+    pub fn speak_for(&mut self, principal: Option<Arc<str>>) {
+        self.principal = principal;
+    }
+
+    /// Makes this as good as a new one, for somebody else; false if it cannot be: there was a handshake, something is
+    /// not answered, or somebody is left who could say more about what is.
+    pub fn renew(&mut self) -> bool {
+        let is_silent = self.session.is_none() && self.listens.is_empty() && !self.input_over;
+        let is_done = self.running.is_empty() && self.waiting.is_empty() && self.requests.is_empty();
+        self.principal = None;
+        self.running.forget_driver();
+        is_silent && is_done && self.queue.renew() && self.questions.renew()
     }
 
     /// Remembers clients together with other connections: for connections that see one request each.

@@ -22,6 +22,7 @@ use super::{
     lock,
     reply::{self, Reply},
     shares::Shares,
+    spare::Spare,
     store::{Nowhere, SessionStore},
     table::Sessions,
     watch::{Held, Streams, Ticket},
@@ -63,6 +64,7 @@ pub(crate) struct Config {
     pub(crate) identify: Option<Identify>,
     pub(crate) store: Arc<dyn SessionStore>,
     pub(crate) events: Arc<dyn EventStore>,
+    pub(crate) spare: Arc<Spare>,
 }
 
 #[derive(Debug, Default)]
@@ -103,6 +105,7 @@ impl Endpoint {
             identify: None,
             store: Arc::new(Nowhere),
             events: Arc::new(MemoryEvents::new()),
+            spare: Arc::default(),
         };
         Self { config: Arc::new(config), state: Arc::default() }
     }
@@ -196,7 +199,10 @@ impl Endpoint {
     }
 
     fn with(mut self, change: impl FnOnce(&mut Config)) -> Self {
-        change(Arc::make_mut(&mut self.config));
+        let config = Arc::make_mut(&mut self.config);
+        change(config);
+        // Those that are there were made for other settings.
+        config.spare = Arc::default();
         self
     }
 
