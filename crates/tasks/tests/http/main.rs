@@ -97,7 +97,9 @@ async fn progress_of_a_task_reaches_who_called() {
     let client = client.connect(http(serve().await)).await.unwrap();
     let heard = Arc::new(AtomicUsize::new(0));
     let count = heard.clone();
-    let call = client.call_task("steps", ()).on_progress(move |_| drop(count.fetch_add(1, Ordering::SeqCst)));
+    let call = client.call_task("steps", ()).on_progress(move |_| {
+        count.fetch_add(1, Ordering::SeqCst);
+    });
     let Called::Task(task) = call.await.unwrap() else { panic!("no task") };
     assert_eq!(task.wait().await.unwrap().text(), "done");
     // It comes on another stream than the result, and may be behind it.
