@@ -442,6 +442,10 @@ impl Connection {
         };
         if let Some(job) = job {
             job.outbox.close();
+            // Whoever still waits for an answer to what was never sent is told.
+            for question in self.queue.questions(&job.id) {
+                self.questions.forget(question);
+            }
             self.queue.purge(&job.id);
         }
         self.start_waiting();
