@@ -86,7 +86,7 @@ async fn line_348_351_a_question_becomes_a_task_where_the_client_says_so_and_may
                 let wanted = questions.iter().any(|q| q["params"].get("task").is_some());
                 assert_eq!(wanted, augmented && version == CORE, "{version}: {tool} {can}");
                 if version == CORE {
-                    assert!(["sure: true", "m"].contains(&&*text(&said)), "{tool}: {said}");
+                    assert!(["sure: true", "m"].contains(&text(&said)), "{tool}: {said}");
                 }
             }
         }
