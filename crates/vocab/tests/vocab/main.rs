@@ -1,0 +1,3 @@
+//! x
+#![allow(clippy::unwrap_used, reason = "tests")]
+mod types;
