@@ -1,2 +1,6 @@
 //! x
+pub mod check;
+pub mod log;
+pub mod schema;
 mod table;
+pub mod validate;

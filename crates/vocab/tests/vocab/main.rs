@@ -1,3 +1,9 @@
-//! x
-#![allow(clippy::unwrap_used, reason = "tests")]
+//! The vocabulary against the types, the official schemas, the building block and the specification.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+mod equivalence;
+mod mistakes;
+mod pages;
+mod sample;
 mod types;

@@ -1,0 +1,156 @@
+//! Seeded mistakes are found, with the right pointer, place and revision.
+
+use couplet_types::ProtocolVersion;
+use couplet_vocab::validate::{Format, Options, Problem, validate};
+
+fn problems(revision: Option<&str>, text: &str) -> Vec<Problem> {
+    let revision = revision.map(|r| r.parse().unwrap());
+    validate(text.as_bytes(), Format::Json, &Options { revision, definition: None }).unwrap().problems
+}
+
+/// Exactly one problem, at a pointer and a place, of which something is said.
+#[track_caller]
+fn check(revision: &str, text: &str, pointer: &str, place: (u64, u64), said: &str) {
+    let problems = problems(Some(revision), text);
+    assert_eq!(problems.len(), 1, "{text}: {problems:?}");
+    let problem = &problems[0];
+    assert_eq!(problem.finding.pointer, pointer, "{text}");
+    assert_eq!((problem.line, problem.column), place, "{text}");
+    assert_eq!(problem.finding.to_string(), said, "{text}");
+}
+
+#[test]
+fn mistakes_are_found_where_they_are() {
+    for (text, pointer, place, said) in [
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":5}}"#,
+            "/params/name",
+            (1, 64),
+            "expected a string, found the number 5",
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}"#,
+            "/params",
+            (1, 56),
+            "expected a member `name` (a string)",
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":null,"method":"tools/list"}"#,
+            "/id",
+            (1, 23),
+            "expected a string or an integer, found null",
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":"x"}}"#,
+            "/error",
+            (1, 45),
+            "expected no `error` beside `result`, found an object",
+        ),
+        (r#"{"jsonrpc":"1.0","id":1,"result":{}}"#, "/jsonrpc", (1, 12), r#"expected "2.0", found the string "1.0""#),
+        (r#"{"jsonrpc":"2.0","id":1}"#, "", (1, 1), "expected a member `method`, `result` or `error`"),
+        (
+            r#"{"jsonrpc":"2.0","method":"tools/list"}"#,
+            "",
+            (1, 1),
+            "expected a member `id` (a string or an integer)",
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"notifications/initialized"}"#,
+            "/id",
+            (1, 23),
+            "expected no `id`, since `notifications/initialized` is not answered, found the number 1",
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"error":{"code":"x","message":"y"}}"#,
+            "/error/code",
+            (1, 41),
+            r#"expected an integer, found the string "x""#,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"completion/complete","params":{"ref":{"type":"ref/tool"},"argument":{"name":"a","value":"b"}}}"#,
+            "/params/ref/type",
+            (1, 80),
+            r#"expected one of "ref/prompt", "ref/resource", found the string "ref/tool""#,
+        ),
+        (r#"{"jsonrpc":"2.0",}"#, "", (1, 18), "expected JSON, found trailing comma"),
+        ("[]", "", (1, 1), "expected an object, since this revision has no batches, found an array of 0"),
+    ] {
+        for revision in ["2024-11-05", "2025-06-18"] {
+            check(revision, text, pointer, place, said);
+        }
+    }
+}
+
+#[test]
+fn an_answer_is_checked_against_what_was_asked() {
+    let log = concat!(
+        r#"{"direction":"client-to-server","session":"a","message":{"jsonrpc":"2.0","id":1,"method":"tools/list"}}"#,
+        "\n",
+        r#"{"direction":"server-to-client","session":"b","message":{"jsonrpc":"2.0","id":1,"result":{"tools":5}}}"#,
+        "\n",
+        r#"{"direction":"server-to-client","session":"a","message":{"jsonrpc":"2.0","id":1,"result":{"tools":5}}}"#,
+        "\n",
+    );
+    check("2025-06-18", log, "/result/tools", (3, 99), "expected an array, found the number 5");
+}
+
+#[test]
+fn who_sends_what_is_known() {
+    let log = r#"{"direction":"server-to-client","message":{"jsonrpc":"2.0","id":1,"method":"tools/list"}}"#;
+    let said = r#"expected a method that servers send, found the string "tools/list""#;
+    check("2025-06-18", log, "/method", (1, 76), said);
+}
+
+#[test]
+fn a_mistake_says_in_which_revision_it_is_none() {
+    let audio = r#"{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"a"}}
+{"jsonrpc":"2.0","id":1,"result":{"messages":[{"role":"user","content":{"type":"audio","data":"","mimeType":"a/b"}}]}}
+"#;
+    let found = problems(Some("2024-11-05"), audio);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0].finding.pointer, "/result/messages/0/content/type");
+    assert_eq!(found[0].line, 2);
+    assert_eq!(found[0].valid_in, ProtocolVersion::ALL[1..]);
+
+    let discover = r#"{"jsonrpc":"2.0","id":1,"method":"server/discover"}"#;
+    let found = problems(Some("2025-11-25"), discover);
+    assert_eq!(found[0].finding.pointer, "/method");
+    assert_eq!(found[0].valid_in, ProtocolVersion::ALL[4..]);
+}
+
+#[test]
+fn the_best_revision_is_found() {
+    for (text, best) in [
+        (r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"x","capabilities":{},"clientInfo":{"name":"a","version":"b"}}}"#, "2025-11-25"),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"tasks/list"}"#, "2025-11-25"),
+        (r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, "2025-03-26"),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"example/other"}"#, "2026-07-28"),
+    ] {
+        let report = validate(text.as_bytes(), Format::Json, &Options::default()).unwrap();
+        assert_eq!((report.revision.as_str(), report.count), (best, 0), "{text}: {:?}", report.problems);
+    }
+}
+
+#[test]
+fn methods_and_results_of_extensions_pass() {
+    let log = concat!(
+        r#"{"jsonrpc":"2.0","id":1,"method":"tasks/update","params":{"taskId":"a"}}"#,
+        "\n",
+        r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"a","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#,
+        "\n",
+        r#"{"jsonrpc":"2.0","id":2,"result":{"resultType":"task","task":{}}}"#,
+        "\n",
+    );
+    assert_eq!(problems(Some("2026-07-28"), log), []);
+}
+
+#[test]
+fn a_type_can_be_named() {
+    let tool = r#"{ "name": "a", "inputSchema": { "type": "array" } }"#;
+    let options = |revision: Option<ProtocolVersion>, name: &str| Options { revision, definition: Some(name.to_owned()) };
+    let report = validate(tool.as_bytes(), Format::Json, &options(None, "Tool")).unwrap();
+    assert_eq!(report.problems[0].finding.to_string(), r#"expected "object", found the string "array""#);
+    let first = Some(ProtocolVersion::ALL[0]);
+    assert!(validate(tool.as_bytes(), Format::Json, &options(first, "Task")).is_err());
+    assert!(validate(tool.as_bytes(), Format::Json, &options(None, "Toll")).is_err());
+}
