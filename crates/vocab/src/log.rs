@@ -10,7 +10,7 @@
 use std::{
     borrow::Cow,
     fmt,
-    io::{self, BufRead},
+    io::{self, BufRead, Read as _},
 };
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -269,6 +269,44 @@ impl<R: BufRead> Lines<R> {
         }
         Ok(Some((self.number, self.line.trim_end())))
     }
+}
+
+/// The most that a text with a single value over several lines may have.
+const LARGEST: u64 = 256 << 20;
+
+/// Calls `each` with the number of a line and the value that begins there: one in each line, or a single one that goes
+/// on over several; which of the two, the first line tells.
+///
+/// ```
+/// let mut found = Vec::new();
+/// couplet_vocab::log::each("{}\n\n[]\n".as_bytes(), &mut |line, text| Ok(found.push((line, text.to_owned()))))?;
+/// assert_eq!(found, [(1, "{}".to_owned()), (3, "[]".to_owned())]);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+///
+/// # Errors
+/// When it cannot be read, is not UTF-8, or has a value that is too long; and what `each` gives.
+pub fn each(mut reader: impl BufRead, each: &mut dyn FnMut(u64, &str) -> io::Result<()>) -> io::Result<()> {
+    let mut lines = Lines::new(&mut reader);
+    let Some((number, first)) = lines.next_line()? else { return Ok(()) };
+    if !serde_json::from_str::<de::IgnoredAny>(first).is_err_and(|e| e.is_eof()) {
+        each(number, first)?;
+        while let Some((number, text)) = lines.next_line()? {
+            each(number, text)?;
+        }
+        return Ok(());
+    }
+    let mut text = format!("{first}\n");
+    each(number, whole(&mut text, reader)?)
+}
+
+/// All that is left, behind what there is already.
+pub(crate) fn whole(text: &mut String, reader: impl BufRead) -> io::Result<&str> {
+    io::Read::take(reader, LARGEST).read_to_string(text)?;
+    if text.len() as u64 >= LARGEST {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, format!("more than {} MiB", LARGEST >> 20)));
+    }
+    Ok(text)
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
 //! The JSON values in a file, with where they stand.
 
 use std::{
-    io::{self, BufRead, Read},
+    io::{self, BufRead},
     path::Path,
 };
 
 use crate::{
     check::Sender,
-    log::{Entry, Lines, is_entry},
+    log::{self, Entry, is_entry},
 };
 
 /// How a file is written.
@@ -50,43 +50,19 @@ pub(super) struct Unit<'a> {
     pub(super) session: Option<String>,
 }
 
-/// The most that a file with a single value may have.
-const LARGEST: u64 = 256 << 20;
-
 /// Calls `each` with one value after the other.
-pub(super) fn each(mut reader: impl BufRead, format: Format, each: &mut dyn FnMut(Unit<'_>)) -> io::Result<()> {
-    if format == Format::Markdown {
-        return blocks(&whole(String::new(), reader)?, each);
-    }
-    let mut first = String::new();
-    let mut line = 0;
-    while first.trim().is_empty() {
-        first.clear();
-        line += 1;
-        if io::Read::take(&mut reader, Lines::<&[u8]>::LONGEST).read_line(&mut first)? == 0 {
-            return Ok(());
+pub(super) fn each(reader: impl BufRead, format: Format, each: &mut dyn FnMut(Unit<'_>)) -> io::Result<()> {
+    match format {
+        Format::Markdown => {
+            let mut text = String::new();
+            blocks(log::whole(&mut text, reader)?, each);
+            Ok(())
         }
+        Format::Json => log::each(reader, &mut |line, text| {
+            single(text, line, each);
+            Ok(())
+        }),
     }
-    // A value that goes on in the next line is the only one.
-    if serde_json::from_str::<serde::de::IgnoredAny>(&first).is_err_and(|e| e.is_eof()) {
-        let text = whole(first, reader)?;
-        single(&text, line, each);
-        return Ok(());
-    }
-    single(first.trim_end(), line, each);
-    let mut lines = Lines::new(reader);
-    while let Some((number, text)) = lines.next_line()? {
-        single(text, line + number, each);
-    }
-    Ok(())
-}
-
-fn whole(mut text: String, reader: impl BufRead) -> io::Result<String> {
-    reader.take(LARGEST).read_to_string(&mut text)?;
-    if text.len() as u64 >= LARGEST {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, format!("more than {} MiB", LARGEST >> 20)));
-    }
-    Ok(text)
 }
 
 /// A message, or an entry of a log with one in it.
@@ -105,7 +81,7 @@ fn single(text: &str, line: u64, each: &mut dyn FnMut(Unit<'_>)) {
 }
 
 /// The blocks of code in Markdown that are marked as JSON.
-fn blocks(text: &str, each: &mut dyn FnMut(Unit<'_>)) -> io::Result<()> {
+fn blocks(text: &str, each: &mut dyn FnMut(Unit<'_>)) {
     let mut open: Option<(&str, bool, u64, usize)> = None;
     let mut offset = 0;
     for (number, line) in (1..).zip(text.split_inclusive('\n')) {
@@ -133,7 +109,6 @@ fn blocks(text: &str, each: &mut dyn FnMut(Unit<'_>)) -> io::Result<()> {
             }
         }
     }
-    Ok(())
 }
 
 /// What a block of code begins and ends with, if one begins here.

@@ -2,8 +2,14 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
+#[cfg(feature = "cli")]
+mod commands;
 mod equivalence;
+mod log;
 mod mistakes;
 mod pages;
+mod round_trip;
 mod sample;
+mod seed;
+mod terms;
 mod types;
