@@ -160,7 +160,10 @@ fn add_ranges(kind: &Kind, ranges: &mut BTreeSet<String>) {
         Kind::Boolean => "xsd:boolean",
         Kind::Null => "rdf:JSON",
         Kind::Any | Kind::Object | Kind::Map(_) => "rdfs:Resource",
-        Kind::Named(name) => return drop(ranges.insert(iri(name))),
+        Kind::Named(name) => {
+            ranges.insert(iri(name));
+            return;
+        }
         Kind::List(item, _) => return add_ranges(item, ranges),
         Kind::Union(kinds) => return kinds.iter().for_each(|k| add_ranges(k, ranges)),
     };

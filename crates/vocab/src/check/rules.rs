@@ -92,10 +92,7 @@ impl Rules {
     }
 
     /// The alternatives of a union, also of unions in it.
-    fn flatten<'k>(&self, kinds: &'k [Kind], all: &mut Vec<&'k Kind>)
-    where
-        'static: 'k,
-    {
+    fn flatten<'k>(&self, kinds: &'k [Kind], all: &mut Vec<&'k Kind>) {
         for kind in kinds {
             match kind {
                 Kind::Named(name) => match TABLE.body(name, self.version) {

@@ -63,9 +63,10 @@ impl RdfArgs {
         let mut writer = if self.keep_json { writer.keep_json() } else { writer };
         let mut code = 0;
         for file in &self.files {
-            open(*input, file, |reader| {
+            open(&mut **input, file, |reader| {
                 log::each(reader, &mut |line, text| {
-                    let written = Entry::read(text).map_err(io::Error::from).and_then(|entry| writer.entry(&entry));
+                    let invalid = |e: serde_json::Error| io::Error::new(io::ErrorKind::InvalidData, e);
+                    let written = Entry::read(text).map_err(invalid).and_then(|entry| writer.entry(&entry));
                     match written {
                         Err(error) if error.kind() == io::ErrorKind::InvalidData => {
                             code = 1;

@@ -9,6 +9,14 @@
 //! # Ok::<(), couplet_vocab::Error>(())
 //! ```
 
+/// Adds formatted text to a string, which always takes it.
+macro_rules! put {
+    ($out:ident, $($text:tt)*) => {{
+        use std::fmt::Write as _;
+        $out.write_fmt(format_args!($($text)*)).expect("a string takes everything");
+    }};
+}
+
 mod read;
 mod term;
 mod triple;

@@ -1,7 +1,5 @@
 //! Terms as they are printed in the N-Triples family and in Turtle.
 
-use std::fmt::Write;
-
 use serde_json::Number;
 
 use super::{RDF, XSD};
@@ -44,8 +42,8 @@ pub(super) fn literal(text: &str, datatype: Option<Datatype>, out: &mut String) 
     quoted(text, out);
     match datatype {
         None => {}
-        Some(Datatype::Xsd(name)) => drop(write!(out, "^^<{XSD}{name}>")),
-        Some(Datatype::Json) => drop(write!(out, "^^<{RDF}JSON>")),
+        Some(Datatype::Xsd(name)) => put!(out, "^^<{XSD}{name}>"),
+        Some(Datatype::Json) => put!(out, "^^<{RDF}JSON>"),
     }
 }
 
@@ -69,7 +67,7 @@ pub(crate) fn quoted(text: &str, out: &mut String) {
             Some('\n') => out.push_str("\\n"),
             Some('\r') => out.push_str("\\r"),
             Some('\t') => out.push_str("\\t"),
-            Some(control) => drop(write!(out, "\\u{:04X}", u32::from(control))),
+            Some(control) => put!(out, "\\u{:04X}", u32::from(control)),
             None => {}
         }
         rest = chars.as_str();
@@ -83,7 +81,7 @@ pub(super) fn percent(text: &str, out: &mut String) {
     for byte in text.bytes() {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => out.push(char::from(byte)),
-            _ => drop(write!(out, "%{byte:02X}")),
+            _ => put!(out, "%{byte:02X}"),
         }
     }
 }

@@ -1,14 +1,12 @@
 //! Turtle for people: nodes without names stand inside of what leads to them, as in the building block.
 
-use std::fmt::Write;
-
 use super::{LOG, PROV, RDF, VOCABULARY, XSD, term};
 use crate::tree::Ld;
 
 /// What a Turtle document begins with.
 pub(super) fn prefixes(out: &mut String) {
     for (name, iri) in [("mcp", VOCABULARY), ("log", LOG), ("prov", PROV), ("rdf", RDF), ("xsd", XSD)] {
-        drop(writeln!(out, "@prefix {name}: <{iri}> ."));
+        put!(out, "@prefix {name}: <{iri}> .\n");
     }
 }
 
@@ -33,9 +31,9 @@ pub(super) fn message(tree: &Ld<'_>, front: &[String], out: &mut String) {
 
 fn property(key: &str, value: &Ld<'_>, depth: usize, out: &mut String) {
     if is_local(key) {
-        drop(write!(out, "mcp:{key} "));
+        put!(out, "mcp:{key} ");
     } else {
-        drop(write!(out, "<{VOCABULARY}{key}> "));
+        put!(out, "<{VOCABULARY}{key}> ");
     }
     match value {
         Ld::Set(items) => {

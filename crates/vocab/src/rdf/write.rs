@@ -1,7 +1,7 @@
 //! Messages and logs as text, one after the other, however many there are.
 
 use std::{
-    fmt::{self, Write as _},
+    fmt,
     io::{self, Write},
     str::FromStr,
 };
@@ -227,13 +227,13 @@ impl<W: Write> Writer<W> {
         walk(tree, &mut |subject, predicate, object| {
             label(count, subject, out);
             match predicate {
-                Predicate::Term(key) => drop(write!(out, " <{VOCABULARY}{key}> ")),
-                Predicate::First => drop(write!(out, " <{RDF}first> ")),
-                Predicate::Rest => drop(write!(out, " <{RDF}rest> ")),
+                Predicate::Term(key) => put!(out, " <{VOCABULARY}{key}> "),
+                Predicate::First => put!(out, " <{RDF}first> "),
+                Predicate::Rest => put!(out, " <{RDF}rest> "),
             }
             match object {
                 Object::Node(number) => label(count, number, out),
-                Object::Nil => drop(write!(out, "<{RDF}nil>")),
+                Object::Nil => put!(out, "<{RDF}nil>"),
                 Object::Value(value) => literal(value, out),
             }
             out.push_str(&graph);
@@ -263,9 +263,9 @@ fn invalid(error: &dyn fmt::Display) -> io::Error {
 
 /// The name of a node, in this text only: the number of the message, and that of the node in it.
 fn label(message: u64, node: u32, out: &mut String) {
-    drop(write!(out, "_:m{message}"));
+    put!(out, "_:m{message}");
     if node > 0 {
-        drop(write!(out, "n{node}"));
+        put!(out, "n{node}");
     }
 }
 
@@ -301,14 +301,14 @@ impl Said<'_> {
     fn turtle(&self) -> String {
         let mut out = String::new();
         match self {
-            Self::Time(time) => drop(write!(out, "prov:generatedAtTime \"{time}\"^^xsd:dateTime")),
-            Self::Direction(direction) => drop(write!(out, "log:direction log:{direction}")),
+            Self::Time(time) => put!(out, "prov:generatedAtTime \"{time}\"^^xsd:dateTime"),
+            Self::Direction(direction) => put!(out, "log:direction log:{direction}"),
             Self::Session(session) => {
                 out.push_str("log:session <");
                 session_iri(session, &mut out);
                 out.push('>');
             }
-            Self::Position(position) => drop(write!(out, "log:position {position}")),
+            Self::Position(position) => put!(out, "log:position {position}"),
             Self::Json(text) => {
                 out.push_str("log:json ");
                 term::quoted(text, &mut out);
@@ -322,21 +322,21 @@ impl Said<'_> {
     fn line(&self, out: &mut String) {
         match self {
             Self::Time(time) => {
-                drop(write!(out, "<{PROV}generatedAtTime> "));
+                put!(out, "<{PROV}generatedAtTime> ");
                 term::literal(time, Some(Datatype::Xsd("dateTime")), out);
             }
-            Self::Direction(direction) => drop(write!(out, "<{LOG}direction> <{LOG}{direction}>")),
+            Self::Direction(direction) => put!(out, "<{LOG}direction> <{LOG}{direction}>"),
             Self::Session(session) => {
-                drop(write!(out, "<{LOG}session> <"));
+                put!(out, "<{LOG}session> <");
                 session_iri(session, out);
                 out.push('>');
             }
             Self::Position(position) => {
-                drop(write!(out, "<{LOG}position> "));
+                put!(out, "<{LOG}position> ");
                 term::literal(&position.to_string(), Some(Datatype::Xsd("integer")), out);
             }
             Self::Json(text) => {
-                drop(write!(out, "<{LOG}json> "));
+                put!(out, "<{LOG}json> ");
                 term::literal(text, Some(Datatype::Json), out);
             }
         }

@@ -36,7 +36,7 @@ pub(crate) enum Ld<'a> {
 const PREFIXES: [&str; 3] = ["mcp", "rdfs", "xsd"];
 
 /// Turns a message into what RDF can say.
-pub(crate) fn guard(message: Json<'_>) -> Result<Ld<'_>, Error> {
+pub(crate) fn guard<'a>(message: Json<'a>) -> Result<Ld<'a>, Error> {
     let has_list = message.has_list();
     let Json::Object(members) = message else {
         return Err(Error::new("a message is a JSON object; the messages of a batch are written one by one"));
@@ -46,7 +46,7 @@ pub(crate) fn guard(message: Json<'_>) -> Result<Ld<'_>, Error> {
     }
     // Without lists nothing depends on where it is.
     let root = has_list.then(|| Root::new(&members));
-    let each = |(key, value): (Cow<'_, str>, _)| {
+    let each = |(key, value): (Cow<'a, str>, Json<'a>)| {
         let below = root.as_ref().map(|root| root.member(&key));
         (key, guard_value(value, below.as_ref()))
     };
@@ -54,10 +54,10 @@ pub(crate) fn guard(message: Json<'_>) -> Result<Ld<'_>, Error> {
 }
 
 /// Turns what RDF says back into a message.
-pub(crate) fn restore(tree: Ld<'_>) -> Json<'_> {
+pub(crate) fn restore<'a>(tree: Ld<'a>) -> Json<'a> {
     let Ld::Node(members) = tree else { return restore_value(tree, &Place::default()) };
     let root = Root::new(&members);
-    let each = |(key, value): (Cow<'_, str>, _)| {
+    let each = |(key, value): (Cow<'a, str>, Ld<'a>)| {
         let below = root.member(&key);
         (key, restore_value(value, &below))
     };
