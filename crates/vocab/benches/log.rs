@@ -84,8 +84,11 @@ impl Log {
         let (direction, message) = message(n);
         let (time, session) = (1_785_240_000_000 + n, n / 1000 % 8);
         let line = &mut self.line;
-        writeln!(line, r#"{{"time":{time},"direction":"{direction}","session":"session-{session}","message":{message}}}"#)
-            .expect("a vector takes everything");
+        writeln!(
+            line,
+            r#"{{"time":{time},"direction":"{direction}","session":"session-{session}","message":{message}}}"#
+        )
+        .expect("a vector takes everything");
     }
 }
 
@@ -119,7 +122,8 @@ fn message(n: u64) -> (&'static str, String) {
         ),
         _ => (
             "server-to-client",
-            r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":{"at":"here"}}}"#.into(),
+            r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":{"at":"here"}}}"#
+                .into(),
         ),
     }
 }

@@ -12,8 +12,7 @@ use crate::{
 };
 
 /// The address of the context that documents refer to.
-pub const CONTEXT_URL: &str =
-    "https://ogcincubator.github.io/modelcontextprotocol/build/annotated/mcp/context.jsonld";
+pub const CONTEXT_URL: &str = "https://ogcincubator.github.io/modelcontextprotocol/build/annotated/mcp/context.jsonld";
 
 /// The context itself, which is never fetched.
 pub const CONTEXT: &str = include_str!("context.jsonld");
@@ -121,9 +120,7 @@ fn write(tree: Ld<'_>) -> Json<'_> {
     match tree {
         Ld::Node(members) => Json::Object(members.into_iter().map(|(key, value)| (key, write(value))).collect()),
         Ld::Set(items) => Json::List(items.into_iter().map(write).collect()),
-        Ld::List(items) => {
-            Json::Object(vec![member("@list", Json::List(items.into_iter().map(write).collect()))])
-        }
+        Ld::List(items) => Json::Object(vec![member("@list", Json::List(items.into_iter().map(write).collect()))]),
         Ld::Text(text) => Json::Text(text),
         Ld::Bool(yes) => Json::Bool(yes),
         Ld::Number(number) => Json::Number(number),
@@ -136,7 +133,10 @@ fn write(tree: Ld<'_>) -> Json<'_> {
 
 /// The members of a message in a document; `None` if something is written in a way of somebody else's.
 fn read_members<'a>(members: Vec<(Cow<'a, str>, Json<'a>)>) -> Option<Vec<(Cow<'a, str>, Json<'a>)>> {
-    members.into_iter().map(|(key, value)| if key.starts_with('@') { None } else { Some((key, read(value)?)) }).collect()
+    members
+        .into_iter()
+        .map(|(key, value)| if key.starts_with('@') { None } else { Some((key, read(value)?)) })
+        .collect()
 }
 
 fn read(value: Json<'_>) -> Option<Json<'_>> {

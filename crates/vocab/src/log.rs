@@ -183,7 +183,11 @@ impl<'de> Deserialize<'de> for Time {
             }
             fn visit_f64<E: de::Error>(self, millis: f64) -> Result<Time, E> {
                 // A fraction of a millisecond is of no use to anybody.
-                if (0.0..1e15).contains(&millis) { Ok(Time::Millis(millis as u64)) } else { Err(E::custom("out of range")) }
+                if (0.0..1e15).contains(&millis) {
+                    Ok(Time::Millis(millis as u64))
+                } else {
+                    Err(E::custom("out of range"))
+                }
             }
         }
         deserializer.deserialize_any(Either)

@@ -161,8 +161,10 @@ impl Checker {
     /// The definition of an error with this code, if the revision has one.
     fn error_definition(self, object: &Map<String, Value>) -> Option<&'static str> {
         let code = object.get("error")?.get("code")?.as_i64()?;
-        let has_code = |kind: &Kind| matches!(kind, Kind::Named(name) if TABLE.body(name, self.version)
-            .and_then(Body::members).is_some_and(|m| m.iter().any(|m| m.name == "code" && m.kind == Kind::Code(code))));
+        let has_code = |kind: &Kind| {
+            matches!(kind, Kind::Named(name) if TABLE.body(name, self.version)
+            .and_then(Body::members).is_some_and(|m| m.iter().any(|m| m.name == "code" && m.kind == Kind::Code(code))))
+        };
         let of_version = |d: &&Definition| {
             let members = d.body(self.version).and_then(Body::members).unwrap_or_default();
             members.iter().any(|m| m.name == "error" && has_code(&m.kind))
@@ -190,7 +192,8 @@ fn has_batches(version: ProtocolVersion) -> bool {
 fn merge(findings: &mut Vec<Finding>, more: Vec<Finding>) {
     for finding in more {
         let same = |f: &Finding| {
-            f.pointer == finding.pointer && (f.expected == finding.expected || (f.found.is_some() && finding.found.is_some()))
+            f.pointer == finding.pointer
+                && (f.expected == finding.expected || (f.found.is_some() && finding.found.is_some()))
         };
         if !findings.iter().any(same) {
             findings.push(finding);

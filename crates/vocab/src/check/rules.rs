@@ -200,7 +200,9 @@ fn fits_constant(kind: &Kind, value: &Value) -> bool {
 fn texts(kind: &Kind) -> Vec<&'static str> {
     match kind {
         Kind::Text(text) => vec![text],
-        Kind::Union(kinds) if kinds.iter().all(|k| matches!(k, Kind::Text(_))) => kinds.iter().flat_map(texts).collect(),
+        Kind::Union(kinds) if kinds.iter().all(|k| matches!(k, Kind::Text(_))) => {
+            kinds.iter().flat_map(texts).collect()
+        }
         _ => Vec::new(),
     }
 }

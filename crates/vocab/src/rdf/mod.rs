@@ -25,8 +25,8 @@ mod walk;
 mod write;
 
 pub use read::{messages, read};
-pub use triple::triples;
 pub(crate) use term::quoted as write_quoted;
+pub use triple::triples;
 pub use write::{Format, Writer};
 
 /// The vocabulary of the building block, in which every name of a message is a term.
@@ -43,3 +43,7 @@ pub const SESSION: &str = "urn:couplet:session:";
 
 const RDF: &str = "http://www.w3.org/1999/02/22-rdf-syntax-ns#";
 const XSD: &str = "http://www.w3.org/2001/XMLSchema#";
+
+/// The datatype of JSON literals.
+const JSON: oxrdf::NamedNodeRef<'static> =
+    oxrdf::NamedNodeRef::new_unchecked("http://www.w3.org/1999/02/22-rdf-syntax-ns#JSON");

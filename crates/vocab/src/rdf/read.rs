@@ -12,7 +12,7 @@ use oxrdf::{
 use oxttl::{NQuadsParser, NTriplesParser, TriGParser, TurtleParser};
 use serde_json::Number;
 
-use super::{Format, LOG, PROV, VOCABULARY};
+use super::{Format, JSON, LOG, PROV, VOCABULARY};
 use crate::{
     Error, jsonld,
     tree::{self, Ld},
@@ -54,7 +54,7 @@ pub fn read(text: &str, format: Format) -> Result<Vec<Triple>, Error> {
 /// When the triples go round in a circle, or are too deep.
 pub fn messages(triples: &[Triple]) -> Result<Vec<String>, Error> {
     let graph = Graph::new(triples);
-    graph.roots.iter().map(|root| graph.message(root)).collect()
+    graph.roots.iter().map(|root| graph.message(*root)).collect()
 }
 
 type Subject<'t> = NamedOrBlankNodeRef<'t>;
@@ -161,7 +161,7 @@ fn read_literal(literal: LiteralRef<'_>) -> Ld<'_> {
         integer.or_else(|| Number::from_f64(text.parse().ok()?)).map(Ld::Number)
     };
     let datatype = literal.datatype();
-    let read = if datatype == rdf::JSON {
+    let read = if datatype == JSON {
         Some(Ld::Literal(Cow::Borrowed(text)))
     } else if datatype == xsd::BOOLEAN {
         matches!(text, "true" | "1" | "false" | "0").then(|| Ld::Bool(matches!(text, "true" | "1")))

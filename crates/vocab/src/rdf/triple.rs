@@ -6,7 +6,7 @@ use oxrdf::{
 };
 
 use super::{
-    VOCABULARY,
+    JSON, VOCABULARY,
     term::Numeral,
     walk::{Object, Predicate, walk},
 };
@@ -62,7 +62,7 @@ fn literal(value: &Ld<'_>) -> Term {
     let literal = match value {
         Ld::Text(text) => Literal::new_simple_literal(&**text),
         Ld::Bool(yes) => Literal::from(*yes),
-        Ld::Literal(text) => Literal::new_typed_literal(&**text, rdf::JSON),
+        Ld::Literal(text) => Literal::new_typed_literal(&**text, JSON),
         Ld::Number(number) => match Numeral::of(number) {
             Numeral::Integer(text) => Literal::new_typed_literal(text, xsd::INTEGER),
             Numeral::Double(text) => Literal::new_typed_literal(text, xsd::DOUBLE),

@@ -38,7 +38,8 @@ pub(super) fn walk<'l>(tree: &'l Ld<'l>, emit: &mut dyn FnMut(u32, Predicate<'l>
         match next {
             Pending::Node(subject, Ld::Node(members)) => {
                 for (key, value) in members {
-                    let values = if let Ld::Set(items) = value { items.as_slice() } else { std::slice::from_ref(value) };
+                    let values =
+                        if let Ld::Set(items) = value { items.as_slice() } else { std::slice::from_ref(value) };
                     for value in values {
                         emit(subject, Predicate::Term(key), object(value, &mut count, &mut pending));
                     }

@@ -26,7 +26,8 @@ pub(super) fn table(text: &'static str) -> Table {
                 table.result_kinds.push((revisions, member, kinds.split(' ').collect()));
             }
             name => {
-                let body = rest.strip_prefix("= ").map_or(Body::Members(Vec::new()), |kind| Body::Kind(read_kind(kind)));
+                let body =
+                    rest.strip_prefix("= ").map_or(Body::Members(Vec::new()), |kind| Body::Kind(read_kind(kind)));
                 let new = || Definition { name, bodies: Vec::new() };
                 table.definitions.entry(name).or_insert_with(new).bodies.push((revisions, body));
                 open = Some((name, revisions));

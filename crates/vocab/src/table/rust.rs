@@ -149,10 +149,13 @@ mod tests {
             // An open set of words is any string, and what is of use in one revision may be any object in another.
             (_, Kind::String(None)) => RUST.words.contains_key(rust),
             (_, Kind::Object) => RUST.structure(rust).is_some(),
-            (_, Kind::Named(_)) => !rust.starts_with(char::is_lowercase) && !rust.starts_with("Vec<") && rust != "String",
-            (_, Kind::Union(kinds)) => {
-                RUST.words.get(rust).map_or_else(|| !is_plain(rust), |words| is_words(&Kind::Union(kinds.clone()), words))
+            (_, Kind::Named(_)) => {
+                !rust.starts_with(char::is_lowercase) && !rust.starts_with("Vec<") && rust != "String"
             }
+            (_, Kind::Union(kinds)) => RUST
+                .words
+                .get(rust)
+                .map_or_else(|| !is_plain(rust), |words| is_words(&Kind::Union(kinds.clone()), words)),
             _ => false,
         }
     }

@@ -31,15 +31,6 @@ impl<'a> Json<'a> {
         if let Self::Text(text) = self { Some(text) } else { None }
     }
 
-    /// Whether there is a list anywhere in it.
-    pub(crate) fn has_list(&self) -> bool {
-        match self {
-            Self::List(_) => true,
-            Self::Object(members) => members.iter().any(|(_, value)| value.has_list()),
-            _ => false,
-        }
-    }
-
     /// The text of a JSON literal (`rdf:JSON`): without spaces, members in order, as RFC 8785 has it. Integers keep all
     /// their digits, where that one would round those of more than 53 bits.
     pub(crate) fn canonical(&self) -> String {

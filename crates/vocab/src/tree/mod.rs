@@ -14,7 +14,7 @@ use serde_json::Number;
 
 use crate::{Error, table::Definition};
 use json::Json;
-use shape::{Listing, Members, Place, Value};
+use shape::{Here, Listing, Members, Place, Value};
 
 /// A value as RDF can say it.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,25 +37,23 @@ const PREFIXES: [&str; 3] = ["mcp", "rdfs", "xsd"];
 
 /// Turns a message into what RDF can say.
 pub(crate) fn guard<'a>(message: Json<'a>) -> Result<Ld<'a>, Error> {
-    let has_list = message.has_list();
     let Json::Object(members) = message else {
         return Err(Error::new("a message is a JSON object; the messages of a batch are written one by one"));
     };
     if let Some((key, _)) = members.iter().find(|(key, _)| !is_plain(key)) {
         return Err(Error::new(format!("a message with a member `{key}` cannot be said in RDF")));
     }
-    // Without lists nothing depends on where it is.
-    let root = has_list.then(|| Root::new(&members));
+    let root = Root::new(&members);
     let each = |(key, value): (Cow<'a, str>, Json<'a>)| {
-        let below = root.as_ref().map(|root| root.member(&key));
-        (key, guard_value(value, below.as_ref()))
+        let below = root.member(&key);
+        (key, guard_value(value, &below))
     };
     Ok(Ld::Node(members.into_iter().map(each).collect()))
 }
 
 /// Turns what RDF says back into a message.
 pub(crate) fn restore<'a>(tree: Ld<'a>) -> Json<'a> {
-    let Ld::Node(members) = tree else { return restore_value(tree, &Place::default()) };
+    let Ld::Node(members) = tree else { return restore_value(tree, &Place::unknown()) };
     let root = Root::new(&members);
     let each = |(key, value): (Cow<'a, str>, Ld<'a>)| {
         let below = root.member(&key);
@@ -77,7 +75,7 @@ impl Root {
         Self { place, fitting }
     }
 
-    fn member(&self, key: &str) -> Place {
+    fn member(&self, key: &str) -> Here {
         match key {
             "result" | "error" => Place::response(key),
             _ => self.place.member(&self.fitting, key),
@@ -85,11 +83,11 @@ impl Root {
     }
 }
 
-fn guard_value<'a>(value: Json<'a>, place: Option<&Place>) -> Ld<'a> {
+fn guard_value<'a>(value: Json<'a>, place: &Place) -> Ld<'a> {
     match value {
         Json::List(items) => guard_list(items, place),
         // A single value where there are only lists would be read as a list of one.
-        value if place.is_some_and(|p| p.listing() == Listing::Always) => Ld::Literal(Cow::Owned(value.canonical())),
+        value if place.listing() == Listing::Always => Ld::Literal(Cow::Owned(value.canonical())),
         Json::Null => Ld::Literal(Cow::Borrowed("null")),
         Json::Bool(yes) => Ld::Bool(yes),
         Json::Number(number) => Ld::Number(number),
@@ -98,33 +96,32 @@ fn guard_value<'a>(value: Json<'a>, place: Option<&Place>) -> Ld<'a> {
             Ld::Literal(Cow::Owned(value.canonical()))
         }
         Json::Object(members) => {
-            let fitting = place.map(|p| p.fitting(&members));
+            let fitting = place.fitting(&members);
             let each = |(key, value): (Cow<'a, str>, Json<'a>)| {
-                let below = place.zip(fitting.as_ref()).map(|(p, fitting)| p.member(fitting, &key));
-                (key, guard_value(value, below.as_ref()))
+                let below = place.member(&fitting, &key);
+                (key, guard_value(value, &below))
             };
             Ld::Node(members.into_iter().map(each).collect())
         }
     }
 }
 
-fn guard_list<'a>(items: Vec<Json<'a>>, place: Option<&Place>) -> Ld<'a> {
+fn guard_list<'a>(items: Vec<Json<'a>>, place: &Place) -> Ld<'a> {
     let nests = items.iter().any(|item| matches!(item, Json::List(_)));
-    let is_set = match place.map_or(Listing::Unknown, Place::listing) {
+    let is_set = match place.listing() {
         Listing::Always => true,
         Listing::Sometimes => items.len() > 1,
         Listing::Unknown => false,
     };
     let is_set = is_set && !items.is_empty() && !nests && !has_equals(&items);
-    let below = place.map(Place::item);
-    let items = items.into_iter().map(|item| guard_value(item, below.as_ref())).collect();
+    let below = place.item();
+    let items = items.into_iter().map(|item| guard_value(item, &below)).collect();
     if is_set { Ld::Set(items) } else { Ld::List(items) }
 }
 
 /// Whether two items are the same literal, of which only one would be left. Objects are never the same thing.
 fn has_equals(items: &[Json<'_>]) -> bool {
-    let mut texts: Vec<String> =
-        items.iter().filter(|i| !matches!(i, Json::Object(_))).map(Json::canonical).collect();
+    let mut texts: Vec<String> = items.iter().filter(|i| !matches!(i, Json::Object(_))).map(Json::canonical).collect();
     texts.sort_unstable();
     texts.windows(2).any(|pair| pair[0] == pair[1])
 }
@@ -138,7 +135,8 @@ fn is_plain(key: &str) -> bool {
 /// Letters of other scripts that an IRI may have (RFC 3987, `ucschar`).
 fn is_iri_letter(c: char) -> bool {
     let code = u32::from(c);
-    let is_plane = (0x1_0000..=0xE_FFFD).contains(&code) && code & 0xFFFE != 0xFFFE && !(0xE_0000..0xE_1000).contains(&code);
+    let is_plane =
+        (0x1_0000..=0xE_FFFD).contains(&code) && code & 0xFFFE != 0xFFFE && !(0xE_0000..0xE_1000).contains(&code);
     matches!(code, 0xA0..=0xD7FF | 0xF900..=0xFDCF | 0xFDF0..=0xFFEF) || is_plane
 }
 

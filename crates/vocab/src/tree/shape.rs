@@ -3,7 +3,7 @@
 //! In RDF these are several values of one property, as in the building block. All other lists are somebody's data, of
 //! which nobody knows whether their order matters.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashMap, sync::LazyLock};
 
 use super::{Ld, json::Json};
 use crate::table::{Body, Definition, Kind, TABLE};
@@ -17,7 +17,7 @@ pub(crate) struct Place {
     items: Vec<&'static Kind>,
     /// What the members of an object may be that has names of somebody else's.
     values: Vec<&'static Kind>,
-    /// Anything at all.
+    /// Anything at all, or a text, a number or the like.
     open: bool,
 }
 
@@ -32,8 +32,33 @@ pub(crate) enum Listing {
     Unknown,
 }
 
+/// A place that was looked up, or put together from several.
+pub(crate) type Here = Cow<'static, Place>;
+
+static UNKNOWN: Place = Place { objects: Vec::new(), items: Vec::new(), values: Vec::new(), open: false };
 static RESULTS: [Kind; 2] = [Kind::Named("ServerResult"), Kind::Named("ClientResult")];
 static ERROR: [Kind; 1] = [Kind::Named("Error")];
+
+/// What the table says about places, once and for all.
+struct Places {
+    /// By definition and member.
+    members: HashMap<&'static str, HashMap<&'static str, Place>>,
+    result: Place,
+    error: Place,
+}
+
+static PLACES: LazyLock<Places> = LazyLock::new(|| {
+    let of = |definition: &'static Definition| {
+        let mut places: HashMap<&'static str, Place> = HashMap::new();
+        definition.members().for_each(|m| places.entry(m.name).or_default().add(&m.kind));
+        (definition.name, places)
+    };
+    Places {
+        members: TABLE.definitions.values().map(of).collect(),
+        result: Place::of(RESULTS.iter()),
+        error: Place::of(ERROR.iter()),
+    }
+});
 
 impl Place {
     /// The place of a whole message.
@@ -42,34 +67,56 @@ impl Place {
         Self { objects: method.and_then(|m| TABLE.by_method(m)).into_iter().collect(), ..Self::default() }
     }
 
-    /// The place of a member of an object that is here.
-    pub(crate) fn member(&self, fitting: &[&'static Definition], name: &str) -> Self {
-        let mut place = Self::default();
-        for definition in fitting {
-            definition.members().filter(|m| m.name == name).for_each(|m| place.add(&m.kind));
-        }
-        if fitting.is_empty() {
-            self.values.iter().for_each(|kind| place.add(kind));
-        }
-        place
+    /// A place of which nothing is known.
+    pub(crate) fn unknown() -> Here {
+        Cow::Borrowed(&UNKNOWN)
     }
 
     /// The place of what a response has.
-    pub(crate) fn response(name: &str) -> Self {
-        let mut place = Self::default();
-        match name {
-            "result" => RESULTS.iter().for_each(|kind| place.add(kind)),
-            "error" => ERROR.iter().for_each(|kind| place.add(kind)),
-            _ => {}
+    pub(crate) fn response(name: &str) -> Here {
+        Cow::Borrowed(match name {
+            "result" => &PLACES.result,
+            "error" => &PLACES.error,
+            _ => &UNKNOWN,
+        })
+    }
+
+    /// The place of a member of an object that is here.
+    pub(crate) fn member(&self, fitting: &[&'static Definition], name: &str) -> Here {
+        let place = |definition: &Definition| PLACES.members.get(definition.name)?.get(name);
+        match fitting {
+            [] => self.values_here(),
+            [one] => place(one).map_or_else(Self::unknown, Cow::Borrowed),
+            several => {
+                let mut all = Self::default();
+                several.iter().filter_map(|d| place(d)).for_each(|p| all.merge(p));
+                Cow::Owned(all)
+            }
         }
-        place
     }
 
     /// The place of an item of a list that is here.
-    pub(crate) fn item(&self) -> Self {
+    pub(crate) fn item(&self) -> Here {
+        if self.items.is_empty() { Self::unknown() } else { Cow::Owned(Self::of(self.items.iter().copied())) }
+    }
+
+    fn values_here(&self) -> Here {
+        if self.values.is_empty() { Self::unknown() } else { Cow::Owned(Self::of(self.values.iter().copied())) }
+    }
+
+    fn of(kinds: impl Iterator<Item = &'static Kind>) -> Self {
         let mut place = Self::default();
-        self.items.iter().for_each(|kind| place.add(kind));
+        kinds.for_each(|kind| place.add(kind));
         place
+    }
+
+    fn merge(&mut self, other: &Self) {
+        for definition in &other.objects {
+            self.add_object(definition);
+        }
+        self.items.extend(&other.items);
+        self.values.extend(&other.values);
+        self.open |= other.open;
     }
 
     /// Whether a list here is one of the protocol.
@@ -101,7 +148,6 @@ impl Place {
 
     fn add(&mut self, kind: &'static Kind) {
         match kind {
-            Kind::Any | Kind::Object => self.open = true,
             Kind::List(item, _) => self.items.push(item),
             Kind::Map(value) => self.values.push(value),
             Kind::Union(kinds) => kinds.iter().for_each(|k| self.add(k)),
@@ -110,12 +156,17 @@ impl Place {
                 for (_, body) in &definition.bodies {
                     match body {
                         Body::Kind(kind) => self.add(kind),
-                        Body::Members(_) if self.objects.iter().any(|d| d.name == definition.name) => {}
-                        Body::Members(_) => self.objects.push(definition),
+                        Body::Members(_) => self.add_object(definition),
                     }
                 }
             }
-            _ => {}
+            _ => self.open = true,
+        }
+    }
+
+    fn add_object(&mut self, definition: &'static Definition) {
+        if !self.objects.iter().any(|d| d.name == definition.name) {
+            self.objects.push(definition);
         }
     }
 }

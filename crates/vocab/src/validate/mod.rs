@@ -145,7 +145,8 @@ impl<'a> Run<'a> {
         let what = error.to_string();
         let what = what.split(" at line ").next().unwrap_or_default();
         let finding = Finding { pointer: String::new(), expected: "JSON".to_owned(), found: Some(what.to_owned()) };
-        let problem = Problem { line: unit.line + line.max(1) - 1, column: column.max(1), finding, valid_in: Vec::new() };
+        let problem =
+            Problem { line: unit.line + line.max(1) - 1, column: column.max(1), finding, valid_in: Vec::new() };
         self.lanes.iter_mut().for_each(|lane| lane.push(problem.clone()));
     }
 

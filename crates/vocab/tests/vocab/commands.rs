@@ -33,7 +33,8 @@ fn schemas_are_printed() {
 fn problems_are_printed_and_counted() {
     let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":5}}"#;
     let (code, out, err) = run(&["validate", "--revision", "2025-06-18", "-"], call);
-    let expected = "-:1:64: /params/name expected a string, found the number 5\n-: 1 problem in 2025-06-18 (1 checked)\n";
+    let expected =
+        "-:1:64: /params/name expected a string, found the number 5\n-: 1 problem in 2025-06-18 (1 checked)\n";
     assert_eq!((code, out.as_str(), err.as_str()), (1, expected, ""));
 
     let discover = r#"{"jsonrpc":"2.0","id":1,"method":"server/discover"}"#;
@@ -42,7 +43,10 @@ fn problems_are_printed_and_counted() {
 
     let (code, out, _) = run(&["validate", "-"], r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
     assert_eq!((code, out.as_str()), (0, "-: valid in 2025-11-25, which fits best (1 checked)\n"));
-    assert_eq!(run(&["validate", "-q", "-"], r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#), (0, String::new(), String::new()));
+    assert_eq!(
+        run(&["validate", "-q", "-"], r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#),
+        (0, String::new(), String::new())
+    );
     let (code, _, err) = run(&["validate", "no such file.json", "-"], "");
     assert_eq!(code, 2);
     assert!(err.starts_with("error: no such file.json: "), "{err}");

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::sample::{Dice, mutation, samples};
 
 /// How many values are tried for each definition, and how many changes of each; `COUPLET_VOCAB_CHANGES` makes it more.
-const VALUES: usize = 30;
+const VALUES: usize = 15;
 const CHANGES: usize = 3;
 
 #[test]
@@ -41,7 +41,7 @@ fn official_schemas_agree() {
         {
             eprintln!("{version}: {right} valid and {wrong} invalid values, of which all agree on all");
         }
-        assert!(right > 1000 && wrong > 1000, "{version}: {right} and {wrong}");
+        assert!(right > 500 && wrong > 500, "{version}: {right} and {wrong}");
     }
 }
 

@@ -48,12 +48,7 @@ fn mistakes_are_found_where_they_are() {
         ),
         (r#"{"jsonrpc":"1.0","id":1,"result":{}}"#, "/jsonrpc", (1, 12), r#"expected "2.0", found the string "1.0""#),
         (r#"{"jsonrpc":"2.0","id":1}"#, "", (1, 1), "expected a member `method`, `result` or `error`"),
-        (
-            r#"{"jsonrpc":"2.0","method":"tools/list"}"#,
-            "",
-            (1, 1),
-            "expected a member `id` (a string or an integer)",
-        ),
+        (r#"{"jsonrpc":"2.0","method":"tools/list"}"#, "", (1, 1), "expected a member `id` (a string or an integer)"),
         (
             r#"{"jsonrpc":"2.0","id":1,"method":"notifications/initialized"}"#,
             "/id",
@@ -121,7 +116,10 @@ fn a_mistake_says_in_which_revision_it_is_none() {
 #[test]
 fn the_best_revision_is_found() {
     for (text, best) in [
-        (r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"x","capabilities":{},"clientInfo":{"name":"a","version":"b"}}}"#, "2025-11-25"),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"x","capabilities":{},"clientInfo":{"name":"a","version":"b"}}}"#,
+            "2025-11-25",
+        ),
         (r#"{"jsonrpc":"2.0","id":1,"method":"tasks/list"}"#, "2025-11-25"),
         (r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, "2025-03-26"),
         (r#"{"jsonrpc":"2.0","id":1,"method":"example/other"}"#, "2026-07-28"),
@@ -147,7 +145,8 @@ fn methods_and_results_of_extensions_pass() {
 #[test]
 fn a_type_can_be_named() {
     let tool = r#"{ "name": "a", "inputSchema": { "type": "array" } }"#;
-    let options = |revision: Option<ProtocolVersion>, name: &str| Options { revision, definition: Some(name.to_owned()) };
+    let options =
+        |revision: Option<ProtocolVersion>, name: &str| Options { revision, definition: Some(name.to_owned()) };
     let report = validate(tool.as_bytes(), Format::Json, &options(None, "Tool")).unwrap();
     assert_eq!(report.problems[0].finding.to_string(), r#"expected "object", found the string "array""#);
     let first = Some(ProtocolVersion::ALL[0]);

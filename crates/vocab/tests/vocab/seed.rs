@@ -19,7 +19,7 @@ macro_rules! examples {
     };
 }
 
-pub(crate) const EXAMPLES: [(&str, &str, &str, &str); 20] = examples![
+const EXAMPLES: [(&str, &str, &str, &str); 20] = examples![
     "completion-complete",
     "initialize",
     "logging-setLevel",
@@ -48,7 +48,7 @@ fn json(text: &str) -> Value {
 
 /// Triples in a form that is the same for all that say the same: nodes are named by what is said about them, and a
 /// double is its value, however it is written.
-pub(crate) fn canonical(triples: &[Triple]) -> Graph {
+fn canonical(triples: &[Triple]) -> Graph {
     let value = |triple: &Triple| {
         let mut triple = triple.clone();
         if let Term::Literal(literal) = &triple.object

@@ -15,7 +15,8 @@ fn every_term_of_every_schema_is_there() {
     let folders = ["../../../shared/spec/schema", "../../../../shared/spec/schema"].map(|f| here.join(f));
     let terms = vocabulary::terms();
     for version in ProtocolVersion::ALL {
-        let official = folders.iter().find_map(|f| fs::read_to_string(f.join(version.as_str()).join("schema.json")).ok());
+        let official =
+            folders.iter().find_map(|f| fs::read_to_string(f.join(version.as_str()).join("schema.json")).ok());
         // Where the official one is not at hand, ours is the same.
         let schema = official.map_or_else(|| schema::document(version), |text| serde_json::from_str(&text).unwrap());
         let place = if schema.get("$defs").is_some() { "$defs" } else { "definitions" };

@@ -128,7 +128,8 @@ fn print_name(ident: &Ident, attrs: &[Attribute], out: &mut String) {
 fn print_member(ident: &Ident, attrs: &[Attribute], ty: &Type, out: &mut String) {
     let name = serde_text(attrs, "rename").unwrap_or_else(|| camel(&ident.to_string()));
     let kind = kind(ty);
-    let kind = kind.strip_prefix("Option<").and_then(|k| k.strip_suffix('>')).map(|k| (true, k)).unwrap_or((false, &kind));
+    let kind =
+        kind.strip_prefix("Option<").and_then(|k| k.strip_suffix('>')).map(|k| (true, k)).unwrap_or((false, &kind));
     // `null` stands for nothing where the member has to be there.
     let is_null = serde_text(attrs, "deserialize_with").is_some_and(|with| with == "Option::deserialize");
     let (mark, null) = match (kind.0, is_null) {
