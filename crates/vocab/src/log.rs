@@ -30,20 +30,19 @@ use crate::check::Sender;
 /// assert_eq!(Entry::read(&line)?.session.as_deref(), Some("s1"));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Entry<'a> {
     /// When it was seen.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub time: Option<Time>,
     /// Which way it went.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub direction: Option<Direction>,
     /// What it belongs to.
-    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<Cow<'a, str>>,
     /// The message as it was on the wire.
-    #[serde(borrow)]
     pub message: &'a RawValue,
 }
 
@@ -79,7 +78,21 @@ impl<'a> Entry<'a> {
     /// # Errors
     /// When the line is not JSON, or neither of the two.
     pub fn read(line: &'a str) -> Result<Self, serde_json::Error> {
-        if is_entry(line)? { serde_json::from_str(line) } else { serde_json::from_str(line).map(Self::new) }
+        if !line.trim_start().starts_with('{') {
+            return serde_json::from_str(line).map(Self::new);
+        }
+        // What is in it is read when it is known to be an entry.
+        let seen: Seen<'a> = serde_json::from_str(line)?;
+        let Some(message) = seen.message.filter(|_| seen.jsonrpc.is_none()) else {
+            return serde_json::from_str(line).map(Self::new);
+        };
+        let read = |text: Option<&'a RawValue>| text.map_or("null", RawValue::get);
+        Ok(Self {
+            time: serde_json::from_str(read(seen.time))?,
+            direction: serde_json::from_str(read(seen.direction))?,
+            session: serde_json::from_str::<Option<Text<'a>>>(read(seen.session))?.map(|Text(text)| text),
+            message,
+        })
     }
 
     /// Who sent the message.
@@ -88,21 +101,24 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// Whether a text is an entry of a log, and not a message.
-pub(crate) fn is_entry(text: &str) -> Result<bool, serde_json::Error> {
-    #[derive(Deserialize)]
-    struct Probe<'a> {
-        #[serde(borrow)]
-        jsonrpc: Option<&'a RawValue>,
-        #[serde(borrow)]
-        message: Option<&'a RawValue>,
-    }
-    if !text.trim_start().starts_with('{') {
-        return Ok(false);
-    }
-    let probe: Probe<'_> = serde_json::from_str(text)?;
-    Ok(probe.jsonrpc.is_none() && probe.message.is_some())
+/// A line, not yet told whether it is an entry or a message.
+#[derive(Deserialize)]
+struct Seen<'a> {
+    #[serde(borrow)]
+    jsonrpc: Option<&'a RawValue>,
+    #[serde(borrow)]
+    message: Option<&'a RawValue>,
+    #[serde(borrow)]
+    time: Option<&'a RawValue>,
+    #[serde(borrow)]
+    direction: Option<&'a RawValue>,
+    #[serde(borrow)]
+    session: Option<&'a RawValue>,
 }
+
+/// A text that is borrowed where it can be.
+#[derive(Deserialize)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
 /// Which way a message went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -40,10 +40,13 @@ impl Numeral {
 /// A literal with the names of datatypes written out.
 pub(super) fn literal(text: &str, datatype: Option<Datatype>, out: &mut String) {
     quoted(text, out);
-    match datatype {
-        None => {}
-        Some(Datatype::Xsd(name)) => put!(out, "^^<{XSD}{name}>"),
-        Some(Datatype::Json) => put!(out, "^^<{RDF}JSON>"),
+    let (namespace, name) = match datatype {
+        None => return,
+        Some(Datatype::Xsd(name)) => (XSD, name),
+        Some(Datatype::Json) => (RDF, "JSON"),
+    };
+    for part in ["^^<", namespace, name, ">"] {
+        out.push_str(part);
     }
 }
 

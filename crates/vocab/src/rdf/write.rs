@@ -223,16 +223,21 @@ impl<W: Write> Writer<W> {
             session_iri(session, &mut graph);
             graph.push('>');
         }
-        let (count, out) = (self.count, &mut self.buffer);
+        let mut name = String::new();
+        put!(name, "_:m{}", self.count);
+        let out = &mut self.buffer;
         walk(tree, &mut |subject, predicate, object| {
-            label(count, subject, out);
-            match predicate {
-                Predicate::Term(key) => put!(out, " <{VOCABULARY}{key}> "),
-                Predicate::First => put!(out, " <{RDF}first> "),
-                Predicate::Rest => put!(out, " <{RDF}rest> "),
+            label(&name, subject, out);
+            let (namespace, term) = match predicate {
+                Predicate::Term(key) => (VOCABULARY, key),
+                Predicate::First => (RDF, "first"),
+                Predicate::Rest => (RDF, "rest"),
+            };
+            for part in [" <", namespace, term, "> "] {
+                out.push_str(part);
             }
             match object {
-                Object::Node(number) => label(count, number, out),
+                Object::Node(number) => label(&name, number, out),
                 Object::Nil => put!(out, "<{RDF}nil>"),
                 Object::Value(value) => literal(value, out),
             }
@@ -240,7 +245,7 @@ impl<W: Write> Writer<W> {
             out.push_str(" .\n");
         });
         for said in said {
-            label(count, 0, out);
+            label(&name, 0, out);
             out.push(' ');
             said.line(out);
             out.push_str(&graph);
@@ -261,9 +266,9 @@ fn invalid(error: &dyn fmt::Display) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, error.to_string())
 }
 
-/// The name of a node, in this text only: the number of the message, and that of the node in it.
-fn label(message: u64, node: u32, out: &mut String) {
-    put!(out, "_:m{message}");
+/// The name of a node, in this text only: that of the message, and the number of the node in it.
+fn label(message: &str, node: u32, out: &mut String) {
+    out.push_str(message);
     if node > 0 {
         put!(out, "n{node}");
     }

@@ -157,12 +157,20 @@ impl<'de> Visitor<'de> for Any {
         while let Some((Key(key), value)) = access.next_entry()? {
             members.push((key, value));
         }
-        let mut seen = HashSet::with_capacity(members.len());
-        if !members.iter().all(|(key, _)| seen.insert(&**key)) {
+        if has_repeated(&members) {
             keep_last(&mut members);
         }
         Ok(Json::Object(members))
     }
+}
+
+/// Whether a name is there twice. Of a few members each is compared with each, which is quicker than a hash for each.
+fn has_repeated(members: &[(Cow<'_, str>, Json<'_>)]) -> bool {
+    if members.len() > 12 {
+        let mut seen = HashSet::with_capacity(members.len());
+        return !members.iter().all(|(key, _)| seen.insert(&**key));
+    }
+    members.iter().enumerate().any(|(at, (key, _))| members[..at].iter().any(|(k, _)| k == key))
 }
 
 /// Of members with the same name, the last one counts.

@@ -3,7 +3,7 @@
 //! In RDF these are several values of one property, as in the building block. All other lists are somebody's data, of
 //! which nobody knows whether their order matters.
 
-use std::{borrow::Cow, collections::HashMap, sync::LazyLock};
+use std::{borrow::Cow, collections::BTreeMap, sync::LazyLock};
 
 use super::{Ld, json::Json};
 use crate::table::{Body, Definition, Kind, TABLE};
@@ -42,16 +42,16 @@ static ERROR: [Kind; 1] = [Kind::Named("Error")];
 /// What the table says about places, once and for all.
 struct Places {
     /// By definition and member.
-    members: HashMap<&'static str, HashMap<&'static str, Place>>,
+    members: BTreeMap<&'static str, Vec<(&'static str, Place)>>,
     result: Place,
     error: Place,
 }
 
 static PLACES: LazyLock<Places> = LazyLock::new(|| {
     let of = |definition: &'static Definition| {
-        let mut places: HashMap<&'static str, Place> = HashMap::new();
+        let mut places: BTreeMap<&'static str, Place> = BTreeMap::new();
         definition.members().for_each(|m| places.entry(m.name).or_default().add(&m.kind));
-        (definition.name, places)
+        (definition.name, places.into_iter().collect())
     };
     Places {
         members: TABLE.definitions.values().map(of).collect(),
@@ -83,7 +83,10 @@ impl Place {
 
     /// The place of a member of an object that is here.
     pub(crate) fn member(&self, fitting: &[&'static Definition], name: &str) -> Here {
-        let place = |definition: &Definition| PLACES.members.get(definition.name)?.get(name);
+        let place = |definition: &Definition| {
+            let places = PLACES.members.get(definition.name)?;
+            places.iter().find(|(member, _)| *member == name).map(|(_, place)| place)
+        };
         match fitting {
             [] => self.values_here(),
             [one] => place(one).map_or_else(Self::unknown, Cow::Borrowed),

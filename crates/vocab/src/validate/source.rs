@@ -7,7 +7,7 @@ use std::{
 
 use crate::{
     check::Sender,
-    log::{self, Entry, is_entry},
+    log::{self, Entry},
 };
 
 /// How a file is written.
@@ -68,9 +68,7 @@ pub(super) fn each(reader: impl BufRead, format: Format, each: &mut dyn FnMut(Un
 /// A message, or an entry of a log with one in it.
 fn single(text: &str, line: u64, each: &mut dyn FnMut(Unit<'_>)) {
     let plain = Unit { text, line, column: 0, is_quoted: false, sender: Sender::Unknown, session: None };
-    if !is_entry(text).unwrap_or_default() {
-        return each(plain);
-    }
+    // What cannot be read is told by whoever reads it next.
     let Ok(entry) = Entry::read(text) else { return each(plain) };
     let message = entry.message.get();
     let before = &text[..message.as_ptr() as usize - text.as_ptr() as usize];
