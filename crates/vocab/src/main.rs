@@ -24,7 +24,6 @@ fn main() -> ExitCode {
     let terminal = Terminal::new(&mut input, &mut out, &mut err);
     let mut terminal = if colour { terminal.coloured() } else { terminal };
     let code = cli.command.run(&mut terminal);
-    drop(terminal);
     // What is still in the buffer is written here; if nobody reads any more, nobody misses it.
     drop(io::Write::flush(&mut out));
     ExitCode::from(code)

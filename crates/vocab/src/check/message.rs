@@ -91,8 +91,13 @@ impl Checker {
             (false, false) => findings.push(Finding::new(at, "a member `id` (a string or an integer)", None)),
             _ => {}
         }
-        if let Some(who) = self.never_sends(sender, definition) {
-            findings.push(wrong_method(format!("a method that {who} send")));
+        if !self.sends(sender, definition) {
+            let whose = match sender {
+                Sender::Client => "that clients send",
+                Sender::Server => "that servers send",
+                Sender::Unknown => "of a message by itself in this revision",
+            };
+            findings.push(wrong_method(format!("a method {whose}")));
         }
         let mut own = self.kind(&Kind::Named(definition.name), value, at);
         own.retain(|f| !f.expected.starts_with("a member `id`"));
@@ -107,22 +112,21 @@ impl Checker {
         }
     }
 
-    /// Who a message is from, if it is from somebody who does not send it.
-    fn never_sends(self, sender: Sender, definition: &Definition) -> Option<&'static str> {
-        let (who, unions) = match sender {
-            Sender::Client => ("clients", ["ClientRequest", "ClientNotification"]),
-            Sender::Server => ("servers", ["ServerRequest", "ServerNotification"]),
-            Sender::Unknown => return None,
+    /// Whether somebody sends a message of their own like this one.
+    fn sends(self, sender: Sender, definition: &Definition) -> bool {
+        let unions: &[&str] = match sender {
+            Sender::Client => &["ClientRequest", "ClientNotification"],
+            Sender::Server => &["ServerRequest", "ServerNotification"],
+            Sender::Unknown => &["ClientRequest", "ClientNotification", "ServerRequest", "ServerNotification"],
         };
-        let sends = unions.iter().any(|name| match TABLE.body(name, self.version) {
+        unions.iter().any(|name| match TABLE.body(name, self.version) {
             Some(Body::Kind(Kind::Union(kinds))) => kinds.contains(&Kind::Named(definition.name)),
             // One alternative alone is written out.
             Some(Body::Members(members)) => members.iter().any(|m| {
                 matches!(m.kind, Kind::Text(text) if m.name == "method" && TABLE.methods.get(text) == Some(&definition.name))
             }),
             _ => false,
-        });
-        (!sends).then_some(who)
+        })
     }
 
     /// What the result of a request is.

@@ -44,19 +44,11 @@ impl Command {
     /// assert_eq!((code, err.is_empty()), (0, true));
     /// ```
     pub fn run(&self, terminal: &mut Terminal<'_>) -> u8 {
-        let outcome = match self {
+        match self {
             Self::Schema(args) => args.run(terminal),
             Self::Validate(args) => args.run(terminal),
             Self::Rdf(args) => args.run(terminal),
-        };
-        outcome.unwrap_or_else(|error| {
-            // Whoever reads has read enough.
-            if error.kind() == io::ErrorKind::BrokenPipe {
-                return 0;
-            }
-            terminal.complain(&error);
-            2
-        })
+        }
     }
 }
 
@@ -79,6 +71,18 @@ impl<'a> Terminal<'a> {
     pub fn coloured(mut self) -> Self {
         self.colour = true;
         self
+    }
+
+    /// The exit code of what was tried.
+    fn code(&mut self, outcome: io::Result<u8>) -> u8 {
+        outcome.unwrap_or_else(|error| {
+            // Whoever reads has read enough.
+            if error.kind() == io::ErrorKind::BrokenPipe {
+                return 0;
+            }
+            self.complain(&error);
+            2
+        })
     }
 
     /// A text in a colour, if there are any.

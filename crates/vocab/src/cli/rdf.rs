@@ -43,7 +43,13 @@ fn format_parser() -> impl TypedValueParser<Value = Format> {
 }
 
 impl RdfArgs {
-    pub(super) fn run(&self, terminal: &mut Terminal<'_>) -> io::Result<u8> {
+    /// Does it, and returns the exit code.
+    pub fn run(&self, terminal: &mut Terminal<'_>) -> u8 {
+        let outcome = self.attempt(terminal);
+        terminal.code(outcome)
+    }
+
+    fn attempt(&self, terminal: &mut Terminal<'_>) -> io::Result<u8> {
         if self.vocabulary {
             write!(terminal.out, "{}", vocabulary::turtle())?;
             return Ok(0);

@@ -23,7 +23,13 @@ pub struct SchemaArgs {
 }
 
 impl SchemaArgs {
-    pub(super) fn run(&self, terminal: &mut Terminal<'_>) -> io::Result<u8> {
+    /// Does it, and returns the exit code.
+    pub fn run(&self, terminal: &mut Terminal<'_>) -> u8 {
+        let outcome = self.attempt(terminal);
+        terminal.code(outcome)
+    }
+
+    fn attempt(&self, terminal: &mut Terminal<'_>) -> io::Result<u8> {
         let [.., latest] = ProtocolVersion::ALL;
         let version = self.revision.unwrap_or(latest);
         if self.list {

@@ -29,7 +29,13 @@ pub struct ValidateArgs {
 }
 
 impl ValidateArgs {
-    pub(super) fn run(&self, terminal: &mut Terminal<'_>) -> io::Result<u8> {
+    /// Does it, and returns the exit code.
+    pub fn run(&self, terminal: &mut Terminal<'_>) -> u8 {
+        let outcome = self.attempt(terminal);
+        terminal.code(outcome)
+    }
+
+    fn attempt(&self, terminal: &mut Terminal<'_>) -> io::Result<u8> {
         if let Some(why) = self.unknown_definition() {
             terminal.complain(&why);
             return Ok(2);

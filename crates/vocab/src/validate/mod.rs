@@ -173,7 +173,10 @@ impl Lane {
             .filter(|v| *v != self.checker.version())
             .map(|v| (v, check(Checker::new(v))))
             .collect();
-        for finding in findings {
+        // Where it is costs a look through the text, and is told of the first ones only.
+        let kept = findings.len().min(Report::MOST - self.problems.len());
+        self.count += (findings.len() - kept) as u64;
+        for finding in findings.into_iter().take(kept) {
             let (line, column) = place::of(unit, &finding.pointer);
             let right = |found: &&(ProtocolVersion, Vec<Finding>)| found.1.iter().all(|f| !is_around(f, &finding));
             let valid_in = others.iter().filter(right).map(|(version, _)| *version).collect();

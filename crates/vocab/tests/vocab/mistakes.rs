@@ -97,6 +97,25 @@ fn who_sends_what_is_known() {
 }
 
 #[test]
+fn a_question_inside_of_a_result_is_no_message() {
+    let ask = r#"{"jsonrpc":"2.0","id":1,"method":"roots/list"}"#;
+    let said = r#"expected a method of a message by itself in this revision, found the string "roots/list""#;
+    check("2026-07-28", ask, "/method", (1, 34), said);
+    assert_eq!(problems(Some("2025-11-25"), ask), []);
+}
+
+#[test]
+fn problems_without_end_are_counted() {
+    let text = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"completion/complete","params":{{"ref":{{"type":"ref/prompt","name":"a"}},"argument":{{"name":"a","value":"b"}},"context":{{"arguments":{{{}}}}}}}}}"#,
+        (0..1500).map(|n| format!("\"a{n}\":{n}")).collect::<Vec<_>>().join(",")
+    );
+    let revision = "2025-06-18".parse().ok();
+    let report = validate(text.as_bytes(), Format::Json, &Options { revision, definition: None }).unwrap();
+    assert_eq!((report.count, report.problems.len()), (1500, 1000));
+}
+
+#[test]
 fn a_mistake_says_in_which_revision_it_is_none() {
     let audio = r#"{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"a"}}
 {"jsonrpc":"2.0","id":1,"result":{"messages":[{"role":"user","content":{"type":"audio","data":"","mimeType":"a/b"}}]}}

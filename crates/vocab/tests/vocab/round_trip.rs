@@ -77,7 +77,7 @@ fn check(message: &str) {
     let triples = rdf::triples(message).unwrap();
     let processed = jsonld::triples(&document).unwrap();
     assert_eq!(outline(&triples), outline(&processed), "{document}");
-    assert_eq!(parse(&rdf::messages(&triples).unwrap()), [value.clone()], "{document}");
+    assert_eq!(parse(&rdf::messages(&triples).unwrap()), std::slice::from_ref(&value), "{document}");
 
     for format in [Format::Turtle, Format::NTriples, Format::TriG, Format::NQuads] {
         let mut writer = Writer::new(Vec::new(), format);
@@ -85,7 +85,7 @@ fn check(message: &str) {
         let text = String::from_utf8(writer.finish().unwrap()).unwrap();
         let read = rdf::read(&text, format).unwrap_or_else(|e| panic!("{e} in {text}"));
         assert_eq!(outline(&read), outline(&triples), "{text}");
-        assert_eq!(parse(&rdf::messages(&read).unwrap()), [value.clone()], "{text}");
+        assert_eq!(parse(&rdf::messages(&read).unwrap()), std::slice::from_ref(&value), "{text}");
     }
 }
 
