@@ -65,7 +65,7 @@ pub struct Database {
     /// Told when something was changed from here.
     pub(crate) changed: Notify,
     /// A database in memory is there for as long as it is open.
-    _kept: Option<Mutex<Connection>>,
+    kept: Option<Mutex<Connection>>,
 }
 
 impl Database {
@@ -128,7 +128,7 @@ impl Database {
     /// A new connection, to which nothing is forbidden yet.
     pub(crate) fn connect(&self, write: bool) -> rusqlite::Result<Connection> {
         // What is in memory knows no file that could be opened for reading only.
-        let access = if write || self._kept.is_some() {
+        let access = if write || self.kept.is_some() {
             OpenFlags::SQLITE_OPEN_READ_WRITE
         } else {
             OpenFlags::SQLITE_OPEN_READ_ONLY
@@ -140,7 +140,7 @@ impl Database {
 
     fn at(place: PathBuf, kept: Option<Mutex<Connection>>) -> Self {
         let room = Arc::new(Semaphore::new(RUNNING));
-        Self { place, write: false, limits: Limits::default(), room, changed: Notify::new(), _kept: kept }
+        Self { place, write: false, limits: Limits::default(), room, changed: Notify::new(), kept: kept }
     }
 }
 

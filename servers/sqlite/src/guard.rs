@@ -21,13 +21,12 @@ use crate::database::Limits;
 const STEPS: i32 = 1_000;
 
 /// Settings that tell something about the database, and change nothing.
-const TELLING: [&str; 9] = [
+const TELLING: [&str; 8] = [
     "data_version",
     "foreign_key_list",
     "index_info",
     "index_list",
     "index_xinfo",
-    "schema_version",
     "table_info",
     "table_list",
     "table_xinfo",

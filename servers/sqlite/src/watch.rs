@@ -28,18 +28,16 @@ struct Seen {
 
 /// Lists a resource for each table, and begins to look for changes.
 pub(crate) async fn start(server: &Handle, database: Arc<Database>) -> couplet::Result<()> {
-    let first = database.clone();
-    let look = tokio::task::spawn_blocking(move || {
-        let seen = Seen { connection: first.connect(false)?, version: 0, tables: BTreeMap::new() };
-        look(seen)
+    let (first, broken) =
+        (database.clone(), |e| Error::new(ErrorKind::Config, "cannot read the schema").with_source(e));
+    let opened = tokio::task::spawn_blocking(move || {
+        let mut seen = Seen { connection: first.connect(false)?, version: 0, tables: BTreeMap::new() };
+        seen.tables = seen.look()?.unwrap_or_default();
+        Ok::<_, rusqlite::Error>(seen)
     });
-    let unreadable = |e| Error::new(ErrorKind::Config, format!("cannot read the schema: {e}")).with_source(e);
-    let seen = look.await.map_err(|e| Error::new(ErrorKind::Config, "cannot read the schema").with_source(e))?;
-    let (seen, news) = seen.map_err(unreadable)?;
-    if let Some(tables) = news {
-        list(server, &database, &BTreeMap::new(), &tables);
-        tokio::spawn(watch(server.downgrade(), database, Seen { tables, ..seen }));
-    }
+    let seen = opened.await.expect("reading a schema does not panic").map_err(broken)?;
+    list(server, &database, &BTreeMap::new(), &seen.tables);
+    tokio::spawn(watch(server.downgrade(), database, seen));
     Ok(())
 }
 
@@ -47,10 +45,11 @@ async fn watch(server: WeakHandle, database: Arc<Database>, mut seen: Seen) {
     loop {
         // Whichever comes first.
         let _ = tokio::time::timeout(PACE, database.changed.notified()).await;
-        let Ok(Ok((next, news))) = tokio::task::spawn_blocking(move || look(seen)).await else { return };
-        let Some(server) = server.upgrade() else { return };
-        seen = next;
-        if let Some(tables) = news {
+        let looked = tokio::task::spawn_blocking(move || (seen.look(), seen)).await;
+        let (Some(server), Ok((news, back))) = (server.upgrade(), looked) else { return };
+        seen = back;
+        // When it cannot be read, somebody else may have locked it for a while.
+        if let Ok(Some(tables)) = news {
             list(&server, &database, &seen.tables, &tables);
             tell(&server, &seen.tables, &tables);
             seen.tables = tables;
@@ -58,15 +57,17 @@ async fn watch(server: WeakHandle, database: Arc<Database>, mut seen: Seen) {
     }
 }
 
-/// Looks once; the tables as they are now, if anything has changed.
-fn look(mut seen: Seen) -> rusqlite::Result<(Seen, Option<BTreeMap<String, Entry>>)> {
-    let version = seen.connection.query_row("PRAGMA data_version", [], |row| row.get(0))?;
-    if version == seen.version {
-        return Ok((seen, None));
+impl Seen {
+    /// Looks once: the tables as they are now, if anything has changed.
+    fn look(&mut self) -> rusqlite::Result<Option<BTreeMap<String, Entry>>> {
+        let version = self.connection.query_row("PRAGMA data_version", [], |row| row.get(0))?;
+        if version == self.version {
+            return Ok(None);
+        }
+        let entries = schema::entries(&self.connection)?;
+        self.version = version;
+        Ok(Some(entries.into_iter().map(|entry| (entry.name.clone(), entry)).collect()))
     }
-    seen.version = version;
-    let tables = schema::entries(&seen.connection)?.into_iter().map(|entry| (entry.name.clone(), entry)).collect();
-    Ok((seen, Some(tables)))
 }
 
 /// Makes the list of resources what the list of tables is.
