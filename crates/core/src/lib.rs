@@ -9,6 +9,7 @@
 
 mod back;
 mod batch;
+mod caller;
 mod error;
 mod escape;
 mod exchange;
@@ -40,6 +41,7 @@ mod transport;
 mod watch;
 mod wire;
 
+pub use caller::Caller;
 pub use error::{Error, ErrorKind};
 pub use exchange::{Channel, Event, Exchange, Inbound, Mailbox, Outgoing, print_answer};
 pub use extra::{Extra, ExtraMethod};

@@ -53,7 +53,7 @@ pub mod prelude {
     #[cfg(feature = "server")]
     pub use couplet_server::{
         Ctx, Json, Server, ToolError,
-        extract::{Args, Path, State},
+        extract::{Args, Auth, Path, State},
         prompt, resource,
         schemars::{self, JsonSchema},
         tool,

@@ -9,7 +9,7 @@ use std::{
 
 use bytes::Bytes;
 use couplet_core::{
-    Connection, Outbound, Route,
+    Caller, Connection, Outbound, Route,
     http::{sse::Event, status},
     message::{Body, Frame, Message},
 };
@@ -35,8 +35,8 @@ impl Endpoint {
             Frame::Single(Message { body: Body::Request { method, .. }, .. }) => (true, method == LISTEN),
             _ => (false, false),
         };
-        let principal = admitted.principal.clone();
-        let mut connection = self.connection(principal.clone());
+        let principal = admitted.principal().cloned();
+        let mut connection = self.connection(admitted.caller.clone());
         if !is_request {
             connection.take(frame);
             return reply::empty(StatusCode::ACCEPTED);
@@ -151,8 +151,9 @@ impl State {
         }
         if let Some(inbox) = &self.inbox {
             while self.connection.wants_input()
-                && let Some(frame) = inbox.take(cx.waker())
+                && let Some((frame, caller)) = inbox.take(cx.waker())
             {
+                self.connection.asked_by(caller);
                 self.connection.receive(frame);
             }
         }
@@ -169,6 +170,9 @@ impl State {
     }
 }
 
+/// A message, and who sent it.
+type Asked = (Bytes, Option<Arc<Caller>>);
+
 /// Messages on their way to a connection that a response drives.
 #[derive(Debug)]
 pub(crate) struct Inbox {
@@ -178,7 +182,7 @@ pub(crate) struct Inbox {
 
 #[derive(Debug, Default)]
 struct Waiting {
-    frames: VecDeque<Bytes>,
+    frames: VecDeque<Asked>,
     bytes: usize,
     waker: Option<Waker>,
 }
@@ -194,24 +198,24 @@ impl Inbox {
     }
 
     /// Adds a message; false if there is no room.
-    pub(crate) fn put(&self, frame: Bytes) -> bool {
+    pub(crate) fn put(&self, frame: Bytes, caller: Option<Arc<Caller>>) -> bool {
         let mut waiting = lock(&self.frames);
         if waiting.frames.len() >= Self::ROOM || waiting.bytes >= Self::ROOM_BYTES {
             return false;
         }
         waiting.bytes += frame.len();
-        waiting.frames.push_back(frame);
+        waiting.frames.push_back((frame, caller));
         if let Some(waker) = waiting.waker.take() {
             waker.wake();
         }
         true
     }
 
-    fn take(&self, waker: &Waker) -> Option<Bytes> {
+    fn take(&self, waker: &Waker) -> Option<Asked> {
         let mut waiting = lock(&self.frames);
         let next = waiting.frames.pop_front();
         match &next {
-            Some(frame) => waiting.bytes -= frame.len(),
+            Some((frame, _)) => waiting.bytes -= frame.len(),
             None => waiting.waker = Some(waker.clone()),
         }
         next

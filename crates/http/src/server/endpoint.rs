@@ -10,10 +10,11 @@ use std::{
 };
 
 use bytes::Bytes;
-use couplet_core::{Connection, Limits, Memo, Service};
+use couplet_core::{Caller, Connection, Limits, Memo, Service};
 use http::{StatusCode, request::Parts};
 
 use super::{
+    authorize::{Authorize, Named},
     deadline::Timed,
     events::{EventStore, MemoryEvents},
     guard::Guard,
@@ -48,8 +49,6 @@ pub struct Endpoint {
     pub(crate) state: Arc<State>,
 }
 
-type Identify = Arc<dyn Fn(&Parts) -> Option<String> + Send + Sync>;
-
 #[derive(Clone)]
 pub(crate) struct Config {
     pub(crate) service: Arc<dyn Service>,
@@ -60,7 +59,7 @@ pub(crate) struct Config {
     pub(crate) guard: Guard,
     pub(crate) sse_2024: bool,
     pub(crate) stateless_legacy: bool,
-    pub(crate) identify: Option<Identify>,
+    pub(crate) authorize: Option<Arc<dyn Authorize>>,
     pub(crate) store: Arc<dyn SessionStore>,
     pub(crate) events: Arc<dyn EventStore>,
 }
@@ -100,7 +99,7 @@ impl Endpoint {
             guard: Guard::default(),
             sse_2024: false,
             stateless_legacy: false,
-            identify: None,
+            authorize: None,
             store: Arc::new(Nowhere),
             events: Arc::new(MemoryEvents::new()),
         };
@@ -159,10 +158,21 @@ impl Endpoint {
         self.with(|config| config.stateless_legacy = on)
     }
 
-    /// Who asks, if somebody was authenticated. Sessions belong to whoever opened them.
+    /// Who may ask: it looks at the head of every request before anything else does, names whoever sends it, and
+    /// refuses it otherwise. `couplet_auth::server` has what OAuth needs.
+    ///
+    /// What was opened by somebody (sessions, tasks, questions) is there for nobody else. Documents that tell clients
+    /// how to get in are served at their own paths: mount the endpoint there as well.
+    #[must_use]
+    pub fn authorize(self, authorize: impl Authorize) -> Self {
+        self.with(|config| config.authorize = Some(Arc::new(authorize)))
+    }
+
+    /// Who asks, if something in front of the endpoint has authenticated somebody; nobody is refused. It takes the
+    /// place of [`Endpoint::authorize`].
     #[must_use]
     pub fn principal(self, identify: impl Fn(&Parts) -> Option<String> + Send + Sync + 'static) -> Self {
-        self.with(|config| config.identify = Some(Arc::new(identify)))
+        self.authorize(Named(identify))
     }
 
     /// Where sessions are kept, so that another endpoint can take them over. By default they end with this one.
@@ -201,13 +211,11 @@ impl Endpoint {
     }
 
     /// A connection on which nothing was said yet.
-    pub(crate) fn connection(&self, principal: Option<Arc<str>>) -> Connection {
+    pub(crate) fn connection(&self, caller: Option<Arc<Caller>>) -> Connection {
         let connection = Connection::new(self.config.timed.clone(), self.config.connection.clone());
-        let connection = connection.remembering(&self.state.clients);
-        match principal {
-            Some(principal) => connection.principal(principal),
-            None => connection,
-        }
+        let mut connection = connection.remembering(&self.state.clients);
+        connection.asked_by(caller);
+        connection
     }
 
     /// Opens a stream.

@@ -20,7 +20,7 @@ use super::{
 impl Endpoint {
     /// Answers a handshake of which nothing is kept.
     pub(crate) async fn introduce(&self, frame: Frame, admitted: Admitted) -> Reply {
-        let mut connection = self.connection(admitted.principal.clone());
+        let mut connection = self.connection(admitted.caller.clone());
         connection.take(frame);
         match poll_fn(|cx| connection.poll_next(cx)).await {
             Some(Outbound { text, .. }) if connection.shape().is_some() => reply::json(StatusCode::OK, text),
@@ -36,8 +36,8 @@ impl Endpoint {
         version: Option<ProtocolVersion>,
         admitted: Admitted,
     ) -> Reply {
-        let principal: Option<Arc<str>> = admitted.principal.clone();
-        let mut connection = self.connection(principal.clone());
+        let principal: Option<Arc<str>> = admitted.principal().cloned();
+        let mut connection = self.connection(admitted.caller.clone());
         if let Some(version) = version {
             // It never says that it is ready: then nobody tells it of changes.
             reopen(&mut connection, opening(version), &self.config.connection).await;

@@ -28,7 +28,7 @@ use super::{
 impl Endpoint {
     /// Opens a session.
     pub(crate) async fn open(&self, frame: Frame, text: &Bytes, admitted: &Admitted) -> Reply {
-        let (principal, limits) = (&admitted.principal, &self.config.limits);
+        let (principal, limits) = (admitted.principal().cloned(), &self.config.limits);
         if text.len() > limits.opening {
             let what = format!("a message that opens a session cannot be longer than {} bytes", limits.opening);
             return reply::error(StatusCode::PAYLOAD_TOO_LARGE, what);
@@ -38,7 +38,7 @@ impl Endpoint {
             Ok(Some(evicted)) => self.let_go(&evicted).await,
             Err(reply) => return *reply,
         }
-        let mut connection = self.connection(principal.clone());
+        let mut connection = self.connection(admitted.caller.clone());
         connection.take(frame);
         let Some(Outbound { text: answer, .. }) = poll_fn(|cx| connection.poll_next(cx)).await else {
             return reply::error(StatusCode::INTERNAL_SERVER_ERROR, "the request has no answer");
@@ -53,7 +53,7 @@ impl Endpoint {
             tracing::warn!(%error, "a session cannot be stored");
             return reply::busy(StatusCode::SERVICE_UNAVAILABLE, "the session cannot be stored");
         }
-        let live = Live::new(id.clone(), principal.clone(), shape, connection, text.len());
+        let live = Live::new(id.clone(), principal, shape, connection, text.len());
         if let Err(reply) = self.state.sessions.insert(live, limits) {
             let _ = self.config.store.remove(&id).await;
             return *reply;
@@ -64,7 +64,7 @@ impl Endpoint {
 
     /// Takes a message to its session.
     pub(crate) async fn post(&self, session: &str, frame: Frame, size: usize, admitted: Admitted) -> Reply {
-        let live = match self.find(session, admitted.principal.as_ref()).await {
+        let live = match self.find(session, admitted.principal()).await {
             Ok(live) => live,
             Err(reply) => return *reply,
         };
@@ -190,7 +190,7 @@ impl Endpoint {
         if let Some(evicted) = self.state.sessions.room(record.principal.as_ref(), size, limits)? {
             self.let_go(&evicted).await;
         }
-        let mut connection = self.connection(record.principal.clone());
+        let mut connection = self.connection(None);
         reopen(&mut connection, record.opening, &self.config.connection).await;
         connection.receive(Bytes::from_static(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#));
         if let Some(memory) = &record.memory {

@@ -22,7 +22,7 @@ const PAGE: usize = 100;
 /// client that is there for the task.
 pub(super) async fn result(engine: Arc<Engine>, call: Call) -> Reply {
     let wait = async {
-        let (id, owner) = (task_id(&call)?, call.principal.as_deref());
+        let (id, owner) = (task_id(&call)?, call.principal());
         let mut asking = JoinSet::new();
         loop {
             let live = engine.live(&id);
@@ -72,7 +72,7 @@ pub(super) async fn list(engine: Arc<Engine>, call: Call) -> Reply {
             }
             None => None,
         };
-        let page = engine.list(call.principal.as_deref(), after.as_deref(), PAGE + 1).await?;
+        let page = engine.list(call.principal(), after.as_deref(), PAGE + 1).await?;
         let mut page = page.ok_or_else(unknown)?;
         let more = page.len() > PAGE;
         page.truncate(PAGE);

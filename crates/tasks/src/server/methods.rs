@@ -10,7 +10,7 @@ use crate::{engine::Engine, wire};
 /// `tasks/get`: the bare task, or the task with what belongs to its status.
 pub(super) async fn get(engine: Arc<Engine>, call: Call) -> Reply {
     let look = async {
-        let record = engine.get(call.principal.as_deref(), &task_id(&call)?).await?;
+        let record = engine.get(call.principal(), &task_id(&call)?).await?;
         Ok(if call.shape.has_core_tasks() {
             call.shape.done(wire::bare(&record))
         } else {
@@ -24,7 +24,7 @@ pub(super) async fn get(engine: Arc<Engine>, call: Call) -> Reply {
 pub(super) async fn update(engine: Arc<Engine>, call: Call) -> Reply {
     let update = async {
         let UpdateTaskParams { task_id, input_responses, .. } = call.params.parse()?;
-        engine.get(call.principal.as_deref(), &task_id).await?;
+        engine.get(call.principal(), &task_id).await?;
         for (key, answer) in input_responses {
             engine.answer(&task_id, key, Ok(JsonText::from(&answer))).await?;
         }
@@ -37,7 +37,7 @@ pub(super) async fn update(engine: Arc<Engine>, call: Call) -> Reply {
 pub(super) async fn cancel(engine: Arc<Engine>, call: Call) -> Reply {
     let cancel = async {
         let id = task_id(&call)?;
-        let cancelled = engine.cancel(call.principal.as_deref(), &id).await?;
+        let cancelled = engine.cancel(call.principal(), &id).await?;
         match (call.shape.has_core_tasks(), cancelled) {
             (false, _) => Ok(Done::empty()),
             (true, Some(record)) => Ok(call.shape.done(wire::bare(&record))),
