@@ -32,12 +32,17 @@ impl<'h> Credential<'h> {
             _ => return Err(Refusal::Missing),
         };
         let token = token.trim_matches(' ');
-        let allowed = |c: u8| c.is_ascii_alphanumeric() || b"-._~+/=".contains(&c);
-        if token.is_empty() || token.len() > LONGEST || !token.bytes().all(allowed) {
+        if !is_token(token) {
             return Err(Refusal::Malformed("the token is not one"));
         }
         Ok(Self { token, with_proof })
     }
+}
+
+/// Whether a text could be a token, as far as its letters tell.
+pub(crate) fn is_token(text: &str) -> bool {
+    let allowed = |c: u8| c.is_ascii_alphanumeric() || b"-._~+/=".contains(&c);
+    (1..=LONGEST).contains(&text.len()) && text.bytes().all(allowed)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use hmac_sha256::Hash;
 use http::request::Parts;
 use subtle::{ConditionallySelectable, ConstantTimeEq};
 
-use super::{challenge::Challenges, credential::Credential, refusal::Refusal};
+use super::{challenge::Challenges, credential::{Credential, is_token}, refusal::Refusal};
 use crate::Secret;
 
 /// Lets in whoever sends one of some tokens that are known from the start: for a server of one's own, or of one team.
@@ -18,8 +18,8 @@ use crate::Secret;
 /// use couplet_core::Caller;
 ///
 /// let tokens = Tokens::new()
-///     .allow("a long and random text", Caller::new("alice").with_scopes(["files:read", "files:write"]))
-///     .allow("another one", Caller::new("build machine").with_scopes(["files:read"]));
+///     .allow("zv3-long-and-random-9Qk", Caller::new("alice").with_scopes(["files:read", "files:write"]))
+///     .allow("another-token-7hT", Caller::new("build machine").with_scopes(["files:read"]));
 /// ```
 #[must_use = "an endpoint uses it"]
 pub struct Tokens {
@@ -37,11 +37,12 @@ impl Tokens {
     /// Lets in whoever sends this token, as this caller. The token is not kept.
     ///
     /// # Panics
-    /// When the token is shorter than 8 characters: anybody could guess it.
+    /// When the token is shorter than 8 characters, which anybody could guess, or has characters that no token has.
     #[track_caller]
     pub fn allow(mut self, token: impl Into<Secret>, caller: Caller) -> Self {
         let token = token.into();
         assert!(token.reveal().len() >= 8, "a token needs at least 8 characters, random ones");
+        assert!(is_token(token.reveal()), "a token with other characters than letters, digits and `-._~+/=` cannot be sent");
         self.known.push((Hash::hash(token.reveal().as_bytes()), Arc::new(caller)));
         self
     }
