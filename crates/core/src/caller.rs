@@ -21,13 +21,14 @@ pub struct Caller {
     principal: Arc<str>,
     scopes: Vec<String>,
     claims: Option<Arc<dyn Any + Send + Sync>>,
+    expires: Option<u64>,
 }
 
 impl Caller {
     /// Somebody by the name that tells them from everybody else: sessions, tasks and what travels through the client
     /// belong to it.
     pub fn new(principal: impl Into<Arc<str>>) -> Self {
-        Self { principal: principal.into(), scopes: Vec::new(), claims: None }
+        Self { principal: principal.into(), scopes: Vec::new(), claims: None, expires: None }
     }
 
     /// The same, with what they may do.
@@ -41,6 +42,13 @@ impl Caller {
     #[must_use]
     pub fn with_claims<T: Send + Sync + 'static>(mut self, claims: T) -> Self {
         self.claims = Some(Arc::new(claims));
+        self
+    }
+
+    /// The same, until a time in seconds since 1970: what goes on by itself, such as a stream of changes, ends then.
+    #[must_use]
+    pub fn with_expiry(mut self, seconds: u64) -> Self {
+        self.expires = Some(seconds);
         self
     }
 
@@ -67,6 +75,11 @@ impl Caller {
     /// What else is known about them, if it has this type.
     pub fn claims<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
         self.claims.clone()?.downcast().ok()
+    }
+
+    /// Until when they are who they are, in seconds since 1970.
+    pub fn expires(&self) -> Option<u64> {
+        self.expires
     }
 
     /// Whether anything else is known about them, of whatever type.

@@ -71,8 +71,8 @@
 //!
 //! # Parameters
 //!
-//! A parameter is an *extractor* if its type is called `State`, `Ctx`, `Args`, `RawArgs`, `Path`, `Uri`, `Meta` or
-//! `Completing`, alone or in an `Option`, or if it is marked `#[extract]`. Every other parameter is an *argument*: the
+//! A parameter is an *extractor* if its type is called `State`, `Auth`, `Ctx`, `Args`, `RawArgs`, `Path`, `Uri`, `Meta`
+//! or `Completing`, alone or in an `Option`, or if it is marked `#[extract]`. Every other parameter is an *argument*: the
 //! client gives it, under the parameter's name. Macros see names only: a type of your own that is called `State` needs
 //! another one, as by `use geography::State as Province`. An argument
 //!

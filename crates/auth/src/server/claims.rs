@@ -148,6 +148,7 @@ struct Many(Vec<String>);
 impl<'de> Deserialize<'de> for Many {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match Value::deserialize(deserializer)? {
+            Value::Null => Ok(Self::default()),
             Value::String(one) => Ok(Self(vec![one])),
             Value::Array(many) => Ok(Self(many.into_iter().filter_map(|text| text.as_str().map(str::to_owned)).collect())),
             _ => Err(serde::de::Error::custom("neither a text nor a list of texts")),

@@ -221,7 +221,7 @@ impl Verifier {
         let found = found.and_then(|claims| self.verified(claims)).map(Arc::new);
         let good_for = match &found {
             Ok(verified) => {
-                let left = verified.expires.map(|at| Duration::from_secs((at + self.leeway).saturating_sub(now)));
+                let left = verified.expires.map(|at| Duration::from_secs(at.saturating_add(self.leeway).saturating_sub(now)));
                 self.remember.min(left.unwrap_or(Duration::MAX))
             }
             // An issuer is not asked again and again about what is no token; but one may become good.
@@ -267,7 +267,10 @@ impl Verifier {
             at += 1;
         }
         let (key, expires) = (claims.key.clone(), claims.expires);
-        let caller = Caller::new(claims.principal()).with_scopes(scopes);
+        let mut caller = Caller::new(claims.principal()).with_scopes(scopes);
+        if let Some(expires) = expires {
+            caller = caller.with_expiry(expires.saturating_add(self.leeway));
+        }
         let unknown = Refusal::Invalid("whoever the token is for is not known here");
         let caller = (self.describe)(caller, claims).ok_or(unknown)?;
         Ok(Verified { caller: Arc::new(caller), key, expires })

@@ -2,7 +2,7 @@
 //! something.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
-use couplet_testing::auth::{AuthServer, AuthSettings, Discovery, Misbehaviour, fetch, post_form, post_json};
+use couplet_testing::auth::{AuthServer, AuthSettings, Discovery, Misbehaviour, fetch, post_form, post_json, visit, visit_and_deny};
 use hmac_sha256::Hash;
 use serde_json::{Value, json};
 
@@ -53,7 +53,7 @@ async fn exchange(auth: &AuthServer, form: &[(&str, &str)]) -> (u16, Value) {
 
 /// From nothing to a token that the server believes.
 async fn log_in(auth: &AuthServer, client: &str) -> Value {
-    let back = auth.visit(&page(auth, client, &[])).await.unwrap();
+    let back = visit(&page(auth, client, &[])).await.unwrap();
     assert!(back.starts_with(&format!("{REDIRECT}?")), "{back}");
     assert_eq!(carried(&back, "state").as_deref(), Some("xyz"));
     let code = carried(&back, "code").unwrap();
@@ -148,14 +148,14 @@ async fn line_421_the_issuer_is_named() {
     let client = register(&auth).await;
     let document = fetch(&format!("{}/.well-known/oauth-authorization-server", auth.issuer())).await.unwrap().json();
     assert_eq!(document["authorization_response_iss_parameter_supported"], true);
-    let back = auth.visit(&page(&auth, &client, &[])).await.unwrap();
+    let back = visit(&page(&auth, &client, &[])).await.unwrap();
     assert_eq!(carried(&back, "iss").as_deref(), Some(auth.issuer()));
-    let denied = auth.visit_and_deny(&page(&auth, &client, &[])).await.unwrap();
+    let denied = visit_and_deny(&page(&auth, &client, &[])).await.unwrap();
     assert_eq!(carried(&denied, "iss").as_deref(), Some(auth.issuer()), "with errors as well");
     assert_eq!(carried(&denied, "error").as_deref(), Some("access_denied"));
     for (how, iss) in [(Misbehaviour::RedirectOfAnother, Some("https://another.example")), (Misbehaviour::RedirectOfNobody, None)] {
         auth.misbehave(how);
-        let back = auth.visit(&page(&auth, &client, &[])).await.unwrap();
+        let back = visit(&page(&auth, &client, &[])).await.unwrap();
         assert_eq!(carried(&back, "iss").as_deref(), iss, "{how:?}");
         auth.behave();
     }
@@ -214,7 +214,7 @@ async fn line_431_codes_and_renewals() {
         (("client_id", "stranger"), Some("invalid_client")),
         (("resource", "https://other.example"), Some("invalid_target")),
     ] {
-        let back = auth.visit(&page(&auth, &client, &[])).await.unwrap();
+        let back = visit(&page(&auth, &client, &[])).await.unwrap();
         let code = carried(&back, "code").unwrap();
         let mut form = vec![
             ("grant_type", "authorization_code"),

@@ -3,7 +3,7 @@
 use std::sync::{Arc, atomic::Ordering};
 
 use couplet_core::Caller;
-use http::{StatusCode, request::Parts};
+use http::StatusCode;
 
 use super::{
     endpoint::{Endpoint, State},
@@ -28,17 +28,11 @@ impl Admitted {
 }
 
 impl Endpoint {
-    /// Lets a request in.
+    /// Lets a request in on somebody's behalf.
     ///
     /// # Errors
-    /// What to answer if it is one too many, if the server shuts down, or if nobody knows whose it is. It counts before
-    /// anybody looks at whose it is, because that may take a while.
-    pub(crate) async fn admit(&self, parts: &Parts) -> Result<Admitted, Box<Reply>> {
-        let slot = self.enter()?;
-        let caller = match &self.config.authorize {
-            None => None,
-            Some(authorize) => authorize.authorize(parts).await.map_err(|challenge| Box::new(challenge.into_reply()))?,
-        };
+    /// What to answer if it is one too many for them.
+    pub(crate) fn admit(&self, slot: Slot, caller: Option<Arc<Caller>>) -> Result<Admitted, Box<Reply>> {
         let most = self.config.limits.requests_per_principal;
         let principal = caller.as_ref().map(|caller| caller.principal());
         match self.state.requests_of.take(principal, most) {
@@ -47,7 +41,11 @@ impl Endpoint {
         }
     }
 
-    fn enter(&self) -> Result<Slot, Box<Reply>> {
+    /// Counts a request, before anybody looks at whose it is: that may take a while.
+    ///
+    /// # Errors
+    /// What to answer if it is one too many, or if the server shuts down.
+    pub(crate) fn enter(&self) -> Result<Slot, Box<Reply>> {
         let before = self.state.requests.fetch_add(1, Ordering::AcqRel);
         let slot = Slot(self.state.clone());
         if self.state.closing.load(Ordering::Acquire) {
@@ -62,7 +60,7 @@ impl Endpoint {
 
 /// One of all the requests under way.
 #[derive(Debug)]
-struct Slot(Arc<State>);
+pub(crate) struct Slot(Arc<State>);
 
 impl Drop for Slot {
     fn drop(&mut self) {

@@ -35,15 +35,15 @@ impl Endpoint {
             Frame::Single(Message { body: Body::Request { method, .. }, .. }) => (true, method == LISTEN),
             _ => (false, false),
         };
-        let principal = admitted.principal().cloned();
-        let mut connection = self.connection(admitted.caller.clone());
+        let caller = admitted.caller.clone();
+        let mut connection = self.connection(caller.clone());
         if !is_request {
             connection.take(frame);
             return reply::empty(StatusCode::ACCEPTED);
         }
         let counted = if listens {
             let most = self.config.limits.listens_per_principal;
-            match self.state.listens_of.take(principal.as_ref(), most) {
+            match self.state.listens_of.take(admitted.principal(), most) {
                 Some(share) => Counted::Share(share),
                 None => return reply::busy(StatusCode::TOO_MANY_REQUESTS, "you have too many subscriptions"),
             }
@@ -51,7 +51,7 @@ impl Endpoint {
             Counted::Request(admitted)
         };
         connection.take(frame);
-        self.drive_alone(connection, counted, principal.as_ref(), status).await
+        self.drive_alone(connection, counted, caller.as_ref(), status).await
     }
 
     /// Answers what a connection was given; the status depends on the code of an error.
@@ -59,7 +59,7 @@ impl Endpoint {
         &self,
         mut connection: Connection,
         counted: Counted,
-        principal: Option<&Arc<str>>,
+        caller: Option<&Arc<Caller>>,
         status: fn(Option<i32>) -> u16,
     ) -> Reply {
         let first = loop {
@@ -74,14 +74,14 @@ impl Endpoint {
                 None => return reply::error(StatusCode::INTERNAL_SERVER_ERROR, "the request has no answer"),
             }
         };
-        self.stream(Driven::new(connection, first, None, counted), principal)
+        self.stream(Driven::new(connection, first, None, counted), caller)
     }
 
     /// A response that drives its connection itself.
-    pub(crate) fn stream(&self, driven: Driven, principal: Option<&Arc<str>>) -> Reply {
+    pub(crate) fn stream(&self, driven: Driven, caller: Option<&Arc<Caller>>) -> Reply {
         let driven = Arc::new(driven);
         let held: Arc<dyn Held> = driven.clone();
-        match self.ticket(&held, principal) {
+        match self.ticket(&held, caller) {
             Ok(ticket) => reply::events(Events::new(Source::Driven(driven), ticket, self.config.limits.keep_alive)),
             Err(refused) => *refused,
         }

@@ -58,6 +58,21 @@ pub trait Authorize: Send + Sync + 'static {
     }
 }
 
+/// Whoever is shared by several endpoints.
+impl<A: Authorize + ?Sized> Authorize for Arc<A> {
+    fn authorize<'a>(&'a self, request: &'a Parts) -> BoxFuture<'a, Result<Option<Arc<Caller>>, Challenge>> {
+        (**self).authorize(request)
+    }
+
+    fn insufficient(&self, request: &Parts, caller: Option<&Caller>, needed: &[String]) -> Challenge {
+        (**self).insufficient(request, caller, needed)
+    }
+
+    fn document(&self, path: &str) -> Option<Bytes> {
+        (**self).document(path)
+    }
+}
+
 /// The answer to a request that is not let in.
 #[derive(Clone, Debug)]
 #[non_exhaustive]

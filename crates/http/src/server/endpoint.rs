@@ -6,12 +6,13 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
 use bytes::Bytes;
 use couplet_core::{Caller, Connection, Limits, Memo, Service};
 use http::{StatusCode, request::Parts};
+use tokio::time::Instant;
 
 use super::{
     authorize::{Authorize, Named},
@@ -218,16 +219,18 @@ impl Endpoint {
         connection
     }
 
-    /// Opens a stream.
+    /// Opens a stream. It ends with the time of whoever opens it.
     ///
     /// # Errors
     /// What to answer if there are too many.
-    pub(crate) fn ticket(&self, held: &Arc<dyn Held>, principal: Option<&Arc<str>>) -> Result<Arc<Ticket>, Box<Reply>> {
+    pub(crate) fn ticket(&self, held: &Arc<dyn Held>, caller: Option<&Arc<Caller>>) -> Result<Arc<Ticket>, Box<Reply>> {
         let (streams, limits) = (&self.state.streams, &self.config.limits);
         let own = || reply::busy(StatusCode::TOO_MANY_REQUESTS, "you have too many open streams");
         let all = || reply::busy(StatusCode::SERVICE_UNAVAILABLE, "too many streams are open");
+        let principal = caller.map(|caller| caller.principal());
         let share = streams.share(principal, limits.streams_per_principal).ok_or_else(own)?;
-        let ticket = streams.open(limits.streams, Arc::downgrade(held), share).ok_or_else(all)?;
+        let until = caller.and_then(|caller| caller.expires()).and_then(instant);
+        let ticket = streams.open(limits.streams, Arc::downgrade(held), share, until).ok_or_else(all)?;
         self.look_after();
         Ok(ticket)
     }
@@ -260,6 +263,12 @@ impl Endpoint {
             }
         });
     }
+}
+
+/// When it will be so many seconds since 1970; nothing if that is further away than can be counted.
+fn instant(seconds: u64) -> Option<Instant> {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    Instant::now().checked_add(Duration::from_secs(seconds).saturating_sub(now))
 }
 
 impl State {

@@ -36,7 +36,7 @@ impl Endpoint {
         let Some(share) = self.state.sessions_2024_of.take(principal.as_ref(), most) else {
             return reply::busy(StatusCode::TOO_MANY_REQUESTS, "you have too many sessions");
         };
-        let inbox = Arc::new(Inbox::new(principal.clone()));
+        let inbox = Arc::new(Inbox::new(principal));
         {
             let mut open = lock(&self.state.sessions_2024.0);
             if open.len() >= self.config.limits.streams {
@@ -46,9 +46,9 @@ impl Endpoint {
         }
         // Relative to wherever the endpoint is mounted.
         let address = Event { event: Some("endpoint".to_owned()), ..Event::message(format!("?{KEY}={id}")) };
-        let connection = self.connection(caller);
+        let connection = self.connection(caller.clone());
         let driven = Driven::new(connection, address.encode(), Some(inbox), Counted::Share(share));
-        self.stream(driven, principal.as_ref())
+        self.stream(driven, caller.as_ref())
     }
 
     /// Takes a message to the session that the address names.

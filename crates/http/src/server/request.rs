@@ -35,7 +35,18 @@ impl Endpoint {
         if let Some(document) = self.document(&parts) {
             return document;
         }
-        let admitted = match self.admit(&parts).await {
+        let slot = match self.enter() {
+            Ok(slot) => slot,
+            Err(refused) => return *refused,
+        };
+        let caller = match &self.config.authorize {
+            None => None,
+            Some(authorize) => match authorize.authorize(&parts).await {
+                Ok(caller) => caller,
+                Err(challenge) => return challenge.into_reply(),
+            },
+        };
+        let admitted = match self.admit(slot, caller) {
             Ok(admitted) => admitted,
             Err(refused) => return *refused,
         };
@@ -98,7 +109,6 @@ impl Endpoint {
 
     /// A request without a message, about a session.
     async fn session(&self, parts: &Parts, admitted: Admitted) -> Reply {
-        let principal = admitted.principal();
         let is_get = parts.method == Method::GET;
         if is_get && !takes(&parts.headers, accept::EVENTS) {
             return reply::error(StatusCode::NOT_ACCEPTABLE, format!("the answer can only be `{}`", accept::EVENTS));
@@ -108,9 +118,9 @@ impl Endpoint {
             Err(refusal) => return reply::refused(&refusal),
         };
         match session.filter(|_| !self.config.stateless_legacy) {
-            Some(id) if is_get => self.get(&id, &parts.headers, principal).await,
-            Some(id) => self.delete(&id, principal).await,
-            None if is_get && self.config.sse_2024 => self.open_2024(admitted.caller.clone()),
+            Some(id) if is_get => self.get(&id, &parts.headers, &admitted).await,
+            Some(id) => self.delete(&id, admitted.principal()).await,
+            None if is_get && self.config.sse_2024 => self.open_2024(admitted.caller),
             None => reply::error(StatusCode::BAD_REQUEST, format!("the header `{}` is missing", headers::SESSION)),
         }
     }

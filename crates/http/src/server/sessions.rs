@@ -4,7 +4,7 @@ use std::{future::poll_fn, sync::Arc};
 
 use bytes::Bytes;
 use couplet_core::{
-    Outbound,
+    Caller, Outbound,
     http::{Refusal, headers::LAST_EVENT_ID},
     message::Frame,
 };
@@ -68,6 +68,7 @@ impl Endpoint {
             Ok(live) => live,
             Err(reply) => return *reply,
         };
+        let caller = admitted.caller.clone();
         let mut reader = match drive::take(&live, frame, size, admitted, &self.config) {
             Ok(Taken::Answered(text)) => return reply::json(StatusCode::OK, text),
             Ok(Taken::Told) => return reply::empty(StatusCode::ACCEPTED),
@@ -76,13 +77,13 @@ impl Endpoint {
         };
         match reader.first().await {
             First::Answer(text) => reply::json(StatusCode::OK, text),
-            First::Stream | First::Nothing => self.read(reader, &live),
+            First::Stream | First::Nothing => self.read(reader, caller.as_ref()),
         }
     }
 
     /// Opens a stream for what belongs to no request, or takes up one that was lost.
-    pub(crate) async fn get(&self, session: &str, headers: &HeaderMap, principal: Option<&Arc<str>>) -> Reply {
-        let live = match self.find(session, principal).await {
+    pub(crate) async fn get(&self, session: &str, headers: &HeaderMap, admitted: &Admitted) -> Reply {
+        let live = match self.find(session, admitted.principal()).await {
             Ok(live) => live,
             Err(reply) => return *reply,
         };
@@ -91,7 +92,7 @@ impl Endpoint {
             _ => self.listen(&live),
         };
         match reader {
-            Ok(reader) => self.read(reader, &live),
+            Ok(reader) => self.read(reader, admitted.caller.as_ref()),
             Err(reply) => *reply,
         }
     }
@@ -157,9 +158,9 @@ impl Endpoint {
         }
     }
 
-    fn read(&self, reader: Reader, live: &Live) -> Reply {
+    fn read(&self, reader: Reader, caller: Option<&Arc<Caller>>) -> Reply {
         let held: Arc<dyn Held> = reader.pipe().clone();
-        match self.ticket(&held, live.principal.as_ref()) {
+        match self.ticket(&held, caller) {
             Ok(ticket) => reply::events(Events::new(Source::Pipe(reader), ticket, self.config.limits.keep_alive)),
             Err(refused) => *refused,
         }

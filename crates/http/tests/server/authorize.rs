@@ -1,6 +1,6 @@
 //! Who is let in, as whom, and what for.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use couplet_core::{BoxFuture, Caller};
@@ -38,7 +38,12 @@ impl Authorize for Door {
             };
             let scopes: Vec<&str> = scopes.split(',').collect();
             let person = Person { name: name.to_owned(), scopes: scopes.len() };
-            Ok(Some(Arc::new(Caller::new(name).with_scopes(scopes).with_claims(person))))
+            let caller = Caller::new(name).with_scopes(scopes).with_claims(person);
+            let until = request.headers.get("x-until").and_then(|until| until.to_str().ok()?.parse().ok());
+            Ok(Some(Arc::new(match until {
+                Some(until) => caller.with_expiry(until),
+                None => caller,
+            })))
         })
     }
 
@@ -326,6 +331,27 @@ async fn state_belongs_to_whoever_was_asked() {
         let reply = send(&endpoint, alone("tools/call", again.clone(), &[("authorization", token)])).await;
         let answer = reply.json().await;
         assert_eq!(answer["result"]["content"][0]["text"] == "yes: true", good, "{token}: {answer}");
+    }
+}
+
+/// What goes on by itself goes on for as long as whoever opened it is who they are; a call is finished.
+#[tokio::test]
+async fn streams_end_with_the_time_of_their_reader() {
+    let endpoint = endpoint().limits(crate::support::limits(|l| l.keep_alive = Duration::from_millis(30)));
+    let client = Client::open(&endpoint, POLLING, "Bearer alice:read").await;
+    let session = client.session.as_deref().unwrap();
+    for (until, ends) in [("1", true), ("99999999999", false), ("18446744073709551615", false)] {
+        let alice = [("authorization", "Bearer alice:read"), ("x-until", until)];
+        let get = request("GET", &[alice[0], alice[1], ("mcp-session-id", session)], "");
+        let listen = alone("subscriptions/listen", json!({ "notifications": { "toolsListChanged": true } }), &alice);
+        for asked in [get, listen] {
+            let mut reply = send(&endpoint, asked).await;
+            assert!(reply.is_stream());
+            let over = tokio::time::timeout(Duration::from_secs(if ends { 60 } else { 1 }), reply.body.messages()).await;
+            assert_eq!(over.is_ok(), ends, "{until}");
+        }
+        let slowly = alone("tools/call", json!({ "name": "slowly" }), &alice);
+        assert_eq!(text(send(&endpoint, slowly).await).await, "alice with 1");
     }
 }
 

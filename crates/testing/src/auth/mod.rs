@@ -2,7 +2,8 @@
 //!
 //! It does what the specification asks of one (code with PKCE, registration, client metadata documents, client
 //! credentials, refresh, introspection, revocation, signed tokens, bound ones), and on request what a bad one does.
-//! Whoever visits its page is logged in already, and approves with a click: [`AuthServer::visit`] is that visit.
+//! Whoever visits its page is logged in already, and approves with a click: [`visit`] is that visit, and [`log_in`] what a
+//! browser does.
 
 mod authorize;
 mod clients;
@@ -60,7 +61,7 @@ impl AuthServer {
         let port = settings.port;
         let listener = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], port))).await?;
         let origin = format!("http://{}", listener.local_addr()?);
-        let state = Arc::new(State::new(origin, settings));
+        let state = Arc::new(State::new(&origin, settings));
         let serving = tokio::spawn(web::serve(listener, state.clone()));
         Ok(Self { state, serving })
     }
@@ -143,6 +144,11 @@ impl AuthServer {
         self.state.lock().tokens.remove(token);
     }
 
+    /// Every token that was given out has come to its end; it can be renewed.
+    pub fn expire_all(&self) {
+        self.state.lock().tokens.clear();
+    }
+
     /// No token is good any more, nor any way to renew one.
     pub fn revoke_all(&self) {
         let mut inner = self.state.lock();
@@ -155,22 +161,23 @@ impl AuthServer {
         self.state.lock().log.iter().filter(|(at, _)| at == path).map(|(_, sent)| sent.clone()).collect()
     }
 
-    /// Visits the page that an authorization request leads to, and approves. Returns where the page then sends the
-    /// browser, without going there.
-    ///
-    /// # Errors
-    /// When there is no such page, or it sends nobody anywhere.
-    pub async fn visit(&self, url: &str) -> io::Result<String> {
-        web::visit(url, "approve").await
-    }
+}
 
-    /// The same visit by somebody who says no.
-    ///
-    /// # Errors
-    /// When there is no such page, or it sends nobody anywhere.
-    pub async fn visit_and_deny(&self, url: &str) -> io::Result<String> {
-        web::visit(url, "deny").await
-    }
+/// Visits the page that an authorization request leads to, and approves. Returns where the page then sends the browser,
+/// without going there.
+///
+/// # Errors
+/// When there is no such page, or it sends nobody anywhere.
+pub async fn visit(url: &str) -> io::Result<String> {
+    web::visit(url, "approve").await
+}
+
+/// The same visit by somebody who says no.
+///
+/// # Errors
+/// When there is no such page, or it sends nobody anywhere.
+pub async fn visit_and_deny(url: &str) -> io::Result<String> {
+    web::visit(url, "deny").await
 }
 
 /// Visits the page that an authorization request leads to, approves, and goes on to where the page sends the browser:
@@ -179,7 +186,7 @@ impl AuthServer {
 /// # Errors
 /// When one of the two does not answer.
 pub async fn log_in(url: &str) -> io::Result<String> {
-    let back = web::visit(url, "approve").await?;
+    let back = visit(url).await?;
     Ok(fetch(&back).await?.body)
 }
 

@@ -15,7 +15,6 @@ use super::{
 };
 
 pub(super) struct State {
-    pub(super) origin: String,
     pub(super) issuer: String,
     pub(super) settings: AuthSettings,
     inner: Mutex<Inner>,
@@ -70,7 +69,7 @@ impl Client {
 }
 
 impl State {
-    pub(super) fn new(origin: String, settings: AuthSettings) -> Self {
+    pub(super) fn new(origin: &str, settings: AuthSettings) -> Self {
         let inner = Inner {
             user: "alice".to_owned(),
             lifetime: 3600,
@@ -84,7 +83,7 @@ impl State {
             tokens: HashMap::new(),
             log: Vec::new(),
         };
-        Self { issuer: format!("{origin}{}", settings.path), origin, settings, inner: Mutex::new(inner) }
+        Self { issuer: format!("{origin}{}", settings.path), settings, inner: Mutex::new(inner) }
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, Inner> {
