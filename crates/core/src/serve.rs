@@ -315,7 +315,15 @@ impl Connection {
                 Ok(token) => {
                     let outbox = Outbox::new(self.queue.clone(), id.clone(), shape, token, level);
                     let back = Back::new(self.queue.clone(), self.questions.clone(), id.clone(), self.limits.questions);
-                    let call = Call::new(method, params, peer, shape, outbox.clone(), Inputs::session(back), self.caller.clone());
+                    let call = Call::new(
+                        method,
+                        params,
+                        peer,
+                        shape,
+                        outbox.clone(),
+                        Inputs::session(back),
+                        self.caller.clone(),
+                    );
                     self.start(Job { id, shape, outbox, batch, asks: false }, call);
                 }
                 Err(error) => self.refuse(id, &error, batch.as_ref()),

@@ -26,7 +26,9 @@ impl Challenges {
             Refusal::Invalid(why) => (StatusCode::UNAUTHORIZED, Some("invalid_token"), *why),
             Refusal::Proof(why) => (StatusCode::UNAUTHORIZED, Some("invalid_dpop_proof"), *why),
             Refusal::Nonce => (StatusCode::UNAUTHORIZED, Some("use_dpop_nonce"), "the proof needs a new nonce"),
-            Refusal::Scopes(_) => (StatusCode::FORBIDDEN, Some("insufficient_scope"), "the token is not enough for this"),
+            Refusal::Scopes(_) => {
+                (StatusCode::FORBIDDEN, Some("insufficient_scope"), "the token is not enough for this")
+            }
             Refusal::Unavailable(why) => (StatusCode::SERVICE_UNAVAILABLE, None, *why),
         };
         let mut challenge = Challenge::new(status, why);

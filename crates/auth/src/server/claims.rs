@@ -53,10 +53,7 @@ impl Claims {
 /// It may name people, so only what it is about is shown.
 impl fmt::Debug for Claims {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Claims")
-            .field("issuer", &self.issuer)
-            .field("scopes", &self.scopes)
-            .finish_non_exhaustive()
+        f.debug_struct("Claims").field("issuer", &self.issuer).field("scopes", &self.scopes).finish_non_exhaustive()
     }
 }
 
@@ -150,7 +147,9 @@ impl<'de> Deserialize<'de> for Many {
         match Value::deserialize(deserializer)? {
             Value::Null => Ok(Self::default()),
             Value::String(one) => Ok(Self(vec![one])),
-            Value::Array(many) => Ok(Self(many.into_iter().filter_map(|text| text.as_str().map(str::to_owned)).collect())),
+            Value::Array(many) => {
+                Ok(Self(many.into_iter().filter_map(|text| text.as_str().map(str::to_owned)).collect()))
+            }
             _ => Err(serde::de::Error::custom("neither a text nor a list of texts")),
         }
     }

@@ -64,7 +64,9 @@ impl Proofs {
         let Some(algorithm) = jws.algorithm(&self.algorithms).filter(|_| jws.is_of_type(&["dpop+jwt"])) else {
             return no("the proof is not of a kind that is allowed here");
         };
-        let Some(by) = jws.header.jwk.as_ref().and_then(Key::of_proof) else { return no("the proof has no public key") };
+        let Some(by) = jws.header.jwk.as_ref().and_then(Key::of_proof) else {
+            return no("the proof has no public key");
+        };
         if !jws.is_by(&by, algorithm) {
             return no("the signature of the proof is wrong");
         }

@@ -187,7 +187,9 @@ impl Known {
             return Ok(given);
         }
         let published = self.published(|published| published.introspection.is_some()).await?;
-        published.introspection.ok_or(Refusal::Unavailable("the issuer of the token does not say where to ask about it"))
+        published
+            .introspection
+            .ok_or(Refusal::Unavailable("the issuer of the token does not say where to ask about it"))
     }
 
     /// What the issuer publishes; read once more if it is old, or not enough.

@@ -92,7 +92,9 @@ mod tests {
 
     #[test]
     fn servers_that_cannot_be() {
-        for resource in ["http://a.example/mcp", "https://a.example/#x", "ftp://a.example", "mcp", "https://u:p@a.example"] {
+        for resource in
+            ["http://a.example/mcp", "https://a.example/#x", "ftp://a.example", "mcp", "https://u:p@a.example"]
+        {
             assert!(Metadata::new(resource.to_owned()).is_err(), "{resource}");
         }
     }

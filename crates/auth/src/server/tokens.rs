@@ -8,7 +8,11 @@ use hmac_sha256::Hash;
 use http::request::Parts;
 use subtle::{ConditionallySelectable, ConstantTimeEq};
 
-use super::{challenge::Challenges, credential::{Credential, is_token}, refusal::Refusal};
+use super::{
+    challenge::Challenges,
+    credential::{Credential, is_token},
+    refusal::Refusal,
+};
 use crate::Secret;
 
 /// Lets in whoever sends one of some tokens that are known from the start: for a server of one's own, or of one team.
@@ -42,7 +46,10 @@ impl Tokens {
     pub fn allow(mut self, token: impl Into<Secret>, caller: Caller) -> Self {
         let token = token.into();
         assert!(token.reveal().len() >= 8, "a token needs at least 8 characters, random ones");
-        assert!(is_token(token.reveal()), "a token with other characters than letters, digits and `-._~+/=` cannot be sent");
+        assert!(
+            is_token(token.reveal()),
+            "a token with other characters than letters, digits and `-._~+/=` cannot be sent"
+        );
         self.known.push((Hash::hash(token.reveal().as_bytes()), Arc::new(caller)));
         self
     }

@@ -67,12 +67,8 @@ impl Verifier {
     /// When an address is not one, when that of the server needs https, or when TLS cannot be set up.
     pub fn new(resource: impl Into<String>, issuer: impl Into<Issuer>) -> Result<Self, Error> {
         let (metadata, at) = Metadata::new(resource.into())?;
-        let challenges = Challenges {
-            metadata: Some(metadata::address(&at)),
-            scopes: Vec::new(),
-            proofs: None,
-            proofs_only: false,
-        };
+        let challenges =
+            Challenges { metadata: Some(metadata::address(&at)), scopes: Vec::new(), proofs: None, proofs_only: false };
         let verifier = Self {
             issuers: Vec::new(),
             audience: vec![metadata.resource.clone()],
@@ -221,7 +217,8 @@ impl Verifier {
         let found = found.and_then(|claims| self.verified(claims)).map(Arc::new);
         let good_for = match &found {
             Ok(verified) => {
-                let left = verified.expires.map(|at| Duration::from_secs(at.saturating_add(self.leeway).saturating_sub(now)));
+                let left =
+                    verified.expires.map(|at| Duration::from_secs(at.saturating_add(self.leeway).saturating_sub(now)));
                 self.remember.min(left.unwrap_or(Duration::MAX))
             }
             // An issuer is not asked again and again about what is no token; but one may become good.
@@ -247,8 +244,7 @@ impl Verifier {
         let Some(known) = known else {
             return (Err(Refusal::Invalid("the token is not of an issuer that is known here")), false);
         };
-        let wanted =
-            Wanted { issuer: &known.issuer.name, audience: &self.audience, now, leeway: self.leeway };
+        let wanted = Wanted { issuer: &known.issuer.name, audience: &self.audience, now, leeway: self.leeway };
         match (&known.issuer.asks, &jws) {
             (Some(asks), _) => (known.ask(asks, token, &wanted).await, true),
             (None, Some(jws)) => (signed(known, jws, &wanted).await, false),

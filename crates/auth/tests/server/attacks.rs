@@ -8,7 +8,9 @@ use couplet_tasks::{Task, TaskTool, Tasks};
 use couplet_testing::auth::AuthServer;
 use serde_json::{Value, json};
 
-use crate::support::{RESOURCE, STATELESS, VERSIONS, ask, both, call, call_in, endpoint, open, request, send, verifier};
+use crate::support::{
+    RESOURCE, STATELESS, VERSIONS, ask, both, call, call_in, endpoint, open, request, send, verifier,
+};
 
 /// Whoever knows a session's id and is somebody else finds nothing there.
 #[tokio::test]
@@ -27,10 +29,18 @@ async fn line_439_a_session_is_no_proof() {
             headers.extend(bearer.as_deref().map(|bearer| ("authorization", bearer)));
             let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
             for (method, body) in [("POST", &ping), ("GET", &Value::Null), ("DELETE", &Value::Null)] {
-                assert_eq!(send(&endpoint, request(method, "/mcp", &headers, body)).await.status, status, "{version}: {method}");
+                assert_eq!(
+                    send(&endpoint, request(method, "/mcp", &headers, body)).await.status,
+                    status,
+                    "{version}: {method}"
+                );
             }
         }
-        assert_eq!(call_in(&endpoint, Some(&session), "read", &alices).await.status, 200, "{version}: it is still hers");
+        assert_eq!(
+            call_in(&endpoint, Some(&session), "read", &alices).await.status,
+            200,
+            "{version}: it is still hers"
+        );
     }
 }
 
@@ -64,7 +74,12 @@ async fn line_384_tasks_of_others() {
             "io.modelcontextprotocol/clientCapabilities": { "extensions": { "io.modelcontextprotocol/tasks": {} } },
         });
         let bearer = format!("Bearer {token}");
-        let headers = [("mcp-protocol-version", STATELESS), ("mcp-method", method), ("mcp-name", name), ("authorization", &bearer)];
+        let headers = [
+            ("mcp-protocol-version", STATELESS),
+            ("mcp-method", method),
+            ("mcp-name", name),
+            ("authorization", &bearer),
+        ];
         let message = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
         send(&endpoint, request("POST", "/mcp", &headers, &message)).await.json()
     };
@@ -102,7 +117,11 @@ async fn attack_keys_in_the_header() {
         json!({ "kid": "../../../../dev/null" }),
         json!({ "kid": "' OR 1=1 --" }),
     ] {
-        assert_eq!(ask(&endpoint, "whoami", &evil.token_of(header.clone(), claims.clone())).await.status, 401, "{header}");
+        assert_eq!(
+            ask(&endpoint, "whoami", &evil.token_of(header.clone(), claims.clone())).await.status,
+            401,
+            "{header}"
+        );
     }
     assert_eq!(evil.requests("/jwks").len(), before, "nobody asks the attacker");
     // A token of the attacker's own issuer, however good it is there.
@@ -127,7 +146,8 @@ async fn attack_confused_algorithms() {
 #[tokio::test]
 async fn attack_headers_of_gateways() {
     let (_auth, endpoint) = both().await;
-    for header in ["x-forwarded-user", "x-user", "x-authenticated", "remote-user", "x-internal", "proxy-authorization"] {
+    for header in ["x-forwarded-user", "x-user", "x-authenticated", "remote-user", "x-internal", "proxy-authorization"]
+    {
         assert_eq!(send(&endpoint, call("whoami", &[(header, "alice")])).await.status, 401, "{header}");
     }
 }
@@ -147,7 +167,9 @@ async fn attack_answers_of_others() {
         for _ in 0..30 {
             for (name, session, token) in people.clone() {
                 let endpoint = endpoint.clone();
-                asking.spawn(async move { (name, call_in(&endpoint, session.as_deref(), "whoami", &token).await.text()) });
+                asking.spawn(
+                    async move { (name, call_in(&endpoint, session.as_deref(), "whoami", &token).await.text()) },
+                );
             }
         }
         while let Some(asked) = asking.join_next().await {
@@ -170,7 +192,8 @@ async fn line_432_secrets_are_not_shown() {
     let issuer = Issuer::new("https://login.example.com").introspect("client", "SECRET");
     assert!(!format!("{issuer:?}").contains("SECRET"));
     assert!(!format!("{:?}", verifier(&auth)).contains("SECRET"));
-    let error = couplet_auth::server::Verifier::new("https://user:SECRET@mcp.example.com", "https://a.example").unwrap_err();
+    let error =
+        couplet_auth::server::Verifier::new("https://user:SECRET@mcp.example.com", "https://a.example").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Config);
 }
 
@@ -182,7 +205,9 @@ async fn line_437_tokens_of_other_servers() {
     let there = couplet_auth::server::Verifier::new("https://other.example/mcp", auth.issuer()).unwrap();
     let there = endpoint(there);
     let [ours, theirs] = [RESOURCE, "https://other.example/mcp"].map(|resource| auth.token(resource, ""));
-    for (endpoint, token, status) in [(&here, &ours, 200), (&here, &theirs, 401), (&there, &theirs, 200), (&there, &ours, 401)] {
+    for (endpoint, token, status) in
+        [(&here, &ours, 200), (&here, &theirs, 401), (&there, &theirs, 200), (&there, &ours, 401)]
+    {
         assert_eq!(ask(endpoint, "whoami", token).await.status, status);
     }
 }

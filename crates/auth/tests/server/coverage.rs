@@ -4,8 +4,8 @@ use std::{collections::BTreeSet, fs, path::Path};
 
 /// The lines of the sections on authorization that are duties of servers, of authorization servers, or of both sides.
 const SERVERS: [u16; 25] = [
-    386, 387, 388, 389, 390, 401, 403, 412, 413, 416, 421, 424, 425, 427, 428, 429, 430, 431, 432, 433, 436, 437, 439, 442,
-    384,
+    386, 387, 388, 389, 390, 401, 403, 412, 413, 416, 421, 424, 425, 427, 428, 429, 430, 431, 432, 433, 436, 437, 439,
+    442, 384,
 ];
 
 /// Lines about servers that get tokens of somebody else for their clients. There is no such server here: a program that

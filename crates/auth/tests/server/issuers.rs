@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use couplet_auth::{fetch::Reach, server::Issuer};
 use couplet_auth::server::{Algorithm, Verifier};
+use couplet_auth::{fetch::Reach, server::Issuer};
 use couplet_testing::auth::{AuthServer, AuthSettings, Discovery, Misbehaviour};
 use serde_json::json;
 
@@ -93,7 +93,12 @@ async fn attack_unknown_keys() {
 /// What cannot be found out is not good; and a client that may have a good token is not told that it is bad.
 #[tokio::test]
 async fn an_issuer_that_says_nothing() {
-    let hows = [Misbehaviour::NoKeys, Misbehaviour::EndlessKeys, Misbehaviour::EndlessMetadata, Misbehaviour::MetadataOfAnother];
+    let hows = [
+        Misbehaviour::NoKeys,
+        Misbehaviour::EndlessKeys,
+        Misbehaviour::EndlessMetadata,
+        Misbehaviour::MetadataOfAnother,
+    ];
     for how in hows {
         let (auth, endpoint) = both().await;
         let token = auth.token(RESOURCE, "");
@@ -130,7 +135,8 @@ async fn attack_metadata_elsewhere() {
     // Nor can an issuer of the internet be on this machine.
     let auth = AuthServer::start().await.unwrap();
     let issuer = Issuer::new(auth.issuer()).reach(Reach::Public);
-    let reply = ask(&crate::support::endpoint(Verifier::new(RESOURCE, issuer).unwrap()), "whoami", &auth.token(RESOURCE, ""));
+    let reply =
+        ask(&crate::support::endpoint(Verifier::new(RESOURCE, issuer).unwrap()), "whoami", &auth.token(RESOURCE, ""));
     assert_eq!(reply.await.status, 503);
     assert!(auth.requests("/jwks").is_empty());
 }
@@ -138,7 +144,9 @@ async fn attack_metadata_elsewhere() {
 #[tokio::test]
 async fn only_some_algorithms() {
     let auth = AuthServer::start().await.unwrap();
-    for (algorithms, status) in [(&[Algorithm::Es256][..], 200), (&[Algorithm::Rs256, Algorithm::EdDsa], 401), (&[], 401)] {
+    for (algorithms, status) in
+        [(&[Algorithm::Es256][..], 200), (&[Algorithm::Rs256, Algorithm::EdDsa], 401), (&[], 401)]
+    {
         let issuer = Issuer::new(auth.issuer()).algorithms(algorithms.iter().copied());
         let endpoint = endpoint(Verifier::new(RESOURCE, issuer).unwrap());
         assert_eq!(ask(&endpoint, "whoami", &auth.token(RESOURCE, "")).await.status, status, "{algorithms:?}");

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use ::http::{header, request::Parts};
 use couplet_auth::server::Tokens;
 use couplet_client::Client;
 use couplet_core::{BoxFuture, Caller};
@@ -12,7 +13,6 @@ use couplet_http::{
 use couplet_proxy::Proxy;
 use couplet_server::{Ctx, Server, tool};
 use couplet_testing::{Wire, auth::AuthServer, types::ProtocolVersion};
-use ::http::{header, request::Parts};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
@@ -24,7 +24,8 @@ async fn line_386_http_alone() {
     let (_auth, endpoint) = both().await;
     assert_eq!(send(&endpoint, call("whoami", &[])).await.status, 401);
     for version in ProtocolVersion::ALL {
-        let open: Server = Server::new("s", "1").tool(tool("open", || "open")).tool(tool("read", || "no").scopes(["a", "b"]));
+        let open: Server =
+            Server::new("s", "1").tool(tool("open", || "open")).tool(tool("read", || "no").scopes(["a", "b"]));
         let mut wire = Wire::new(open.build(), version);
         wire.open().await;
         let answer = wire.request("tools/call", json!({ "name": "open" })).await;
@@ -170,7 +171,11 @@ async fn line_427_tokens_are_validated_at_every_request() {
         let Some(session) = session else { continue };
         for method in ["GET", "DELETE", "POST"] {
             let headers = [("mcp-session-id", &*session), ("authorization", &format!("Bearer {expired}"))];
-            assert_eq!(send(&endpoint, request(method, "/mcp", &headers, &Value::Null)).await.status, 401, "{version}: {method}");
+            assert_eq!(
+                send(&endpoint, request(method, "/mcp", &headers, &Value::Null)).await.status,
+                401,
+                "{version}: {method}"
+            );
         }
     }
 }
@@ -204,7 +209,8 @@ async fn line_429_tokens_are_not_passed_on() {
     let notes = Notes::default();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}/mcp", listener.local_addr().unwrap());
-    let upstream: Server = Server::new("s", "1").tool(tool("seen", |ctx: Ctx| format!("{:?} {:?}", ctx.call(), ctx.call().meta())));
+    let upstream: Server =
+        Server::new("s", "1").tool(tool("seen", |ctx: Ctx| format!("{:?} {:?}", ctx.call(), ctx.call().meta())));
     let transport = HttpTransport::on(listener);
     let shutdown = transport.shutdown();
     let door = notes.clone();

@@ -2,7 +2,9 @@
 //! something.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
-use couplet_testing::auth::{AuthServer, AuthSettings, Discovery, Misbehaviour, fetch, post_form, post_json, visit, visit_and_deny};
+use couplet_testing::auth::{
+    AuthServer, AuthSettings, Discovery, Misbehaviour, fetch, post_form, post_json, visit, visit_and_deny,
+};
 use hmac_sha256::Hash;
 use serde_json::{Value, json};
 
@@ -153,7 +155,9 @@ async fn line_421_the_issuer_is_named() {
     let denied = visit_and_deny(&page(&auth, &client, &[])).await.unwrap();
     assert_eq!(carried(&denied, "iss").as_deref(), Some(auth.issuer()), "with errors as well");
     assert_eq!(carried(&denied, "error").as_deref(), Some("access_denied"));
-    for (how, iss) in [(Misbehaviour::RedirectOfAnother, Some("https://another.example")), (Misbehaviour::RedirectOfNobody, None)] {
+    for (how, iss) in
+        [(Misbehaviour::RedirectOfAnother, Some("https://another.example")), (Misbehaviour::RedirectOfNobody, None)]
+    {
         auth.misbehave(how);
         let back = visit(&page(&auth, &client, &[])).await.unwrap();
         assert_eq!(carried(&back, "iss").as_deref(), iss, "{how:?}");
@@ -235,7 +239,11 @@ async fn line_431_codes_and_renewals() {
     let refresh = tokens["refresh_token"].as_str().unwrap();
     let renew = |token: String| {
         let (auth, client) = (&auth, client.clone());
-        async move { exchange(auth, &[("grant_type", "refresh_token"), ("client_id", &client), ("refresh_token", &token)]).await.1 }
+        async move {
+            exchange(auth, &[("grant_type", "refresh_token"), ("client_id", &client), ("refresh_token", &token)])
+                .await
+                .1
+        }
     };
     let renewed = renew(refresh.to_owned()).await;
     assert!(renewed["access_token"].is_string() && renewed["refresh_token"] != *refresh, "{renewed}");
@@ -250,7 +258,13 @@ async fn machines() {
     let (auth, endpoint) = both().await;
     auth.client("robot", Some("s3cret"), &[]);
     let form = |secret| {
-        [("grant_type", "client_credentials"), ("client_id", "robot"), ("client_secret", secret), ("resource", RESOURCE), ("scope", "files:read")]
+        [
+            ("grant_type", "client_credentials"),
+            ("client_id", "robot"),
+            ("client_secret", secret),
+            ("resource", RESOURCE),
+            ("scope", "files:read"),
+        ]
     };
     assert_eq!(exchange(&auth, &form("guess")).await.0, 401);
     let (status, tokens) = exchange(&auth, &form("s3cret")).await;
@@ -273,7 +287,8 @@ async fn misbehaviours_of_tokens() {
     let auth = AuthServer::start().await.unwrap();
     let endpoint = endpoint(verifier(&auth));
     assert_eq!(ask(&endpoint, "whoami", &auth.token(RESOURCE, "")).await.status, 200);
-    for how in [Misbehaviour::Unsigned, Misbehaviour::SharedSecret, Misbehaviour::Expired, Misbehaviour::AnotherIssuer] {
+    for how in [Misbehaviour::Unsigned, Misbehaviour::SharedSecret, Misbehaviour::Expired, Misbehaviour::AnotherIssuer]
+    {
         auth.misbehave(how);
         let reply = ask(&endpoint, "whoami", &auth.token(RESOURCE, "")).await;
         assert_eq!((reply.status, reply.challenge().contains("invalid_token")), (401, true), "{how:?}");

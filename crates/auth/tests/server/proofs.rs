@@ -40,7 +40,8 @@ impl Key {
     /// A proof for the call of a tool, but for some members.
     fn proof(&self, token: &str, header: Value, claims: Value) -> String {
         let ath = BASE64.encode(Hash::hash(token.as_bytes()));
-        let jti = BASE64.encode(EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &SystemRandom::new()).unwrap());
+        let jti = BASE64
+            .encode(EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &SystemRandom::new()).unwrap());
         let header = merged(json!({ "typ": "dpop+jwt", "alg": "ES256", "jwk": self.jwk() }), header);
         let usual = json!({ "jti": jti, "htm": "POST", "htu": RESOURCE, "iat": now(), "ath": ath });
         let (header, claims) = (header.to_string(), merged(usual, claims).to_string());
@@ -125,7 +126,8 @@ async fn attack_stolen_tokens() {
     // Without a proof, as if it were not bound.
     let plain = send(&endpoint, call("whoami", &[("authorization", &format!("Bearer {token}"))])).await;
     assert_eq!(plain.status, 401);
-    let plain = send(&endpoint, call("whoami", &[("authorization", &format!("Bearer {token}")), ("dpop", &proof)])).await;
+    let plain =
+        send(&endpoint, call("whoami", &[("authorization", &format!("Bearer {token}")), ("dpop", &proof)])).await;
     assert_eq!(plain.status, 401);
     let missing = send(&endpoint, call("whoami", &[("authorization", &format!("DPoP {token}"))])).await;
     assert_eq!(missing.status, 401);
@@ -142,7 +144,8 @@ async fn attack_stolen_tokens() {
     // With two proofs, of which one is good.
     let two = [key.proof(&token, json!({}), json!({})), thief.proof(&token, json!({}), json!({}))];
     let header = format!("DPoP {token}");
-    let reply = send(&endpoint, call("whoami", &[("authorization", &header), ("dpop", &two[0]), ("dpop", &two[1])])).await;
+    let reply =
+        send(&endpoint, call("whoami", &[("authorization", &header), ("dpop", &two[0]), ("dpop", &two[1])])).await;
     assert_eq!(reply.status, 401);
 }
 

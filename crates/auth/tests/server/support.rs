@@ -100,7 +100,8 @@ pub(crate) fn request(method: &str, uri: &str, headers: &[(&str, &str)], body: &
         ("content-type", "application/json"),
     ];
     let mut request = Request::builder().method(method).uri(uri);
-    for (name, value) in usual.iter().filter(|(name, _)| !headers.iter().any(|(other, _)| other == name)).chain(headers) {
+    for (name, value) in usual.iter().filter(|(name, _)| !headers.iter().any(|(other, _)| other == name)).chain(headers)
+    {
         request = request.header(*name, *value);
     }
     request.body(if body.is_null() { String::new() } else { body.to_string() }).unwrap()

@@ -107,7 +107,9 @@ async fn signatures_are_checked() {
         changed.replace_range(at..=at, letter);
         assert_eq!(ask(&endpoint, "whoami", &changed).await.status, 401, "{at}");
     }
-    for cut in [token.rsplit_once('.').unwrap().0, &token[1..], &format!("{token}A"), &format!("{token}."), "a.b.c", ".."] {
+    for cut in
+        [token.rsplit_once('.').unwrap().0, &token[1..], &format!("{token}A"), &format!("{token}."), "a.b.c", ".."]
+    {
         assert_eq!(ask(&endpoint, "whoami", cut).await.status, 401, "{cut}");
     }
 }
@@ -143,7 +145,8 @@ async fn scopes_in_every_form() {
 async fn claims_of_ones_own() {
     struct Tenant(u32);
     let auth = AuthServer::start().await.unwrap();
-    let server: Server = Server::new("s", "1").tool(tool("whoami", |tenant: Auth<Tenant>| format!("tenant {}", tenant.0.0)));
+    let server: Server =
+        Server::new("s", "1").tool(tool("whoami", |tenant: Auth<Tenant>| format!("tenant {}", tenant.0.0)));
     let verifier = verifier(&auth).map_claims(|claims: Claims| claims.get("tenant").map(Tenant));
     let endpoint = Endpoint::new(server.build()).authorize(verifier);
     let with = |tenant: Value| auth.token_with(json!({ "aud": RESOURCE, "tenant": tenant }));

@@ -233,7 +233,11 @@ async fn scopes_are_asked_for_before_anything_runs() {
             let challenge = want.map(|want| format!("Bearer error=\"insufficient_scope\", scope=\"{want}\""));
             let status = if want.is_some() { 403 } else { 200 };
             let what = format!("{version}: {token} {tool}");
-            assert_eq!((reply.status.as_u16(), reply.header("www-authenticate")), (status, challenge.as_deref()), "{what}");
+            assert_eq!(
+                (reply.status.as_u16(), reply.header("www-authenticate")),
+                (status, challenge.as_deref()),
+                "{what}"
+            );
         }
     }
 }
@@ -322,7 +326,8 @@ async fn the_first_transport_knows_who_asks() {
 #[tokio::test]
 async fn state_belongs_to_whoever_was_asked() {
     let endpoint = endpoint();
-    let asked = send(&endpoint, alone("tools/call", json!({ "name": "ask" }), &[("authorization", "Bearer alice:read")]));
+    let asked =
+        send(&endpoint, alone("tools/call", json!({ "name": "ask" }), &[("authorization", "Bearer alice:read")]));
     let asked = asked.await.json().await;
     let state = asked["result"]["requestState"].as_str().unwrap();
     let yes = json!({ "sure": { "action": "accept", "content": { "yes": true } } });
@@ -347,7 +352,8 @@ async fn streams_end_with_the_time_of_their_reader() {
         for asked in [get, listen] {
             let mut reply = send(&endpoint, asked).await;
             assert!(reply.is_stream());
-            let over = tokio::time::timeout(Duration::from_secs(if ends { 60 } else { 1 }), reply.body.messages()).await;
+            let over =
+                tokio::time::timeout(Duration::from_secs(if ends { 60 } else { 1 }), reply.body.messages()).await;
             assert_eq!(over.is_ok(), ends, "{until}");
         }
         let slowly = alone("tools/call", json!({ "name": "slowly" }), &alice);

@@ -32,7 +32,8 @@ impl State {
             return self.back(&grant, &[("error", "unsupported_response_type")]);
         }
         if grant.challenge.is_empty() || asked.get("code_challenge_method") != Some("S256") {
-            return self.back(&grant, &[("error", "invalid_request"), ("error_description", "PKCE with S256 is needed")]);
+            return self
+                .back(&grant, &[("error", "invalid_request"), ("error_description", "PKCE with S256 is needed")]);
         }
         let ticket = random();
         let (to, shown) = (format!("{}/decide", self.issuer), escaped(&client.name));

@@ -42,7 +42,9 @@ impl State {
         let id = serde_json::from_slice::<Value>(&payload).ok()?["sub"].as_str()?.to_owned();
         let client = self.known_client(&id)?;
         let (_, claims) = jwt::verified(assertion, Some(client.key.as_ref()?))?;
-        let is_for_us = |aud: &Value| [&*self.issuer, &format!("{}/token", self.issuer)].contains(&aud.as_str().unwrap_or_default());
+        let is_for_us = |aud: &Value| {
+            [&*self.issuer, &format!("{}/token", self.issuer)].contains(&aud.as_str().unwrap_or_default())
+        };
         let aud = &claims["aud"];
         let good = asked.get("client_assertion_type") == Some(KIND)
             && claims["iss"] == claims["sub"]
@@ -60,7 +62,12 @@ impl State {
             return Answer::error(400, "invalid_client_metadata", "that is not JSON");
         };
         let redirects = texts(&wanted["redirect_uris"]);
-        let allowed = |uri: &String| uri.starts_with("https://") || uri.starts_with("http://127.0.0.1") || uri.starts_with("http://localhost") || uri.starts_with("http://[::1]");
+        let allowed = |uri: &String| {
+            uri.starts_with("https://")
+                || uri.starts_with("http://127.0.0.1")
+                || uri.starts_with("http://localhost")
+                || uri.starts_with("http://[::1]")
+        };
         let is_web = wanted["application_type"] == "web";
         if redirects.iter().any(|uri| !allowed(uri) || (is_web && uri.starts_with("http:"))) {
             return Answer::error(400, "invalid_redirect_uri", "https, or a program on the user's machine");
@@ -83,7 +90,8 @@ impl State {
 /// A client as its document describes it, if the document is good: it names itself, what it is called, and where it is.
 fn documented(id: &str, document: &Value) -> Option<Client> {
     let redirects = texts(&document["redirect_uris"]);
-    let has_path = id.strip_prefix("https://").is_some_and(|rest| rest.split_once('/').is_some_and(|(_, path)| !path.is_empty()));
+    let has_path =
+        id.strip_prefix("https://").is_some_and(|rest| rest.split_once('/').is_some_and(|(_, path)| !path.is_empty()));
     let good = has_path && document["client_id"] == id && !redirects.is_empty();
     let key = document["jwks"]["keys"].get(0).cloned();
     good.then_some(Client {

@@ -2,12 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{
-    misbehaviour::Misbehaviour,
-    settings::Discovery,
-    state::State,
-    web::Answer,
-};
+use super::{misbehaviour::Misbehaviour, settings::Discovery, state::State, web::Answer};
 
 impl State {
     /// The metadata, if it is at this path.

@@ -160,7 +160,6 @@ impl AuthServer {
     pub fn requests(&self, path: &str) -> Vec<BTreeMap<String, String>> {
         self.state.lock().log.iter().filter(|(at, _)| at == path).map(|(_, sent)| sent.clone()).collect()
     }
-
 }
 
 /// Visits the page that an authorization request leads to, and approves. Returns where the page then sends the browser,

@@ -115,7 +115,8 @@ impl State {
     fn key_of(&self, asked: &Asked) -> Result<Option<String>, Box<Answer>> {
         let wrong = |why| Box::new(Answer::error(400, "invalid_dpop_proof", why));
         let Some(proof) = asked.header("dpop") else { return Ok(None) };
-        let (header, claims) = jwt::verified(proof, None).ok_or_else(|| wrong("the proof is not signed with its key"))?;
+        let (header, claims) =
+            jwt::verified(proof, None).ok_or_else(|| wrong("the proof is not signed with its key"))?;
         let at = format!("{}/token", self.issuer);
         let fresh = claims["iat"].as_u64().is_some_and(|iat| iat.abs_diff(now()) < 300);
         if header["typ"] != "dpop+jwt" || claims["htm"] != "POST" || claims["htu"] != *at || !fresh {

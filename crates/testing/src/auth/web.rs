@@ -211,7 +211,8 @@ async fn send(method: Method, url: &str, headers: &[(&str, &str)], body: String)
     }
     let address = (authority.host().trim_matches(['[', ']']), authority.port_u16().unwrap_or(80));
     let stream = TcpStream::connect(address).await?;
-    let (mut sender, connection) = client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(io::Error::other)?;
+    let (mut sender, connection) =
+        client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(io::Error::other)?;
     let driving = tokio::spawn(connection);
     let path = uri.path_and_query().map_or("/", |path| path.as_str());
     let mut request = Request::builder().method(method).uri(path).header(header::HOST, authority.as_str());

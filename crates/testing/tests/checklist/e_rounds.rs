@@ -9,7 +9,9 @@ use std::{
 };
 
 use couplet_client::Client;
-use couplet_core::{Ask, BoxFuture, Call, Caller, Description, Done, ErrorKind, Hub, Inputs, Outcome, Reply, Sealer, Service};
+use couplet_core::{
+    Ask, BoxFuture, Call, Caller, Description, Done, ErrorKind, Hub, Inputs, Outcome, Reply, Sealer, Service,
+};
 use couplet_server::{Ctx, Next, Server, ToolError, extract::Args, prompt, resource, tool};
 use couplet_testing::types::{
     CreateMessageResult, ElicitParams, ElicitSchema, Implementation, InputRequest, ListRoots, ListRootsParams, Ping,
