@@ -8,7 +8,8 @@ use serde::Deserialize;
 
 use super::{
     claims::{Claims, Unchecked, Wanted},
-    issuer::{Asks, Known},
+    issuer::Asks,
+    published::Known,
     refusal::Refusal,
 };
 

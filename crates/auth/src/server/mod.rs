@@ -15,6 +15,7 @@
 
 mod algorithm;
 mod challenge;
+mod check;
 mod claims;
 mod credential;
 mod dpop;
@@ -24,6 +25,7 @@ mod jws;
 mod key;
 mod memo;
 mod metadata;
+mod published;
 mod refusal;
 mod tokens;
 mod verifier;
