@@ -3,6 +3,8 @@
 
 #[cfg(feature = "apps")]
 pub use couplet_apps as apps;
+#[cfg(feature = "auth")]
+pub use couplet_auth as auth;
 #[cfg(feature = "client")]
 pub use couplet_client as client;
 pub use couplet_core as core;
