@@ -1,6 +1,7 @@
 //! One request of a client and everything that comes back for it.
 
 use std::{
+    borrow::Cow,
     collections::VecDeque,
     fmt,
     future::{Future, poll_fn},
@@ -99,7 +100,7 @@ impl Outgoing {
 
     /// The revision that the request names itself, where every request stands alone.
     pub fn revision(&self) -> Option<String> {
-        wire::modern::required(wire::modern::meta(&self.read()?)).ok()
+        wire::modern::required(wire::modern::meta(&self.read()?)).ok().map(Cow::into_owned)
     }
 
     /// The name of what the request is about, for the methods that have one.

@@ -39,6 +39,7 @@ mod request;
 mod sessionless;
 mod sessions;
 mod shares;
+mod spare;
 mod store;
 mod table;
 mod watch;
