@@ -1,6 +1,7 @@
 //! One request of a client and everything that comes back for it.
 
 use std::{
+    borrow::Cow,
     collections::VecDeque,
     fmt,
     future::{Future, poll_fn},
@@ -39,6 +40,12 @@ pub trait Channel: Send + Sync + 'static {
 
     /// Ends the channel: what was sent is still delivered, what waits fails.
     fn close(&self);
+
+    /// Whether requests wait for a person, such as one who logs in: no deadline passes meanwhile. It is asked only when
+    /// one would.
+    fn is_held_up(&self) -> bool {
+        false
+    }
 
     /// How bytes travel, where that is known, in the words of OpenTelemetry: `pipe` or `tcp`.
     fn transport(&self) -> Option<&'static str> {
@@ -93,7 +100,7 @@ impl Outgoing {
 
     /// The revision that the request names itself, where every request stands alone.
     pub fn revision(&self) -> Option<String> {
-        wire::modern::required(wire::modern::meta(&self.read()?)).ok()
+        wire::modern::required(wire::modern::meta(&self.read()?)).ok().map(Cow::into_owned)
     }
 
     /// The name of what the request is about, for the methods that have one.

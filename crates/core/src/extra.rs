@@ -94,3 +94,37 @@ impl ExtraMethod {
 pub(crate) fn declared<'a>(client: &'a ClientCapabilities, id: &str) -> Option<&'a RawJson> {
     client.extensions.as_ref()?.get(id)
 }
+
+/// Makes types with a field `meta` the parameters and results of an extension's methods: the same in every revision.
+///
+/// ```
+/// use couplet_types::Meta;
+/// use serde::{Deserialize, Serialize};
+///
+/// #[derive(Clone, Debug, Serialize, Deserialize)]
+/// struct Zone {
+///     zone: String,
+///     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+///     meta: Option<Meta>,
+/// }
+///
+/// couplet_core::extension_messages!(Zone);
+/// ```
+#[macro_export]
+macro_rules! extension_messages {
+    ($($message:ty),* $(,)?) => {$(
+        impl $crate::__types::HasMeta for $message {
+            fn meta(&self) -> Option<&$crate::__types::Meta> {
+                self.meta.as_ref()
+            }
+
+            fn meta_mut(&mut self) -> &mut Option<$crate::__types::Meta> {
+                &mut self.meta
+            }
+        }
+
+        impl $crate::Project for $message {
+            fn project(&mut self, _: $crate::Shape) {}
+        }
+    )*};
+}

@@ -42,6 +42,9 @@ mod watch;
 mod wire;
 
 pub use caller::Caller;
+/// For the macros of this crate.
+#[doc(hidden)]
+pub use couplet_types as __types;
 pub use error::{Error, ErrorKind};
 pub use exchange::{Channel, Event, Exchange, Inbound, Mailbox, Outgoing, print_answer};
 pub use extra::{Extra, ExtraMethod};

@@ -346,7 +346,7 @@ impl Params {
     pub(crate) fn meta(&self) -> Result<Option<&Self>, String> {
         match &self.meta {
             Some(meta) => meta.members.flaw().map_or(Ok(Some(&**meta)), |flaw| Err(flaw.to_owned())),
-            None if self.members.get(self.text.as_bytes(), "_meta").is_some() => Err("expected an object".to_owned()),
+            None if self.has("_meta") => Err("expected an object".to_owned()),
             None => Ok(None),
         }
     }
@@ -359,6 +359,11 @@ impl Params {
     /// How many bytes the text has.
     pub(crate) fn size(&self) -> usize {
         self.text.as_bytes().len()
+    }
+
+    /// Whether there is such a member.
+    pub fn has(&self, key: &str) -> bool {
+        self.members.get(self.text.as_bytes(), key).is_some()
     }
 
     /// One member, unread.
@@ -390,6 +395,20 @@ impl Params {
             None => Ok(None),
             Some(place) => serde_json::from_slice(&self.text.as_bytes()[place])
                 .map_err(|e| RpcError::invalid_params(format!("`{key}`: {}", reason(&e)))),
+        }
+    }
+
+    /// One member that is a string, if it is there and not null; mostly without a copy.
+    ///
+    /// # Errors
+    /// -32602, naming the member, when it has another type.
+    pub fn read_str(&self, key: &str) -> Result<Option<Cow<'_, str>>, RpcError> {
+        let Some(place) = self.members.get(self.text.as_bytes(), key) else { return Ok(None) };
+        match &self.text.as_bytes()[place] {
+            [b'"', plain @ .., b'"'] if memchr::memchr(b'\\', plain).is_none() => {
+                Ok(std::str::from_utf8(plain).ok().map(Cow::Borrowed))
+            }
+            _ => Ok(self.read_opt::<String>(key)?.map(Cow::Owned)),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use couplet_types::{RequestId, RpcError};
@@ -55,6 +55,13 @@ impl Pending {
         let mut state = lock(&self.0);
         state.closed = true;
         state.waiting.clear();
+    }
+
+    /// Whether it is as new: nobody waits, and nobody else could. The ids go on.
+    pub(crate) fn renew(&mut self) -> bool {
+        let Some(state) = Arc::get_mut(&mut self.0) else { return false };
+        let state = state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        state.waiting.is_empty() && !state.closed
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -5,7 +5,7 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, PoisonError},
     task::{Context, Poll, Waker},
 };
 
@@ -123,6 +123,14 @@ impl Queue {
         state.bytes = state.items.iter().map(|(_, text)| text.len()).sum();
         state.wake_blocked();
         state.items.len() < before
+    }
+
+    /// Whether it is as new now: nothing is in it, and nobody else could put something in.
+    pub(crate) fn renew(&mut self) -> bool {
+        let Some(state) = Arc::get_mut(&mut self.0) else { return false };
+        let state = state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        state.driver = None;
+        state.items.is_empty() && !state.closed
     }
 
     /// How many messages belong to no call.

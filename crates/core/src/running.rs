@@ -71,6 +71,11 @@ impl<T, R> Running<T, R> {
         slot
     }
 
+    /// Nobody is woken until somebody polls again.
+    pub(crate) fn forget_driver(&self) {
+        lock(&self.ready.0).driver = None;
+    }
+
     /// Drops a future that has not finished.
     pub(crate) fn remove(&mut self, slot: usize) -> Option<T> {
         let (tag, _) = self.slots.get_mut(slot)?.job.take()?;

@@ -40,7 +40,7 @@ use crate::{
 /// The server's side of one connection.
 pub struct Connection {
     service: Arc<dyn Service>,
-    limits: Limits,
+    limits: Arc<Limits>,
     queue: Queue,
     running: Running<Job, Reply>,
     waiting: VecDeque<(Job, Call)>,
@@ -83,7 +83,8 @@ struct Listen {
 
 impl Connection {
     /// A connection on which nothing was said yet.
-    pub fn new(service: Arc<dyn Service>, limits: Limits) -> Self {
+    pub fn new(service: Arc<dyn Service>, limits: impl Into<Arc<Limits>>) -> Self {
+        let limits = limits.into();
         Self {
             service,
             queue: Queue::new(limits.queue),
@@ -106,6 +107,16 @@ impl Connection {
     /// Where each message says who sends it, what was taken before stays with whoever asked it.
     pub fn asked_by(&mut self, caller: Option<Arc<Caller>>) {
         self.caller = caller;
+    }
+
+    /// Makes this as good as a new one, for somebody else; false if it cannot be: there was a handshake, something is
+    /// not answered, or somebody is left who could say more about what is.
+    pub fn renew(&mut self) -> bool {
+        let is_silent = self.session.is_none() && self.listens.is_empty() && !self.input_over;
+        let is_done = self.running.is_empty() && self.waiting.is_empty() && self.requests.is_empty();
+        self.caller = None;
+        self.running.forget_driver();
+        is_silent && is_done && self.queue.renew() && self.questions.renew()
     }
 
     /// Remembers clients together with other connections: for connections that see one request each.

@@ -82,7 +82,7 @@ pub(crate) fn find_resource(inner: &Inner, uri: &str) -> Option<(Arc<ResourceDef
 }
 
 fn call_tool(inner: &Arc<Inner>, call: Call) -> Result<BoxFuture<'static, Reply>, RpcError> {
-    let name: String = call.params.read("name")?;
+    let name = call.params.read_str("name")?.ok_or_else(|| RpcError::invalid_params("`name` is missing"))?;
     let tool = inner.tools.get().find(&name).cloned();
     let tool = tool.ok_or_else(|| RpcError::invalid_params(format!("there is no tool `{name}`")))?;
     if let Some(scopes) = &tool.scopes {

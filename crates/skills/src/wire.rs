@@ -1,9 +1,6 @@
 //! The methods of the extension, and what they say.
 
-use couplet_core::{Project, Shape};
-use couplet_types::{
-    CacheScope, HasMeta, Meta, PaginatedParams, RawJson, Request, Resource, ResultType, SKILLS_EXTENSION,
-};
+use couplet_types::{CacheScope, Meta, PaginatedParams, RawJson, Request, Resource, ResultType, SKILLS_EXTENSION};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::entry::SkillEntry;
@@ -144,28 +141,13 @@ pub struct ReadDirectoryResult {
     pub meta: Option<Meta>,
 }
 
-macro_rules! has_meta {
-    ($($type:ty),*) => {$(
-        impl HasMeta for $type {
-            fn meta(&self) -> Option<&Meta> {
-                self.meta.as_ref()
-            }
-            fn meta_mut(&mut self) -> &mut Option<Meta> {
-                &mut self.meta
-            }
-        }
-    )*};
-}
-
-has_meta!(ListSkillsResult, GetSkillParams, GetSkillResult, ReadDirectoryParams, ReadDirectoryResult);
-
-impl Project for GetSkillParams {
-    fn project(&mut self, _: Shape) {}
-}
-
-impl Project for ReadDirectoryParams {
-    fn project(&mut self, _: Shape) {}
-}
+couplet_core::extension_messages!(
+    ListSkillsResult,
+    GetSkillParams,
+    GetSkillResult,
+    ReadDirectoryParams,
+    ReadDirectoryResult
+);
 
 /// One entry that makes no sense must not hide the others.
 fn readable<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<SkillEntry>, D::Error> {

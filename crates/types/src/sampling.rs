@@ -10,7 +10,7 @@ use serde::{
     },
 };
 
-use crate::{ContentBlock, Meta, RawJson, ResultType, Role, TaskMetadata, Tool, content, field};
+use crate::{ContentBlock, Meta, RawJson, ResultType, Role, TaskMetadata, Tool, ToolUseContent, content, field};
 
 /// Parameters of `sampling/createMessage`.
 ///
@@ -152,6 +152,13 @@ impl SamplingContent {
             Self::One(block) => slice::from_ref(block),
             Self::Many(blocks) => blocks,
         }
+    }
+
+    /// The tools that a model wants to use, with what they are called by.
+    pub fn tool_uses(&self) -> impl Iterator<Item = &ToolUseContent> {
+        self.blocks()
+            .iter()
+            .filter_map(|block| if let ContentBlock::ToolUse(tool_use) = block { Some(tool_use) } else { None })
     }
 
     /// The text of all text blocks, one after the other.

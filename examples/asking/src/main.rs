@@ -1,12 +1,12 @@
-//! A tool that asks: the user for consent, the model for a sentence, the client for its folders. The handler is written
-//! once; in revisions with server requests it waits, and in the one without it runs again in each round.
+//! A tool that asks: the user for consent, the model for a sentence. The handler is written once; in revisions with server
+//! requests it waits, and in the one without it runs again in each round.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use couplet::{
     ProtocolVersion,
     prelude::*,
-    types::{CreateMessageParams, CreateMessageResult, Root, SamplingMessage},
+    types::{CreateMessageParams, CreateMessageResult, SamplingMessage},
 };
 use serde::Deserialize;
 use serde_json::json;
@@ -36,29 +36,24 @@ async fn deploy(
     }
     let question = SamplingMessage::user(format!("One line for the log about build {build}, please."));
     let line = ctx.sample("line", CreateMessageParams::new(vec![question], 50)).await?;
-    let folders = ctx.roots().await?.len();
     let reason = consent.reason.unwrap_or_default();
-    Ok(format!("build {build} is on {env} because {reason}: {} ({folders} folder)", line.content.all_text()))
+    Ok(format!("build {build} is on {env} because {reason}: {}", line.content.all_text()))
 }
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> couplet::Result<()> {
     let server = Server::new("ops", "1.0.0").tool(deploy).build();
-    for (call, version) in [ProtocolVersion::V2025_06_18, ProtocolVersion::V2025_11_25, ProtocolVersion::V2026_07_28]
-        .into_iter()
-        .enumerate()
-    {
+    let versions = [ProtocolVersion::V2025_06_18, ProtocolVersion::V2025_11_25, ProtocolVersion::V2026_07_28];
+    for (call, version) in versions.into_iter().enumerate() {
         let client = Client::new("operator", "1.0.0")
             .versions([version])
             .on_elicit(|ask| async move { ask.accept(json!({ "yes": true, "reason": "it is Friday" })) })
             .on_sample(|_| async { Ok(CreateMessageResult::new("a-model", "all is well")) })
-            .roots([Root::new("file:///project")])
             .connect(server.clone())
             .await?;
         let text = client.call("deploy", json!({ "env": "production" })).await?.text();
         println!("{version}: {text}");
-        assert_eq!(text, format!("build {} is on production because it is Friday: all is well (1 folder)", call + 1));
-        client.close().await?;
+        assert_eq!(text, format!("build {} is on production because it is Friday: all is well", call + 1));
     }
     assert_eq!(BUILDS.load(Ordering::SeqCst), 3, "one build per call");
     Ok(())

@@ -60,6 +60,12 @@ pub(crate) struct Window {
 }
 
 impl Window {
+    /// How long to wait for an answer on a socket before the clock is looked at. Whoever measures does not sleep: each
+    /// answer would have to wake it, at the server's expense, and only those of servers slower than the load.
+    pub(crate) fn patience(&self) -> Duration {
+        if self.plan.count.is_some() { Duration::from_secs(1) } else { Duration::ZERO }
+    }
+
     pub(crate) fn new(args: &Args, case: &Case, pid: u32) -> Result<Self, Failure> {
         Ok(Self {
             plan: Plan::new(args)?,

@@ -5,7 +5,7 @@ use http::{HeaderMap, StatusCode, Uri};
 
 use super::{
     challenge::Challenge,
-    metadata::{ResourceMetadata, ServerMetadata, covers, origin, resource_places, server_places},
+    metadata::{ResourceMetadata, ServerMetadata, covers, resource_places, server_places},
     words::shown,
 };
 use crate::fetch::{Fetcher, failed, parse};
@@ -83,22 +83,5 @@ impl Inquiry<'_> {
             return Ok(server);
         }
         Err(failed(format!("`{}` has no metadata of an authorization server", shown(issuer))))
-    }
-
-    /// What servers did before they named their authorization server: they were one.
-    async fn without_metadata(&self) -> Result<Found, Error> {
-        let server = self.at_the_server().await?;
-        let resource = self.url.split('#').next().unwrap_or_default().to_owned();
-        Ok(Found { resource, server, scopes: None, bound: false })
-    }
-
-    async fn at_the_server(&self) -> Result<ServerMetadata, Error> {
-        let origin = origin(self.server);
-        let answer = self.fetcher.get_with(&format!("{origin}/.well-known/oauth-authorization-server"), self.headers);
-        match answer.await?.json::<ServerMetadata>() {
-            Ok(server) if server.issuer == origin => Ok(server),
-            Ok(server) => Err(failed(format!("`{origin}` says that it is `{}`", shown(&server.issuer)))),
-            Err(_) => Ok(ServerMetadata::assumed(&origin)),
-        }
     }
 }

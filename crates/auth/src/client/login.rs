@@ -42,16 +42,13 @@ impl BoundKey {
 }
 
 impl Login {
-    /// A token that ends this soon is not used any more.
-    const MARGIN: u64 = 20;
-
     pub(crate) fn new(issuer: &str, issued: Issued, asked: Vec<String>, key: Option<BoundKey>) -> Self {
         let Issued { access, refresh, expires } = issued;
         Self { issuer: issuer.to_owned(), access, refresh, expires, asked, key }
     }
 
     pub(crate) fn is_over(&self) -> bool {
-        self.expires.is_some_and(|end| end <= now().saturating_add(Self::MARGIN))
+        self.expires.is_some_and(|end| end <= now())
     }
 
     /// Loads the last login to a server.

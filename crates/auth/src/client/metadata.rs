@@ -34,16 +34,16 @@ pub(crate) struct ServerMetadata {
 }
 
 impl ServerMetadata {
-    /// Where the endpoints are if nothing says so: what 2025-03-26 has servers without metadata do.
-    pub(crate) fn assumed(origin: &str) -> Self {
+    /// A server of which only the name is known.
+    pub(crate) fn bare(issuer: &str) -> Self {
         Self {
-            issuer: origin.to_owned(),
-            authorization_endpoint: Some(format!("{origin}/authorize")),
-            token_endpoint: Some(format!("{origin}/token")),
-            registration_endpoint: Some(format!("{origin}/register")),
+            issuer: issuer.to_owned(),
+            authorization_endpoint: None,
+            token_endpoint: None,
+            registration_endpoint: None,
             scopes_supported: None,
             token_endpoint_auth_methods_supported: None,
-            code_challenge_methods_supported: Some(vec!["S256".to_owned()]),
+            code_challenge_methods_supported: None,
             client_id_metadata_document_supported: false,
             authorization_response_iss_parameter_supported: false,
             dpop_signing_alg_values_supported: None,

@@ -11,6 +11,7 @@ mod discover;
 mod dpop;
 mod identity;
 mod key;
+mod legacy;
 mod listen;
 mod login;
 mod metadata;

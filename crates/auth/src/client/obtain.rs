@@ -194,7 +194,7 @@ impl Obtain<'_> {
             Some(fetcher) => fetcher.clone(),
             None => Fetcher::new(self.reach.max(Reach::Private))?,
         };
-        let mut provider = ServerMetadata::assumed(&enterprise.endpoint);
+        let mut provider = ServerMetadata::bare(&enterprise.endpoint);
         provider.token_endpoint = Some(enterprise.endpoint.clone());
         let identity = Identity { id: enterprise.id.clone(), credential: enterprise.credential.clone(), method: None };
         let endpoint =

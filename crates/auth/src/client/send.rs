@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use couplet_core::{BoxFuture, Error, ErrorKind, http::headers::PROTOCOL_VERSION};
 use couplet_http::client::{Body, HttpClient};
-use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header::AUTHORIZATION};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, header::AUTHORIZATION};
 
 use super::{
     challenge::Challenge,
@@ -103,6 +103,6 @@ fn wants_more(challenge: &Challenge, login: Option<&Login>) -> bool {
 
 /// What a server that is asked about itself may know of the request: the revision.
 fn spoken(headers: &HeaderMap) -> HeaderMap {
-    let spoken = headers.get_key_value(PROTOCOL_VERSION);
-    spoken.map(|(name, value)| (name.clone(), value.clone())).into_iter().collect()
+    let name = HeaderName::from_static(PROTOCOL_VERSION);
+    headers.get(&name).cloned().map(|value| (name, value)).into_iter().collect()
 }

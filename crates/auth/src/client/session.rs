@@ -160,6 +160,7 @@ impl Session {
     async fn work(&self, cause: Cause) -> Result<(How, Login), Error> {
         let (_, old) = self.login();
         let kept = Login::load(&*self.config.store, &self.url).await?;
+        let quiet = matches!(cause, Cause::Over);
         let step_up = matches!(&cause, Cause::Refused { challenge, .. } if challenge.wants_more_scope());
         // Another process may have been faster.
         if let (Some(kept), Some(old), false) = (kept, &old, step_up) {
@@ -188,6 +189,10 @@ impl Session {
                 Err(refused) if refused.code.is_none() => return Err(refused.error),
                 Err(refused) => tracing::debug!(error = %refused.error, "a token is not refreshed"),
             }
+        }
+        if quiet && self.asks_people() {
+            // The server will say so itself, and what it takes.
+            return Err(failed("somebody has to log in"));
         }
         let key = self.key(&found, &challenge, old.as_deref())?;
         let scopes = self.scopes(&found, &challenge, old.as_deref());

@@ -38,7 +38,7 @@ pub(crate) struct Endpoint<'a> {
 pub(crate) struct Issued {
     pub(crate) access: Secret,
     pub(crate) refresh: Option<Secret>,
-    /// When it ends, in seconds since 1970.
+    /// When it should not be used any more, in seconds since 1970.
     pub(crate) expires: Option<u64>,
 }
 
@@ -85,7 +85,8 @@ impl Endpoint<'_> {
         Ok(Issued {
             access: secret(answer.access_token)?,
             refresh: answer.refresh_token.map(Secret::new),
-            expires: lasts.map(|lasts| now().saturating_add(lasts)),
+            // A request takes a while, and clocks differ.
+            expires: lasts.map(|lasts| now().saturating_add(lasts - (lasts / 4).min(20))),
         })
     }
 

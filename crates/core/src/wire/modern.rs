@@ -1,6 +1,7 @@
 //! The stateless era: every request says who asks and in which revision, every result says what it is.
 
 use std::{
+    borrow::Cow,
     collections::VecDeque,
     sync::{Arc, Mutex},
 };
@@ -264,17 +265,14 @@ pub(crate) fn meta(params: &Params) -> Option<&Params> {
 
 /// Whether a `_meta` names the revision.
 pub(crate) fn is_marked(meta: &Params) -> bool {
-    meta.get(VERSION).is_some()
+    meta.has(VERSION)
 }
 
 /// The revision that a stateless request names, if it also says what the client can do.
-pub(crate) fn required(meta: Option<&Params>) -> Result<String, RpcError> {
+pub(crate) fn required(meta: Option<&Params>) -> Result<Cow<'_, str>, RpcError> {
     let lacks = |key| RpcError::invalid_params(format!("`_meta` lacks `{key}`"));
-    let requested = meta.and_then(|m| m.read_opt(VERSION).transpose()).unwrap_or_else(|| Err(lacks(VERSION)))?;
-    match meta.and_then(|m| m.get(CAPABILITIES)) {
-        Some(_) => Ok(requested),
-        None => Err(lacks(CAPABILITIES)),
-    }
+    let requested = meta.and_then(|m| m.read_str(VERSION).transpose()).unwrap_or_else(|| Err(lacks(VERSION)))?;
+    if meta.is_some_and(|m| m.has(CAPABILITIES)) { Ok(requested) } else { Err(lacks(CAPABILITIES)) }
 }
 
 /// Reads what a stateless request says about itself, in the order in which faults are to be reported.
@@ -285,7 +283,8 @@ pub(crate) fn lift(
     about: &Description,
     memo: &Memo,
 ) -> Result<Lifted, RpcError> {
-    let requested: String = meta.read(VERSION)?;
+    let requested =
+        meta.read_str(VERSION)?.ok_or_else(|| RpcError::invalid_params(format!("`{VERSION}` is missing")))?;
     let capabilities =
         meta.get(CAPABILITIES).ok_or_else(|| RpcError::invalid_params(format!("`_meta` lacks `{CAPABILITIES}`")))?;
     let shape = supported(&requested, about)?;

@@ -36,7 +36,8 @@ impl Endpoint {
             _ => (false, false),
         };
         let caller = admitted.caller.clone();
-        let mut connection = self.connection(caller.clone());
+        let spare = self.config.spare.take(caller.clone());
+        let mut connection = spare.unwrap_or_else(|| self.connection(caller.clone()));
         if !is_request {
             connection.take(frame);
             return reply::empty(StatusCode::ACCEPTED);
@@ -65,6 +66,7 @@ impl Endpoint {
         let first = loop {
             match poll_fn(|cx| connection.poll_next(cx)).await {
                 Some(Outbound { text, route: Route::Answer(_, code) }) => {
+                    self.config.spare.give(connection);
                     return reply::json(StatusCode::from_u16(status(code)).unwrap_or_default(), text);
                 }
                 Some(Outbound { text, route: Route::Batch(_) }) => return reply::json(StatusCode::OK, text),

@@ -120,7 +120,7 @@ impl Live {
         }
         state.used = Instant::now();
         state.parked = Some(connection);
-        state.unsent = unsent;
+        state.unsent = unsent.map(Box::new);
         // The task may have looked for the connection in vain.
         if std::mem::take(&mut state.missed) || state.unsent.is_some() || !state.inbox.is_empty() {
             state.wake_driver();
@@ -211,7 +211,7 @@ fn poll_step(live: &Live, held: &mut Option<Box<Connection>>, cx: &mut Context<'
         }
         let hears = !state.gets.is_empty();
         let next = if let Some(unsent) = state.unsent.take() {
-            Poll::Ready(Some(unsent))
+            Poll::Ready(Some(*unsent))
         } else if hears && let Some(text) = state.unheard.pop_front() {
             Poll::Ready(Some(Outbound { text: text.into(), route: Route::Session }))
         } else {

@@ -24,6 +24,7 @@ use super::{
     lock,
     reply::{self, Reply},
     shares::Shares,
+    spare::Spare,
     store::{Nowhere, SessionStore},
     table::Sessions,
     watch::{Held, Streams, Ticket},
@@ -56,13 +57,15 @@ pub(crate) struct Config {
     /// The same, within the time that a call may take.
     timed: Arc<dyn Service>,
     pub(crate) limits: HttpLimits,
-    pub(crate) connection: Limits,
+    /// Shared by all of them.
+    pub(crate) connection: Arc<Limits>,
     pub(crate) guard: Guard,
     pub(crate) sse_2024: bool,
     pub(crate) stateless_legacy: bool,
     pub(crate) authorize: Option<Arc<dyn Authorize>>,
     pub(crate) store: Arc<dyn SessionStore>,
     pub(crate) events: Arc<dyn EventStore>,
+    pub(crate) spare: Arc<Spare>,
 }
 
 #[derive(Debug, Default)]
@@ -96,13 +99,14 @@ impl Endpoint {
             timed: Arc::new(Timed::new(service.clone(), limits.request_time)),
             service,
             limits,
-            connection,
+            connection: Arc::new(connection),
             guard: Guard::default(),
             sse_2024: false,
             stateless_legacy: false,
             authorize: None,
             store: Arc::new(Nowhere),
             events: Arc::new(MemoryEvents::new()),
+            spare: Arc::default(),
         };
         Self { config: Arc::new(config), state: Arc::default() }
     }
@@ -119,7 +123,7 @@ impl Endpoint {
     /// What each connection of the protocol may cost: a message that stands alone has its own, a session has one.
     #[must_use]
     pub fn connection_limits(self, limits: Limits) -> Self {
-        self.with(|config| config.connection = limits)
+        self.with(|config| config.connection = Arc::new(limits))
     }
 
     /// Answers requests to a host name, with any port or with the one that is given.
@@ -207,7 +211,10 @@ impl Endpoint {
     }
 
     fn with(mut self, change: impl FnOnce(&mut Config)) -> Self {
-        change(Arc::make_mut(&mut self.config));
+        let config = Arc::make_mut(&mut self.config);
+        change(config);
+        // Those that are there were made for other settings.
+        config.spare = Arc::default();
         self
     }
 

@@ -39,7 +39,7 @@ pub(crate) struct State {
     /// The connection, unless somebody drives it right now.
     pub(crate) parked: Option<Box<Connection>>,
     /// What came out of the connection and is not sent yet.
-    pub(crate) unsent: Option<Outbound>,
+    pub(crate) unsent: Option<Box<Outbound>>,
     /// What the connection has yet to take.
     pub(crate) inbox: VecDeque<Input>,
     inbox_bytes: usize,

@@ -40,6 +40,7 @@ mod request;
 mod sessionless;
 mod sessions;
 mod shares;
+mod spare;
 mod store;
 mod table;
 mod watch;

@@ -4,7 +4,7 @@ mod connection;
 mod request;
 mod response;
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use connection::Connection;
 use mio::{Events, Interest, Poll, Token};
@@ -22,9 +22,6 @@ use crate::{
 
 /// The ids of one connection end before those of the next begin.
 const IDS: u64 = 1_000_000;
-
-/// How long nothing may happen before the clock is looked at.
-const TICK: Duration = Duration::from_secs(1);
 
 pub(crate) fn run(args: &Args) -> Result<Value, Failure> {
     let url = Url::new(args.needed("url")?)?;
@@ -49,7 +46,7 @@ pub(crate) fn run(args: &Args) -> Result<Value, Failure> {
     let mut events = Events::with_capacity(256);
     let mut chunk = vec![0; 256 << 10];
     while window.goes_on(Instant::now())? {
-        poll.poll(&mut events, Some(TICK))?;
+        poll.poll(&mut events, Some(window.patience()))?;
         for event in &events {
             let Some(connection) = connections.get_mut(event.token().0) else { continue };
             if event.is_writable() {
