@@ -62,7 +62,7 @@ async fn attack_weaker_token_of_the_same_person() {
 async fn line_384_tasks_of_others() {
     let auth = AuthServer::start().await.unwrap();
     let server: Server =
-        Server::new("s", "1").extension(Tasks::new()).tool(tool("work", || "done").task(Task::required()));
+        Server::new("s", "1").extension(Tasks::in_memory()).tool(tool("work", || "done").task(Task::required()));
     let endpoint = Endpoint::new(server.build()).authorize(verifier(&auth));
     let alices = auth.token(RESOURCE, "");
     auth.log_in("eve");

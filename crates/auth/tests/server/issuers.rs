@@ -135,9 +135,8 @@ async fn attack_metadata_elsewhere() {
     // Nor can an issuer of the internet be on this machine.
     let auth = AuthServer::start().await.unwrap();
     let issuer = Issuer::new(auth.issuer()).reach(Reach::Public);
-    let reply =
-        ask(&crate::support::endpoint(Verifier::new(RESOURCE, issuer).unwrap()), "whoami", &auth.token(RESOURCE, ""));
-    assert_eq!(reply.await.status, 503);
+    let endpoint = crate::support::endpoint(Verifier::new(RESOURCE, issuer).unwrap());
+    assert_eq!(ask(&endpoint, "whoami", &auth.token(RESOURCE, "")).await.status, 503);
     assert!(auth.requests("/jwks").is_empty());
 }
 
