@@ -11,15 +11,14 @@ impl State {
         const OPENID: &str = "/.well-known/openid-configuration";
         let own = &self.settings.path;
         let places = [format!("{OAUTH}{own}"), format!("{OPENID}{own}"), format!("{own}{OPENID}")];
-        let at = places.iter().position(|place| place == path)?;
-        let is_there = match self.settings.discovery {
-            Discovery::Anywhere => true,
-            Discovery::OAuth => at == 0,
-            Discovery::OpenId => at == 1,
-            Discovery::OpenIdAfterPath => at == 2,
-            Discovery::Nowhere => false,
+        let there = match self.settings.discovery {
+            Discovery::Anywhere => &places[..],
+            Discovery::OAuth => &places[..1],
+            Discovery::OpenId => &places[1..2],
+            Discovery::OpenIdAfterPath => &places[2..],
+            Discovery::Nowhere => &[],
         };
-        if !is_there {
+        if !there.iter().any(|place| place == path) {
             return None;
         }
         if self.does(Misbehaviour::PrivateMetadata) {

@@ -28,10 +28,11 @@ impl SigningKey {
         json!({ "kty": "EC", "crv": "P-256", "x": x, "y": y, "kid": self.kid, "alg": "ES256", "use": "sig" })
     }
 
-    /// A text that is signed as its header says, whether that is a good idea or not.
-    pub(super) fn sign(&self, header: &Value, claims: &Value) -> String {
+    /// A text that is signed as its header says, whether that is a good idea or not. Each header takes the place of the
+    /// one before it.
+    pub(super) fn sign(&self, headers: &[&Value], claims: &Value) -> String {
         let usual = json!({ "alg": "ES256", "typ": "at+jwt", "kid": self.kid });
-        let header = merged(usual, header);
+        let header = headers.iter().fold(usual, |header, change| merged(header, change));
         let signed = format!("{}.{}", BASE64.encode(header.to_string()), BASE64.encode(claims.to_string()));
         let signature = match header["alg"].as_str() {
             Some("none") => Vec::new(),

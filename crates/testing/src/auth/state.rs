@@ -96,9 +96,9 @@ impl State {
 
     /// A signed token, with claims and a header that take the place of the usual ones.
     pub(super) fn token(&self, claims: Value, header: Value) -> String {
-        let (claims, header) = (merged(self.usual(), &claims), merged(self.forced_header(), &header));
+        let (claims, forced) = (merged(self.usual(), &claims), self.forced_header());
         let mut inner = self.lock();
-        let token = inner.keys[0].sign(&header, &claims);
+        let token = inner.keys[0].sign(&[&forced, &header], &claims);
         inner.tokens.insert(token.clone(), claims);
         token
     }
