@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use couplet::{
     Server,
-    core::{Call, Caller, JsonText, Service, message::Params},
+    core::{self, Call, JsonText, Service, message::Params},
     schemars::JsonSchema,
     serde::{Deserialize, Serialize},
     server::{
@@ -224,7 +224,7 @@ async fn callers() {
     assert_eq!(needed("tools/call").as_deref(), Some("files:read files:write"));
     assert_eq!(needed("prompts/get"), None);
     for (scopes, allowed) in [(&["files:read"][..], false), (&["files:write", "files:read"], true)] {
-        let caller = Caller::new("ada").with_scopes(scopes.iter().copied()).with_claims("Ada".to_owned());
+        let caller = core::Caller::new("ada").with_scopes(scopes.iter().copied()).with_claims("Ada".to_owned());
         let caller = Arc::new(caller);
         let known = move |mut call: Call, next: Next| {
             call.caller = Some(caller.clone());
