@@ -42,9 +42,8 @@ mod watch;
 mod wire;
 
 pub use caller::Caller;
-/// For the macros of this crate.
-#[doc(hidden)]
-pub use couplet_types as __types;
+/// The types of the protocol, which this crate is about.
+pub use couplet_types as types;
 pub use error::{Error, ErrorKind};
 pub use exchange::{Channel, Event, Exchange, Inbound, Mailbox, Outgoing, print_answer};
 pub use extra::{Extra, ExtraMethod};
