@@ -47,7 +47,7 @@ pub(crate) struct Identity {
 }
 
 /// What is sent along to a token endpoint.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Shown {
     pub(crate) headers: HeaderMap,
     pub(crate) fields: Vec<(&'static str, String)>,

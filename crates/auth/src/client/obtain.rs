@@ -75,7 +75,9 @@ impl Obtain<'_> {
         let fields = [("grant_type", "refresh_token"), ("refresh_token", token.reveal()), self.resource()];
         let mut issued = self.endpoint(&identity).ask(&fields).await?;
         issued.refresh.get_or_insert_with(|| token.clone());
-        Ok(Login { asked: old.asked.clone(), ..self.login(issued) })
+        let mut login = self.login(issued);
+        login.asked.clone_from(&old.asked);
+        Ok(login)
     }
 
     async fn by_page(&self, page: &Page) -> Result<Issued, Refused> {
