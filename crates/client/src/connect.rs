@@ -85,6 +85,7 @@ async fn open_once(
                     line.channel.notify(dialect.notification(Initialized::METHOD, &NotificationParams::new()));
                 }
                 inbox.agree(dialect);
+                let _ = inbox.channel.set(Arc::downgrade(&line.channel));
                 return Ok((line, server));
             }
         };

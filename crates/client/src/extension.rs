@@ -1,9 +1,13 @@
 //! Extensions: what a client can do beyond the specification, under an identifier that both sides declare.
 
-use std::{fmt, future::Future, sync::Arc};
+use std::{
+    fmt,
+    future::Future,
+    sync::{Arc, Weak},
+};
 
-use couplet_core::{BoxFuture, Dialect, Error, JsonText, Shape, message::Params};
-use couplet_types::{ClientCapabilities, InputRequest, Map, Meta, ProtocolVersion, RawJson, RpcError};
+use couplet_core::{BoxFuture, Channel, Dialect, Error, JsonText, Shape, message::Params};
+use couplet_types::{ClientCapabilities, InputRequest, Map, Meta, Notification, ProtocolVersion, RawJson, RpcError};
 use serde::Serialize;
 
 use crate::{answers::Answers, client::Client};
@@ -106,6 +110,30 @@ pub struct Asked {
     pub params: Params,
     /// How both sides speak.
     pub shape: Shape,
+    /// How the server is told more about it.
+    pub teller: Teller,
+}
+
+/// The way to the server of a session, for notifications. Clones are the same way; it ends with the connection.
+#[derive(Clone)]
+pub struct Teller {
+    channel: Option<Weak<dyn Channel>>,
+    dialect: Arc<Dialect>,
+}
+
+impl Teller {
+    /// Tells the server, if it is still there.
+    pub fn tell<N: Notification>(&self, params: &N::Params) {
+        if let Some(channel) = self.channel.as_ref().and_then(Weak::upgrade) {
+            channel.notify(self.dialect.notification(N::METHOD, params));
+        }
+    }
+}
+
+impl fmt::Debug for Teller {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Teller").finish_non_exhaustive()
+    }
 }
 
 /// The rest of the way to the client's callbacks.
@@ -172,13 +200,15 @@ impl Extensions {
         self: &Arc<Self>,
         answers: &Arc<Answers>,
         dialect: &Arc<Dialect>,
+        channel: Option<&Weak<dyn Channel>>,
         method: &str,
         params: &Params,
     ) -> Option<BoxFuture<'static, Result<JsonText, RpcError>>> {
         self.0.iter().any(|e| e.layer.is_some()).then(|| {
             let (answers, dialect) = (answers.clone(), dialect.clone());
             let shape = dialect.shape();
-            let asked = Asked { method: method.to_owned(), params: params.clone(), shape };
+            let teller = Teller { channel: channel.cloned(), dialect: dialect.clone() };
+            let asked = Asked { method: method.to_owned(), params: params.clone(), shape, teller };
             AskedNext { extensions: self.clone(), answers, dialect, at: 0 }.run(asked)
         })
     }

@@ -4,17 +4,18 @@ use std::{
     collections::HashMap,
     fmt,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, Mutex, Weak},
+    sync::{Arc, Mutex, OnceLock, Weak},
 };
 
 use couplet_core::{
-    BoxFuture, Change, Dialect, Inbound, Interest, JsonText,
+    BoxFuture, Change, Channel, Dialect, Inbound, Interest, JsonText,
     message::{Malformed, Params},
 };
-use couplet_types::{LogMessage, LogParams, RpcError};
+use couplet_types::{LogMessage, LogParams, Notification, Progress, RpcError};
 
 use crate::{
-    answers::Answers, cache::Seat, extension::Extensions, feed::Feed, notify::Notice, outputs::Outputs, sync::lock,
+    answers::Answers, cache::Seat, extension::Extensions, feed::Feed, hearing::Hearings, notify::Notice,
+    outputs::Outputs, sync::lock,
 };
 
 pub(crate) type OnLog = Box<dyn Fn(LogParams) + Send + Sync>;
@@ -25,6 +26,10 @@ pub(crate) struct Inbox {
     pub(crate) extensions: Arc<Extensions>,
     pub(crate) on_log: Option<OnLog>,
     pub(crate) outputs: Outputs,
+    /// Who hears of progress after an answer.
+    pub(crate) hearings: Hearings,
+    /// The way out, once there is one.
+    pub(crate) channel: OnceLock<Weak<dyn Channel>>,
     /// Where answers are kept, if they are.
     pub(crate) seat: Option<Seat>,
     dialect: Mutex<Option<Arc<Dialect>>>,
@@ -51,8 +56,17 @@ impl Inbox {
         on_log: Option<OnLog>,
         seat: Option<Seat>,
     ) -> Self {
-        let (outputs, dialect, readers) = (Outputs::default(), Mutex::default(), Mutex::default());
-        Self { answers: Arc::new(answers), extensions, on_log, outputs, seat, dialect, readers }
+        Self {
+            answers: Arc::new(answers),
+            extensions,
+            on_log,
+            outputs: Outputs::default(),
+            hearings: Hearings::default(),
+            channel: OnceLock::new(),
+            seat,
+            dialect: Mutex::default(),
+            readers: Mutex::default(),
+        }
     }
 
     /// From now on both sides speak as agreed.
@@ -122,6 +136,9 @@ impl Inbox {
 
     /// Passes a notification on to whoever wants it.
     pub(crate) fn notice(&self, notice: &Notice) {
+        if notice.method == Progress::METHOD && self.hearings.hear(notice) {
+            return;
+        }
         if let (Some(on_log), Some(line)) = (&self.on_log, notice.read::<LogMessage>())
             && catch_unwind(AssertUnwindSafe(|| on_log(line))).is_err()
         {
@@ -141,7 +158,8 @@ impl Inbound for Inbox {
     fn request(&self, method: &str, params: &Params) -> BoxFuture<'static, Result<JsonText, RpcError>> {
         match self.dialect() {
             Some(dialect) => {
-                let extended = self.extensions.answer(&self.answers, &dialect, method, params);
+                let channel = self.channel.get();
+                let extended = self.extensions.answer(&self.answers, &dialect, channel, method, params);
                 extended.unwrap_or_else(|| self.answers.answer_on_session(&dialect, method, params.text().as_str()))
             }
             None => Box::pin(async { Err(RpcError::invalid_request("the session is not open yet")) }),

@@ -16,17 +16,21 @@ use crate::{
 pub(crate) struct Back {
     queue: Queue,
     questions: Pending,
-    call: RequestId,
+    /// The call that asks, unless it is over.
+    call: Option<RequestId>,
     most: usize,
 }
 
 impl Back {
     pub(crate) fn new(queue: Queue, questions: Pending, call: RequestId, most: usize) -> Self {
-        Self { queue, questions, call, most }
+        Self { queue, questions, call: Some(call), most }
     }
-}
 
-impl Back {
+    /// The same way for what is asked when the call is over.
+    pub(crate) fn lasting(&self) -> Self {
+        Self { queue: self.queue.clone(), questions: self.questions.clone(), call: None, most: self.most }
+    }
+
     /// Asks, and waits for the answer; `None` if none will come any more.
     pub(crate) fn ask(
         &self,
@@ -51,7 +55,8 @@ impl Back {
         let Some((id, answer)) = self.questions.open() else { return Ok(None) };
         let params = ask.params.as_ref().map_or("{}", RawJson::get);
         let text = wire::request(&RequestId::Number(id), &ask.method, params.as_bytes());
-        self.queue.push(Kind::Question(self.call.clone(), id), text);
+        let kind = self.call.clone().map_or(Kind::Free, |call| Kind::Question(call, id));
+        self.queue.push(kind, text);
         Ok(Some((Asked { id, queue: self.queue.clone(), questions: self.questions.clone() }, answer)))
     }
 }

@@ -113,12 +113,12 @@ pub(crate) fn declared<'a>(client: &'a ClientCapabilities, id: &str) -> Option<&
 #[macro_export]
 macro_rules! extension_messages {
     ($($message:ty),* $(,)?) => {$(
-        impl $crate::__types::HasMeta for $message {
-            fn meta(&self) -> Option<&$crate::__types::Meta> {
+        impl $crate::types::HasMeta for $message {
+            fn meta(&self) -> Option<&$crate::types::Meta> {
                 self.meta.as_ref()
             }
 
-            fn meta_mut(&mut self) -> &mut Option<$crate::__types::Meta> {
+            fn meta_mut(&mut self) -> &mut Option<$crate::types::Meta> {
                 &mut self.meta
             }
         }

@@ -86,6 +86,15 @@ impl Inputs {
         let _ = self.0.turned.set(Box::new(back));
     }
 
+    /// The same way, for as long as there is a session: for what is asked when the call is over.
+    #[must_use]
+    pub fn lasting(&self) -> Self {
+        match &self.0.kind {
+            Kind::Session(back) => Self::session(back.lasting()),
+            _ => self.clone(),
+        }
+    }
+
     /// Sends the client of a session a request as it is, and returns its answer; `None` if the client is gone, so that
     /// another one can be asked.
     pub async fn request(&self, request: InputRequest) -> Option<Result<JsonText, RpcError>> {

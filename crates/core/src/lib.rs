@@ -40,9 +40,8 @@ mod transport;
 mod watch;
 mod wire;
 
-/// For the macros of this crate.
-#[doc(hidden)]
-pub use couplet_types as __types;
+/// The types of the protocol, which this crate is about.
+pub use couplet_types as types;
 pub use error::{Error, ErrorKind};
 pub use exchange::{Channel, Event, Exchange, Inbound, Mailbox, Outgoing, print_answer};
 pub use extra::{Extra, ExtraMethod};

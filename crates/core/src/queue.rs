@@ -116,6 +116,16 @@ impl Queue {
         self.take_back(|kind| matches!(kind, Kind::Question(_, i) if *i == id))
     }
 
+    /// The questions of a call that are still here.
+    pub(crate) fn questions(&self, call: &RequestId) -> Vec<i64> {
+        let state = lock(&self.0);
+        let own = state.items.iter().filter_map(|(kind, _)| match kind {
+            Kind::Question(of, id) if of == call => Some(*id),
+            _ => None,
+        });
+        own.collect()
+    }
+
     fn take_back(&self, which: impl Fn(&Kind) -> bool) -> bool {
         let mut state = lock(&self.0);
         let before = state.items.len();

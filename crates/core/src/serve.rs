@@ -379,7 +379,7 @@ impl Connection {
                 let shape = session.as_ref().map_or_else(Shape::oldest, |s| s.shape);
                 Ok(Legacy::Reply(shape, Reply::Complete(Done::empty())))
             }
-            (_, None) => Err(no_session(method, about)),
+            (_, None) => Err(modern::unmarked(method, about)),
             (_, Some(session)) => {
                 let shape = session.shape;
                 if !method::is_served(method, shape.0, about) {
@@ -442,6 +442,10 @@ impl Connection {
         };
         if let Some(job) = job {
             job.outbox.close();
+            // Whoever still waits for an answer to what was never sent is told.
+            for question in self.queue.questions(&job.id) {
+                self.questions.forget(question);
+            }
             self.queue.purge(&job.id);
         }
         self.start_waiting();
@@ -587,14 +591,4 @@ impl std::fmt::Debug for Connection {
             .field("revision", &self.session.as_ref().map(|s| s.shape))
             .finish_non_exhaustive()
     }
-}
-
-pub(crate) fn no_session(method: &str, about: &Description) -> RpcError {
-    let names = about.version_names();
-    RpcError::invalid_params(format!(
-        "`{method}` needs {}, or a session opened by `initialize`; this server speaks {}",
-        modern::required_keys(),
-        names.join(", ")
-    ))
-    .with_data(serde_json::json!({ "supported": names }))
 }

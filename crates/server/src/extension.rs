@@ -2,12 +2,13 @@
 
 use std::{any::Any, fmt, future::Future, sync::Arc};
 
-use couplet_core::{BoxFuture, Call, Extra, ExtraMethod, Reply};
+use couplet_core::{BoxFuture, Call, Extra, ExtraMethod, Note, Reply};
 use couplet_types::{Map, Meta, RawJson, ServerCapabilities, Tool};
 use serde::Serialize;
 
 use crate::{
     handle::Handle,
+    inner::Listener,
     resource::{IntoResource, ResourceDef},
     server::place_of,
     tool_layer::{ToolCall, ToolLayer, ToolNext},
@@ -35,6 +36,7 @@ pub struct Extension {
     pub(crate) methods: Vec<(String, ExtensionMethod)>,
     pub(crate) layers: Vec<ToolLayer>,
     pub(crate) resources: Vec<ResourceDef<()>>,
+    pub(crate) listeners: Vec<Listener>,
     capabilities: Option<Declare>,
 }
 
@@ -58,7 +60,9 @@ impl Extension {
         let extra = Extra::new(id);
         assert!(Meta::is_valid_extension(&extra.id), "`{}` is not an extension: it needs a prefix", extra.id);
         let settings = RawJson::empty_object();
-        Self { extra, settings, methods: Vec::new(), layers: Vec::new(), resources: Vec::new(), capabilities: None }
+        let (methods, layers) = (Vec::new(), Vec::new());
+        let (resources, listeners) = (Vec::new(), Vec::new());
+        Self { extra, settings, methods, layers, resources, listeners, capabilities: None }
     }
 
     /// What the server says about the extension: anything that prints as an object.
@@ -169,6 +173,12 @@ impl Extension {
             Ok(resource) => self.resources.push(resource),
             Err(what) => panic!("{what}"),
         }
+        self
+    }
+
+    /// Hears of a client's notifications.
+    pub fn on_notification(mut self, listener: impl Fn(&Note) + Send + Sync + 'static) -> Self {
+        self.listeners.push(Arc::new(listener));
         self
     }
 

@@ -237,7 +237,8 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
     /// When the server has it already.
     #[track_caller]
     pub fn extension(mut self, extension: impl Into<Extension>) -> Self {
-        let extension = extension.into();
+        let mut extension = extension.into();
+        self.listeners.append(&mut extension.listeners);
         let id = &extension.extra.id;
         assert!(self.extensions.iter().all(|e| e.extra.id != *id), "the extension `{id}` is registered twice");
         self.extensions.push(extension);

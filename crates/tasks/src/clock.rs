@@ -12,6 +12,11 @@ pub(crate) fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
+/// How long to wait between two looks: as the other side likes, or half a second.
+pub(crate) fn pause(millis: Option<u64>) -> Duration {
+    Duration::from_millis(millis.unwrap_or(500).max(1))
+}
+
 /// A time in ISO 8601, such as `2026-07-28T12:00:00.000Z`.
 pub(crate) fn iso(millis: u64) -> String {
     let (seconds, rest) = (millis / 1000, millis % 1000);

@@ -3,6 +3,7 @@
 use std::{
     collections::HashMap,
     fmt,
+    future::Future,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -170,15 +171,23 @@ impl Engine {
     /// Waits for the end of a task.
     pub(crate) async fn finished(&self, owner: Option<&str>, id: &str) -> Result<Record, RpcError> {
         loop {
-            let changes = self.live(id).map(|live| live.changes.subscribe());
+            let change = self.next_change(id);
             let record = self.get(owner, id).await?;
             if record.status.is_terminal() {
                 return Ok(record);
             }
+            change.await;
+        }
+    }
+
+    /// Waits for the next change of a task, from the moment of this call on.
+    pub(crate) fn next_change(&self, id: &str) -> impl Future<Output = ()> + use<> {
+        let (changes, pause) = (self.live(id).map(|live| live.changes.subscribe()), self.limits.poll_interval);
+        async move {
             match changes {
                 // A sender that is gone is a task that is over.
                 Some(mut changes) => drop(changes.changed().await),
-                None => tokio::time::sleep(self.limits.poll_interval).await,
+                None => tokio::time::sleep(pause).await,
             }
         }
     }

@@ -16,6 +16,7 @@ mod engine;
 mod live;
 mod memory;
 mod record;
+mod requests;
 #[cfg(feature = "server")]
 mod server;
 #[cfg(feature = "sqlite")]
@@ -24,7 +25,7 @@ mod store;
 mod wire;
 
 #[cfg(feature = "client")]
-pub use client::{CallTask, Called, ClientTasks, TaskHandle, TaskState, TaskUpdates};
+pub use client::{CallTask, Called, ClientTasks, TaskCall, TaskHandle, TaskState, TaskUpdates};
 pub use memory::Memory;
 pub use record::{Change, Finished, Record};
 #[cfg(feature = "server")]

@@ -1,5 +1,6 @@
 //! A task as the two wires write it.
 
+use couplet_core::{JsonText, message::Params};
 use couplet_types::{
     DetailedTask, GetTaskPayloadResult, InputRequest, Map, Meta, RawJson, RelatedTask, RpcError, Task, TaskStatus,
 };
@@ -57,14 +58,31 @@ pub(crate) fn payload(record: &Record) -> Result<GetTaskPayloadResult, RpcError>
     Ok(payload)
 }
 
+/// The task that a request became, if its answer is one: tasks as a part of the protocol.
+pub(crate) fn begun(answer: &JsonText) -> Result<Option<Task>, RpcError> {
+    let members = Params::from_text(answer.clone()).map_err(|e| RpcError::internal(e.to_string()))?;
+    members.read_opt("task")
+}
+
 /// A question tied to its task.
-pub(crate) fn tagged(id: &str, mut ask: InputRequest) -> InputRequest {
+pub(crate) fn tagged(id: &str, ask: InputRequest) -> InputRequest {
+    edited(ask, |params| {
+        let mut meta: Map<RawJson> = params.get("_meta").and_then(|m| m.parse().ok()).unwrap_or_default();
+        meta.insert(RelatedTask::KEY, related(id));
+        if let Ok(meta) = RawJson::new(&meta) {
+            params.insert("_meta", meta);
+        }
+    })
+}
+
+/// A question that its receiver is to run as a task.
+pub(crate) fn as_task(ask: InputRequest) -> InputRequest {
+    edited(ask, |params| params.insert("task", RawJson::empty_object()))
+}
+
+fn edited(mut ask: InputRequest, edit: impl FnOnce(&mut Map<RawJson>)) -> InputRequest {
     let mut params: Map<RawJson> = ask.params.as_ref().and_then(|p| p.parse().ok()).unwrap_or_default();
-    let mut meta: Map<RawJson> = params.get("_meta").and_then(|m| m.parse().ok()).unwrap_or_default();
-    meta.insert(RelatedTask::KEY, related(id));
-    if let Ok(meta) = RawJson::new(&meta) {
-        params.insert("_meta", meta);
-    }
+    edit(&mut params);
     ask.params = RawJson::new(&params).ok().or(ask.params);
     ask
 }

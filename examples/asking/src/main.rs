@@ -1,5 +1,5 @@
-//! A tool that asks: the user for consent, the model for a sentence. The handler is written once; in revisions with server
-//! requests it waits, and in the one without it runs again in each round.
+//! A tool that asks: the user for consent, the model (deprecated since 2026-07-28) for a sentence. The handler is written
+//! once; in revisions with server requests it waits, and in the one without it runs again in each round.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

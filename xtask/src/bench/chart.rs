@@ -45,7 +45,7 @@ pub(super) fn render(results: &Results) -> Option<String> {
 fn rows<'a>(results: &'a Results, case: &str) -> Vec<(&'a str, f64)> {
     let names = results.names("echo", case).into_iter();
     let mut rows: Vec<_> =
-        names.filter_map(|name| Some((name, results.value("echo", case, name, "cpu_us")?.middle))).collect();
+        names.filter_map(|name| Some((name, results.best("echo", case, name, "cpu_us")?.least))).collect();
     rows.sort_by(|a, b| a.1.total_cmp(&b.1));
     rows
 }

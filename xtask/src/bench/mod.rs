@@ -34,9 +34,9 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
     let kits = built(&folders, &options);
     let rig = Rig::new(folders, &options);
     let subjects = right(&rig, subjects::subjects(&options, &kits))?;
-    let mut results = Results::new(&rig.folders.bench.join("results.jsonl"))?;
+    let mut results = Results::new(&rig.folders.bench.join("results.jsonl"), options.more)?;
     suites::run(&rig, &subjects, &options, &mut results);
-    let heading = report::heading(&rig, &kits, options.rounds);
+    let heading = report::heading(&rig, &kits, results.rounds());
     println!("\n{heading}{}", tables::render(&results));
     if options.write {
         report::write(&results, &heading, arguments)?;

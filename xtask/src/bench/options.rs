@@ -14,6 +14,8 @@ pub(super) struct Options {
     pub(super) rounds: usize,
     /// A short look, whose numbers say little.
     pub(super) quick: bool,
+    /// Goes on with the results of the last run: more rounds, or suites that were not run.
+    pub(super) more: bool,
     /// Puts the results into `bench/README.md`.
     pub(super) write: bool,
     /// Compares instruction counts, instead of measuring time.
@@ -29,6 +31,7 @@ impl Options {
             suites: SUITES.map(str::to_owned).to_vec(),
             rounds: 0,
             quick: false,
+            more: false,
             write: false,
             check: false,
             record: false,
@@ -38,6 +41,7 @@ impl Options {
             let mut value = || arguments.next().ok_or_else(|| format!("`{argument}` needs a value"));
             match argument.as_str() {
                 "--quick" => options.quick = true,
+                "--more" => options.more = true,
                 "--write" => options.write = true,
                 "--check" => options.check = true,
                 "--record" => options.record = true,

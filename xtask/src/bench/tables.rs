@@ -1,6 +1,6 @@
-//! The results as tables: medians, their spread, and how they compare.
+//! The results as tables: the best round of each, how far the rounds are apart, and how they compare.
 
-use super::results::{Results, Spread};
+use super::results::{Best, Results};
 
 /// A column: where its values are, and what stands above it.
 type Column = (&'static str, &'static str);
@@ -99,27 +99,26 @@ fn table(results: &Results, layout: &Layout, case: &str) -> String {
     let compared = layout.columns.iter().find(|(key, _)| *key == layout.compared).map_or("", |(_, head)| head);
     let mut out = format!("\n{case}:\n\n| | {} | spread of {compared} | × bare | × rmcp |\n", heads.join(" | "));
     out += &format!("|---|{}\n", "---:|".repeat(heads.len() + 3));
-    let value = |name: &str, key: &str| results.value(layout.suite, case, name, key);
+    let best = |name: &str| results.best(layout.suite, case, name, layout.compared);
     let mut names = results.names(layout.suite, case);
-    let order = |name: &&str| value(name, layout.compared).map_or(f64::INFINITY, |spread| spread.middle);
+    let order = |name: &&str| best(name).map_or(f64::INFINITY, |best| best.least);
     names.sort_by(|a, b| order(a).total_cmp(&order(b)));
     for name in names {
-        let cells =
-            layout.columns.iter().map(|(key, _)| value(name, key).map_or("–".to_owned(), |v| number(v.middle)));
-        let own = value(name, layout.compared);
-        let spread = own.map_or("–".to_owned(), |v| format!("{}–{}", number(v.least), number(v.most)));
-        let ratio = |other: &str| ratio(own, value(other, layout.compared));
+        let own = best(name);
+        let cell = |key: &str| own.and_then(|own| own.values[key].as_f64()).map_or("–".to_owned(), number);
+        let cells: Vec<String> = layout.columns.iter().map(|(key, _)| cell(key)).collect();
+        let spread = own.map_or("–".to_owned(), |own| format!("{}–{}", number(own.least), number(own.most)));
+        let ratio = |other: &str| ratio(own, best(other));
         // Ours stands out.
         let shown = if name.starts_with("couplet") { format!("**{name}**") } else { name.to_owned() };
-        let cells = cells.collect::<Vec<_>>().join(" | ");
-        out += &format!("| {shown} | {cells} | {spread} | {} | {} |\n", ratio("bare"), ratio("rmcp"));
+        out += &format!("| {shown} | {} | {spread} | {} | {} |\n", cells.join(" | "), ratio("bare"), ratio("rmcp"));
     }
     out
 }
 
-fn ratio(own: Option<Spread>, other: Option<Spread>) -> String {
+fn ratio(own: Option<Best<'_>>, other: Option<Best<'_>>) -> String {
     match (own, other) {
-        (Some(own), Some(other)) if other.middle > 0.0 => format!("{:.2}", own.middle / other.middle),
+        (Some(own), Some(other)) if other.least > 0.0 => format!("{:.2}", own.least / other.least),
         _ => "–".to_owned(),
     }
 }

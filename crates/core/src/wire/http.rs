@@ -141,10 +141,10 @@ pub fn sort(fields: &dyn Fields, frame: &Frame, service: &dyn Service) -> Result
 pub fn no_session(frame: &Frame, about: &Description) -> Refusal {
     match frame {
         Frame::Single(Message { body: Body::Request { id, method, .. }, .. }) => {
-            Refusal::bad(Some(id), crate::serve::no_session(method, about))
+            Refusal::bad(Some(id), modern::unmarked(method, about))
         }
         Frame::Single(Message { body: Body::Notification { method, .. }, .. }) => {
-            Refusal::bad(None, crate::serve::no_session(method, about))
+            Refusal::bad(None, modern::unmarked(method, about))
         }
         Frame::Single(_) => Refusal::bad(None, RpcError::invalid_request("a response needs a session")),
         Frame::Batch(_) => Refusal::bad(None, RpcError::invalid_request("a batch needs a session")),

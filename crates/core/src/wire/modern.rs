@@ -473,9 +473,15 @@ pub(crate) fn server_info(result: &JsonText) -> Option<Implementation> {
     meta.read_opt(SERVER_INFO).ok()?
 }
 
-/// The two keys that a request without a session must have, for an error message.
-pub(crate) fn required_keys() -> String {
-    format!("`_meta` with `{VERSION}` and `{CAPABILITIES}`")
+/// The error for a request that says nothing about itself, where there is no session that does.
+pub(crate) fn unmarked(method: &str, about: &Description) -> RpcError {
+    let names = about.version_names();
+    let keys = format!("`_meta` with `{VERSION}` and `{CAPABILITIES}`");
+    let spoken = names.join(", ");
+    RpcError::invalid_params(format!(
+        "`{method}` needs {keys}, or a session opened by `initialize`; this server speaks {spoken}"
+    ))
+    .with_data(json!({ "supported": names }))
 }
 
 /// How long a result may be kept, by default.

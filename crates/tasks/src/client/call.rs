@@ -1,13 +1,16 @@
 //! Calls that may become tasks.
 
+use std::{fmt, future::IntoFuture, time::Duration};
+
 use couplet_client::{Client, Outcome, ToolResult};
-use couplet_core::{BoxFuture, Error, ErrorKind, JsonText, message::Params};
+use couplet_core::{BoxFuture, Error, ErrorKind, JsonText};
 use couplet_types::{
-    CallTool, CallToolParams, CallToolResult, CreateTaskResult, RawJson, TaskMetadata, TaskSupport, from_json,
+    CallTool, CallToolParams, CallToolResult, ProgressParams, RawJson, TaskMetadata, TaskSupport, from_json,
 };
 use serde::Serialize;
 
 use super::TaskHandle;
+use crate::{clock::millis, wire};
 
 /// What a call came to.
 #[derive(Debug)]
@@ -32,38 +35,32 @@ impl Called {
 }
 
 /// What a client can do with tasks; the client needs [`ClientTasks`](crate::ClientTasks).
+///
+/// ```
+/// # async fn example(client: couplet_client::Client) -> Result<(), couplet_core::Error> {
+/// use couplet_tasks::{CallTask, Called};
+///
+/// let call = client.call_task("build", ()).on_progress(|progress| tracing::info!("{progress:?}"));
+/// if let Called::Task(task) = call.await? {
+///     tracing::info!(id = task.id(), "begun");
+///     tracing::info!("{}", task.wait().await?.text());
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub trait CallTask {
     /// Calls a tool as a task where that is possible: both sides know tasks, and so does the tool.
-    fn call_task(
-        &self,
-        name: impl Into<String>,
-        arguments: impl Serialize,
-    ) -> BoxFuture<'static, Result<Called, Error>>;
+    fn call_task(&self, name: impl Into<String>, arguments: impl Serialize) -> TaskCall;
 
     /// A task that is known by its id, such as one of an earlier process.
     fn task(&self, id: impl Into<String>) -> TaskHandle;
 }
 
 impl CallTask for Client {
-    fn call_task(
-        &self,
-        name: impl Into<String>,
-        arguments: impl Serialize,
-    ) -> BoxFuture<'static, Result<Called, Error>> {
-        let (client, name) = (self.clone(), name.into());
+    fn call_task(&self, name: impl Into<String>, arguments: impl Serialize) -> TaskCall {
         let arguments = RawJson::new(&arguments)
             .map_err(|e| Error::new(ErrorKind::Config, "the arguments must print as a JSON object").with_source(e));
-        Box::pin(async move {
-            let arguments = arguments?;
-            if client.shape().has_core_tasks() {
-                return request(client, name, arguments).await;
-            }
-            match client.call(name, arguments).unfinished().await? {
-                Outcome::Extension { result, .. } => TaskHandle::created(&client, &result).map(Called::Task),
-                Outcome::Complete(result) => done(&result),
-                Outcome::InputRequired { .. } => Err(unreadable()),
-            }
-        })
+        TaskCall { client: self.clone(), name: name.into(), arguments, progress: None, ttl: None }
     }
 
     fn task(&self, id: impl Into<String>) -> TaskHandle {
@@ -71,32 +68,89 @@ impl CallTask for Client {
     }
 }
 
-/// Where tasks are a part of the protocol, the client asks for one if the tool has them.
-async fn request(client: Client, name: String, arguments: RawJson) -> Result<Called, Error> {
-    let tasks = client.server().capabilities.tasks.as_ref();
-    let calls = tasks.and_then(|t| t.requests.as_ref()?.tools.as_ref()?.call.as_ref()).is_some();
-    let mut support = None;
-    if calls {
-        let tool = client.tools().await?.into_iter().find(|tool| tool.name == name);
-        support = tool.and_then(|tool| tool.execution?.task_support);
+/// A call that may become a task, about to be made: await it.
+#[must_use = "a call is made when it is awaited"]
+pub struct TaskCall {
+    client: Client,
+    name: String,
+    arguments: Result<RawJson, Error>,
+    progress: Option<Box<dyn FnMut(ProgressParams) + Send>>,
+    ttl: Option<Duration>,
+}
+
+impl TaskCall {
+    /// Asks the server for progress and hears of it: until the call is answered, and in 2025-11-25 for as long as
+    /// anybody has the [`TaskHandle`]. A task of 2026-07-28 says how it is going in its
+    /// [state](TaskHandle::updates) instead.
+    pub fn on_progress(mut self, tell: impl FnMut(ProgressParams) + Send + 'static) -> Self {
+        self.progress = Some(Box::new(tell));
+        self
     }
-    if !matches!(support, Some(TaskSupport::Optional | TaskSupport::Required)) {
-        return client.call(name, arguments).await.map(Called::Done);
+
+    /// For how long the task should be kept, from its beginning, where the client has a say (2025-11-25).
+    pub fn ttl(mut self, ttl: Duration) -> Self {
+        self.ttl = Some(ttl);
+        self
     }
-    let mut params = CallToolParams::new(name).task(TaskMetadata::new());
-    params.arguments = arguments.is_object().then_some(arguments);
-    match client.request::<CallTool>(params).once().await? {
-        Outcome::Complete(text) if has_task(&text) => {
-            let created: CreateTaskResult = from_json(text.as_str()).map_err(|e| unreadable().with_source(e))?;
-            Ok(Called::Task(TaskHandle::new(&client, created.task.task_id)))
+
+    async fn run(self) -> Result<Called, Error> {
+        if self.client.shape().has_core_tasks() && runs_as_task(&self.client, &self.name).await? {
+            return self.request().await;
         }
-        Outcome::Complete(text) => done(&text),
-        _ => Err(unreadable()),
+        let mut call = self.client.call(self.name, self.arguments?);
+        if let Some(tell) = self.progress {
+            call = call.on_progress(tell);
+        }
+        match call.unfinished().await? {
+            Outcome::Extension { result, .. } => TaskHandle::created(&self.client, &result).map(Called::Task),
+            Outcome::Complete(result) => done(&result),
+            Outcome::InputRequired { .. } => Err(unreadable()),
+        }
+    }
+
+    /// Asks for a task.
+    async fn request(self) -> Result<Called, Error> {
+        let (client, arguments) = (self.client, self.arguments?);
+        let heard = self.progress.map(|tell| client.hear_progress(tell));
+        let mut wanted = TaskMetadata::new();
+        wanted.ttl = self.ttl.map(millis);
+        let mut params = CallToolParams::new(self.name).task(wanted);
+        params.arguments = arguments.is_object().then_some(arguments);
+        params.meta = heard.as_ref().map(|heard| heard.meta());
+        match client.request::<CallTool>(params).once().await? {
+            Outcome::Complete(text) => match wire::begun(&text)? {
+                Some(task) => Ok(Called::Task(TaskHandle::new(&client, task.task_id).heard(heard))),
+                None => done(&text),
+            },
+            _ => Err(unreadable()),
+        }
     }
 }
 
-fn has_task(text: &JsonText) -> bool {
-    Params::from_text(text.clone()).is_ok_and(|members| members.get("task").is_some())
+impl IntoFuture for TaskCall {
+    type Output = Result<Called, Error>;
+    type IntoFuture = BoxFuture<'static, Result<Called, Error>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.run())
+    }
+}
+
+impl fmt::Debug for TaskCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TaskCall").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// Where tasks are a part of the protocol: whether the server has them, and the tool.
+async fn runs_as_task(client: &Client, name: &str) -> Result<bool, Error> {
+    let tasks = client.server().capabilities.tasks.as_ref();
+    if tasks.and_then(|t| t.requests.as_ref()?.tools.as_ref()?.call.as_ref()).is_none() {
+        return Ok(false);
+    }
+    let tool = client.tools().await?.into_iter().find(|tool| tool.name == name);
+    let support = tool.and_then(|tool| tool.execution?.task_support);
+    Ok(matches!(support, Some(TaskSupport::Optional | TaskSupport::Required)))
 }
 
 fn done(text: &JsonText) -> Result<Called, Error> {

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use couplet_client::{Client, ToolResult};
+use couplet_client::{Client, Hearing, ToolResult};
 use couplet_core::{Error, ErrorKind, JsonText};
 use couplet_types::{
     CallToolResult, CancelDetailedTask, CancelTask, CancelTaskParams, GetDetailedTask, GetTask, GetTaskParams,
@@ -15,6 +15,7 @@ use couplet_types::{
 };
 
 use super::TaskUpdates;
+use crate::clock::pause;
 
 /// A task of a server. Clones are the same task; dropping them all leaves the task alone. Keep [`TaskHandle::id`] to
 /// come back to it with [`CallTask::task`](crate::CallTask::task), in another process if need be.
@@ -24,6 +25,8 @@ pub struct TaskHandle {
     id: Arc<str>,
     /// The questions that were answered, or are about to be.
     answered: Arc<Mutex<BTreeSet<String>>>,
+    /// Keeps whoever hears of its progress.
+    heard: Option<Arc<Hearing>>,
 }
 
 /// How a task is going.
@@ -43,12 +46,15 @@ pub struct TaskState {
     error: Option<RpcError>,
 }
 
-/// How long to wait between two looks where the server does not say.
-const POLL: Duration = Duration::from_millis(500);
-
 impl TaskHandle {
     pub(super) fn new(client: &Client, id: String) -> Self {
-        Self { client: client.clone(), id: id.into(), answered: Arc::default() }
+        Self { client: client.clone(), id: id.into(), answered: Arc::default(), heard: None }
+    }
+
+    /// The task's progress is heard for as long as anybody has the task.
+    pub(super) fn heard(mut self, heard: Option<Arc<Hearing>>) -> Self {
+        self.heard = heard;
+        self
     }
 
     /// Names the task.
@@ -163,10 +169,6 @@ impl TaskHandle {
 
 fn is_asking(state: &TaskState) -> bool {
     state.status == TaskStatus::InputRequired
-}
-
-fn pause(millis: Option<u64>) -> Duration {
-    millis.map_or(POLL, Duration::from_millis)
 }
 
 fn broken(what: &str) -> Error {

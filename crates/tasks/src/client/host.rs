@@ -2,19 +2,21 @@
 
 use std::sync::Arc;
 
-use couplet_client::{Asked, AskedNext};
+use couplet_client::{Asked, AskedNext, Teller};
 use couplet_core::JsonText;
 use couplet_types::{
-    ClientCapabilities, CreateMessage, CreateTaskResult, Elicit, ListTasksResult, RawJson, Request, RpcError,
-    TaskElicitationCapability, TaskMetadata, TaskRequestsCapability, TaskSamplingCapability, TaskStatus,
-    TasksCapability,
+    ClientCapabilities, CreateMessage, CreateTaskResult, Elicit, RawJson, Request, RpcError, TaskElicitationCapability,
+    TaskMetadata, TaskRequestsCapability, TaskSamplingCapability, TaskStatus, TaskStatusChanged, TasksCapability,
 };
 use serde::Serialize;
 
-use crate::{engine::Engine, record::Finished, wire};
-
-/// How many tasks are listed at most: a server has only a handful of questions open.
-const PAGE: usize = 1000;
+use crate::{
+    engine::Engine,
+    live::Tell,
+    record::Finished,
+    requests::{self, task_id},
+    wire,
+};
 
 /// Declares tasks for what the client answers at all.
 pub(super) fn declare(can: &mut ClientCapabilities) {
@@ -30,31 +32,22 @@ pub(super) async fn answer(engine: Arc<Engine>, asked: Asked, next: AskedNext) -
     if !asked.shape.has_core_tasks() {
         return next.run(asked).await;
     }
-    let id = || asked.params.read::<String>("taskId");
+    let params = &asked.params;
     match &*asked.method {
-        Elicit::METHOD | CreateMessage::METHOD => match asked.params.read_opt::<TaskMetadata>("task")? {
+        Elicit::METHOD | CreateMessage::METHOD => match params.read_opt::<TaskMetadata>("task")? {
             Some(wanted) => begin(engine, wanted, asked, next).await,
             None => next.run(asked).await,
         },
-        "tasks/get" => print(&wire::bare(&engine.get(None, &id()?).await?)),
-        "tasks/result" => print(&wire::payload(&engine.finished(None, &id()?).await?)?),
-        "tasks/list" => {
-            let after: Option<String> = asked.params.read_opt("cursor")?;
-            let unknown = || RpcError::invalid_params("the cursor is not one of this list");
-            let page = engine.list(None, after.as_deref(), PAGE).await?.ok_or_else(unknown)?;
-            print(&ListTasksResult::new(page.iter().map(wire::bare).collect()))
-        }
-        "tasks/cancel" => {
-            let id = id()?;
-            let over = || RpcError::invalid_params(format!("task `{id}` is over and cannot be cancelled"));
-            print(&wire::bare(&engine.cancel(None, &id).await?.ok_or_else(over)?))
-        }
+        "tasks/get" => print(&requests::get(&engine, None, params).await?),
+        "tasks/result" => print(&wire::payload(&engine.finished(None, &task_id(params)?).await?)?),
+        "tasks/list" => print(&requests::list(&engine, None, params).await?),
+        "tasks/cancel" => print(&requests::cancel(&engine, None, params).await?),
         _ => next.run(asked).await,
     }
 }
 
 async fn begin(engine: Arc<Engine>, wanted: TaskMetadata, asked: Asked, next: AskedNext) -> Result<JsonText, RpcError> {
-    let live = engine.prepare(Box::new(|_, _| ()))?;
+    let live = engine.prepare(status_teller(asked.teller.clone()))?;
     let work = Box::pin(async move {
         match next.run(asked).await {
             Ok(result) => Finished::Result(result.to_raw(), TaskStatus::Completed),
@@ -63,6 +56,15 @@ async fn begin(engine: Arc<Engine>, wanted: TaskMetadata, asked: Asked, next: As
     });
     let record = engine.start(live, None, wanted.ttl, work).await?;
     print(&CreateTaskResult::new(wire::bare(&record)))
+}
+
+/// Tells the server that asked: it need not wait until it is time to look.
+fn status_teller(server: Teller) -> Tell {
+    Box::new(move |record, new_status| {
+        if new_status {
+            server.tell::<TaskStatusChanged>(&wire::bare(record));
+        }
+    })
 }
 
 fn print(value: &impl Serialize) -> Result<JsonText, RpcError> {

@@ -16,7 +16,7 @@ use crate::{
     store::Store,
 };
 
-pub use call::{CallTask, Called};
+pub use call::{CallTask, Called, TaskCall};
 pub use handle::{TaskHandle, TaskState};
 pub use updates::TaskUpdates;
 
@@ -44,7 +44,8 @@ impl ClientTasks {
         Self::default()
     }
 
-    /// Lets servers of 2025-11-25 ask the person and the model as tasks, which are kept in a store.
+    /// Lets servers of 2025-11-25 ask the person and the model as tasks, which are kept in a store. A server is told when
+    /// the status of a task changes.
     pub fn hosting(mut self, store: impl Store) -> Self {
         self.store = Some(Arc::new(store));
         self

@@ -5,12 +5,16 @@ use std::sync::Arc;
 use couplet_core::{Call, Done, JsonText, Reply};
 use couplet_types::{RpcError, UpdateTaskParams};
 
-use crate::{engine::Engine, wire};
+use crate::{
+    engine::Engine,
+    requests::{self, task_id},
+    wire,
+};
 
 /// `tasks/get`: the bare task, or the task with what belongs to its status.
 pub(super) async fn get(engine: Arc<Engine>, call: Call) -> Reply {
     let look = async {
-        let record = engine.get(call.principal.as_deref(), &task_id(&call)?).await?;
+        let record = engine.get(call.principal.as_deref(), &task_id(&call.params)?).await?;
         Ok(if call.shape.has_core_tasks() {
             call.shape.done(wire::bare(&record))
         } else {
@@ -36,19 +40,14 @@ pub(super) async fn update(engine: Arc<Engine>, call: Call) -> Reply {
 /// `tasks/cancel`: the cancelled task, or just that it was heard.
 pub(super) async fn cancel(engine: Arc<Engine>, call: Call) -> Reply {
     let cancel = async {
-        let id = task_id(&call)?;
-        let cancelled = engine.cancel(call.principal.as_deref(), &id).await?;
-        match (call.shape.has_core_tasks(), cancelled) {
-            (false, _) => Ok(Done::empty()),
-            (true, Some(record)) => Ok(call.shape.done(wire::bare(&record))),
-            (true, None) => Err(RpcError::invalid_params(format!("task `{id}` is over and cannot be cancelled"))),
+        let owner = call.principal.as_deref();
+        if call.shape.has_core_tasks() {
+            return Ok(call.shape.done(requests::cancel(&engine, owner, &call.params).await?));
         }
+        engine.cancel(owner, &task_id(&call.params)?).await?;
+        Ok(Done::empty())
     };
     reply(cancel.await)
-}
-
-pub(super) fn task_id(call: &Call) -> Result<String, RpcError> {
-    call.params.read("taskId")
 }
 
 pub(super) fn reply(done: Result<Done, RpcError>) -> Reply {

@@ -1,5 +1,6 @@
 //! Servers that run tools as tasks.
 
+mod asking;
 mod core_wire;
 mod methods;
 mod run;
@@ -18,6 +19,7 @@ use crate::{
     store::Store,
 };
 
+use asking::Told;
 pub use tool::{Task, TaskTool};
 
 /// The extension of a server that runs tools as tasks, on both wires.
@@ -40,12 +42,13 @@ pub struct Tasks {
     store: Arc<dyn Store>,
     limits: Limits,
     list: bool,
+    asking: bool,
 }
 
 impl Tasks {
     /// Tasks that are kept in a store.
     pub fn new(store: impl Store) -> Self {
-        Self { store: Arc::new(store), limits: Limits::default(), list: false }
+        Self { store: Arc::new(store), limits: Limits::default(), list: false, asking: false }
     }
 
     /// Tasks that end with the process.
@@ -77,23 +80,67 @@ impl Tasks {
         self.list = true;
         self
     }
+
+    /// Asks clients of 2025-11-25 that run questions as tasks in that way: what a tool asks with `elicit` or `sample` is
+    /// answered at once with a task of the client's, which is looked at until it is done, and cancelled when the tool
+    /// does not wait for it any more. Other clients are asked as always, and the tool does not know.
+    ///
+    /// ```
+    /// use couplet_client::Client;
+    /// use couplet_server::{Ctx, Server, ToolError, schemars::JsonSchema, tool};
+    /// use couplet_tasks::{ClientTasks, Memory, Tasks};
+    /// use couplet_types::ProtocolVersion;
+    /// use serde_json::json;
+    ///
+    /// #[derive(serde::Deserialize, JsonSchema)]
+    /// struct Review {
+    ///     good: bool,
+    /// }
+    ///
+    /// async fn review(ctx: Ctx) -> Result<String, ToolError> {
+    ///     let review: Review = ctx.elicit("review", "Is it good?").await?.accepted()?;
+    ///     Ok(review.good.to_string())
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), couplet_core::Error> {
+    /// let server = Server::new("ci", "1.0.0").extension(Tasks::in_memory().asking()).tool(tool("review", review));
+    /// let client = Client::new("reviewer", "1.0.0")
+    ///     .versions([ProtocolVersion::V2025_11_25])
+    ///     .extension(ClientTasks::new().hosting(Memory::new()))
+    ///     .on_elicit(|ask| async move { ask.accept(json!({ "good": true })) })
+    ///     .connect(server.build())
+    ///     .await?;
+    /// assert_eq!(client.call("review", ()).await?.text(), "true");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn asking(mut self) -> Self {
+        self.asking = true;
+        self
+    }
 }
 
 impl From<Tasks> for Extension {
     fn from(tasks: Tasks) -> Self {
-        let Tasks { store, limits, list } = tasks;
+        let Tasks { store, limits, list, asking } = tasks;
+        let told = asking.then(Told::new);
         let engine = Arc::new(Engine::new(store, limits));
         let [run, get, update, cancel, result, page] = std::array::from_fn(|_| engine.clone());
-        let extension = Self::new(TASKS_EXTENSION)
+        let [run_told, result_told] = [told.clone(), told.clone()];
+        let mut extension = Self::new(TASKS_EXTENSION)
             .stateless()
             .result_type(run::KIND)
             .filter(run::FILTER)
             .named_method("tasks/get", "taskId", move |call, _| methods::get(get.clone(), call))
             .named_method("tasks/update", "taskId", move |call, _| methods::update(update.clone(), call))
             .named_method("tasks/cancel", "taskId", move |call, _| methods::cancel(cancel.clone(), call))
-            .core_method("tasks/result", move |call, _| core_wire::result(result.clone(), call))
+            .core_method("tasks/result", move |call, _| core_wire::result(result.clone(), result_told.clone(), call))
             .capabilities(move |can| declare(can, list))
-            .tool_layer(move |asked: ToolCall, next: ToolNext| run::layer(run.clone(), asked, next));
+            .tool_layer(move |asked: ToolCall, next: ToolNext| run::layer(run.clone(), run_told.clone(), asked, next));
+        if let Some(told) = told {
+            extension = extension.on_notification(move |note| told.hear(note));
+        }
         if list {
             return extension.core_method("tasks/list", move |call, _| core_wire::list(page.clone(), call));
         }
@@ -112,6 +159,10 @@ fn declare(can: &mut ServerCapabilities, list: bool) {
 
 impl std::fmt::Debug for Tasks {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Tasks").field("limits", &self.limits).field("list", &self.list).finish_non_exhaustive()
+        f.debug_struct("Tasks")
+            .field("limits", &self.limits)
+            .field("list", &self.list)
+            .field("asking", &self.asking)
+            .finish_non_exhaustive()
     }
 }

@@ -14,7 +14,10 @@ use couplet_types::{
     TaskChanged, TaskMetadata, TaskStatus, TaskStatusChanged, code,
 };
 
-use super::Task;
+use super::{
+    Task,
+    asking::{Asking, Told},
+};
 use crate::{
     engine::Engine,
     live::{Back, Live, Tell},
@@ -28,10 +31,13 @@ pub(super) const KIND: &str = "task";
 pub(super) const FILTER: &str = "taskIds";
 
 /// Decides whether a call becomes a task.
-pub(super) async fn layer(engine: Arc<Engine>, asked: ToolCall, next: ToolNext) -> Reply {
+pub(super) async fn layer(engine: Arc<Engine>, told: Option<Told>, mut asked: ToolCall, next: ToolNext) -> Reply {
     let shape = asked.call.shape;
     let task = asked.data::<Task>().cloned();
     if shape.has_core_tasks() {
+        if told.is_some() {
+            asked.call.inputs = Inputs::live(Asking::new(&asked.call, told));
+        }
         return requested(engine, asked, next, task).await.unwrap_or_else(Reply::Error);
     }
     let declared = shape.stands_alone() && asked.call.peer.extension(TASKS_EXTENSION).is_some();

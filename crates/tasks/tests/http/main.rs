@@ -1,12 +1,18 @@
 //! Tasks over HTTP, on both wires: where questions and news need a stream, there is one.
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 use couplet_client::{Client, Elicitation};
 use couplet_http::{client::http, server::HttpTransport};
 use couplet_server::{Ctx, Server, ToolError, schemars::JsonSchema, tool};
-use couplet_tasks::{CallTask, Called, ClientTasks, Task, TaskTool, Tasks};
+use couplet_tasks::{CallTask, Called, ClientTasks, Memory, Store, Task, TaskTool, Tasks};
 use couplet_types::{ProtocolVersion, TaskStatus};
 use serde::Deserialize;
 use serde_json::json;
@@ -24,13 +30,21 @@ async fn ask(ctx: Ctx) -> Result<String, ToolError> {
     Ok(format!("{} {}", answers.0?.accepted()?.yes, answers.1?.accepted()?.yes))
 }
 
+async fn steps(ctx: Ctx) -> String {
+    for step in 1..=3 {
+        ctx.progress_of(f64::from(step), None, None).await;
+    }
+    "done".to_owned()
+}
+
 async fn serve() -> String {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
-    let tasks = Tasks::in_memory().poll_interval(Duration::from_millis(5));
+    let tasks = Tasks::in_memory().poll_interval(Duration::from_millis(5)).asking();
     let server = Server::new("s", "1")
         .extension(tasks)
         .tool(tool("ask", ask).task(Task::optional()))
+        .tool(tool("steps", steps).task(Task::optional()))
         .tool(tool("hold", std::future::pending::<String>).task(Task::optional()));
     tokio::spawn(server.serve(HttpTransport::on(listener)));
     url
@@ -65,4 +79,65 @@ async fn tasks_work_over_http() {
     for version in [ProtocolVersion::V2025_11_25, ProtocolVersion::V2026_07_28] {
         tokio::time::timeout(Duration::from_secs(60), check(version)).await.expect("it ends");
     }
+}
+
+async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
+    for _ in 0..60_000 {
+        if holds().await {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    panic!("it never holds that {what}");
+}
+
+#[tokio::test]
+async fn progress_of_a_task_reaches_who_called() {
+    let client = Client::new("c", "1").versions([ProtocolVersion::V2025_11_25]).extension(ClientTasks::new());
+    let client = client.connect(http(serve().await)).await.unwrap();
+    let heard = Arc::new(AtomicUsize::new(0));
+    let count = heard.clone();
+    let call = client.call_task("steps", ()).on_progress(move |_| {
+        count.fetch_add(1, Ordering::SeqCst);
+    });
+    let Called::Task(task) = call.await.unwrap() else { panic!("no task") };
+    assert_eq!(task.wait().await.unwrap().text(), "done");
+    // It comes on another stream than the result, and may be behind it.
+    until("all progress was heard", async || heard.load(Ordering::SeqCst) == 3).await;
+}
+
+#[tokio::test]
+async fn a_server_asks_with_tasks_and_takes_them_back() {
+    let (kept, url) = (Arc::new(Memory::new()), serve().await);
+    let connect = |answers: bool| {
+        let answer = move |ask: Elicitation| async move {
+            if !answers {
+                std::future::pending::<()>().await;
+            }
+            ask.accept(json!({ "yes": true }))
+        };
+        let tasks = ClientTasks::new().hosting(kept.clone());
+        let client = Client::new("c", "1").versions([ProtocolVersion::V2025_11_25]).extension(tasks);
+        client.on_elicit(answer).connect(http(url.clone()))
+    };
+    let status = async |at: usize| {
+        let kept = kept.list(None, None, 10).await.unwrap().unwrap();
+        kept.get(at).map(|task| task.status)
+    };
+    let client = connect(true).await.unwrap();
+    assert_eq!(client.call("ask", ()).await.unwrap().text(), "true true");
+    assert_eq!(
+        [status(0).await, status(1).await, status(2).await],
+        [Some(TaskStatus::Completed), Some(TaskStatus::Completed), None]
+    );
+
+    let client = connect(false).await.unwrap();
+    let call = tokio::spawn(client.call("ask", ()).into_future());
+    until("both questions run", async || status(3).await == Some(TaskStatus::Working)).await;
+    call.abort();
+    // The call's own stream is gone: what is said about its questions comes on another one.
+    until("they are cancelled", async || {
+        [status(2).await, status(3).await] == [Some(TaskStatus::Cancelled), Some(TaskStatus::Cancelled)]
+    })
+    .await;
 }

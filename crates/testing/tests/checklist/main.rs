@@ -32,6 +32,7 @@ mod t_elicitation;
 mod t_visits;
 mod task_kit;
 mod u_task_clients;
+mod u_task_questions;
 mod u_tasks;
 mod v_task_clients;
 mod v_tasks;

@@ -180,6 +180,35 @@ async fn line_352_353_359_362_a_client_runs_questions_as_tasks() {
 }
 
 #[tokio::test]
+async fn line_361_a_client_tells_how_its_tasks_are_going() {
+    let failing = || Client::new("host", "1").on_elicit(|_| async { Err(RpcError::new(-32001, "no time")) });
+    for (builder, status) in [(accepting(), "completed"), (failing(), "failed"), (silent(), "cancelled")] {
+        let mut hosted = Hosted::new(hosting(builder)).await;
+        let id = hosted.elicit().await;
+        let last = if status == "cancelled" { "tasks/cancel" } else { "tasks/result" };
+        hosted.ask(last, json!({ "taskId": id })).await;
+        let told = hosted.raw.seen_of("notifications/tasks/status");
+        let looked = hosted.ask("tasks/get", json!({ "taskId": id })).await["result"].take();
+        assert_eq!(told.iter().map(|m| &m["params"]).collect::<Vec<_>>(), [&looked], "{status}: once, and all of it");
+        assert_eq!((&looked["status"], looked.get("_meta")), (&json!(status), None));
+    }
+}
+
+#[tokio::test]
+async fn line_362_a_client_lists_its_tasks_page_by_page() {
+    let mut hosted = Hosted::new(hosting(accepting())).await;
+    let mut begun = Vec::new();
+    for _ in 0..101 {
+        begun.push(hosted.elicit().await);
+    }
+    let first = hosted.ask("tasks/list", json!({})).await["result"].take();
+    let second = hosted.ask("tasks/list", json!({ "cursor": first["nextCursor"] })).await["result"].take();
+    let pages = [first["tasks"].as_array().unwrap().clone(), second["tasks"].as_array().unwrap().clone()].concat();
+    assert_eq!(pages.iter().map(|t| t["taskId"].as_str().unwrap()).collect::<Vec<_>>(), begun);
+    assert_eq!(second.get("nextCursor"), None);
+}
+
+#[tokio::test]
 async fn line_363_364_367_a_client_cancels_refuses_and_limits() {
     let mut hosted = Hosted::new(silent().extension(ClientTasks::new().hosting(Memory::new()).running(1))).await;
     let id = hosted.elicit().await;

@@ -1,0 +1,45 @@
+//! Requests about tasks that servers and clients answer alike, where tasks are a part of the protocol.
+
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use couplet_core::message::Params;
+use couplet_types::{ListTasksResult, RpcError, Task};
+
+use crate::{engine::Engine, wire};
+
+/// How many tasks a page has.
+const PAGE: usize = 100;
+
+/// `tasks/get`: how it is going.
+pub(crate) async fn get(engine: &Engine, owner: Option<&str>, params: &Params) -> Result<Task, RpcError> {
+    Ok(wire::bare(&engine.get(owner, &task_id(params)?).await?))
+}
+
+/// `tasks/cancel`: the cancelled task.
+pub(crate) async fn cancel(engine: &Engine, owner: Option<&str>, params: &Params) -> Result<Task, RpcError> {
+    let id = task_id(params)?;
+    let over = || RpcError::invalid_params(format!("task `{id}` is over and cannot be cancelled"));
+    Ok(wire::bare(&engine.cancel(owner, &id).await?.ok_or_else(over)?))
+}
+
+/// `tasks/list`: the caller's own tasks.
+pub(crate) async fn list(engine: &Engine, owner: Option<&str>, params: &Params) -> Result<ListTasksResult, RpcError> {
+    let unknown = || RpcError::invalid_params("the cursor is not one of this list");
+    let after = match params.read_opt::<String>("cursor")? {
+        Some(cursor) => {
+            let bytes = URL_SAFE_NO_PAD.decode(cursor).map_err(|_| unknown())?;
+            Some(String::from_utf8(bytes).map_err(|_| unknown())?)
+        }
+        None => None,
+    };
+    let mut page = engine.list(owner, after.as_deref(), PAGE + 1).await?.ok_or_else(unknown)?;
+    let more = page.len() > PAGE;
+    page.truncate(PAGE);
+    let mut result = ListTasksResult::new(page.iter().map(wire::bare).collect());
+    result.next_cursor = page.last().filter(|_| more).map(|last| URL_SAFE_NO_PAD.encode(&last.id));
+    Ok(result)
+}
+
+/// The task that a request is about.
+pub(crate) fn task_id(params: &Params) -> Result<String, RpcError> {
+    params.read("taskId")
+}

@@ -1,0 +1,181 @@
+//! Questions to clients that run them as tasks of their own.
+
+use std::{mem, sync::Arc, time::Duration};
+
+use couplet_core::{Backchannel, BoxFuture, Call, Inputs, JsonText, Note, Peer};
+use couplet_types::{
+    CancelTask, CancelTaskParams, ClientCapabilities, CreateMessage, Elicit, GetTask, GetTaskParams, GetTaskPayload,
+    GetTaskPayloadParams, InputRequest, Notification, Request, RpcError, Task, TaskStatus, TaskStatusChanged,
+};
+use tokio::{sync::broadcast, time::timeout};
+
+use crate::{clock, wire};
+
+type Answer = Result<JsonText, RpcError>;
+
+/// How long a client may take to hear that a question is not wanted any more.
+const CANCELLING: Duration = Duration::from_secs(30);
+
+/// What clients tell about their tasks: the ids of those that changed. Whoever waits for one looks again, and looks in
+/// any case when it is time, so that nothing depends on it.
+#[derive(Clone)]
+pub(super) struct Told(broadcast::Sender<Arc<str>>);
+
+impl Told {
+    pub(super) fn new() -> Self {
+        Self(broadcast::Sender::new(64))
+    }
+
+    pub(super) fn hear(&self, note: &Note) {
+        if note.method == TaskStatusChanged::METHOD
+            && let Ok(id) = note.params.read::<String>("taskId")
+        {
+            // Nobody may wait for any.
+            let _ = self.0.send(id.into());
+        }
+    }
+}
+
+/// The way to ask one client: as tasks of its own if that is wanted and it runs such questions as tasks.
+#[derive(Clone)]
+pub(super) struct Asking {
+    inputs: Inputs,
+    peer: Arc<Peer>,
+    told: Option<Told>,
+}
+
+impl Asking {
+    pub(super) fn new(call: &Call, told: Option<Told>) -> Self {
+        Self { inputs: call.inputs.clone(), peer: call.peer.clone(), told }
+    }
+
+    /// Asks the client and waits for the answer; `None` if the client is gone.
+    pub(super) async fn ask(&self, request: InputRequest) -> Option<Answer> {
+        match &self.told {
+            Some(told) if runs(&self.peer.capabilities, &request.method) => {
+                self.ask_as_task(request, told.0.subscribe()).await.transpose()
+            }
+            _ => self.inputs.request(request).await,
+        }
+    }
+
+    async fn ask_as_task(
+        &self,
+        request: InputRequest,
+        mut told: broadcast::Receiver<Arc<str>>,
+    ) -> Result<Option<JsonText>, RpcError> {
+        let mut question = Question::new(self, wire::as_task(request));
+        let Some(answer) = question.answer().await.transpose()? else { return Ok(None) };
+        // A client may answer at once.
+        let Some(mut task) = wire::begun(&answer)? else { return Ok(Some(answer)) };
+        question.state = State::Runs(task.task_id.clone());
+        while task.status == TaskStatus::Working {
+            let changed = changed(&mut told, &task.task_id);
+            let _ = timeout(clock::pause(task.poll_interval), changed).await;
+            let Some(look) = self.request::<GetTask>(&GetTaskParams::new(&*task.task_id)).await? else {
+                return Ok(None);
+            };
+            task = look.parse::<Task>().map_err(|e| RpcError::internal(format!("the task of the client: {e}")))?;
+        }
+        if task.status == TaskStatus::Cancelled {
+            question.state = State::Over;
+            return Err(RpcError::internal("the client cancelled the question"));
+        }
+        let result = self.request::<GetTaskPayload>(&GetTaskPayloadParams::new(&*task.task_id)).await;
+        question.state = State::Over;
+        result
+    }
+
+    async fn request<R: Request>(&self, params: &R::Params) -> Result<Option<JsonText>, RpcError> {
+        let request = InputRequest::new::<R>(params).map_err(|e| RpcError::internal(e.to_string()))?;
+        self.inputs.request(request).await.transpose()
+    }
+}
+
+impl Backchannel for Asking {
+    fn request(&self, ask: InputRequest) -> BoxFuture<'static, Answer> {
+        let asking = self.clone();
+        Box::pin(async move {
+            let gone = || Err(RpcError::internal("the client is gone and cannot answer"));
+            asking.ask(ask).await.unwrap_or_else(gone)
+        })
+    }
+}
+
+/// Whether a client runs a kind of question as a task.
+fn runs(can: &ClientCapabilities, method: &str) -> bool {
+    let Some(requests) = can.tasks.as_ref().and_then(|tasks| tasks.requests.as_ref()) else { return false };
+    match method {
+        Elicit::METHOD => requests.elicitation.as_ref().is_some_and(|can| can.create.is_some()),
+        CreateMessage::METHOD => requests.sampling.as_ref().is_some_and(|can| can.create_message.is_some()),
+        _ => false,
+    }
+}
+
+/// Waits until the client tells of a task.
+async fn changed(told: &mut broadcast::Receiver<Arc<str>>, id: &str) {
+    loop {
+        match told.recv().await {
+            Ok(changed) if &*changed == id => return,
+            // What was missed may have been about this task.
+            Err(broadcast::error::RecvError::Lagged(_)) => return,
+            Ok(_) => {}
+            Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
+        }
+    }
+}
+
+/// A question that a client runs as a task. If nobody waits for the answer any more, the task is cancelled, also when
+/// it is only about to begin: taking back the request would leave a task that nobody knows.
+struct Question {
+    inputs: Inputs,
+    cancels: bool,
+    state: State,
+}
+
+enum State {
+    Asked(BoxFuture<'static, Option<Answer>>),
+    Runs(String),
+    Over,
+}
+
+impl Question {
+    fn new(asking: &Asking, request: InputRequest) -> Self {
+        let Asking { inputs, peer, .. } = asking.clone();
+        let (cancels, lasting) =
+            (peer.capabilities.tasks.as_ref().is_some_and(|tasks| tasks.cancel.is_some()), inputs.lasting());
+        let asked = Box::pin(async move { inputs.request(request).await });
+        Self { inputs: lasting, cancels, state: State::Asked(asked) }
+    }
+
+    /// What the client says first.
+    async fn answer(&mut self) -> Option<Answer> {
+        let State::Asked(asked) = &mut self.state else { return None };
+        let answer = asked.await;
+        self.state = State::Over;
+        answer
+    }
+}
+
+impl Drop for Question {
+    fn drop(&mut self) {
+        let (state, inputs) = (mem::replace(&mut self.state, State::Over), self.inputs.clone());
+        if !self.cancels || matches!(state, State::Over) {
+            return;
+        }
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(timeout(CANCELLING, cancel(inputs, state)));
+        }
+    }
+}
+
+/// Cancels a task of the client, when it is known.
+async fn cancel(inputs: Inputs, state: State) -> Option<()> {
+    let id = match state {
+        State::Asked(asked) => wire::begun(&asked.await?.ok()?).ok()??.task_id,
+        State::Runs(id) => id,
+        State::Over => return None,
+    };
+    let request = InputRequest::new::<CancelTask>(&CancelTaskParams::new(id)).ok()?;
+    inputs.request(request).await.map(drop)
+}
