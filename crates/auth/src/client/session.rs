@@ -163,10 +163,11 @@ impl Session {
         let quiet = matches!(cause, Cause::Over);
         let step_up = matches!(&cause, Cause::Refused { challenge, .. } if challenge.wants_more_scope());
         // Another process may have been faster.
-        if let (Some(kept), Some(old), false) = (kept, &old, step_up) {
-            if kept.access.reveal() != old.access.reveal() && !kept.is_over() {
-                return Ok((How::Adopted, kept));
-            }
+        let newer = |kept: &Login| {
+            old.as_ref().is_some_and(|old| kept.access.reveal() != old.access.reveal()) && !kept.is_over() && !step_up
+        };
+        if let Some(kept) = kept.filter(newer) {
+            return Ok((How::Adopted, kept));
         }
         let (challenge, headers, may_refresh) = match cause {
             Cause::Over => (Challenge::default(), HeaderMap::new(), true),
