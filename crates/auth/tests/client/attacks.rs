@@ -1,4 +1,4 @@
-//! What others have fallen for, and what happens here (lines 409, 418 to 426, 438, 441, 444).
+//! What others have fallen for, and what happens here.
 
 use serde_json::json;
 
@@ -21,7 +21,7 @@ async fn a_resource_that_is_another_one_gets_no_token() {
 }
 
 #[tokio::test]
-async fn line_409_the_resource_is_sent_as_it_is_written() {
+async fn line_409_410_the_resource_is_sent_as_it_is_written() {
     for resource in [SERVER, "https://mcp.example", "https://mcp.example/", "HTTPS://mcp.Example/mcp"] {
         let world = World::new();
         world.inner().refreshes = true;
@@ -38,7 +38,7 @@ async fn line_409_the_resource_is_sent_as_it_is_written() {
 }
 
 #[tokio::test]
-async fn line_418_an_answer_of_another_authorization_server_is_not_used() {
+async fn line_417_418_419_an_answer_of_another_authorization_server_is_not_used() {
     for (advertised, iss, fine) in [
         (true, Some(ISSUER), true),
         (true, None, false),
@@ -88,7 +88,7 @@ async fn line_422_an_answer_to_another_login_is_not_used() {
 }
 
 #[tokio::test]
-async fn line_406_without_pkce_there_is_no_login() {
+async fn line_406_407_408_without_pkce_there_is_no_login() {
     for methods in [None, Some(json!([])), Some(json!(["plain"]))] {
         let world = World::new();
         world.server_says("code_challenge_methods_supported", methods.unwrap_or_default());
@@ -156,7 +156,7 @@ async fn line_438_nobody_is_asked_where_others_must_not_look() {
 }
 
 #[tokio::test]
-async fn line_441_only_pages_are_opened() {
+async fn line_441_444_only_pages_are_opened() {
     for page in [
         "javascript:alert(1)",
         "file:///bin/sh",

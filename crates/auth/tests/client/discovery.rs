@@ -1,4 +1,4 @@
-//! Finding the authorization server (lines 391 to 395).
+//! Finding the authorization server.
 
 use serde_json::json;
 
@@ -7,7 +7,7 @@ use crate::world::{ABOUT, ISSUER, SERVER, World, server_metadata};
 const ROOT: &str = "https://mcp.example/.well-known/oauth-protected-resource";
 
 #[tokio::test]
-async fn line_391_a_resource_is_asked_where_the_challenge_says_then_below_then_at_the_root() {
+async fn line_391_392_a_resource_is_asked_where_the_challenge_says_then_below_then_at_the_root() {
     let named = "https://elsewhere.example/about.json";
     for (challenge, there, asked) in [
         (format!("Bearer resource_metadata=\"{named}\""), vec![named, ABOUT, ROOT], vec![named]),

@@ -1,4 +1,4 @@
-//! The fetcher, over real sockets and without them (line 438).
+//! The fetcher, over real sockets and without them.
 
 use std::{
     sync::{

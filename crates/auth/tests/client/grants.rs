@@ -14,7 +14,7 @@ use serde_json::json;
 use crate::world::{ISSUER, SERVER, World, claims, reply};
 
 #[tokio::test]
-async fn a_secret_is_shown_as_the_authorization_server_takes_it() {
+async fn line_453_a_secret_is_shown_as_the_authorization_server_takes_it() {
     let (id, secret) = ("a:b c", "p%w&d+");
     for (methods, header, fields) in [
         (json!(["client_secret_basic", "client_secret_post"]), true, false),
@@ -45,7 +45,7 @@ fn pem(der: &[u8]) -> String {
 }
 
 #[tokio::test]
-async fn a_key_signs_who_the_client_is_for_one_authorization_server() {
+async fn line_453_a_key_signs_who_the_client_is_for_one_authorization_server() {
     let random = SystemRandom::new();
     let der = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random).unwrap();
     let public = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, der.as_ref(), &random).unwrap();
@@ -84,7 +84,7 @@ fn what_is_no_key_is_refused_and_not_shown() {
 }
 
 #[tokio::test]
-async fn an_identity_provider_vouches_for_a_person() {
+async fn line_455_an_identity_provider_vouches_for_a_person() {
     let world = World::new();
     world.server_says("token_endpoint_auth_methods_supported", json!(["client_secret_basic"]));
     world.rule(|seen| {

@@ -1,4 +1,4 @@
-//! Who a client is (lines 396 to 405).
+//! Who a client is.
 
 use couplet_auth::{Secret, client::Credential};
 use serde_json::json;
@@ -9,7 +9,7 @@ const DOCUMENT: &str = "https://app.example/client.json";
 const SECOND: &str = "https://second.example";
 
 #[tokio::test]
-async fn line_399_what_was_agreed_comes_before_a_document_and_that_before_registration() {
+async fn line_399_400_what_was_agreed_comes_before_a_document_and_that_before_registration() {
     for (agreed, documents, expected) in
         [(true, true, "me"), (true, false, "me"), (false, true, DOCUMENT), (false, false, "client-of-as.example")]
     {
@@ -77,7 +77,7 @@ fn migrate(world: &World) {
 
 /// Nothing that the first one gave is shown to the second one, and nothing is lost for when the first is back.
 #[tokio::test]
-async fn line_396_each_authorization_server_knows_its_own() {
+async fn line_396_397_each_authorization_server_knows_its_own() {
     let world = World::new();
     world.inner().refreshes = true;
     let client = world.client(&world.person());

@@ -1,4 +1,4 @@
-//! Tokens that end, and many who need the next one (line 433).
+//! Tokens that end, and many who need the next one.
 
 use std::{
     sync::{

@@ -1,4 +1,4 @@
-//! Which scopes are asked for (lines 411 to 415, 433).
+//! Which scopes are asked for.
 
 use serde_json::json;
 
@@ -31,7 +31,7 @@ async fn line_411_what_the_challenge_names_then_all_that_there_are_then_nothing(
 }
 
 #[tokio::test]
-async fn line_414_more_is_asked_for_together_with_what_there_was() {
+async fn line_414_415_more_is_asked_for_together_with_what_there_was() {
     let world = World::new();
     world.inner().challenge = format!("Bearer scope=\"read\", resource_metadata=\"{ABOUT}\"");
     let client = world.client(&world.person());

@@ -1,4 +1,4 @@
-//! Where logins are kept (line 432).
+//! Where logins are kept.
 
 use std::{fs, path::PathBuf};
 

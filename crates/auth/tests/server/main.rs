@@ -4,7 +4,6 @@
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
 mod attacks;
-mod coverage;
 mod issuers;
 mod lines;
 mod login;
@@ -12,3 +11,4 @@ mod opaque;
 mod proofs;
 mod support;
 mod tokens;
+mod vouch;

@@ -41,7 +41,7 @@ pub(crate) fn run(role: &str) {
 
 fn say(what: impl std::fmt::Display) {
     // The harness may be in the middle of a line.
-    writeln!(stdout(), "\n{MARK}{what}").unwrap();
+    println!("\n{MARK}{what}");
     stdout().flush().unwrap();
 }
 
@@ -121,7 +121,7 @@ async fn client() {
     say("connected");
     obey(async |word, rest| match word {
         "call" => match client.call(rest, ()).await {
-            Ok(result) => result.text().to_owned(),
+            Ok(result) => result.text(),
             Err(error) => format!("error {:?} {error}", error.kind()),
         },
         "deny" => {

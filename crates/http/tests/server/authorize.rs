@@ -102,7 +102,6 @@ fn server() -> couplet_server::Handle {
 /// Somebody who speaks one revision to an endpoint, with a token for each message.
 struct Client {
     endpoint: Endpoint,
-    version: &'static str,
     session: Option<String>,
 }
 
@@ -116,7 +115,7 @@ impl Client {
                 Some(reply.header("mcp-session-id").unwrap().to_owned())
             }
         };
-        Self { endpoint: endpoint.clone(), version, session }
+        Self { endpoint: endpoint.clone(), session }
     }
 
     async fn call(&self, token: &str, params: Value) -> Reply {

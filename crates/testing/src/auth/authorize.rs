@@ -86,7 +86,10 @@ fn is_same(own: &str, asked: &str) -> bool {
         let rest = uri.strip_prefix("http://")?;
         let end = rest.find(['/', '?']).unwrap_or(rest.len());
         let (authority, path) = rest.split_at(end);
-        let name = authority.rsplit_once(':').map_or(authority, |(name, _)| name);
+        let name = match authority.rsplit_once(':') {
+            Some((name, port)) if port.bytes().all(|digit| digit.is_ascii_digit()) => name,
+            _ => authority,
+        };
         matches!(name, "127.0.0.1" | "[::1]" | "localhost").then(|| (name.to_owned(), path.to_owned()))
     };
     !asked.contains('#') && (own == asked || split(own).is_some_and(|own| split(asked) == Some(own)))
@@ -115,6 +118,7 @@ mod tests {
             ("http://127.0.0.1/cb", "http://127.0.0.1:8123/cb", true),
             ("http://127.0.0.1:1/cb", "http://127.0.0.1:2/cb", true),
             ("http://127.0.0.1/cb", "http://127.0.0.1:8123/other", false),
+            ("http://[::1]/cb", "http://[::1]:8123/cb", true),
             ("http://127.0.0.1/cb", "http://127.0.0.1.evil:8123/cb", false),
             ("http://127.0.0.1/cb", "http://127.0.0.1:8123@evil/cb", false),
         ] {

@@ -2,7 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::{misbehaviour::Misbehaviour, settings::Discovery, state::State, web::Answer};
+use super::{
+    misbehaviour::Misbehaviour,
+    settings::Discovery,
+    state::State,
+    vouch::{EXCHANGE, JWT_BEARER},
+    web::Answer,
+};
 
 impl State {
     /// The metadata, if it is at this path.
@@ -41,7 +47,7 @@ impl State {
             "revocation_endpoint": at("/revoke"),
             "jwks_uri": at("/jwks"),
             "response_types_supported": ["code"],
-            "grant_types_supported": ["authorization_code", "refresh_token", "client_credentials"],
+            "grant_types_supported": ["authorization_code", "refresh_token", "client_credentials", EXCHANGE, JWT_BEARER],
             "code_challenge_methods_supported": ["S256"],
             "token_endpoint_auth_methods_supported": ["none", "client_secret_basic", "client_secret_post", "private_key_jwt"],
             "token_endpoint_auth_signing_alg_values_supported": ["ES256"],

@@ -1,9 +1,9 @@
 //! An authorization server for tests, on this machine and for nobody else.
 //!
 //! It does what the specification asks of one (code with PKCE, registration, client metadata documents, client
-//! credentials, refresh, introspection, revocation, signed tokens, bound ones), and on request what a bad one does.
-//! Whoever visits its page is logged in already, and approves with a click: [`visit`] is that visit, and [`log_in`] what a
-//! browser does.
+//! credentials, people that an identity provider vouches for, refresh, introspection, revocation, signed tokens, bound
+//! ones), and on request what a bad one does. Whoever visits its page is logged in already, and approves with a click:
+//! [`visit`] is that visit, and [`log_in`] what a browser does.
 
 mod authorize;
 mod clients;
@@ -13,6 +13,7 @@ mod misbehaviour;
 mod settings;
 mod state;
 mod token;
+mod vouch;
 mod web;
 
 pub use misbehaviour::Misbehaviour;

@@ -35,6 +35,8 @@ pub(super) struct Inner {
     pub(super) refreshes: HashMap<String, Grant>,
     /// What is good, and what it says.
     pub(super) tokens: HashMap<String, Value>,
+    /// The keys of servers that are believed about people, by issuer.
+    pub(super) trusted: HashMap<String, Vec<Value>>,
     /// Every request: its path, and what was sent.
     pub(super) log: Vec<(String, BTreeMap<String, String>)>,
 }
@@ -68,6 +70,22 @@ impl Client {
     }
 }
 
+impl Grant {
+    /// What a client gets that nobody was asked about.
+    pub(super) fn of(client: &Client) -> Self {
+        Self {
+            client: client.id.clone(),
+            user: client.id.clone(),
+            redirect: String::new(),
+            scope: String::new(),
+            resource: None,
+            challenge: String::new(),
+            state: None,
+            key: None,
+        }
+    }
+}
+
 impl State {
     pub(super) fn new(origin: &str, settings: AuthSettings) -> Self {
         let inner = Inner {
@@ -81,6 +99,7 @@ impl State {
             codes: HashMap::new(),
             refreshes: HashMap::new(),
             tokens: HashMap::new(),
+            trusted: HashMap::new(),
             log: Vec::new(),
         };
         Self { issuer: format!("{origin}{}", settings.path), settings, inner: Mutex::new(inner) }

@@ -6,6 +6,7 @@ use super::{
     jwt::{self, merged},
     misbehaviour::Misbehaviour,
     state::{Client, Grant, State, now, random},
+    vouch::{EXCHANGE, JWT_BEARER},
     web::{Answer, Asked},
 };
 
@@ -25,10 +26,15 @@ impl State {
             Ok(key) => key,
             Err(answer) => return *answer,
         };
-        let granted = match asked.get("grant_type") {
+        let kind = asked.get("grant_type");
+        if kind == Some(EXCHANGE) {
+            return self.exchange(asked, &client);
+        }
+        let granted = match kind {
             Some("authorization_code") => self.by_code(asked, &client),
             Some("refresh_token") => self.by_refresh(asked, &client),
             Some("client_credentials") => Self::by_itself(asked, &client),
+            Some(JWT_BEARER) => self.by_assertion(asked, &client),
             _ => Err(("unsupported_grant_type", "there is no such grant")),
         };
         match granted {
@@ -36,7 +42,9 @@ impl State {
             Ok(grant) if grant.key.is_some() && grant.key != key => {
                 Answer::error(400, "invalid_grant", "another key was promised")
             }
-            Ok(grant) => self.give(Grant { key, ..grant }, asked.get("grant_type") != Some("client_credentials")),
+            Ok(grant) => {
+                self.give(Grant { key, ..grant }, matches!(kind, Some("authorization_code" | "refresh_token")))
+            }
         }
     }
 
@@ -78,14 +86,9 @@ impl State {
             return Err(("unauthorized_client", "anybody could be this client"));
         }
         Ok(Grant {
-            client: client.id.clone(),
-            user: client.id.clone(),
-            redirect: String::new(),
             scope: asked.get("scope").unwrap_or_default().to_owned(),
             resource: asked.get("resource").map(str::to_owned),
-            challenge: String::new(),
-            state: None,
-            key: None,
+            ..Grant::of(client)
         })
     }
 
