@@ -29,4 +29,6 @@ pub use config::Enterprise;
 pub use identity::Credential;
 pub use key::SigningKey;
 pub use oauth::OAuth;
+#[cfg(feature = "keychain")]
+pub use store::Keychain;
 pub use store::{FileStore, MemoryStore, Store};

@@ -10,6 +10,8 @@ mod door;
 mod fetching;
 mod grants;
 mod identity;
+#[cfg(feature = "keychain")]
+mod keychain;
 mod patience;
 mod renewal;
 mod scopes;

@@ -1,6 +1,8 @@
 //! Where logins are kept.
 
 mod file;
+#[cfg(feature = "keychain")]
+mod keychain;
 
 use std::{
     collections::HashMap,
@@ -13,6 +15,8 @@ use couplet_core::{BoxFuture, Error};
 use crate::Secret;
 
 pub use file::FileStore;
+#[cfg(feature = "keychain")]
+pub use keychain::Keychain;
 
 /// A place for what a client must not lose and nobody else may have: tokens, and what authorization servers know the
 /// client by. Keys name an authorization server and what is kept of it; values are texts.
