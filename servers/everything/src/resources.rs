@@ -82,7 +82,7 @@ fn fresh(contents: ResourceContents) -> ReadResourceResult {
     ReadResourceResult::new(vec![contents]).ttl_ms(0).cache_scope(CacheScope::Private)
 }
 
-/// The two kinds of dynamic resources.
+// The two kinds of dynamic resources; a doc comment would be a part of every schema that has one.
 #[derive(Clone, Copy, Deserialize, serde::Serialize, JsonSchema)]
 pub(crate) enum Kind {
     Text,

@@ -66,7 +66,7 @@ pub(crate) async fn trigger_url_elicitation(
     ctx: Ctx,
 ) -> Result<Vec<ContentBlock>, ToolError> {
     if error_path {
-        let call = json!([ctx.call().principal, url, asked_id]).to_string();
+        let call = json!([ctx.call().principal(), url, asked_id]).to_string();
         prerequisite(&ctx, &app, call).await?;
     }
     // Each round has to ask the same, so what is random is made in the first one and kept.

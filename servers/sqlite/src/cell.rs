@@ -4,6 +4,9 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use rusqlite::types::ValueRef;
 use serde_json::{Value, json};
 
+/// How many bytes the name of a column has at most. A column without a name has the text of its expression.
+const NAME: usize = 100;
+
 /// A value twice: for people, and for programs.
 pub(crate) struct Cell {
     pub(crate) text: String,
@@ -36,6 +39,12 @@ impl Cell {
             }
         }
     }
+}
+
+/// The name of a column: for people, and for programs.
+pub(crate) fn name(name: &str) -> (String, String) {
+    let (name, _) = head(name, NAME);
+    (shown(&name), name)
 }
 
 /// The beginning of a text, and whether that is not all.

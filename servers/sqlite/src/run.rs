@@ -72,6 +72,9 @@ impl Database {
             }
             (_, Error::SqlInputError { msg, .. } | Error::SqliteFailure(_, Some(msg))) => msg.clone(),
             (_, Error::MultipleStatement) => "one statement per call, please".to_owned(),
+            (_, Error::InvalidParameterCount(..)) => {
+                "there are no values for parameters: write them into the statement".to_owned()
+            }
             (_, other) => other.to_string(),
         }
     }

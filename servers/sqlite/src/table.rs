@@ -15,7 +15,10 @@ use rusqlite::{Params, Result, Statement};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::{cell::Cell, database::Limits};
+use crate::{
+    cell::{self, Cell},
+    database::Limits,
+};
 
 /// A column is not made wider than this for the sake of one value.
 const WIDE: usize = 40;
@@ -29,6 +32,8 @@ pub(crate) struct Table {
     /// Whether there are more rows, or longer values, than are shown
     truncated: bool,
     #[serde(skip)]
+    heads: Vec<String>,
+    #[serde(skip)]
     texts: Vec<Vec<String>>,
     #[serde(skip)]
     limits: Limits,
@@ -39,12 +44,13 @@ impl Table {
     pub(crate) fn within(limits: &Limits, rows: usize) -> Self {
         let mut limits = limits.clone();
         limits.rows = limits.rows.min(rows);
-        Self { columns: Vec::new(), rows: Vec::new(), truncated: false, texts: Vec::new(), limits }
+        let (heads, texts) = (Vec::new(), Vec::new());
+        Self { columns: Vec::new(), rows: Vec::new(), truncated: false, heads, texts, limits }
     }
 
     /// Takes the rows of a statement, until there is no more room.
     pub(crate) fn filled(mut self, statement: &mut Statement<'_>, params: impl Params) -> Result<Self> {
-        self.columns = statement.column_names().into_iter().map(str::to_owned).collect();
+        (self.heads, self.columns) = statement.column_names().into_iter().map(cell::name).unzip();
         let mut left = self.limits.bytes;
         let mut rows = statement.query(params)?;
         while let Some(row) = rows.next()? {
@@ -69,14 +75,14 @@ impl Table {
 
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let lines = || std::iter::once(&self.columns).chain(&self.texts);
+        let lines = || std::iter::once(&self.heads).chain(&self.texts);
         let width = |at: usize| lines().map(|line| line[at].chars().count()).max().unwrap_or(0).min(WIDE);
-        let widths: Vec<_> = (0..self.columns.len()).map(width).collect();
+        let widths: Vec<_> = (0..self.heads.len()).map(width).collect();
         let line = |cells: &[String]| {
             let cells: Vec<_> = cells.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
             cells.join(" | ").trim_end().to_owned()
         };
-        writeln!(f, "{}", line(&self.columns))?;
+        writeln!(f, "{}", line(&self.heads))?;
         writeln!(f, "{}", widths.iter().map(|width| "-".repeat(*width)).collect::<Vec<_>>().join("-+-"))?;
         for cells in &self.texts {
             writeln!(f, "{}", line(cells))?;

@@ -104,7 +104,7 @@ fn rows() -> Vec<Row> {
             &["# Research Report: Python (programming)"],
             "----x",
         ),
-        ("get-tiny-sound", json!({}), &["audio/wav"], "-xxxx"),
+        ("get-tiny-sound", json!({}), &["audio/wav"], "xxxxx"),
         ("get-primes", json!({ "count": 5 }), &["[2,3,5,7,11]"], "xxxxx"),
         ("greet-region", json!({ "region": "eu-north" }), &["Hello, eu-north!"], "xxxxx"),
         ("get-caller", json!({}), &["test 1.0.0"], "xxxxx"),
@@ -131,7 +131,7 @@ async fn each_is_called(version: ProtocolVersion) {
         }
         let result = result.unwrap_or_else(|error| panic!("{tool}: {error}"));
         assert!(!result.is_error(), "{tool}: {}", result.text());
-        let content = json!(result.content()).to_string();
+        let content = serde_json::to_string(result.content()).unwrap();
         says.iter().for_each(|part| assert!(content.contains(part), "{tool} does not say `{part}`: {content}"));
     }
     let called: BTreeSet<_> = rows().into_iter().map(|row| row.0.to_owned()).collect();
@@ -178,7 +178,7 @@ async fn wrong_arguments_are_refused(version: ProtocolVersion) {
         ("trigger-long-running-operation", json!({ "duration": 1, "steps": 0 }), ""),
         ("trigger-long-running-operation", json!({ "duration": 1, "steps": 1e18 }), "too many"),
         ("gzip-file-as-resource", json!({ "data": "file:///etc/passwd" }), "Only http, https, and data"),
-        ("gzip-file-as-resource", json!({ "data": "http://127.0.0.1/" }), "not in the allowed domains"),
+        ("gzip-file-as-resource", json!({ "data": "http://127.0.0.1/" }), "may not be asked"),
         ("gzip-file-as-resource", json!({ "data": "nonsense" }), "nonsense"),
         ("get-primes", json!({ "count": 100_000 }), "1000"),
         ("trigger-error", json!({ "kind": "none" }), "panic"),

@@ -70,12 +70,12 @@ async fn one_statement_per_call(version: ProtocolVersion) {
         ("-- nothing\n;", "no statement"),
         (";;", "no statement"),
         ("SELEC 1", "syntax error"),
-        ("SELECT * FROM nothing", "no such table: nothing"),
-        ("SELECT ?1, :name", ""),
+        ("SELECT * FROM absent", "no such table: absent"),
+        ("SELECT ?1, :name", "parameters"),
     ] {
         match query(&client, sql).await {
-            Ok(table) => assert!(says.is_empty(), "{sql:?}: {table}"),
-            Err(said) => assert!(!says.is_empty() && said.contains(says), "{sql:?}: {said}"),
+            Ok(table) => panic!("{sql:?}: {table}"),
+            Err(said) => assert!(said.contains(says), "{sql:?}: {said}"),
         }
     }
     // A last semicolon and a comment are no second statement.
@@ -136,8 +136,8 @@ async fn giant_results_are_cut(version: ProtocolVersion) {
     for sql in [
         "SELECT zeroblob(1000000000)",
         "SELECT hex(zeroblob(8000000))",
-        "SELECT replace(zeroblob(8000000), x'00', 'xxxxxxxx')",
-        &format!("SELECT {}1{}", "(".repeat(500), ")".repeat(500)),
+        "SELECT replace(printf('%.*c', 8000000, 'a'), 'a', 'bbbb')",
+        &format!("SELECT 1{}", "+1".repeat(500)),
         &format!("SELECT {}", "1,".repeat(60_000)),
         &format!("SELECT '{}'", "x".repeat(200_000)),
         &format!("SELECT 'x' LIKE '{}'", "%x".repeat(1000)),
@@ -159,6 +159,8 @@ async fn strange_values(version: ProtocolVersion) {
     assert!(!table.contains('\u{1b}'));
     let table = query(&client, "SELECT 'a' || char(0) || 'b' AS x, '' AS y, x'' AS z").await.unwrap();
     assert!(table.contains("a\\u{0}b") && table.contains("x''"), "{table}");
+    let table = query(&client, &format!("SELECT 1 AS \"a\n{}\"", "b".repeat(90_000))).await.unwrap();
+    assert!(table.lines().count() == 4 && table.len() < 1_000, "{table}");
 }
 
 /// With leave to write, still no other files, no settings, and no transactions that outlive a call.
