@@ -13,6 +13,7 @@ pub(crate) fn register(server: Server<App>) -> Server<App> {
     let view = View::new(VIEW, include_str!("../assets/clock.html")).name("Clock").prefers_border(true);
     let show = tool("show-clock", show_clock)
         .title("Show Clock")
+        .icons(vec![crate::logo()])
         .description("Shows a clock where the host shows views, and tells the time everywhere else.");
     let refresh = tool("refresh-clock", clock::now)
         .title("Refresh Clock")

@@ -80,6 +80,9 @@ pub(crate) fn said(answer: &ElicitResult, fields: &[(&str, &str)]) -> String {
     format!("User inputs:\n{}", fields.iter().filter_map(line).collect::<Vec<_>>().join("\n"))
 }
 
+#[expect(clippy::approx_constant, reason = "that is what the contract has")]
+const FAVORITE: f64 = 3.14;
+
 /// Every kind of field that a form can have. Where a revision does not know one, it is left out or made simpler.
 fn form() -> ElicitSchema {
     let text = |title: &str, description: &str| StringSchema::new().title(title).description(description);
@@ -108,7 +111,7 @@ fn form() -> ElicitSchema {
         .optional("homepage", text("String with uri format", "Portfolio / personal website").format(StringFormat::Uri))
         .optional("birthdate", text("String with date format", "Your date of birth").format(StringFormat::Date))
         .optional("integer", integer.minimum(1.0).maximum(100.0).default_value(42.0))
-        .optional("number", number.minimum(0.0).maximum(1000.0).default_value(3.14))
+        .optional("number", number.minimum(0.0).maximum(1000.0).default_value(FAVORITE))
         .optional("untitledSingleSelectEnum", friend.description("Choose your favorite friend").default_value("Monica"))
         .optional(
             "untitledMultipleSelectEnum",

@@ -34,7 +34,7 @@ pub(crate) async fn get_caller(meta: Meta, ctx: Ctx) -> Json<Caller> {
         session: call.shape.has_sessions(),
         client: peer.info.as_ref().map(name),
         capabilities: json!(peer.capabilities),
-        principal: call.principal().as_deref().map(str::to_owned),
+        principal: call.principal().map(str::to_owned),
         meta: json!(meta),
     })
 }

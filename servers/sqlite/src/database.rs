@@ -140,7 +140,7 @@ impl Database {
 
     fn at(place: PathBuf, kept: Option<Mutex<Connection>>) -> Self {
         let room = Arc::new(Semaphore::new(RUNNING));
-        Self { place, write: false, limits: Limits::default(), room, changed: Notify::new(), kept: kept }
+        Self { place, write: false, limits: Limits::default(), room, changed: Notify::new(), kept }
     }
 }
 

@@ -10,7 +10,7 @@ use couplet_types::ProtocolVersion;
 fn server(kept: Arc<Mutex<Vec<Outbox>>>) -> Handle {
     let keep = move |ctx: Ctx| {
         let outbox = ctx.call().outbox.clone();
-        kept.lock().unwrap().extend([outbox.lasting(), outbox]);
+        kept.lock().expect("nobody panics here").extend([outbox.lasting(), outbox]);
         "kept"
     };
     Server::new("s", "1").tool(tool("keep", keep)).build()

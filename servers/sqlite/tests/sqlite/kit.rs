@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 
 /// A client of the sample.
 pub(crate) async fn sample(version: ProtocolVersion) -> Client {
-    client(Database::sample().unwrap(), version).await
+    client(Database::sample().expect("there is memory"), version).await
 }
 
 pub(crate) async fn client(database: Database, version: ProtocolVersion) -> Client {
-    let server = couplet_sqlite::server(database).await.unwrap();
-    couplet_testing::connect(server, version).await.unwrap()
+    let server = couplet_sqlite::server(database).await.expect("it can be read");
+    couplet_testing::connect(server, version).await.expect("they agree")
 }
 
 /// What a query gives: the table, or what is wrong.
