@@ -130,3 +130,19 @@ async fn strange_names(version: ProtocolVersion) {
     let described = call(&client, "describe_table", json!({ "table": name })).await.unwrap();
     assert!(described.contains("x y"), "{described}");
 }
+
+/// Inside of another server all of it is there, under other names.
+#[couplet::test]
+async fn it_can_be_mounted(version: ProtocolVersion) {
+    let inner = couplet_sqlite::server(Database::sample().unwrap().writable()).await.unwrap();
+    let outer = couplet::Server::new("outer", "1.0.0").mount("sqlite", inner).build();
+    let client = couplet_testing::connect(outer, version).await.unwrap();
+    let mut changes = client.listen(couplet::client::Filter::new().resource("rows://sqlite/main/moons")).await.unwrap();
+    call(&client, "sqlite_execute", json!({ "sql": "DELETE FROM moons WHERE name = 'Io'" })).await.unwrap();
+    let moons = call(&client, "sqlite_query", json!({ "sql": "SELECT count(*) FROM moons" })).await.unwrap();
+    assert!(moons.contains("14"), "{moons}");
+    let updated = couplet::client::Change::Updated("rows://sqlite/main/moons".to_owned());
+    assert_eq!(changes.next().await, Some(updated));
+    let rows = client.read("rows://sqlite/main/moons").await.unwrap().all_text();
+    assert!(rows.ends_with("(14 rows)"), "{rows}");
+}
