@@ -5,7 +5,8 @@
 //! ```
 //!
 //! `time` is an RFC 3339 time or milliseconds since 1970, `session` is any name for what belongs together; both and
-//! `direction` may be left out. Lines that are messages themselves are read as entries without anything around them.
+//! `direction` may be left out. What was said and is not JSON stands in `raw`, as a text, in place of `message`. Lines that
+//! are messages themselves are read as entries without anything around them. It is what `couplet tap` writes.
 
 use std::{
     borrow::Cow,
@@ -76,7 +77,7 @@ impl<'a> Entry<'a> {
     /// Reads a line: an entry, or a message by itself.
     ///
     /// # Errors
-    /// When the line is not JSON, or neither of the two.
+    /// When the line is not JSON, or neither of the two, or the entry is of something that is not JSON.
     pub fn read(line: &'a str) -> Result<Self, serde_json::Error> {
         if !line.trim_start().starts_with('{') {
             return serde_json::from_str(line).map(Self::new);
@@ -84,6 +85,9 @@ impl<'a> Entry<'a> {
         // What is in it is read when it is known to be an entry.
         let seen: Seen<'a> = serde_json::from_str(line)?;
         let Some(message) = seen.message.filter(|_| seen.jsonrpc.is_none()) else {
+            if let (Some(raw), Some(_), None) = (seen.raw, seen.direction, seen.jsonrpc) {
+                return Err(de::Error::custom(format_args!("something that is not JSON: {}", short(raw.get()))));
+            }
             return serde_json::from_str(line).map(Self::new);
         };
         let read = |text: Option<&'a RawValue>| text.map_or("null", RawValue::get);
@@ -109,11 +113,20 @@ struct Seen<'a> {
     #[serde(borrow)]
     message: Option<&'a RawValue>,
     #[serde(borrow)]
+    raw: Option<&'a RawValue>,
+    #[serde(borrow)]
     time: Option<&'a RawValue>,
     #[serde(borrow)]
     direction: Option<&'a RawValue>,
     #[serde(borrow)]
     session: Option<&'a RawValue>,
+}
+
+/// The beginning of a text.
+fn short(text: &str) -> String {
+    let mut rest = text.chars();
+    let begin: String = rest.by_ref().take(60).collect();
+    if rest.next().is_some() { begin + "…" } else { begin }
 }
 
 /// A text that is borrowed where it can be.
@@ -371,6 +384,10 @@ mod tests {
             assert_eq!(Entry::read(line).unwrap().session.as_deref(), session, "{line}");
         }
         assert!(Entry::read(r#"{"message":{},"direction":"up"}"#).is_err());
+        let raw = Entry::read(r#"{"direction":"server-to-client","raw":"oh no"}"#).unwrap_err();
+        assert!(raw.is_data() && raw.to_string().contains("\"oh no\""), "{raw}");
+        // A message of somebody's own may have any members.
+        assert!(Entry::read(r#"{"jsonrpc":"2.0","direction":"up","raw":"x"}"#).is_ok());
     }
 
     #[test]

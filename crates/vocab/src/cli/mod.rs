@@ -1,121 +1,85 @@
 //! The commands `schema`, `validate` and `rdf`, for a program that has them among its own.
 //!
-//! Each is a set of arguments for `clap` and a function that does the work and returns the exit code: 0 if all is well, 1
-//! if something was found, 2 if it could not be done.
+//! Each is a set of arguments for `clap` and a function of the same name that writes the result:
+//!
+//! | command | arguments | function |
+//! |---|---|---|
+//! | `schema` | [`SchemaArgs`] | [`schema()`] |
+//! | `validate` | [`ValidateArgs`] | [`validate()`] |
+//! | `rdf` | [`RdfArgs`] | [`rdf()`] |
+//!
+//! ```
+//! use clap::Parser;
+//! use couplet_vocab::cli::{self, SchemaArgs};
+//!
+//! #[derive(Parser)]
+//! enum Program {
+//!     Schema(SchemaArgs),
+//! }
+//!
+//! let Program::Schema(args) = Program::parse_from(["program", "schema", "--type", "Tool"]);
+//! let mut out = Vec::new();
+//! let outcome = cli::schema(&args, &mut out)?;
+//! assert!(outcome.is_good && !out.is_empty());
+//! # Ok::<(), cli::Failure>(())
+//! ```
+//!
+//! They write to `out` only, and leave it to the program to tell of the rest: an [`Outcome`] is for the exit codes 0 and 1,
+//! a [`Failure`] for those beyond. `out` should have a buffer. The file `-` is standard input.
 
+mod failure;
 mod rdf;
 mod schema;
 mod validate;
 
 use std::{
-    fmt,
     fs::File,
-    io::{self, BufRead, BufReader, Write},
+    io::{self, BufRead, BufReader},
     path::Path,
 };
 
-use clap::Subcommand;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use couplet_types::ProtocolVersion;
 
-pub use rdf::RdfArgs;
-pub use schema::SchemaArgs;
-pub use validate::ValidateArgs;
+pub use failure::Failure;
+pub use rdf::{RdfArgs, rdf};
+pub use schema::{SchemaArgs, schema};
+pub use validate::{Look, ValidateArgs, validate};
 
-/// The commands.
-#[derive(Clone, Debug, Subcommand)]
+/// What came of a command that could be done.
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Command {
-    /// Prints the JSON Schema of a revision.
-    Schema(SchemaArgs),
-    /// Validates messages in JSON, JSON lines, recorded logs and Markdown.
-    Validate(ValidateArgs),
-    /// Prints messages and logs as Turtle, N-Triples, TriG, N-Quads or JSON-LD.
-    Rdf(RdfArgs),
+pub struct Outcome {
+    /// Whether all is well. If not, files have mistakes in them: that is the exit code 1.
+    pub is_good: bool,
+    /// What to tell beside the result: a line for each, and never many.
+    pub notes: Vec<String>,
 }
 
-impl Command {
-    /// Does it, and returns the exit code.
-    ///
-    /// ```
-    /// use couplet_vocab::cli::{Command, SchemaArgs, Terminal};
-    ///
-    /// let (mut out, mut err) = (Vec::new(), Vec::new());
-    /// let command = Command::Schema(SchemaArgs::default());
-    /// let code = command.run(&mut Terminal::new(&mut &b""[..], &mut out, &mut err));
-    /// assert_eq!((code, err.is_empty()), (0, true));
-    /// ```
-    pub fn run(&self, terminal: &mut Terminal<'_>) -> u8 {
-        match self {
-            Self::Schema(args) => args.run(terminal),
-            Self::Validate(args) => args.run(terminal),
-            Self::Rdf(args) => args.run(terminal),
-        }
+impl Outcome {
+    fn good() -> Self {
+        Self { is_good: true, notes: Vec::new() }
     }
 }
 
-/// What a command reads and writes.
-pub struct Terminal<'a> {
-    input: &'a mut dyn BufRead,
-    out: &'a mut dyn Write,
-    err: &'a mut dyn Write,
-    colour: bool,
-}
-
-impl<'a> Terminal<'a> {
-    /// Reads what `-` stands for from `input`, writes to `out`, and complains to `err`.
-    pub fn new(input: &'a mut dyn BufRead, out: &'a mut dyn Write, err: &'a mut dyn Write) -> Self {
-        Self { input, out, err, colour: false }
-    }
-
-    /// Writes in colours.
-    #[must_use]
-    pub fn coloured(mut self) -> Self {
-        self.colour = true;
-        self
-    }
-
-    /// The exit code of what was tried.
-    fn code(&mut self, outcome: io::Result<u8>) -> u8 {
-        outcome.unwrap_or_else(|error| {
-            // Whoever reads has read enough.
-            if error.kind() == io::ErrorKind::BrokenPipe {
-                return 0;
-            }
-            self.complain(&error);
-            2
-        })
-    }
-
-    /// A text in a colour, if there are any.
-    fn paint(&self, code: &str, text: impl fmt::Display) -> String {
-        if self.colour { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_string() }
-    }
-
-    fn complain(&mut self, what: &dyn fmt::Display) {
-        let mark = self.paint("31", "error:");
-        // There is nobody left to tell if this fails.
-        drop(writeln!(self.err, "{mark} {what}"));
-    }
-}
-
-/// Opens a file, or what `-` stands for, and hands it to `read`. An error says which file it is about.
-fn open<T>(
-    input: &mut dyn BufRead,
-    path: &Path,
-    read: impl FnOnce(&mut dyn BufRead) -> io::Result<T>,
-) -> io::Result<T> {
-    let named = |e: io::Error| match e.kind() {
-        io::ErrorKind::BrokenPipe => e,
-        kind => io::Error::new(kind, format!("{}: {e}", path.display())),
+/// Opens a file, or what `-` stands for, and hands it to `read`.
+fn open<T>(path: &Path, read: impl FnOnce(&mut dyn BufRead) -> io::Result<T>) -> Result<T, Failure> {
+    let outcome = if path == Path::new("-") {
+        read(&mut io::stdin().lock())
+    } else {
+        File::open(path).and_then(|file| read(&mut BufReader::with_capacity(1 << 16, file)))
     };
-    if path == Path::new("-") {
-        return read(input).map_err(named);
-    }
-    let mut file = BufReader::with_capacity(1 << 16, File::open(path).map_err(named)?);
-    read(&mut file).map_err(named)
+    outcome.map_err(|error| Failure::unreadable(path, &error))
 }
 
-impl fmt::Debug for Terminal<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Terminal").field("colour", &self.colour).finish_non_exhaustive()
-    }
+/// The revisions, as values that are told when another one is asked for.
+fn revision_parser() -> impl TypedValueParser<Value = ProtocolVersion> {
+    let names = ProtocolVersion::ALL.map(ProtocolVersion::as_str);
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<ProtocolVersion>())
+}
+
+/// A text from a file as it may be shown: what would move the cursor is written out.
+fn visible(text: &str) -> String {
+    let show = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    text.chars().map(show).collect()
 }

@@ -2,12 +2,15 @@
 
 use std::{
     io::{self, Write},
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
-use clap::{Args, builder::PossibleValuesParser, builder::TypedValueParser};
+use clap::{
+    Args,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
 
-use super::{Terminal, open};
+use super::{Failure, Outcome, open, visible};
 use crate::{
     Error, jsonld,
     log::{self, Entry},
@@ -42,77 +45,105 @@ fn format_parser() -> impl TypedValueParser<Value = Format> {
     PossibleValuesParser::new(Format::ALL.map(Format::as_str)).try_map(|name| name.parse::<Format>())
 }
 
-impl RdfArgs {
-    /// Does it, and returns the exit code.
-    pub fn run(&self, terminal: &mut Terminal<'_>) -> u8 {
-        let outcome = self.attempt(terminal);
-        terminal.code(outcome)
+/// Prints messages and logs as RDF, or with `--reverse` RDF as messages.
+///
+/// What cannot be written as RDF is left out and told of in the notes; the outcome is then not good.
+///
+/// # Errors
+/// When a file cannot be read, or with `--reverse` is not of that format, or the result cannot be written.
+pub fn rdf(args: &RdfArgs, out: &mut dyn Write) -> Result<Outcome, Failure> {
+    if args.vocabulary {
+        write!(out, "{}", vocabulary::turtle())?;
+    } else if args.context {
+        write!(out, "{}", jsonld::CONTEXT)?;
+    } else if args.reverse {
+        args.files.iter().try_for_each(|file| messages(file, args.format, out))?;
+    } else {
+        return write(args, out);
+    }
+    Ok(Outcome::good())
+}
+
+/// One document of all files: the names of nodes are counted through all of them.
+fn write(args: &RdfArgs, out: &mut dyn Write) -> Result<Outcome, Failure> {
+    let writer = Writer::new(out, args.format);
+    let mut writer = if args.keep_json { writer.keep_json() } else { writer };
+    let mut left_out = LeftOut::default();
+    for file in &args.files {
+        let mut lost = None;
+        let read = open(file, |reader| {
+            log::each(reader, &mut |line, text| match Entry::read(text) {
+                Err(error) => Ok(left_out.add(file, line, &told(&error))),
+                Ok(entry) => match writer.entry(&entry) {
+                    Err(error) if error.kind() == io::ErrorKind::InvalidData => Ok(left_out.add(file, line, &error)),
+                    // Whatever else is wrong is not wrong with the file.
+                    Err(error) => Err(lost.insert(error).kind().into()),
+                    Ok(()) => Ok(()),
+                },
+            })
+        });
+        lost.map_or(read, |error| Err(error.into()))?;
+    }
+    writer.finish()?;
+    Ok(left_out.outcome())
+}
+
+/// The lines that are not in the result: the first of them by what is wrong, the others by their number.
+#[derive(Default)]
+struct LeftOut {
+    notes: Vec<String>,
+    more: u64,
+}
+
+impl LeftOut {
+    const MOST: usize = 20;
+
+    fn add(&mut self, file: &Path, line: u64, what: &dyn std::fmt::Display) {
+        if self.notes.len() < Self::MOST {
+            self.notes.push(visible(&format!("{}:{line}: left out: {what}", file.display())));
+        } else {
+            self.more += 1;
+        }
     }
 
-    fn attempt(&self, terminal: &mut Terminal<'_>) -> io::Result<u8> {
-        if self.vocabulary {
-            write!(terminal.out, "{}", vocabulary::turtle())?;
-            return Ok(0);
+    fn outcome(mut self) -> Outcome {
+        if self.more > 0 {
+            self.notes.push(format!("and {} more lines", self.more));
         }
-        if self.context {
-            write!(terminal.out, "{}", jsonld::CONTEXT)?;
-            return Ok(0);
-        }
-        if self.reverse { self.messages(terminal) } else { self.rdf(terminal) }
-    }
-
-    /// One document of all files: the names of nodes are counted through all of them.
-    fn rdf(&self, terminal: &mut Terminal<'_>) -> io::Result<u8> {
-        let mark = terminal.paint("31", "error:");
-        let Terminal { input, out, err, .. } = terminal;
-        let writer = Writer::new(&mut **out, self.format);
-        let mut writer = if self.keep_json { writer.keep_json() } else { writer };
-        let mut code = 0;
-        for file in &self.files {
-            open(&mut **input, file, |reader| {
-                log::each(reader, &mut |line, text| {
-                    let invalid = |e: serde_json::Error| io::Error::new(io::ErrorKind::InvalidData, e);
-                    let written = Entry::read(text).map_err(invalid).and_then(|entry| writer.entry(&entry));
-                    match written {
-                        Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                            code = 1;
-                            writeln!(err, "{mark} {}:{line}: {error}", file.display())
-                        }
-                        written => written,
-                    }
-                })
-            })?;
-        }
-        writer.finish()?;
-        Ok(code)
-    }
-
-    /// The messages that files say.
-    fn messages(&self, terminal: &mut Terminal<'_>) -> io::Result<u8> {
-        let invalid = |e: Error| io::Error::new(io::ErrorKind::InvalidData, e);
-        for file in &self.files {
-            let messages = open(terminal.input, file, |reader| {
-                let mut text = String::new();
-                let text = log::whole(&mut text, reader)?;
-                match self.format {
-                    Format::JsonLd => each_line(text).map_err(invalid),
-                    format => rdf::read(text, format).and_then(|triples| rdf::messages(&triples)).map_err(invalid),
-                }
-            })?;
-            messages.iter().try_for_each(|message| writeln!(terminal.out, "{message}"))?;
-        }
-        Ok(0)
+        Outcome { is_good: self.notes.is_empty(), notes: self.notes }
     }
 }
 
+/// An error without the place, which is one in the line.
+fn told(error: &serde_json::Error) -> String {
+    let what = error.to_string();
+    let what = what.split(" at line ").next().unwrap_or_default();
+    if error.is_data() { what.to_owned() } else { format!("not JSON: {what} at column {}", error.column()) }
+}
+
+/// The messages that a file says, one per line.
+fn messages(file: &Path, format: Format, out: &mut dyn Write) -> Result<(), Failure> {
+    let text = open(file, |reader| {
+        let mut text = String::new();
+        log::whole(&mut text, reader)?;
+        Ok(text)
+    })?;
+    let messages = match format {
+        Format::JsonLd => each_document(&text),
+        format => rdf::read(&text, format).and_then(|triples| rdf::messages(&triples)),
+    };
+    let messages = messages.map_err(|error| Failure::unreadable(file, &error))?;
+    Ok(messages.iter().try_for_each(|message| writeln!(out, "{message}"))?)
+}
+
 /// Documents of JSON-LD: one in each line, or a single one.
-fn each_line(text: &str) -> Result<Vec<String>, Error> {
+fn each_document(text: &str) -> Result<Vec<String>, Error> {
     let mut messages = Vec::new();
     let mut failure = None;
-    let read = log::each(text.as_bytes(), &mut |_, text| {
+    let read = log::each(text.as_bytes(), &mut |line, text| {
         match jsonld::from_jsonld(text) {
             Ok(message) => messages.push(message),
-            Err(error) => failure = failure.take().or(Some(error)),
+            Err(error) => failure = failure.take().or_else(|| Some(Error::new(format!("line {line}: {error}")))),
         }
         Ok(())
     });

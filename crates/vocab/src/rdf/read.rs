@@ -2,7 +2,8 @@
 
 use std::{
     borrow::Cow,
-    collections::{HashMap, HashSet},
+    cell::Cell,
+    collections::{HashMap, HashSet, hash_map},
 };
 
 use oxrdf::{
@@ -10,6 +11,7 @@ use oxrdf::{
     vocab::{rdf, xsd},
 };
 use oxttl::{NQuadsParser, NTriplesParser, TriGParser, TurtleParser};
+use serde::de::IgnoredAny;
 use serde_json::Number;
 
 use super::{Format, JSON, LOG, PROV, VOCABULARY};
@@ -20,6 +22,10 @@ use crate::{
 
 /// How deep a message may be: what is deeper was no JSON that anybody read.
 const DEEPEST: usize = 128;
+
+/// How often a triple may be used, on the average. Messages are trees, which use each once; but triples of strangers may
+/// lead from everywhere to everywhere, and what they say would then be without end.
+const USES: usize = 8;
 
 /// The triples of a text in some format; of quads, those of all graphs.
 ///
@@ -51,7 +57,8 @@ pub fn read(text: &str, format: Format) -> Result<Vec<Triple>, Error> {
 /// Lists of the protocol have their items in the order of the triples. A message that was kept as JSON is that.
 ///
 /// # Errors
-/// When the triples go round in a circle, or are too deep.
+/// When the triples go round in a circle, are too deep or say the same thing too often, or something that is not JSON was
+/// kept as such.
 pub fn messages(triples: &[Triple]) -> Result<Vec<String>, Error> {
     let graph = Graph::new(triples);
     graph.roots.iter().map(|root| graph.message(*root)).collect()
@@ -63,6 +70,8 @@ struct Graph<'t> {
     about: HashMap<Subject<'t>, Vec<(&'t str, TermRef<'t>)>>,
     /// What has a `jsonrpc`, in order.
     roots: Vec<Subject<'t>>,
+    /// How many values may still be read.
+    left: Cell<usize>,
 }
 
 impl<'t> Graph<'t> {
@@ -79,12 +88,13 @@ impl<'t> Graph<'t> {
         // A message inside of another one, as somebody's data, is not one that was said.
         let inner: HashSet<Subject<'t>> = triples.iter().filter_map(|t| subject_of(t.object.as_ref())).collect();
         roots.retain(|root| !inner.contains(root));
-        Self { about, roots }
+        Self { about, roots, left: Cell::new(triples.len().saturating_mul(USES)) }
     }
 
     fn message(&self, root: Subject<'t>) -> Result<String, Error> {
         let kept = self.about.get(&root).into_iter().flatten().find(|(predicate, _)| is_kept(predicate));
         if let Some((_, TermRef::Literal(text))) = kept {
+            serde_json::from_str::<IgnoredAny>(text.value())?;
             return Ok(text.value().to_owned());
         }
         let json = tree::restore(self.node(root, 0)?);
@@ -96,22 +106,30 @@ impl<'t> Graph<'t> {
             return Err(Error::new(format!("the triples are deeper than {DEEPEST}, or go round in a circle")));
         }
         let mut members: Vec<(Cow<'t, str>, Ld<'t>)> = Vec::new();
+        let mut places = HashMap::new();
         for (predicate, object) in self.about.get(&subject).into_iter().flatten() {
             if predicate.starts_with(LOG) || predicate.starts_with(PROV) {
                 continue;
             }
             let key = predicate.strip_prefix(VOCABULARY).unwrap_or(predicate);
             let value = self.value(*object, depth + 1)?;
-            match members.iter_mut().find(|(k, _)| k == key) {
-                None => members.push((Cow::Borrowed(key), value)),
-                Some((_, Ld::Set(items))) => items.push(value),
-                Some((_, first)) => *first = Ld::Set(vec![std::mem::replace(first, Ld::Bool(false)), value]),
+            match places.entry(key) {
+                hash_map::Entry::Vacant(place) => {
+                    place.insert(members.len());
+                    members.push((Cow::Borrowed(key), value));
+                }
+                hash_map::Entry::Occupied(place) => match &mut members[*place.get()].1 {
+                    Ld::Set(items) => items.push(value),
+                    first => *first = Ld::Set(vec![std::mem::replace(first, Ld::Bool(false)), value]),
+                },
             }
         }
         Ok(Ld::Node(members))
     }
 
     fn value(&self, object: TermRef<'t>, depth: usize) -> Result<Ld<'t>, Error> {
+        let left = self.left.get().checked_sub(1);
+        self.left.set(left.ok_or_else(|| Error::new("the triples are no trees: they say the same thing too often"))?);
         match object {
             TermRef::Literal(literal) => Ok(read_literal(literal)),
             TermRef::NamedNode(name) if name == rdf::NIL => Ok(Ld::List(Vec::new())),

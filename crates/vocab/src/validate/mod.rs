@@ -45,7 +45,8 @@ pub struct Report {
     pub revision: ProtocolVersion,
     /// How many values were checked.
     pub checked: u64,
-    /// How many JSON blocks of a Markdown file are not messages, and were not checked.
+    /// How many JSON blocks of a Markdown file are not messages, and were not checked: parts of messages, and fragments
+    /// with comments or dots in them.
     pub skipped: u64,
     /// The first problems.
     pub problems: Vec<Problem>,
@@ -79,6 +80,9 @@ pub struct Problem {
 pub fn validate(reader: impl BufRead, format: Format, options: &Options) -> io::Result<Report> {
     let mut run = Run::new(options)?;
     source::each(reader, format, &mut |unit| run.unit(&unit))?;
+    if format == Format::Json && run.checked == 0 {
+        run.everywhere(1, 1, "JSON", "nothing".to_owned());
+    }
     Ok(run.report())
 }
 
@@ -115,15 +119,21 @@ impl<'a> Run<'a> {
     }
 
     fn unit(&mut self, unit: &Unit<'_>) {
-        let value: Value = match serde_json::from_str(unit.text) {
-            Ok(value) => value,
-            Err(error) => return self.unreadable(unit, &error),
-        };
-        if unit.is_quoted && self.definition.is_none() && !is_message(&value) {
+        let read = serde_json::from_str(unit.text);
+        // A document shows other things, too: only what calls itself a message has to be one.
+        let is_meant = read.as_ref().map_or(unit.text.contains("\"jsonrpc\""), is_message);
+        if unit.is_quoted && self.definition.is_none() && !is_meant {
             self.skipped += 1;
             return;
         }
         self.checked += 1;
+        let value: Value = match read {
+            Ok(value) => value,
+            Err(error) => return self.unreadable(unit, &error),
+        };
+        if let Some(trouble) = &unit.trouble {
+            return self.everywhere(unit.line, unit.column + 1, "a message, or an entry of a log", trouble.clone());
+        }
         let asked = self.memory.asked(unit, &value);
         let definition = self.definition;
         let check = |checker: Checker| match definition {
@@ -139,14 +149,15 @@ impl<'a> Run<'a> {
 
     /// A text that is not JSON is not JSON in any revision.
     fn unreadable(&mut self, unit: &Unit<'_>, error: &serde_json::Error) {
-        self.checked += 1;
         let (line, column) = (error.line() as u64, error.column() as u64);
         let column = if line <= 1 { column + unit.column } else { column };
-        let what = error.to_string();
-        let what = what.split(" at line ").next().unwrap_or_default();
-        let finding = Finding { pointer: String::new(), expected: "JSON".to_owned(), found: Some(what.to_owned()) };
-        let problem =
-            Problem { line: unit.line + line.max(1) - 1, column: column.max(1), finding, valid_in: Vec::new() };
+        self.everywhere(unit.line + line.max(1) - 1, column.max(1), "JSON", source::without_place(error));
+    }
+
+    /// A problem of no revision's making.
+    fn everywhere(&mut self, line: u64, column: u64, expected: &str, found: String) {
+        let finding = Finding { pointer: String::new(), expected: expected.to_owned(), found: Some(found) };
+        let problem = Problem { line, column, finding, valid_in: Vec::new() };
         self.lanes.iter_mut().for_each(|lane| lane.push(problem.clone()));
     }
 

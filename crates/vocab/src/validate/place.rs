@@ -64,12 +64,11 @@ impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::Sender;
 
     #[test]
     fn pointers_lead_to_places() {
         let text = "{\n  \"a/b\": [1, {\"ü\": 2, \"c\": \"x\"}],\n  \"d\": {}\n}";
-        let unit = Unit { text, line: 10, column: 4, is_quoted: false, sender: Sender::Unknown, session: None };
+        let unit = Unit { column: 4, ..Unit::new(text, 10) };
         for (pointer, place) in [
             ("", (10, 5)),
             ("/a~1b", (11, 10)),

@@ -48,6 +48,16 @@ pub(super) struct Unit<'a> {
     pub(super) is_quoted: bool,
     pub(super) sender: Sender,
     pub(super) session: Option<String>,
+    /// What is wrong with it before it is looked at.
+    pub(super) trouble: Option<String>,
+}
+
+impl<'a> Unit<'a> {
+    /// A value of which only the place is known.
+    pub(super) fn new(text: &'a str, line: u64) -> Self {
+        let (sender, session, trouble) = (Sender::Unknown, None, None);
+        Self { text, line, column: 0, is_quoted: false, sender, session, trouble }
+    }
 }
 
 /// Calls `each` with one value after the other.
@@ -67,9 +77,13 @@ pub(super) fn each(reader: impl BufRead, format: Format, each: &mut dyn FnMut(Un
 
 /// A message, or an entry of a log with one in it.
 fn single(text: &str, line: u64, each: &mut dyn FnMut(Unit<'_>)) {
-    let plain = Unit { text, line, column: 0, is_quoted: false, sender: Sender::Unknown, session: None };
-    // What cannot be read is told by whoever reads it next.
-    let Ok(entry) = Entry::read(text) else { return each(plain) };
+    let plain = Unit::new(text, line);
+    let entry = match Entry::read(text) {
+        Ok(entry) => entry,
+        Err(error) if error.is_data() => return each(Unit { trouble: Some(without_place(&error)), ..plain }),
+        // What is not JSON is told by whoever reads it next.
+        Err(_) => return each(plain),
+    };
     let message = entry.message.get();
     let before = &text[..message.as_ptr() as usize - text.as_ptr() as usize];
     let lines = before.matches('\n').count() as u64;
@@ -100,13 +114,21 @@ fn blocks(text: &str, each: &mut dyn FnMut(Unit<'_>)) {
                 }
                 open = None;
                 if is_json {
-                    let text = &text[from..start];
-                    let (sender, session) = (Sender::Unknown, None);
-                    each(Unit { text, line: first, column: 0, is_quoted: true, sender, session });
+                    each(Unit { is_quoted: true, ..Unit::new(&text[from..start], first) });
                 }
             }
         }
     }
+    // A block that is not closed goes on to the end.
+    if let Some((_, true, first, from)) = open {
+        each(Unit { is_quoted: true, ..Unit::new(&text[from..], first) });
+    }
+}
+
+/// What an error says, without the place, which is one in the text that was read.
+pub(super) fn without_place(error: &serde_json::Error) -> String {
+    let what = error.to_string();
+    what.split(" at line ").next().unwrap_or_default().to_owned()
 }
 
 /// What a block of code begins and ends with, if one begins here.
@@ -138,7 +160,8 @@ mod tests {
             ("{\n\"message\":\n {\"jsonrpc\":1}}", Format::Json, vec![("{\"jsonrpc\":1}", 3, 1)]),
             ("a\n```json\n{}\n```\n```ts\n{1}\n```\n", Format::Markdown, vec![("{}", 3, 0)]),
             ("1. b\n   ~~~~ JSON x=1\n   []\n   ```\n   ~~~~\n", Format::Markdown, vec![("[]\n   ```", 3, 0)]),
-            ("```json\n{}\n", Format::Markdown, vec![]),
+            ("```json\n{}\n", Format::Markdown, vec![("{}", 2, 0)]),
+            ("```ts\n{}\n", Format::Markdown, vec![]),
         ] {
             let expected: Vec<_> = expected.into_iter().map(|(t, l, c)| (t.to_owned(), l, c)).collect();
             assert_eq!(units(text, format), expected, "{text}");

@@ -197,9 +197,21 @@ fn what_is_no_message_is_refused() {
 }
 
 #[test]
-fn triples_that_go_round_are_refused() {
+fn triples_that_are_no_trees_are_refused() {
     let v = rdf::VOCABULARY;
-    let round = format!("_:a <{v}jsonrpc> \"2.0\" .\n_:a <{v}params> _:b .\n_:b <{v}c> _:b .\n");
-    let triples = rdf::read(&round, Format::NTriples).unwrap();
-    assert!(rdf::messages(&triples).is_err());
+    // Each node leads to the next one twice, so that the message would be of 2^100 values.
+    let doubled: String =
+        (0..100).map(|n| format!("_:b{n} <{v}x> _:b{} .\n_:b{n} <{v}y> _:b{} .\n", n + 1, n + 1)).collect();
+    for said in [
+        format!("_:a <{v}params> _:b .\n_:b <{v}c> _:b .\n"),
+        format!("_:a <{v}params> _:b0 .\n{doubled}"),
+        format!("_:a <{v}params> _:b .\n_:b <{RDF}first> \"c\" .\n_:b <{RDF}rest> _:b .\n"),
+        format!("_:a <{v}params> _:b .\n_:b <{RDF}first> _:b .\n_:b <{RDF}rest> _:b .\n"),
+        format!("_:a <{}json> \"this is not JSON\" .\n", rdf::LOG),
+    ] {
+        let triples = rdf::read(&format!("_:a <{v}jsonrpc> \"2.0\" .\n{said}"), Format::NTriples).unwrap();
+        assert!(rdf::messages(&triples).is_err(), "{said}");
+    }
 }
+
+const RDF: &str = "http://www.w3.org/1999/02/22-rdf-syntax-ns#";
