@@ -15,7 +15,7 @@ use couplet_vocab::{
 };
 
 /// As much as the whole program may have had at once, in bytes.
-const MEMORY: u64 = 64 << 20;
+const MEMORY: u64 = 64_000_000;
 
 fn main() -> io::Result<()> {
     // Under `cargo test` it only has to work.
@@ -47,7 +47,7 @@ fn run(format: Format, count: u64) -> io::Result<()> {
     );
     if let Some(peak) = peak() {
         println!("{format}: at most {:.1} MB of memory at once", megabytes(peak));
-        assert!(peak <= MEMORY, "that is more than {} MB", MEMORY >> 20);
+        assert!(peak <= MEMORY, "that is more than {} MB", MEMORY / 1_000_000);
     }
     Ok(())
 }

@@ -300,7 +300,10 @@ impl<R: BufRead> Lines<R> {
                 break;
             }
         }
-        Ok(Some((self.number, self.line.trim_end())))
+        let text = self.line.trim_end();
+        // Some editors begin a file with a mark that is not part of it.
+        let text = text.strip_prefix('\u{feff}').filter(|_| self.number == 1).unwrap_or(text);
+        Ok(Some((self.number, text)))
     }
 }
 
@@ -392,6 +395,7 @@ mod tests {
 
     #[test]
     fn empty_lines_are_counted_and_left_out() {
+        assert_eq!(Lines::new("\u{feff}{}".as_bytes()).next_line().unwrap(), Some((1, "{}")));
         let mut lines = Lines::new("\n{}\r\n\n[]".as_bytes());
         assert_eq!(lines.next_line().unwrap(), Some((2, "{}")));
         assert_eq!(lines.next_line().unwrap(), Some((4, "[]")));

@@ -81,7 +81,7 @@ pub fn validate(reader: impl BufRead, format: Format, options: &Options) -> io::
     let mut run = Run::new(options)?;
     source::each(reader, format, &mut |unit| run.unit(&unit))?;
     if format == Format::Json && run.checked == 0 {
-        run.everywhere(1, 1, "JSON", "nothing".to_owned());
+        run.everywhere(1, 1, "JSON".to_owned(), Some("nothing".to_owned()));
     }
     Ok(run.report())
 }
@@ -132,7 +132,8 @@ impl<'a> Run<'a> {
             Err(error) => return self.unreadable(unit, &error),
         };
         if let Some(trouble) = &unit.trouble {
-            return self.everywhere(unit.line, unit.column + 1, "a message, or an entry of a log", trouble.clone());
+            let expected = "a message, or an entry of a log".to_owned();
+            return self.everywhere(unit.line, unit.column + 1, expected, Some(trouble.clone()));
         }
         let asked = self.memory.asked(unit, &value);
         let definition = self.definition;
@@ -149,14 +150,18 @@ impl<'a> Run<'a> {
 
     /// A text that is not JSON is not JSON in any revision.
     fn unreadable(&mut self, unit: &Unit<'_>, error: &serde_json::Error) {
-        let (line, column) = (error.line() as u64, error.column() as u64);
-        let column = if line <= 1 { column + unit.column } else { column };
-        self.everywhere(unit.line + line.max(1) - 1, column.max(1), "JSON", source::without_place(error));
+        let line = error.line().saturating_sub(1);
+        // The parser counts bytes.
+        let bytes = unit.text.lines().nth(line).unwrap_or_default().char_indices();
+        let column = bytes.take_while(|(at, _)| at + 1 < error.column()).count() as u64 + 1;
+        let column = if line == 0 { column + unit.column } else { column };
+        let expected = format!("JSON, which this is not: {}", source::without_place(error));
+        self.everywhere(unit.line + line as u64, column, expected, None);
     }
 
     /// A problem of no revision's making.
-    fn everywhere(&mut self, line: u64, column: u64, expected: &str, found: String) {
-        let finding = Finding { pointer: String::new(), expected: expected.to_owned(), found: Some(found) };
+    fn everywhere(&mut self, line: u64, column: u64, expected: String, found: Option<String>) {
+        let finding = Finding { pointer: String::new(), expected, found };
         let problem = Problem { line, column, finding, valid_in: Vec::new() };
         self.lanes.iter_mut().for_each(|lane| lane.push(problem.clone()));
     }

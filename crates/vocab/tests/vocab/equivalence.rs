@@ -13,12 +13,43 @@ use crate::sample::{Dice, mutation, samples};
 const VALUES: usize = 15;
 const CHANGES: usize = 3;
 
+/// The official examples of each revision: those beside its schema (2026-07-28), or the messages of its pages that are
+/// complete, requests and results by their type.
+const EXAMPLES: [&str; 5] = [
+    include_str!("../data/examples/2024-11-05.jsonl"),
+    include_str!("../data/examples/2025-03-26.jsonl"),
+    include_str!("../data/examples/2025-06-18.jsonl"),
+    include_str!("../data/examples/2025-11-25.jsonl"),
+    include_str!("../data/examples/2026-07-28.jsonl"),
+];
+
+fn examples(lines: &str) -> Vec<(String, Value)> {
+    let row = |line| {
+        let row: Value = serde_json::from_str(line).unwrap();
+        (row["type"].as_str().unwrap().to_owned(), row["value"].clone())
+    };
+    lines.lines().map(row).collect()
+}
+
+#[test]
+fn official_examples_are_valid() {
+    for ((version, lines), count) in ProtocolVersion::ALL.into_iter().zip(EXAMPLES).zip([41, 41, 51, 73, 129]) {
+        let examples = examples(lines);
+        assert_eq!(examples.len(), count, "{version}");
+        for (name, value) in examples {
+            let schema = schema::of(version, &name).unwrap_or_else(|| panic!("{version} has no `{name}`"));
+            assert!(jsonschema::is_valid(&schema, &value), "{version} {name}: {value}");
+            assert_eq!(Checker::new(version).value(&name, &value), Some(vec![]), "{version} {name}: {value}");
+        }
+    }
+}
+
 #[test]
 fn official_schemas_agree() {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folders = ["../../../shared/spec/schema", "../../../../shared/spec/schema"].map(|f| here.join(f));
     let folder = folders.iter().find(|f| f.is_dir()).unwrap_or(&folders[0]);
-    for version in ProtocolVersion::ALL {
+    for (version, lines) in ProtocolVersion::ALL.into_iter().zip(EXAMPLES) {
         let file = folder.join(version.as_str()).join("schema.json");
         let Ok(text) = fs::read_to_string(&file) else {
             #[expect(clippy::print_stderr, reason = "a test that did nothing should say so")]
@@ -32,8 +63,9 @@ fn official_schemas_agree() {
         let place = if official.get("$defs").is_some() { "$defs" } else { "definitions" };
         assert_eq!(ours["$schema"], official["$schema"]);
         let (mut right, mut wrong) = (0, 0);
+        let examples: Vec<Value> = examples(lines).into_iter().map(|(_, value)| value).collect();
         for name in official[place].as_object().unwrap().keys() {
-            let (r, w) = check(version, name, place, &official, &ours);
+            let (r, w) = check(version, name, &official, &ours, &examples);
             right += r;
             wrong += w;
         }
@@ -45,8 +77,10 @@ fn official_schemas_agree() {
     }
 }
 
-/// Every value that the official definition or ours makes, and what is nearly one: both schemas and the checker agree.
-fn check(version: ProtocolVersion, name: &str, place: &str, official: &Value, ours: &Value) -> (usize, usize) {
+/// Every value that the official definition or ours makes, every example whatever it is of, and what is nearly one of
+/// these: both schemas and the checker agree.
+fn check(version: ProtocolVersion, name: &str, official: &Value, ours: &Value, examples: &[Value]) -> (usize, usize) {
+    let place = if official.get("$defs").is_some() { "$defs" } else { "definitions" };
     assert!(ours[place].get(name).is_some(), "{version} has no `{name}`");
     let theirs = validator(official, place, name);
     let mine = validator(ours, place, name);
@@ -60,10 +94,11 @@ fn check(version: ProtocolVersion, name: &str, place: &str, official: &Value, ou
     let changed: Vec<Value> =
         values.iter().flat_map(|v| std::iter::repeat_n(v, changes)).map(|v| mutation(v, &mut dice)).collect();
     let (mut right, mut wrong) = (0, 0);
-    for value in values.into_iter().chain(changed) {
-        let valid = theirs.is_valid(&value);
-        assert_eq!(mine.is_valid(&value), valid, "{version} {name}: the schemas differ in {value}");
-        let findings = checker.value(name, &value).unwrap();
+    let spoiled: Vec<Value> = examples.iter().map(|v| mutation(v, &mut dice)).collect();
+    for value in values.iter().chain(&changed).chain(examples).chain(&spoiled) {
+        let valid = theirs.is_valid(value);
+        assert_eq!(mine.is_valid(value), valid, "{version} {name}: the schemas differ in {value}");
+        let findings = checker.value(name, value).unwrap();
         assert_eq!(findings.is_empty(), valid, "{version} {name}: the checker says {findings:?} of {value}");
         if valid { right += 1 } else { wrong += 1 }
     }

@@ -67,7 +67,9 @@ fn mistakes_are_found_where_they_are() {
             (1, 80),
             r#"expected one of "ref/prompt", "ref/resource", found the string "ref/tool""#,
         ),
-        (r#"{"jsonrpc":"2.0",}"#, "", (1, 18), "expected JSON, found trailing comma"),
+        (r#"{"jsonrpc":"2.0",}"#, "", (1, 18), "expected JSON, which this is not: trailing comma"),
+        (r#"{"jsonrpc":"éé",}"#, "", (1, 17), "expected JSON, which this is not: trailing comma"),
+        ("{\n  \"a\": \"é\", b}", "", (2, 13), "expected JSON, which this is not: key must be a string"),
         ("[]", "", (1, 1), "expected an object, since this revision has no batches, found an array of 0"),
     ] {
         for revision in ["2024-11-05", "2025-06-18"] {
@@ -171,4 +173,65 @@ fn a_type_can_be_named() {
     let first = Some(ProtocolVersion::ALL[0]);
     assert!(validate(tool.as_bytes(), Format::Json, &options(first, "Task")).is_err());
     assert!(validate(tool.as_bytes(), Format::Json, &options(None, "Toll")).is_err());
+}
+
+/// What is wrong begins behind the mark, in every kind of file, in every revision.
+#[test]
+fn mistakes_are_found_in_every_kind_of_file() {
+    let fine = r#"{"jsonrpc":"2.0","id":1,"method":"example/fine"}"#;
+    for (message, pointer) in [
+        (r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":«5}}"#, "/error/message"),
+        (r#"{"jsonrpc":"2.0","id":1,"error":«{"code":-32000}}"#, "/error"),
+        (r#"{"jsonrpc":"2.0","id":«null,"method":"example/x"}"#, "/id"),
+        (r#"{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete"},"error":«{"code":1,"message":"é"}}"#, "/error"),
+    ] {
+        let pretty = message.replace(',', ",\n    ").replace('{', "{ ");
+        for (format, marked) in [
+            (Format::Json, message.to_owned()),
+            (Format::Json, format!("\n{pretty}\n")),
+            (Format::Json, format!("{fine}\n\n{message}\n{fine}\n")),
+            (Format::Json, format!("{{\"time\":0,\"session\":\"é\",\"message\": {message}}}\n")),
+            (Format::Markdown, format!("# é\n```json\n{fine}\n```\n1. item\n   ~~~json\n   {pretty}\n   ~~~\n")),
+        ] {
+            let before = marked.split('«').next().unwrap();
+            let line = before.matches('\n').count() as u64 + 1;
+            let column = before.rsplit('\n').next().unwrap().chars().count() as u64 + 1;
+            let text = marked.replace('«', "");
+            for revision in ProtocolVersion::ALL {
+                let options = Options { revision: Some(revision), definition: None };
+                let problems = validate(text.as_bytes(), format, &options).unwrap().problems;
+                let places: Vec<_> = problems.iter().map(|p| (p.finding.pointer.as_str(), p.line, p.column)).collect();
+                assert_eq!(places, [(pointer, line, column)], "{revision}: {text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_a_log_says_wrong_is_told() {
+    for (line, said) in [
+        (
+            r#"{"direction":"server-to-client","raw":"oh no"}"#,
+            r#"expected a message, or an entry of a log, found something that is not JSON: "oh no""#,
+        ),
+        (
+            r#"{"direction":"up","message":{"jsonrpc":"2.0","id":1,"method":"x"}}"#,
+            "expected a message, or an entry of a log, found unknown variant `up`, expected `client-to-server` or `server-to-client`",
+        ),
+    ] {
+        check("2025-06-18", line, "", (1, 1), said);
+    }
+}
+
+#[test]
+fn a_document_shows_other_things_too() {
+    let document = "```json\n{ \"a\": 1 } // a fragment\n```\n```json\n{ \"jsonrpc\": \"2.0\", ... }\n```\n";
+    let validate = |definition: Option<&str>| {
+        let options = Options { revision: None, definition: definition.map(str::to_owned) };
+        let report = validate(document.as_bytes(), Format::Markdown, &options).unwrap();
+        (report.checked, report.skipped, report.problems.iter().map(|p| (p.line, p.column)).collect::<Vec<_>>())
+    };
+    assert_eq!(validate(None), (1, 1, vec![(5, 21)]));
+    // Where a type is asked for, everything has to be of it.
+    assert_eq!(validate(Some("Tool")), (2, 0, vec![(2, 12), (5, 21)]));
 }
