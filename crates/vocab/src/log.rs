@@ -338,9 +338,14 @@ pub fn each(mut reader: impl BufRead, each: &mut dyn FnMut(u64, &str) -> io::Res
 
 /// All that is left, behind what there is already.
 pub(crate) fn whole(text: &mut String, reader: impl BufRead) -> io::Result<&str> {
-    io::Read::take(reader, LARGEST).read_to_string(text)?;
-    if text.len() as u64 >= LARGEST {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, format!("more than {} MiB", LARGEST >> 20)));
+    at_most(LARGEST, text, reader)
+}
+
+fn at_most(most: u64, text: &mut String, reader: impl BufRead) -> io::Result<&str> {
+    let read = io::Read::take(reader, most + 1).read_to_string(text)?;
+    if read as u64 > most {
+        let what = format!("it has more than {} MiB in one piece", most >> 20);
+        return Err(io::Error::new(io::ErrorKind::InvalidData, what));
     }
     Ok(text)
 }
@@ -391,6 +396,14 @@ mod tests {
         assert!(raw.is_data() && raw.to_string().contains("\"oh no\""), "{raw}");
         // A message of somebody's own may have any members.
         assert!(Entry::read(r#"{"jsonrpc":"2.0","direction":"up","raw":"x"}"#).is_ok());
+    }
+
+    #[test]
+    fn there_is_an_end_to_what_is_read() {
+        let endless = io::BufReader::new(io::repeat(b' '));
+        assert_eq!(Lines::new(endless).next_line().unwrap_err().to_string(), "line 1 is longer than 64 MiB");
+        assert!(at_most(4, &mut String::new(), "12345".as_bytes()).is_err());
+        assert_eq!(at_most(5, &mut String::from("0"), "12345".as_bytes()).unwrap(), "012345");
     }
 
     #[test]

@@ -137,9 +137,6 @@ impl Checker {
             Asked::Task(method) => (method, true),
         };
         let name = TABLE.by_method(method).filter(|d| d.body(self.version).is_some())?.name.strip_suffix("Request")?;
-        if self.is_of_extension(object.get("result")?) {
-            return None;
-        }
         let defined = |name: String| {
             let (name, _) = TABLE.definitions.get_key_value(name.as_str())?;
             TABLE.body(name, self.version).map(|body| (*name, body))
@@ -148,18 +145,29 @@ impl Checker {
             return Some(Kind::Named(name));
         }
         if let Some((_, Body::Members(members))) = defined(format!("{name}ResultResponse")) {
-            return members.iter().find(|m| m.name == "result").map(|m| m.kind.clone());
+            let kind = members.iter().find(|m| m.name == "result").map(|m| &m.kind)?;
+            return self.said_kind(kind, object.get("result")?);
         }
         let own = defined(format!("{name}Result")).or_else(|| defined("EmptyResult".into()));
         own.map(|(name, _)| Kind::Named(name))
     }
 
-    /// Whether a result says that it is of a kind which the protocol itself does not have.
-    fn is_of_extension(self, result: &Value) -> bool {
+    /// Of what a result may be, what it says that it is; `None` if that is nothing which the protocol itself has.
+    ///
+    /// The official schemas leave this open, and so take every result that says what it is, whatever else is in it.
+    fn said_kind(self, kind: &Kind, result: &Value) -> Option<Kind> {
         let row = TABLE.result_kinds.iter().find(|(revisions, ..)| revisions.has(self.version));
-        row.is_some_and(|(_, member, kinds)| {
-            result.get(member).and_then(Value::as_str).is_some_and(|kind| !kinds.contains(&kind))
-        })
+        let Some((_, member, kinds)) = row else { return Some(kind.clone()) };
+        let said = match result.get(member).and_then(Value::as_str) {
+            Some(said) => kinds.iter().find(|(kind, _)| *kind == said)?.1,
+            None => None,
+        };
+        let Kind::Union(all) = kind else { return Some(kind.clone()) };
+        let is_other = |kind: &&Kind| kinds.iter().any(|(_, d)| d.is_some_and(|d| **kind == Kind::Named(d)));
+        match said {
+            Some(definition) => all.iter().find(|k| **k == Kind::Named(definition)).cloned().or(Some(kind.clone())),
+            None => Some(Kind::Union(all.iter().filter(|k| !is_other(k)).cloned().collect())),
+        }
     }
 
     /// The definition of an error with this code, if the revision has one.

@@ -102,9 +102,7 @@ impl<'t> Graph<'t> {
     }
 
     fn node(&self, subject: Subject<'t>, depth: usize) -> Result<Ld<'t>, Error> {
-        if depth > DEEPEST {
-            return Err(Error::new(format!("the triples are deeper than {DEEPEST}, or go round in a circle")));
-        }
+        within(depth)?;
         let mut members: Vec<(Cow<'t, str>, Ld<'t>)> = Vec::new();
         let mut places = HashMap::new();
         for (predicate, object) in self.about.get(&subject).into_iter().flatten() {
@@ -142,13 +140,11 @@ impl<'t> Graph<'t> {
     }
 
     fn list(&self, first: Subject<'t>, depth: usize) -> Result<Ld<'t>, Error> {
+        within(depth)?;
         let mut items = Vec::new();
         let mut cell = Some(first);
         while let Some(subject) = cell {
             let Some(item) = self.one(subject, rdf::FIRST.as_str()) else { break };
-            if items.len() > self.about.len() || depth > DEEPEST {
-                return Err(Error::new("a list goes round in a circle, or is too deep"));
-            }
             items.push(self.value(item, depth + 1)?);
             cell = self.one(subject, rdf::REST.as_str()).and_then(subject_of);
         }
@@ -158,6 +154,13 @@ impl<'t> Graph<'t> {
     fn one(&self, subject: Subject<'t>, predicate: &str) -> Option<TermRef<'t>> {
         self.about.get(&subject)?.iter().find(|(p, _)| *p == predicate).map(|(_, object)| *object)
     }
+}
+
+fn within(depth: usize) -> Result<(), Error> {
+    if depth > DEEPEST {
+        return Err(Error::new(format!("the triples are deeper than {DEEPEST}, or go round in a circle")));
+    }
+    Ok(())
 }
 
 fn subject_of(term: TermRef<'_>) -> Option<Subject<'_>> {

@@ -26,8 +26,9 @@ pub(crate) struct Table {
     pub(crate) dialects: Vec<(Revisions, &'static str, &'static str)>,
     /// Methods of extensions.
     pub(crate) extensions: Vec<(Revisions, &'static str)>,
-    /// The member that says what kind of result a result is, and the kinds that the protocol itself has.
-    pub(crate) result_kinds: Vec<(Revisions, &'static str, Vec<&'static str>)>,
+    /// The member that says what kind of result a result is, and the kinds that the protocol itself has, with their
+    /// definition if it is not that of the request.
+    pub(crate) result_kinds: Vec<(Revisions, &'static str, Vec<(&'static str, Option<&'static str>)>)>,
 }
 
 /// A definition in all revisions in which there is one.

@@ -23,7 +23,11 @@ pub(super) fn table(text: &'static str) -> Table {
             "extension" => table.extensions.extend(rest.split(' ').map(|method| (revisions, method))),
             "kinds" => {
                 let (member, kinds) = rest.split_once(' ').expect("a member and its values");
-                table.result_kinds.push((revisions, member, kinds.split(' ').collect()));
+                let kind = |kind: &'static str| match kind.split_once('=') {
+                    Some((kind, definition)) => (kind, Some(definition)),
+                    None => (kind, None),
+                };
+                table.result_kinds.push((revisions, member, kinds.split(' ').map(kind).collect()));
             }
             name => {
                 let body =

@@ -58,3 +58,24 @@ fn key(asker: Sender, unit: &Unit<'_>, value: &Value) -> Option<Key> {
     let id = value.get("id").filter(|id| id.is_string() || id.is_number())?;
     Some((asker, unit.session.clone().unwrap_or_default(), id.to_string()))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_nobody_answers_is_forgotten_in_the_end() {
+        let (mut memory, unit) = (Memory::default(), Unit::new("", 1));
+        let answer = |id: usize| json!({ "jsonrpc": "2.0", "id": id, "result": {} });
+        for id in 0..=MOST {
+            memory.remember(&unit, &json!({ "jsonrpc": "2.0", "id": id, "method": "ping" }));
+        }
+        assert_eq!((memory.open.len(), memory.order.len()), (MOST, MOST));
+        assert!(matches!(memory.asked(&unit, &answer(0)), Known::Nothing));
+        assert!(matches!(memory.asked(&unit, &answer(1)), Known::Method(_)));
+        memory.remember(&unit, &answer(1));
+        assert!(matches!(memory.asked(&unit, &answer(1)), Known::Nothing));
+    }
+}

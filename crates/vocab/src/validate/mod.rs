@@ -154,7 +154,6 @@ impl<'a> Run<'a> {
         // The parser counts bytes.
         let bytes = unit.text.lines().nth(line).unwrap_or_default().char_indices();
         let column = bytes.take_while(|(at, _)| at + 1 < error.column()).count() as u64 + 1;
-        let column = if line == 0 { column + unit.column } else { column };
         let expected = format!("JSON, which this is not: {}", source::without_place(error));
         self.everywhere(unit.line + line as u64, column, expected, None);
     }
@@ -208,10 +207,15 @@ impl Lane {
     }
 }
 
-/// Whether a finding is about the same place as another one, or about something that it is in.
+/// Whether a finding is about the same place as another one, or about something that it is in. What says what an object is
+/// (its method or its type) is about all of it.
 fn is_around(outer: &Finding, inner: &Finding) -> bool {
-    let below = inner.pointer.strip_prefix(&outer.pointer);
-    below.is_some_and(|rest| rest.is_empty() || (rest.starts_with('/') && outer.found.is_some()))
+    if outer.found.is_none() {
+        return outer.pointer == inner.pointer;
+    }
+    let tag = ["/method", "/type"].into_iter().find_map(|tag| outer.pointer.strip_suffix(tag));
+    let below = inner.pointer.strip_prefix(tag.unwrap_or(&outer.pointer));
+    below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// Whether a value in a document is meant to be a whole message.

@@ -79,5 +79,7 @@ mod tests {
         ] {
             assert_eq!(of(&unit, pointer), place, "{pointer}");
         }
+        // The last of several counts.
+        assert_eq!(of(&Unit::new(r#"{"a":1,"a":2}"#, 1), "/a"), (1, 12));
     }
 }

@@ -162,6 +162,7 @@ mod tests {
             ("1. b\n   ~~~~ JSON x=1\n   []\n   ```\n   ~~~~\n", Format::Markdown, vec![("[]\n   ```", 3, 0)]),
             ("```json\n{}\n", Format::Markdown, vec![("{}", 2, 0)]),
             ("```ts\n{}\n", Format::Markdown, vec![]),
+            ("```json\n{}\n```x\n````\n```json\n[]\n```", Format::Markdown, vec![("{}\n```x", 2, 0), ("[]", 6, 0)]),
         ] {
             let expected: Vec<_> = expected.into_iter().map(|(t, l, c)| (t.to_owned(), l, c)).collect();
             assert_eq!(units(text, format), expected, "{text}");

@@ -91,6 +91,92 @@ fn an_answer_is_checked_against_what_was_asked() {
     check("2025-06-18", log, "/result/tools", (3, 99), "expected an array, found the number 5");
 }
 
+/// A request and its answer in a revision: what is found in the answer.
+#[track_caller]
+fn check_answer(revision: &str, method: &str, params: &str, answer: &str, pointers: &[&str]) {
+    let meta =
+        r#""_meta":{"io.modelcontextprotocol/protocolVersion":"x","io.modelcontextprotocol/clientCapabilities":{}}"#;
+    let log = format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"{method}\",\"params\":{{{meta}{params}}}}}\n\
+         {{\"jsonrpc\":\"2.0\",\"id\":1,{answer}}}\n"
+    );
+    let problems = problems(Some(revision), &log);
+    let found: Vec<_> = problems.iter().map(|p| p.finding.pointer.as_str()).collect();
+    assert_eq!(found, pointers, "{log}: {problems:?}");
+    assert!(problems.iter().all(|p| p.line == 2), "{problems:?}");
+}
+
+#[test]
+fn an_answer_is_what_it_says_that_it_is() {
+    let call = r#","name":"a""#;
+    for (answer, pointers) in [
+        (r#""result":{"resultType":"complete","content":[]}"#, &[][..]),
+        (r#""result":{"resultType":"complete","content":5}"#, &["/result/content"]),
+        (r#""result":{"resultType":"complete"}"#, &["/result"]),
+        (r#""result":{"content":[]}"#, &["/result"]),
+        (r#""result":{"resultType":5,"content":[]}"#, &["/result/resultType"]),
+        (r#""result":{"resultType":"input_required","requestState":"s"}"#, &[]),
+        (r#""result":{"resultType":"input_required","requestState":5}"#, &["/result/requestState"]),
+        (r#""result":{"resultType":"of an extension","content":5}"#, &[]),
+    ] {
+        check_answer("2026-07-28", "tools/call", call, answer, pointers);
+    }
+    // A list is never asked back about, but may be of an extension.
+    let list = r#""result":{"resultType":"of an extension"}"#;
+    check_answer("2026-07-28", "tools/list", "", list, &[]);
+    // Before, a task was asked for.
+    let task = r#","name":"a","task":{"ttl":5}"#;
+    check_answer("2025-11-25", "tools/call", task, r#""result":{"task":5}"#, &["/result/task"]);
+    check_answer("2025-11-25", "tools/call", task, r#""result":{"content":[]}"#, &["/result"]);
+    // An error of the protocol says more.
+    let error = r#""error":{"code":-32022,"message":"a","data":{"supported":5,"requested":"b"}}"#;
+    check_answer("2026-07-28", "tools/list", "", error, &["/error/data/supported"]);
+    check_answer("2025-11-25", "tools/list", "", error, &[]);
+}
+
+#[test]
+fn a_mistake_inside_of_what_a_revision_does_not_have_is_not_valid_there() {
+    let discover = r#"{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{}}"#;
+    let sampled = concat!(
+        r#"{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage","params":{"messages":[],"maxTokens":1}}"#,
+        "\n",
+        r#"{"jsonrpc":"2.0","id":1,"result":{"role":"user","model":"m","content":[{"type":"text","text":5}]}}"#,
+    );
+    let audio = concat!(
+        r#"{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"a"}}"#,
+        "\n",
+        r#"{"jsonrpc":"2.0","id":1,"result":{"messages":[{"role":"user","content":{"type":"audio","data":"","mimeType":5}}]}}"#,
+    );
+    for (revision, text, pointer) in [
+        ("2026-07-28", discover, "/params"),
+        ("2025-11-25", sampled, "/result/content/0/text"),
+        ("2025-03-26", audio, "/result/messages/0/content/mimeType"),
+    ] {
+        let found = problems(Some(revision), text);
+        assert_eq!((found.len(), found[0].finding.pointer.as_str()), (1, pointer), "{found:?}");
+        assert_eq!(found[0].valid_in, [], "{text}");
+    }
+}
+
+#[test]
+fn limits_and_names_are_those_of_the_protocol() {
+    let completion = |count: usize| {
+        let values = vec!["a"; count];
+        serde_json::json!({ "resultType": "complete", "completion": { "values": values } }).to_string()
+    };
+    let result = |text: &str| {
+        let options = Options { revision: "2026-07-28".parse().ok(), definition: Some("CompleteResult".into()) };
+        validate(text.as_bytes(), Format::Json, &options).unwrap().problems
+    };
+    assert_eq!(result(&completion(100)), []);
+    assert_eq!(result(&completion(101))[0].finding.pointer, "/completion/values");
+    // A slash in a name is written as `~1` in a pointer.
+    let meta = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":5,"io.modelcontextprotocol/clientCapabilities":{}}}}"#;
+    let pointer = "/params/_meta/io.modelcontextprotocol~1protocolVersion";
+    check("2026-07-28", meta, pointer, (1, 108), "expected a string, found the number 5");
+    check("2025-03-26", "[]", "", (1, 1), "expected at least one message, found an array of 0");
+}
+
 #[test]
 fn who_sends_what_is_known() {
     let log = r#"{"direction":"server-to-client","message":{"jsonrpc":"2.0","id":1,"method":"tools/list"}}"#;

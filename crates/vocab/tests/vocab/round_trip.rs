@@ -23,6 +23,8 @@ const HARD: &[&str] = &[
     r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":{"b":[3,1,1],"c":[],"d":["e"]}}}"#,
     r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":{"b":[[1,2],[3]],"c":[[]]}}}"#,
     r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[]}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[[{"name":"a"}]]}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[[],[1]]}}"#,
     r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a","inputSchema":{"type":"object","required":["b"]}}]}}"#,
     r#"{"jsonrpc":"2.0","id":1,"result":{"tools":5}}"#,
     r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"a"}]}}"#,
@@ -77,7 +79,10 @@ fn check(message: &str) {
     let triples = rdf::triples(message).unwrap();
     let processed = jsonld::triples(&document).unwrap();
     assert_eq!(outline(&triples), outline(&processed), "{document}");
-    assert_eq!(parse(&rdf::messages(&triples).unwrap()), std::slice::from_ref(&value), "{document}");
+    // A store has each triple once.
+    let mut seen = HashSet::new();
+    let stored: Vec<Triple> = triples.iter().filter(|t| seen.insert(*t)).cloned().collect();
+    assert_eq!(parse(&rdf::messages(&stored).unwrap()), std::slice::from_ref(&value), "{document}");
 
     for format in [Format::Turtle, Format::NTriples, Format::TriG, Format::NQuads] {
         let mut writer = Writer::new(Vec::new(), format);
@@ -142,6 +147,22 @@ fn a_store_that_forgets_the_order_loses_nothing_that_was_kept() {
 }
 
 #[test]
+fn lists_of_the_protocol_are_values_of_a_property() {
+    for (result, expected) in [
+        (r#"{"content":[{"type":"text","text":"a"}]}"#, "mcp:content [ mcp:type"),
+        (r#"{"tools":[{"name":"a"},{"name":"b"}]}"#, r#"mcp:tools [ mcp:name "a" ], [ mcp:name "b" ]"#),
+        // Where an item may stand for a list, a list of one is told from it.
+        (r#"{"role":"user","model":"m","content":[{"type":"text","text":"a"}]}"#, "mcp:content ( ["),
+        (r#"{"structuredContent":{"rows":[1,2]},"content":[]}"#, "mcp:rows ( 1 2 )"),
+    ] {
+        let mut writer = Writer::new(Vec::new(), Format::Turtle);
+        writer.message(&format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#)).unwrap();
+        let turtle = String::from_utf8(writer.finish().unwrap()).unwrap();
+        assert!(turtle.contains(expected), "{turtle}");
+    }
+}
+
+#[test]
 fn contexts_are_never_fetched() {
     for document in [
         r#"{"@context":"https://example.com/c","jsonrpc":"2.0"}"#,
@@ -161,6 +182,10 @@ fn json_ld_of_others_is_understood() {
     let message = json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": { "progress": 0.5 } });
     for document in [
         json!({ "@context": [jsonld::CONTEXT_URL], "jsonrpc": "2.0", "method": "notifications/progress", "params": { "progress": 0.5 } }),
+        json!({
+            "@context": [jsonld::CONTEXT_URL, { "m": "http://modelcontextprotocol.io/ontology#method" }],
+            "jsonrpc": "2.0", "m": "notifications/progress", "params": { "progress": 0.5 }
+        }),
         json!({
             "@context": { "v": "http://modelcontextprotocol.io/ontology#" },
             "v:jsonrpc": "2.0", "v:method": "notifications/progress", "v:params": { "v:progress": 0.5 }
@@ -202,7 +227,11 @@ fn triples_that_are_no_trees_are_refused() {
     // Each node leads to the next one twice, so that the message would be of 2^100 values.
     let doubled: String =
         (0..100).map(|n| format!("_:b{n} <{v}x> _:b{} .\n_:b{n} <{v}y> _:b{} .\n", n + 1, n + 1)).collect();
+    let deep: String = (0..100_000).map(|n| format!("_:b{n} <{v}x> _:b{} .\n", n + 1)).collect();
+    let deep_list: String = (0..100_000).map(|n| format!("_:b{n} <{RDF}first> _:b{} .\n", n + 1)).collect();
     for said in [
+        format!("_:a <{v}params> _:b0 .\n{deep}"),
+        format!("_:a <{v}params> _:b0 .\n{deep_list}"),
         format!("_:a <{v}params> _:b .\n_:b <{v}c> _:b .\n"),
         format!("_:a <{v}params> _:b0 .\n{doubled}"),
         format!("_:a <{v}params> _:b .\n_:b <{RDF}first> \"c\" .\n_:b <{RDF}rest> _:b .\n"),
@@ -210,7 +239,7 @@ fn triples_that_are_no_trees_are_refused() {
         format!("_:a <{}json> \"this is not JSON\" .\n", rdf::LOG),
     ] {
         let triples = rdf::read(&format!("_:a <{v}jsonrpc> \"2.0\" .\n{said}"), Format::NTriples).unwrap();
-        assert!(rdf::messages(&triples).is_err(), "{said}");
+        assert!(rdf::messages(&triples).is_err(), "{:.500}", said);
     }
 }
 
