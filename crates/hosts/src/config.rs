@@ -8,7 +8,7 @@ use std::{
 use crate::{
     Change, Entry, Env, Error, ErrorKind, Host, Place, Scope, backup,
     format::{Broken, Refused},
-    node::Node,
+    node::{Member, Node},
     shape::{self, Cannot},
     table,
 };
@@ -33,7 +33,9 @@ const LONGEST: u64 = 64 << 20;
 pub struct Config<'a> {
     host: &'a Host,
     place: Place,
-    /// `None` when there is no file.
+    /// What the file says; `None` when there is none.
+    original: Option<String>,
+    /// The same with changes that are to be made.
     text: Option<String>,
     root: Node,
     key: Vec<String>,
@@ -76,7 +78,19 @@ impl<'a> Config<'a> {
         let text = read_text(&place.path)?;
         let root = host.format().parse(text.as_deref().unwrap_or_default()).map_err(|b| broken(host, &place.path, b))?;
         let key = table::key_in(host, &place, &root);
-        Ok(Self { host, place, text, root, key })
+        Ok(Self { host, place, original: text.clone(), text, root, key })
+    }
+
+    /// The same as if a change had been made. Changes to it are from the file as it is, so several become one.
+    ///
+    /// # Errors
+    /// Never, if the change was made by this.
+    pub fn with(mut self, change: &Change) -> Result<Self, Error> {
+        let parsed = self.host.format().parse(change.after());
+        self.root = parsed.map_err(|b| broken(self.host, &self.place.path, b))?;
+        self.key = table::key_in(self.host, &self.place, &self.root);
+        self.text = Some(change.after().to_owned());
+        Ok(self)
     }
 
     /// The host.
@@ -95,8 +109,8 @@ impl<'a> Config<'a> {
     #[must_use]
     pub fn servers(&self) -> Vec<Server> {
         let servers = self.root.at(&self.key).and_then(Node::members).unwrap_or_default();
-        let has_table = |m: &&crate::node::Member| !self.is_layout(&m.value);
-        let server = |m: &crate::node::Member| Server {
+        let is_server = |m: &&Member| !self.is_layout(&m.value) && !shape::is_hosts_own(self.host, &m.value);
+        let server = |m: &Member| Server {
             name: m.key.clone(),
             host: self.host.id().to_owned(),
             scope: self.place.scope,
@@ -105,7 +119,7 @@ impl<'a> Config<'a> {
             enabled: shape::is_enabled(&m.value),
             node: m.value.clone(),
         };
-        servers.iter().filter(has_table).map(server).collect()
+        servers.iter().filter(is_server).map(server).collect()
     }
 
     /// The server with a name.
@@ -160,6 +174,12 @@ impl<'a> Config<'a> {
         Ok(self.change(text, Vec::new()))
     }
 
+    /// No change at all.
+    #[cfg(feature = "cli")]
+    pub(crate) fn unchanged(&self) -> Change {
+        self.change(None, Vec::new())
+    }
+
     pub(crate) fn text(&self) -> Option<&str> {
         self.text.as_deref()
     }
@@ -182,7 +202,7 @@ impl<'a> Config<'a> {
 
     fn change(&self, after: Option<String>, notes: Vec<String>) -> Change {
         let after = after.unwrap_or_else(|| self.before().to_owned());
-        Change::new(self.place.clone(), self.text.clone(), after, notes)
+        Change::new(self.place.clone(), self.original.clone(), after, notes)
     }
 
     /// Whether a member is not a server but a setting or the other layout, for hosts that mix them.

@@ -18,8 +18,8 @@ pub enum Entry {
     Remote(Remote),
 }
 
-/// A program to start.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A program to start. The order of variables does not matter when two are compared.
+#[derive(Clone, Debug, Eq)]
 #[non_exhaustive]
 pub struct Stdio {
     /// The program.
@@ -32,8 +32,8 @@ pub struct Stdio {
     pub cwd: Option<Text>,
 }
 
-/// A server at a URL.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A server at a URL. The order of headers does not matter when two are compared.
+#[derive(Clone, Debug, Eq)]
 #[non_exhaustive]
 pub struct Remote {
     /// Which transport it speaks.
@@ -139,6 +139,19 @@ impl Entry {
     }
 }
 
+impl PartialEq for Stdio {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.command, &self.args, &self.cwd) == (&other.command, &other.args, &other.cwd)
+            && is_same(&self.env, &other.env)
+    }
+}
+
+impl PartialEq for Remote {
+    fn eq(&self, other: &Self) -> bool {
+        (self.transport, &self.url) == (other.transport, &other.url) && is_same(&self.headers, &other.headers)
+    }
+}
+
 impl From<Stdio> for Entry {
     fn from(stdio: Stdio) -> Self {
         Self::Stdio(stdio)
@@ -162,6 +175,10 @@ impl std::fmt::Display for Entry {
             }
         }
     }
+}
+
+fn is_same(a: &[(String, Text)], b: &[(String, Text)]) -> bool {
+    a.len() == b.len() && a.iter().all(|pair| b.contains(pair))
 }
 
 /// Sets a member of an ordered list of pairs.

@@ -48,6 +48,15 @@ pub(crate) fn read(host: &Host, node: &Node) -> Result<Entry, String> {
     }
 }
 
+/// Whether an entry is the host's own: something built in, or an extension's settings.
+pub(crate) fn is_hosts_own(host: &Host, node: &Node) -> bool {
+    let data = host.data();
+    let kind = node.get("type").and_then(Node::as_text).unwrap_or_default();
+    let is_other_type = !data.types.is_empty() && !data.types.iter().any(|t| t == kind);
+    let has_target = first(node, &COMMANDS).is_some() || first(node, &URLS).is_some();
+    is_other_type || (!has_target && data.own_key.as_ref().is_some_and(|key| node.get(key).is_some()))
+}
+
 /// Whether the host would use an entry.
 pub(crate) fn is_enabled(node: &Node) -> bool {
     let is = |key: &str, value: bool| matches!(node.get(key).map(|n| &n.value), Some(Value::Bool(b)) if *b == value);
@@ -146,7 +155,10 @@ fn read_remote(host: &Host, node: &Node, key: &str, url: &Node) -> Result<Remote
     let data = host.data();
     let transport = match said {
         Some("sse") => Transport::Sse,
+        Some("http" | "streamable-http" | "streamableHttp" | "streamable_http") => Transport::Http,
         None if uses(&data.sse) && !uses(&data.http) => Transport::Sse,
+        // Hosts that take both under one name find out by trying; others would have to be told.
+        _ if url.split(['?', '#']).next().unwrap_or(url).trim_end_matches('/').ends_with("/sse") => Transport::Sse,
         _ => Transport::Http,
     };
     Ok(Remote { transport, url: host.style().read(url), headers })

@@ -66,6 +66,25 @@ impl Text {
         self
     }
 
+    /// A text with `${NAME}` in it, as people type it.
+    #[must_use]
+    pub fn with_refs(text: &str) -> Self {
+        Style { ways: vec![("${".to_owned(), "}".to_owned())], defaults: true }.read(text)
+    }
+
+    /// The same, with a plain text before it.
+    #[must_use]
+    pub fn after(&self, before: &str) -> Self {
+        let mut made = Self::from(before);
+        for part in &self.parts {
+            match part {
+                Part::Plain(text) => made.push_plain(text),
+                other => made.parts.push(other.clone()),
+            }
+        }
+        made
+    }
+
     /// The names of all variables in it.
     pub fn vars(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().filter_map(|part| match part {

@@ -2,7 +2,7 @@
 
 use super::Look;
 use crate::{
-    Entry, Host,
+    Entry,
     node::{Node, Value},
     shape::URLS,
 };
@@ -13,14 +13,6 @@ const SAME: [(&[&str], &str); 3] = [
     (&["env", "envs", "environment"], "the variables"),
     (&["headers", "http_headers"], "the headers"),
 ];
-
-/// Whether an entry is something else than a server of ours to judge: what a host has built in, or as an extension.
-pub(super) fn is_foreign(host: &Host, node: &Node) -> bool {
-    let kind = node.get("type").and_then(Node::as_text).unwrap_or_default();
-    let is_built_in = host.id() == "goose" && !["stdio", "sse", "streamable_http"].contains(&kind);
-    let is_extension = host.id() == "zed" && node.get("command").is_none() && node.get("url").is_none();
-    is_built_in || is_extension
-}
 
 pub(super) fn check(look: &mut Look<'_>) {
     let node = &look.server.node;

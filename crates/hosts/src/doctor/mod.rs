@@ -17,10 +17,7 @@ mod remote;
 mod stdio;
 mod values;
 
-use std::{
-    fmt,
-    path::{Path, PathBuf},
-};
+use std::{fmt, path::PathBuf};
 
 use crate::{Config, Entry, Env, Host, Server};
 
@@ -121,9 +118,6 @@ pub fn check<'a>(env: &Env, hosts: impl IntoIterator<Item = &'a Host>, only: Opt
 #[must_use]
 pub fn check_server(env: &Env, host: &Host, server: &Server) -> Vec<Finding> {
     let mut look = Look { env, host, server, findings: Vec::new() };
-    if keys::is_foreign(host, &server.node) {
-        return Vec::new();
-    }
     if !server.enabled {
         look.note("disabled", format!("{} has switched it off", host.name()), "switch it on in the host");
     }
@@ -164,9 +158,5 @@ impl Look<'_> {
 
     fn add(&mut self, severity: Severity, code: &'static str, message: String, fix: String) {
         self.findings.push(Finding::new(severity, code, message).fix(fix).about(self.server));
-    }
-
-    fn short(&self, path: &Path) -> String {
-        self.env.short(path)
     }
 }

@@ -4,9 +4,9 @@ use super::Look;
 use crate::{Entry, Part};
 
 /// What examples have where a value should be.
-const PLACEHOLDERS: [&str; 14] = [
-    "your-", "your_", "yourtoken", "yourapikey", "changeme", "change-me", "replace_me", "replace-me", "insert-", "insert_",
-    "xxxx", "/path/to/", "path\\to\\", "todo",
+const PLACEHOLDERS: [&str; 13] = [
+    "your-api-key", "your_api_key", "your-token", "your_token", "yourtoken", "yourapikey", "changeme", "change-me",
+    "replace_me", "replace-me", "xxxx", "/path/to/", "path\\to\\",
 ];
 
 /// Parts of names of variables and headers that have secrets.

@@ -224,7 +224,7 @@ impl Style {
         let first = root.members().and_then(<[_]>::first).map(|m| indent(text, m.span.start));
         let unit = first.filter(|unit| !unit.is_empty()).unwrap_or("  ").to_owned();
         let body = text.get(root.span.clone()).unwrap_or_default();
-        Self { newline: newline(text), unit, compact: body.len() > 2 && !body.contains('\n') }
+        Self { newline: newline(text), unit, compact: first.is_some() && !body.contains('\n') }
     }
 
     /// On several lines, from a line on that begins with `base`.

@@ -31,6 +31,9 @@ pub(crate) struct HostData {
     pub(crate) http: Option<Node>,
     pub(crate) sse: Option<Node>,
     #[serde(default)]
+    pub(crate) types: Vec<String>,
+    pub(crate) own_key: Option<String>,
+    #[serde(default)]
     pub(crate) user_only: Vec<String>,
     #[serde(default)]
     pub(crate) url_keys: Vec<String>,
