@@ -93,7 +93,7 @@ impl Walk {
         for entry in entries {
             let path = entry.map_err(|e| Error::io(folder, "cannot be read", &e))?.path();
             let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
-                return Err(Error::broken(&path, "its name is not Unicode").hint("rename it"));
+                return Err(Error::broken(&path, "its name is not Unicode").with_hint("rename it"));
             };
             let inside = format!("{prefix}{name}");
             // A link is what it leads to, and must not lead out: a bundle is given to others.
@@ -104,11 +104,11 @@ impl Walk {
             }
             if !real.starts_with(&self.root) {
                 return Err(Error::broken(&path, "it is a link that leads out of the folder")
-                    .hint("copy what it leads to, or name it in `.mcpbignore`"));
+                    .with_hint("copy what it leads to, or name it in `.mcpbignore`"));
             }
             match is_folder {
                 true if path.starts_with(&real) && path != real => {
-                    return Err(Error::broken(&path, "it is a link to a folder that it is in").hint("take it out"));
+                    return Err(Error::broken(&path, "it is a link to a folder that it is in").with_hint("take it out"));
                 }
                 true => self.folder(&path, &format!("{inside}/"))?,
                 false => self.file(&path, inside)?,
@@ -122,7 +122,7 @@ impl Walk {
         self.bytes += meta.len();
         if self.bytes > MOST_BYTES || self.files.files.len() == MOST_FILES {
             let what = format!("the folder has more than {MOST_FILES} files or {} GiB", MOST_BYTES >> 30);
-            return Err(Error::new(ErrorKind::Broken, what).hint("name what is not needed in `.mcpbignore`"));
+            return Err(Error::new(ErrorKind::Broken, what).with_hint("name what is not needed in `.mcpbignore`"));
         }
         let bytes = fs::read(path).map_err(|e| Error::io(path, "cannot be read", &e))?;
         self.files.files.insert(name, FileData { bytes, is_program: is_program(&meta) });

@@ -44,11 +44,11 @@ pub struct Packed {
 pub fn pack(mut files: Files) -> Result<Packed, Error> {
     let text = files.get("manifest.json").ok_or_else(|| {
         Error::new(ErrorKind::Broken, "there is no `manifest.json` in the folder")
-            .hint("write one, or let one be made from `Cargo.toml` with `--binary`")
+            .with_hint("write one, or let one be made from `Cargo.toml` with `--binary`")
     })?;
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let value: Value = serde_json::from_slice(text).map_err(|e| {
-        Error::new(ErrorKind::Broken, format!("`manifest.json` is not JSON: {e}")).hint("correct the file")
+        Error::new(ErrorKind::Broken, format!("`manifest.json` is not JSON: {e}")).with_hint("correct the file")
     })?;
     let problems = manifest::check(&value, &files);
     if let Some(error) = Error::for_problems("`manifest.json`", &problems) {

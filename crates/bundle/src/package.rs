@@ -46,7 +46,7 @@ impl Package {
         let text = fs::read_to_string(&path).map_err(|e| Error::io(&path, "cannot be read", &e))?;
         let manifest = Toml::read(&path, &text)?;
         let own = manifest.package.ok_or_else(|| {
-            Error::broken(&path, "it has no `[package]`").hint("name the folder of the server's package")
+            Error::broken(&path, "it has no `[package]`").with_hint("name the folder of the server's package")
         })?;
         let workspace = if own.inherits() { workspace_of(folder)? } else { Inherited::default() };
         let readme = own.readme_path(folder).and_then(|path| fs::read_to_string(path).ok());
@@ -55,7 +55,7 @@ impl Package {
         let list = |own: Option<Field<Vec<String>>>, shared| own.and_then(|field| field.value(shared)).unwrap_or_default();
         let repository = text(own.repository, workspace.repository);
         let version = text(own.version, workspace.version).ok_or_else(|| {
-            Error::new(ErrorKind::Broken, format!("`{}` says no version", path.display())).hint("add `version`")
+            Error::new(ErrorKind::Broken, format!("`{}` says no version", path.display())).with_hint("add `version`")
         })?;
         Ok(Self {
             mcp_name: mcp.name.or_else(|| name_from(repository.as_deref()?)),

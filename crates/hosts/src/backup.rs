@@ -23,7 +23,7 @@ pub(crate) fn keep(env: &Env, path: &Path, text: &str) -> Result<PathBuf, Error>
     let written = private(options.write(true).create_new(true))
         .open(&new)
         .and_then(|mut file| file.write_all(text.as_bytes()));
-    written.map_err(|e| Error::io(&new, "cannot be written", &e).hint("nothing was changed"))?;
+    written.map_err(|e| Error::io(&new, "cannot be written", &e).with_hint("nothing was changed"))?;
     for (_, old) in kept.iter().rev().skip(KEPT - 1) {
         let _ = fs::remove_file(old);
     }

@@ -74,7 +74,7 @@ impl Change {
         };
         if now.as_deref() != self.before.as_ref().map(String::as_bytes) {
             let what = format!("`{}` has just been changed by somebody else", path.display());
-            return Err(Error::new(ErrorKind::Conflict, what).hint("nothing was written; try again"));
+            return Err(Error::new(ErrorKind::Conflict, what).with_hint("nothing was written; try again"));
         }
         let backup = match &self.before {
             Some(before) => Some(backup::keep(env, &self.place.path, before)?),
@@ -91,7 +91,7 @@ impl Change {
             Ok(real) => Ok(real),
             Err(e) if e.kind() == io::ErrorKind::NotFound => match fs::read_link(path) {
                 Ok(to) => Err(Error::broken(path, None, format!("it is a link to `{}`, which is not there", to.display()))
-                    .hint("make the file that it leads to, or take the link away")),
+                    .with_hint("make the file that it leads to, or take the link away")),
                 Err(_) => Ok(path.clone()),
             },
             Err(e) => Err(Error::io(path, "cannot be found", &e)),
@@ -106,7 +106,7 @@ fn replace(path: &Path, text: &str, scope: Scope) -> Result<(), Error> {
     let old = fs::metadata(path).ok();
     if old.as_ref().is_some_and(|old| old.permissions().readonly()) {
         let what = format!("`{}` is read-only", path.display());
-        return Err(Error::new(ErrorKind::Io, what).hint("allow writing to it, then try again"));
+        return Err(Error::new(ErrorKind::Io, what).with_hint("allow writing to it, then try again"));
     }
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let beside = folder.join(format!(".{name}.{}.tmp", std::process::id()));

@@ -214,16 +214,16 @@ impl<'a> Config<'a> {
         let is = shape::read(self.host, old).map_or_else(|why| why, |entry| format!("`{entry}`"));
         let file = self.place.path.display();
         Error::new(ErrorKind::Conflict, format!("{} has another `{name}` in `{file}`: {is}", self.host.name()))
-            .hint("use `--force` to replace it, or `--name` for another name")
+            .with_hint("use `--force` to replace it, or `--name` for another name")
     }
 
     fn cannot(&self, cannot: &Cannot, entry: &Entry) -> Error {
         let host = self.host.name();
         match cannot {
             Cannot::Transport => Error::usage(format!("{host} cannot have `{entry}`: it knows no such transport"))
-                .hint("give it a program that bridges to it, such as `couplet run URL`"),
+                .with_hint("give it a program that bridges to it, such as `couplet run URL`"),
             Cannot::Refer(name) => Error::usage(format!("{host} cannot refer to the variable `{name}` there"))
-                .hint(format!("give its value, which will stand in the file: `-e {name}=…`")),
+                .with_hint(format!("give its value, which will stand in the file: `-e {name}=…`")),
         }
     }
 
@@ -231,16 +231,16 @@ impl<'a> Config<'a> {
         let file = &self.place.path;
         match why {
             Refused::Broken(what) => broken(self.host, file, what),
-            Refused::Shape(what) => Error::broken(file, None, what).hint("correct the file; it was left alone"),
+            Refused::Shape(what) => Error::broken(file, None, what).with_hint("correct the file; it was left alone"),
             Refused::Unsafe => Error::broken(file, None, "it is written in a way that cannot be edited safely")
-                .hint(format!("it was left alone; the entry would be\n{}", self.host.format().snippet(path, node))),
+                .with_hint(format!("it was left alone; the entry would be\n{}", self.host.format().snippet(path, node))),
         }
     }
 }
 
 fn broken(host: &Host, path: &Path, broken: Broken) -> Error {
     Error::broken(path, broken.at, format!("it is not {}: {}", host.format(), broken.what))
-        .hint("correct the file; it was left alone")
+        .with_hint("correct the file; it was left alone")
 }
 
 /// The text of a file, or `None` if there is none.
@@ -251,7 +251,7 @@ fn read_text(path: &Path) -> Result<Option<String>, Error> {
         Err(e) if is_absent(&e) => return Ok(None),
         Err(e) => return Err(Error::io(path, "cannot be read", &e)),
     };
-    let odd = |what: &str| Err(Error::broken(path, None, what).hint("it was left alone"));
+    let odd = |what: &str| Err(Error::broken(path, None, what).with_hint("it was left alone"));
     match () {
         () if meta.is_dir() => return odd("it is a folder, where a file should be"),
         () if !meta.is_file() => return odd("it is not a regular file"),

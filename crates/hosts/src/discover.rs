@@ -47,11 +47,11 @@ impl Discovery {
             let names = self.servers.iter().flat_map(|s| [s.name.clone(), format!("{}:{}", s.host, s.name)]);
             let close = suggest::sentence(name, names);
             return Err(Error::unknown(format!("no host has a server `{name}`{close}"))
-                .hint("`couplet servers` lists those that there are"));
+                .with_hint("`couplet servers` lists those that there are"));
         };
         match matches.iter().find(|other| other.entry != first.entry) {
             None => Ok(first),
-            Some(other) => Err(Error::usage(format!("several hosts have a server `{name}`, and they differ")).hint(
+            Some(other) => Err(Error::usage(format!("several hosts have a server `{name}`, and they differ")).with_hint(
                 format!("say which one: `{}:{}` or `{}:{}`", first.host, first.name, other.host, other.name),
             )),
         }

@@ -40,7 +40,7 @@ impl Error {
 
     /// What to do about it, if that is known.
     #[must_use]
-    pub fn hint_text(&self) -> Option<&str> {
+    pub fn hint(&self) -> Option<&str> {
         self.hint.as_deref()
     }
 
@@ -65,7 +65,7 @@ impl Error {
         Self::new(ErrorKind::Io, format!("`{}` {what}: {error}", path.display()))
     }
 
-    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+    pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }

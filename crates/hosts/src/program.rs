@@ -24,9 +24,14 @@ pub(crate) fn own_path(env: &Env) -> Vec<PathBuf> {
 pub(crate) fn find(env: &Env, command: &str, folders: &[PathBuf]) -> Option<PathBuf> {
     let has_folder = command.contains('/') || (env.os() == Os::Windows && command.contains('\\'));
     match has_folder {
-        true => with_extension(env, &env.cwd().join(command)),
+        true => with_extension(env, &whole(env, command)),
         false => folders.iter().find_map(|folder| with_extension(env, &folder.join(command))),
     }
+}
+
+/// A path from the current folder on, without `.` in it.
+pub(crate) fn whole(env: &Env, path: &str) -> PathBuf {
+    env.cwd().join(path).components().collect()
 }
 
 /// Whether a command begins at a root, on any system: files are looked at for another one, too.

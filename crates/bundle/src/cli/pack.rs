@@ -92,7 +92,7 @@ fn files(args: &PackArgs, cwd: &Path, surface: &Surface) -> Result<Files, Error>
     let folder = cwd.join(&args.folder);
     if !folder.is_dir() {
         return Err(Error::new(ErrorKind::Usage, format!("there is no folder `{}`", args.folder.display()))
-            .hint("name the folder of the server"));
+            .with_hint("name the folder of the server"));
     }
     if args.binary.is_empty() {
         return Files::in_folder(&folder);
@@ -100,7 +100,7 @@ fn files(args: &PackArgs, cwd: &Path, surface: &Surface) -> Result<Files, Error>
     let binary = |path: &PathBuf| {
         let whole = cwd.join(path);
         let bytes = fs::read(&whole).map_err(|e| {
-            Error::io(path, "cannot be read", &e).hint("build it first: `cargo build --release`")
+            Error::io(path, "cannot be read", &e).with_hint("build it first: `cargo build --release`")
         })?;
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         Ok(Binary { name, bytes })
@@ -117,7 +117,7 @@ fn write(path: &Path, bytes: &[u8], force: bool) -> Result<(), Error> {
         Ok(there) if there == bytes => return Ok(()),
         Ok(_) if !force => {
             return Err(Error::new(ErrorKind::Usage, format!("`{}` is there already, and differs", path.display()))
-                .hint("use `--force` to replace it, or `--output` for another name"));
+                .with_hint("use `--force` to replace it, or `--output` for another name"));
         }
         _ => {}
     }

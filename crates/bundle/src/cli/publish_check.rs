@@ -56,10 +56,10 @@ pub fn publish_check(args: &PublishCheckArgs, cwd: &Path, out: &mut dyn Write) -
             Some(_) => "`--write` makes one from `Cargo.toml`",
             None => "write one, or name the folder that has it",
         };
-        Error::io(&path, "cannot be read", &e).hint(fix)
+        Error::io(&path, "cannot be read", &e).with_hint(fix)
     })?;
     let value: Value = serde_json::from_str(&text)
-        .map_err(|e| Error::broken(&path, format!("it is not JSON: {e}")).hint("correct the file"))?;
+        .map_err(|e| Error::broken(&path, format!("it is not JSON: {e}")).with_hint("correct the file"))?;
     let facts = Facts { package: package.as_ref(), bundle_sha256: digest.as_deref() };
     let problems = server_json::check(&value, &facts);
     if args.json {
@@ -80,10 +80,10 @@ fn what(value: &Value) -> String {
 fn write(args: &PublishCheckArgs, path: &Path, package: Option<&Package>, digest: Option<&str>) -> Result<(), Error> {
     if path.exists() && !args.force {
         return Err(Error::new(ErrorKind::Usage, format!("`{}` is there already", path.display()))
-            .hint("leave `--write` out to check it, or use `--force` to replace it"));
+            .with_hint("leave `--write` out to check it, or use `--force` to replace it"));
     }
     let package = package.ok_or_else(|| {
-        Error::new(ErrorKind::Usage, "there is no `Cargo.toml` to make it from").hint("name the folder of the package")
+        Error::new(ErrorKind::Usage, "there is no `Cargo.toml` to make it from").with_hint("name the folder of the package")
     })?;
     let bundle = args.bundle_url.as_deref().zip(digest).map(|(url, sha256)| Bundle { url, sha256 });
     fs::write(path, server_json::make(package, bundle)?).map_err(|e| Error::io(path, "cannot be written", &e))
@@ -91,6 +91,6 @@ fn write(args: &PublishCheckArgs, path: &Path, package: Option<&Package>, digest
 
 fn digest(path: &Path) -> Result<String, Error> {
     let bytes: io::Result<Vec<u8>> = fs::read(path);
-    let bytes = bytes.map_err(|e| Error::io(path, "cannot be read", &e).hint("`couplet pack` makes it"))?;
+    let bytes = bytes.map_err(|e| Error::io(path, "cannot be read", &e).with_hint("`couplet pack` makes it"))?;
     Ok(hex(&hmac_sha256::Hash::hash(&bytes)))
 }

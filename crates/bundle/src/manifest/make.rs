@@ -31,7 +31,7 @@ pub type Platform = &'static str;
 pub fn make(package: &Package, binaries: Vec<Binary>, surface: &Surface, files: &mut Files) -> Result<(), Error> {
     let lacks = |what: &str| {
         Error::new(ErrorKind::Broken, format!("`Cargo.toml` of `{}` has no `{what}`", package.name))
-            .hint(format!("add `{what}` to `[package]`: a bundle needs it"))
+            .with_hint(format!("add `{what}` to `[package]`: a bundle needs it"))
     };
     let description = package.description.as_deref().ok_or_else(|| lacks("description"))?;
     let author = package.authors.first().map(String::as_str).or_else(|| owner(package)).ok_or_else(|| lacks("authors"))?;
@@ -39,18 +39,18 @@ pub fn make(package: &Package, binaries: Vec<Binary>, surface: &Surface, files: 
     for binary in binaries {
         let system = system_of(&binary.bytes).ok_or_else(|| {
             Error::new(ErrorKind::Broken, format!("`{}` is not a program for Linux, macOS or Windows", binary.name))
-                .hint("give the file that `cargo build --release` makes")
+                .with_hint("give the file that `cargo build --release` makes")
         })?;
         if placed.iter().any(|(other, _)| *other == system) {
             return Err(Error::new(ErrorKind::Usage, format!("there are two programs for {system}"))
-                .hint("a bundle cannot choose by processor: make one bundle for each"));
+                .with_hint("a bundle cannot choose by processor: make one bundle for each"));
         }
         let name = format!("server/{system}/{}", binary.name);
         files.add_program(&name, binary.bytes);
         placed.push((system, name));
     }
     let Some((_, first)) = placed.first() else {
-        return Err(Error::new(ErrorKind::Usage, "there is no program to pack").hint("name one with `--binary`"));
+        return Err(Error::new(ErrorKind::Usage, "there is no program to pack").with_hint("name one with `--binary`"));
     };
     let command = |name: &str| format!("${{__dirname}}/{name}");
     let manifest = Manifest {

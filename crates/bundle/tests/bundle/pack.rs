@@ -90,7 +90,7 @@ fn pack_says_what_it_did() {
     run(&folder, &["--output", "out/weather.mcpb"]).1.unwrap();
     folder.write("data/new.txt", "new");
     let error = run(&folder, &["--output", "out/weather.mcpb"]).1.unwrap_err();
-    assert!(error.to_string().ends_with("is there already, and differs") && error.hint_text().unwrap().contains("--force"));
+    assert!(error.to_string().ends_with("is there already, and differs") && error.hint().unwrap().contains("--force"));
     run(&folder, &["--output", "out/weather.mcpb", "--force"]).1.unwrap();
     let names: Vec<_> = fs::read_dir(folder.path().join("out")).unwrap().map(|e| e.unwrap().file_name()).collect();
     assert_eq!(names, ["weather.mcpb"]);
@@ -209,7 +209,7 @@ fn a_manifest_is_made_from_cargo_toml() {
     ] {
         let error = run(&folder, args).1.unwrap_err();
         assert!(error.to_string().contains(expected), "{error}");
-        assert!(error.hint_text().is_some() || expected.contains("Cargo.toml"), "{error}");
+        assert!(error.hint().is_some() || expected.contains("Cargo.toml"), "{error}");
     }
 }
 

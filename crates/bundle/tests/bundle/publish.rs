@@ -142,7 +142,7 @@ fn server_json_is_made_and_checked() {
     folder.write("Cargo.toml", CARGO);
     let error = run(&folder, &[]).1.unwrap_err();
     assert!(error.to_string().contains("server.json` cannot be read"), "{error}");
-    assert_eq!(error.hint_text(), Some("`--write` makes one from `Cargo.toml`"));
+    assert_eq!(error.hint(), Some("`--write` makes one from `Cargo.toml`"));
 
     let (out, result) = run(&folder, &["--write"]);
     assert_eq!(result.unwrap_err().to_string(), "`server.json` is not right: 1 rule is broken");

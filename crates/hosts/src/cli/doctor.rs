@@ -57,7 +57,7 @@ pub fn look_at(args: &DoctorArgs, env: &Env) -> Result<(Vec<Server>, Vec<Finding
         Some(name) if servers.is_empty() && findings.is_empty() => {
             let close = crate::suggest::sentence(name, names);
             Err(Error::unknown(format!("no host has a server `{name}`{close}"))
-                .hint("`couplet servers` lists those that there are"))
+                .with_hint("`couplet servers` lists those that there are"))
         }
         _ => Ok((servers, findings)),
     }

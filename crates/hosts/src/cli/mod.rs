@@ -69,10 +69,10 @@ impl Selection {
             _ if found.is_empty() => {
                 let all: Vec<_> = hosts.iter().map(Host::id).collect();
                 Err(Error::usage("no host is installed here as far as can be seen: name one with `--host`")
-                    .hint(format!("the hosts are {}", all.join(", "))))
+                    .with_hint(format!("the hosts are {}", all.join(", "))))
             }
             _ => Err(Error::usage("say which host with `--host`, or `--all` for those that are installed here")
-                .hint(format!("installed here: {}", ids.join(", ")))),
+                .with_hint(format!("installed here: {}", ids.join(", ")))),
         }
     }
 }
@@ -143,7 +143,7 @@ fn in_part(error: Error, done: &[Planned<'_>]) -> Error {
     let done: Vec<_> = done.iter().filter(|p| !p.change.is_nothing()).map(|p| p.host.name()).collect();
     match done.is_empty() {
         true => error,
-        false => error.hint(format!("already done: {}", done.join(", "))),
+        false => error.with_hint(format!("already done: {}", done.join(", "))),
     }
 }
 

@@ -26,13 +26,13 @@ impl Asked {
         let name = match &args.name {
             Some(name) => name.clone(),
             None => name_of(&entry).ok_or_else(|| {
-                Error::usage(format!("no name can be made from `{}`", args.target)).hint("give one: `--name NAME`")
+                Error::usage(format!("no name can be made from `{}`", args.target)).with_hint("give one: `--name NAME`")
             })?,
         };
         let is_plain = |c: char| c.is_alphanumeric() || "-_.".contains(c);
         if name.is_empty() || name.len() > 64 || !name.chars().all(is_plain) {
             return Err(Error::usage(format!("`{name}` cannot be the name of a server in every host"))
-                .hint("use letters, digits, `-`, `_` and `.`, at most 64: `--name NAME`"));
+                .with_hint("use letters, digits, `-`, `_` and `.`, at most 64: `--name NAME`"));
         }
         Ok(Self { name, entry })
     }
@@ -97,11 +97,11 @@ fn remote(args: &InstallArgs, vars: &[(String, Text)]) -> Result<Entry, Error> {
     let scheme = args.target.split_once("://").map(|(scheme, _)| scheme.to_lowercase()).unwrap_or_default();
     if !["http", "https"].contains(&scheme.as_str()) {
         return Err(Error::usage(format!("`{scheme}` is not a scheme that MCP servers have"))
-            .hint("give a URL that begins with `https://` or `http://`"));
+            .with_hint("give a URL that begins with `https://` or `http://`"));
     }
     let extra = [(!args.args.is_empty(), "arguments"), (!vars.is_empty(), "variables"), (args.cwd.is_some(), "a folder")];
     if let Some((_, what)) = extra.iter().find(|(is_there, _)| *is_there) {
-        return Err(Error::usage(format!("a server at a URL takes no {what}")).hint("give headers: `-H 'NAME: value'`"));
+        return Err(Error::usage(format!("a server at a URL takes no {what}")).with_hint("give headers: `-H 'NAME: value'`"));
     }
     let mut remote = Remote::new(args.target.as_str());
     if args.sse {
@@ -119,7 +119,7 @@ fn remote(args: &InstallArgs, vars: &[(String, Text)]) -> Result<Entry, Error> {
 
 fn stdio(args: &InstallArgs, env: &Env, vars: Vec<(String, Text)>) -> Result<Entry, Error> {
     if !args.header.is_empty() || args.sse {
-        return Err(Error::usage("headers and `--sse` are for servers at a URL").hint("give variables: `-e NAME=value`"));
+        return Err(Error::usage("headers and `--sse` are for servers at a URL").with_hint("give variables: `-e NAME=value`"));
     }
     // A file may have a space in its name; with arguments of its own, the target is the program.
     let is_whole = !args.args.is_empty() || env.cwd().join(&args.target).is_file();
@@ -130,7 +130,7 @@ fn stdio(args: &InstallArgs, env: &Env, vars: Vec<(String, Text)>) -> Result<Ent
     words.extend(args.args.iter().cloned());
     let mut words = words.into_iter();
     let Some(command) = words.next().filter(|command| !command.is_empty()) else {
-        return Err(Error::usage("the command is empty").hint("give a program or a URL"));
+        return Err(Error::usage("the command is empty").with_hint("give a program or a URL"));
     };
     let mut stdio = words.fold(Stdio::new(command), Stdio::arg);
     stdio.env = vars;
@@ -162,7 +162,7 @@ fn settled(env: &Env, mut stdio: Stdio, scope: Scope, notes: &mut Vec<String>) -
     }
     for arg in &mut stdio.args {
         let Some(text) = arg.plain().filter(|text| is_relative_file(env, text)) else { continue };
-        let whole = env.cwd().join(text.trim_start_matches("./")).display().to_string();
+        let whole = program::whole(env, text).display().to_string();
         notes.push(format!("`{text}` is written as `{whole}`"));
         *arg = whole.into();
     }

@@ -54,13 +54,13 @@ pub fn sync(args: &SyncArgs, env: &Env, out: &mut dyn Write) -> Result<(), Error
         plan.push_to(&mut planned);
     }
     if planned.is_empty() {
-        return Err(Error::usage("there is no other host to copy to").hint("name one with `--host`"));
+        return Err(Error::usage("there is no other host to copy to").with_hint("name one with `--host`"));
     }
     carry_out(env, &planned, &args.manner, args.json, &mut Out(out))?;
     match left {
         0 => Ok(()),
         _ => Err(Error::new(ErrorKind::Conflict, format!("{left} of the entries could not be copied and were left alone"))
-            .hint("`--force` replaces those that differ")),
+            .with_hint("`--force` replaces those that differ")),
     }
 }
 

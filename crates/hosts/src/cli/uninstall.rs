@@ -70,7 +70,7 @@ fn is_unclear(found: &[Config<'_>], hosts_named: bool) -> bool {
 fn which(name: &str, found: &[Config<'_>]) -> Error {
     let places: Vec<_> = found.iter().map(|c| format!("{} ({})", c.host().id(), c.place().scope())).collect();
     Error::usage(format!("`{name}` is in several places: {}", places.join(", ")))
-        .hint("say which with `--host` and `--scope`, or `--all` for all of them")
+        .with_hint("say which with `--host` and `--scope`, or `--all` for all of them")
 }
 
 fn nobody_has_it(args: &UninstallArgs, env: &Env, hosts: &Hosts, named: Option<&[&Host]>) -> Error {
@@ -83,5 +83,5 @@ fn nobody_has_it(args: &UninstallArgs, env: &Env, hosts: &Hosts, named: Option<&
         Some(_) => "none of these hosts has".to_owned(),
         None => "no host has".to_owned(),
     };
-    Error::unknown(format!("{who} a server `{}`{close}", args.name)).hint("`couplet servers` lists those that there are")
+    Error::unknown(format!("{who} a server `{}`{close}", args.name)).with_hint("`couplet servers` lists those that there are")
 }

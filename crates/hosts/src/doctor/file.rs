@@ -10,7 +10,7 @@ const ROOTS: [&str; 4] = ["mcpServers", "servers", "mcp_servers", "context_serve
 
 pub(super) fn unreadable(host: &Host, path: &Path, error: &Error) -> Finding {
     let mut finding = Finding::new(Severity::Error, "file-unreadable", error.to_string());
-    finding.fix = error.hint_text().map(str::to_owned);
+    finding.fix = error.hint().map(str::to_owned);
     about(finding, host, path)
 }
 

@@ -140,7 +140,7 @@ pub(super) fn remove(text: &str, root: &Node, path: &[String]) -> Option<Vec<Spl
     let member = &members[index];
     let open = object.span.start + 1;
     // Comments before it stay: who wrote them knows whether they are still true.
-    let start = text[..member.span.start].trim_end().len().max(open);
+    let mut start = text[..member.span.start].trim_end().len().max(open);
     let until = members.get(index + 1).map_or(object.span.end - 1, |next| next.span.start);
     let gap = Gap::new(text, member.value.span.end..until);
     let mut end = gap.comma.map_or(member.value.span.end, |at| at + 1);
@@ -148,6 +148,11 @@ pub(super) fn remove(text: &str, root: &Node, path: &[String]) -> Option<Vec<Spl
     let is_last_on_line = |at: usize| text[at..until].trim_start_matches([' ', '\t']).starts_with(['\r', '\n']);
     if let Some(comment) = gap.comment_end.filter(|&at| is_last_on_line(at) && at > end) {
         end = comment;
+    }
+    // What follows must not become part of a comment to the end of the line.
+    let before = Gap::new(text, index.checked_sub(1).map_or(open, |at| members[at].value.span.end)..member.span.start);
+    if before.line_comment_end == Some(start) && !is_last_on_line(end) {
+        start += text[start..].find('\n').map_or(0, |length| length + 1);
     }
     if members.len() == 1 && text[open..start].trim().is_empty() && text[end..until].trim().is_empty() {
         return Some(vec![Splice::cut(open..until)]);
@@ -157,7 +162,6 @@ pub(super) fn remove(text: &str, root: &Node, path: &[String]) -> Option<Vec<Spl
     }
     let mut splices = vec![Splice::cut(start..end)];
     if gap.comma.is_none() && index > 0 {
-        let before = Gap::new(text, members[index - 1].value.span.end..member.span.start);
         let comma = before.comma?;
         splices.push(Splice::cut(comma..comma + 1));
     }
@@ -181,11 +185,13 @@ struct Gap {
     comma: Option<usize>,
     /// The end of the last comment that begins on the same line, after the comma if there is one.
     comment_end: Option<usize>,
+    /// The end of the last comment that goes to the end of its line.
+    line_comment_end: Option<usize>,
 }
 
 impl Gap {
     fn new(text: &str, range: Range<usize>) -> Self {
-        let mut gap = Self { comma: None, comment_end: None };
+        let mut gap = Self { comma: None, comment_end: None, line_comment_end: None };
         let mut at = range.start;
         let mut same_line = true;
         while at < range.end {
@@ -195,6 +201,9 @@ impl Gap {
                 _ if rest.starts_with("/*") => rest.find("*/").map_or(rest.len(), |end| end + 2),
                 _ => rest.chars().next().map_or(1, char::len_utf8),
             };
+            if rest.starts_with("//") {
+                gap.line_comment_end = Some(at + length);
+            }
             match rest.as_bytes()[0] {
                 b'/' if same_line => gap.comment_end = Some(at + length),
                 b',' => {

@@ -87,6 +87,8 @@ fn json_entries_are_taken_out_wherever_they_are() {
         ("{\"s\": { \"new\" : 1 }}", "{\"s\": {}}"),
         ("{\"s\": {\n  \"new\": 1, // about new\n  \"b\": 2\n}}", "{\"s\": {\n  \"b\": 2\n}}"),
         ("{\"s\": {\n  // about new\n  \"new\": 1\n}}", "{\"s\": {\n  // about new\n}}"),
+        ("{\"s\": {\n  // about new\n  \"new\": 1}}", "{\"s\": {\n  // about new\n}}"),
+        ("{\"s\": { \"a\": 1, // c\n\"new\": 1, \"b\": 2}}", "{\"s\": { \"a\": 1, // c\n \"b\": 2}}"),
         ("{\"s\": {\n  \"a\": 1, // about a\n  \"new\": 1\n}}", "{\"s\": {\n  \"a\": 1 // about a\n}}"),
         ("{\"s\": {\n  \"a\": 1\n  , \"new\": {\"x\": 1} /* n */\n}}", "{\"s\": {\n  \"a\": 1\n  \n}}"),
     ] {

@@ -100,7 +100,7 @@ impl Hosts {
             let names = self.hosts.iter().flat_map(Host::names).map(plain);
             let ids: Vec<_> = self.hosts.iter().map(Host::id).collect();
             Error::unknown(format!("there is no host `{name}`{}", suggest::sentence(&wanted, names)))
-                .hint(format!("the hosts are {}", ids.join(", ")))
+                .with_hint(format!("the hosts are {}", ids.join(", ")))
         })
     }
 
@@ -176,7 +176,7 @@ impl Host {
         let (Some(paths), Some(key)) = (paths, key) else {
             let scopes: Vec<_> = self.scopes().map(|scope| format!("`{scope}`")).collect();
             return Err(Error::usage(format!("{} has no scope `{scope}`", self.name()))
-                .hint(format!("it has {}", scopes.join(", "))));
+                .with_hint(format!("it has {}", scopes.join(", "))));
         };
         let cwd = env.cwd().display().to_string();
         let key = key.iter().map(|part| part.replace("{project}", &cwd)).collect();

@@ -50,7 +50,7 @@ impl Shell {
 fn failed(result: Result<String, Error>, kind: ErrorKind) -> String {
     let error = result.unwrap_err();
     assert_eq!(error.kind(), kind, "{error}");
-    format!("{error} | {}", error.hint_text().unwrap_or_default())
+    format!("{error} | {}", error.hint().unwrap_or_default())
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn install_takes_commands_as_people_have_them() {
     for (os, args, expected) in [
         (Os::Linux, ["node src/server.js"].as_slice(), r#"{"command": "node", "args": ["~/project/src/server.js"]}"#),
         (Os::Linux, &["weather", "--", "-v", "a b"], r#"{"command": "~/bin/weather", "args": ["-v", "a b"]}"#),
-        (Os::Linux, &["./my server"], r#"{"command": "~/project/./my server", "args": []}"#),
+        (Os::Linux, &["./my server"], r#"{"command": "~/project/my server", "args": []}"#),
         (Os::Linux, &["weather", "-e", "A=1", "-e", "B=x=y", "-e", "A=2"], r#"{"command": "~/bin/weather", "args": [], "env": {"A": "2", "B": "x=y"}}"#),
         (Os::Linux, &["weather", "-f", ".env", "-e", "B=3"], r#"{"command": "~/bin/weather", "args": [], "env": {"A": "a b", "B": "3"}}"#),
         (Os::Linux, &["weather", "-e", "KEY"], r#"{"command": "~/bin/weather", "args": [], "env": {"KEY": "${env:KEY}"}}"#),

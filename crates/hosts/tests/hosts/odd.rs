@@ -43,7 +43,7 @@ fn what_cannot_be_understood_is_left_alone() {
         let error = add(&env, host).unwrap_err();
         assert!(error.to_string().contains(expected), "{text:.40}: {error}");
         assert_eq!(error.kind(), ErrorKind::Broken);
-        assert!(error.hint_text().unwrap().contains("left alone"));
+        assert!(error.hint().unwrap().contains("left alone"));
         assert_eq!(fs::read_to_string(&path).unwrap(), text);
         assert_only(&path);
     }

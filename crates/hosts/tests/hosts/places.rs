@@ -98,7 +98,7 @@ fn names_are_taken_as_people_say_them() {
     }
     let error = hosts.get("emacs").unwrap_err();
     assert_eq!(error.to_string(), "there is no host `emacs`");
-    assert!(error.hint_text().unwrap().starts_with("the hosts are claude-desktop, claude-code, cursor"));
+    assert!(error.hint().unwrap().starts_with("the hosts are claude-desktop, claude-code, cursor"));
 }
 
 #[test]
