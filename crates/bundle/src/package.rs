@@ -52,7 +52,8 @@ impl Package {
         let readme = own.readme_path(folder).and_then(|path| fs::read_to_string(path).ok());
         let mcp = own.metadata.and_then(|m| m.mcp).unwrap_or_default();
         let text = |own: Option<Field<String>>, shared: Option<String>| own.and_then(|field| field.value(shared));
-        let list = |own: Option<Field<Vec<String>>>, shared| own.and_then(|field| field.value(shared)).unwrap_or_default();
+        let list =
+            |own: Option<Field<Vec<String>>>, shared| own.and_then(|field| field.value(shared)).unwrap_or_default();
         let repository = text(own.repository, workspace.repository);
         let version = text(own.version, workspace.version).ok_or_else(|| {
             Error::new(ErrorKind::Broken, format!("`{}` says no version", path.display())).with_hint("add `version`")

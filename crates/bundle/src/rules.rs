@@ -58,7 +58,14 @@ impl<'a> Object<'a> {
     }
 
     /// A member of a type; one that is missing is reported if it is needed.
-    fn typed<T>(&self, key: &str, need: Need, what: &str, read: impl Fn(&'a Value) -> Option<T>, found: &mut Found) -> Option<T> {
+    fn typed<T>(
+        &self,
+        key: &str,
+        need: Need,
+        what: &str,
+        read: impl Fn(&'a Value) -> Option<T>,
+        found: &mut Found,
+    ) -> Option<T> {
         let Some(value) = self.get(key) else {
             if let Need::Required(fix) = need {
                 found.error(&self.path(key), "is missing", fix);
@@ -76,7 +83,11 @@ impl<'a> Object<'a> {
     pub(crate) fn text(&self, key: &str, need: Need, found: &mut Found) -> Option<&'a str> {
         let text = self.typed(key, need, "a text", Value::as_str, found)?;
         if text.trim().is_empty() {
-            found.error(&self.path(key), "is empty", if let Need::Required(fix) = need { fix } else { "take it out, or fill it in" });
+            found.error(
+                &self.path(key),
+                "is empty",
+                if let Need::Required(fix) = need { fix } else { "take it out, or fill it in" },
+            );
             return None;
         }
         Some(text)
@@ -164,7 +175,8 @@ pub(crate) enum Need {
 
 pub(crate) fn check_url(at: &str, url: &str, found: &mut Found) {
     let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
-    let is_url = rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/') && !url.contains(char::is_whitespace));
+    let is_url =
+        rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/') && !url.contains(char::is_whitespace));
     if !is_url {
         found.error(at, format!("is `{url}`, which is not a URL"), "write the whole address, with `https://`");
     }

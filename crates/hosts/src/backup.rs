@@ -20,9 +20,8 @@ pub(crate) fn keep(env: &Env, path: &Path, text: &str) -> Result<PathBuf, Error>
     let number = kept.last().map_or(1, |(number, _)| number + 1);
     let new = folder.join(format!("{}.{number}", stem(path)));
     let mut options = OpenOptions::new();
-    let written = private(options.write(true).create_new(true))
-        .open(&new)
-        .and_then(|mut file| file.write_all(text.as_bytes()));
+    let written =
+        private(options.write(true).create_new(true)).open(&new).and_then(|mut file| file.write_all(text.as_bytes()));
     written.map_err(|e| Error::io(&new, "cannot be written", &e).with_hint("nothing was changed"))?;
     for (_, old) in kept.iter().rev().skip(KEPT - 1) {
         let _ = fs::remove_file(old);

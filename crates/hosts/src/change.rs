@@ -90,8 +90,10 @@ impl Change {
         match fs::canonicalize(path) {
             Ok(real) => Ok(real),
             Err(e) if e.kind() == io::ErrorKind::NotFound => match fs::read_link(path) {
-                Ok(to) => Err(Error::broken(path, None, format!("it is a link to `{}`, which is not there", to.display()))
-                    .with_hint("make the file that it leads to, or take the link away")),
+                Ok(to) => {
+                    Err(Error::broken(path, None, format!("it is a link to `{}`, which is not there", to.display()))
+                        .with_hint("make the file that it leads to, or take the link away"))
+                }
                 Err(_) => Ok(path.clone()),
             },
             Err(e) => Err(Error::io(path, "cannot be found", &e)),

@@ -76,7 +76,8 @@ impl<'a> Config<'a> {
     /// When it cannot be read, or is not what it should be; with line and column.
     pub fn read(host: &'a Host, place: Place) -> Result<Self, Error> {
         let text = read_text(&place.path)?;
-        let root = host.format().parse(text.as_deref().unwrap_or_default()).map_err(|b| broken(host, &place.path, b))?;
+        let root =
+            host.format().parse(text.as_deref().unwrap_or_default()).map_err(|b| broken(host, &place.path, b))?;
         let key = table::key_in(host, &place, &root);
         Ok(Self { host, place, original: text.clone(), text, root, key })
     }
@@ -145,7 +146,8 @@ impl<'a> Config<'a> {
             Some(old) => return Err(self.conflict(name, old)),
         };
         let path = self.path_of(name);
-        let text = self.host.format().set(self.before(), &path, &node).map_err(|why| self.refused(why, &path, &node))?;
+        let text =
+            self.host.format().set(self.before(), &path, &node).map_err(|why| self.refused(why, &path, &node))?;
         Ok(self.change(Some(text), written.notes))
     }
 
@@ -233,7 +235,10 @@ impl<'a> Config<'a> {
             Refused::Broken(what) => broken(self.host, file, what),
             Refused::Shape(what) => Error::broken(file, None, what).with_hint("correct the file; it was left alone"),
             Refused::Unsafe => Error::broken(file, None, "it is written in a way that cannot be edited safely")
-                .with_hint(format!("it was left alone; the entry would be\n{}", self.host.format().snippet(path, node))),
+                .with_hint(format!(
+                    "it was left alone; the entry would be\n{}",
+                    self.host.format().snippet(path, node)
+                )),
         }
     }
 }

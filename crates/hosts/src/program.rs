@@ -36,7 +36,8 @@ pub(crate) fn whole(env: &Env, path: &str) -> PathBuf {
 
 /// Whether a command begins at a root, on any system: files are looked at for another one, too.
 pub(crate) fn is_absolute(command: &str) -> bool {
-    let is_drive = |text: &str| text.len() > 2 && text.as_bytes()[1] == b':' && "\\/".contains(text.as_bytes()[2] as char);
+    let is_drive =
+        |text: &str| text.len() > 2 && text.as_bytes()[1] == b':' && "\\/".contains(text.as_bytes()[2] as char);
     command.starts_with('/') || command.starts_with("\\\\") || is_drive(command)
 }
 

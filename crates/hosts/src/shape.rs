@@ -14,9 +14,30 @@ const HEADERS: [&str; 2] = ["headers", "http_headers"];
 
 /// What belongs to the way a server is reached; everything else in an entry is kept when that changes.
 const OWN: [&str; 24] = [
-    "command", "cmd", "args", "env", "envs", "environment", "env_vars", "env_keys", "cwd", "url", "serverUrl", "httpUrl",
-    "uri", "baseUrl", "headers", "http_headers", "env_http_headers", "bearer_token_env_var", "bearer_token_env", "type",
-    "transport", "source", "name", "oauth",
+    "command",
+    "cmd",
+    "args",
+    "env",
+    "envs",
+    "environment",
+    "env_vars",
+    "env_keys",
+    "cwd",
+    "url",
+    "serverUrl",
+    "httpUrl",
+    "uri",
+    "baseUrl",
+    "headers",
+    "http_headers",
+    "env_http_headers",
+    "bearer_token_env_var",
+    "bearer_token_env",
+    "type",
+    "transport",
+    "source",
+    "name",
+    "oauth",
 ];
 
 /// An entry as this host writes it, and what could not be said.
@@ -250,9 +271,7 @@ impl<'a> Writer<'a> {
             ("{name}", _) => Some(Node::text(self.name)),
             ("{command}", Entry::Stdio(stdio)) => Some(text(&stdio.command)?),
             ("{args}", Entry::Stdio(stdio)) => Some(self.list(&stdio.args)?),
-            ("{line}", Entry::Stdio(stdio)) => {
-                Some(self.list(std::iter::once(&stdio.command).chain(&stdio.args))?)
-            }
+            ("{line}", Entry::Stdio(stdio)) => Some(self.list(std::iter::once(&stdio.command).chain(&stdio.args))?),
             ("{cwd}", Entry::Stdio(stdio)) => stdio.cwd.as_ref().map(text).transpose()?,
             ("{env}", _) => self.pairs(&self.env)?,
             ("{env_names}", _) => some(&self.env_names).map(|names| Node::list(names.iter().cloned())),

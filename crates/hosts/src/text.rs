@@ -222,7 +222,10 @@ impl Style {
                 let part = Part::Var { name: name.to_owned(), default: None };
                 return Some((part, length + after.len()));
             }
-            if self.defaults && !after.is_empty() && let Some(default) = rest.strip_prefix(":-") {
+            if self.defaults
+                && !after.is_empty()
+                && let Some(default) = rest.strip_prefix(":-")
+            {
                 let end = default.find(after.as_str())?;
                 let part = Part::Var { name: name.to_owned(), default: Some(default[..end].to_owned()) };
                 return Some((part, length + 2 + end + after.len()));

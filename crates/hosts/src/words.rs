@@ -80,7 +80,10 @@ mod tests {
             (r#""C:\Program Files\x.exe" it's"#, Os::Windows, &[r"C:\Program Files\x.exe", "it's"]),
             ("", Os::Linux, &[]),
         ] {
-            assert_eq!(split(line, os).as_deref(), Ok(expected.iter().map(|&w| w.to_owned()).collect::<Vec<_>>().as_slice()));
+            assert_eq!(
+                split(line, os).as_deref(),
+                Ok(expected.iter().map(|&w| w.to_owned()).collect::<Vec<_>>().as_slice())
+            );
         }
         for line in ["a 'b", "a \"b", "a \"b\\", "a\\"] {
             assert!(split(line, Os::Linux).is_err(), "{line}");

@@ -37,6 +37,7 @@ impl Out<'_> {
 }
 
 fn described(problems: &[Problem]) -> serde_json::Value {
-    let one = |p: &Problem| json!({ "severity": p.severity.to_string(), "at": p.at, "message": p.message, "fix": p.fix });
+    let one =
+        |p: &Problem| json!({ "severity": p.severity.to_string(), "at": p.at, "message": p.message, "fix": p.fix });
     problems.iter().map(one).collect()
 }

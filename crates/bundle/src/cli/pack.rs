@@ -99,9 +99,8 @@ fn files(args: &PackArgs, cwd: &Path, surface: &Surface) -> Result<Files, Error>
     }
     let binary = |path: &PathBuf| {
         let whole = cwd.join(path);
-        let bytes = fs::read(&whole).map_err(|e| {
-            Error::io(path, "cannot be read", &e).with_hint("build it first: `cargo build --release`")
-        })?;
+        let bytes = fs::read(&whole)
+            .map_err(|e| Error::io(path, "cannot be read", &e).with_hint("build it first: `cargo build --release`"))?;
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         Ok(Binary { name, bytes })
     };

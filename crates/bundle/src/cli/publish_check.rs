@@ -83,7 +83,8 @@ fn write(args: &PublishCheckArgs, path: &Path, package: Option<&Package>, digest
             .with_hint("leave `--write` out to check it, or use `--force` to replace it"));
     }
     let package = package.ok_or_else(|| {
-        Error::new(ErrorKind::Usage, "there is no `Cargo.toml` to make it from").with_hint("name the folder of the package")
+        Error::new(ErrorKind::Usage, "there is no `Cargo.toml` to make it from")
+            .with_hint("name the folder of the package")
     })?;
     let bundle = args.bundle_url.as_deref().zip(digest).map(|(url, sha256)| Bundle { url, sha256 });
     fs::write(path, server_json::make(package, bundle)?).map_err(|e| Error::io(path, "cannot be written", &e))

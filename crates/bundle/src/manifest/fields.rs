@@ -74,7 +74,12 @@ fn localization(root: &Object<'_>, found: &mut Found) {
         found.error(&object.path("resources"), "does not say where the language goes", "put `${locale}` into the path");
     }
     let locale = object.text("default_locale", Need::Required("write one, such as `en-US`"), found);
-    let is_tag = |tag: &str| tag.len() <= 35 && tag.split('-').all(|part| (1..=8).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_alphanumeric()));
+    let is_tag = |tag: &str| {
+        tag.len() <= 35
+            && tag
+                .split('-')
+                .all(|part| (1..=8).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_alphanumeric()))
+    };
     if locale.is_some_and(|locale| !is_tag(locale) || locale.len() < 2) {
         found.error(&object.path("default_locale"), "is not the name of a language", "write one, such as `en-US`");
     }
@@ -118,7 +123,9 @@ fn option(option: &Object<'_>, found: &mut Found) {
 
 fn fits(kind: &str, multiple: bool, default: &Value) -> bool {
     match (kind, default) {
-        ("number", Value::Number(_)) | ("boolean", Value::Bool(_)) | ("string" | "directory" | "file", Value::String(_)) => true,
+        ("number", Value::Number(_))
+        | ("boolean", Value::Bool(_))
+        | ("string" | "directory" | "file", Value::String(_)) => true,
         ("directory" | "file", Value::Array(items)) => multiple && items.iter().all(Value::is_string),
         _ => false,
     }

@@ -34,7 +34,8 @@ pub fn make(package: &Package, binaries: Vec<Binary>, surface: &Surface, files: 
             .with_hint(format!("add `{what}` to `[package]`: a bundle needs it"))
     };
     let description = package.description.as_deref().ok_or_else(|| lacks("description"))?;
-    let author = package.authors.first().map(String::as_str).or_else(|| owner(package)).ok_or_else(|| lacks("authors"))?;
+    let author =
+        package.authors.first().map(String::as_str).or_else(|| owner(package)).ok_or_else(|| lacks("authors"))?;
     let mut placed: Vec<(Platform, String)> = Vec::new();
     for binary in binaries {
         let system = system_of(&binary.bytes).ok_or_else(|| {
@@ -69,11 +70,18 @@ pub fn make(package: &Package, binaries: Vec<Binary>, surface: &Surface, files: 
             mcp_config: Config {
                 command: command(first),
                 args: &package.args,
-                platform_overrides: placed[1..].iter().map(|(system, name)| (*system, Override { command: command(name) })).collect(),
+                platform_overrides: placed[1..]
+                    .iter()
+                    .map(|(system, name)| (*system, Override { command: command(name) }))
+                    .collect(),
             },
         },
         compatibility: Compatibility { platforms: placed.iter().map(|(system, _)| *system).collect() },
-        tools: surface.tools.iter().map(|(name, description)| Tool { name, description: description.as_deref() }).collect(),
+        tools: surface
+            .tools
+            .iter()
+            .map(|(name, description)| Tool { name, description: description.as_deref() })
+            .collect(),
     };
     let text = serde_json::to_string_pretty(&manifest).map_err(|e| Error::new(ErrorKind::Io, e.to_string()))?;
     files.add("manifest.json", format!("{text}\n"));

@@ -17,10 +17,33 @@ pub use make::{Binary, Platform, Surface, make};
 const VERSIONS: [&str; 4] = ["0.1", "0.2", "0.3", "0.4"];
 
 const MEMBERS: [&str; 27] = [
-    "$schema", "dxt_version", "manifest_version", "name", "display_name", "version", "description", "long_description",
-    "author", "repository", "homepage", "documentation", "support", "icon", "icons", "screenshots", "localization",
-    "server", "tools", "tools_generated", "prompts", "prompts_generated", "keywords", "license", "privacy_policies",
-    "compatibility", "user_config",
+    "$schema",
+    "dxt_version",
+    "manifest_version",
+    "name",
+    "display_name",
+    "version",
+    "description",
+    "long_description",
+    "author",
+    "repository",
+    "homepage",
+    "documentation",
+    "support",
+    "icon",
+    "icons",
+    "screenshots",
+    "localization",
+    "server",
+    "tools",
+    "tools_generated",
+    "prompts",
+    "prompts_generated",
+    "keywords",
+    "license",
+    "privacy_policies",
+    "compatibility",
+    "user_config",
 ];
 
 /// Checks a manifest and that the files are there that it names.

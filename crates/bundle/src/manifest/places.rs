@@ -21,7 +21,8 @@ pub(super) fn check(root: &Object<'_>, version: Option<&str>, files: &Files, fou
             image(&icon.path("src"), src, files, found);
         }
         let size = icon.text("size", Need::Required("write its size, such as `128x128`"), found);
-        let is_size = |size: &str| size.split_once('x').is_some_and(|(w, h)| [w, h].iter().all(|n| n.parse::<u32>().is_ok()));
+        let is_size =
+            |size: &str| size.split_once('x').is_some_and(|(w, h)| [w, h].iter().all(|n| n.parse::<u32>().is_ok()));
         if size.is_some_and(|size| !is_size(size)) {
             found.error(&icon.path("size"), "is not a size", "write width and height, such as `128x128`");
         }
@@ -81,9 +82,14 @@ fn start(root: &Object<'_>, config: &Object<'_>, command: Need, files: &Files, f
         }
     }
     for (at, name, value) in env {
-        let is_secret = ["TOKEN", "SECRET", "PASSWORD", "API_KEY"].iter().any(|word| name.to_uppercase().contains(word));
+        let is_secret =
+            ["TOKEN", "SECRET", "PASSWORD", "API_KEY"].iter().any(|word| name.to_uppercase().contains(word));
         if is_secret && !value.contains("${") && !value.is_empty() {
-            found.error(&at, "looks like a secret that everybody gets", "ask for it in `user_config`, with `sensitive`");
+            found.error(
+                &at,
+                "looks like a secret that everybody gets",
+                "ask for it in `user_config`, with `sensitive`",
+            );
         }
     }
 }
@@ -106,7 +112,11 @@ fn variables(root: &Object<'_>, at: &str, text: &str, found: &mut Found) {
                 }
             }
             None if !VARIABLES.contains(&name) => {
-                found.error(at, format!("has `${{{name}}}`, which nobody fills in"), "use `${user_config.…}` or `${__dirname}`");
+                found.error(
+                    at,
+                    format!("has `${{{name}}}`, which nobody fills in"),
+                    "use `${user_config.…}` or `${__dirname}`",
+                );
             }
             None => {}
         }
@@ -137,7 +147,9 @@ fn systems(root: &Object<'_>, server: &Object<'_>, entry: &str, files: &Files, f
     for other in said.iter().filter_map(|platform| platform.as_str()).filter(|platform| *platform != system) {
         if overrides.is_none_or(|all| all.get(other).is_none()) {
             let what = format!("has {other}, but `{entry}` is a program for {system}");
-            let fix = format!("add `server.mcp_config.platform_overrides.{other}` with a program for it, or take {other} out");
+            let fix = format!(
+                "add `server.mcp_config.platform_overrides.{other}` with a program for it, or take {other} out"
+            );
             found.error("compatibility.platforms", what, fix);
         }
     }
@@ -163,7 +175,9 @@ fn image(at: &str, path: &str, files: &Files, found: &mut Found) {
         }
         _ => match files.get(path) {
             None => found.error(at, format!("is `{path}`, which is not in the bundle"), "put the file there"),
-            Some(bytes) if !bytes.starts_with(PNG) => found.error(at, format!("is `{path}`, which is not PNG"), "make it PNG"),
+            Some(bytes) if !bytes.starts_with(PNG) => {
+                found.error(at, format!("is `{path}`, which is not PNG"), "make it PNG");
+            }
             Some(_) => {}
         },
     }

@@ -43,7 +43,11 @@ impl Facts<'_> {
                 found.error(&at("version"), what, format!("write `{}`, and publish that", package.version));
             }
             if !package.is_published {
-                found.error(&at("registryType"), "is `cargo`, and `Cargo.toml` forbids to publish it", "take `publish = false` out");
+                found.error(
+                    &at("registryType"),
+                    "is `cargo`, and `Cargo.toml` forbids to publish it",
+                    "take `publish = false` out",
+                );
             }
             readme(package, &name, &at("identifier"), found);
         }
@@ -62,7 +66,9 @@ fn readme(package: &Package, name: &str, at: &str, found: &mut Found) {
     }
     let what = match () {
         () if declares(text, name) => "has its name in a comment of the README, and crates.io takes comments out",
-        () if text.contains(&format!("mcp-name: {name}")) => "has its name in the README, but something follows it at once",
+        () if text.contains(&format!("mcp-name: {name}")) => {
+            "has its name in the README, but something follows it at once"
+        }
         () if text.contains("mcp-name:") => "has another name in its README",
         () => "does not have its name in the README, where the registry looks for it",
     };

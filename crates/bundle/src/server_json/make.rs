@@ -20,10 +20,14 @@ pub struct Bundle<'a> {
 /// When the package says too little.
 pub fn make(package: &Package, bundle: Option<Bundle<'_>>) -> Result<String, Error> {
     let lacks = |what: &str, fix: &str| {
-        Error::new(ErrorKind::Broken, format!("`Cargo.toml` of `{}` has no {what}", package.name)).with_hint(fix.to_owned())
+        Error::new(ErrorKind::Broken, format!("`Cargo.toml` of `{}` has no {what}", package.name))
+            .with_hint(fix.to_owned())
     };
     let name = package.mcp_name.as_deref().ok_or_else(|| {
-        lacks("name for the registry", "add `[package.metadata.mcp]` with `name = \"io.github.USER/NAME\"`, or `repository`")
+        lacks(
+            "name for the registry",
+            "add `[package.metadata.mcp]` with `name = \"io.github.USER/NAME\"`, or `repository`",
+        )
     })?;
     let description = package.description.as_deref();
     let description = description.ok_or_else(|| lacks("`description`", "say in a sentence what it does"))?;

@@ -20,7 +20,16 @@ pub use make::{Bundle, make};
 pub const SCHEMA: &str = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json";
 
 const MEMBERS: [&str; 11] = [
-    "$schema", "name", "description", "version", "title", "websiteUrl", "repository", "icons", "packages", "remotes",
+    "$schema",
+    "name",
+    "description",
+    "version",
+    "title",
+    "websiteUrl",
+    "repository",
+    "icons",
+    "packages",
+    "remotes",
     "_meta",
 ];
 
@@ -137,7 +146,8 @@ fn repository(root: &Object<'_>, found: &mut Found) {
     let Some(repository) = root.object("repository", Need::Optional, found) else { return };
     repository.only(&["url", "source", "id", "subfolder"], found);
     let url = repository.text("url", Need::Required("write where the source is"), found);
-    let source = repository.one_of("source", &["github", "gitlab"], Need::Required("write `github` or `gitlab`"), found);
+    let source =
+        repository.one_of("source", &["github", "gitlab"], Need::Required("write `github` or `gitlab`"), found);
     repository.text("id", Need::Optional, found);
     if let (Some(url), Some(source)) = (url, source) {
         let rest = url.split_once("://").filter(|(scheme, _)| ["https", "http"].contains(scheme)).map(|(_, rest)| rest);

@@ -4,8 +4,16 @@ use super::{Facts, check_version};
 use crate::rules::{Found, Need, Object};
 
 const MEMBERS: [&str; 10] = [
-    "registryType", "registryBaseUrl", "identifier", "version", "fileSha256", "runtimeHint", "transport",
-    "runtimeArguments", "packageArguments", "environmentVariables",
+    "registryType",
+    "registryBaseUrl",
+    "identifier",
+    "version",
+    "fileSha256",
+    "runtimeHint",
+    "transport",
+    "runtimeArguments",
+    "packageArguments",
+    "environmentVariables",
 ];
 const REGISTRIES: [&str; 8] = ["npm", "pypi", "nuget", "oci", "mcpb", "cargo", "go", "maven"];
 const INPUT: [&str; 9] =
@@ -27,7 +35,8 @@ pub(super) fn check(root: &Object<'_>, facts: &Facts<'_>, found: &mut Found) {
         package.url("registryBaseUrl", found);
         package.text("runtimeHint", Need::Optional, found);
         let digest = package.text("fileSha256", Need::Optional, found);
-        let is_digest = |text: &str| text.len() == 64 && text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+        let is_digest =
+            |text: &str| text.len() == 64 && text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
         if digest.is_some_and(|digest| !is_digest(digest)) {
             found.error(&package.path("fileSha256"), "is not a digest", "write 64 lower-case hexadecimal digits");
         }
@@ -122,7 +131,11 @@ fn argument<'a>(argument: &Object<'a>, found: &mut Found) -> Vec<&'a str> {
     }
     let name = argument.text("name", Need::Required("write the option, such as `--port`"), found);
     if name.is_some_and(|name| name.contains(['<', '>', ' ', '$'])) {
-        found.error(&argument.path("name"), "has more than the option in it", "write only `--port`, and the value as `value`");
+        found.error(
+            &argument.path("name"),
+            "has more than the option in it",
+            "write only `--port`, and the value as `value`",
+        );
     }
     for key in ["value", "default"] {
         let starts = |text: &str| name.is_some_and(|name| text.starts_with(name));
@@ -154,7 +167,9 @@ pub(super) fn input(input: &Object<'_>, found: &mut Found) {
         found.error(&input.path("default"), "is not one of `choices`", "choose one of them");
     }
     let is_secret = input.get("isSecret") == Some(&true.into());
-    if is_secret && (default.is_some() || input.get("value").is_some_and(|v| v.as_str().is_some_and(|v| !v.contains('{')))) {
+    if is_secret
+        && (default.is_some() || input.get("value").is_some_and(|v| v.as_str().is_some_and(|v| !v.contains('{'))))
+    {
         found.error(&input.at, "has a secret that everybody gets", "take the value out: the user is asked for it");
     }
 }
@@ -169,7 +184,11 @@ fn transport(package: &Object<'_>, names: &[&str], found: &mut Found) {
     match (kind, url) {
         (Some("stdio"), Some(_)) => found.error(&transport.path("url"), "is not for stdio", "take it out"),
         (Some("streamable-http" | "sse"), None) => {
-            found.error(&transport.path("url"), "is missing", "write where the server listens, such as `http://localhost:{port}/mcp`");
+            found.error(
+                &transport.path("url"),
+                "is missing",
+                "write where the server listens, such as `http://localhost:{port}/mcp`",
+            );
         }
         (Some(_), Some(url)) => templates(&transport.path("url"), url, names, found),
         _ => {}

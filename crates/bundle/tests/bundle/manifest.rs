@@ -50,7 +50,7 @@ fn good() -> Value {
 
 fn files() -> Files {
     let mut files = Files::default();
-    files.add("icon.png", b"\x89PNG\r\n\x1a\n…".as_slice());
+    files.add("icon.png", b"\x89PNG\r\n\x1a\n and so on".as_slice());
     files.add("icon.gif", b"GIF89a".as_slice());
     files.add_program("server/weather", b"\x7fELF".as_slice());
     files.add_program("server/weather.exe", b"MZ\x90\x00".as_slice());
@@ -90,31 +90,79 @@ fn each_rule_is_checked() {
         ("/icon", Some(json!("https://example.com/icon.png")), "W icon: is on the network, where hosts do not look"),
         ("/icons/0/size", Some(json!("big")), "E icons[0].size: is not a size"),
         ("/screenshots", Some(json!([1])), "E screenshots[0]: is a number, not a text"),
-        ("/localization/resources", Some(json!("l10n/en.json")), "E localization.resources: does not say where the language goes"),
-        ("/localization/default_locale", Some(json!("e_n")), "E localization.default_locale: is not the name of a language"),
+        (
+            "/localization/resources",
+            Some(json!("l10n/en.json")),
+            "E localization.resources: does not say where the language goes",
+        ),
+        (
+            "/localization/default_locale",
+            Some(json!("e_n")),
+            "E localization.default_locale: is not the name of a language",
+        ),
         ("/server", None, "E server: is missing"),
         ("/server/type", Some(json!("rust")), "E server.type: is `rust`, which is not known"),
         ("/server/type", Some(json!("uv")), "E server.type: is `uv`, which only version 0.4 knows"),
-        ("/server/entry_point", Some(json!("weather")), "E server.entry_point: is `weather`, which is not in the bundle"),
+        (
+            "/server/entry_point",
+            Some(json!("weather")),
+            "E server.entry_point: is `weather`, which is not in the bundle",
+        ),
         ("/server/mcp_config", None, "E server.mcp_config: is missing"),
         ("/server/mcp_config/command", None, "E server.mcp_config.command: is missing"),
         ("/server/mcp_config/cwd", Some(json!("x")), "E server.mcp_config.cwd: is not known"),
-        ("/server/mcp_config/command", Some(json!("${__dirname}/x")), "E server.mcp_config.command: names `x`, which is not in the bundle"),
-        ("/server/mcp_config/command", Some(json!("/usr/bin/x")), "W server.mcp_config.command: is `/usr/bin/x`, which only this machine has"),
-        ("/server/mcp_config/args/0", Some(json!("${user_config.none}")), "E server.mcp_config.args[0]: asks for `none`, which the user is not asked for"),
-        ("/server/mcp_config/args/0", Some(json!("${PATH}")), "E server.mcp_config.args[0]: has `${PATH}`, which nobody fills in"),
-        ("/server/mcp_config/args/0", Some(json!("${PATH")), "E server.mcp_config.args[0]: has a `${` that is not closed"),
+        (
+            "/server/mcp_config/command",
+            Some(json!("${__dirname}/x")),
+            "E server.mcp_config.command: names `x`, which is not in the bundle",
+        ),
+        (
+            "/server/mcp_config/command",
+            Some(json!("/usr/bin/x")),
+            "W server.mcp_config.command: is `/usr/bin/x`, which only this machine has",
+        ),
+        (
+            "/server/mcp_config/args/0",
+            Some(json!("${user_config.none}")),
+            "E server.mcp_config.args[0]: asks for `none`, which the user is not asked for",
+        ),
+        (
+            "/server/mcp_config/args/0",
+            Some(json!("${PATH}")),
+            "E server.mcp_config.args[0]: has `${PATH}`, which nobody fills in",
+        ),
+        (
+            "/server/mcp_config/args/0",
+            Some(json!("${PATH")),
+            "E server.mcp_config.args[0]: has a `${` that is not closed",
+        ),
         ("/server/mcp_config/args/1", Some(json!("x")), "W user_config.city: is asked for and not used"),
-        ("/server/mcp_config/env/MY_TOKEN", Some(json!("abc")), "E server.mcp_config.env.MY_TOKEN: looks like a secret that everybody gets"),
-        ("/server/mcp_config/platform_overrides/windows", Some(json!({})), "E server.mcp_config.platform_overrides.windows: is not known"),
+        (
+            "/server/mcp_config/env/MY_TOKEN",
+            Some(json!("abc")),
+            "E server.mcp_config.env.MY_TOKEN: looks like a secret that everybody gets",
+        ),
+        (
+            "/server/mcp_config/platform_overrides/windows",
+            Some(json!({})),
+            "E server.mcp_config.platform_overrides.windows: is not known",
+        ),
         ("/tools/0/name", None, "E tools[0].name: is missing"),
         ("/tools/0/inputSchema", Some(json!({})), "E tools[0].inputSchema: is not known"),
         ("/prompts/0/text", None, "E prompts[0].text: is missing"),
         ("/tools_generated", Some(json!("yes")), "E tools_generated: is a text, not `true` or `false`"),
         ("/keywords", Some(json!("weather")), "E keywords: is a text, not a list"),
         ("/privacy_policies/0", Some(json!("here")), "E privacy_policies[0]: is `here`, which is not a URL"),
-        ("/compatibility/platforms/1", Some(json!("windows")), "E compatibility.platforms[1]: is `windows`, which is not known"),
-        ("/compatibility/platforms/1", Some(json!("darwin")), "E compatibility.platforms: has darwin, but `server/weather` is a program for linux"),
+        (
+            "/compatibility/platforms/1",
+            Some(json!("windows")),
+            "E compatibility.platforms[1]: is `windows`, which is not known",
+        ),
+        (
+            "/compatibility/platforms/1",
+            Some(json!("darwin")),
+            "E compatibility.platforms: has darwin, but `server/weather` is a program for linux",
+        ),
         ("/compatibility/platforms", None, "W compatibility: does not say that the program is for linux only"),
         ("/compatibility/runtimes/ruby", Some(json!("3")), "E compatibility.runtimes.ruby: is not known"),
         ("/user_config/city/type", Some(json!("text")), "E user_config.city.type: is `text`, which is not known"),
@@ -123,7 +171,11 @@ fn each_rule_is_checked() {
         ("/user_config/city/default", Some(json!(1)), "E user_config.city.default: is not a string"),
         ("/user_config/city/multiple", Some(json!(true)), "W user_config.city.multiple: means nothing for a string"),
         ("/user_config/key/default", Some(json!("x")), "E user_config.key.default: is a secret that everybody gets"),
-        ("/user_config/city/sensitive", Some(json!("x")), "E user_config.city.sensitive: is a text, not `true` or `false`"),
+        (
+            "/user_config/city/sensitive",
+            Some(json!("x")),
+            "E user_config.city.sensitive: is a text, not `true` or `false`",
+        ),
         ("/_meta/com.example", Some(json!(1)), "E _meta.com.example: is a number, not an object"),
         ("/dxt_version", Some(json!("0.1")), "W dxt_version: is the old name"),
     ] {

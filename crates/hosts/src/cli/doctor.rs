@@ -78,7 +78,9 @@ pub fn report(findings: &[Finding], servers: usize, json: bool, env: &Env, out: 
             let about: Vec<_> = [&finding.host, &finding.server].into_iter().flatten().cloned().collect();
             let about = if about.is_empty() { String::new() } else { format!("{}: ", about.join(":")) };
             out.line(format_args!("{}: {about}{} [{}]", finding.severity, finding.message, finding.code))?;
-            if let Some(path) = finding.path.as_ref().filter(|path| !finding.message.contains(&path.display().to_string())) {
+            if let Some(path) =
+                finding.path.as_ref().filter(|path| !finding.message.contains(&path.display().to_string()))
+            {
                 out.line(format_args!("  in {}", env.short(path)))?;
             }
             if let Some(fix) = &finding.fix {

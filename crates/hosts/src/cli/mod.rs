@@ -167,7 +167,8 @@ impl Out<'_> {
 
 /// Words in columns as wide as they need to be.
 fn columns(rows: &[Vec<String>]) -> String {
-    let widest = |column: usize| rows.iter().filter_map(|r| r.get(column)).map(|t| t.chars().count()).max().unwrap_or(0);
+    let widest =
+        |column: usize| rows.iter().filter_map(|r| r.get(column)).map(|t| t.chars().count()).max().unwrap_or(0);
     let mut text = String::new();
     for row in rows {
         let mut line = String::new();

@@ -7,7 +7,8 @@ use crate::{Entry, Env, Error, Host, Os, Remote, Scope, Stdio, Text, Transport, 
 
 /// Programs that start others and are named as they are: what they start has to find them, too.
 const LAUNCHERS: [&str; 15] = [
-    "npx", "npm", "pnpm", "yarn", "bunx", "bun", "node", "deno", "uvx", "uv", "pipx", "python", "python3", "docker", "cmd",
+    "npx", "npm", "pnpm", "yarn", "bunx", "bun", "node", "deno", "uvx", "uv", "pipx", "python", "python3", "docker",
+    "cmd",
 ];
 /// Those of them that are scripts on Windows.
 const SCRIPTS: [&str; 5] = ["npx", "npm", "pnpm", "yarn", "bunx"];
@@ -99,9 +100,12 @@ fn remote(args: &InstallArgs, vars: &[(String, Text)]) -> Result<Entry, Error> {
         return Err(Error::usage(format!("`{scheme}` is not a scheme that MCP servers have"))
             .with_hint("give a URL that begins with `https://` or `http://`"));
     }
-    let extra = [(!args.args.is_empty(), "arguments"), (!vars.is_empty(), "variables"), (args.cwd.is_some(), "a folder")];
+    let extra =
+        [(!args.args.is_empty(), "arguments"), (!vars.is_empty(), "variables"), (args.cwd.is_some(), "a folder")];
     if let Some((_, what)) = extra.iter().find(|(is_there, _)| *is_there) {
-        return Err(Error::usage(format!("a server at a URL takes no {what}")).with_hint("give headers: `-H 'NAME: value'`"));
+        return Err(
+            Error::usage(format!("a server at a URL takes no {what}")).with_hint("give headers: `-H 'NAME: value'`")
+        );
     }
     let mut remote = Remote::new(args.target.as_str());
     if args.sse {
@@ -109,9 +113,9 @@ fn remote(args: &InstallArgs, vars: &[(String, Text)]) -> Result<Entry, Error> {
     }
     for header in &args.header {
         let pair = header.split_once(':').map(|(name, value)| (name.trim(), value.trim()));
-        let (name, value) = pair.filter(|(name, _)| !name.is_empty()).ok_or_else(|| {
-            Error::usage(format!("`-H {header}` is not `-H 'NAME: value'`"))
-        })?;
+        let (name, value) = pair
+            .filter(|(name, _)| !name.is_empty())
+            .ok_or_else(|| Error::usage(format!("`-H {header}` is not `-H 'NAME: value'`")))?;
         remote = remote.header(name, Text::with_refs(value));
     }
     Ok(remote.into())
@@ -119,13 +123,17 @@ fn remote(args: &InstallArgs, vars: &[(String, Text)]) -> Result<Entry, Error> {
 
 fn stdio(args: &InstallArgs, env: &Env, vars: Vec<(String, Text)>) -> Result<Entry, Error> {
     if !args.header.is_empty() || args.sse {
-        return Err(Error::usage("headers and `--sse` are for servers at a URL").with_hint("give variables: `-e NAME=value`"));
+        return Err(
+            Error::usage("headers and `--sse` are for servers at a URL").with_hint("give variables: `-e NAME=value`")
+        );
     }
     // A file may have a space in its name; with arguments of its own, the target is the program.
     let is_whole = !args.args.is_empty() || env.cwd().join(&args.target).is_file();
     let mut words = match is_whole {
         true => vec![args.target.clone()],
-        false => words::split(&args.target, env.os()).map_err(|what| Error::usage(format!("{what}: `{}`", args.target)))?,
+        false => {
+            words::split(&args.target, env.os()).map_err(|what| Error::usage(format!("{what}: `{}`", args.target)))?
+        }
     };
     words.extend(args.args.iter().cloned());
     let mut words = words.into_iter();
@@ -207,7 +215,8 @@ fn name_of(entry: &Entry) -> Option<String> {
 fn package_name(package: &str) -> String {
     let last = package.rsplit(['/', '\\']).next().unwrap_or(package);
     let name = last.split_once(['@', ':']).map_or(last, |(name, _)| name);
-    let name = [".js", ".mjs", ".cjs", ".ts", ".py", ".jar"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
+    let name =
+        [".js", ".mjs", ".cjs", ".ts", ".py", ".jar"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
     let short = ["mcp-server-", "server-", "mcp-"].iter().find_map(|start| name.strip_prefix(start)).unwrap_or(name);
     let short = ["-mcp-server", "-mcp"].iter().find_map(|end| short.strip_suffix(end)).unwrap_or(short);
     if short.is_empty() { name.to_owned() } else { short.to_owned() }

@@ -54,9 +54,8 @@ pub fn servers(args: &ServersArgs, env: &Env, out: &mut dyn Write) -> Result<(),
 fn rows(servers: &[&Server]) -> Vec<Vec<String>> {
     let mut rows: Vec<(&Server, Vec<String>)> = Vec::new();
     for server in servers {
-        let is_same = |other: &Server| {
-            (&other.path, other.scope, &other.name) == (&server.path, server.scope, &server.name)
-        };
+        let is_same =
+            |other: &Server| (&other.path, other.scope, &other.name) == (&server.path, server.scope, &server.name);
         if let Some((_, row)) = rows.iter_mut().find(|(other, _)| is_same(other)) {
             row[1] = format!("{}, {}", row[1], server.host);
             continue;

@@ -59,8 +59,11 @@ pub fn sync(args: &SyncArgs, env: &Env, out: &mut dyn Write) -> Result<(), Error
     carry_out(env, &planned, &args.manner, args.json, &mut Out(out))?;
     match left {
         0 => Ok(()),
-        _ => Err(Error::new(ErrorKind::Conflict, format!("{left} of the entries could not be copied and were left alone"))
-            .with_hint("`--force` replaces those that differ")),
+        _ => Err(Error::new(
+            ErrorKind::Conflict,
+            format!("{left} of the entries could not be copied and were left alone"),
+        )
+        .with_hint("`--force` replaces those that differ")),
     }
 }
 
@@ -87,7 +90,12 @@ fn chosen(args: &SyncArgs, source: &Config<'_>) -> Result<Vec<(String, Entry)>, 
 }
 
 /// All servers into one host's file, as one change, and how many were left alone.
-fn plan<'a>(args: &SyncArgs, env: &Env, host: &'a Host, servers: &[(String, Entry)]) -> Result<(Planned<'a>, usize), Error> {
+fn plan<'a>(
+    args: &SyncArgs,
+    env: &Env,
+    host: &'a Host,
+    servers: &[(String, Entry)],
+) -> Result<(Planned<'a>, usize), Error> {
     let mut config = Config::read(host, host.place(env, args.scope)?)?;
     let overwrite = if args.manner.force { Overwrite::Yes } else { Overwrite::No };
     let (mut added, mut notes, mut left) = (Vec::new(), Vec::new(), 0);
@@ -95,7 +103,8 @@ fn plan<'a>(args: &SyncArgs, env: &Env, host: &'a Host, servers: &[(String, Entr
     for (name, entry) in servers {
         let entry = match entry {
             Entry::Remote(remote) if !takes(host, remote.transport) => {
-                notes.push(format!("`{name}` is at a URL, which {} takes no such of: a bridge is started", host.name()));
+                notes
+                    .push(format!("`{name}` is at a URL, which {} takes no such of: a bridge is started", host.name()));
                 bridge(env, remote).into()
             }
             entry => entry.clone(),

@@ -30,7 +30,8 @@ pub struct UninstallArgs {
 /// See [`Error`].
 pub fn uninstall(args: &UninstallArgs, env: &Env, out: &mut dyn Write) -> Result<(), Error> {
     let hosts = Hosts::load(env)?;
-    let named = args.selection.hosts(env, &hosts)?;
+    // Of all hosts, those count that have it, whether they seem to be installed or not.
+    let named = if args.selection.all { None } else { args.selection.hosts(env, &hosts)? };
     let candidates: Vec<&Host> = named.clone().unwrap_or_else(|| hosts.iter().collect());
     let mut found = Vec::new();
     for host in &candidates {
@@ -79,9 +80,10 @@ fn nobody_has_it(args: &UninstallArgs, env: &Env, hosts: &Hosts, named: Option<&
     let names = found.servers.iter().filter(is_asked).map(|s| s.name.clone());
     let close = crate::suggest::sentence(&args.name, names);
     let who = match named {
-        Some([host]) => format!("{} has", host.name()),
-        Some(_) => "none of these hosts has".to_owned(),
-        None => "no host has".to_owned(),
+        Some([host]) => format!("{} has no", host.name()),
+        Some(_) => "none of these hosts has a".to_owned(),
+        None => "no host has a".to_owned(),
     };
-    Error::unknown(format!("{who} a server `{}`{close}", args.name)).with_hint("`couplet servers` lists those that there are")
+    Error::unknown(format!("{who} server `{}`{close}", args.name))
+        .with_hint("`couplet servers` lists those that there are")
 }

@@ -108,8 +108,8 @@ fn argument(look: &mut Look<'_>, arg: &str, has_cwd: bool) {
         let what = format!("`{arg}` is one argument, and no shell takes it apart");
         return look.warning("argument-is-two", what, "write its words as arguments of their own");
     }
-    if arg.starts_with("~/") {
-        let fix = format!("write `{}`", look.env.home().join(&arg[2..]).display());
+    if let Some(rest) = arg.strip_prefix("~/") {
+        let fix = format!("write `{}`", look.env.home().join(rest).display());
         return look.warning("tilde", format!("no shell takes the `~` in `{arg}` for your home folder"), fix);
     }
     if !SOURCES.iter().any(|end| arg.ends_with(end)) || arg.starts_with('-') || arg.contains("://") {
@@ -119,7 +119,11 @@ fn argument(look: &mut Look<'_>, arg: &str, has_cwd: bool) {
         (true, false) => look.error("file-not-found", format!("there is no file `{arg}`"), "correct the path"),
         (false, _) if !has_cwd && look.server.scope == Scope::User => {
             let what = format!("`{arg}` is looked for in whatever folder {} was started in", look.host.name());
-            look.warning("relative-path", what, format!("write the whole path, such as `{}`", look.env.cwd().join(arg).display()));
+            look.warning(
+                "relative-path",
+                what,
+                format!("write the whole path, such as `{}`", look.env.cwd().join(arg).display()),
+            );
         }
         _ => {}
     }

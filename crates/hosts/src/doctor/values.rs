@@ -5,8 +5,19 @@ use crate::{Entry, Part};
 
 /// What examples have where a value should be.
 const PLACEHOLDERS: [&str; 13] = [
-    "your-api-key", "your_api_key", "your-token", "your_token", "yourtoken", "yourapikey", "changeme", "change-me",
-    "replace_me", "replace-me", "xxxx", "/path/to/", "path\\to\\",
+    "your-api-key",
+    "your_api_key",
+    "your-token",
+    "your_token",
+    "yourtoken",
+    "yourapikey",
+    "changeme",
+    "change-me",
+    "replace_me",
+    "replace-me",
+    "xxxx",
+    "/path/to/",
+    "path\\to\\",
 ];
 
 /// Parts of names of variables and headers that have secrets.
@@ -25,10 +36,15 @@ pub(super) fn check(look: &mut Look<'_>, entry: &Entry) {
         }
         for name in text.vars() {
             let is_set = look.env.var(name).is_some();
-            let has_default = text.parts().iter().any(|p| matches!(p, Part::Var { name: n, default: Some(_) } if n == name));
+            let has_default =
+                text.parts().iter().any(|p| matches!(p, Part::Var { name: n, default: Some(_) } if n == name));
             if !is_set && !has_default {
                 let message = format!("{what} is taken from the variable `{name}`, which is not set here");
-                look.warning("variable-not-set", message, format!("set `{name}` where {} is started", look.host.name()));
+                look.warning(
+                    "variable-not-set",
+                    message,
+                    format!("set `{name}` where {} is started", look.host.name()),
+                );
             }
         }
         if let Some(found) = plain.clone().find_map(reference) {
@@ -39,7 +55,11 @@ pub(super) fn check(look: &mut Look<'_>, entry: &Entry) {
     if let Entry::Stdio(stdio) = entry {
         for (name, value) in &stdio.env {
             if value.plain() == Some("") {
-                look.warning("empty-value", format!("the variable `{name}` is empty"), "give it a value or take it out");
+                look.warning(
+                    "empty-value",
+                    format!("the variable `{name}` is empty"),
+                    "give it a value or take it out",
+                );
             }
             if !crate::dotenv::is_name(name) {
                 look.warning("variable-name", format!("`{name}` is an odd name for a variable"), "correct the name");

@@ -74,7 +74,10 @@ pub(super) fn insert(text: &str, root: &Node, path: &[String], value: &Node) -> 
     if object.span.is_empty() {
         let whole = Node::table([(name.clone(), value)]);
         let before = if text.is_empty() || text.ends_with(['\n', '\u{feff}']) { "" } else { style.newline };
-        return Some(vec![Splice::insert(object.span.end, format!("{before}{}{}", style.print(&whole, ""), style.newline))]);
+        return Some(vec![Splice::insert(
+            object.span.end,
+            format!("{before}{}{}", style.print(&whole, ""), style.newline),
+        )]);
     }
     let members = object.members()?;
     let base = indent(text, object.span.start);

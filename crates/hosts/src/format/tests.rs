@@ -8,7 +8,8 @@ fn path(keys: &[&str]) -> Vec<String> {
 
 fn entry() -> Node {
     let env = Node::table([("A B".to_owned(), Node::text("x\"y: #"))]);
-    let members = [("command", Node::text("/bin/x")), ("args", Node::list(["-a".to_owned(), "b c".to_owned()])), ("env", env)];
+    let members =
+        [("command", Node::text("/bin/x")), ("args", Node::list(["-a".to_owned(), "b c".to_owned()])), ("env", env)];
     Node::table(members.map(|(key, value)| (key.to_owned(), value)))
 }
 
@@ -21,8 +22,7 @@ fn check(format: Format, keys: &[&str], text: &str, expected: &str, back: &str) 
     assert_eq!(format.unset(&with, &path).unwrap().as_deref(), Some(back), "from\n{with}");
 }
 
-const JSON_ENTRY: &str =
-    "\"new\": {\n      \"command\": \"/bin/x\",\n      \"args\": [\"-a\", \"b c\"],\n      \"env\": {\n        \"A B\": \"x\\\"y: #\"\n      }\n    }";
+const JSON_ENTRY: &str = "\"new\": {\n      \"command\": \"/bin/x\",\n      \"args\": [\"-a\", \"b c\"],\n      \"env\": {\n        \"A B\": \"x\\\"y: #\"\n      }\n    }";
 
 #[test]
 fn json_is_edited_in_place() {
@@ -53,7 +53,10 @@ fn json_keeps_how_it_is_laid_out() {
     for (before, after) in [
         ("{\"s\": {\"a\": 1}}".to_owned(), format!("{{\"s\": {{\"a\": 1, {flat}}}}}")),
         ("{\"s\": {}}\n".to_owned(), format!("{{\"s\": {{{flat}}}}}\n")),
-        ("{\n\t\"s\": {\n\t\t\"a\": 1\n\t}\n}".to_owned(), format!("{{\n\t\"s\": {{\n\t\t\"a\": 1,\n\t\t{tabs}\n\t}}\n}}")),
+        (
+            "{\n\t\"s\": {\n\t\t\"a\": 1\n\t}\n}".to_owned(),
+            format!("{{\n\t\"s\": {{\n\t\t\"a\": 1,\n\t\t{tabs}\n\t}}\n}}"),
+        ),
         ("{\n  \"s\": {}\n}\n".to_owned(), format!("{{\n  \"s\": {{\n    {JSON_ENTRY}\n  }}\n}}\n")),
     ] {
         check(Format::Json, &["s", "new"], &before, &after, &before);
@@ -98,8 +101,7 @@ fn json_entries_are_taken_out_wherever_they_are() {
     assert_eq!(Format::Json.unset("", &path(&["s", "new"])), Ok(None));
 }
 
-const TOML_ENTRY: &str =
-    "[s.new]\ncommand = \"/bin/x\"\nargs = [\"-a\", \"b c\"]\nenv = { \"A B\" = 'x\"y: #' }";
+const TOML_ENTRY: &str = "[s.new]\ncommand = \"/bin/x\"\nargs = [\"-a\", \"b c\"]\nenv = { \"A B\" = 'x\"y: #' }";
 
 #[test]
 fn toml_is_edited_in_place() {
@@ -115,14 +117,22 @@ fn toml_is_edited_in_place() {
         "[[z]]\na = 1\n[[z]]\na = 1979-05-27\n# end",
     ] {
         let (before, body) = (text, text.trim_start_matches('\u{feff}'));
-        let gap = if body.is_empty() { "" } else if body.ends_with('\n') { "\n" } else { "\n\n" };
+        let gap = if body.is_empty() {
+            ""
+        } else if body.ends_with('\n') {
+            "\n"
+        } else {
+            "\n\n"
+        };
         let end = if body.is_empty() || body.ends_with('\n') { "\n" } else { "" };
         let after = format!("{before}{gap}{TOML_ENTRY}{end}");
         check(Format::Toml, &["s", "new"], before, &after, before);
         let after = Format::Toml.set(&before.replace('\n', "\r\n"), &path(&["s", "new"]), &entry()).unwrap();
         let back = Format::Toml.unset(&after, &path(&["s", "new"])).unwrap().unwrap();
         assert_eq!(back, before.replace('\n', "\r\n"));
-        assert!(before.len() < 2 || after.matches('\n').count() == after.matches("\r\n").count() || !before.contains('\n'));
+        assert!(
+            before.len() < 2 || after.matches('\n').count() == after.matches("\r\n").count() || !before.contains('\n')
+        );
     }
     let inline = "command = \"/bin/x\", args = [\"-a\", \"b c\"], env = { \"A B\" = 'x\"y: #' }";
     for (before, after) in [
@@ -137,7 +147,10 @@ fn toml_is_edited_in_place() {
 fn toml_entries_are_taken_out_however_they_are_written() {
     for (before, after) in [
         ("[s.new]\na = 1\n\n[s.new.env]\nb = 2\n\n[s.b]\nc = 3\n", "\n[s.b]\nc = 3\n"),
-        ("[s.a]\nb = 1\n\n[s.new]\na = 1\n# in\nb = [\n  1,\n]\n# about b\n[s.b]\n", "[s.a]\nb = 1\n# about b\n[s.b]\n"),
+        (
+            "[s.a]\nb = 1\n\n[s.new]\na = 1\n# in\nb = [\n  1,\n]\n# about b\n[s.b]\n",
+            "[s.a]\nb = 1\n# about b\n[s.b]\n",
+        ),
         ("[s]\nnew = { a = 1 } # c\nb = 2\n", "[s]\nb = 2\n"),
         ("[s]\nnew.a = 1\nnew.b.c = 2\nb = 2\n", "[s]\nb = 2\n"),
         ("s.new.a = 1\ns.b.a = 2\n", "s.b.a = 2\n"),
@@ -177,7 +190,8 @@ fn yaml_is_edited_in_place() {
         ("s: # none\nz: 1\n", format!("s: # none\n{YAML_ENTRY}\nz: 1\n"), "s: {} # none\nz: 1\n"),
         (
             "s: {a: 1}\n",
-            "s: {a: 1, \"new\": {command: /bin/x, args: [\"-a\", \"b c\"], env: {\"A B\": \"x\\\"y: #\"}}}\n".to_owned(),
+            "s: {a: 1, \"new\": {command: /bin/x, args: [\"-a\", \"b c\"], env: {\"A B\": \"x\\\"y: #\"}}}\n"
+                .to_owned(),
             "s: {a: 1}\n",
         ),
     ] {
@@ -188,7 +202,11 @@ fn yaml_is_edited_in_place() {
 #[test]
 fn values_are_replaced_where_they_are() {
     for (format, before, after) in [
-        (Format::Json, "{\n  \"s\": {\n    \"new\": 1, // a\n    \"b\": 2\n  }\n}", format!("{{\n  \"s\": {{\n    {JSON_ENTRY}, // a\n    \"b\": 2\n  }}\n}}")),
+        (
+            Format::Json,
+            "{\n  \"s\": {\n    \"new\": 1, // a\n    \"b\": 2\n  }\n}",
+            format!("{{\n  \"s\": {{\n    {JSON_ENTRY}, // a\n    \"b\": 2\n  }}\n}}"),
+        ),
         (Format::Toml, "[s.new]\na = 1\n\n[s.new.env]\nb = 1\n\n[z]\n", format!("{TOML_ENTRY}\n\n[z]\n")),
         (Format::Toml, "[s.new]\na = 1", TOML_ENTRY.to_owned()),
         (Format::Yaml, "s:\n  new:\n    a: 1\n  b: 2\n", format!("s:\n{YAML_ENTRY}\n  b: 2\n")),
@@ -235,4 +253,144 @@ fn what_is_broken_is_shown_where_it_is() {
     ] {
         assert_eq!(format.parse(text).unwrap_err().at, Some(at), "{text}");
     }
+}
+
+/// Numbers that look random, and are the same every time.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % sides as u64) as usize
+    }
+
+    fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
+        from[self.roll(from.len())]
+    }
+
+    /// What may stand between two tokens of JSON with comments.
+    fn trivia(&mut self) -> String {
+        let pieces =
+            ["", "", " ", "\n", "\n\n    ", "\t", "\r\n  ", " /* c, } */ ", "/*\n*/", " // c \"{,\n", "//\n  "];
+        (0..self.roll(3)).map(|_| self.pick(&pieces)).collect()
+    }
+
+    fn json(&mut self, depth: usize, fewest: usize) -> String {
+        if depth == 0 {
+            return self
+                .pick(&["1", "-2.5e3", "true", "null", "\"\"", "\"a\\\"}, // b\"", "[]", "{}", "[1, /* x */ 2,]"])
+                .to_owned();
+        }
+        let mut text = "{".to_owned();
+        let count = fewest + self.roll(3);
+        for index in 0..count {
+            let (a, b, c, d) = (self.trivia(), self.trivia(), self.trivia(), self.trivia());
+            let depth = self.roll(depth);
+            let value = self.json(depth, 0);
+            let comma = if index + 1 < count || self.roll(3) == 0 { "," } else { "" };
+            text += &format!("{a}\"k{index}\"{b}:{c}{value}{d}{comma}");
+        }
+        text + &self.trivia() + "}"
+    }
+}
+
+#[test]
+fn odd_json_comes_back_too() {
+    let mut dice = Dice(42);
+    let path = path(&["s", "new"]);
+    let mut refused = 0;
+    for _ in 0..3_000 {
+        let (before, inner, after) = (dice.json(2, 1), dice.json(2, 1), dice.json(1, 1));
+        let text = format!(
+            "{}{{\"a\": {before}, \"s\":{}{inner}, \"z\": {after}}}{}",
+            dice.trivia(),
+            dice.trivia(),
+            dice.trivia()
+        );
+        match Format::Jsonc.set(&text, &path, &entry()) {
+            Ok(with) => {
+                assert_eq!(Format::Jsonc.unset(&with, &path).unwrap().as_deref(), Some(text.as_str()), "{with}");
+            }
+            Err(_) => refused += 1,
+        }
+        // One that was there before is taken out, and nothing else.
+        let first = path_of("s", "k0");
+        let without = Format::Jsonc.unset(&text, &first).unwrap_or_else(|e| panic!("{e:?} {text}")).unwrap();
+        assert!(is_within(&without, &text), "{text}\n{without}");
+    }
+    assert_eq!(refused, 0);
+}
+
+#[test]
+fn odd_toml_comes_back_too() {
+    let mut dice = Dice(7);
+    let path = path(&["s", "new"]);
+    for _ in 0..2_000 {
+        let newline = dice.pick(&["\n", "\r\n"]);
+        let mut lines = vec![];
+        for index in 0..dice.roll(8) {
+            let line = match dice.roll(6) {
+                0 => dice.pick(&["", "  ", "# c [x]", "# a = 1"]).to_owned(),
+                1 => format!("[t{index}.\"a b\"] # c"),
+                2 => format!("[s.e{index}]"),
+                3 => format!("[[l{index}]]"),
+                4 => format!("k{index} = [{newline}  1, # c{newline}]"),
+                _ => format!("d{index}.e = '''a{newline}[b]''' # c"),
+            };
+            lines.push(line);
+        }
+        let text = lines.join(newline) + dice.pick(&["", newline]);
+        let with = Format::Toml.set(&text, &path, &entry()).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
+        assert_eq!(Format::Toml.unset(&with, &path).unwrap().as_deref(), Some(text.as_str()), "{with}");
+    }
+}
+
+#[test]
+fn odd_yaml_comes_back_too() {
+    let mut dice = Dice(1);
+    let path = path(&["s", "new"]);
+    for _ in 0..2_000 {
+        let newline = dice.pick(&["\n", "\r\n"]);
+        let values = [
+            "1",
+            "a b # c",
+            "\"a: b\"",
+            "|\n      x\n\n      # y",
+            ">-\n      x\n      y",
+            "[1, {a: 2}]",
+            "\n      - 1\n      # c\n      - a: 2\n        b: 3",
+            "",
+            "~ # c",
+            "'it''s'",
+            "&x 1",
+            "!t 1",
+        ];
+        let mut text = dice.pick(&["", "# c\n", "---\n", "a: 1\n\n"]).to_owned()
+            + "s:"
+            + dice.pick(&["\n", " # c\n", "\n\n  # c\n"]);
+        for index in 0..=dice.roll(3) {
+            text += &format!("  k{index}:{}", dice.pick(&["\n", " # c\n"]));
+            for inner in 0..=dice.roll(2) {
+                text += &format!("    m{inner}: {}\n", dice.pick(&values));
+            }
+            text += dice.pick(&["", "", "\n", "  # c\n", "# c\n"]);
+        }
+        text += dice.pick(&["", "z: 1\n", "\n# c\nz:\n  - 1\n", "..."]);
+        let text = text.replace('\n', newline);
+        let text = if dice.roll(3) == 0 { text.trim_end().to_owned() } else { text };
+        let with = Format::Yaml.set(&text, &path, &entry()).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
+        assert_eq!(Format::Yaml.unset(&with, &path).unwrap().as_deref(), Some(text.as_str()), "{with}");
+    }
+}
+
+fn path_of(table: &str, name: &str) -> Vec<String> {
+    path(&[table, name])
+}
+
+/// Whether one text is the other with something taken out.
+fn is_within(inner: &str, outer: &str) -> bool {
+    let mut rest = outer.chars();
+    inner.chars().all(|c| rest.any(|other| other == c))
 }

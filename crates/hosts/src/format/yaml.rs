@@ -20,7 +20,7 @@ pub(super) fn parse(text: &str) -> Result<Node, Broken> {
     for next in Parser::new_from_str(text) {
         let (event, span) = next.map_err(|e| {
             let mark = e.marker();
-            Broken { at: Some((mark.line(), mark.col() + 1)), what: e.info().to_owned() }
+            Broken { at: Some((mark.line(), mark.col() + 1)), what: e.info() }
         })?;
         let broken = |what: &str| Broken { at: Some((span.start.line(), span.start.col() + 1)), what: what.to_owned() };
         let span = bytes(text, &span);
@@ -86,9 +86,8 @@ impl Open {
 }
 
 fn scalar(text: Cow<'_, str>, style: ScalarStyle, tagged: bool, span: Range<usize>) -> Node {
-    let is_number = |text: &str| {
-        text.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c)) && text.parse::<f64>().is_ok()
-    };
+    let is_number =
+        |text: &str| text.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c)) && text.parse::<f64>().is_ok();
     let value = match text.as_ref() {
         _ if tagged => Value::Other(text.into_owned()),
         _ if style != ScalarStyle::Plain => Value::Text(text.into_owned()),
@@ -245,7 +244,8 @@ fn flow(node: &Node) -> String {
         Value::Text(text) => scalar_text(text),
         Value::List(items) => format!("[{}]", items.iter().map(flow).collect::<Vec<_>>().join(", ")),
         Value::Table(members) => {
-            let pairs: Vec<_> = members.iter().map(|m| format!("{}: {}", scalar_text(&m.key), flow(&m.value))).collect();
+            let pairs: Vec<_> =
+                members.iter().map(|m| format!("{}: {}", scalar_text(&m.key), flow(&m.value))).collect();
             format!("{{{}}}", pairs.join(", "))
         }
     }

@@ -106,7 +106,7 @@ impl HostData {
             () if self.user.is_none() && self.project.is_none() => wrong("it has neither `user` nor `project`"),
             () if self.local.is_some() && self.user.is_none() => wrong("`local` needs `user`"),
             () if self.key.is_empty() => wrong("`key` is empty"),
-            () if !has(&self.stdio, "{line}") && !(has(&self.stdio, "{command}") && has(&self.stdio, "{args}")) => {
+            () if !has(&self.stdio, "{line}") && ["{command}", "{args}"].iter().any(|word| !has(&self.stdio, word)) => {
                 wrong("`stdio` has neither `{line}` nor `{command}` and `{args}`")
             }
             () if [&self.http, &self.sse].into_iter().flatten().any(|template| !has(template, "{url}")) => {

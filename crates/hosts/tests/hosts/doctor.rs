@@ -44,7 +44,8 @@ fn check(host: &str, os: Os, text: &str, expected: &[&str]) {
     assert_eq!(codes, expected, "{} {text}\n{sentences:#?}", host.id());
     for finding in &found {
         assert!(finding.fix.is_some(), "{finding:?}");
-        let is_plain = |text: &str| !text.ends_with('.') && !text.starts_with(char::is_uppercase) && !text.contains('\n');
+        let is_plain =
+            |text: &str| !text.ends_with('.') && !text.starts_with(char::is_uppercase) && !text.contains('\n');
         assert!(is_plain(&finding.message) || finding.message.starts_with(host.name()), "{}", finding.message);
     }
 }
@@ -78,7 +79,10 @@ fn programs_are_looked_at() {
         (r#"{"command": "uvx", "args": ["server.py"]}"#, &["warning relative-path"]),
         (r#"{"command": "uvx", "args": ["~/bin/server.js"]}"#, &[]),
         (r#"{"command": "uvx", "args": ["~/bin/other.js"]}"#, &["error file-not-found"]),
-        (r#"{"command": "uvx", "args": ["\"a\"", "--x y", "--x=y z"]}"#, &["warning quotes", "warning argument-is-two"]),
+        (
+            r#"{"command": "uvx", "args": ["\"a\"", "--x y", "--x=y z"]}"#,
+            &["warning quotes", "warning argument-is-two"],
+        ),
         (r#"{"command": "npx", "args": ["x"]}"#, &["warning npx-asks"]),
         (r#"{"command": "npx", "args": ["-y", "x"]}"#, &[]),
         (r#"{"command": "docker", "args": ["run", "--rm", "x"]}"#, &["error container-input"]),
@@ -104,7 +108,12 @@ fn programs_are_looked_at() {
 fn each_system_has_its_own_mistakes() {
     for (host, os, entry, expected) in [
         ("cursor", Os::Windows, r#"{"command": "npx", "args": ["-y", "x"]}"#, ["warning needs-cmd"].as_slice()),
-        ("cursor", Os::Windows, r#"{"command": "cmd", "args": ["/c", "npx", "x"]}"#, &["error command-not-found", "warning npx-asks"]),
+        (
+            "cursor",
+            Os::Windows,
+            r#"{"command": "cmd", "args": ["/c", "npx", "x"]}"#,
+            &["error command-not-found", "warning npx-asks"],
+        ),
         ("cursor", Os::Windows, r#"{"command": "tool"}"#, &[]),
         ("cursor", Os::Windows, r#"{"command": "/usr/bin/nothing"}"#, &["error command-not-found"]),
         ("claude-desktop", Os::MacOs, r#"{"command": "uvx"}"#, &["warning command-not-seen"]),
@@ -130,12 +139,20 @@ fn addresses_are_looked_at() {
         (r#"{"url": "http://0.0.0.0:3000"}"#, &["warning url-any"]),
         (r#"{"url": "https://u:p@example.com"}"#, &["warning url-password"]),
         (r#"{"url": "https://example.com", "headers": {"Authorization": "abc"}}"#, &["warning no-scheme"]),
-        (r#"{"url": "https://example.com", "headers": {"A B": "c", "D": "e\nf"}}"#, &["error header-name", "error header-value"]),
+        (
+            r#"{"url": "https://example.com", "headers": {"A B": "c", "D": "e\nf"}}"#,
+            &["error header-name", "error header-value"],
+        ),
         (r#"{"url": "https://example.com", "command": "server"}"#, &["error command-and-url"]),
     ] {
         check("cursor", Os::Linux, &cursor(entry), expected);
     }
-    check("vscode", Os::Linux, r#"{"servers": {"a": {"type": "http", "url": "https://x.y/sse"}}}"#, &["note looks-like-sse"]);
+    check(
+        "vscode",
+        Os::Linux,
+        r#"{"servers": {"a": {"type": "http", "url": "https://x.y/sse"}}}"#,
+        &["note looks-like-sse"],
+    );
 }
 
 #[test]
@@ -148,7 +165,11 @@ fn members_are_what_this_host_calls_them() {
         ("mcporter", r#"{"mcpServers": {"a": {"baseUrl": "https://x.y", "type": "http"}}}"#, &[]),
         ("opencode", r#"{"mcp": {"a": {"type": "local", "command": "server", "args": []}}}"#, &["error wrong-key"]),
         ("opencode", r#"{"mcp": {"a": {"type": "local", "command": ["server"], "args": []}}}"#, &["error wrong-key"]),
-        ("opencode", r#"{"mcp": {"a": {"type": "local", "command": ["server"], "env": {"A": "b"}}}}"#, &["error wrong-key"]),
+        (
+            "opencode",
+            r#"{"mcp": {"a": {"type": "local", "command": ["server"], "env": {"A": "b"}}}}"#,
+            &["error wrong-key"],
+        ),
         ("cursor", r#"{"mcpServers": {"a": {"command": ["server", "x"]}}}"#, &["error wrong-key"]),
         ("codex", "[mcp_servers.a]\nurl = \"https://x.y\"\nheaders = { A = \"b\" }\n", &["error wrong-key"]),
         ("codex", "[mcp_servers.a]\nurl = \"https://x.y\"\nhttp_headers = { A = \"b\" }\n", &[]),
@@ -157,7 +178,11 @@ fn members_are_what_this_host_calls_them() {
         ("zed", r#"{"context_servers": {"a": {"settings": {}}}}"#, &[]),
         ("claude-desktop", r#"{"mcpServers": {"a": {"url": "https://x.y"}}}"#, &["error no-remote"]),
         ("claude-code", r#"{"mcpServers": {"a": {"url": "https://x.y"}}}"#, &["warning no-type"]),
-        ("vscode", r#"{"servers": {"a": {"url": "https://x.y", "type": "streamable-http"}}}"#, &["warning unknown-type"]),
+        (
+            "vscode",
+            r#"{"servers": {"a": {"url": "https://x.y", "type": "streamable-http"}}}"#,
+            &["warning unknown-type"],
+        ),
         ("kimi-code", r#"{"mcpServers": {"a": {"url": "https://x.y", "type": "http"}}}"#, &["warning no-type"]),
         ("cursor", r#"{"mcpServers": {"a": {"name": "x"}}}"#, &["error not-a-server"]),
         ("cursor", r#"{"mcpServers": {"a": "server"}}"#, &["error not-a-server"]),
@@ -181,7 +206,12 @@ fn values_are_looked_at() {
     ] {
         check("cursor", Os::Linux, &cursor(entry), expected);
     }
-    check("claude-desktop", Os::Linux, &cursor(r#"{"command": "~/bin/server", "env": {"A": "${B}"}}"#), &["warning not-filled-in"]);
+    check(
+        "claude-desktop",
+        Os::Linux,
+        &cursor(r#"{"command": "~/bin/server", "env": {"A": "${B}"}}"#),
+        &["warning not-filled-in"],
+    );
     check("claude-code", Os::Linux, r#"{"mcpServers": {"a": {"command": "server", "env": {"A": "${B:-c}"}}}}"#, &[]);
 }
 
@@ -196,7 +226,11 @@ fn files_are_looked_at() {
         ("cursor", "", &[]),
         ("vscode", r#"{"mcpServers": {"a": {"command": "server"}}}"#, &["warning wrong-root-key"]),
         ("cursor", r#"{"servers": {"a": {"command": "server"}}}"#, &["warning wrong-root-key"]),
-        ("cursor", r#"{"mcpServers": {"a": {"command": "server"}, "a": {"command": "uvx"}}}"#, &["error duplicate-name"]),
+        (
+            "cursor",
+            r#"{"mcpServers": {"a": {"command": "server"}, "a": {"command": "uvx"}}}"#,
+            &["error duplicate-name"],
+        ),
     ] {
         check(host, Os::Linux, text, expected);
     }

@@ -88,7 +88,10 @@ fn both_layouts_of_opencode_are_kept() {
     let host = hosts.get("opencode").unwrap();
     let entry = Stdio::new("/opt/server").into();
     for (before, after) in [
-        (r#"{"mcp": {"servers": {}}}"#, r#"{"mcp": {"servers": {"new": {"type": "local", "command": ["/opt/server"]}}}}"#),
+        (
+            r#"{"mcp": {"servers": {}}}"#,
+            r#"{"mcp": {"servers": {"new": {"type": "local", "command": ["/opt/server"]}}}}"#,
+        ),
         (
             r#"{"mcp": {"servers": {"type": "local", "command": ["a"]}}}"#,
             r#"{"mcp": {"servers": {"type": "local", "command": ["a"]}, "new": {"type": "local", "command": ["/opt/server"], "enabled": true}}}"#,
@@ -139,7 +142,8 @@ fn references_are_filled_in_for_those_who_start_it() {
     let hosts = Hosts::builtin();
     let host = hosts.get("claude-code").unwrap();
     let env = home.env(Os::Linux);
-    let text = r#"{"mcpServers": {"a": {"command": "${HOME_BIN}/x", "args": ["${B:-c}"], "env": {"K": "${MISSING}"}}}}"#;
+    let text =
+        r#"{"mcpServers": {"a": {"command": "${HOME_BIN}/x", "args": ["${B:-c}"], "env": {"K": "${MISSING}"}}}}"#;
     home.write(host.place(&env, Scope::User).unwrap().path(), text);
     let found = couplet_hosts::discover(&env, &hosts);
     let server = found.find("claude-code:a").unwrap();

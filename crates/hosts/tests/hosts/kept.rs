@@ -78,7 +78,14 @@ fn files_that_know_nothing_of_servers_come_back_too() {
             "TOML" => &["", "\n", "a = 1", "# only this\n", "[a]\r\nb = 1\r\n"],
             "YAML" => &["", "\n", "a: 1", "# only this\n", "a: 1\r\nb:\r\n  - c\r\n", "extensions:\n"],
             "JSON" => &["", "{}", "{\n}\n", "{ }", "{\"a\": 1}", "{\r\n    \"a\": 1\r\n}\r\n", "{\n\t\"a\": {}\n}"],
-            _ => &["", "// only this", "{\n  // only this\n}", "{\"a\": 1,}", "/* a */ {} // b", "{\n  \"a\": 1, // b\n\n}"],
+            _ => &[
+                "",
+                "// only this",
+                "{\n  // only this\n}",
+                "{\"a\": 1,}",
+                "/* a */ {} // b",
+                "{\n  \"a\": 1, // b\n\n}",
+            ],
         };
         for text in texts {
             check(&home.env(SYSTEMS[0]), host, files(host)[0], text, true);
@@ -109,7 +116,8 @@ fn claude_code_keeps_servers_per_folder() {
     for os in SYSTEMS {
         let home = Home::new();
         check(&home.env(os), host, Scope::Local, &file_of(host), true);
-        let with_table = file_of(host).replace("\"/u/ann/other\"", &format!("{:?}", home.env(os).cwd().display().to_string()));
+        let with_table =
+            file_of(host).replace("\"/u/ann/other\"", &format!("{:?}", home.env(os).cwd().display().to_string()));
         check(&home.env(os), host, Scope::Local, &with_table, false);
     }
 }
@@ -124,7 +132,11 @@ fn only_the_last_change_is_undone_to_the_byte() {
     let path = home.write(place.path(), "{ }\n");
     let read = || Config::read(host, host.place(&env, Scope::User).unwrap()).unwrap();
     read().add("a", &entry(), Overwrite::No).unwrap().apply(&env).unwrap();
-    read().add("b", &Remote::new("https://example.com").header("A", Text::var("B")).into(), Overwrite::No).unwrap().apply(&env).unwrap();
+    read()
+        .add("b", &Remote::new("https://example.com").header("A", Text::var("B")).into(), Overwrite::No)
+        .unwrap()
+        .apply(&env)
+        .unwrap();
     read().add("b", &entry(), Overwrite::Yes).unwrap().apply(&env).unwrap();
     // What `b` was before it was replaced does not come back.
     read().remove(&env, "b").unwrap().apply(&env).unwrap();

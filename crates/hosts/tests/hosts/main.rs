@@ -91,5 +91,7 @@ fn parsed<A: clap::Args + clap::FromArgMatches>(args: &[&str]) -> A {
         #[command(flatten)]
         args: A,
     }
-    <Only<A> as clap::Parser>::try_parse_from(std::iter::once(&"test").chain(args)).unwrap_or_else(|e| panic!("{e}")).args
+    <Only<A> as clap::Parser>::try_parse_from(std::iter::once(&"test").chain(args))
+        .unwrap_or_else(|e| panic!("{e}"))
+        .args
 }

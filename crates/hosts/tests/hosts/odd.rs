@@ -153,7 +153,12 @@ fn permissions_stay_and_new_files_are_private() {
     Config::read(host, place).unwrap().add("new", &entry(), Overwrite::No).unwrap().apply(&env).unwrap();
     assert_eq!(mode(&shared), 0o644);
     // What files were may have keys in it, too.
-    Config::read(host, host.place(&env, Scope::User).unwrap()).unwrap().remove(&env, "new").unwrap().apply(&env).unwrap();
+    Config::read(host, host.place(&env, Scope::User).unwrap())
+        .unwrap()
+        .remove(&env, "new")
+        .unwrap()
+        .apply(&env)
+        .unwrap();
     let kept = home.root.join(".local/state/couplet/backups");
     assert_eq!(mode(&kept), 0o700);
     let backup = fs::read_dir(&kept).unwrap().next().unwrap().unwrap().path();
@@ -176,7 +181,12 @@ fn links_stay_links() {
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     assert!(fs::read_to_string(&real).unwrap().contains("/opt/server"));
     assert_only(&real);
-    Config::read(host, host.place(&env, Scope::User).unwrap()).unwrap().remove(&env, "new").unwrap().apply(&env).unwrap();
+    Config::read(host, host.place(&env, Scope::User).unwrap())
+        .unwrap()
+        .remove(&env, "new")
+        .unwrap()
+        .apply(&env)
+        .unwrap();
     assert_eq!(fs::read_to_string(&real).unwrap(), "{}");
 
     fs::remove_file(&real).unwrap();

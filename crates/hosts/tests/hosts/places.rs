@@ -93,7 +93,9 @@ fn hosts_are_seen_by_their_folders() {
 #[test]
 fn names_are_taken_as_people_say_them() {
     let hosts = Hosts::builtin();
-    for (name, id) in [("Claude Desktop", "claude-desktop"), ("VS Code", "vscode"), ("lmstudio", "lm-studio"), ("ZED", "zed")] {
+    for (name, id) in
+        [("Claude Desktop", "claude-desktop"), ("VS Code", "vscode"), ("lmstudio", "lm-studio"), ("ZED", "zed")]
+    {
         assert_eq!(hosts.get(name).unwrap().id(), id);
     }
     let error = hosts.get("emacs").unwrap_err();
