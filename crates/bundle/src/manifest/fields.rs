@@ -48,7 +48,11 @@ pub(super) fn check(root: &Object<'_>, found: &mut Found) {
 
 fn compatibility(root: &Object<'_>, found: &mut Found) {
     let Some(compatibility) = root.object("compatibility", Need::Optional, found) else { return };
-    // Hosts add themselves here, so other names are no mistake.
+    let known = ["claude_desktop", "platforms", "runtimes"];
+    for host in compatibility.map.keys().filter(|key| !known.contains(&key.as_str())) {
+        let what = "is allowed by the specification, and refused by the tool that checks bundles";
+        found.warning(&compatibility.path(host), what, "take it out, if a host refuses the bundle");
+    }
     for (at, platform) in compatibility.texts("platforms", found) {
         if !PLATFORMS.contains(&platform) {
             let close = match platform {

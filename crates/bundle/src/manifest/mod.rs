@@ -77,7 +77,12 @@ fn check_root(root: &Object<'_>, files: &Files, found: &mut Found) {
     if let Some(author) = root.object("author", Need::Required("add `\"author\": { \"name\": … }`"), found) {
         author.only(&["name", "email", "url"], found);
         author.text("name", Need::Required("say who made it"), found);
-        author.text("email", Need::Optional, found);
+        let email = author.text("email", Need::Optional, found);
+        if email.is_some_and(|email| {
+            email.split_once('@').is_none_or(|(user, host)| user.is_empty() || !host.contains('.'))
+        }) {
+            found.error("author.email", "is not an address for mail", "correct it, or take it out");
+        }
         author.url("url", found);
     }
     for key in ["display_name", "long_description", "license"] {
@@ -98,8 +103,12 @@ fn version<'a>(root: &Object<'a>, found: &mut Found) -> Option<&'a str> {
     if let Some(old) = root.get("dxt_version") {
         let fix = format!("rename it to `manifest_version`, with the value `{}`", old.as_str().unwrap_or("0.3"));
         found.warning("dxt_version", "is the old name", fix);
-        if root.get("manifest_version").is_none() {
-            return root.one_of("dxt_version", &VERSIONS, Need::Optional, found);
+        match root.get("manifest_version") {
+            None => return root.one_of("dxt_version", &VERSIONS, Need::Optional, found),
+            Some(new) if new != old => {
+                found.error("dxt_version", "is not the same as `manifest_version`", "take it out")
+            }
+            Some(_) => {}
         }
     }
     root.one_of("manifest_version", &VERSIONS, Need::Required("add `\"manifest_version\": \"0.3\"`"), found)

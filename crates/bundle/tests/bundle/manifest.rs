@@ -177,7 +177,14 @@ fn each_rule_is_checked() {
             "E user_config.city.sensitive: is a text, not `true` or `false`",
         ),
         ("/_meta/com.example", Some(json!(1)), "E _meta.com.example: is a number, not an object"),
-        ("/dxt_version", Some(json!("0.1")), "W dxt_version: is the old name"),
+        ("/dxt_version", Some(json!("0.3")), "W dxt_version: is the old name"),
+        ("/dxt_version", Some(json!("0.1")), "E dxt_version: is not the same as `manifest_version`"),
+        ("/author/email", Some(json!("ann")), "E author.email: is not an address for mail"),
+        (
+            "/compatibility/other_host",
+            Some(json!(">1")),
+            "W compatibility.other_host: is allowed by the specification, and refused by the tool that checks bundles",
+        ),
     ] {
         let mut manifest = good();
         put(&mut manifest, at, value.clone());

@@ -232,6 +232,8 @@ fn what_is_odd_is_refused() {
         (Format::Toml, "[s.new]\na = 1\n[s.new]\n", "Broken"),
         (Format::Toml, "[[s]]\n", "`s` is a list, not a table"),
         (Format::Toml, "s.new.a = 1", "Unsafe"),
+        // Lines that belong to a text would end up behind the entry.
+        (Format::Yaml, "s:\n  a: |+\n    text\n\nz: 1\n", "Unsafe"),
         (Format::Yaml, "s: [", "Broken"),
         (Format::Yaml, "s: 1", "`s` is a number, not a table"),
         (Format::Yaml, "- a", "the file is a list, not a table"),

@@ -132,8 +132,11 @@ fn settings_survive_a_replacement() {
     },
 "#;
     assert!(change.after().contains(expected), "{}", change.after());
-    let again = config.with(&change).unwrap().add("weather", &entry, Overwrite::No).unwrap();
-    assert_eq!(again.after(), change.after());
+    let config = config.with(&change).unwrap();
+    assert_eq!(config.add("weather", &entry, Overwrite::No).unwrap().after(), change.after());
+    // A server that was switched off stays so.
+    let change = config.add("remote", &Stdio::new("x").into(), Overwrite::Yes).unwrap();
+    assert!(change.after().contains("\"args\": [],\n      \"disabled\": true\n"), "{}", change.after());
 }
 
 #[test]
