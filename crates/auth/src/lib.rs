@@ -5,6 +5,8 @@
 //! about its authorization server, that one about its endpoints) it does not believe further than it can check.
 
 pub mod fetch;
+#[cfg(any(feature = "client", feature = "server"))]
+mod places;
 mod secret;
 
 #[cfg(feature = "client")]

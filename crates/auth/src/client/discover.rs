@@ -5,10 +5,13 @@ use http::{HeaderMap, StatusCode, Uri};
 
 use super::{
     challenge::Challenge,
-    metadata::{ResourceMetadata, ServerMetadata, covers, resource_places, server_places},
+    metadata::{ResourceMetadata, ServerMetadata, covers, resource_places},
     words::shown,
 };
-use crate::fetch::{Fetcher, failed, parse};
+use crate::{
+    fetch::{Fetcher, failed, parse},
+    places::server_places,
+};
 
 /// What was found out about a server.
 #[derive(Clone, Debug)]

@@ -11,9 +11,9 @@ use serde_json::{Map, json};
 
 use super::{
     key::SigningKey,
-    metadata::origin,
     words::{digest, now, random},
 };
+use crate::places::origin;
 
 pub(crate) const PROOF: HeaderName = HeaderName::from_static("dpop");
 const NONCE: HeaderName = HeaderName::from_static("dpop-nonce");

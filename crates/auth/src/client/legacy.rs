@@ -4,10 +4,10 @@ use couplet_core::Error;
 
 use super::{
     discover::{Found, Inquiry},
-    metadata::{ServerMetadata, origin},
+    metadata::ServerMetadata,
     words::shown,
 };
-use crate::fetch::failed;
+use crate::{fetch::failed, places::origin};
 
 impl Inquiry<'_> {
     pub(crate) async fn without_metadata(&self) -> Result<Found, Error> {

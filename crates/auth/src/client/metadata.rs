@@ -3,7 +3,10 @@
 use http::Uri;
 use serde::Deserialize;
 
-use crate::fetch::{parse, same_origin};
+use crate::{
+    fetch::{parse, same_origin},
+    places::origin,
+};
 
 /// What a protected resource says about itself (RFC 9728).
 #[derive(Clone, Debug, Deserialize)]
@@ -67,30 +70,12 @@ fn lists(list: &Option<Vec<String>>, wanted: &str) -> bool {
     list.as_ref().is_some_and(|list| list.iter().any(|one| one == wanted))
 }
 
-/// The origin of a server, as it is written.
-pub(crate) fn origin(server: &Uri) -> String {
-    let (scheme, authority) = (server.scheme_str().unwrap_or_default(), server.authority());
-    format!("{scheme}://{}", authority.map(|a| a.as_str()).unwrap_or_default())
-}
-
 /// Where a resource may say something about itself: with its path, then at the root.
 pub(crate) fn resource_places(server: &Uri) -> Vec<String> {
     let root = format!("{}/.well-known/oauth-protected-resource", origin(server));
     match server.path().trim_end_matches('/') {
         "" => vec![root],
         path => vec![format!("{root}{path}"), root],
-    }
-}
-
-/// Where an authorization server says something about itself.
-pub(crate) fn server_places(issuer: &Uri) -> Vec<String> {
-    let origin = origin(issuer);
-    let (oauth, openid) = ("/.well-known/oauth-authorization-server", "/.well-known/openid-configuration");
-    match issuer.path().trim_end_matches('/') {
-        "" => vec![format!("{origin}{oauth}"), format!("{origin}{openid}")],
-        path => {
-            vec![format!("{origin}{oauth}{path}"), format!("{origin}{openid}{path}"), format!("{origin}{path}{openid}")]
-        }
     }
 }
 
@@ -132,22 +117,5 @@ mod tests {
         ] {
             assert_eq!(covers(resource, &server), expected, "{resource}");
         }
-    }
-
-    #[test]
-    fn places_keep_their_order() {
-        let places = |issuer: &str| server_places(&issuer.parse().expect("an address"));
-        assert_eq!(
-            places("https://a/t/"),
-            [
-                "https://a/.well-known/oauth-authorization-server/t",
-                "https://a/.well-known/openid-configuration/t",
-                "https://a/t/.well-known/openid-configuration",
-            ]
-        );
-        assert_eq!(
-            places("https://a"),
-            ["https://a/.well-known/oauth-authorization-server", "https://a/.well-known/openid-configuration",]
-        );
     }
 }

@@ -19,7 +19,9 @@ use http::{
 use serde::de::DeserializeOwned;
 
 pub use reach::Reach;
-pub(crate) use reach::{host, is_local};
+pub(crate) use reach::host;
+#[cfg(any(feature = "client", feature = "server"))]
+pub(crate) use reach::is_local;
 
 /// Asks servers that somebody else named. Clones share their connections.
 ///

@@ -15,12 +15,17 @@ use super::{
     key::{Jwk, Key},
     refusal::Refusal,
 };
-use crate::fetch::{Fetcher, Reach, parse};
+use crate::{
+    fetch::{Fetcher, Reach, parse},
+    places::server_places,
+};
 
 /// What an issuer publishes, as far as it was read. It is read when it is needed, and again when it is old.
 pub(crate) struct Known {
     pub(crate) issuer: Issuer,
     pub(crate) fetcher: Fetcher,
+    /// Where its metadata may be.
+    places: Vec<String>,
     published: Mutex<Option<Published>>,
     /// Whoever reads; others wait, or go on with what is there. It holds when that may be tried once more.
     turn: Turn<Option<Instant>>,
@@ -60,7 +65,7 @@ impl Known {
         let what = || Error::new(ErrorKind::Config, format!("`{}` is not the address of an issuer", issuer.name));
         let uri = parse(&issuer.name).ok_or_else(what)?;
         let fetcher = Fetcher::new(issuer.reach.unwrap_or_else(|| Reach::of(&uri)))?;
-        Ok(Self { issuer, fetcher, published: Mutex::default(), turn: Turn::new(None) })
+        Ok(Self { issuer, fetcher, places: server_places(&uri), published: Mutex::default(), turn: Turn::new(None) })
     }
 
     /// Whether a signed text is by this issuer.
@@ -159,8 +164,8 @@ impl Known {
     /// The metadata, at the first of its addresses where there is any.
     async fn metadata(&self) -> Result<Metadata, Error> {
         let wrong = |what: String| Error::new(ErrorKind::Auth, what);
-        for url in well_known(&self.issuer.name) {
-            let fetched = self.fetcher.get(&url).await?;
+        for url in &self.places {
+            let fetched = self.fetcher.get(url).await?;
             if fetched.status.is_client_error() {
                 continue;
             }
@@ -171,49 +176,5 @@ impl Known {
             return Ok(metadata);
         }
         Err(wrong(format!("`{}` publishes no metadata", self.issuer.name)))
-    }
-}
-
-/// Where the metadata of an issuer can be, in the order in which to look.
-fn well_known(issuer: &str) -> Vec<String> {
-    let after_scheme = issuer.find("://").map_or(0, |at| at + 3);
-    let path_at = issuer[after_scheme..].find('/').map_or(issuer.len(), |at| after_scheme + at);
-    let (origin, path) = issuer.split_at(path_at);
-    let path = path.trim_end_matches('/');
-    let mut all = vec![
-        format!("{origin}/.well-known/oauth-authorization-server{path}"),
-        format!("{origin}/.well-known/openid-configuration{path}"),
-    ];
-    if !path.is_empty() {
-        all.push(format!("{origin}{path}/.well-known/openid-configuration"));
-    }
-    all
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn metadata_is_looked_for_in_order() {
-        for (issuer, want) in [
-            (
-                "https://a.example",
-                &[
-                    "https://a.example/.well-known/oauth-authorization-server",
-                    "https://a.example/.well-known/openid-configuration",
-                ][..],
-            ),
-            (
-                "https://a.example:8443/t/1",
-                &[
-                    "https://a.example:8443/.well-known/oauth-authorization-server/t/1",
-                    "https://a.example:8443/.well-known/openid-configuration/t/1",
-                    "https://a.example:8443/t/1/.well-known/openid-configuration",
-                ],
-            ),
-        ] {
-            assert_eq!(well_known(issuer), want);
-        }
     }
 }
