@@ -89,7 +89,7 @@ pub fn pack_with(args: &PackArgs, cwd: &Path, surface: &Surface, out: &mut dyn W
 }
 
 fn files(args: &PackArgs, cwd: &Path, surface: &Surface) -> Result<Files, Error> {
-    let folder = cwd.join(&args.folder);
+    let folder: PathBuf = cwd.join(&args.folder).components().collect();
     if !folder.is_dir() {
         return Err(Error::new(ErrorKind::Usage, format!("there is no folder `{}`", args.folder.display()))
             .with_hint("name the folder of the server"));

@@ -44,7 +44,7 @@ pub struct PublishCheckArgs {
 /// When a rule is broken, which is written first, or a file cannot be read; see [`Error`].
 pub fn publish_check(args: &PublishCheckArgs, cwd: &Path, out: &mut dyn Write) -> Result<(), Error> {
     let mut out = Out(out);
-    let folder = cwd.join(&args.folder);
+    let folder: PathBuf = cwd.join(&args.folder).components().collect();
     let package = if folder.join("Cargo.toml").exists() { Some(Package::in_folder(&folder)?) } else { None };
     let digest = args.bundle.as_ref().map(|file| digest(&cwd.join(file))).transpose()?;
     let path = folder.join("server.json");

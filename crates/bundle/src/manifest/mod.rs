@@ -106,7 +106,7 @@ fn version<'a>(root: &Object<'a>, found: &mut Found) -> Option<&'a str> {
         match root.get("manifest_version") {
             None => return root.one_of("dxt_version", &VERSIONS, Need::Optional, found),
             Some(new) if new != old => {
-                found.error("dxt_version", "is not the same as `manifest_version`", "take it out")
+                found.error("dxt_version", "is not the same as `manifest_version`", "take it out");
             }
             Some(_) => {}
         }

@@ -66,5 +66,6 @@ fn plan<'a>(args: &InstallArgs, env: &Env, host: &'a Host, asked: &Asked) -> Res
     let change = config.add(&asked.name, &entry, overwrite)?;
     notes.extend(change.notes().iter().cloned());
     let verb = if config.server(&asked.name).is_some() { "replaced" } else { "added" };
-    Ok(Planned { host, scope: args.scope, change, what: format!("{verb} `{}` ({})", asked.name, args.scope), notes })
+    let what = format!("{verb} `{}` ({})", asked.name, args.scope);
+    Ok(Planned { host, scope: args.scope, change, what, notes, next: host.next_step() })
 }

@@ -1,7 +1,7 @@
 //! `install`, `uninstall`, `sync`, `servers`, `hosts` and `doctor`: arguments for `clap`, and functions that do it.
 //!
 //! Each function writes what people read to `out` and nothing anywhere else, in no colour. With `json` set it writes one
-//! JSON value instead. An [`Error`](crate::Error) has what an exit code is chosen by, a line and a hint.
+//! JSON value instead. An [`Error`] has what an exit code is chosen by, a line and a hint.
 
 mod doctor;
 mod install;
@@ -85,6 +85,8 @@ struct Planned<'a> {
     /// `added …`, `removed …`.
     what: String,
     notes: Vec<String>,
+    /// What has to be done in the host.
+    next: Option<&'a str>,
 }
 
 impl<'a> Planned<'a> {
@@ -131,7 +133,7 @@ fn carry_out(env: &Env, planned: &[Planned<'_>], manner: &Manner, json: bool, ou
         if let Some(backup) = backup {
             out.line(format_args!("  before: {}", env.short(&backup)))?;
         }
-        if let Some(next) = plan.host.next_step().filter(|_| !manner.dry_run && !plan.change.is_nothing()) {
+        if let Some(next) = plan.next.filter(|_| !manner.dry_run && !plan.change.is_nothing()) {
             out.line(format_args!("  next: {next}"))?;
         }
     }

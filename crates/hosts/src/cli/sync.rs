@@ -132,5 +132,5 @@ fn plan<'a>(
         None => config.unchanged(),
     };
     let what = format!("added {} ({})", added.join(", "), args.scope);
-    Ok((Planned { host, scope: args.scope, change, what, notes }, left))
+    Ok((Planned { host, scope: args.scope, change, what, notes, next: host.next_step() }, left))
 }

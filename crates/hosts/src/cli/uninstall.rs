@@ -57,7 +57,7 @@ pub fn uninstall(args: &UninstallArgs, env: &Env, out: &mut dyn Write) -> Result
         let (host, scope) = (config.host(), config.place().scope());
         let change = config.remove(env, &args.name)?;
         let what = format!("removed `{}` ({scope})", args.name);
-        Planned { host, scope, change, what, notes: Vec::new() }.push_to(&mut planned);
+        Planned { host, scope, change, what, notes: Vec::new(), next: None }.push_to(&mut planned);
     }
     carry_out(env, &planned, &args.manner, args.json, &mut Out(out))
 }

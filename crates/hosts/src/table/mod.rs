@@ -144,7 +144,7 @@ impl Host {
         self.data.format
     }
 
-    /// What has to be done so that it notices a change.
+    /// What has to be done before a server can be used that was put into its file.
     #[must_use]
     pub fn next_step(&self) -> Option<&str> {
         self.data.next.as_deref()

@@ -263,7 +263,8 @@ fn uninstall_finds_what_is_meant() {
     let diff = shell.run("uninstall", &["weather", "--host", "cursor", "--dry-run"]).unwrap();
     assert!(diff.contains("-    \"weather\": {\n") && diff.contains("+    \"b\": { \"command\": \"b\" }\n"), "{diff}");
     let said = shell.run("uninstall", &["weather", "--host", "cursor"]).unwrap();
-    assert!(said.starts_with("Cursor: removed `weather` (user), ~/.cursor/mcp.json\n"), "{said}");
+    assert!(said.starts_with("Cursor: removed `weather` (user), ~/.cursor/mcp.json\n  before: "), "{said}");
+    assert_eq!(said.lines().count(), 2, "{said}");
     assert_eq!(shell.read(".cursor/mcp.json"), cursor);
     let said = shell.run("uninstall", &["weather"]).unwrap();
     assert!(said.starts_with("Zed: removed `weather` (user)"), "{said}");
