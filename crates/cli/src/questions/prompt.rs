@@ -1,0 +1,35 @@
+//! One line from the person.
+
+use rustyline::{Behavior, Config, DefaultEditor, error::ReadlineError};
+
+/// What somebody typed.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Line {
+    Text(String),
+    /// Ctrl-C or Ctrl-D: they do not want to.
+    Left,
+}
+
+/// Asks for a line. The terminal is used even where standard output is something else.
+pub(crate) fn line(prompt: &str) -> Line {
+    let config = Config::builder().behavior(Behavior::PreferTerm).build();
+    let read = DefaultEditor::with_config(config).and_then(|mut editor| editor.readline(prompt));
+    match read {
+        Ok(text) => Line::Text(text.trim().to_owned()),
+        Err(ReadlineError::Interrupted | ReadlineError::Eof) => Line::Left,
+        // Somebody who cannot be heard does not want to, either.
+        Err(_) => Line::Left,
+    }
+}
+
+/// Asks until the answer is one of these; the first one is meant by an empty line.
+pub(crate) fn choose<T: Copy>(prompt: &str, answers: &[(&str, T)], left: T) -> T {
+    loop {
+        let Line::Text(text) = line(prompt) else { return left };
+        let text = text.to_lowercase();
+        let meant = answers.iter().find(|(word, _)| text.is_empty() || word.starts_with(&text));
+        if let Some((_, meant)) = meant {
+            return *meant;
+        }
+    }
+}
