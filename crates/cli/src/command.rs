@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 use crate::{
     commands::{call, complete, completions, demo, discover, list, listen, ping, prompt, read, repl, replay, run, tap},
     exit::{self, Exit, Failure},
-    output::{Look, Output},
+    output::{Colour, Look, Output},
 };
 
 /// Any server of the Model Context Protocol, from the command line.
@@ -58,13 +58,29 @@ enum Command {
 
 /// Runs the command that the process was started with, and says how it should end.
 pub fn main() -> ExitCode {
-    // Help and mistakes are told by the parser, which exits with 0 and 2.
-    let Cli { look, command } = Cli::parse();
+    let Cli { look, command } = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return misread(&error),
+    };
     let output = Arc::new(Output::new(look));
     match start(command, &output) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => ExitCode::from(failure.tell(&output)),
     }
+}
+
+/// Help, and mistakes in the command line. The parser tells of them well, except to programs.
+fn misread(error: &clap::Error) -> ExitCode {
+    if error.use_stderr() && std::env::args_os().any(|word| word == "--json") {
+        let text = error.render().to_string();
+        let first: Vec<&str> = text.lines().take_while(|line| !line.is_empty()).map(str::trim).collect();
+        let message = first.join(" ").trim_start_matches("error: ").to_owned();
+        let look = Look { json: true, verbose: false, color: Colour::Never };
+        return ExitCode::from(Failure::usage(message).tell(&Output::new(look)));
+    }
+    // Who has closed the pipe does not want to know.
+    let _ = error.print();
+    if error.use_stderr() { ExitCode::from(Exit::Usage as u8) } else { ExitCode::SUCCESS }
 }
 
 /// Most commands wait for a server, and need a runtime. The others do not pay for one.

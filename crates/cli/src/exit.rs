@@ -141,26 +141,45 @@ impl From<Error> for Failure {
             ErrorKind::Config => Exit::Usage,
             _ => Exit::Protocol,
         };
-        match error.rpc() {
-            Some(rpc) => {
-                let message = format!("the server answered: {} ({})", rpc.message, rpc.code);
-                Self { rpc: Some(rpc.clone()), ..Self::new(exit, message) }
+        if let Some(rpc) = error.rpc() {
+            let message = format!("the server answered: {} ({})", rpc.message, rpc.code);
+            return Self { rpc: Some(rpc.clone()), ..Self::new(exit, message) };
+        }
+        let failure = Self::new(exit, told(&error));
+        match exit {
+            Exit::Unauthorized => failure.hint("show who you are with --header \"Authorization: Bearer …\""),
+            Exit::Unreachable if failure.message.contains("cannot be reached") => {
+                failure.hint("is the server running, and is the address right?")
             }
-            None => Self::new(exit, told(&error)),
+            Exit::Unreachable if failure.message.contains("with the status") => {
+                failure.hint("is it the address of an endpoint, such as https://example.com/mcp?")
+            }
+            _ => failure,
         }
     }
 }
 
-/// An error with what caused it, if that says more.
+/// An error with what is at the bottom of it, if that says more.
 fn told(error: &Error) -> String {
-    let mut message = error.to_string();
-    let mut source = std::error::Error::source(error);
-    while let Some(cause) = source {
-        let cause_text = cause.to_string();
-        if !message.contains(&cause_text) {
-            message = format!("{message}: {cause_text}");
-        }
-        source = cause.source();
+    let message = error.to_string();
+    let mut root: &dyn std::error::Error = error;
+    while let Some(source) = root.source() {
+        root = source;
     }
-    message
+    let root = root.to_string();
+    if message.contains(&root) || message.ends_with('?') { message } else { format!("{message}: {root}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_documentation_has_every_code() {
+        let documentation = include_str!("lib.rs");
+        for (code, name, meaning) in TABLE {
+            let row = format!("//! | {} | `{name}` | {meaning} |", *code as u8);
+            assert!(documentation.contains(&row), "{row}");
+        }
+    }
 }

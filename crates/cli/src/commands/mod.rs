@@ -8,6 +8,7 @@ pub(crate) mod discover;
 pub(crate) mod list;
 pub(crate) mod listen;
 pub(crate) mod ping;
+mod progress;
 pub(crate) mod prompt;
 pub(crate) mod read;
 pub(crate) mod repl;

@@ -27,6 +27,8 @@ use crate::{
     output::{Output, text},
 };
 
+pub(crate) use prompt::reading;
+
 /// Asks.
 #[derive(Debug)]
 pub(crate) struct Questions {

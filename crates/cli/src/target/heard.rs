@@ -103,6 +103,9 @@ impl Heard {
                 .detail(format!("it wrote {lines} to its standard output"))
                 .hint("standard output belongs to the protocol: a server's own words go to standard error");
         }
+        if failure.exit == Exit::Timeout {
+            failure = failure.hint("is it a server, and does it wait for something else? --timeout gives it more time");
+        }
         failure
     }
 

@@ -11,6 +11,7 @@ use super::complete::Menu;
 use crate::{
     exit::{Exit, Failure},
     output::Output,
+    questions::reading,
 };
 
 /// An editor that is handed to a thread for each line, because reading one holds it up.
@@ -39,6 +40,7 @@ impl Prompter {
     /// Asks for a line.
     pub(crate) async fn ask(mut self, prompt: String) -> Result<(Self, Result<String, ReadlineError>), Failure> {
         let reading = tokio::task::spawn_blocking(move || {
+            let _turn = reading();
             let line = self.editor.readline(&prompt);
             (self, line)
         });
