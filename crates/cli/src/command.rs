@@ -5,7 +5,9 @@ use std::{process::ExitCode, sync::Arc};
 use clap::{Parser, Subcommand};
 
 use crate::{
-    commands::{call, complete, completions, demo, discover, list, listen, ping, prompt, read, repl, replay, run, tap},
+    commands::{
+        call, complete, completions, demo, discover, list, listen, login, ping, prompt, read, repl, replay, run, tap,
+    },
     exit::{self, Exit, Failure},
     output::{Colour, Look, Output},
 };
@@ -50,6 +52,10 @@ enum Command {
     Tap(tap::Args),
     /// Plays a recording to a client, or to a server
     Replay(replay::Args),
+    /// Logs in at a server that wants to know who asks
+    Login(login::Args),
+    /// Forgets a login
+    Logout(login::Args),
     /// Serves a few servers to play with
     Demo(demo::Args),
     /// Prints a script that completes commands in a shell
@@ -98,6 +104,8 @@ fn start(command: Command, output: &Arc<Output>) -> Result<(), Failure> {
         Command::Run(args) => wait(run::run(args, output)),
         Command::Tap(args) => tap::run(&args, output),
         Command::Replay(args) => replay::run(args, output),
+        Command::Login(args) => wait(login::log_in(args, output)),
+        Command::Logout(args) => wait(login::log_out(args, output)),
         Command::Demo(args) => wait(demo::run(args, output)),
         Command::Completions(args) => completions::run(&args, output),
     }

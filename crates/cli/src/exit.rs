@@ -147,11 +147,12 @@ impl From<Error> for Failure {
         }
         let failure = Self::new(exit, told(&error));
         match exit {
-            Exit::Unauthorized => failure.hint("show who you are with --header \"Authorization: Bearer …\""),
+            Exit::Unauthorized => failure
+                .hint("log in with `couplet login URL` in a terminal, or bring --header \"Authorization: Bearer …\""),
             Exit::Unreachable if failure.message.contains("cannot be reached") => {
                 failure.hint("is the server running, and is the address right?")
             }
-            Exit::Unreachable if failure.message.contains("with the status") => {
+            Exit::Unreachable if ["with the status", "at this address"].iter().any(|w| failure.message.contains(w)) => {
                 failure.hint("is it the address of an endpoint, such as https://example.com/mcp?")
             }
             _ => failure,

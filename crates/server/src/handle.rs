@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use couplet_core::{
     BoxFuture, Call, Change, Connect, Connected, Description, Error, ErrorKind, Hub, Inbound, Limits, News, Note,
-    Reply, Service, http::headers::ParamHeader, memory,
+    Reply, Service, http::headers::ParamHeader, memory, message::Params,
 };
 use couplet_types::Resource;
 
@@ -12,6 +12,7 @@ use crate::{
     dispatch,
     inner::Inner,
     layer::Next,
+    mount,
     prompt::IntoPrompt,
     resource::IntoResource,
     server::place_of,
@@ -169,6 +170,19 @@ impl Service for Handle {
             return own.mirrored.clone();
         }
         self.0.mounts.iter().find_map(|mount| mount.service.mirrored(mount.name_inside(tool)?))
+    }
+
+    fn required_scopes(&self, method: &str, params: &Params) -> Option<Arc<[String]>> {
+        if method != "tools/call" {
+            return None;
+        }
+        let name: String = params.read("name").ok()?;
+        if let Some(own) = self.0.tools.get().find(&name) {
+            return own.scopes.clone();
+        }
+        let (mount, inside) = self.0.mounts.iter().find_map(|m| Some((m, m.name_inside(&name)?)))?;
+        let inside = mount::renamed_params(params, inside)?;
+        mount.service.required_scopes(method, &inside)
     }
 
     fn has_resource(&self, uri: &str) -> bool {

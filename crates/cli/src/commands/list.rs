@@ -45,7 +45,7 @@ pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
             Some("tools" | "resources" | "prompts") => offer.to_text(output),
             Some(name) => offer.one(name, output)?,
         };
-        output.print(&text)
+        output.print(text.trim_start_matches('\n'))
     })
     .await
 }

@@ -103,7 +103,7 @@ fn fits(format: &StringFormat, typed: &str) -> Result<(), String> {
 }
 
 /// What the field is about, for people.
-fn describe(name: &str, field: &PrimitiveSchema, required: bool) -> String {
+pub(crate) fn describe(name: &str, field: &PrimitiveSchema, required: bool) -> String {
     let (title, description, kind) = match field {
         PrimitiveSchema::String(s) => (&s.title, &s.description, string(s.format.as_ref(), s.min_length, s.max_length)),
         PrimitiveSchema::Number(s) => {

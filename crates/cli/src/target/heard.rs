@@ -94,8 +94,8 @@ impl Heard {
             failure = failure.detail(format!("it was sent: {}", record.sent.join(", ")));
         }
         if !record.errors.is_empty() {
-            let lines = record.errors.iter().map(|line| format!("  | {line}")).collect::<Vec<_>>();
-            failure = failure.detail(format!("its standard error:\n{}", lines.join("\n")));
+            failure = failure.detail("its standard error:");
+            failure.details.extend(record.errors.iter().map(|line| format!("  | {line}")));
         }
         if record.strays > 0 {
             let lines = text::count(record.strays, "line that is no message", "lines that are no messages");

@@ -9,11 +9,21 @@ use std::{
 
 use crate::kit::{Folder, check, couplet, golden, plain, run, shop};
 
-/// A command that serves over HTTP, until it is dropped.
+/// A program that ends with this.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A command that serves over HTTP.
 struct Served {
-    child: Child,
     url: String,
     _errors: BufReader<ChildStderr>,
+    _child: Running,
 }
 
 impl Served {
@@ -29,14 +39,7 @@ impl Served {
                 break url.to_owned();
             }
         };
-        Self { child, url, _errors: errors }
-    }
-}
-
-impl Drop for Served {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        Self { url, _errors: errors, _child: Running(child) }
     }
 }
 
@@ -113,8 +116,8 @@ fn a_bridge_ends_with_its_server() {
 
 #[test]
 fn the_demo_says_what_to_try() {
-    let mut demo = couplet().args(["demo", "--http", "127.0.0.1:0"]).stdout(Stdio::piped()).spawn().unwrap();
-    let mut lines = BufReader::new(demo.stdout.take().unwrap()).lines();
+    let mut demo = Running(couplet().args(["demo", "--http", "127.0.0.1:0"]).stdout(Stdio::piped()).spawn().unwrap());
+    let mut lines = BufReader::new(demo.0.stdout.take().unwrap()).lines();
     let mut page = String::new();
     for line in lines.by_ref() {
         let line = line.unwrap();
@@ -124,8 +127,11 @@ fn the_demo_says_what_to_try() {
         }
     }
     // What it says can be tried as it stands.
-    let tries: Vec<Vec<String>> =
-        page.lines().filter(|line| line.contains(" http://")).map(|line| shlex::split(line).unwrap()).collect();
+    let tries: Vec<Vec<String>> = page
+        .lines()
+        .filter(|line| line.starts_with("  ") && line.contains(" http://"))
+        .map(|line| shlex::split(line).unwrap())
+        .collect();
     assert_eq!(tries.len(), 3, "{page}");
     let mut text = plain(&page);
     for words in &tries {
@@ -135,8 +141,6 @@ fn the_demo_says_what_to_try() {
         }
         text.push_str(&format!("\n{}", run(&args)));
     }
-    demo.kill().unwrap();
-    demo.wait().unwrap();
     golden("demo", &text);
 }
 
@@ -144,9 +148,9 @@ fn the_demo_says_what_to_try() {
 fn the_readme_shows_what_is_printed() {
     let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md")).unwrap();
     let block = readme.split("```console\n").nth(1).unwrap().split("```").next().unwrap();
-    let mut demo = couplet().args(["demo", "--http", "127.0.0.1:0"]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut demo = Running(couplet().args(["demo", "--http", "127.0.0.1:0"]).stdout(Stdio::piped()).spawn().unwrap());
     let mut first = String::new();
-    BufReader::new(demo.stdout.take().unwrap()).read_line(&mut first).unwrap();
+    BufReader::new(demo.0.stdout.take().unwrap()).read_line(&mut first).unwrap();
     let url = first.trim().rsplit(' ').next().unwrap();
     let mut shown = String::new();
     for line in block.lines().filter_map(|line| line.strip_prefix("$ couplet ")) {
@@ -155,8 +159,6 @@ fn the_readme_shows_what_is_printed() {
         let (out, err) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
         shown.push_str(&format!("$ couplet {line}\n{out}{err}"));
     }
-    demo.kill().unwrap();
-    demo.wait().unwrap();
     assert_eq!(shown, block);
 }
 

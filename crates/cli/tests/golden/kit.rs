@@ -23,7 +23,7 @@ pub(crate) fn shop() -> String {
 /// The command, in an environment without surprises.
 pub(crate) fn couplet() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_couplet"));
-    for name in ["NO_COLOR", "CLICOLOR_FORCE", "CLICOLOR", "TMUX", "TERM_PROGRAM", "KITTY_WINDOW_ID"] {
+    for name in ["NO_COLOR", "CLICOLOR_FORCE", "CLICOLOR", "TMUX", "TERM_PROGRAM", "KITTY_WINDOW_ID", "COLUMNS"] {
         command.env_remove(name);
     }
     command.stdin(Stdio::null());

@@ -7,6 +7,7 @@
 mod bridge;
 mod failures;
 mod kit;
+mod login;
 mod piped;
 mod record;
 mod terminal;

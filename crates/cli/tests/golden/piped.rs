@@ -261,6 +261,6 @@ fn completions() {
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let output = couplet().args(["completions", shell]).output().unwrap();
         let script = String::from_utf8(output.stdout).unwrap();
-        assert!(script.contains("discover") && script.contains("--revision"), "{shell}: {script}");
+        assert!(script.contains("discover") && script.contains("revision"), "{shell}: {script}");
     }
 }

@@ -16,7 +16,7 @@ const COLUMNS: u16 = 90;
 
 /// What a program can do to a terminal beside writing on it.
 #[derive(Default)]
-struct Tricks(usize);
+pub(crate) struct Tricks(usize);
 
 impl vt100::Callbacks for Tricks {
     fn audible_bell(&mut self, _: &mut vt100::Screen) {
@@ -29,7 +29,7 @@ impl vt100::Callbacks for Tricks {
 }
 
 /// The command on a terminal of its own.
-struct Terminal {
+pub(crate) struct Terminal {
     keyboard: Arc<pty_process::blocking::Pty>,
     output: mpsc::Receiver<Vec<u8>>,
     screen: vt100::Parser<Tricks>,
@@ -41,11 +41,13 @@ impl Terminal {
         Self::start_with(args, &[])
     }
 
-    fn start_with(args: &[&str], variables: &[(&str, &str)]) -> Self {
+    pub(crate) fn start_with(args: &[&str], variables: &[(&str, &str)]) -> Self {
         let (pty, pts) = pty_process::blocking::open().unwrap();
         pty.resize(pty_process::Size::new(ROWS, COLUMNS)).unwrap();
         let mut command = pty_process::blocking::Command::new(env!("CARGO_BIN_EXE_couplet")).args(args);
-        for name in ["NO_COLOR", "CLICOLOR_FORCE", "CLICOLOR", "TMUX", "STY", "TERM_PROGRAM", "KITTY_WINDOW_ID"] {
+        for name in
+            ["NO_COLOR", "CLICOLOR_FORCE", "CLICOLOR", "TMUX", "STY", "TERM_PROGRAM", "KITTY_WINDOW_ID", "COLUMNS"]
+        {
             command = command.env_remove(name);
         }
         command = command.env("TERM", "xterm-256color").envs(variables.iter().copied());
@@ -73,7 +75,7 @@ impl Terminal {
 
     /// Waits until the screen has a text.
     #[track_caller]
-    fn wait_for(&mut self, text: &str) {
+    pub(crate) fn wait_for(&mut self, text: &str) {
         let deadline = Instant::now() + PATIENCE;
         while !self.text().contains(text) {
             match self.output.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
@@ -100,6 +102,21 @@ impl Terminal {
         plain(&text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n"))
     }
 
+    /// A text that is too long for a line of the screen, from where it begins to the next line that is not full.
+    pub(crate) fn joined(&self, begins: &str) -> String {
+        let screen = self.screen.screen();
+        let mut rows = screen.rows(0, COLUMNS).skip_while(|row| !row.starts_with(begins)).peekable();
+        let mut text = String::new();
+        while let Some(row) = rows.next() {
+            let full = row.chars().count() == usize::from(COLUMNS);
+            text.push_str(&row);
+            if !full {
+                break;
+            }
+        }
+        text
+    }
+
     /// The same, with the colours.
     fn painted(&self) -> String {
         let text = self.screen.screen().contents_formatted();
@@ -107,7 +124,7 @@ impl Terminal {
     }
 
     /// Waits for the end, and gives what can be seen then.
-    fn end(&mut self) -> String {
+    pub(crate) fn end(&mut self) -> String {
         let deadline = Instant::now() + PATIENCE;
         while let Ok(bytes) = self.output.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
             self.screen.process(&bytes);
@@ -237,13 +254,13 @@ fn a_person_plays_the_model() {
     let shop = shop();
     for revision in ["2025-06-18", "2026-07-28"] {
         let mut terminal = Terminal::start(&["call", &shop, "poem", "about=rust", "--revision", revision]);
-        terminal.answer("> ", "iron oxide");
+        terminal.answer("\n  >", "iron oxide");
         terminal.wait_for("iron oxide\n  >");
         terminal.press("\r");
         golden("terminal-poem", &terminal.end());
     }
     let mut terminal = Terminal::start(&["call", &shop, "poem", "about=rust"]);
-    terminal.answer("> ", "");
+    terminal.answer("\n  >", "");
     golden("terminal-poem-refused", &terminal.end());
 }
 
@@ -252,7 +269,7 @@ fn a_session_completes_and_remembers() {
     let (shop, folder) = (shop(), Folder::new("session"));
     let state = folder.file("state");
     let mut terminal = Terminal::start_with(&["repl", &shop], &[("XDG_STATE_HOME", &state)]);
-    terminal.wait_for("shop> ");
+    terminal.wait_for("\nshop>");
     terminal.press("forec\t");
     terminal.wait_for("shop> forecast");
     terminal.press(" ci\tOslo un\tF\r");

@@ -423,7 +423,7 @@ async fn line_342_no_answer_is_an_answer() {
         let answer = wire.request("tools/call", again).await;
         assert_eq!(answer["error"]["code"], -32602, "{wrong}: {answer}");
     }
-    let ask = |ctx: Ctx| format!("{:?}", ctx.call().principal);
+    let ask = |ctx: Ctx| format!("{:?}", ctx.call().principal());
     let mut wire = open(Server::new("s", "1").tool(tool("who", ask)).build(), STATELESS, able()).await;
     let root = json!({ "io.modelcontextprotocol/clientInfo": { "name": "root", "version": "1" }, "sub": "root" });
     let answer = wire.request("tools/call", json!({ "name": "who", "_meta": root })).await;

@@ -1,6 +1,6 @@
 //! The line that is edited, and what was typed in earlier sessions.
 
-use std::{env, fs, path::PathBuf, sync::Arc};
+use std::{fs, path::PathBuf, sync::Arc};
 
 use rustyline::{
     CompletionType, Config, Context, Editor, ExternalPrinter, Helper, completion::Completer, error::ReadlineError,
@@ -12,6 +12,7 @@ use crate::{
     exit::{Exit, Failure},
     output::Output,
     questions::reading,
+    target::state_folder,
 };
 
 /// An editor that is handed to a thread for each line, because reading one holds it up.
@@ -58,15 +59,9 @@ impl Prompter {
     }
 }
 
-/// Where the history is: with the state of other programs.
+/// Where the history is.
 pub(crate) fn history() -> Option<PathBuf> {
-    let folder = |name: &str| env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
-    let state = if cfg!(windows) {
-        folder("LOCALAPPDATA")
-    } else {
-        folder("XDG_STATE_HOME").or_else(|| folder("HOME").map(|home| home.join(".local/state")))
-    };
-    state.map(|state| state.join("couplet").join("history"))
+    state_folder().map(|folder| folder.join("history"))
 }
 
 /// Completes what is typed.

@@ -34,7 +34,7 @@ impl Wire {
         let heard = Arc::new(Heard::new(output));
         match &target.place {
             Place::Program { words, env, cwd } => start(words, env, cwd.as_deref(), heard, more),
-            Place::Url { .. } => remote(target, heard, more).await,
+            Place::Url { .. } => remote(target, heard, more, output).await,
         }
     }
 
@@ -110,8 +110,14 @@ fn start(
 }
 
 /// A server at an address is spoken to through a proxy in this process.
-async fn remote(target: &Target, heard: Arc<Heard>, more: &ConnectionArgs) -> Result<Wire, Failure> {
-    let proxy = Proxy::connect(builder(more)?, target.connector(heard.clone())).await;
+async fn remote(
+    target: &Target,
+    heard: Arc<Heard>,
+    more: &ConnectionArgs,
+    output: &Arc<Output>,
+) -> Result<Wire, Failure> {
+    let server = target.connector(heard.clone(), output)?;
+    let proxy = Proxy::connect(builder(more)?, server).await;
     let proxy = proxy.map_err(|error| heard.explain(error.into()))?;
     let (near, far) = tokio::io::duplex(64 << 10);
     let (reader, writer) = tokio::io::split(far);
