@@ -27,7 +27,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     match words.first().map(String::as_str) {
         Some("dies") => {
-            eprintln!("shop: cannot open the till\nshop: giving up");
+            writeln!(io::stderr(), "shop: cannot open the till\nshop: giving up")?;
             std::process::exit(3);
         }
         Some("silent") => {
@@ -35,8 +35,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             return Ok(());
         }
         Some("garbage") => {
-            for _ in io::stdin().lock().lines() {
-                writeln!(io::stdout(), "{{\"jsonrpc\": \"2.0\", \"result\": oops \u{1b}[31m")?;
+            for (at, _) in io::stdin().lock().lines().enumerate() {
+                writeln!(io::stdout(), "{{\"jsonrpc\": \"2.0\", \"id\": {}, \"result\": oops \u{1b}[31m", at + 1)?;
             }
             return Ok(());
         }

@@ -55,7 +55,7 @@ pub(crate) struct Failure {
     /// More lines, such as the last words of a server.
     pub(crate) details: Vec<String>,
     pub(crate) hint: Option<String>,
-    rpc: Option<RpcError>,
+    rpc: Option<Box<RpcError>>,
     /// It is told already, or nobody is there to be told.
     silent: bool,
 }
@@ -91,7 +91,7 @@ impl Failure {
 
     /// What the server reported, if that is what failed.
     pub(crate) fn rpc(&self) -> Option<&RpcError> {
-        self.rpc.as_ref()
+        self.rpc.as_deref()
     }
 
     /// Tells of the failure, and gives the code to exit with.
@@ -143,7 +143,7 @@ impl From<Error> for Failure {
         };
         if let Some(rpc) = error.rpc() {
             let message = format!("the server answered: {} ({})", rpc.message, rpc.code);
-            return Self { rpc: Some(rpc.clone()), ..Self::new(exit, message) };
+            return Self { rpc: Some(Box::new(rpc.clone())), ..Self::new(exit, message) };
         }
         let failure = Self::new(exit, told(&error));
         match exit {

@@ -26,9 +26,16 @@ pub(crate) fn couplet() -> Command {
     for name in ["NO_COLOR", "CLICOLOR_FORCE", "CLICOLOR", "TMUX", "TERM_PROGRAM", "KITTY_WINDOW_ID", "COLUMNS"] {
         command.env_remove(name);
     }
-    command.stdin(Stdio::null());
+    command.envs(places()).stdin(Stdio::null());
     command
 }
+
+/// What the command writes and remembers stays with what was built, and nothing of the person's own is read.
+pub(crate) fn places() -> [(&'static str, &'static str); 2] {
+    [("TMPDIR", TEMPORARY), ("XDG_STATE_HOME", concat!(env!("CARGO_TARGET_TMPDIR"), "/state"))]
+}
+
+const TEMPORARY: &str = env!("CARGO_TARGET_TMPDIR");
 
 /// Runs the command to its end: exit code, standard output, standard error.
 pub(crate) fn run(args: &[&str]) -> String {
@@ -60,8 +67,9 @@ pub(crate) fn show(args: &[&str], output: &Output) -> String {
 pub(crate) fn plain(text: &str) -> String {
     let text = text.replace(&shop(), "shop").replace(env!("CARGO_BIN_EXE_couplet"), "couplet");
     let text = numbers_before(&text, " ms");
-    let folder = std::env::temp_dir().join("couplet-").display().to_string();
-    after(&after(&after(&text, &folder, "N"), "127.0.0.1:", "PORT"), "the task ", "ID")
+    let text = text.replace(&format!("{TEMPORARY}/couplet-"), "TMP/couplet-");
+    let made_up = [("TMP/couplet-", "N"), ("127.0.0.1:", "PORT"), ("the task ", "ID"), ("(os error ", "N")];
+    made_up.iter().fold(text, |text, (mark, with)| after(&text, mark, with))
 }
 
 /// Replaces the number before a mark.

@@ -9,7 +9,7 @@ use std::{
     time::Instant,
 };
 
-use crate::kit::{Folder, PATIENCE, golden, plain, shop};
+use crate::kit::{Folder, PATIENCE, golden, places, plain, shop};
 
 const ROWS: u16 = 40;
 const COLUMNS: u16 = 90;
@@ -50,7 +50,7 @@ impl Terminal {
         {
             command = command.env_remove(name);
         }
-        command = command.env("TERM", "xterm-256color").envs(variables.iter().copied());
+        command = command.env("TERM", "xterm-256color").envs(places()).envs(variables.iter().copied());
         let child = command.spawn(pts).unwrap();
         let pty = Arc::new(pty);
         let reader = pty.clone();
@@ -105,9 +105,8 @@ impl Terminal {
     /// A text that is too long for a line of the screen, from where it begins to the next line that is not full.
     pub(crate) fn joined(&self, begins: &str) -> String {
         let screen = self.screen.screen();
-        let mut rows = screen.rows(0, COLUMNS).skip_while(|row| !row.starts_with(begins)).peekable();
         let mut text = String::new();
-        while let Some(row) = rows.next() {
+        for row in screen.rows(0, COLUMNS).skip_while(|row| !row.starts_with(begins)) {
             let full = row.chars().count() == usize::from(COLUMNS);
             text.push_str(&row);
             if !full {
