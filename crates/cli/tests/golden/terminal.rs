@@ -210,10 +210,10 @@ fn a_form_is_filled_in_in_every_revision_that_has_them() {
         let mut terminal = Terminal::start(&["call", &shop, "order", "--revision", revision]);
         terminal.answer("what:", "tea");
         terminal.answer("size:", "huge");
-        terminal.wait_for("choose one of");
+        terminal.wait_for("choose one of Small, Large\n  size:");
         terminal.press("2\r");
         terminal.answer("count:", "12");
-        terminal.wait_for("at most 9");
+        terminal.wait_for("at most 9\n  count:");
         terminal.press("2\r");
         terminal.answer("present:", "");
         terminal.answer("send?", "");
