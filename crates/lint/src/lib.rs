@@ -44,7 +44,7 @@ mod visible;
 
 pub use config::{Config, UnknownRule};
 pub use finding::{Finding, Place, Subject};
-pub use print::{json_lines, text};
+pub use print::{json_lines, rules_text, text};
 pub use rule::{Family, Rule, Severity, rules};
 pub use surface::{Answer, Answers, Surface};
 pub use visible::visible;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::{Finding, Severity};
+use crate::{Family, Finding, Severity, rules};
 
 /// The findings for people: rule by rule, the worst first, with a count at the end. Without colours.
 ///
@@ -43,6 +43,24 @@ fn print_group(out: &mut String, group: &[Finding]) -> std::fmt::Result {
     }
     writeln!(out, "  why: {}", rule.why)?;
     writeln!(out, "  fix: {}\n", rule.fix)
+}
+
+/// The table of all rules, family by family, a line each.
+///
+/// ```
+/// assert!(couplet_lint::rules_text().contains("\n  warning  schema-ref "));
+/// ```
+pub fn rules_text() -> String {
+    let mut out = String::new();
+    let width = rules().map(|rule| rule.id.len()).max().unwrap_or(0);
+    for family in Family::ALL {
+        let _ = writeln!(out, "{family}");
+        for rule in rules().filter(|rule| rule.family == family) {
+            let optional = if rule.optional { " (only when asked for)" } else { "" };
+            let _ = writeln!(out, "  {:<8} {:<width$} {}{optional}", rule.severity.id(), rule.id, rule.about);
+        }
+    }
+    out
 }
 
 /// The findings for programs: a JSON object in each line.

@@ -132,7 +132,7 @@ pub fn rules() -> impl Iterator<Item = &'static Rule> {
 }
 
 /// Declares the rules of a module, and `RULES`, the list of them.
-macro_rules! rules {
+macro_rules! table {
     ($family:ident: $(
         $name:ident = $id:literal $severity:ident $(($optional:ident))?
             about $about:literal
@@ -143,7 +143,7 @@ macro_rules! rules {
             id: $id,
             family: $crate::Family::$family,
             severity: $crate::Severity::$severity,
-            optional: rules!(@optional $($optional)?),
+            optional: table!(@optional $($optional)?),
             about: $about,
             why: $why,
             fix: $fix,
@@ -154,4 +154,4 @@ macro_rules! rules {
     (@optional) => { false };
     (@optional optional) => { true };
 }
-pub(crate) use rules;
+pub(crate) use table;

@@ -77,10 +77,18 @@ impl<'v> Tree<'v> {
             "$defs" | "definitions" => Role::Definition,
             "items" | "prefixItems" => Role::Items,
             "anyOf" | "oneOf" | "allOf" => Role::Branch,
-            "patternProperties" | "dependentSchemas" | "not" | "if" | "then" | "else" | "additionalProperties"
-            | "propertyNames" | "unevaluatedProperties" | "unevaluatedItems" | "contains" | "additionalItems" => {
-                Role::Other
-            }
+            "patternProperties"
+            | "dependentSchemas"
+            | "not"
+            | "if"
+            | "then"
+            | "else"
+            | "additionalProperties"
+            | "propertyNames"
+            | "unevaluatedProperties"
+            | "unevaluatedItems"
+            | "contains"
+            | "additionalItems" => Role::Other,
             _ => return,
         };
         let mut add = |schema, key| self.push(Node { schema, role, depth, parent, keyword, key });
@@ -126,14 +134,6 @@ impl<'v> Tree<'v> {
         segments.push(self.base.to_owned());
         segments.reverse();
         segments.join("/")
-    }
-
-    /// The name of a subschema that has one.
-    pub(crate) fn name(&self, at: usize) -> Option<&'v str> {
-        match self.nodes.get(at)?.key {
-            Key::Name(name) => Some(name),
-            _ => None,
-        }
     }
 
     /// The value that a reference within the schema leads to.
@@ -252,7 +252,10 @@ mod tests {
             (json!({ "$ref": "#/$defs/a", "$defs": { "a": node("#/$defs/a") } }), true),
             (json!({ "$ref": "#/$defs/a", "$defs": { "a": node("#/$defs/b"), "b": node("#/$defs/a") } }), true),
             (json!({ "$ref": "#/$defs/a", "$defs": { "a": node("#/$defs/b"), "b": {} } }), false),
-            (json!({ "properties": { "a": { "$ref": "#/$defs/a" }, "b": { "$ref": "#/$defs/a" } }, "$defs": { "a": {} } }), false),
+            (
+                json!({ "properties": { "a": { "$ref": "#/$defs/a" }, "b": { "$ref": "#/$defs/a" } }, "$defs": { "a": {} } }),
+                false,
+            ),
             (json!({ "$defs": { "a": { "$ref": "#/$defs/a" } } }), true),
         ] {
             assert_eq!(!Tree::new(&schema, "").circles().is_empty(), found, "{schema}");

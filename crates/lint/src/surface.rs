@@ -200,7 +200,8 @@ impl Kind {
 
     fn subject(self, value: &Value, at: usize) -> Subject {
         let named = |member: &str| match value.get(member).and_then(Value::as_str) {
-            Some(name) if !name.is_empty() => name.to_owned(),
+            // It goes into every place, so it must not be long.
+            Some(name) if !name.is_empty() => name.chars().take(200).collect(),
             _ => format!("#{}", at + 1),
         };
         match self {

@@ -83,10 +83,7 @@ mod tests {
     fn what_is_quoted_is_found_again() {
         let text = format!("{}needle{}", "ä".repeat(40), "b".repeat(40));
         let at = text.find("needle").unwrap();
-        assert_eq!(
-            quoted(&text, at, at + 6),
-            format!("`…{}needle{}…`", "ä".repeat(24), "b".repeat(24)),
-        );
+        assert_eq!(quoted(&text, at, at + 6), format!("`…{}needle{}…`", "ä".repeat(24), "b".repeat(24)),);
         assert_eq!(quoted("abc", 1, 99), "`abc`");
         assert_eq!(visible(&visible("a\u{202e}\\")), visible("a\u{202e}\\"));
     }

@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use super::words::words;
-use crate::{Surface, report::Report, rule::rules, surface::Item};
+use crate::{Surface, report::Report, rule::table, surface::Item};
 
-rules! { Annotations:
+table! { Annotations:
     MISSING = "annotations-missing" Warning
         about "a tool does not say how it behaves"
         why "Without `annotations` hosts take it as destructive and ask before every call; the directories of Claude and ChatGPT refuse such servers (open-metadata/OpenMetadata#30107, olostep/olostep-mcp-server#22)."
@@ -45,8 +45,29 @@ rules! { Annotations:
 }
 
 const WRITING: [&str; 24] = [
-    "create", "delete", "deploy", "destroy", "drop", "edit", "erase", "insert", "install", "overwrite", "patch", "pay",
-    "post", "publish", "purge", "remove", "rename", "send", "transfer", "truncate", "uninstall", "update", "upload",
+    "create",
+    "delete",
+    "deploy",
+    "destroy",
+    "drop",
+    "edit",
+    "erase",
+    "insert",
+    "install",
+    "overwrite",
+    "patch",
+    "pay",
+    "post",
+    "publish",
+    "purge",
+    "remove",
+    "rename",
+    "send",
+    "transfer",
+    "truncate",
+    "uninstall",
+    "update",
+    "upload",
     "write",
 ];
 const READING: [&str; 16] = [

@@ -7,11 +7,11 @@ use crate::{
     Place, Subject, Surface,
     read::escaped,
     report::Report,
-    rule::rules,
+    rule::table,
     surface::{Item, Said},
 };
 
-rules! { Descriptions:
+table! { Descriptions:
     MISSING = "description-missing" Warning
         about "a tool has no description"
         why "It is all that the model knows about when and how to use the tool."

@@ -6,11 +6,11 @@ use super::words::{doubles, lookalike, words};
 use crate::{
     Place, Subject, Surface,
     report::Report,
-    rule::rules,
+    rule::table,
     surface::{Item, Kind},
 };
 
-rules! { Names:
+table! { Names:
     MISSING = "name-missing" Error
         about "a tool has no name"
         why "The specification asks for one, and clients built on the official TypeScript SDK refuse the whole list."
@@ -62,8 +62,6 @@ rules! { Names:
 }
 
 const LONGEST: usize = 64;
-/// From this many characters of server and tool on, Cursor leaves a tool out.
-const CURSOR: usize = 60;
 const GENERIC_NAMES: [&str; 16] = [
     "call", "create", "delete", "describe", "execute", "get", "help", "info", "list", "query", "read", "run", "status",
     "test", "update", "write",
@@ -113,13 +111,9 @@ fn one(tool: &Item, server: &str, report: &mut Report<'_>) {
 }
 
 fn prefixed(tool: &Item, server: &str, length: usize, report: &mut Report<'_>) {
-    let prefix = server.chars().count();
-    let claude = "mcp__".len() + prefix + "__".len() + length;
-    if claude > LONGEST {
-        let what = format!("with the server's name, `{server}`, it has {claude} characters in Claude Code");
-        report.add(&PREFIXED, tool.at("/name"), what);
-    } else if prefix + length >= CURSOR {
-        let what = format!("with the server's name, `{server}`, it has {} characters in Cursor", prefix + length);
+    let whole = "mcp__".len() + server.chars().count() + "__".len() + length;
+    if whole > LONGEST {
+        let what = format!("with the server's name, `{server}`, it has {whole} characters in Claude Code");
         report.add(&PREFIXED, tool.at("/name"), what);
     }
 }

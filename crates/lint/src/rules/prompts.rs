@@ -8,11 +8,11 @@ use super::words::doubles;
 use crate::{
     Surface,
     report::Report,
-    rule::rules,
+    rule::table,
     surface::{Item, Kind},
 };
 
-rules! { Prompts:
+table! { Prompts:
     MISSING = "prompt-name-missing" Error
         about "a prompt has no name"
         why "The specification asks for one, and clients built on the official SDKs refuse the whole list."

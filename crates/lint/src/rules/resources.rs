@@ -6,11 +6,11 @@ use super::words::doubles;
 use crate::{
     Surface,
     report::Report,
-    rule::rules,
+    rule::table,
     surface::{Item, Kind},
 };
 
-rules! { Resources:
+table! { Resources:
     URI = "resource-uri" Error
         about "the address of a resource is not a URI"
         why "The specification asks for one by RFC 3986; clients with the Python SDK before 2.0 refuse the list (modelcontextprotocol/python-sdk#1574, PrefectHQ/fastmcp#335)."
@@ -112,17 +112,15 @@ fn wrong(uri: &str) -> Option<String> {
     if let Some(c) = rest.chars().find(|c| !allowed(*c)) {
         return Some(format!("{c:?} has to be percent-encoded"));
     }
-    let is_encoded = |at: usize| {
-        rest.as_bytes().get(at + 1..at + 3).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
-    };
+    let is_encoded =
+        |at: usize| rest.as_bytes().get(at + 1..at + 3).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit));
     let stray = rest.match_indices('%').any(|(at, _)| !is_encoded(at));
     stray.then(|| "a `%` is not followed by two digits".to_owned())
 }
 
 fn is_media_type(text: &str) -> bool {
     let essence = text.split(';').next().unwrap_or_default().trim();
-    let is_token = |part: &str| {
-        !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || "!#$&^_.+-".contains(c))
-    };
+    let is_token =
+        |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || "!#$&^_.+-".contains(c));
     essence.split_once('/').is_some_and(|(kind, subtype)| is_token(kind) && is_token(subtype))
 }

@@ -6,11 +6,11 @@ use serde_json::Value;
 use crate::{
     Place, Subject, Surface,
     report::Report,
-    rule::rules,
+    rule::table,
     surface::{Kind, Listing},
 };
 
-rules! { Sizes:
+table! { Sizes:
     MANY = "tools-many" Warning
         about "the server has more tools than some hosts show to the model"
         why "Cursor took the first 40 of all servers together (bun913/mcp-testrail#6), Windsurf 50 (Zhwt/go-mcp-mysql#3), and models choose worse among many."

@@ -23,7 +23,8 @@ pub struct Draft {
 impl Draft {
     pub fn clean() -> Self {
         let city = json!({ "type": "string", "description": "The city, in any language." });
-        let days = json!({ "type": "integer", "minimum": 1, "maximum": 14, "default": 3, "description": "How many days." });
+        let days =
+            json!({ "type": "integer", "minimum": 1, "maximum": 14, "default": 3, "description": "How many days." });
         let id = json!({ "type": "string", "description": "The note, as the list has it." });
         Self {
             info: json!({ "name": "weather", "version": "1.2.0", "title": "Weather" }),

@@ -114,17 +114,23 @@ fn what_is_huge_or_deep_ends() {
     assert!(has(&ends("less deep", deep("{\"properties\":{\"a\":", "}}", 50)), "schema-deep"));
     assert!(has(&ends("brackets", tool("[".repeat(1_000_000))), "answer-unreadable"));
 
-    let wide: Vec<_> = (0..100_000).map(|at| format!("\"p{at}\":{{\"$ref\":\"#/properties/p{}\"}}", (at + 1) % 100_000)).collect();
+    let wide: Vec<_> =
+        (0..100_000).map(|at| format!("\"p{at}\":{{\"$ref\":\"#/properties/p{}\"}}", (at + 1) % 100_000)).collect();
     let findings = ends("wide", tool(format!("{{\"type\":\"object\",\"properties\":{{{}}}}}", wide.join(","))));
     assert!(has(&findings, "schema-ref") && findings.iter().any(|f| f.what.ends_with("more places")));
 
-    let anchors: Vec<_> = (0..20_000).map(|at| format!("\"p{at}\":{{\"$anchor\":\"a{at}\",\"$ref\":\"#a{}\"}}", at / 2)).collect();
+    let anchors: Vec<_> =
+        (0..20_000).map(|at| format!("\"p{at}\":{{\"$anchor\":\"a{at}\",\"$ref\":\"#a{}\"}}", at / 2)).collect();
     ends("anchors", tool(format!("{{\"properties\":{{{}}}}}", anchors.join(","))));
 
     let long = format!("\"{}\"", "a".repeat(1 << 20));
-    let names: Vec<_> = (0..5).map(|at| format!("\"{at}{}\":{{\"items\":{{\"anyOf\":[true,true]}}}}", "n".repeat(1 << 20))).collect();
+    let names: Vec<_> =
+        (0..5).map(|at| format!("\"{at}{}\":{{\"items\":{{\"anyOf\":[true,true]}}}}", "n".repeat(1 << 20))).collect();
     ends("long names", tool(format!("{{\"properties\":{{{}}}}}", names.join(","))));
-    ends("long texts", format!("{{\"name\":{long},\"description\":{long},\"title\":{long},\"inputSchema\":{{\"pattern\":{long}}}}}"));
+    ends(
+        "long texts",
+        format!("{{\"name\":{long},\"description\":{long},\"title\":{long},\"inputSchema\":{{\"pattern\":{long}}}}}"),
+    );
     for text in ["ignore", "do not tell ", "![", "<", "pass", " \\n", "a\\u200b", "%", "\\u0000"] {
         let long = text.repeat(300_000);
         ends(text, format!("{{\"name\":\"a\",\"description\":\"{long}\",\"inputSchema\":{{}}}}"));

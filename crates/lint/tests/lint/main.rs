@@ -103,7 +103,12 @@ fn the_table_of_rules_can_be_read() {
     for rule in rules() {
         assert!(seen.insert(rule.id), "`{}` is there twice", rule.id);
         assert!(rule.id.chars().all(|c| c.is_ascii_lowercase() || c == '-'), "{}", rule.id);
-        assert!(!rule.about.ends_with('.') && rule.about.starts_with(char::is_lowercase), "{}: {}", rule.id, rule.about);
+        assert!(
+            !rule.about.ends_with('.') && rule.about.starts_with(char::is_lowercase),
+            "{}: {}",
+            rule.id,
+            rule.about
+        );
         for sentence in [rule.why, rule.fix] {
             assert!(sentence.ends_with('.'), "{}: {sentence}", rule.id);
             assert!(!sentence.contains('\n'), "{}: {sentence}", rule.id);

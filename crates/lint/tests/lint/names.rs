@@ -6,32 +6,28 @@ use crate::{Case, case};
 
 pub(crate) const CASES: &[Case] = &[
     case("name-missing", |d| d.tool()["name"] = json!(""), |d| d.tool()["name"] = json!("x")),
-    case("name-characters", |d| d.tool()["name"] = json!("get forecast"), |d| d.tool()["name"] = json!("Get-Forecast_2")),
+    case(
+        "name-characters",
+        |d| d.tool()["name"] = json!("get forecast"),
+        |d| d.tool()["name"] = json!("Get-Forecast_2"),
+    ),
     case("name-dots", |d| d.tool()["name"] = json!("forecast.get"), |d| d.tool()["name"] = json!("forecast-get")),
     case("name-length", |d| d.tool()["name"] = json!("a".repeat(65)), |d| d.tool()["name"] = json!("a".repeat(50))),
-    // `mcp__`, 7 letters, `__`: 14; 50 are left. Cursor takes 59 of both.
-    case("name-with-prefix", |d| d.tool()["name"] = json!("a".repeat(51)), |d| d.tool()["name"] = json!("a".repeat(50))),
+    // `mcp__`, 7 letters and `__` make 14; 50 are left.
     case(
         "name-with-prefix",
-        |d| {
-            d.info["name"] = json!("w");
-            d.tool()["name"] = json!("a".repeat(59));
-        },
-        |d| {
-            d.info["name"] = json!("");
-            d.tool()["name"] = json!("a".repeat(57));
-        },
-    )
-    .also(&["server-name-missing"]),
+        |d| d.tool()["name"] = json!("a".repeat(51)),
+        |d| d.tool()["name"] = json!("a".repeat(50)),
+    ),
     case(
         "name-shortened-alike",
         |d| {
-            d.another(&format!("{}_one_{}", "a".repeat(30), "b".repeat(30)));
-            d.another(&format!("{}_two_{}", "a".repeat(30), "b".repeat(30)));
+            d.another(&format!("{}_one_{}", "a".repeat(18), "b".repeat(30)));
+            d.another(&format!("{}_two_{}", "a".repeat(18), "b".repeat(30)));
         },
         |d| {
-            d.another(&format!("{}_one_{}", "a".repeat(30), "b".repeat(30)));
-            d.another(&format!("{}_two_{}", "a".repeat(30), "c".repeat(30)));
+            d.another(&format!("{}_one_{}", "a".repeat(18), "b".repeat(30)));
+            d.another(&format!("{}_two_{}", "a".repeat(18), "c".repeat(30)));
         },
     )
     .also(&["name-with-prefix"]),

@@ -63,3 +63,11 @@ fn the_name_in_a_host_counts_where_it_is_told() {
     config.name = Some("a-very-long-name-in-a-host".to_owned());
     assert_eq!(lint(&draft.surface(), &config)[0].rule.id, "name-with-prefix");
 }
+
+#[test]
+fn the_table_has_a_line_for_each_rule_and_family() {
+    let table = couplet_lint::rules_text();
+    assert_eq!(table.lines().count(), couplet_lint::rules().count() + couplet_lint::Family::ALL.len());
+    assert!(table.contains("\n  note     schema-open "), "{table}");
+    assert!(table.lines().all(|line| line.len() < 160), "{table}");
+}

@@ -6,7 +6,11 @@ use crate::{Case, case};
 
 pub(crate) const CASES: &[Case] = &[
     case("prompt-name-missing", |d| d.prompts[0]["name"] = json!(null), |d| d.prompts[0]["name"] = json!("p")),
-    case("prompt-name-blank", |d| d.prompts[0]["name"] = json!("plan day"), |d| d.prompts[0]["name"] = json!("plan-day")),
+    case(
+        "prompt-name-blank",
+        |d| d.prompts[0]["name"] = json!("plan day"),
+        |d| d.prompts[0]["name"] = json!("plan-day"),
+    ),
     case(
         "prompt-duplicate",
         |d| d.prompts.push(d.prompts[0].clone()),

@@ -113,10 +113,14 @@ pub(crate) const CASES: &[Case] = &[
             };
         },
     ),
-    case("deprecated-logging", |d| d.capabilities["logging"] = json!({}), |d| {
-        d.capabilities["logging"] = json!({});
-        d.revisions.truncate(4);
-    }),
+    case(
+        "deprecated-logging",
+        |d| d.capabilities["logging"] = json!({}),
+        |d| {
+            d.capabilities["logging"] = json!({});
+            d.revisions.truncate(4);
+        },
+    ),
     case("deprecated-transport", |d| d.old_transport = true, |_| {}),
     case(
         "hello-incomplete",
@@ -262,10 +266,14 @@ pub(crate) const CASES: &[Case] = &[
         |d| d.capabilities["tools"]["listChanged"] = json!("yes"),
         |d| d.capabilities["tools"]["listChanged"] = json!(false),
     ),
-    case("capability-removed", |d| d.capabilities["tasks"] = json!({}), |d| {
-        d.capabilities["tasks"] = json!({});
-        d.revisions = vec![ProtocolVersion::V2025_11_25];
-    }),
+    case(
+        "capability-removed",
+        |d| d.capabilities["tasks"] = json!({}),
+        |d| {
+            d.capabilities["tasks"] = json!({});
+            d.revisions = vec![ProtocolVersion::V2025_11_25];
+        },
+    ),
     case(
         "extension-name",
         |d| d.capabilities["extensions"] = json!({ "charts": {} }),
@@ -288,14 +296,20 @@ pub(crate) const CASES: &[Case] = &[
         |d| {
             d.edit = |_, method, answer| match method {
                 "prompts/list" => {
-                    vec![Answer::text(answer.to_string().replace("\"name\":\"plan_day\"", "\"name\":\"x\",\"name\":\"plan_day\""))]
+                    vec![Answer::text(
+                        answer.to_string().replace("\"name\":\"plan_day\"", "\"name\":\"x\",\"name\":\"plan_day\""),
+                    )]
                 }
                 _ => vec![answer.into()],
             };
         },
         |d| d.prompts[0]["arguments"][0]["name"] = json!("plan_day"),
     ),
-    case("meta-key", |d| d.tool()["_meta"] = json!({ "com..example/a": 1 }), |d| {
-        d.tool()["_meta"] = json!({ "com.example/a": 1, "note": 2 });
-    }),
+    case(
+        "meta-key",
+        |d| d.tool()["_meta"] = json!({ "com..example/a": 1 }),
+        |d| {
+            d.tool()["_meta"] = json!({ "com.example/a": 1, "note": 2 });
+        },
+    ),
 ];

@@ -20,7 +20,11 @@ pub(crate) const CASES: &[Case] = &[
         |d| d.resources[0]["uri"] = json!("notes://a b"),
         |d| d.resources[0]["uri"] = json!("notes://a%20b?c=[d]#e"),
     ),
-    case("resource-uri", |d| d.resources[0]["uri"] = json!("notes://100%"), |d| d.resources[0]["uri"] = json!("notes:%41")),
+    case(
+        "resource-uri",
+        |d| d.resources[0]["uri"] = json!("notes://100%"),
+        |d| d.resources[0]["uri"] = json!("notes:%41"),
+    ),
     case(
         "resource-name-missing",
         |d| d.templates[0]["name"] = json!(""),

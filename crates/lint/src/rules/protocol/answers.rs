@@ -8,11 +8,11 @@ use super::Together;
 use crate::{
     Surface,
     report::Report,
-    rule::rules,
+    rule::table,
     surface::{Page, Said},
 };
 
-rules! { Protocol:
+table! { Protocol:
     GREETING = "hello-incomplete" Error
         about "the server does not say what it has to say about itself"
         why "The specification asks for it; clients built on the official SDKs do not connect."

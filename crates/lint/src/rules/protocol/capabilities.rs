@@ -7,11 +7,11 @@ use super::Together;
 use crate::{
     Surface,
     report::Report,
-    rule::rules,
+    rule::table,
     surface::{Kind, Said},
 };
 
-rules! { Protocol:
+table! { Protocol:
     UNDECLARED = "capability-undeclared" Error
         about "the server lists things without saying that it has any"
         why "The specification asks for the capability, and clients do not ask for what is not declared."

@@ -7,11 +7,11 @@ use crate::{
     Place, Subject, Surface,
     read::escaped,
     report::Report,
-    rule::rules,
+    rule::table,
     surface::{Item, Kind},
 };
 
-rules! { Protocol:
+table! { Protocol:
     NULL = "member-null" Error
         about "a member is null instead of left out"
         why "Clients built on the official TypeScript SDK then refuse the whole list (modelcontextprotocol/inspector#987, r33drichards/mcp-js#117)."

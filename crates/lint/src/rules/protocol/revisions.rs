@@ -8,11 +8,11 @@ use super::names;
 use crate::{
     Place, Subject, Surface,
     report::Report,
-    rule::rules,
+    rule::table,
     surface::{Answer, Kind, Said},
 };
 
-rules! { Protocol:
+table! { Protocol:
     SILENT = "no-answer" Error
         about "the server speaks no revision that it was asked for"
         why "No client can use it."

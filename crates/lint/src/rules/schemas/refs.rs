@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use super::{Side, each};
-use crate::{Surface, report::Report, rule::rules};
+use crate::{Surface, report::Report, rule::table};
 
-rules! { Schemas:
+table! { Schemas:
     LOCAL = "schema-ref" Warning
         about "the schema of arguments refers to its own parts"
         why "The Gemini API refuses it (google-gemini/gemini-cli#13326, anomalyco/opencode#12295); VS Code and Claude Desktop do not follow references, which is why FastMCP puts in what they refer to."
@@ -33,7 +33,10 @@ pub(crate) fn check(surface: &Surface, report: &mut Report<'_>) {
                 let what = format!("it refers to `{reference}`");
                 if !reference.starts_with('#') {
                     report.add(&REMOTE, place, what);
-                } else if tree.target(reference).is_none_or(|target| !matches!(target, Value::Object(_) | Value::Bool(_))) {
+                } else if tree
+                    .target(reference)
+                    .is_none_or(|target| !matches!(target, Value::Object(_) | Value::Bool(_)))
+                {
                     report.add(&DANGLING, place, what);
                 } else if side == Side::Input {
                     report.add(&LOCAL, place, what);

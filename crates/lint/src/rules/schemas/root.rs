@@ -6,11 +6,11 @@ use crate::{
     Surface,
     read::escaped,
     report::Report,
-    rule::rules,
+    rule::table,
     surface::{Item, Kind},
 };
 
-rules! { Schemas:
+table! { Schemas:
     MISSING = "schema-missing" Error
         about "a tool has no schema for its arguments"
         why "The specification asks for an object; clients built on the official TypeScript SDK refuse the whole list without one."

@@ -6,11 +6,11 @@ use super::{Side, each, types};
 use crate::{
     Surface,
     report::Report,
-    rule::rules,
+    rule::table,
     schema::{Node, Role},
 };
 
-rules! { Schemas:
+table! { Schemas:
     BOOLEAN = "schema-boolean" Error
         about "a schema is only `true` or `false`"
         why "That is JSON Schema, but Claude Code then drops every tool of the server (anthropics/claude-code#92900), Hermes the server (NousResearch/hermes-agent#101669), and Gemini refuses all requests (github/copilot-cli#4623)."
@@ -63,7 +63,7 @@ pub(crate) fn check(surface: &Surface, report: &mut Report<'_>) {
                 report.add(&ITEMS, place(), "there are no `items`");
             }
             if named.contains(&"object") {
-                objects(node, schema, || place(), report);
+                objects(node, schema, place, report);
             }
         }
     });

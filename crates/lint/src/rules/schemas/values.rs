@@ -3,9 +3,9 @@
 use serde_json::{Map, Value};
 
 use super::{Compiler, Side, each, types};
-use crate::{Place, Surface, report::Report, rule::rules, visible::shown};
+use crate::{Place, Surface, report::Report, rule::table, visible::shown};
 
-rules! { Schemas:
+table! { Schemas:
     ENUM_TYPE = "schema-enum-type" Warning
         about "a choice has no type"
         why "The Gemini API takes `enum` only beside `\"type\": \"string\"` (makenotion/notion-mcp-server#42, google-gemini/gemini-cli#4400)."
@@ -68,7 +68,13 @@ pub(crate) fn check(surface: &Surface, report: &mut Report<'_>) {
     });
 }
 
-fn format(schema: &Value, keywords: &Map<String, Value>, side: Side, place: impl Fn() -> Place, report: &mut Report<'_>) {
+fn format(
+    schema: &Value,
+    keywords: &Map<String, Value>,
+    side: Side,
+    place: impl Fn() -> Place,
+    report: &mut Report<'_>,
+) {
     let Some(format) = keywords.get("format").and_then(Value::as_str) else { return };
     let named = types(schema);
     let is_number = named.contains(&"integer") || named.contains(&"number");
@@ -103,12 +109,7 @@ fn required(keywords: &Map<String, Value>, place: impl Fn() -> Place, report: &m
     }
 }
 
-fn pattern(
-    keywords: &Map<String, Value>,
-    compiler: &mut Compiler,
-    place: impl Fn() -> Place,
-    report: &mut Report<'_>,
-) {
+fn pattern(keywords: &Map<String, Value>, compiler: &mut Compiler, place: impl Fn() -> Place, report: &mut Report<'_>) {
     let Some(pattern) = keywords.get("pattern").and_then(Value::as_str) else { return };
     let what = || format!("the pattern is `{}`", shown(pattern, 120));
     match peculiar(pattern) {

@@ -7,12 +7,12 @@ use super::{Compiler, Side, each};
 use crate::{
     Surface,
     report::Report,
-    rule::rules,
+    rule::table,
     schema::{Role, Tree},
     surface::Item,
 };
 
-rules! { Schemas:
+table! { Schemas:
     DIALECT = "schema-dialect" Warning
         about "a schema is written in an old dialect of JSON Schema"
         why "The specification asks for 2020-12 where nothing is said; Claude's desktop app (coddingtonbear/obsidian-local-rest-api#352) and OpenCode (anomalyco/opencode#39365) refused draft-07."
@@ -100,7 +100,8 @@ fn old_keywords(tool: &Item, tree: &Tree<'_>, report: &mut Report<'_>) {
 }
 
 fn depth(tool: &Item, tree: &Tree<'_>, report: &mut Report<'_>) {
-    let deepest = tree.nodes.iter().enumerate().filter(|(_, node)| node.role != Role::Root).max_by_key(|(_, n)| n.depth);
+    let deepest =
+        tree.nodes.iter().enumerate().filter(|(_, node)| node.role != Role::Root).max_by_key(|(_, n)| n.depth);
     if let Some((at, node)) = deepest.filter(|(_, node)| node.depth > DEEPEST) {
         report.add(&DEEP, tool.at(tree.pointer(at)), format!("there are {} levels", node.depth));
     }

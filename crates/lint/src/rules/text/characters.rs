@@ -4,12 +4,12 @@ use super::{Said, each};
 use crate::{
     Surface,
     report::Report,
-    rule::rules,
+    rule::table,
     rules::words::{disguised, lookalike},
     visible::{is_blank, quoted, shown},
 };
 
-rules! { Text:
+table! { Text:
     INVISIBLE = "text-invisible" Error
         about "a text has characters that cannot be seen"
         why "People who approve the server do not see what the model reads; OWASP lists it as a sign of tool poisoning (OWASP/www-project-mcp-top-10#38)."
@@ -102,7 +102,7 @@ fn is_invisible(c: char, before: char, after: char) -> bool {
     match c {
         '\u{200c}' | '\u{200d}' => !(joins(before) && joins(after)),
         // How the character before is drawn; several of them in a row, or one behind a letter, draw nothing.
-        '\u{fe00}'..='\u{fe0f}' => !(joins(before) || matches!(before, '0'..='9' | '#' | '*' )) || is_selector(before),
+        '\u{fe00}'..='\u{fe0f}' => !(joins(before) || matches!(before, '0'..='9' | '#' | '*')) || is_selector(before),
         '\u{e0100}'..='\u{e01ef}' => !matches!(before, '\u{3400}'..='\u{9fff}' | '\u{20000}'..='\u{3ffff}'),
         '\u{ad}' | '\u{34f}' | '\u{180b}'..='\u{180f}' | '\u{200b}' | '\u{2028}' | '\u{2029}' => true,
         '\u{2060}'..='\u{2065}' | '\u{206a}'..='\u{206f}' | '\u{feff}' | '\u{fff0}'..='\u{fffb}' => true,

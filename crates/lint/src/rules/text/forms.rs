@@ -1,9 +1,9 @@
 //! Texts in forms that are not for people: markup, blobs, blanks, links.
 
 use super::each;
-use crate::{Surface, report::Report, rule::rules, visible::quoted};
+use crate::{Surface, report::Report, rule::table, visible::quoted};
 
-rules! { Text:
+table! { Text:
     MARKUP = "text-markup" Error
         about "a text has marks that models take for something else than a description"
         why "Poisoned tools put their orders between `<IMPORTANT>` and its like, as Invariant Labs showed, or imitate where a message of the system begins."
@@ -87,9 +87,10 @@ pub(crate) fn check(surface: &Surface, report: &mut Report<'_>) {
 /// A picture in Markdown that has to be fetched.
 fn image(lower: &str) -> Option<(usize, usize)> {
     lower.match_indices("![").find_map(|(at, _)| {
-        let rest = lower.get(at..)?;
-        let end = rest.find("](")?;
-        (end < 200 && rest.get(end + 2..)?.starts_with("http")).then_some((at, end + 2))
+        // What describes a picture is short; looking further would take long where there are many.
+        let near = lower.as_bytes().get(at..)?.iter().take(200).copied().collect::<Vec<_>>();
+        let end = near.windows(6).position(|six| six == b"](http")?;
+        Some((at, end + 6))
     })
 }
 
@@ -100,11 +101,13 @@ fn blob(text: &str) -> Option<(usize, usize)> {
     for part in text.split_inclusive(|c| !in_blob(c)) {
         let run = part.trim_end_matches(|c| !in_blob(c));
         let count = |is: fn(&char) -> bool| run.chars().filter(is).count();
-        let mixed = count(char::is_ascii_uppercase) >= 8
-            && count(char::is_ascii_lowercase) >= 8
-            && count(char::is_ascii_digit) >= 4
-            && count(|c| "_-/".contains(*c)) * 12 < run.len();
-        if run.len() > LONGEST_BLOB && mixed {
+        let is_mixed = || {
+            count(char::is_ascii_uppercase) >= 8
+                && count(char::is_ascii_lowercase) >= 8
+                && count(char::is_ascii_digit) >= 4
+                && count(|c| "_-/".contains(*c)) * 12 < run.len()
+        };
+        if run.len() > LONGEST_BLOB && is_mixed() {
             return Some((at, run.len()));
         }
         at += part.len();
