@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn nothing_that_acts_or_hides_is_left() {
-        for c in (0..=0x10_ffff).filter_map(char::from_u32) {
+        for c in (0..0x1_0000).chain(0x1_d000..0x1_d800).chain(0xe_0000..0xe_1000).filter_map(char::from_u32) {
             let shown = visible(&c.to_string());
             let hides = |c: char| {
                 c.is_control()

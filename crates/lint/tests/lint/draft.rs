@@ -7,21 +7,21 @@ use serde_json::{Value, json};
 /// What becomes of an answer on its way, by revision and method.
 type Edit = fn(ProtocolVersion, &str, Value) -> Vec<Answer>;
 
-pub struct Draft {
-    pub info: Value,
-    pub instructions: Value,
-    pub capabilities: Value,
-    pub tools: Vec<Value>,
-    pub resources: Vec<Value>,
-    pub templates: Vec<Value>,
-    pub prompts: Vec<Value>,
-    pub revisions: Vec<ProtocolVersion>,
-    pub edit: Edit,
-    pub old_transport: bool,
+pub(crate) struct Draft {
+    pub(crate) info: Value,
+    pub(crate) instructions: Value,
+    pub(crate) capabilities: Value,
+    pub(crate) tools: Vec<Value>,
+    pub(crate) resources: Vec<Value>,
+    pub(crate) templates: Vec<Value>,
+    pub(crate) prompts: Vec<Value>,
+    pub(crate) revisions: Vec<ProtocolVersion>,
+    pub(crate) edit: Edit,
+    pub(crate) old_transport: bool,
 }
 
 impl Draft {
-    pub fn clean() -> Self {
+    pub(crate) fn clean() -> Self {
         let city = json!({ "type": "string", "description": "The city, in any language." });
         let days =
             json!({ "type": "integer", "minimum": 1, "maximum": 14, "default": 3, "description": "How many days." });
@@ -67,17 +67,17 @@ impl Draft {
         }
     }
 
-    pub fn tool(&mut self) -> &mut Value {
+    pub(crate) fn tool(&mut self) -> &mut Value {
         &mut self.tools[0]
     }
 
     /// The schema of the first tool's arguments.
-    pub fn schema(&mut self) -> &mut Value {
+    pub(crate) fn schema(&mut self) -> &mut Value {
         &mut self.tools[0]["inputSchema"]
     }
 
     /// Gives the first tool one more argument.
-    pub fn argument(&mut self, mut schema: Value) {
+    pub(crate) fn argument(&mut self, mut schema: Value) {
         if let Some(keywords) = schema.as_object_mut() {
             keywords.insert("description".to_owned(), json!("Something more."));
         }
@@ -85,19 +85,19 @@ impl Draft {
     }
 
     /// Says something in the description of the first tool.
-    pub fn say(&mut self, text: &str) {
+    pub(crate) fn say(&mut self, text: &str) {
         self.tools[0]["description"] = json!(format!("The weather of the next days in a city. {text}"));
     }
 
     /// Adds a tool that differs from the first one in its name and its description.
-    pub fn another(&mut self, name: &str) {
+    pub(crate) fn another(&mut self, name: &str) {
         let mut tool = self.tools[0].clone();
         tool["name"] = json!(name);
         tool["description"] = json!(format!("The weather of the past in a city, number {}.", self.tools.len()));
         self.tools.push(tool);
     }
 
-    pub fn surface(&self) -> Surface {
+    pub(crate) fn surface(&self) -> Surface {
         Surface::from_answers(self.revisions.iter().map(|version| self.answers(*version)))
     }
 

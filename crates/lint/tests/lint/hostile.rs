@@ -115,33 +115,33 @@ fn what_is_huge_or_deep_ends() {
     assert!(has(&ends("brackets", tool("[".repeat(1_000_000))), "answer-unreadable"));
 
     let wide: Vec<_> =
-        (0..100_000).map(|at| format!("\"p{at}\":{{\"$ref\":\"#/properties/p{}\"}}", (at + 1) % 100_000)).collect();
+        (0..20_000).map(|at| format!("\"p{at}\":{{\"$ref\":\"#/properties/p{}\"}}", (at + 1) % 20_000)).collect();
     let findings = ends("wide", tool(format!("{{\"type\":\"object\",\"properties\":{{{}}}}}", wide.join(","))));
     assert!(has(&findings, "schema-ref") && findings.iter().any(|f| f.what.ends_with("more places")));
 
     let anchors: Vec<_> =
-        (0..20_000).map(|at| format!("\"p{at}\":{{\"$anchor\":\"a{at}\",\"$ref\":\"#a{}\"}}", at / 2)).collect();
+        (0..5_000).map(|at| format!("\"p{at}\":{{\"$anchor\":\"a{at}\",\"$ref\":\"#a{}\"}}", at / 2)).collect();
     ends("anchors", tool(format!("{{\"properties\":{{{}}}}}", anchors.join(","))));
 
-    let long = format!("\"{}\"", "a".repeat(1 << 20));
+    let long = format!("\"{}\"", "a".repeat(1 << 17));
     let names: Vec<_> =
-        (0..5).map(|at| format!("\"{at}{}\":{{\"items\":{{\"anyOf\":[true,true]}}}}", "n".repeat(1 << 20))).collect();
+        (0..5).map(|at| format!("\"{at}{}\":{{\"items\":{{\"anyOf\":[true,true]}}}}", "n".repeat(1 << 17))).collect();
     ends("long names", tool(format!("{{\"properties\":{{{}}}}}", names.join(","))));
     ends(
         "long texts",
         format!("{{\"name\":{long},\"description\":{long},\"title\":{long},\"inputSchema\":{{\"pattern\":{long}}}}}"),
     );
     for text in ["ignore", "do not tell ", "![", "<", "pass", " \\n", "a\\u200b", "%", "\\u0000"] {
-        let long = text.repeat(300_000);
+        let long = text.repeat(30_000);
         ends(text, format!("{{\"name\":\"a\",\"description\":\"{long}\",\"inputSchema\":{{}}}}"));
     }
     let defaults = "{\"type\":\"object\",\"default\":1,\"properties\":{\"a\":".repeat(40) + "{}" + &"}}".repeat(40);
-    ends("defaults", vec![tool(defaults); 200].join(","));
+    ends("defaults", vec![tool(defaults); 30].join(","));
 }
 
 #[test]
 fn thousands_of_tools_end_and_are_counted() {
-    let tools: Vec<_> = (0..20_000)
+    let tools: Vec<_> = (0..10_000)
         .map(|at| {
             let schema = json!({ "type": "object", "properties": { "a": { "type": "string", "pattern": "^[a-z]+$", "default": "a" } } });
             json!({ "name": format!("tool_{at}"), "inputSchema": schema }).to_string()
@@ -149,6 +149,6 @@ fn thousands_of_tools_end_and_are_counted() {
         .collect();
     let findings = ends("many", tools.join(","));
     let many = findings.iter().find(|finding| finding.rule.id == "tools-too-many").unwrap();
-    assert_eq!(many.what, "there are 20000 tools");
+    assert_eq!(many.what, "there are 10000 tools");
     assert!(findings.len() < 500, "{}", findings.len());
 }
