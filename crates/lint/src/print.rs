@@ -31,14 +31,27 @@ pub fn text(findings: &[Finding]) -> String {
     out
 }
 
+/// From so many places on that have the same to say, it is said once; and how many of them are named.
+const MANY: usize = 4;
+const NAMED: usize = 6;
+
 fn print_group(out: &mut String, group: &[Finding]) -> std::fmt::Result {
     let Some(Finding { rule, .. }) = group.first() else { return Ok(()) };
     writeln!(out, "{} {}: {}", rule.severity, rule.id, rule.about)?;
-    for Finding { place, what, .. } in group {
-        write!(out, "  {place}: {what}")?;
-        match &*place.pointer {
-            "" => writeln!(out)?,
-            pointer => writeln!(out, "  ({pointer})")?,
+    let same = |what: &str| group.iter().filter(|finding| finding.what == what).count();
+    for (at, Finding { place, what, .. }) in group.iter().enumerate() {
+        if same(what) < MANY {
+            write!(out, "  {place}: {what}")?;
+            match &*place.pointer {
+                "" => writeln!(out)?,
+                pointer => writeln!(out, "  ({pointer})")?,
+            }
+        } else if !group[..at].iter().any(|earlier| earlier.what == *what) {
+            let places = group.iter().filter(|finding| finding.what == *what).map(|finding| finding.place.to_string());
+            let named: Vec<_> = places.take(NAMED).collect();
+            let more = same(what).saturating_sub(NAMED);
+            let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+            writeln!(out, "  {}{more}: {what}", named.join("; "))?;
         }
     }
     writeln!(out, "  why: {}", rule.why)?;

@@ -20,7 +20,7 @@ pub(crate) fn words(name: &str) -> Vec<String> {
 }
 
 /// Those that have the same key as an earlier one, with that one.
-pub(crate) fn doubles<'t, T>(items: &'t [T], key: impl Fn(&T) -> Option<String>) -> Vec<(&'t T, &'t T)> {
+pub(crate) fn doubles<T>(items: &[T], key: impl Fn(&T) -> Option<String>) -> Vec<(&T, &T)> {
     let mut seen: HashMap<String, &T> = HashMap::new();
     let mut found = Vec::new();
     for item in items {

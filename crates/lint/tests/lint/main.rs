@@ -1,5 +1,7 @@
 //! Every rule finds what it is about, and not what is close to it.
 
+#![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
+
 mod annotations;
 mod descriptions;
 mod draft;

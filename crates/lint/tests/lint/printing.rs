@@ -22,6 +22,21 @@ fn text_is_grouped_by_rule_and_tells_each_reason_once() {
 }
 
 #[test]
+fn what_is_the_same_in_many_places_is_told_once() {
+    let mut draft = Draft::clean();
+    for at in 0..8 {
+        draft.another(&format!("past_of_{at}"));
+        draft.tools.last_mut().unwrap().as_object_mut().unwrap().remove("title");
+    }
+    let findings = lint(&draft.surface(), &Config::new());
+    assert_eq!(json_lines(&findings).lines().count(), 8);
+    let printed = text(&findings);
+    let told = "\n  tool past_of_0; tool past_of_1; tool past_of_2; tool past_of_3; tool past_of_4; tool past_of_5, \
+                and 2 more: there is no `title`\n";
+    assert!(printed.contains(told) && printed.lines().count() == 6, "{printed}");
+}
+
+#[test]
 fn each_line_of_json_is_a_finding() {
     let findings = lint(&spoilt().surface(), &Config::new());
     let lines = json_lines(&findings);

@@ -13,9 +13,9 @@ use crate::{
 };
 
 table! { Schemas:
-    DIALECT = "schema-dialect" Warning
+    DIALECT = "schema-dialect" Note
         about "a schema is written in an old dialect of JSON Schema"
-        why "The specification asks for 2020-12 where nothing is said; Claude's desktop app (coddingtonbear/obsidian-local-rest-api#352) and OpenCode (anomalyco/opencode#39365) refused draft-07."
+        why "The specification asks for 2020-12 where nothing is said; the Anthropic API checks by it, and clients were reported to refuse draft-07 (anomalyco/opencode#39365)."
         fix "Write 2020-12 (`$defs`, `prefixItems`, numbers in `exclusiveMinimum`), and leave `$schema` out."
     NAMED = "schema-dialect-named" Note
         about "a schema says which dialect it is written in"
