@@ -83,10 +83,8 @@ impl Questions {
     /// Waits until something is asked that nobody can answer.
     pub(crate) async fn unanswerable(&self) -> Failure {
         let mut unasked = self.unasked.subscribe();
-        let (question, fields) = match unasked.wait_for(Option::is_some).await {
-            Ok(question) => question.clone().unwrap_or_default(),
-            Err(_) => return std::future::pending().await,
-        };
+        let question = unasked.wait_for(Option::is_some).await.map(|question| question.clone());
+        let Ok(Some((question, fields))) = question else { return std::future::pending().await };
         let what = format!("the server asks, and there is no terminal to answer at: {question}");
         let mut failure = Failure::new(Exit::Unanswered, what);
         let hint = match fields.is_empty() {

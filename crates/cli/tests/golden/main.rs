@@ -5,6 +5,8 @@
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test that fails says so")]
 
 mod bridge;
+mod checks;
+mod configured;
 mod failures;
 mod kit;
 mod login;

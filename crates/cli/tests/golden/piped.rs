@@ -172,7 +172,6 @@ fn ping_and_discover() {
             &["discover", &one_revision],
             &["discover", &one_revision, "--all-revisions"],
             &["discover", &one_revision, "--all-revisions", "--json"],
-            &["discover"],
         ],
     );
 }
