@@ -179,7 +179,8 @@ impl Inbound for Inbox {
     }
 
     fn malformed(&self, malformed: &Malformed) {
-        tracing::warn!(error = %malformed.error, "the server sent a message that cannot be read");
+        let excerpt = malformed.excerpt.escape_ascii();
+        tracing::warn!(error = %malformed.error, %excerpt, "the server sent a message that cannot be read");
     }
 }
 

@@ -115,7 +115,7 @@ impl Link {
             Ok(Frame::Single(message)) => self.message(message, None),
             Ok(Frame::Batch(_)) if !self.shape().is_some_and(|s| s.0.batches) => {
                 let error = RpcError::invalid_request("the server sent a batch, which is not allowed");
-                self.inbound.malformed(&Malformed { id: None, error });
+                self.inbound.malformed(&Malformed::new(None, error));
             }
             Ok(Frame::Batch(messages)) => {
                 let batch = Batch::new(self.shared.queue.clone());
@@ -133,7 +133,7 @@ impl Link {
     /// Tells of a message that was too long to be taken. Which request it answered is not known.
     pub fn receive_too_long(&mut self) {
         let what = format!("a message is longer than {} bytes", self.limits.message);
-        self.inbound.malformed(&Malformed { id: None, error: RpcError::invalid_request(what) });
+        self.inbound.malformed(&Malformed::new(None, RpcError::invalid_request(what)));
     }
 
     /// No more messages will come: whatever waits for an answer fails.
@@ -195,7 +195,7 @@ impl Link {
                 Some(id) => self.settle(&id, Event::Answer(outcome)),
                 None => {
                     if let Err(error) = outcome {
-                        self.inbound.malformed(&Malformed { id: None, error });
+                        self.inbound.malformed(&Malformed::new(None, error));
                     }
                 }
             },
@@ -206,7 +206,7 @@ impl Link {
         // A server of the stateless era must not ask, and a client must not answer.
         if self.is_stateless() {
             let error = RpcError::invalid_request(format!("the server sent the request `{method}`"));
-            return self.inbound.malformed(&Malformed { id: None, error });
+            return self.inbound.malformed(&Malformed::new(None, error));
         }
         if self.requests.contains_key(&id) {
             return;

@@ -59,20 +59,38 @@ pub enum Body {
 
 /// A message that is not one, and the id to answer to where it could be read.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Malformed {
     /// The id of the broken request.
     pub id: Option<RequestId>,
     /// What was wrong.
     pub error: RpcError,
+    /// How the frame began, to be shown to whoever looks for the mistake: at most [`Malformed::EXCERPT`] bytes, as they
+    /// came. Empty where there was no frame.
+    pub excerpt: Bytes,
 }
 
 impl Malformed {
+    /// How much of a frame is kept.
+    pub const EXCERPT: usize = 256;
+
+    /// Something that is wrong with a message, and which one it was if that is known.
+    pub fn new(id: Option<RequestId>, error: RpcError) -> Self {
+        Self { id, error, excerpt: Bytes::new() }
+    }
+
     fn syntax(fault: &Fault, id: Option<RequestId>) -> Self {
-        Self { id, error: RpcError::parse_error(format!("the message is not valid JSON: {fault}")) }
+        Self::new(id, RpcError::parse_error(format!("the message is not valid JSON: {fault}")))
     }
 
     fn invalid(id: Option<RequestId>, what: impl Into<String>) -> Self {
-        Self { id, error: RpcError::invalid_request(what) }
+        Self::new(id, RpcError::invalid_request(what))
+    }
+
+    /// It is copied, because the frame may be large.
+    fn in_frame(mut self, frame: &[u8]) -> Self {
+        self.excerpt = Bytes::copy_from_slice(&frame[..frame.len().min(Self::EXCERPT)]);
+        self
     }
 }
 
@@ -91,12 +109,16 @@ impl Malformed {
 /// # Errors
 /// What to answer when the frame is not JSON or not a message.
 pub fn read(frame: Bytes, bounds: Bounds) -> Result<Frame, Malformed> {
-    let text = json::utf8(&frame).map_err(|f| Malformed::syntax(&f, None))?;
+    read_frame(&frame, bounds).map_err(|malformed| malformed.in_frame(&frame))
+}
+
+fn read_frame(frame: &Bytes, bounds: Bounds) -> Result<Frame, Malformed> {
+    let text = json::utf8(frame).map_err(|f| Malformed::syntax(&f, None))?;
     let mut scanner = Scanner::new(text, bounds);
     if scanner.peek() == Some(b'[') {
-        return read_batch(&frame, scanner).map(Frame::Batch);
+        return read_batch(frame, scanner).map(Frame::Batch);
     }
-    let message = read_message(&frame, &mut scanner, 0)?;
+    let message = read_message(frame, &mut scanner, 0)?;
     match scanner.end() {
         Ok(()) => message.map(Frame::Single),
         Err(fault) => Err(Malformed::syntax(&fault, None)),

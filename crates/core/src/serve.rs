@@ -145,7 +145,7 @@ impl Connection {
     /// Tells of a message that was too long to be taken.
     pub fn receive_too_long(&mut self) {
         let error = RpcError::invalid_request(format!("the message is longer than {} bytes", self.limits.message));
-        self.reject(&Malformed { id: None, error }, None);
+        self.reject(&Malformed::new(None, error), None);
     }
 
     /// No more messages will come. What was received is still answered.
@@ -288,7 +288,7 @@ impl Connection {
                 .as_ref()
                 .map_or("outside of a session".to_owned(), |s| format!("in revision {}", s.shape.version()));
             let error = RpcError::invalid_request(format!("batches are not allowed {spoken}"));
-            return self.reject(&Malformed { id: None, error }, None);
+            return self.reject(&Malformed::new(None, error), None);
         }
         let batch = Batch::new(self.queue.clone());
         for message in messages {
@@ -296,7 +296,7 @@ impl Connection {
                 Ok(Message { body: Body::Request { id, method, .. }, .. }) if method == "initialize" => {
                     let error = RpcError::invalid_request("`initialize` cannot be part of a batch");
                     batch.includes(&id);
-                    self.reject(&Malformed { id: Some(id), error }, Some(&batch));
+                    self.reject(&Malformed::new(Some(id), error), Some(&batch));
                 }
                 Ok(message) => self.message(message, Some(batch.clone())),
                 Err(malformed) => self.reject(&malformed, Some(&batch)),
@@ -308,7 +308,7 @@ impl Connection {
         if self.requests.contains_key(&id) {
             // An answer to this id would be taken for the answer to the request that runs.
             let error = RpcError::invalid_request(format!("request id `{id}` is already in use"));
-            return self.reject(&Malformed { id: None, error }, batch.as_ref());
+            return self.reject(&Malformed::new(None, error), batch.as_ref());
         }
         if let Some(batch) = &batch {
             batch.includes(&id);

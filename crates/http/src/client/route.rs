@@ -48,7 +48,7 @@ impl Shared {
             Ok(Frame::Single(message)) => Ok(self.message(message, source)),
             Ok(Frame::Batch(_)) if !self.takes_batches() => {
                 let error = RpcError::invalid_request("the server sent a batch, which is not allowed");
-                self.inbound.malformed(&Malformed { id: None, error });
+                self.inbound.malformed(&Malformed::new(None, error));
                 Ok(None)
             }
             Ok(Frame::Batch(messages)) => {
@@ -93,11 +93,11 @@ impl Shared {
                 (Some(id), None) if self.settle_sent(&id, Event::Answer(outcome.clone())) => {}
                 (Some(id), _) => {
                     let error = RpcError::invalid_request(format!("the server answers `{id}`, which nobody asked"));
-                    self.inbound.malformed(&Malformed { id: None, error });
+                    self.inbound.malformed(&Malformed::new(None, error));
                 }
                 (None, _) => {
                     if let Err(error) = outcome {
-                        self.inbound.malformed(&Malformed { id: None, error });
+                        self.inbound.malformed(&Malformed::new(None, error));
                     }
                 }
             },
@@ -138,7 +138,7 @@ impl Shared {
         // A server of the stateless era must not ask, and a client must not answer.
         if source.is_alone() {
             let error = RpcError::invalid_request(format!("the server sent the request `{method}`"));
-            return self.inbound.malformed(&Malformed { id: None, error });
+            return self.inbound.malformed(&Malformed::new(None, error));
         }
         let (stop, answer) = match (self.ask(&id), method) {
             (Turn::Answer(stop), Ping::METHOD) => (stop, ready(Ok(JsonText::empty_object()))),

@@ -72,14 +72,16 @@ fn write(args: &RdfArgs, out: &mut dyn Write) -> Result<Outcome, Failure> {
     for file in &args.files {
         let mut lost = None;
         let read = open(file, |reader| {
-            log::each(reader, &mut |line, text| match Entry::read(text) {
-                Err(error) => Ok(left_out.add(file, line, &told(&error))),
-                Ok(entry) => match writer.entry(&entry) {
-                    Err(error) if error.kind() == io::ErrorKind::InvalidData => Ok(left_out.add(file, line, &error)),
+            log::each(reader, &mut |line, text| {
+                let trouble = match Entry::read(text).map(|entry| writer.entry(&entry)) {
+                    Ok(Ok(())) => return Ok(()),
+                    Err(error) => told(&error),
+                    Ok(Err(error)) if error.kind() == io::ErrorKind::InvalidData => error.to_string(),
                     // Whatever else is wrong is not wrong with the file.
-                    Err(error) => Err(lost.insert(error).kind().into()),
-                    Ok(()) => Ok(()),
-                },
+                    Ok(Err(error)) => return Err(lost.insert(error).kind().into()),
+                };
+                left_out.add(file, line, &trouble);
+                Ok(())
             })
         });
         lost.map_or(read, |error| Err(error.into()))?;
@@ -98,7 +100,7 @@ struct LeftOut {
 impl LeftOut {
     const MOST: usize = 20;
 
-    fn add(&mut self, file: &Path, line: u64, what: &dyn std::fmt::Display) {
+    fn add(&mut self, file: &Path, line: u64, what: &str) {
         if self.notes.len() < Self::MOST {
             self.notes.push(visible(&format!("{}:{line}: left out: {what}", file.display())));
         } else {

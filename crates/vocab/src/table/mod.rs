@@ -26,9 +26,8 @@ pub(crate) struct Table {
     pub(crate) dialects: Vec<(Revisions, &'static str, &'static str)>,
     /// Methods of extensions.
     pub(crate) extensions: Vec<(Revisions, &'static str)>,
-    /// The member that says what kind of result a result is, and the kinds that the protocol itself has, with their
-    /// definition if it is not that of the request.
-    pub(crate) result_kinds: Vec<(Revisions, &'static str, Vec<(&'static str, Option<&'static str>)>)>,
+    /// The member that says what kind of result a result is, and the kinds that the protocol itself has.
+    pub(crate) result_kinds: Vec<(Revisions, &'static str, Vec<ResultKind>)>,
 }
 
 /// A definition in all revisions in which there is one.
@@ -119,6 +118,9 @@ impl Revisions {
         ProtocolVersion::ALL.into_iter().filter(move |v| self.has(*v))
     }
 }
+
+/// What a result may say that it is, and its definition if that is not the one of the request.
+pub(crate) type ResultKind = (&'static str, Option<&'static str>);
 
 impl Table {
     /// The definition of a name in a revision.

@@ -239,7 +239,7 @@ fn triples_that_are_no_trees_are_refused() {
         format!("_:a <{}json> \"this is not JSON\" .\n", rdf::LOG),
     ] {
         let triples = rdf::read(&format!("_:a <{v}jsonrpc> \"2.0\" .\n{said}"), Format::NTriples).unwrap();
-        assert!(rdf::messages(&triples).is_err(), "{:.500}", said);
+        assert!(rdf::messages(&triples).is_err(), "{said:.500}");
     }
 }
 

@@ -1,0 +1,135 @@
+//! From what was typed to what was meant.
+
+use couplet::types::RawJson;
+use serde_json::Value;
+
+use super::{Schema, Tree, schema::Kind};
+
+/// Makes a value of a text, as the schema wants it.
+///
+/// # Errors
+/// What the value must be, to be said after the name of the argument.
+pub(crate) fn value(text: &str, schema: &Schema) -> Result<Tree, String> {
+    /// Lists of lists of lists: nobody types more, and a schema can lead in circles.
+    const DEPTH: usize = 4;
+    within(text, schema, DEPTH)
+}
+
+fn within(text: &str, schema: &Schema, depth: usize) -> Result<Tree, String> {
+    if let Some(choices) = schema.choices() {
+        return choose(text, &choices);
+    }
+    let alternatives = schema.alternatives();
+    if !alternatives.is_empty() {
+        return any_of(text, &alternatives, depth);
+    }
+    let kinds = schema.kinds();
+    if kinds.is_empty() {
+        return Ok(Tree::Leaf(anything(text)));
+    }
+    // A text is a text only if it is nothing else that would do.
+    let mut tried = kinds.clone();
+    tried.sort_by_key(|kind| *kind == Kind::String);
+    let mut reason = None;
+    for kind in tried {
+        match as_kind(text, kind, schema, depth) {
+            Ok(value) => return Ok(value),
+            Err(what) => reason = reason.or(what),
+        }
+    }
+    if let Some(what) = reason {
+        return Err(what);
+    }
+    let wanted = kinds.iter().map(|kind| words(*kind, schema)).collect::<Vec<_>>().join(" or ");
+    Err(format!("must be {wanted}, and `{text}` is none"))
+}
+
+/// Yes or no, in the words that people use.
+pub(crate) fn boolean(text: &str) -> Option<bool> {
+    match text.to_ascii_lowercase().as_str() {
+        "true" | "yes" | "y" | "on" | "1" => Some(true),
+        "false" | "no" | "n" | "off" | "0" => Some(false),
+        _ => None,
+    }
+}
+
+/// The error is what to say instead of the usual, if anything.
+fn as_kind(text: &str, kind: Kind, schema: &Schema, depth: usize) -> Result<Tree, Option<String>> {
+    let leaf = |json: Option<RawJson>| json.map(Tree::Leaf).ok_or(None);
+    match kind {
+        Kind::String => leaf(RawJson::new(text).ok()),
+        Kind::Null => leaf((text == "null").then(RawJson::default)),
+        Kind::Boolean => leaf(boolean(text).and_then(|b| RawJson::new(&b).ok())),
+        Kind::Number => leaf(number(text)),
+        Kind::Integer => leaf(number(text).filter(|n| !n.get().contains(['.', 'e', 'E']))),
+        Kind::Object => leaf(json(text).filter(RawJson::is_object)),
+        Kind::Array => match json(text).and_then(|json| json.parse::<Vec<RawJson>>().ok()) {
+            Some(items) => Ok(Tree::List(items)),
+            None if depth == 0 => Err(None),
+            None => match within(text, &schema.items(), depth - 1) {
+                Ok(Tree::Leaf(item)) => Ok(Tree::List(vec![item])),
+                Ok(Tree::List(items)) => Ok(Tree::List(RawJson::new(&items).ok().into_iter().collect())),
+                Ok(Tree::Object(_)) => Err(None),
+                Err(what) => Err(Some(what)),
+            },
+        },
+    }
+}
+
+fn words(kind: Kind, schema: &Schema) -> String {
+    match kind {
+        Kind::String => "a text".to_owned(),
+        Kind::Integer => "an integer".to_owned(),
+        Kind::Number => "a number".to_owned(),
+        Kind::Boolean => "true or false".to_owned(),
+        Kind::Null => "null".to_owned(),
+        Kind::Array => "a list".to_owned(),
+        Kind::Object => {
+            let member = schema.names().next().unwrap_or("member");
+            format!("an object (`.{member}=…`, or JSON)")
+        }
+    }
+}
+
+fn choose(text: &str, choices: &[Value]) -> Result<Tree, String> {
+    let plain = |choice: &Value| choice.as_str().map_or_else(|| choice.to_string(), str::to_owned);
+    match choices.iter().find(|choice| plain(choice) == text) {
+        Some(choice) => Ok(Tree::Leaf(choice.clone().into())),
+        None => {
+            let names: Vec<_> = choices.iter().map(plain).collect();
+            Err(format!("must be one of {}, and `{text}` is none", names.join(", ")))
+        }
+    }
+}
+
+/// The first alternative that takes the text; one that takes any text comes last.
+fn any_of(text: &str, alternatives: &[Schema], depth: usize) -> Result<Tree, String> {
+    let mut ordered: Vec<&Schema> = alternatives.iter().collect();
+    ordered.sort_by_key(|schema| schema.kinds().contains(&Kind::String) && schema.choices().is_none());
+    let mut reason = Err(format!("takes nothing like `{text}`"));
+    for schema in ordered {
+        // Alternatives of alternatives are for those who write JSON.
+        if !schema.alternatives().is_empty() {
+            continue;
+        }
+        match within(text, schema, depth) {
+            Ok(value) => return Ok(value),
+            Err(what) => reason = Err(what),
+        }
+    }
+    reason
+}
+
+/// Where anything goes, what looks like JSON is JSON.
+fn anything(text: &str) -> RawJson {
+    json(text).or_else(|| RawJson::new(text).ok()).unwrap_or_default()
+}
+
+fn json(text: &str) -> Option<RawJson> {
+    RawJson::from_text(text.trim()).ok()
+}
+
+/// A number, with all of its digits.
+fn number(text: &str) -> Option<RawJson> {
+    json(text).filter(|json| json.get().starts_with(|c: char| c == '-' || c.is_ascii_digit()))
+}

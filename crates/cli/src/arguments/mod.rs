@@ -1,0 +1,238 @@
+//! The arguments of tools and prompts, as they are typed: `key=value`, `key:=json`, `a.b=value`, `@file.json`, `@-`.
+//!
+//! What `=` means is looked up in the schema of the tool: a number, yes or no, an entry of a list. What `:=` says is sent
+//! as it is, also where the schema knows nothing of it.
+
+mod coerce;
+mod nearest;
+mod prompt;
+mod schema;
+mod tree;
+mod word;
+
+use crate::exit::Failure;
+
+pub(crate) use coerce::boolean;
+pub(crate) use nearest::nearest;
+pub(crate) use prompt::{Offered, strings};
+pub(crate) use schema::Schema;
+pub(crate) use tree::Tree;
+pub(crate) use word::Word;
+
+/// Makes the arguments of a tool of what was typed.
+///
+/// # Errors
+/// When the schema has no such argument, the value does not fit, or one is missing. It says which, and what it is for.
+pub(crate) fn collect(words: &[String], schema: &Schema) -> Result<Tree, Failure> {
+    let words = words.iter().map(|word| Word::parse(word)).collect::<Result<Vec<_>, _>>()?;
+    let mut arguments = Tree::object();
+    // Files first, so that what is typed beside them has the last word.
+    for word in &words {
+        if let Word::Whole(members) = word {
+            members.iter().for_each(|(key, value)| arguments.insert(&[key], Tree::Leaf(value.clone())));
+        }
+    }
+    let mut given: Vec<Vec<String>> = Vec::new();
+    for word in &words {
+        match word {
+            Word::Whole(_) => {}
+            Word::Json(key, value) => arguments.insert(&path(schema, key), Tree::Leaf(value.clone())),
+            Word::Text(key, text) => {
+                let (path, place) = find(schema, key)?;
+                let again = given.contains(&path);
+                let value = coerce::value(text, &place).map_err(|what| wrong(key, &what, &place))?;
+                let keys: Vec<&str> = path.iter().map(String::as_str).collect();
+                match (again, value) {
+                    (_, Tree::List(items)) => arguments.append(&keys, items, again),
+                    (false, value) => arguments.insert(&keys, value),
+                    (true, _) => return Err(Failure::usage(format!("the argument `{key}` is given twice"))),
+                }
+                given.push(path);
+            }
+        }
+    }
+    missing(&arguments, schema)?;
+    Ok(arguments)
+}
+
+/// Where a typed key leads, and what is wanted there: a member of that name, or a member of a member.
+fn find(schema: &Schema, key: &str) -> Result<(Vec<String>, Schema), Failure> {
+    if let Some(place) = schema.property(key) {
+        return Ok((vec![key.to_owned()], place));
+    }
+    if let Some((outer, inner)) = key.split_once('.')
+        && let Some(place) = schema.property(outer).filter(Schema::is_object)
+    {
+        let (mut path, place) = find(&place, inner)?;
+        path.insert(0, outer.to_owned());
+        return Ok((path, place));
+    }
+    if schema.is_open() {
+        return Ok((vec![key.to_owned()], schema.additional()));
+    }
+    let failure = Failure::usage(format!("there is no argument `{key}`"));
+    let names: Vec<&str> = schema.names().collect();
+    Err(match (nearest(key, names.iter().copied()), names.as_slice()) {
+        (Some(name), _) => failure.hint(format!("did you mean `{name}`?")),
+        (None, []) => failure.hint("the tool takes no arguments"),
+        (None, names) => failure.hint(format!("there are {}", names.join(", "))),
+    })
+}
+
+/// Where a typed key leads if nothing has to fit.
+fn path<'a>(schema: &Schema, key: &'a str) -> Vec<&'a str> {
+    match key.split_once('.') {
+        Some((outer, inner)) if schema.property(key).is_none() => match schema.property(outer) {
+            Some(place) if place.is_object() => {
+                let mut rest = path(&place, inner);
+                rest.insert(0, outer);
+                rest
+            }
+            _ => vec![key],
+        },
+        _ => vec![key],
+    }
+}
+
+fn wrong(key: &str, what: &str, place: &Schema) -> Failure {
+    let failure = Failure::usage(format!("the argument `{key}` {what}"));
+    match place.description() {
+        Some(description) => failure.detail(format!("{key}: {description}")),
+        None => failure,
+    }
+}
+
+fn missing(arguments: &Tree, schema: &Schema) -> Result<(), Failure> {
+    let missing: Vec<&str> = schema.required().filter(|name| !arguments.has(name)).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let names = missing.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    let what = if missing.len() == 1 { "an argument is missing" } else { "arguments are missing" };
+    let mut failure = Failure::usage(format!("{what}: {names}"));
+    for name in &missing {
+        let place = schema.property(name);
+        let kind = place.as_ref().map_or("any".to_owned(), Schema::sketch);
+        let description = place.as_ref().and_then(Schema::description).unwrap_or_default();
+        failure = failure.detail(format!("{name} ({kind}) {description}").trim_end().to_owned());
+    }
+    Err(failure.hint(format!("add {}", missing.iter().map(|n| format!("{n}=…")).collect::<Vec<_>>().join(" "))))
+}
+
+#[cfg(test)]
+mod tests {
+    use couplet::types::RawJson;
+
+    use super::*;
+
+    const SCHEMA: &str = r##"{
+        "type": "object",
+        "properties": {
+            "city": { "type": "string", "description": "Where." },
+            "days": { "type": "integer" },
+            "exact": { "type": ["number", "null"] },
+            "loud": { "type": "boolean" },
+            "unit": { "enum": ["C", "F"] },
+            "level": { "enum": [1, 2, "max"] },
+            "tags": { "type": "array", "items": { "type": "string" } },
+            "sizes": { "type": "array", "items": { "type": "integer" } },
+            "place": { "type": "object", "properties": { "lat": { "type": "number" }, "name": {} }, "required": ["lat"] },
+            "ref": { "$ref": "#/$defs/Count" },
+            "maybe": { "anyOf": [{ "type": "integer" }, { "type": "string" }] },
+            "a.b": { "type": "integer" },
+            "any": {}
+        },
+        "$defs": { "Count": { "type": "integer", "description": "How many." } },
+        "required": []
+    }"##;
+
+    fn schema(text: &str) -> Schema {
+        Schema::new(&RawJson::from_text(text).unwrap())
+    }
+
+    #[track_caller]
+    fn check(words: &[&str], expected: Result<&str, &str>) {
+        let words: Vec<_> = words.iter().map(ToString::to_string).collect();
+        let collected = collect(&words, &schema(SCHEMA));
+        let collected = collected.map(|tree| serde_json::to_string(&tree).unwrap()).map_err(|failure| {
+            format!("{} ({})", failure.message, failure.hint.unwrap_or_default()).replace(" ()", "")
+        });
+        assert_eq!(collected.as_ref().map(String::as_str).map_err(String::as_str), expected, "{words:?}");
+    }
+
+    #[test]
+    fn values_follow_the_schema() {
+        check(&[], Ok("{}"));
+        check(&["city=12"], Ok(r#"{"city":"12"}"#));
+        check(&["city="], Ok(r#"{"city":""}"#));
+        check(&["city=a=b"], Ok(r#"{"city":"a=b"}"#));
+        check(&["days=3", "city=Oslo"], Ok(r#"{"days":3,"city":"Oslo"}"#));
+        check(&["days=3.5"], Err("the argument `days` must be an integer, and `3.5` is none"));
+        check(&["days=12345678901234567890123"], Ok(r#"{"days":12345678901234567890123}"#));
+        check(&["exact=1.50"], Ok(r#"{"exact":1.50}"#));
+        check(&["exact=null"], Ok(r#"{"exact":null}"#));
+        check(&["exact=x"], Err("the argument `exact` must be a number or null, and `x` is none"));
+        check(&["loud=yes"], Ok(r#"{"loud":true}"#));
+        check(&["loud=maybe"], Err("the argument `loud` must be true or false, and `maybe` is none"));
+        check(&["unit=C", "level=2"], Ok(r#"{"unit":"C","level":2}"#));
+        check(&["level=max"], Ok(r#"{"level":"max"}"#));
+        check(&["unit=K"], Err("the argument `unit` must be one of C, F, and `K` is none"));
+        check(&["ref=4", "maybe=5"], Ok(r#"{"ref":4,"maybe":5}"#));
+        check(&["maybe=five"], Ok(r#"{"maybe":"five"}"#));
+        check(&["any=5"], Ok(r#"{"any":5}"#));
+        check(&["any=five"], Ok(r#"{"any":"five"}"#));
+    }
+
+    #[test]
+    fn lists_and_objects_are_built() {
+        check(&["tags=a", "tags=b"], Ok(r#"{"tags":["a","b"]}"#));
+        check(&["tags=a"], Ok(r#"{"tags":["a"]}"#));
+        check(&[r#"tags=["x","y"]"#, "tags=z"], Ok(r#"{"tags":["x","y","z"]}"#));
+        check(&["sizes=1", "sizes=two"], Err("the argument `sizes` must be an integer, and `two` is none"));
+        check(&["place.lat=59.9", "place.name=Oslo"], Ok(r#"{"place":{"lat":59.9,"name":"Oslo"}}"#));
+        check(&[r#"place={"lat":1}"#, "place.name=x"], Ok(r#"{"place":{"lat":1,"name":"x"}}"#));
+        check(&["place=x"], Err("the argument `place` must be an object (`.lat=…`, or JSON), and `x` is none"));
+        check(&["a.b=1"], Ok(r#"{"a.b":1}"#));
+        check(&["city=a", "city=b"], Err("the argument `city` is given twice"));
+    }
+
+    #[test]
+    fn json_is_sent_as_it_is() {
+        check(&["days:=\"3\"", "new:=[1, 2]"], Ok(r#"{"days":"3","new":[1, 2]}"#));
+        check(&["place.lat:=null"], Ok(r#"{"place":{"lat":null}}"#));
+        check(&[r#"{"city":"Oslo","days":1}"#, "days=2"], Ok(r#"{"city":"Oslo","days":2}"#));
+        check(
+            &["days:=three"],
+            Err("`days:=three` is not JSON: expected ident at line 1 column 2 (a text is written `days=three`)"),
+        );
+    }
+
+    #[test]
+    fn wrong_names_get_a_suggestion() {
+        check(&["citty=Oslo"], Err("there is no argument `citty` (did you mean `city`?)"));
+        check(&["place.latt=1"], Err("there is no argument `latt` (did you mean `lat`?)"));
+        check(&["Oslo"], Err("`Oslo` is not an argument (write key=value, key:=json or @file.json)"));
+        check(
+            &["@/does/not/exist.json"],
+            Err("`/does/not/exist.json` cannot be read: No such file or directory (os error 2)"),
+        );
+    }
+
+    #[test]
+    fn what_is_missing_is_named() {
+        let schema =
+            schema(r#"{"properties":{"a":{"type":"number","description":"The first."},"b":{}},"required":["a","b"]}"#);
+        let failure = collect(&[], &schema).unwrap_err();
+        assert_eq!(failure.message, "arguments are missing: `a`, `b`");
+        assert_eq!(failure.details, ["a (number) The first.", "b (any)"]);
+        assert_eq!(failure.hint.as_deref(), Some("add a=… b=…"));
+    }
+
+    #[test]
+    fn strange_schemas_take_anything() {
+        for text in ["{}", "true", "[]", r#"{"properties":[]}"#, r##"{"$ref":"#"}"##, r#"{"type":7}"#] {
+            let collected = collect(&["x=1".to_owned()], &schema(text)).unwrap();
+            assert_eq!(serde_json::to_string(&collected).unwrap(), r#"{"x":1}"#, "{text}");
+        }
+    }
+}

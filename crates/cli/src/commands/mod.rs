@@ -1,0 +1,53 @@
+//! The subcommands, each with its `Args` and its `run`.
+
+pub(crate) mod call;
+pub(crate) mod complete;
+pub(crate) mod completions;
+pub(crate) mod demo;
+pub(crate) mod discover;
+pub(crate) mod doctor;
+pub(crate) mod lint;
+pub(crate) mod list;
+pub(crate) mod listen;
+pub(crate) mod login;
+pub(crate) mod pack;
+pub(crate) mod ping;
+mod progress;
+pub(crate) mod prompt;
+pub(crate) mod read;
+pub(crate) mod repl;
+pub(crate) mod replay;
+pub(crate) mod run;
+pub(crate) mod tap;
+pub(crate) mod written;
+
+use clap::Args;
+use couplet::types::LoggingLevel;
+
+use crate::{
+    exit::Failure,
+    target::{self, Opening, TargetArgs},
+};
+
+/// What can be said beforehand to a server that asks and tells while it works.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct TalkArgs {
+    /// Answers a field of a form that the server asks to fill in
+    #[arg(long, help_heading = "While it runs", value_name = "KEY=VALUE", value_parser = target::pair)]
+    answer: Vec<(String, String)>,
+    /// The least serious log messages to show, from debug to emergency
+    #[arg(long, help_heading = "While it runs", value_name = "LEVEL", default_value = "info", value_parser = level)]
+    log: LoggingLevel,
+}
+
+impl TalkArgs {
+    fn open(self, target: &TargetArgs) -> Result<Opening, Failure> {
+        Ok(Opening { answers: self.answer, log: Some(self.log), ..Opening::of(target)? })
+    }
+}
+
+fn level(name: &str) -> Result<LoggingLevel, String> {
+    let quoted = serde_json::Value::from(name.to_ascii_lowercase());
+    serde_json::from_value(quoted)
+        .map_err(|_| "write debug, info, notice, warning, error, critical, alert or emergency".to_owned())
+}

@@ -1,0 +1,71 @@
+//! `couplet ping`: is a server there, and how long does it take to say so?
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use couplet::types::{Discover, DiscoverParams, Ping, Request};
+use serde_json::json;
+
+use crate::{
+    exit::Failure,
+    output::{Output, text},
+    show,
+    target::{Opening, Session, TargetArgs},
+};
+
+/// Whom to ask.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    target: TargetArgs,
+    /// How often
+    #[arg(short = 'n', long, value_name = "NUMBER", default_value = "1")]
+    count: u32,
+}
+
+pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure> {
+    let opening = Opening::of(&args.target)?;
+    let began = Instant::now();
+    Session::with(opening, output, async |session: &Session| {
+        let connected = began.elapsed();
+        let server = session.client.server();
+        let name = server.info.as_ref().map_or("the server", |info| info.display_name());
+        if !output.json {
+            let line = format!("connected in {} ({})", shown(connected), server.version);
+            output.note(&output.err.faint(line));
+        }
+        for _ in 0..args.count {
+            let took = once(session).await?;
+            output.print(&match output.json {
+                true => show::json_line(&json!({
+                    "server": server.info, "revision": server.version.as_str(),
+                    "connectMs": millis(connected), "pingMs": millis(took),
+                }))?,
+                false => format!("{} answered in {}\n", text::line(name), shown(took)),
+            })?;
+        }
+        Ok(())
+    })
+    .await
+}
+
+/// Where there is no ping any more, the server is asked what it is.
+async fn once(session: &Session) -> Result<Duration, Failure> {
+    let began = Instant::now();
+    if session.client.serves(Ping::METHOD) {
+        session.client.ping().await?;
+    } else {
+        session.client.request::<Discover>(DiscoverParams::new()).fresh().await?;
+    }
+    Ok(began.elapsed())
+}
+
+fn millis(time: Duration) -> f64 {
+    (time.as_secs_f64() * 1e5).round() / 1e2
+}
+
+fn shown(time: Duration) -> String {
+    format!("{:.1} ms", time.as_secs_f64() * 1e3)
+}

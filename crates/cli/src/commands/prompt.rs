@@ -1,0 +1,77 @@
+//! `couplet prompt`: the messages that a server has prepared.
+
+use std::{path::PathBuf, sync::Arc};
+
+use couplet::types::{Prompt, Role};
+
+use super::{TalkArgs, list::unknown};
+use crate::{
+    arguments::{Offered, strings},
+    exit::Failure,
+    output::Output,
+    show::{self, Renderer, Saver},
+    target::{Session, TargetArgs},
+};
+
+/// What to get.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    target: TargetArgs,
+    /// The prompt
+    prompt: String,
+    /// What is filled in: key=value
+    arguments: Vec<String>,
+    /// Where pictures and other files go: a file or a folder
+    #[arg(short, long, value_name = "PATH")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    talk: TalkArgs,
+}
+
+pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure> {
+    let opening = args.talk.open(&args.target)?;
+    Session::with(opening, output, async |session: &Session| {
+        let prompts = session.client.prompts().await?;
+        prompt(session, &prompts, &args.prompt, &args.arguments, args.output, output).await
+    })
+    .await
+}
+
+/// Gets a prompt and prints its messages.
+pub(crate) async fn prompt(
+    session: &Session,
+    prompts: &[Prompt],
+    name: &str,
+    words: &[String],
+    wanted: Option<PathBuf>,
+    output: &Arc<Output>,
+) -> Result<(), Failure> {
+    let Some(prompt) = prompts.iter().find(|prompt| prompt.name == name) else {
+        return Err(unknown("prompt", name, prompts.iter().map(|prompt| prompt.name.as_str())));
+    };
+    let offered: Vec<_> = prompt.arguments.iter().flatten().map(offered).collect();
+    let given = strings(words, &offered)?;
+    let result = session.client.prompt(name, given).await?;
+    if output.json {
+        return output.print(&show::json_line(&result)?);
+    }
+    let mut renderer = Renderer::new(output, Saver::new(wanted, name));
+    for message in &result.messages {
+        let role = match message.role {
+            Role::User => "user",
+            Role::Assistant => "assistant",
+        };
+        let said = renderer.block(&message.content)?;
+        output.print(&format!("{} {said}", output.out.strong(format!("{role}:"))))?;
+    }
+    Ok(())
+}
+
+fn offered(argument: &couplet::types::PromptArgument) -> Offered<'_> {
+    Offered {
+        name: &argument.name,
+        description: argument.description.as_deref(),
+        required: argument.required == Some(true),
+    }
+}

@@ -1,0 +1,189 @@
+//! `couplet repl`: a server, held open, with commands that are completed.
+
+mod complete;
+mod editor;
+
+use std::{sync::Arc, time::Duration};
+
+use couplet::client::{Changes, Filter};
+use rustyline::error::ReadlineError;
+
+use self::{
+    complete::Menu,
+    editor::{Prompter, history},
+};
+use super::{TalkArgs, call::call, complete::reference, list::Offer, prompt::prompt, read::read};
+use crate::{
+    arguments::nearest,
+    exit::{Exit, Failure},
+    output::{Output, text},
+    show,
+    target::{Session, TargetArgs, or_interrupted},
+};
+
+/// What to open.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    target: TargetArgs,
+    #[command(flatten)]
+    talk: TalkArgs,
+}
+
+/// The commands, what they take, and what they do.
+pub(crate) const COMMANDS: &[(&str, &str, &str)] = &[
+    ("list", "[tools|resources|prompts|NAME]", "what there is"),
+    ("call", "TOOL [key=value…]", "calls a tool; its name alone does, too"),
+    ("read", "URI [key=value…]", "reads a resource"),
+    ("prompt", "NAME [key=value…]", "gets a prompt"),
+    ("complete", "NAME argument[=typed]", "asks for suggestions"),
+    ("info", "", "who the server is"),
+    ("help", "", "this"),
+    ("quit", "", "ends the session; so does Ctrl-D"),
+];
+
+pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure> {
+    let opening = args.talk.open(&args.target)?;
+    Session::hold(opening, output, async |session: &Session| {
+        output.note(&show::heading(session.client.server(), &session.target, output.err));
+        output.note(&output.err.faint("Tab completes, `help` helps, Ctrl-D ends."));
+        let menu = Menu::new(session).await?;
+        Repl { session, menu, output, changes: listen(session).await }.run().await
+    })
+    .await
+}
+
+/// Changes of the lists, where the server tells of them.
+async fn listen(session: &Session) -> Option<Changes> {
+    session.client.listen(Filter::new().tools().prompts().resources()).await.ok()
+}
+
+struct Repl<'a> {
+    session: &'a Session,
+    menu: Menu,
+    output: &'a Arc<Output>,
+    changes: Option<Changes>,
+}
+
+/// Whether to go on.
+enum Next {
+    Line,
+    End,
+}
+
+impl Repl<'_> {
+    async fn run(mut self) -> Result<(), Failure> {
+        let name = self.session.client.server().info.as_ref().map_or("couplet", |info| info.display_name());
+        let prompt = format!("{}> ", text::cut(&text::line(name), 24));
+        let mut prompter = Prompter::new(&self.menu, self.output)?;
+        loop {
+            self.refresh().await?;
+            let (back, line) = prompter.ask(prompt.clone()).await?;
+            prompter = back;
+            let line = match line {
+                Ok(line) => line,
+                Err(ReadlineError::Interrupted) => continue,
+                Err(_) => break,
+            };
+            let line = line.trim();
+            if line.is_empty() {
+                continue;
+            }
+            match or_interrupted(self.execute(line)).await {
+                Ok(Next::Line) => {}
+                Ok(Next::End) => break,
+                Err(failure) if failure.exit == Exit::Unreachable => return Err(failure),
+                Err(failure) => {
+                    self.output.hide_bar();
+                    let failure = self.session.explain(failure);
+                    failure.tell(self.output);
+                }
+            }
+        }
+        prompter.save(history());
+        Ok(())
+    }
+
+    /// Asks for the lists again, if they have changed.
+    async fn refresh(&mut self) -> Result<(), Failure> {
+        let mut changed = false;
+        while let Some(changes) = &mut self.changes {
+            match tokio::time::timeout(Duration::ZERO, changes.next()).await {
+                Ok(Some(_)) => changed = true,
+                Ok(None) => self.changes = None,
+                Err(_) => break,
+            }
+        }
+        if changed { self.menu.reload(self.session).await } else { Ok(()) }
+    }
+
+    async fn execute(&self, line: &str) -> Result<Next, Failure> {
+        let Some(words) = shlex::split(line) else {
+            return Err(Failure::usage("the line cannot be split into words").hint("is a quote missing?"));
+        };
+        let Some((command, rest)) = words.split_first() else { return Ok(Next::Line) };
+        let (first, more) = rest.split_first().map_or((None, rest), |(first, more)| (Some(first.as_str()), more));
+        let (session, output) = (self.session, self.output);
+        match (command.as_str(), first) {
+            ("quit" | "exit", _) => return Ok(Next::End),
+            ("help" | "?", _) => output.print(&help(output))?,
+            ("info", _) => output.print(&show::about(session.client.server(), &[], output.out))?,
+            ("list" | "ls", what) => self.list(what).await?,
+            ("call", Some(tool)) => self.call(tool, more).await?,
+            ("read", Some(uri)) => read(session, uri, more, None, output).await?,
+            ("prompt", Some(name)) => {
+                let prompts = session.client.prompts().await?;
+                prompt(session, &prompts, name, more, None, output).await?;
+            }
+            ("complete", Some(of)) => self.complete(of, more).await?,
+            ("call" | "read" | "prompt" | "complete", None) => {
+                let (_, takes, _) = COMMANDS.iter().find(|(name, ..)| name == command).unwrap_or(&("", "", ""));
+                return Err(Failure::usage(format!("`{command}` of what?")).hint(format!("{command} {takes}")));
+            }
+            (tool, _) if self.menu.has_tool(tool) => self.call(tool, rest).await?,
+            (unknown, _) => {
+                let names = self.menu.tools();
+                let known = COMMANDS.iter().map(|(name, ..)| *name).chain(names.iter().map(String::as_str));
+                let failure = Failure::usage(format!("`{unknown}` is neither a command nor a tool"));
+                return Err(match nearest(unknown, known) {
+                    Some(near) => failure.hint(format!("did you mean `{near}`?")),
+                    None => failure.hint("`help` shows the commands"),
+                });
+            }
+        }
+        Ok(Next::Line)
+    }
+
+    async fn list(&self, what: Option<&str>) -> Result<(), Failure> {
+        let offer = Offer::of(self.session, what).await?;
+        let page = match what {
+            None | Some("tools" | "resources" | "prompts") => offer.to_text(self.output),
+            Some(name) => offer.one(name, self.output)?,
+        };
+        self.output.print(page.trim_start_matches('\n'))
+    }
+
+    async fn call(&self, tool: &str, words: &[String]) -> Result<(), Failure> {
+        let tools = self.session.client.tools().await?;
+        call(self.session, &tools, tool, words, None, self.output).await
+    }
+
+    async fn complete(&self, of: &str, words: &[String]) -> Result<(), Failure> {
+        let Some(argument) = words.first() else { return Err(Failure::usage("which argument?")) };
+        let (argument, typed) = argument.split_once('=').unwrap_or((argument, ""));
+        let found = self.session.client.complete(reference(of), argument, typed).await?;
+        found.values.iter().try_for_each(|value| self.output.print(&format!("{}\n", self.output.said(value))))
+    }
+}
+
+fn help(output: &Output) -> String {
+    let entries: Vec<_> = COMMANDS
+        .iter()
+        .map(|(name, takes, does)| show::Entry {
+            name: (*name).to_owned(),
+            more: if takes.is_empty() { String::new() } else { format!(" {takes}") },
+            description: (*does).to_owned(),
+        })
+        .collect();
+    show::columns(&entries, output.out)
+}

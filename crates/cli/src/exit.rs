@@ -1,0 +1,210 @@
+//! How the program ends: exit codes that scripts can rely on, and the one type of failure.
+
+use std::fmt::Write;
+
+use couplet::{Error, ErrorKind, types::RpcError};
+use serde_json::json;
+
+use crate::output::{Output, Paint, text};
+
+/// Why the program failed, as an exit code. The numbers are promised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    Refused = 1,
+    Usage = 2,
+    Unreachable = 3,
+    Protocol = 4,
+    Timeout = 5,
+    Unanswered = 6,
+    Unauthorized = 7,
+    File = 8,
+    Interrupted = 130,
+}
+
+/// Every code, its name in JSON, and what it means.
+const TABLE: &[(Exit, &str, &str)] = &[
+    (Exit::Refused, "refused", "the tool or the server answered with an error, or a check found something wrong"),
+    (Exit::Usage, "usage", "the command line is wrong: an option, a tool, an argument, the name of a server"),
+    (
+        Exit::Unreachable,
+        "unreachable",
+        "a server cannot be started or reached, or is gone; an address cannot be listened at",
+    ),
+    (Exit::Protocol, "protocol", "the other side does not speak the protocol, or not what was asked for"),
+    (Exit::Timeout, "timeout", "no answer came in time"),
+    (Exit::Unanswered, "unanswered", "a question needs a person, and there is no terminal, or they refused"),
+    (Exit::Unauthorized, "unauthorized", "the server wants to know who asks"),
+    (Exit::File, "file", "a file here cannot be read or written"),
+    (Exit::Interrupted, "interrupted", "Ctrl-C"),
+];
+
+/// The table, for `--help`.
+pub(crate) fn help() -> String {
+    let mut help = String::from("Exit codes:\n    0  all went well\n");
+    for (code, _, meaning) in TABLE {
+        let _ = writeln!(help, "  {:>3}  {meaning}", *code as u8);
+    }
+    help + "\nWith --json, a failure is one line of JSON on standard error."
+}
+
+/// Something that ends the program: what happened, what else is known about it, and what to do.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) exit: Exit,
+    pub(crate) message: String,
+    /// More lines, such as the last words of a server.
+    pub(crate) details: Vec<String>,
+    pub(crate) hint: Option<String>,
+    rpc: Option<Box<RpcError>>,
+    /// It is told already, or nobody is there to be told.
+    silent: bool,
+}
+
+impl Failure {
+    pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Self {
+        Self { exit, message: message.into(), details: Vec::new(), hint: None, rpc: None, silent: false }
+    }
+
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::new(Exit::Usage, message)
+    }
+
+    /// Ends the program with a code and without a word.
+    pub(crate) fn silent(exit: Exit) -> Self {
+        Self { silent: true, ..Self::new(exit, "") }
+    }
+
+    /// A file that cannot be read or written.
+    pub(crate) fn file(path: &std::path::Path, what: &str, error: &std::io::Error) -> Self {
+        Self::new(Exit::File, format!("`{}` cannot be {what}: {error}", path.display()))
+    }
+
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint.get_or_insert(hint.into());
+        self
+    }
+
+    pub(crate) fn detail(mut self, line: impl Into<String>) -> Self {
+        self.details.push(line.into());
+        self
+    }
+
+    /// What the server reported, if that is what failed.
+    pub(crate) fn rpc(&self) -> Option<&RpcError> {
+        self.rpc.as_deref()
+    }
+
+    /// Tells of the failure, and gives the code to exit with.
+    pub(crate) fn tell(&self, output: &Output) -> u8 {
+        match (self.silent, output.json) {
+            (true, _) => {}
+            (false, true) => output.complain(&self.to_json()),
+            (false, false) => output.complain(&self.to_text(output.err)),
+        }
+        self.exit as u8
+    }
+
+    fn to_json(&self) -> String {
+        let name = TABLE.iter().find(|(exit, ..)| *exit == self.exit).map_or("", |(_, name, _)| name);
+        let mut error = json!({ "exit": self.exit as u8, "kind": name, "message": self.message });
+        if !self.details.is_empty() {
+            error["details"] = json!(self.details);
+        }
+        if let Some(hint) = &self.hint {
+            error["hint"] = json!(hint);
+        }
+        if let Some(rpc) = &self.rpc {
+            error["rpc"] = json!(rpc);
+        }
+        json!({ "error": error }).to_string()
+    }
+
+    fn to_text(&self, paint: Paint) -> String {
+        let mut text = format!("{} {}", paint.error("error:"), text::visible(&self.message));
+        for line in &self.details {
+            let _ = write!(text, "\n  {}", text::visible(line).replace('\n', "\n  "));
+        }
+        if let Some(hint) = &self.hint {
+            let _ = write!(text, "\n{} {}", paint.strong("hint:"), text::visible(hint));
+        }
+        text
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let exit = match error.kind() {
+            ErrorKind::Rpc => Exit::Refused,
+            ErrorKind::Timeout => Exit::Timeout,
+            ErrorKind::Closed | ErrorKind::Transport => Exit::Unreachable,
+            ErrorKind::Auth => Exit::Unauthorized,
+            ErrorKind::Config => Exit::Usage,
+            _ => Exit::Protocol,
+        };
+        if let Some(rpc) = error.rpc() {
+            let message = format!("the server answered: {} ({})", rpc.message, rpc.code);
+            return Self { rpc: Some(Box::new(rpc.clone())), ..Self::new(exit, message) };
+        }
+        let failure = Self::new(exit, told(&error));
+        match exit {
+            Exit::Unauthorized => failure
+                .hint("log in with `couplet login URL` in a terminal, or bring --header \"Authorization: Bearer …\""),
+            Exit::Unreachable if failure.message.contains("cannot be reached") => {
+                failure.hint("is the server running, and is the address right?")
+            }
+            Exit::Unreachable if ["with the status", "at this address"].iter().any(|w| failure.message.contains(w)) => {
+                failure.hint("is it the address of an endpoint, such as https://example.com/mcp?")
+            }
+            _ => failure,
+        }
+    }
+}
+
+impl From<couplet_hosts::Error> for Failure {
+    fn from(error: couplet_hosts::Error) -> Self {
+        use couplet_hosts::ErrorKind as Kind;
+        let exit = match error.kind() {
+            Kind::Findings => Exit::Refused,
+            Kind::Broken | Kind::Conflict | Kind::Io => Exit::File,
+            _ => Exit::Usage,
+        };
+        Self { hint: error.hint().map(str::to_owned), ..Self::new(exit, error.to_string()) }
+    }
+}
+
+impl From<couplet_bundle::Error> for Failure {
+    fn from(error: couplet_bundle::Error) -> Self {
+        use couplet_bundle::ErrorKind as Kind;
+        let exit = match error.kind() {
+            Kind::Findings => Exit::Refused,
+            Kind::Broken | Kind::Io => Exit::File,
+            _ => Exit::Usage,
+        };
+        Self { hint: error.hint().map(str::to_owned), ..Self::new(exit, error.to_string()) }
+    }
+}
+
+/// An error with what is at the bottom of it, if that says more.
+fn told(error: &Error) -> String {
+    let message = error.to_string();
+    let mut root: &dyn std::error::Error = error;
+    while let Some(source) = root.source() {
+        root = source;
+    }
+    let root = root.to_string();
+    if message.contains(&root) || message.ends_with('?') { message } else { format!("{message}: {root}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_documentation_has_every_code() {
+        let documentation = include_str!("lib.rs");
+        for (code, name, meaning) in TABLE {
+            let row = format!("//! | {} | `{name}` | {meaning} |", *code as u8);
+            assert!(documentation.contains(&row), "{row}");
+        }
+    }
+}

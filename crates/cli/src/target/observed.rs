@@ -1,0 +1,97 @@
+//! A connection that is listened to.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use couplet::{
+    Error,
+    core::{
+        BoxFuture, Channel, Connect, Connected, Dialect, Exchange, Inbound, JsonText, Limits, Outgoing,
+        message::{Malformed, Params},
+    },
+    types::{RequestId, RpcError},
+};
+
+use super::heard::Heard;
+
+/// A place to connect to; what goes out and what makes no sense is heard.
+pub(crate) struct Observed {
+    pub(crate) inner: Box<dyn Connect>,
+    pub(crate) heard: Arc<Heard>,
+}
+
+impl Connect for Observed {
+    fn connect(&mut self, inbound: Arc<dyn Inbound>, limits: Limits) -> BoxFuture<'_, Result<Connected, Error>> {
+        self.heard.started();
+        let heard = self.heard.clone();
+        let connecting = self.inner.connect(Arc::new(Ears { inbound, heard: heard.clone() }), limits);
+        Box::pin(async move {
+            let Connected { channel, driver } = connecting.await?;
+            Ok(Connected { channel: Arc::new(Mouth { channel, heard }), driver })
+        })
+    }
+
+    fn server(&self) -> Option<String> {
+        self.inner.server()
+    }
+}
+
+struct Ears {
+    inbound: Arc<dyn Inbound>,
+    heard: Arc<Heard>,
+}
+
+impl Inbound for Ears {
+    fn request(&self, method: &str, params: &Params) -> BoxFuture<'static, Result<JsonText, RpcError>> {
+        self.inbound.request(method, params)
+    }
+
+    fn notification(&self, method: &str, params: Params) {
+        self.inbound.notification(method, params);
+    }
+
+    fn overhear(&self, method: &str, params: &Params) {
+        self.inbound.overhear(method, params);
+    }
+
+    fn malformed(&self, malformed: &Malformed) {
+        self.heard.stray(&malformed.excerpt, &malformed.error.message);
+        self.inbound.malformed(malformed);
+    }
+}
+
+struct Mouth {
+    channel: Arc<dyn Channel>,
+    heard: Arc<Heard>,
+}
+
+impl Channel for Mouth {
+    fn next_id(&self) -> RequestId {
+        self.channel.next_id()
+    }
+
+    fn open(&self, request: Outgoing) -> Exchange {
+        self.heard.sent(request.method);
+        self.channel.open(request)
+    }
+
+    fn notify(&self, text: Bytes) {
+        self.channel.notify(text);
+    }
+
+    fn agree(&self, dialect: &Dialect) {
+        self.channel.agree(dialect);
+    }
+
+    fn close(&self) {
+        self.channel.close();
+    }
+
+    fn is_held_up(&self) -> bool {
+        self.channel.is_held_up()
+    }
+
+    fn transport(&self) -> Option<&'static str> {
+        self.channel.transport()
+    }
+}

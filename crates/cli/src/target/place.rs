@@ -1,0 +1,190 @@
+//! What TARGET stands for.
+
+use std::{
+    env, fmt,
+    path::{Path, PathBuf},
+};
+
+use super::{ConnectionArgs, Known};
+use crate::exit::Failure;
+
+/// Where a server is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// At an address.
+    Url { url: String, headers: Vec<(String, String)> },
+    /// In a program to be started. The words are never read by a shell.
+    Program { words: Vec<String>, env: Vec<(String, String)>, cwd: Option<PathBuf> },
+}
+
+/// A server, and what it is called in messages.
+#[derive(Clone, Debug)]
+pub(crate) struct Target {
+    pub(crate) place: Place,
+    /// The host that has it configured, if it was found there.
+    pub(crate) host: Option<String>,
+}
+
+impl Target {
+    /// Finds out what a text stands for: a URL by its scheme, a command by its blanks or slashes, and a single word as
+    /// the name of a configured server, or else as a program.
+    pub(crate) fn find(
+        text: &str,
+        more: &ConnectionArgs,
+        known: impl FnOnce() -> Result<Known, Failure>,
+    ) -> Result<Self, Failure> {
+        let text = text.trim();
+        let found = if is_url(text) {
+            Self { place: Place::Url { url: text.to_owned(), headers: Vec::new() }, host: None }
+        } else if is_command(text) {
+            Self { place: program(text)?, host: None }
+        } else {
+            by_name(text, &known()?)?
+        };
+        found.with(more)
+    }
+
+    /// Adds what the command line says beside TARGET.
+    fn with(mut self, more: &ConnectionArgs) -> Result<Self, Failure> {
+        match &mut self.place {
+            Place::Url { headers, .. } => {
+                if !more.env.is_empty() || more.cwd.is_some() {
+                    return Err(Failure::usage("--env and --cwd are for commands, and TARGET is a URL"));
+                }
+                headers.extend_from_slice(&more.header);
+            }
+            Place::Program { env, cwd, .. } => {
+                if !more.header.is_empty() {
+                    return Err(Failure::usage("--header is for URLs, and TARGET is a command"));
+                }
+                env.extend_from_slice(&more.env);
+                *cwd = more.cwd.clone().or(cwd.take());
+            }
+        }
+        Ok(self)
+    }
+}
+
+impl fmt::Display for Target {
+    /// How it is named to people: without headers and variables, which may be secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.place {
+            Place::Url { url, .. } => f.write_str(url.split(['?', '#']).next().unwrap_or(url)),
+            Place::Program { words, .. } => {
+                let words: Vec<_> = words.iter().map(|w| shlex::try_quote(w).unwrap_or(w.into())).collect();
+                f.write_str(&words.join(" "))
+            }
+        }
+    }
+}
+
+/// Whether a text is no name: it has a blank, or a slash.
+pub(crate) fn is_command(text: &str) -> bool {
+    text.contains(|c: char| c.is_whitespace() || c == '/' || c == std::path::MAIN_SEPARATOR)
+}
+
+pub(crate) fn is_url(text: &str) -> bool {
+    let scheme = text.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
+    scheme.is_some_and(|s| s == "http" || s == "https")
+}
+
+/// Splits a command. Backslashes are part of paths where paths have them.
+fn program(text: &str) -> Result<Place, Failure> {
+    if let Some((scheme, _)) = text.split_once("://").filter(|(s, _)| s.chars().all(|c| c.is_ascii_alphanumeric())) {
+        return Err(Failure::usage(format!("`{scheme}://` is not an address of a server"))
+            .hint("a URL begins with http:// or https://"));
+    }
+    let text = if cfg!(windows) { text.replace('\\', r"\\") } else { text.to_owned() };
+    let words = shlex::split(&text).filter(|words| !words.is_empty()).ok_or_else(|| {
+        Failure::usage(format!("the command `{text}` cannot be split into words")).hint("is a quote missing?")
+    })?;
+    if let Some(word) = words.iter().find(|w| ["|", "||", "&&", "&", ";", ">", "<", ">>", "2>&1"].contains(&w.as_str()))
+    {
+        return Err(Failure::usage(format!("`{word}` is for shells, and a command is not run by one"))
+            .hint("start a shell yourself if you want one: \"sh -c '…'\""));
+    }
+    if words[0].contains('=') && !Path::new(&words[0]).exists() {
+        return Err(
+            Failure::usage(format!("`{}` is not a program", words[0])).hint("variables are set with --env KEY=VALUE")
+        );
+    }
+    Ok(Place::Program { words, env: Vec::new(), cwd: None })
+}
+
+/// A single word: a configured server, as `name` or `host:name`, and else a program.
+fn by_name(word: &str, known: &Known) -> Result<Target, Failure> {
+    match known.find(word)? {
+        Some(target) => Ok(target),
+        None if is_program(word) => Ok(Target { place: program(word)?, host: None }),
+        None => Err(known.unknown(word)),
+    }
+}
+
+fn is_program(word: &str) -> bool {
+    let endings: &[&str] = if cfg!(windows) { &["", ".exe", ".cmd", ".bat"] } else { &[""] };
+    let folders = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&folders).any(|folder| endings.iter().any(|end| folder.join(format!("{word}{end}")).is_file()))
+}
+
+#[cfg(test)]
+mod tests {
+    use couplet_hosts::{Env, Os};
+
+    use super::*;
+
+    /// Two hosts with servers, one of them with a file that cannot be read beside it.
+    fn two() -> Result<Known, Failure> {
+        let home = std::env::temp_dir().join(format!("couplet-known-{}", std::process::id()));
+        let write = |file: &str, text: &str| {
+            let path = home.join(file);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        write(".cursor/mcp.json", r#"{ "mcpServers": { "weather": { "command": "/a" } } }"#);
+        write(
+            ".config/zed/settings.json",
+            r#"{ // comments are fine
+                "context_servers": { "weather": { "command": "/b" }, "notes": { "command": "/c", "env": { "K": "v" } } } }"#,
+        );
+        write(".gemini/settings.json", "{ oops");
+        Known::around(Env::new(Os::Linux, &home, &home))
+    }
+
+    #[track_caller]
+    fn check(text: &str, expected: &str) {
+        let found = match Target::find(text, &ConnectionArgs::default(), two) {
+            Ok(Target { place: Place::Url { url, .. }, .. }) => format!("url {url}"),
+            Ok(Target { place: Place::Program { words, .. }, .. }) => format!("program {words:?}"),
+            Err(failure) => format!("{} ({})", failure.message, failure.hint.unwrap_or_default()),
+        };
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_target_is_what_it_looks_like() {
+        check("HTTPS://example.com/mcp", "url HTTPS://example.com/mcp");
+        check("node 'my server.js' --x", r#"program ["node", "my server.js", "--x"]"#);
+        check("./server", r#"program ["./server"]"#);
+        check("notes", r#"program ["/c"]"#);
+        check("zed:weather", r#"program ["/b"]"#);
+        check(
+            "weather",
+            "several hosts have a server `weather`, and they differ (say which one: `cursor:weather` or `zed:weather`)",
+        );
+        check("note", "`note` is neither a configured server nor a program in PATH (did you mean `notes`?)");
+        check("cargo", r#"program ["cargo"]"#);
+        check("ftp://example.com", "`ftp://` is not an address of a server (a URL begins with http:// or https://)");
+        check("say 'hi", "the command `say 'hi` cannot be split into words (is a quote missing?)");
+        check(
+            "server | tee log",
+            "`|` is for shells, and a command is not run by one (start a shell yourself if you want one: \"sh -c '…'\")",
+        );
+        check("A=1 server", "`A=1` is not a program (variables are set with --env KEY=VALUE)");
+    }
+
+    #[test]
+    fn secrets_are_not_shown() {
+        let target = Target::find("https://example.com/mcp?key=secret", &ConnectionArgs::default(), two).unwrap();
+        assert_eq!(target.to_string(), "https://example.com/mcp");
+    }
+}

@@ -1,0 +1,218 @@
+//! A connection to a server for as long as a command runs.
+
+use std::{path::Path, sync::Arc, time::Duration};
+
+use couplet::{
+    Client,
+    client::ClientBuilder,
+    http::client::http,
+    stdio::Command,
+    tasks::ClientTasks,
+    types::{LogParams, LoggingLevel, Root},
+};
+
+use super::{
+    ConnectionArgs, Patience, Place, Recorder, Target, heard::Heard, login::oauth, observed::Observed,
+    recorder::Recorded,
+};
+use crate::{
+    exit::{Exit, Failure},
+    output::{Output, text},
+    questions::Questions,
+};
+
+/// What is needed to open a session.
+#[derive(Clone, Debug)]
+pub(crate) struct Opening {
+    pub(crate) target: Target,
+    pub(crate) connection: ConnectionArgs,
+    /// What was answered on the command line already.
+    pub(crate) answers: Vec<(String, String)>,
+    /// The log messages to show, if any.
+    pub(crate) log: Option<LoggingLevel>,
+    /// Who keeps the answers, if anybody does.
+    pub(crate) recorder: Option<Recorder>,
+}
+
+/// A server that is spoken to.
+#[derive(Debug)]
+pub(crate) struct Session {
+    pub(crate) client: Client,
+    pub(crate) target: Target,
+    heard: Arc<Heard>,
+    questions: Arc<Questions>,
+}
+
+impl Opening {
+    /// Only the target, with nothing answered and nothing logged.
+    pub(crate) fn of(args: &super::TargetArgs) -> Result<Self, Failure> {
+        Ok(Self::to(args.find()?, args.connection.clone()))
+    }
+
+    /// The same for a target that was found.
+    pub(crate) fn to(target: Target, connection: ConnectionArgs) -> Self {
+        Self { target, connection, answers: Vec::new(), log: None, recorder: None }
+    }
+}
+
+impl Session {
+    /// Connects, lets something be done, and hangs up in order. Ctrl-C ends it, and the server is told.
+    ///
+    /// # Errors
+    /// When something fails, with what is known about the server.
+    pub(crate) async fn with<T>(
+        opening: Opening,
+        output: &Arc<Output>,
+        work: impl AsyncFnOnce(&Self) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let work = async |session: &Self| or_interrupted(Box::pin(work(session))).await;
+        Self::hold(opening, output, work).await
+    }
+
+    /// The same, and once there is a session, Ctrl-C is for whoever works with it.
+    pub(crate) async fn hold<T>(
+        opening: Opening,
+        output: &Arc<Output>,
+        work: impl AsyncFnOnce(&Self) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let heard = Arc::new(Heard::new(output));
+        let opened = or_interrupted(Box::pin(Self::open(opening, output, heard.clone()))).await;
+        let session = opened.map_err(|failure| heard.explain(failure))?;
+        let outcome = tokio::select! {
+            outcome = Box::pin(work(&session)) => outcome,
+            failure = session.questions.unanswerable() => Err(failure),
+        };
+        output.hide_bar();
+        let outcome = outcome.map_err(|failure| heard.explain(session.questions.explain(failure)));
+        if outcome.as_ref().is_err_and(|failure| failure.exit == Exit::Unreachable) {
+            // There is nobody to say goodbye to.
+            return outcome;
+        }
+        if let Err(error) = session.client.close().await
+            && output.verbose
+        {
+            output.note(&text::visible(&format!("the connection ended badly: {error}")));
+        }
+        outcome
+    }
+
+    async fn open(opening: Opening, output: &Arc<Output>, heard: Arc<Heard>) -> Result<Self, Failure> {
+        let Opening { target, connection, answers, log, recorder } = opening;
+        let questions = Arc::new(Questions::new(output, answers));
+        let client = builder(&connection)?.extension(ClientTasks::new());
+        let lines = output.clone();
+        let client = questions.attach(client).on_log(move |line| log_line(&lines, &line));
+        let place = target.connector(heard.clone(), output)?;
+        let client = match recorder {
+            Some(recorder) => client.connect(Recorded { inner: place, recorder }).await?,
+            None => client.connect(place).await?,
+        };
+        questions.met(&client);
+        if let Some(level) = log.filter(|_| client.server().capabilities.logging.is_some()) {
+            // There are servers that say they log and cannot be told what.
+            if let Err(error) = client.set_log_level(level).await
+                && output.verbose
+            {
+                output.note(&text::visible(&format!("the log level cannot be set: {error}")));
+            }
+        }
+        Ok(Self { client, target, heard, questions })
+    }
+
+    /// How many lines the server wrote to its standard output that are no messages.
+    pub(crate) fn strays(&self) -> usize {
+        self.heard.strays()
+    }
+
+    /// Adds what is known about the server to a failure.
+    pub(crate) fn explain(&self, failure: Failure) -> Failure {
+        self.heard.explain(self.questions.explain(failure))
+    }
+}
+
+/// A client that is set up as the command line says.
+pub(crate) fn builder(connection: &ConnectionArgs) -> Result<ClientBuilder, Failure> {
+    const PROBE: Duration = Duration::from_secs(10);
+    let Patience(timeout) = connection.timeout;
+    let mut client = Client::new("couplet", env!("CARGO_PKG_VERSION"))
+        .title("Couplet")
+        .timeout(timeout)
+        .max_timeout(None)
+        .probe_timeout(timeout.unwrap_or(PROBE).min(PROBE));
+    if let Some(revision) = connection.revision {
+        client = client.versions([revision]);
+    }
+    if !connection.root.is_empty() {
+        client = client.roots(connection.root.iter().map(|folder| root(folder)).collect::<Result<Vec<_>, _>>()?);
+    }
+    Ok(client)
+}
+
+impl Target {
+    /// What a client connects to; what is heard on the way is kept.
+    ///
+    /// # Errors
+    /// When the file of logins cannot be used.
+    pub(crate) fn connector(&self, heard: Arc<Heard>, output: &Arc<Output>) -> Result<Observed, Failure> {
+        /// How long a server may take to end when it is not needed any more.
+        const GRACE: Duration = Duration::from_secs(1);
+        match &self.place {
+            Place::Url { url, headers } => {
+                let target = headers.iter().fold(http(url), |target, (name, value)| target.header(name, value));
+                // Whoever brings a token does not log in.
+                let target = match headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization")) {
+                    true => target,
+                    false => target.authorize(oauth(output)?),
+                };
+                Ok(Observed { inner: Box::new(target), heard })
+            }
+            Place::Program { words, env, cwd } => {
+                let (program, args) = words.split_first().map_or((String::new(), &[][..]), |(p, a)| (p.clone(), a));
+                let listener = heard.clone();
+                let mut command =
+                    Command::new(program).args(args).grace(GRACE).on_stderr(move |line| listener.error_line(line));
+                for (key, value) in env {
+                    command = command.env(key, value);
+                }
+                if let Some(folder) = cwd {
+                    command = command.current_dir(folder);
+                }
+                Ok(Observed { inner: Box::new(command), heard })
+            }
+        }
+    }
+}
+
+/// Waits for something, but not longer than the person does.
+pub(crate) async fn or_interrupted<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    tokio::select! {
+        outcome = work => outcome,
+        _ = tokio::signal::ctrl_c() => Err(Failure::silent(Exit::Interrupted)),
+    }
+}
+
+fn log_line(output: &Output, line: &LogParams) {
+    let level = match line.level {
+        LoggingLevel::Debug | LoggingLevel::Info => output.err.faint(line.level),
+        LoggingLevel::Notice | LoggingLevel::Warning => output.err.warning(line.level),
+        _ => output.err.error(line.level),
+    };
+    let words = line.data.parse::<String>().unwrap_or_else(|_| line.data.get().to_owned());
+    let logger = line.logger.as_ref().map_or(String::new(), |logger| format!("{}: ", text::line(logger)));
+    output.note(&format!("{level} {logger}{}", text::visible(&words)));
+}
+
+/// A folder as a root.
+fn root(folder: &Path) -> Result<Root, Failure> {
+    let folder = folder.canonicalize().map_err(|e| Failure::file(folder, "used as a root", &e))?;
+    let path = folder.to_string_lossy().replace('\\', "/");
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"/-._~:".contains(&b);
+    let encoded: String =
+        path.bytes().map(|b| if plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect();
+    let name = folder.file_name().map(|n| n.to_string_lossy().into_owned());
+    let root = Root::new(format!("file://{}{encoded}", if encoded.starts_with('/') { "" } else { "/" }));
+    Ok(match name {
+        Some(name) => root.name(name),
+        None => root,
+    })
+}
