@@ -7,7 +7,7 @@ use std::{
 
 use clap::{
     Args,
-    builder::{PossibleValuesParser, TypedValueParser},
+    builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
 };
 
 use super::{Failure, Outcome, open, visible};
@@ -18,7 +18,7 @@ use crate::{
     vocabulary,
 };
 
-/// Arguments of `rdf`.
+/// Prints messages and logs as Turtle, N-Triples, TriG, N-Quads or JSON-LD.
 #[derive(Args, Clone, Debug)]
 pub struct RdfArgs {
     /// Messages in JSON or JSON lines, or recorded logs; `-` is standard input
@@ -42,7 +42,9 @@ pub struct RdfArgs {
 }
 
 fn format_parser() -> impl TypedValueParser<Value = Format> {
-    PossibleValuesParser::new(Format::ALL.map(Format::as_str)).try_map(|name| name.parse::<Format>())
+    // Also by how the names of such files end.
+    let value = |format: Format| PossibleValue::new(format.as_str()).alias(format.ending());
+    PossibleValuesParser::new(Format::ALL.map(value)).try_map(|name| name.parse::<Format>())
 }
 
 /// Prints messages and logs as RDF, or with `--reverse` RDF as messages.

@@ -8,7 +8,7 @@ use couplet_types::ProtocolVersion;
 use super::{Failure, Outcome, revision_parser};
 use crate::schema;
 
-/// Arguments of `schema`.
+/// Prints the JSON Schema of a revision.
 #[derive(Args, Clone, Debug, Default)]
 pub struct SchemaArgs {
     /// The revision; without one the latest

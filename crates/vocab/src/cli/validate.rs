@@ -15,7 +15,7 @@ use crate::{
     validate::{self, Format, Options, Problem, Report},
 };
 
-/// Arguments of `validate`.
+/// Validates messages in JSON, JSON lines, recorded logs and Markdown.
 #[derive(Args, Clone, Debug, Default)]
 pub struct ValidateArgs {
     /// JSON, JSON lines, recorded logs, or Markdown with JSON blocks; `-` is standard input
@@ -114,7 +114,7 @@ fn line(look: Look, file: &str, problem: &Problem) -> String {
 }
 
 fn summary(args: &ValidateArgs, report: &Report) -> String {
-    let Report { checked, revision, skipped, .. } = report;
+    let Report { checked, revision, skipped, unknown, .. } = report;
     let skipped = match skipped {
         0 => String::new(),
         1 => ", 1 block that is no message".to_owned(),
@@ -126,8 +126,13 @@ fn summary(args: &ValidateArgs, report: &Report) -> String {
         1 => args.look.paint("31", "1 problem"),
         n => args.look.paint("31", format_args!("{n} problems")),
     };
+    // They may be of an extension, or misspelt.
+    let unknown = match unknown.iter().map(|method| format!("`{}`", visible(method))).collect::<Vec<_>>() {
+        methods if methods.is_empty() => String::new(),
+        methods => format!("; no revision has the method {}", methods.join(", ")),
+    };
     let fit = if args.revision.is_some() { "" } else { ", which fits best" };
-    format!("{verdict} in {revision}{fit} ({checked} checked{skipped})")
+    format!("{verdict} in {revision}{fit} ({checked} checked{skipped}{unknown})")
 }
 
 fn to_json(file: &str, report: &Report) -> serde_json::Value {
@@ -147,6 +152,7 @@ fn to_json(file: &str, report: &Report) -> serde_json::Value {
         "revision": report.revision.as_str(),
         "checked": report.checked,
         "skipped": report.skipped,
+        "unknown": report.unknown,
         "count": report.count,
         "problems": problems.collect::<Vec<_>>(),
     })

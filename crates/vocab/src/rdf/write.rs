@@ -49,6 +49,24 @@ impl Format {
         }
     }
 
+    /// How the names of files in it end.
+    ///
+    /// ```
+    /// use couplet_vocab::rdf::Format;
+    ///
+    /// assert_eq!(Format::NTriples.ending(), "nt");
+    /// assert_eq!("nt".parse(), Ok(Format::NTriples));
+    /// ```
+    pub fn ending(self) -> &'static str {
+        match self {
+            Self::Turtle => "ttl",
+            Self::NTriples => "nt",
+            Self::TriG => "trig",
+            Self::NQuads => "nq",
+            Self::JsonLd => "jsonld",
+        }
+    }
+
     /// Whether each session has a graph of its own.
     fn has_graphs(self) -> bool {
         matches!(self, Self::TriG | Self::NQuads)
@@ -65,7 +83,7 @@ impl FromStr for Format {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        Self::ALL.into_iter().find(|f| f.as_str() == text).ok_or_else(|| {
+        Self::ALL.into_iter().find(|f| [f.as_str(), f.ending()].contains(&text)).ok_or_else(|| {
             let known = Self::ALL.map(Self::as_str).join(", ");
             Error::new(format!("`{text}` is not a format; there are {known}"))
         })

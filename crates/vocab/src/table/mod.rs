@@ -137,6 +137,11 @@ impl Table {
     pub(crate) fn by_method(&self, method: &str) -> Option<&Definition> {
         self.definitions.get(self.methods.get(method)?)
     }
+
+    /// Whether a revision or an official extension has a method.
+    pub(crate) fn knows(&self, method: &str) -> bool {
+        self.methods.contains_key(method) || self.extensions.iter().any(|(_, name)| *name == method)
+    }
 }
 
 impl Definition {

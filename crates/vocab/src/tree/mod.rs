@@ -40,6 +40,9 @@ pub(crate) fn guard<'a>(message: Json<'a>) -> Result<Ld<'a>, Error> {
     let Json::Object(members) = message else {
         return Err(Error::new("a message is a JSON object; the messages of a batch are written one by one"));
     };
+    if members.iter().any(|(key, _)| key == "@context") {
+        return Err(Error::new("this is JSON-LD already, and no message"));
+    }
     if let Some((key, _)) = members.iter().find(|(key, _)| !is_plain(key)) {
         return Err(Error::new(format!("a message with a member `{key}` cannot be said in RDF")));
     }

@@ -14,7 +14,10 @@ mod memory;
 mod place;
 mod source;
 
-use std::io::{self, BufRead};
+use std::{
+    collections::BTreeSet,
+    io::{self, BufRead},
+};
 
 use couplet_types::ProtocolVersion;
 use serde_json::Value;
@@ -24,6 +27,7 @@ pub use source::Format;
 use crate::{
     check::{Asked, Checker, Finding, Sender},
     schema,
+    table::TABLE,
 };
 use memory::Memory;
 use source::Unit;
@@ -48,6 +52,8 @@ pub struct Report {
     /// How many JSON blocks of a Markdown file are not messages, and were not checked: parts of messages, and fragments
     /// with comments or dots in them.
     pub skipped: u64,
+    /// Methods that no revision has, at most [`Report::METHODS`] of them: those of extensions, or misspelt.
+    pub unknown: BTreeSet<String>,
     /// The first problems.
     pub problems: Vec<Problem>,
     /// How many there are in all.
@@ -57,6 +63,9 @@ pub struct Report {
 impl Report {
     /// How many problems are kept: more would only fill the memory.
     pub const MOST: usize = 1000;
+
+    /// How many unknown methods are kept.
+    pub const METHODS: usize = 10;
 }
 
 /// Something that is wrong in a file.
@@ -99,6 +108,7 @@ struct Run<'a> {
     memory: Memory,
     checked: u64,
     skipped: u64,
+    unknown: BTreeSet<String>,
 }
 
 impl<'a> Run<'a> {
@@ -115,7 +125,7 @@ impl<'a> Run<'a> {
             let what = format!("`{}` is not defined there", definition.unwrap_or_default());
             return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
         }
-        Ok(Self { definition, lanes, memory: Memory::default(), checked: 0, skipped: 0 })
+        Ok(Self { definition, lanes, memory: Memory::default(), checked: 0, skipped: 0, unknown: BTreeSet::new() })
     }
 
     fn unit(&mut self, unit: &Unit<'_>) {
@@ -146,6 +156,18 @@ impl<'a> Run<'a> {
             lane.add(unit, findings, &check);
         }
         self.memory.remember(unit, &value);
+        if definition.is_none() {
+            self.note_method(&value);
+        }
+    }
+
+    fn note_method(&mut self, value: &Value) {
+        let messages = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+        for method in messages.iter().filter_map(|message| message.get("method")?.as_str()) {
+            if self.unknown.len() < Report::METHODS && !TABLE.knows(method) {
+                self.unknown.insert(method.to_owned());
+            }
+        }
     }
 
     /// A text that is not JSON is not JSON in any revision.
@@ -172,6 +194,7 @@ impl<'a> Run<'a> {
             revision: best.checker.version(),
             checked: self.checked,
             skipped: self.skipped,
+            unknown: self.unknown,
             problems: best.problems,
             count: best.count,
         }

@@ -93,6 +93,13 @@ fn problems_are_printed_and_counted() {
     );
     assert_eq!(run(&["validate", "-q", &ping]).1, "");
 
+    // What may be of an extension may also be misspelt.
+    let misspelt = r#"{"jsonrpc":"2.0","id":1,"method":"tools/cal"}"#;
+    let known = r#"{"jsonrpc":"2.0","id":2,"method":"tasks/update","params":{}}"#;
+    let (outcome, out) = run(&["validate", &file("misspelt.json", &format!("{misspelt}\n{known}\n"))]);
+    assert!(outcome.unwrap().is_good);
+    assert!(out.ends_with("(2 checked; no revision has the method `tools/cal`)\n"), "{out}");
+
     // All files are looked at, whatever is wrong with one of them.
     let (outcome, out) = run(&["validate", "--revision", "2025-06-18", "no such file.json", &call, "nor this.json"]);
     let failure = outcome.unwrap_err();
@@ -123,7 +130,7 @@ fn problems_are_printed_for_programs() {
     let mut out = Vec::new();
     assert!(!cli::validate(&args, &mut out).unwrap().is_good);
     let expected = serde_json::json!({
-        "file": call, "revision": "2025-11-25", "checked": 1, "skipped": 0, "count": 1,
+        "file": call, "revision": "2025-11-25", "checked": 1, "skipped": 0, "unknown": [], "count": 1,
         "problems": [{
             "line": 1, "column": 34, "pointer": "/method", "expected": "a method of this revision",
             "found": "the string \"server/discover\"", "validIn": ["2026-07-28"]
@@ -179,6 +186,7 @@ fn rdf_is_printed_and_read() {
 "#;
         assert_eq!((outcome.unwrap().is_good, back.as_str()), (true, expected), "{format}: {out}");
     }
+    assert_eq!(run(&["rdf", "--format", "nt", &log]).1, run(&["rdf", "--format", "ntriples", &log]).1);
     assert!(run(&["rdf", "--vocabulary"]).1.contains("mcp:Tool a rdfs:Class"));
     assert_eq!(run(&["rdf", "--context"]).1, couplet_vocab::jsonld::CONTEXT);
 }
@@ -190,6 +198,8 @@ fn what_is_not_rdf_is_told_of() {
     let document = r#"{"@context":"https://example.com/c","jsonrpc":"2.0"}"#;
     let (_, told) = self::failure(&["rdf", "--reverse", "--format", "jsonld", &file("other.jsonld", document)]);
     assert!(told.contains("the context `https://example.com/c` is not embedded, and nothing is fetched"), "{told}");
+    let (outcome, _) = run(&["rdf", &file("already.jsonld", document)]);
+    assert!(outcome.unwrap().notes[0].ends_with(":1: left out: this is JSON-LD already, and no message"));
     let many = file("many.jsonl", &"{\"a b\":1}\n".repeat(50));
     let outcome = run(&["rdf", &many]).0.unwrap();
     assert_eq!((outcome.notes.len(), outcome.notes[20].as_str()), (21, "and 30 more lines"));
