@@ -175,6 +175,10 @@ fn limits_and_names_are_those_of_the_protocol() {
     let pointer = "/params/_meta/io.modelcontextprotocol~1protocolVersion";
     check("2026-07-28", meta, pointer, (1, 108), "expected a string, found the number 5");
     check("2025-03-26", "[]", "", (1, 1), "expected at least one message, found an array of 0");
+    // The envelope and the method would both say something about it.
+    let number = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":5}"#;
+    let found = problems(Some("2025-06-18"), number);
+    assert_eq!((found.len(), found[0].finding.pointer.as_str()), (1, "/params"), "{found:?}");
 }
 
 #[test]
