@@ -26,6 +26,7 @@ use couplet::types::LoggingLevel;
 
 use crate::{
     exit::Failure,
+    questions::Script,
     target::{self, Opening, TargetArgs},
 };
 
@@ -35,6 +36,9 @@ pub(crate) struct TalkArgs {
     /// Answers a field of a form that the server asks to fill in
     #[arg(long, help_heading = "While it runs", value_name = "KEY=VALUE", value_parser = target::pair)]
     answer: Vec<(String, String)>,
+    /// What a model would say, for a server that asks for one
+    #[arg(long, help_heading = "While it runs", value_name = "TEXT")]
+    sample: Option<String>,
     /// The least serious log messages to show, from debug to emergency
     #[arg(long, help_heading = "While it runs", value_name = "LEVEL", default_value = "info", value_parser = level)]
     log: LoggingLevel,
@@ -42,7 +46,8 @@ pub(crate) struct TalkArgs {
 
 impl TalkArgs {
     fn open(self, target: &TargetArgs) -> Result<Opening, Failure> {
-        Ok(Opening { answers: self.answer, log: Some(self.log), ..Opening::of(target)? })
+        let script = Script { answers: self.answer, sample: self.sample };
+        Ok(Opening { script, log: Some(self.log), ..Opening::of(target)? })
     }
 }
 

@@ -18,7 +18,7 @@ use super::{
 use crate::{
     exit::{Exit, Failure},
     output::{Output, text},
-    questions::Questions,
+    questions::{Questions, Script},
 };
 
 /// What is needed to open a session.
@@ -27,7 +27,7 @@ pub(crate) struct Opening {
     pub(crate) target: Target,
     pub(crate) connection: ConnectionArgs,
     /// What was answered on the command line already.
-    pub(crate) answers: Vec<(String, String)>,
+    pub(crate) script: Script,
     /// The log messages to show, if any.
     pub(crate) log: Option<LoggingLevel>,
     /// Who keeps the answers, if anybody does.
@@ -51,7 +51,7 @@ impl Opening {
 
     /// The same for a target that was found.
     pub(crate) fn to(target: Target, connection: ConnectionArgs) -> Self {
-        Self { target, connection, answers: Vec::new(), log: None, recorder: None }
+        Self { target, connection, script: Script::default(), log: None, recorder: None }
     }
 }
 
@@ -97,8 +97,8 @@ impl Session {
     }
 
     async fn open(opening: Opening, output: &Arc<Output>, heard: Arc<Heard>) -> Result<Self, Failure> {
-        let Opening { target, connection, answers, log, recorder } = opening;
-        let questions = Arc::new(Questions::new(output, answers));
+        let Opening { target, connection, script, log, recorder } = opening;
+        let questions = Arc::new(Questions::new(output, script));
         let client = builder(&connection)?.extension(ClientTasks::new());
         let lines = output.clone();
         let client = questions.attach(client).on_log(move |line| log_line(&lines, &line));

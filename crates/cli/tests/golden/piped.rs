@@ -202,6 +202,7 @@ fn questions_without_a_terminal() {
             &["call", shop, "pay"],
             &["call", shop, "poem", "about=rust"],
             &["call", shop, "poem", "about=rust", "--revision", "2025-06-18"],
+            &["call", shop, "poem", "about=rust", "--sample", "Crabs do not rust."],
         ],
     );
 }
