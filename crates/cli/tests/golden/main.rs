@@ -13,3 +13,4 @@ mod login;
 mod piped;
 mod record;
 mod terminal;
+mod vocabulary;
