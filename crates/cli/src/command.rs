@@ -5,7 +5,10 @@ use std::{process::ExitCode, sync::Arc};
 use clap::{Parser, Subcommand};
 
 use crate::{
-    commands::{call, complete, completions, demo, discover, list, listen, ping, prompt, read, repl, replay, run, tap},
+    commands::{
+        bench, call, complete, completions, demo, discover, list, listen, new, ping, prompt, read, repl, replay, run,
+        tap,
+    },
     exit::{self, Exit, Failure},
     output::{Look, Output},
 };
@@ -50,6 +53,10 @@ enum Command {
     Tap(tap::Args),
     /// Plays a recording to a client, or to a server
     Replay(replay::Args),
+    /// Measures how fast a server answers
+    Bench(bench::Args),
+    /// Writes a server to begin with
+    New(new::Args),
     /// Serves a few servers to play with
     Demo(demo::Args),
     /// Prints a script that completes commands in a shell
@@ -82,6 +89,8 @@ fn start(command: Command, output: &Arc<Output>) -> Result<(), Failure> {
         Command::Run(args) => wait(run::run(args, output)),
         Command::Tap(args) => tap::run(&args, output),
         Command::Replay(args) => replay::run(args, output),
+        Command::Bench(args) => wait(bench::run(args, output)),
+        Command::New(args) => new::run(&args, output),
         Command::Demo(args) => wait(demo::run(args, output)),
         Command::Completions(args) => completions::run(&args, output),
     }

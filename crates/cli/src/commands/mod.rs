@@ -1,5 +1,6 @@
 //! The subcommands, each with its `Args` and its `run`.
 
+pub(crate) mod bench;
 pub(crate) mod call;
 pub(crate) mod complete;
 pub(crate) mod completions;
@@ -7,6 +8,7 @@ pub(crate) mod demo;
 pub(crate) mod discover;
 pub(crate) mod list;
 pub(crate) mod listen;
+pub(crate) mod new;
 pub(crate) mod ping;
 pub(crate) mod prompt;
 pub(crate) mod read;
