@@ -36,13 +36,16 @@ async fn main() -> couplet::Result<()> {
     let measured = Duration::from_secs_f64(number("--secs").unwrap_or(1.0));
 
     run(&client, depth, WARM).await?;
-    let (started, before) = (Instant::now(), cpu_seconds());
-    let calls = run(&client, depth, measured).await?;
-    let (seconds, cpu) = (started.elapsed().as_secs_f64(), cpu_seconds() - before);
-    let result = json!({
-        "n": calls, "rps": calls as f64 / seconds, "cpu_us": cpu * 1e6 / calls as f64,
-        "per_cpu_s": calls as f64 / cpu,
-    });
+    // The best of five pieces: whoever else uses the machine can only make one worse.
+    let (mut all, mut rps, mut cpu_us) = (0, 0.0_f64, f64::INFINITY);
+    for _ in 0..5 {
+        let (started, before) = (Instant::now(), cpu_seconds());
+        let calls = run(&client, depth, measured / 5).await?;
+        all += calls;
+        rps = rps.max(calls as f64 / started.elapsed().as_secs_f64());
+        cpu_us = cpu_us.min((cpu_seconds() - before) * 1e6 / calls as f64);
+    }
+    let result = json!({ "n": all, "rps": rps, "cpu_us": cpu_us, "per_cpu_s": 1e6 / cpu_us });
     println!("{result}");
     client.close().await
 }

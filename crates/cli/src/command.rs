@@ -6,11 +6,11 @@ use clap::{Parser, Subcommand};
 
 use crate::{
     commands::{
-        bench, call, complete, completions, demo, discover, list, listen, new, ping, prompt, read, repl, replay, run,
-        tap,
+        bench, call, complete, completions, demo, discover, list, listen, login, new, ping, prompt, read, repl, replay,
+        run, tap,
     },
     exit::{self, Exit, Failure},
-    output::{Look, Output},
+    output::{Colour, Look, Output},
 };
 
 /// Any server of the Model Context Protocol, from the command line.
@@ -57,6 +57,10 @@ enum Command {
     Bench(bench::Args),
     /// Writes a server to begin with
     New(new::Args),
+    /// Logs in at a server that wants to know who asks
+    Login(login::Args),
+    /// Forgets a login
+    Logout(login::Args),
     /// Serves a few servers to play with
     Demo(demo::Args),
     /// Prints a script that completes commands in a shell
@@ -65,13 +69,29 @@ enum Command {
 
 /// Runs the command that the process was started with, and says how it should end.
 pub fn main() -> ExitCode {
-    // Help and mistakes are told by the parser, which exits with 0 and 2.
-    let Cli { look, command } = Cli::parse();
+    let Cli { look, command } = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return misread(&error),
+    };
     let output = Arc::new(Output::new(look));
     match start(command, &output) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => ExitCode::from(failure.tell(&output)),
     }
+}
+
+/// Help, and mistakes in the command line. The parser tells of them well, except to programs.
+fn misread(error: &clap::Error) -> ExitCode {
+    if error.use_stderr() && std::env::args_os().any(|word| word == "--json") {
+        let text = error.render().to_string();
+        let first: Vec<&str> = text.lines().take_while(|line| !line.is_empty()).map(str::trim).collect();
+        let message = first.join(" ").trim_start_matches("error: ").to_owned();
+        let look = Look { json: true, verbose: false, color: Colour::Never };
+        return ExitCode::from(Failure::usage(message).tell(&Output::new(look)));
+    }
+    // Who has closed the pipe does not want to know.
+    let _ = error.print();
+    if error.use_stderr() { ExitCode::from(Exit::Usage as u8) } else { ExitCode::SUCCESS }
 }
 
 /// Most commands wait for a server, and need a runtime. The others do not pay for one.
@@ -91,6 +111,8 @@ fn start(command: Command, output: &Arc<Output>) -> Result<(), Failure> {
         Command::Replay(args) => replay::run(args, output),
         Command::Bench(args) => wait(bench::run(args, output)),
         Command::New(args) => new::run(&args, output),
+        Command::Login(args) => wait(login::log_in(args, output)),
+        Command::Logout(args) => wait(login::log_out(args, output)),
         Command::Demo(args) => wait(demo::run(args, output)),
         Command::Completions(args) => completions::run(&args, output),
     }

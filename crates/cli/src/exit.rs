@@ -55,7 +55,7 @@ pub(crate) struct Failure {
     /// More lines, such as the last words of a server.
     pub(crate) details: Vec<String>,
     pub(crate) hint: Option<String>,
-    rpc: Option<RpcError>,
+    rpc: Option<Box<RpcError>>,
     /// It is told already, or nobody is there to be told.
     silent: bool,
 }
@@ -91,7 +91,7 @@ impl Failure {
 
     /// What the server reported, if that is what failed.
     pub(crate) fn rpc(&self) -> Option<&RpcError> {
-        self.rpc.as_ref()
+        self.rpc.as_deref()
     }
 
     /// Tells of the failure, and gives the code to exit with.
@@ -141,26 +141,46 @@ impl From<Error> for Failure {
             ErrorKind::Config => Exit::Usage,
             _ => Exit::Protocol,
         };
-        match error.rpc() {
-            Some(rpc) => {
-                let message = format!("the server answered: {} ({})", rpc.message, rpc.code);
-                Self { rpc: Some(rpc.clone()), ..Self::new(exit, message) }
+        if let Some(rpc) = error.rpc() {
+            let message = format!("the server answered: {} ({})", rpc.message, rpc.code);
+            return Self { rpc: Some(Box::new(rpc.clone())), ..Self::new(exit, message) };
+        }
+        let failure = Self::new(exit, told(&error));
+        match exit {
+            Exit::Unauthorized => failure
+                .hint("log in with `couplet login URL` in a terminal, or bring --header \"Authorization: Bearer …\""),
+            Exit::Unreachable if failure.message.contains("cannot be reached") => {
+                failure.hint("is the server running, and is the address right?")
             }
-            None => Self::new(exit, told(&error)),
+            Exit::Unreachable if ["with the status", "at this address"].iter().any(|w| failure.message.contains(w)) => {
+                failure.hint("is it the address of an endpoint, such as https://example.com/mcp?")
+            }
+            _ => failure,
         }
     }
 }
 
-/// An error with what caused it, if that says more.
+/// An error with what is at the bottom of it, if that says more.
 fn told(error: &Error) -> String {
-    let mut message = error.to_string();
-    let mut source = std::error::Error::source(error);
-    while let Some(cause) = source {
-        let cause_text = cause.to_string();
-        if !message.contains(&cause_text) {
-            message = format!("{message}: {cause_text}");
-        }
-        source = cause.source();
+    let message = error.to_string();
+    let mut root: &dyn std::error::Error = error;
+    while let Some(source) = root.source() {
+        root = source;
     }
-    message
+    let root = root.to_string();
+    if message.contains(&root) || message.ends_with('?') { message } else { format!("{message}: {root}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_documentation_has_every_code() {
+        let documentation = include_str!("lib.rs");
+        for (code, name, meaning) in TABLE {
+            let row = format!("//! | {} | `{name}` | {meaning} |", *code as u8);
+            assert!(documentation.contains(&row), "{row}");
+        }
+    }
 }

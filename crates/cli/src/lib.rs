@@ -7,6 +7,26 @@
 //! couplet tap --log talk.jsonl -- my-server      # between a host and a server, writing down what they say
 //! ```
 //!
+//! # Exit codes
+//!
+//! They are the same for every command, and stay what they are. With `--json`, a failure is one line on standard error:
+//! `{"error":{"exit":2,"kind":"usage","message":"…"}}`, with `details`, `hint` and `rpc` where there are any.
+//!
+//! | code | kind | meaning |
+//! |---|---|---|
+//! | 0 | | all went well |
+//! | 1 | `refused` | the tool or the server answered with an error, or a replay differs |
+//! | 2 | `usage` | the command line is wrong: an option, a tool, an argument, the name of a server |
+//! | 3 | `unreachable` | a server cannot be started or reached, or is gone; an address cannot be listened at |
+//! | 4 | `protocol` | the other side does not speak the protocol, or not what was asked for |
+//! | 5 | `timeout` | no answer came in time |
+//! | 6 | `unanswered` | a question needs a person, and there is no terminal, or they refused |
+//! | 7 | `unauthorized` | the server wants to know who asks |
+//! | 8 | `file` | a file here cannot be read or written |
+//! | 130 | `interrupted` | Ctrl-C |
+//!
+//! # How it is made
+//!
 //! * `command` has the subcommands as one enum; each has a module in `commands`.
 //! * `target` finds out what TARGET is and opens a `Session` with it.
 //! * `arguments` makes JSON of `key=value`, with the help of a schema.

@@ -2,16 +2,24 @@
 
 use std::{future::Future, sync::Arc, time::Duration};
 
-use couplet_core::{Error, ErrorKind};
+use couplet_core::{Channel, Error, ErrorKind};
 use tokio::time::{Instant, timeout_at};
 
 use crate::answers::Activity;
 
-/// Waits for `work`, but not longer than `limit`.
-pub(crate) async fn within<T>(limit: Option<Duration>, work: impl Future<Output = T>) -> Option<T> {
-    match limit {
-        None => Some(work.await),
-        Some(limit) => tokio::time::timeout(limit, work).await.ok(),
+/// Waits for `work`, but not longer than `limit`, unless a person holds it up.
+pub(crate) async fn within<T>(
+    limit: Option<Duration>,
+    channel: &dyn Channel,
+    work: impl Future<Output = T>,
+) -> Option<T> {
+    let Some(limit) = limit else { return Some(work.await) };
+    let mut work = std::pin::pin!(work);
+    loop {
+        match tokio::time::timeout(limit, work.as_mut()).await {
+            Err(_) if channel.is_held_up() => {}
+            done => return done.ok(),
+        }
     }
 }
 
@@ -70,7 +78,12 @@ impl Clock {
     }
 
     /// Waits for `next`, for as long as the limits allow.
-    pub(crate) async fn wait<T>(&mut self, method: &str, next: impl Future<Output = T>) -> Result<T, Error> {
+    pub(crate) async fn wait<T>(
+        &mut self,
+        method: &str,
+        channel: &dyn Channel,
+        next: impl Future<Output = T>,
+    ) -> Result<T, Error> {
         let mut next = std::pin::pin!(next);
         loop {
             let Some(round) = self.round else { return Ok(next.await) };
@@ -79,6 +92,11 @@ impl Clock {
             let Some(deadline) = quiet.into_iter().chain(last).min() else { return Ok(next.await) };
             if let Ok(done) = timeout_at(deadline, next.as_mut()).await {
                 return Ok(done);
+            }
+            if channel.is_held_up() {
+                let now = Instant::now();
+                self.round = Some(Round { began: now, heard: now });
+                continue;
             }
             if last.is_some_and(|last| Instant::now() >= last) {
                 return Err(too_long(method, self.patience.max_timeout, "max_timeout"));

@@ -126,7 +126,8 @@ async fn discover(
     let lead = ticket.map(|ticket| ticket.lead());
     let outgoing = dialect.request::<Discover>(line.channel.next_id(), params, &Extras::default())?;
     let mut exchange = line.channel.open(outgoing);
-    let answered = within(patience, beside(&mut line.driver, answer(&mut exchange))).await;
+    let channel = line.channel.clone();
+    let answered = within(patience, &*channel, beside(&mut line.driver, answer(&mut exchange))).await;
     Ok(match answered {
         // A server that kept silent about this may not understand that it is not wanted any more, either.
         None => {
@@ -170,7 +171,8 @@ async fn initialize(
     let params = InitializeParams::new(version.as_str(), greeting.capabilities(version), greeting.info.clone());
     let outgoing = dialect.request::<Initialize>(line.channel.next_id(), params, &Extras::default())?;
     let mut exchange = line.channel.open(outgoing);
-    match within(greeting.timeout, beside(&mut line.driver, answer(&mut exchange))).await {
+    let channel = line.channel.clone();
+    match within(greeting.timeout, &*channel, beside(&mut line.driver, answer(&mut exchange))).await {
         None => {
             let waited = greeting.timeout.unwrap_or_default();
             let what = format!("the server did not answer `{}` within {waited:?}", Initialize::METHOD);

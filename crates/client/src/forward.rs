@@ -45,8 +45,9 @@ impl Client {
         self.dialect().outcome(answer)
     }
 
-    /// Whether the server serves a method.
+    /// Whether the server serves a method of the protocol: the revision has it, and the server what it needs.
     pub fn serves(&self, method: &str) -> bool {
-        self.dialect().check(method, &self.server().capabilities).is_ok()
+        let dialect = self.dialect();
+        dialect.shape().has_method(method) && dialect.check(method, &self.server().capabilities).is_ok()
     }
 }

@@ -84,7 +84,7 @@ impl Client {
         clock.begin();
         let mut exchange = self.channel().open(outgoing);
         loop {
-            match clock.wait(Listen::METHOD, exchange.next()).await? {
+            match clock.wait(Listen::METHOD, self.channel(), exchange.next()).await? {
                 Event::Notification { method, params } => {
                     let notice = Notice { method, params };
                     if let Some(acknowledged) = notice.read::<SubscriptionAcknowledged>() {

@@ -75,7 +75,7 @@ impl Flight {
             match ticket.begin() {
                 Begun::Kept(text) => return Ok(Outcome::Complete(text)),
                 Begun::Lead(lead) => break lead,
-                Begun::Joined(joined) => match clock.wait(self.method, joined.answer()).await? {
+                Begun::Joined(joined) => match clock.wait(self.method, self.client.channel(), joined.answer()).await? {
                     News::Answer(text) => return Ok(Outcome::Complete(text)),
                     News::Nothing => break ticket.lead(),
                     News::Gone => {}
@@ -174,7 +174,7 @@ impl Flight {
     async fn answer(&mut self, exchange: &mut Exchange, clock: &mut Clock) -> Result<JsonText, Error> {
         let method = self.method;
         loop {
-            match clock.wait(method, exchange.next()).await? {
+            match clock.wait(method, self.client.channel(), exchange.next()).await? {
                 Event::Notification { method, params } if method == Progress::METHOD => {
                     clock.heard();
                     if let (Some(tell), Ok(progress)) = (&mut self.options.progress, from_json(params.text().as_str()))

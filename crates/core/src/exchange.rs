@@ -41,6 +41,12 @@ pub trait Channel: Send + Sync + 'static {
     /// Ends the channel: what was sent is still delivered, what waits fails.
     fn close(&self);
 
+    /// Whether requests wait for a person, such as one who logs in: no deadline passes meanwhile. It is asked only when
+    /// one would.
+    fn is_held_up(&self) -> bool {
+        false
+    }
+
     /// How bytes travel, where that is known, in the words of OpenTelemetry: `pipe` or `tcp`.
     fn transport(&self) -> Option<&'static str> {
         None

@@ -9,6 +9,7 @@
 
 mod back;
 mod batch;
+mod caller;
 mod error;
 mod escape;
 mod exchange;
@@ -40,6 +41,7 @@ mod transport;
 mod watch;
 mod wire;
 
+pub use caller::Caller;
 /// The types of the protocol, which this crate is about.
 pub use couplet_types as types;
 pub use error::{Error, ErrorKind};

@@ -172,6 +172,16 @@ impl Outbox {
         }
     }
 
+    /// Whether nobody hears any more what is told here.
+    pub fn is_closed(&self) -> bool {
+        !self.0.open.load(Ordering::Acquire) || self.0.queue.is_closed()
+    }
+
+    /// Whether both lead to the same client: on one connection, or in one session.
+    pub fn leads_to_same(&self, other: &Self) -> bool {
+        self.0.queue.is_same(&other.0.queue)
+    }
+
     /// Sends a notification that belongs to the call. It waits while the client reads too slowly.
     pub async fn notify<P: Serialize + Project>(&self, method: &str, mut params: P) {
         if self.0.tap.is_some() {

@@ -157,6 +157,14 @@ impl Queue {
         lock(&self.0).items.len()
     }
 
+    pub(crate) fn is_closed(&self) -> bool {
+        lock(&self.0).closed
+    }
+
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// Lets the driver look again.
     pub(crate) fn wake(&self) {
         lock(&self.0).wake_driver();

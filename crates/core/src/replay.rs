@@ -13,6 +13,7 @@ use couplet_types::{InputRequest, RawJson, RpcError};
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    caller::Caller,
     json::JsonText,
     message::Params,
     seal::{Sealer, Subject},
@@ -25,17 +26,18 @@ use crate::{
 pub(crate) struct Described {
     method: Cow<'static, str>,
     params: Params,
-    principal: Option<Arc<str>>,
+    caller: Option<Arc<Caller>>,
 }
 
 impl Described {
     pub(crate) fn new(call: &Call) -> Self {
-        Self { method: call.method.clone(), params: call.params.clone(), principal: call.principal.clone() }
+        Self { method: call.method.clone(), params: call.params.clone(), caller: call.caller.clone() }
     }
 
     pub(crate) fn subject(&self) -> Subject {
         let params = self.params.iter().filter(|(key, _)| modern::describes(key));
-        Subject::new(self.principal.as_deref(), &self.method, params)
+        let principal = self.caller.as_ref().map(|caller| &**caller.principal());
+        Subject::new(principal, &self.method, params)
     }
 }
 

@@ -17,6 +17,7 @@ use couplet_types::{CancelledParams, RequestId, RpcError};
 use crate::{
     back::Back,
     batch::Batch,
+    caller::Caller,
     hub::Subscription,
     input::Inputs,
     limits::Limits,
@@ -50,7 +51,7 @@ pub struct Connection {
     listens: Vec<Listen>,
     questions: Pending,
     memo: Memo,
-    principal: Option<Arc<str>>,
+    caller: Option<Arc<Caller>>,
     input_over: bool,
 }
 
@@ -96,21 +97,16 @@ impl Connection {
             listens: Vec::new(),
             questions: Pending::default(),
             memo: Memo::default(),
-            principal: None,
+            caller: None,
             input_over: false,
         }
     }
 
-    /// Everything on this connection is asked by somebody who was authenticated.
-    #[must_use]
-    pub fn principal(mut self, principal: impl Into<Arc<str>>) -> Self {
-        self.speak_for(Some(principal.into()));
-        self
-    }
-
-    /// Everything from now on is asked by somebody else, or by nobody who is known.
-    pub fn speak_for(&mut self, principal: Option<Arc<str>>) {
-        self.principal = principal;
+    /// From now on everything on this connection is asked by somebody who was authenticated, or by nobody.
+    ///
+    /// Where each message says who sends it, what was taken before stays with whoever asked it.
+    pub fn asked_by(&mut self, caller: Option<Arc<Caller>>) {
+        self.caller = caller;
     }
 
     /// Makes this as good as a new one, for somebody else; false if it cannot be: there was a handshake, something is
@@ -118,7 +114,7 @@ impl Connection {
     pub fn renew(&mut self) -> bool {
         let is_silent = self.session.is_none() && self.listens.is_empty() && !self.input_over;
         let is_done = self.running.is_empty() && self.waiting.is_empty() && self.requests.is_empty();
-        self.principal = None;
+        self.caller = None;
         self.running.forget_driver();
         is_silent && is_done && self.queue.renew() && self.questions.renew()
     }
@@ -330,7 +326,15 @@ impl Connection {
                 Ok(token) => {
                     let outbox = Outbox::new(self.queue.clone(), id.clone(), shape, token, level);
                     let back = Back::new(self.queue.clone(), self.questions.clone(), id.clone(), self.limits.questions);
-                    let call = Call::new(method, params, peer, shape, outbox.clone(), Inputs::session(back));
+                    let call = Call::new(
+                        method,
+                        params,
+                        peer,
+                        shape,
+                        outbox.clone(),
+                        Inputs::session(back),
+                        self.caller.clone(),
+                    );
                     self.start(Job { id, shape, outbox, batch, asks: false }, call);
                 }
                 Err(error) => self.refuse(id, &error, batch.as_ref()),
@@ -364,7 +368,7 @@ impl Connection {
                 let outbox = Outbox::new(self.queue.clone(), id.clone(), shape, lifted.token, level);
                 let asks = modern::may_ask(&method);
                 let inputs = if asks { Inputs::replay(lifted.replay) } else { Inputs::closed() };
-                let call = Call::new(method, params, lifted.peer, shape, outbox.clone(), inputs);
+                let call = Call::new(method, params, lifted.peer, shape, outbox.clone(), inputs, self.caller.clone());
                 self.start(Job { id, shape, outbox, batch, asks }, call);
             }
         }
@@ -460,7 +464,7 @@ impl Connection {
         about: &Description,
     ) -> Result<(), RpcError> {
         let (honoured, mut interest) = modern::listen(params, shape, peer, about, self.limits.uris)?;
-        interest.principal.clone_from(&self.principal);
+        interest.principal = self.caller.as_ref().map(|caller| caller.principal().clone());
         if self.listens.len() >= self.limits.subscriptions {
             let most = self.limits.subscriptions;
             return Err(RpcError::internal(format!("there are already {most} subscriptions on this connection")));
@@ -512,8 +516,7 @@ impl Connection {
         }
     }
 
-    fn run(&mut self, job: Job, mut call: Call) {
-        call.principal.clone_from(&self.principal);
+    fn run(&mut self, job: Job, call: Call) {
         let id = job.id.clone();
         let slot = self.running.push(job, self.service.call(call));
         self.requests.insert(id, Place::Running(slot));

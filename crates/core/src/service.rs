@@ -14,6 +14,7 @@ use couplet_types::{
 use serde::Serialize;
 
 use crate::{
+    caller::Caller,
     escape::escaped,
     extra::{self, Extra},
     http::headers::ParamHeader,
@@ -87,6 +88,12 @@ pub trait Service: Send + Sync + 'static {
         None
     }
 
+    /// What somebody must be allowed to do before a request is taken, if it asks for anything.
+    fn required_scopes(&self, method: &str, params: &Params) -> Option<Arc<[String]>> {
+        let _ = (method, params);
+        None
+    }
+
     /// Whether a resource can be subscribed to.
     fn has_resource(&self, uri: &str) -> bool {
         let _ = uri;
@@ -129,7 +136,7 @@ pub struct Call {
     /// The way to ask the client something.
     pub inputs: Inputs,
     /// Who was authenticated, if anybody was.
-    pub principal: Option<Arc<str>>,
+    pub caller: Option<Arc<Caller>>,
 }
 
 impl Call {
@@ -140,8 +147,14 @@ impl Call {
         shape: Shape,
         outbox: Outbox,
         inputs: Inputs,
+        caller: Option<Arc<Caller>>,
     ) -> Self {
-        Self { method, params, peer, shape, outbox, inputs, principal: None }
+        Self { method, params, peer, shape, outbox, inputs, caller }
+    }
+
+    /// The name of whoever was authenticated, if anybody was.
+    pub fn principal(&self) -> Option<&str> {
+        self.caller.as_ref().map(|caller| &**caller.principal())
     }
 
     /// The open `_meta` of the request, without the keys that are the protocol's own.

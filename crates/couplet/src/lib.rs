@@ -3,6 +3,8 @@
 
 #[cfg(feature = "apps")]
 pub use couplet_apps as apps;
+#[cfg(any(feature = "auth", feature = "auth-server"))]
+pub use couplet_auth as auth;
 #[cfg(feature = "client")]
 pub use couplet_client as client;
 pub use couplet_core as core;
@@ -53,7 +55,7 @@ pub mod prelude {
     #[cfg(feature = "server")]
     pub use couplet_server::{
         Ctx, Json, Server, ToolError,
-        extract::{Args, Path, State},
+        extract::{Args, Auth, Path, State},
         prompt, resource,
         schemars::{self, JsonSchema},
         tool,

@@ -24,6 +24,7 @@ enum Value {
     Flag,
     Expr(Expr),
     List(Punctuated<Pair, Token![,]>),
+    Words(Punctuated<Expr, Token![,]>),
 }
 
 /// `key = value` in a list.
@@ -91,7 +92,7 @@ impl Args {
             None => Ok(None),
             Some((_, Value::Flag)) => Ok(Some(None)),
             Some((_, Value::Expr(expr))) => Ok(Some(Some(expr))),
-            Some((span, Value::List(_))) => Err(Error::new(span, format!("write `{key}` or `{key} = …`"))),
+            Some((span, _)) => Err(Error::new(span, format!("write `{key}` or `{key} = …`"))),
         }
     }
 
@@ -101,6 +102,15 @@ impl Args {
             None => Ok(Vec::new()),
             Some((_, Value::List(pairs))) => Ok(pairs.into_iter().collect()),
             Some((span, _)) => Err(Error::new(span, format!("write `{key}(argument = function)`"))),
+        }
+    }
+
+    /// `key("a", "b")`.
+    pub(crate) fn words(&mut self, key: &str) -> Result<Vec<Expr>> {
+        match self.take(key) {
+            None => Ok(Vec::new()),
+            Some((_, Value::Words(words))) if !words.is_empty() => Ok(words.into_iter().collect()),
+            Some((span, _)) => Err(Error::new(span, format!("write `{key}(\"…\")`, with one or more"))),
         }
     }
 
@@ -133,7 +143,11 @@ impl Parse for Entry {
         let value = if input.peek(Paren) {
             let list;
             parenthesized!(list in input);
-            Value::List(Punctuated::parse_terminated(&list)?)
+            // A list of pairs begins with a name and `=`, whatever the name is.
+            match list.fork().call(Ident::parse_any).is_ok() && list.peek2(Token![=]) {
+                true => Value::List(Punctuated::parse_terminated(&list)?),
+                false => Value::Words(Punctuated::parse_terminated(&list)?),
+            }
         } else if input.parse::<Option<Token![=]>>()?.is_some() {
             Value::Expr(input.parse()?)
         } else {

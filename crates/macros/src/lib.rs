@@ -71,8 +71,8 @@
 //!
 //! # Parameters
 //!
-//! A parameter is an *extractor* if its type is called `State`, `Ctx`, `Args`, `RawArgs`, `Path`, `Uri`, `Meta` or
-//! `Completing`, alone or in an `Option`, or if it is marked `#[extract]`. Every other parameter is an *argument*: the
+//! A parameter is an *extractor* if its type is called `State`, `Auth`, `Ctx`, `Args`, `RawArgs`, `Path`, `Uri`, `Meta`
+//! or `Completing`, alone or in an `Option`, or if it is marked `#[extract]`. Every other parameter is an *argument*: the
 //! client gives it, under the parameter's name. Macros see names only: a type of your own that is called `State` needs
 //! another one, as by `use geography::State as Province`. An argument
 //!
@@ -149,6 +149,7 @@ use proc_macro::TokenStream;
 /// | `destructive`, `destructive = false` | hint: whether it may destroy something |
 /// | `idempotent` | hint: calling it twice does no more than calling it once |
 /// | `open_world`, `open_world = false` | hint: whether it deals with the world outside |
+/// | `scopes("files:write")` | what a caller must be allowed to do, one or more; others are refused |
 /// | `task`, `task = required` | it runs as a task, with clients that know tasks or only with them (feature `tasks`); or any expression of the type `Task` |
 /// | `crate = "path"` | where `couplet` is, if not at `::couplet` |
 ///

@@ -10,7 +10,7 @@ use syn::{
 use crate::kind::Kind;
 
 /// The extractors that are known by name; others are marked with `#[extract]`.
-const EXTRACTORS: [&str; 8] = ["State", "Ctx", "Args", "RawArgs", "Path", "Uri", "Meta", "Completing"];
+const EXTRACTORS: [&str; 9] = ["State", "Auth", "Ctx", "Args", "RawArgs", "Path", "Uri", "Meta", "Completing"];
 
 pub(crate) enum Param {
     Argument(Argument),

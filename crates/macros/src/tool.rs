@@ -11,8 +11,8 @@ use crate::{
     kind::TOOL,
 };
 
-const KEYS: [&str; 9] =
-    ["name", "title", "description", "read_only", "destructive", "idempotent", "open_world", "task", "crate"];
+const KEYS: [&str; 10] =
+    ["name", "title", "description", "read_only", "destructive", "idempotent", "open_world", "scopes", "task", "crate"];
 
 pub(crate) fn tool(attr: TokenStream, item: TokenStream) -> TokenStream {
     expand(&TOOL, item, |function| settings(syn::parse2(attr)?, function))
@@ -35,6 +35,10 @@ fn settings(mut args: Args, function: &Function) -> Result<Settings> {
     }
     if let Some(switch) = args.switch("open_world")? {
         calls.extend(quote!(.open_world(#switch)));
+    }
+    let scopes = args.words("scopes")?;
+    if !scopes.is_empty() {
+        calls.extend(quote!(.scopes([#(#scopes),*])));
     }
     if let Some(choice) = args.choice("task")? {
         let task = task(choice, &krate);

@@ -85,10 +85,25 @@ fn call_tool(inner: &Arc<Inner>, call: Call) -> Result<BoxFuture<'static, Reply>
     let name = call.params.read_str("name")?.ok_or_else(|| RpcError::invalid_params("`name` is missing"))?;
     let tool = inner.tools.get().find(&name).cloned();
     let tool = tool.ok_or_else(|| RpcError::invalid_params(format!("there is no tool `{name}`")))?;
+    if let Some(scopes) = &tool.scopes {
+        permit(&call, &name, scopes)?;
+    }
     if inner.tool_layers().next().is_none() {
         return run_tool(inner, tool, call, false);
     }
     Ok(Box::pin(guard::contained(ToolNext::first(inner.clone(), tool).run(call))))
+}
+
+/// Whoever calls must be allowed to do all that a tool asks for. Over HTTP the endpoint has said so already, in its own
+/// way.
+fn permit(call: &Call, name: &str, scopes: &[String]) -> Result<(), RpcError> {
+    let what = match &call.caller {
+        Some(caller) if caller.has_scopes(scopes) => return Ok(()),
+        Some(_) => "needs a caller with more scopes",
+        None => "needs somebody who was authenticated",
+    };
+    let error = RpcError::invalid_request(format!("the tool `{name}` {what}: `{}`", scopes.join("`, `")));
+    Err(error.with_data(serde_json::json!({ "scopes": scopes })))
 }
 
 /// Calls a tool; `unlimited` if the server's own limit does not count.

@@ -1,10 +1,13 @@
 //! A server that is ready: it can be served, connected to, and changed while it runs.
 
-use std::sync::Arc;
+use std::{
+    future::Future,
+    sync::{Arc, Weak},
+};
 
 use couplet_core::{
     BoxFuture, Call, Change, Connect, Connected, Description, Error, ErrorKind, Hub, Inbound, Limits, News, Note,
-    Reply, Service, http::headers::ParamHeader, memory,
+    Reply, Service, Transport, http::headers::ParamHeader, memory, message::Params,
 };
 use couplet_types::Resource;
 
@@ -12,6 +15,7 @@ use crate::{
     dispatch,
     inner::Inner,
     layer::Next,
+    mount,
     prompt::IntoPrompt,
     resource::IntoResource,
     server::place_of,
@@ -114,6 +118,40 @@ impl Handle {
         self.0.hub.send(news.into());
     }
 
+    /// Serves until the other side is gone: for a server that is changed from elsewhere meanwhile.
+    ///
+    /// # Errors
+    /// When the transport fails.
+    pub fn serve(self, transport: impl Transport) -> impl Future<Output = Result<(), Error>> {
+        let limits = self.limits().clone();
+        transport.serve(Arc::new(self), limits)
+    }
+
+    /// The same server, without keeping it: for work in the background that ends when the server does.
+    ///
+    /// ```
+    /// use couplet_server::{Server, WeakHandle};
+    ///
+    /// async fn tick(server: WeakHandle) {
+    ///     while let Some(server) = server.upgrade() {
+    ///         server.updated("clock://now");
+    ///         drop(server);
+    ///         tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+    ///     }
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let server = Server::new("clock", "1.0.0").build();
+    /// let ticking = tokio::spawn(tick(server.downgrade()));
+    /// drop(server);
+    /// ticking.await.expect("nobody holds the server any more");
+    /// # }
+    /// ```
+    pub fn downgrade(&self) -> WeakHandle {
+        WeakHandle(Arc::downgrade(&self.0))
+    }
+
     /// The limits of each connection.
     pub fn limits(&self) -> &Limits {
         &self.0.config.limits
@@ -135,6 +173,17 @@ impl Handle {
     fn changed(&self, change: Change) {
         self.0.refresh();
         self.0.hub.send(change);
+    }
+}
+
+/// A server that may be gone; made by [`Handle::downgrade`].
+#[derive(Clone, Debug)]
+pub struct WeakHandle(Weak<Inner>);
+
+impl WeakHandle {
+    /// The server, if anybody still serves it.
+    pub fn upgrade(&self) -> Option<Handle> {
+        self.0.upgrade().map(Handle)
     }
 }
 
@@ -169,6 +218,19 @@ impl Service for Handle {
             return own.mirrored.clone();
         }
         self.0.mounts.iter().find_map(|mount| mount.service.mirrored(mount.name_inside(tool)?))
+    }
+
+    fn required_scopes(&self, method: &str, params: &Params) -> Option<Arc<[String]>> {
+        if method != "tools/call" {
+            return None;
+        }
+        let name: String = params.read("name").ok()?;
+        if let Some(own) = self.0.tools.get().find(&name) {
+            return own.scopes.clone();
+        }
+        let (mount, inside) = self.0.mounts.iter().find_map(|m| Some((m, m.name_inside(&name)?)))?;
+        let inside = mount::renamed_params(params, inside)?;
+        mount.service.required_scopes(method, &inside)
     }
 
     fn has_resource(&self, uri: &str) -> bool {

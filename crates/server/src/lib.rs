@@ -40,7 +40,7 @@ mod trace;
 pub use ctx::{Answer, Ctx};
 pub use error::{NotFound, ToolError};
 pub use extension::{Extension, ToolData};
-pub use handle::Handle;
+pub use handle::{Handle, WeakHandle};
 pub use layer::Next;
 pub use lifespan::Lifespan;
 pub use mount::IntoService;

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, fmt, future::Future, panic::Location, sync::Arc, time::Duration};
 
-use couplet_core::{CachePolicy, Call, Error, Limits, Note, Reply, Sealer, Service, Transport, Watch};
+use couplet_core::{CachePolicy, Call, Error, Limits, Note, Reply, Sealer, Transport, Watch};
 use couplet_types::{CacheScope, Implementation, ProtocolVersion};
 
 use crate::{
@@ -374,10 +374,7 @@ impl Server<()> {
     /// When two tools, resources or prompts have one name.
     #[track_caller]
     pub fn serve(self, transport: impl Transport) -> impl Future<Output = Result<(), Error>> {
-        let handle = self.build();
-        let limits = handle.limits().clone();
-        let service: Arc<dyn Service> = Arc::new(handle);
-        transport.serve(service, limits)
+        self.build().serve(transport)
     }
 }
 

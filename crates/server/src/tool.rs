@@ -38,6 +38,7 @@ pub fn tool<H, M>(name: impl Into<String>, handler: H) -> ToolBuilder<H, M> {
         input: None,
         timeout: None,
         data: Vec::new(),
+        scopes: Vec::new(),
         handler,
         marker: PhantomData,
     }
@@ -51,6 +52,7 @@ pub struct ToolBuilder<H, M> {
     input: Option<Value>,
     timeout: Option<Option<Duration>>,
     data: Vec<Arc<dyn ToolData>>,
+    scopes: Vec<String>,
     handler: H,
     marker: PhantomData<fn() -> M>,
 }
@@ -134,6 +136,30 @@ impl<H, M> ToolBuilder<H, M> {
         self
     }
 
+    /// What a caller must be allowed to do before the tool is called. Where nobody was authenticated, it is refused.
+    ///
+    /// Over HTTP somebody who lacks a scope is told so with the status 403 and all the scopes that the tool needs, so
+    /// that clients can ask the user for them. A server on standard input and output has no callers; a layer can name
+    /// one for it.
+    ///
+    /// ```
+    /// use couplet_server::{Server, tool};
+    ///
+    /// let server: Server = Server::new("files", "1.0.0").tool(tool("delete", || "gone").scopes(["files:write"]));
+    /// ```
+    ///
+    /// # Panics
+    /// When a scope is empty, or has characters that none can have.
+    #[track_caller]
+    pub fn scopes(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        for scope in scopes.into_iter().map(Into::into) {
+            let allowed = |c: char| c.is_ascii_graphic() && c != '"' && c != '\\';
+            assert!(!scope.is_empty() && scope.chars().all(allowed), "{scope:?} is not a scope: it is one word");
+            self.scopes.push(scope);
+        }
+        self
+    }
+
     /// Tells an extension something about the tool. The server must have that extension.
     pub fn extend(mut self, data: impl ToolData) -> Self {
         self.data.push(Arc::new(data));
@@ -171,6 +197,7 @@ where
             input: self.input,
             timeout: self.timeout,
             data: self.data,
+            scopes: (!self.scopes.is_empty()).then(|| self.scopes.into()),
             mirrored: None,
             checks: Checks::default(),
             signature,
@@ -201,6 +228,8 @@ pub struct ToolDef<S> {
     pub(crate) timeout: Option<Option<Duration>>,
     /// What extensions want to know.
     pub(crate) data: Vec<Arc<dyn ToolData>>,
+    /// What a caller must be allowed to do.
+    pub(crate) scopes: Option<Arc<[String]>>,
     /// The arguments that clients over HTTP repeat in headers.
     pub(crate) mirrored: Option<Arc<[ParamHeader]>>,
     pub(crate) checks: Checks,
@@ -239,9 +268,9 @@ impl<S: Clone + Send + Sync + 'static> ToolDef<S> {
     }
 
     pub(crate) fn bind(self, state: &S) -> ToolDef<()> {
-        let Self { spec, input, timeout, data, mirrored, checks, signature, run, place } = self;
+        let Self { spec, input, timeout, data, scopes, mirrored, checks, signature, run, place } = self;
         let run = definition::bind::<ToolKind, S>(run, state);
-        ToolDef { spec, input, timeout, data, mirrored, checks, signature, run, place }
+        ToolDef { spec, input, timeout, data, scopes, mirrored, checks, signature, run, place }
     }
 }
 

@@ -169,6 +169,7 @@ impl Engine {
     }
 
     /// Waits for the end of a task.
+    #[cfg(feature = "client")]
     pub(crate) async fn finished(&self, owner: Option<&str>, id: &str) -> Result<Record, RpcError> {
         loop {
             let change = self.next_change(id);

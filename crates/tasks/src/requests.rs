@@ -10,6 +10,7 @@ use crate::{engine::Engine, wire};
 const PAGE: usize = 100;
 
 /// `tasks/get`: how it is going.
+#[cfg(feature = "client")]
 pub(crate) async fn get(engine: &Engine, owner: Option<&str>, params: &Params) -> Result<Task, RpcError> {
     Ok(wire::bare(&engine.get(owner, &task_id(params)?).await?))
 }

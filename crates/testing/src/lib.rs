@@ -4,9 +4,12 @@
 //! * `#[couplet::test]` runs one test in all five revisions.
 //! * [`Surface`] is everything that a server offers, as a text to compare with a file.
 //! * [`Wire`] speaks to a server in plain JSON, for tests of what is on the wire.
+//! * `auth`, with the feature of that name, is an authorization server on this machine.
 //!
 //! This crate knows no revision either: a test says which one it wants.
 
+#[cfg(feature = "auth")]
+pub mod auth;
 mod surface;
 mod wire;
 

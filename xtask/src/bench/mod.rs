@@ -39,7 +39,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
     let heading = report::heading(&rig, &kits, results.rounds());
     println!("\n{heading}{}", tables::render(&results));
     if options.write {
-        report::write(&results, &heading, arguments)?;
+        report::write(&results, &heading)?;
     }
     let bad = results.records.iter().filter(|r| r.values["errors"].as_u64().is_some_and(|errors| errors > 0)).count();
     println!("results: {}, {} s", rig.folders.bench.join("results.jsonl").display(), started.elapsed().as_secs());

@@ -33,10 +33,10 @@ pub(super) fn heading(rig: &Rig, kits: &[Kit], rounds: usize) -> String {
 }
 
 /// Writes the tables into the README, and the picture.
-pub(super) fn write(results: &Results, heading: &str, arguments: &[String]) -> Result<(), Failure> {
+pub(super) fn write(results: &Results, heading: &str) -> Result<(), Failure> {
     let path = root().join("bench/README.md");
     let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-    let mut block = format!("{heading}\nTo repeat it: `cargo xtask bench {}`.\n", arguments.join(" "));
+    let mut block = format!("{heading}\nTo repeat it: `cargo xtask bench --rounds {} --write`.\n", results.rounds());
     if let Some(picture) = chart::render(results) {
         let path = root().join("bench/chart.svg");
         fs::write(&path, picture).map_err(|e| format!("{}: {e}", path.display()))?;

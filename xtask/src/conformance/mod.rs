@@ -24,9 +24,6 @@ use crate::{
     workspace::{cargo, command, root, target},
 };
 
-/// What is left out unless `--only` asks for it: authorization comes with its own work.
-const LEFT_OUT: [&str; 1] = ["^auth/"];
-
 /// How long a scenario may take by the suite's own clock, and when it is killed: the suite can hang with its client.
 const SOFT: Duration = Duration::from_secs(30);
 const HARD: Duration = Duration::from_secs(50);
@@ -45,10 +42,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
         println!("conformance: not run: {why}");
         std::process::exit(NOT_RUN)
     });
-    let wanted = |run: &Run| match &only {
-        Some(only) => matches(only, &run.scenario),
-        None => !LEFT_OUT.iter().any(|pattern| matches(pattern, &run.scenario)),
-    };
+    let wanted = |run: &Run| only.as_ref().is_none_or(|only| matches(only, &run.scenario));
     let runs: Vec<Run> = suite.runs()?.into_iter().filter(wanted).collect();
     if runs.is_empty() {
         return Err("there is no such scenario".to_owned());

@@ -54,7 +54,7 @@ pub(crate) fn suite(names: &[String]) -> Result<Counts, Failure> {
     let programs = target()?.join("debug");
     let couplet = Programs::new([programs.join("interop-client")], [programs.join("interop-server")]);
     let (mut server, port) = serve(|port| couplet.server(&["http", port]), &logs.join("couplet-server.log"))?;
-    let bench = Bench { couplet, port, folder, logs };
+    let bench = Bench { couplet, login: programs.join("interop-login"), port, folder, logs };
     // Each peer has a thread: most of the time is spent in waiting for programs to start.
     let rows: Vec<Row> = thread::scope(|scope| {
         let threads: Vec<_> = peers.iter().map(|peer| scope.spawn(|| bench.all(peer))).collect();
@@ -70,6 +70,8 @@ pub(crate) fn suite(names: &[String]) -> Result<Counts, Failure> {
 
 struct Bench {
     couplet: Programs,
+    /// The client and the servers for authorization servers.
+    login: PathBuf,
     /// Where the one server is that all clients talk to.
     port: String,
     folder: PathBuf,
@@ -85,6 +87,7 @@ impl Bench {
         };
         let mut rows: Vec<Row> = peer.client.iter().flat_map(|offer| self.as_client(peer, &programs, offer)).collect();
         rows.extend(self.as_server(peer, &programs));
+        rows.extend(peer.issuer.then(|| self.as_issuer(peer, &programs)));
         rows
     }
 
@@ -100,6 +103,9 @@ impl Bench {
 
     /// Our client against the peer's server.
     fn as_server(&self, peer: &'static Peer, programs: &Programs) -> Vec<Row> {
+        if peer.server.is_empty() {
+            return Vec::new();
+        }
         let log = self.logs.join(format!("{}-server.log", peer.name));
         let server = serve(|port| programs.server(&["http", port]), &log);
         let mut rows = Vec::new();
@@ -114,14 +120,33 @@ impl Bench {
         rows
     }
 
+    /// Our client logs in there, to our server, which believes the peer's tokens.
+    fn as_issuer(&self, peer: &'static Peer, programs: &Programs) -> Row {
+        let row = Row::new(peer, Role::Issuer, Transport::Http, "auto");
+        let log = self.logs.join(format!("{}-server.log", peer.name));
+        let (_server, port) = match serve(|port| programs.server(&["http", port]), &log) {
+            Ok(server) => server,
+            Err(why) => return row.ended(Outcome::failed(&why)),
+        };
+        let mut login = command(&text(&self.login));
+        login.arg(format!("http://127.0.0.1:{port}")).args(programs.client_line());
+        self.judged(row, &mut login)
+    }
+
     /// One client, from its start to its end.
     fn one(&self, row: Row, client: impl Fn(&[&str]) -> Command, target: &[String]) -> Row {
-        let log = self.logs.join(row.name() + ".log");
         let mut arguments = vec![row.offer, row.transport.name()];
         arguments.extend(target.iter().map(String::as_str));
-        let ended = Group::start(&mut client(&arguments), &log).and_then(|group| group.wait(DEADLINE));
+        self.judged(row, &mut client(&arguments))
+    }
+
+    /// Runs a program to its end, and looks at what it said.
+    fn judged(&self, row: Row, program: &mut Command) -> Row {
+        let log = self.logs.join(row.name() + ".log");
+        let ended = Group::start(program, &log).and_then(|group| group.wait(DEADLINE));
         let said = fs::read(&log).unwrap_or_default();
-        let outcome = judge(ended.map(|status| status.success()), &String::from_utf8_lossy(&said), row.expected());
+        let ended = ended.map(|status| status.success());
+        let outcome = judge(ended, &String::from_utf8_lossy(&said), row.expected(), row.steps());
         row.ended(outcome)
     }
 }

@@ -27,6 +27,8 @@ pub(super) struct Peer {
     pub(super) client: &'static [&'static str],
     /// What our client offers to its server.
     pub(super) server: &'static [&'static str],
+    /// Whether it is an authorization server instead of an SDK: its client is then a browser.
+    pub(super) issuer: bool,
     /// The latest revision that it speaks.
     pub(super) latest: &'static str,
     pub(super) install: fn(&Path) -> Result<Programs, Missing>,
@@ -38,12 +40,21 @@ const BOTH: &[&str] = &["2025-11-25", "2026-07-28", "auto"];
 const MORE: &[&str] = &["2025-06-18", "2025-11-25", "2026-07-28", "auto"];
 
 pub(super) const PEERS: &[Peer] = &[
-    Peer { name: "python", sdk: "mcp 2.3.0", client: BOTH, server: MORE, latest: "2026-07-28", install: python },
+    Peer {
+        name: "python",
+        sdk: "mcp 2.3.0",
+        client: BOTH,
+        server: MORE,
+        issuer: false,
+        latest: "2026-07-28",
+        install: python,
+    },
     Peer {
         name: "ts-v1",
         sdk: "sdk 1.32.2",
         client: &["2025-11-25"],
         server: &["2025-06-18", "2025-11-25", "auto"],
+        issuer: false,
         latest: "2025-11-25",
         install: node,
     },
@@ -52,10 +63,28 @@ pub(super) const PEERS: &[Peer] = &[
         sdk: "client, server 2.4.0",
         client: BOTH,
         server: MORE,
+        issuer: false,
         latest: "2026-07-28",
         install: node,
     },
-    Peer { name: "rmcp", sdk: "rmcp 3.8.0", client: BOTH, server: MORE, latest: "2026-07-28", install: rmcp },
+    Peer {
+        name: "rmcp",
+        sdk: "rmcp 3.8.0",
+        client: BOTH,
+        server: MORE,
+        issuer: false,
+        latest: "2026-07-28",
+        install: rmcp,
+    },
+    Peer {
+        name: "oidc",
+        sdk: "oidc-provider 9.13.3",
+        client: &[],
+        server: &[],
+        issuer: true,
+        latest: "2026-07-28",
+        install: node,
+    },
 ];
 
 /// How long a registry, or a compiler, may take.
@@ -84,6 +113,11 @@ impl Programs {
         with(&self.server, arguments)
     }
 
+    /// The command line of the client.
+    pub(super) fn client_line(&self) -> &[String] {
+        &self.client
+    }
+
     /// The command line of the server for a client that starts it.
     pub(super) fn server_line(&self) -> Vec<String> {
         self.server.iter().cloned().chain(["stdio".to_owned()]).collect()
@@ -101,7 +135,7 @@ pub(super) enum Missing {
 
 impl Missing {
     pub(super) fn row(self, peer: &'static Peer) -> Row {
-        let runs = 2 * (peer.client.len() + peer.server.len());
+        let runs = 2 * (peer.client.len() + peer.server.len()) + usize::from(peer.issuer);
         let row = Row::new(peer, Role::Client, Transport::Http, "");
         row.ended(match self {
             Self::Skipped(why) => Outcome::Skipped { runs, why },
@@ -139,11 +173,13 @@ fn node(folder: &Path) -> Result<Programs, Missing> {
         npm.current_dir(folder).args(["install", "--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock"]);
         quietly(npm.args(["--loglevel=error", "--fetch-retries=1"]), folder)
     })?;
-    for program in ["client.mjs", "server.mjs"] {
+    // Somebody in front of a browser is the client of an authorization server.
+    let client = if here.join("browser.mjs").exists() { "browser.mjs" } else { "client.mjs" };
+    for program in [client, "server.mjs"] {
         copy(&here, folder, program).map_err(Missing::Broken)?;
     }
     let node = PathBuf::from("node");
-    Ok(Programs::new([node.clone(), folder.join("client.mjs")], [node, folder.join("server.mjs")]))
+    Ok(Programs::new([node.clone(), folder.join(client)], [node, folder.join("server.mjs")]))
 }
 
 /// The package has a lock file of its own. What cannot be brought is skipped, what does not compile is a failure.
@@ -224,7 +260,12 @@ mod tests {
     #[test]
     fn the_versions_in_the_table_are_those_that_are_installed() {
         let here = root().join("interop");
-        for (peer, file) in [("python", "requirements.txt"), ("ts-v1", "package.json"), ("ts-v2", "package.json")] {
+        for (peer, file) in [
+            ("python", "requirements.txt"),
+            ("ts-v1", "package.json"),
+            ("ts-v2", "package.json"),
+            ("oidc", "package.json"),
+        ] {
             let pinned = read(&here.join(peer).join(file)).unwrap();
             let sdk = PEERS.iter().find(|p| p.name == peer).unwrap().sdk;
             let version = sdk.rsplit(' ').next().unwrap();

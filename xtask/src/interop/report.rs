@@ -6,13 +6,17 @@ use super::peer::Peer;
 use crate::Failure;
 
 /// What every client does, in this order.
-pub(super) const STEPS: [&str; 6] = ["tools", "call", "resource", "prompt", "progress", "elicit"];
+pub(super) const STEPS: &[&str] = &["tools", "call", "resource", "prompt", "progress", "elicit"];
+/// What is done with an authorization server.
+pub(super) const LOGIN: &[&str] = &["login", "call", "refresh", "step-up", "bound", "machine", "opaque"];
 
 /// Which side is the peer's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     Client,
     Server,
+    /// It makes tokens, for clients and servers of ours.
+    Issuer,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +59,14 @@ impl Row {
         if self.offer == "auto" { self.peer.latest } else { self.offer }
     }
 
+    /// What has to be done.
+    pub(super) const fn steps(&self) -> &'static [&'static str] {
+        match self.role {
+            Role::Client | Role::Server => STEPS,
+            Role::Issuer => LOGIN,
+        }
+    }
+
     pub(super) fn name(&self) -> String {
         [self.peer.name, self.role(), self.transport.name(), self.offer].join("-")
     }
@@ -63,6 +75,7 @@ impl Row {
         match self.role {
             Role::Client => "client",
             Role::Server => "server",
+            Role::Issuer => "issuer",
         }
     }
 }
@@ -81,7 +94,7 @@ impl Outcome {
 }
 
 /// What a client said: `revision <revision>`, and `ok <step>` for each step. All of it has to be there.
-pub(super) fn judge(succeeded: Result<bool, Failure>, said: &str, expected: &str) -> Outcome {
+pub(super) fn judge(succeeded: Result<bool, Failure>, said: &str, expected: &str, wanted: &[&str]) -> Outcome {
     let after = |start: &'static str| said.lines().filter_map(move |line| line.trim_end().strip_prefix(start));
     let revision = after("revision ").next().unwrap_or_default().to_owned();
     let steps: Vec<String> = after("ok ").map(str::to_owned).collect();
@@ -89,7 +102,7 @@ pub(super) fn judge(succeeded: Result<bool, Failure>, said: &str, expected: &str
         Err(why) => why,
         Ok(false) => complaint(said),
         Ok(true) if revision != expected => format!("the revision is not {expected}"),
-        Ok(true) if steps != STEPS => "not all steps were done".to_owned(),
+        Ok(true) if steps != wanted => "not all steps were done".to_owned(),
         Ok(true) => return Outcome::Passed { revision },
     };
     Outcome::Failed { revision, steps, why }
@@ -113,7 +126,7 @@ fn line(row: &Row) -> String {
     let Row { peer, transport, offer, outcome, .. } = row;
     let who = format!("{:<8}{:<22}{:<8}{:<7}{offer:<12}", peer.name, peer.sdk, row.role(), transport.name());
     match outcome {
-        Outcome::Passed { revision } => format!("{who}{revision:<12}ok      {}", STEPS.join(" ")),
+        Outcome::Passed { revision } => format!("{who}{revision:<12}ok      {}", row.steps().join(" ")),
         Outcome::Failed { revision, steps, why } => {
             format!("{who}{revision:<12}FAILED  {}\n    {why}", steps.join(" "))
         }
@@ -156,8 +169,8 @@ mod tests {
     fn a_run_passes_only_with_all_that_it_should_say() {
         let all = "revision 2026-07-28\nok tools\nok call\nok resource\nok prompt\nok progress\nok elicit\n";
         let passed = Outcome::Passed { revision: "2026-07-28".to_owned() };
-        assert_eq!(judge(Ok(true), all, "2026-07-28"), passed);
-        assert_eq!(judge(Ok(true), &format!("a warning\n{all}"), "2026-07-28"), passed);
+        assert_eq!(judge(Ok(true), all, "2026-07-28", STEPS), passed);
+        assert_eq!(judge(Ok(true), &format!("a warning\n{all}"), "2026-07-28", STEPS), passed);
         for (succeeded, said, expected, complaint) in [
             (Ok(true), all, "2025-11-25", "the revision is not 2025-11-25"),
             (Ok(true), &all.replace("ok call\n", "")[..], "2026-07-28", "not all steps were done"),
@@ -165,7 +178,7 @@ mod tests {
             (Ok(false), &format!("{all}it broke\n"), "2026-07-28", "it broke"),
             (Err("killed after 60 s".to_owned()), all, "2026-07-28", "killed after 60 s"),
         ] {
-            let outcome = judge(succeeded, said, expected);
+            let outcome = judge(succeeded, said, expected, STEPS);
             assert!(matches!(&outcome, Outcome::Failed { why, .. } if why == complaint), "{outcome:?}");
         }
     }
@@ -174,7 +187,7 @@ mod tests {
     fn runs_are_counted_and_skipped_ones_too() {
         let row = || Row::new(&PEERS[0], Role::Client, Transport::Http, "auto");
         let skipped = Outcome::Skipped { runs: 12, why: "there is no `python3`".to_owned() };
-        let rows = [row(), row().ended(judge(Ok(true), "", "")), row().ended(skipped)];
+        let rows = [row(), row().ended(judge(Ok(true), "", "", STEPS)), row().ended(skipped)];
         assert_eq!(Counts::of(&rows).to_string(), "0 passed, 2 failed, 12 skipped");
         assert_eq!(row().expected(), "2026-07-28");
     }

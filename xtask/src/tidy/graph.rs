@@ -24,6 +24,8 @@ const FORBIDDEN: &[(&str, &[&str], &str)] = &[
     ),
     ("couplet-proxy", &["couplet-server", "couplet-stdio", "couplet-http"], "I2: they meet in the core"),
     ("couplet-schema", &["couplet-types", "couplet-core"], "it knows JSON, not the protocol"),
+    ("couplet-hosts", &["couplet-types", "couplet-core", "tokio"], "it knows files, not the protocol"),
+    ("couplet-bundle", &["couplet-types", "couplet-core", "tokio"], "it knows files, not the protocol"),
     ("couplet-stdio", &["couplet-server", "couplet-client"], "I2: they meet in the core"),
     ("couplet-http", &["couplet-server", "couplet-client"], "I2: they meet in the core"),
     ("couplet-tasks", TRANSPORTS, "I2: an extension knows no transport"),

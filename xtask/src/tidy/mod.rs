@@ -2,6 +2,7 @@
 //!
 //! * I1, I2: who depends on whom (`graph.rs`).
 //! * I3 to I6, and what the house rules say about a file (`library.rs`, `file.rs`).
+//! * The tests that SECURITY.md names are there (`security.rs`).
 //!
 //! What is allowed in spite of a rule stands in `allow.rs`, and must still be needed.
 
@@ -9,6 +10,7 @@ mod allow;
 mod file;
 mod graph;
 mod library;
+mod security;
 
 use std::{collections::BTreeSet, fmt, fs};
 
@@ -85,7 +87,7 @@ fn in_files(allowed: &mut Allowed) -> Vec<Finding> {
     let test_files: BTreeSet<String> =
         sources.iter().flat_map(|(file, _, source)| library::test_files(file, source)).collect();
 
-    let mut findings = Vec::new();
+    let mut findings = security::check(&texts);
     for (file, text) in &texts {
         findings.extend(file::check(file, text, allowed));
     }

@@ -19,6 +19,7 @@ mod args;
 mod cases;
 mod cold;
 mod http;
+mod piece;
 mod process;
 mod sessions;
 mod stdio;

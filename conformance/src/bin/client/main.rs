@@ -1,6 +1,8 @@
 //! The client that the official conformance suite expects: `conformance-client <url>`, with the scenario in the
 //! environment.
 
+mod auth;
+
 use std::{env, process::ExitCode, time::Duration};
 
 use couplet::{
@@ -39,7 +41,11 @@ type Outcome = Result<(), Box<dyn std::error::Error>>;
 
 async fn run(url: &str) -> Outcome {
     let scenario = env::var("MCP_CONFORMANCE_SCENARIO").unwrap_or_default();
-    let client = builder().connect(couplet::http::client::http(url)).await?;
+    let mut target = couplet::http::client::http(url);
+    if scenario.starts_with("auth/") {
+        target = target.authorize(auth::oauth(&scenario)?);
+    }
+    let client = builder().connect(target).await?;
     let done = match scenario.as_str() {
         "initialize" | "json-schema-ref-no-deref" => client.tools().await.map(drop).map_err(Into::into),
         "tools_call" => tools_call(&client).await,

@@ -8,18 +8,14 @@ use couplet::{
     types::{RpcError, Tool, UrlElicitationRequiredData, code},
 };
 
-use super::{TalkArgs, list::unknown};
+use super::{TalkArgs, list::unknown, progress::Bar};
 use crate::{
     arguments::{Schema, Tree, collect},
-    commands::call::progress::Bar,
     exit::{Exit, Failure},
     output::{Output, text},
     show::{self, Renderer, Saver},
     target::{Session, TargetArgs},
 };
-
-#[path = "progress.rs"]
-mod progress;
 
 /// What to call.
 #[derive(clap::Args, Debug)]

@@ -45,13 +45,8 @@ pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
                 "instructions": server.instructions,
             }))?,
             false => {
-                let mut page = format!("{}\n", show::heading(server, &session.target, output.out));
-                page.push_str(&show::about(server, output.out));
-                if !said.is_empty() {
-                    let said = said.iter().map(|v| text::line(v)).collect::<Vec<_>>().join(", ");
-                    let _ = writeln!(page, "  {}{said}", output.out.faint(text::pad("it speaks", 14)));
-                }
-                page
+                let heading = show::heading(server, &session.target, output.out);
+                format!("{heading}\n{}", show::about(server, &said, output.out))
             }
         })
     })

@@ -14,7 +14,7 @@ use crate::{
     exit::Failure,
     output::{Output, text},
     show::{self, Entry, columns},
-    target::{Opening, Session, Target, TargetArgs},
+    target::{Opening, Session, TargetArgs},
 };
 
 /// What to list.
@@ -45,7 +45,7 @@ pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
             Some("tools" | "resources" | "prompts") => offer.to_text(output),
             Some(name) => offer.one(name, output)?,
         };
-        output.print(&text)
+        output.print(text.trim_start_matches('\n'))
     })
     .await
 }
@@ -136,11 +136,4 @@ pub(crate) fn unknown<'a>(what: &str, name: &str, names: impl Iterator<Item = &'
         )),
         None => failure.hint(format!("there are {}", names.join(", "))),
     }
-}
-
-/// The heading of a session, for those who open one for long.
-pub(crate) fn welcome(session: &Session, output: &Output) -> String {
-    let Session { client, target, .. } = session;
-    let target: &Target = target;
-    show::heading(client.server(), target, output.err)
 }

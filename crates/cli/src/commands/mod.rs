@@ -8,8 +8,10 @@ pub(crate) mod demo;
 pub(crate) mod discover;
 pub(crate) mod list;
 pub(crate) mod listen;
+pub(crate) mod login;
 pub(crate) mod new;
 pub(crate) mod ping;
+mod progress;
 pub(crate) mod prompt;
 pub(crate) mod read;
 pub(crate) mod repl;
@@ -27,13 +29,12 @@ use crate::{
 
 /// What can be said beforehand to a server that asks and tells while it works.
 #[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "While it runs")]
 pub(crate) struct TalkArgs {
     /// Answers a field of a form that the server asks to fill in
-    #[arg(long, value_name = "KEY=VALUE", value_parser = target::pair)]
+    #[arg(long, help_heading = "While it runs", value_name = "KEY=VALUE", value_parser = target::pair)]
     answer: Vec<(String, String)>,
     /// The least serious log messages to show, from debug to emergency
-    #[arg(long, value_name = "LEVEL", default_value = "info", value_parser = level)]
+    #[arg(long, help_heading = "While it runs", value_name = "LEVEL", default_value = "info", value_parser = level)]
     log: LoggingLevel,
 }
 

@@ -26,12 +26,8 @@ impl Bar {
         if !self.output.err.terminal || self.output.json {
             return;
         }
-        let bar = self.bar.get_or_init(|| {
-            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-            bar.set_prefix(self.name.clone());
-            self.output.show_bar(&bar);
-            bar
-        });
+        // It is drawn once it looks as it should.
+        let bar = self.bar.get_or_init(|| ProgressBar::hidden().with_prefix(self.name.clone()));
         let message = progress.message.as_deref().map(text::line).unwrap_or_default();
         match progress.total.filter(|total| *total > 0.0) {
             Some(total) => {
@@ -46,6 +42,11 @@ impl Bar {
                 bar.set_message(format!("{} {message}", progress.progress));
                 bar.tick();
             }
+        }
+        if bar.is_hidden() {
+            bar.set_draw_target(ProgressDrawTarget::stderr());
+            self.output.show_bar(bar);
+            bar.tick();
         }
     }
 }

@@ -32,19 +32,18 @@ pub(crate) struct Args {
 
 /// How a server is reached over HTTP.
 #[derive(clap::Args, Clone, Debug)]
-#[command(next_help_heading = "HTTP")]
 pub(crate) struct SiteArgs {
     /// Where the endpoint is
-    #[arg(long, value_name = "PATH", default_value = "/mcp")]
+    #[arg(long, help_heading = "HTTP", value_name = "PATH", default_value = "/mcp")]
     path: String,
     /// Answers requests to this host name, beside those of this machine
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, help_heading = "HTTP", value_name = "NAME")]
     allow_host: Vec<String>,
     /// Answers requests of pages from this origin, such as https://app.example.com
-    #[arg(long, value_name = "ORIGIN")]
+    #[arg(long, help_heading = "HTTP", value_name = "ORIGIN")]
     allow_origin: Vec<String>,
     /// Serves clients of HTTP+SSE, the transport of the first revision, too
-    #[arg(long)]
+    #[arg(long, help_heading = "HTTP")]
     sse: bool,
 }
 
@@ -57,7 +56,8 @@ pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
     };
     let heard = Arc::new(Heard::new(output));
     let client = builder(&args.target.connection)?;
-    let connecting = async { Ok(Proxy::connect(client, target.connector(heard.clone())).await?) };
+    let server = target.connector(heard.clone(), output)?;
+    let connecting = async { Ok(Proxy::connect(client, server).await?) };
     let proxy = or_interrupted(Box::pin(connecting)).await.map_err(|failure| heard.explain(failure))?;
     output.note(&show::heading(proxy.client().server(), &target, output.err));
     let service = proxy.service();

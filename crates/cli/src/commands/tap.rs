@@ -67,7 +67,8 @@ fn session() -> String {
     random.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Passes bytes on as soon as they are here, then writes down the lines in them.
+/// Writes down the lines in what comes, and passes it on. In this order: otherwise the answer to a line could stand before
+/// the line, and nobody could tell what came of what.
 fn copy(mut from: impl Read, mut to: impl Write, direction: Direction, log: &Log) {
     let mut buffer = vec![0; 64 << 10];
     let mut lines = Lines::default();
@@ -78,11 +79,11 @@ fn copy(mut from: impl Read, mut to: impl Write, direction: Direction, log: &Log
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(_) => break,
         };
+        lines.take(&buffer[..count], &mut |line| log.write(direction, line));
         // Once nobody reads, nothing more needs to be passed on.
         if to.write_all(&buffer[..count]).and_then(|()| to.flush()).is_err() {
             break;
         }
-        lines.take(&buffer[..count], &mut |line| log.write(direction, line));
     }
     lines.end(&mut |line| log.write(direction, line));
 }

@@ -27,7 +27,7 @@ pub(crate) struct Look {
     /// Tells what is sent, and what the server writes to its standard error
     #[arg(short, long, global = true)]
     pub(crate) verbose: bool,
-    /// Whether to use colours
+    /// Whether to use colours: auto, always or never
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_possible_values = true)]
     pub(crate) color: Colour,
 }

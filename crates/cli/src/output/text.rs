@@ -33,6 +33,13 @@ pub(crate) fn first_line(text: &str) -> String {
     line(text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default())
 }
 
+/// A paragraph with blanks before each line that has something in it.
+pub(crate) fn indented(text: &str, by: usize) -> String {
+    let visible = visible(text.trim());
+    let lines = visible.lines().map(|line| if line.is_empty() { String::new() } else { " ".repeat(by) + line });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
 /// Cuts a line to a width, and shows that it was cut.
 pub(crate) fn cut(line: &str, width: usize) -> Cow<'_, str> {
     if line.width() <= width {

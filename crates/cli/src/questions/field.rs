@@ -103,7 +103,7 @@ fn fits(format: &StringFormat, typed: &str) -> Result<(), String> {
 }
 
 /// What the field is about, for people.
-fn describe(name: &str, field: &PrimitiveSchema, required: bool) -> String {
+pub(crate) fn describe(name: &str, field: &PrimitiveSchema, required: bool) -> String {
     let (title, description, kind) = match field {
         PrimitiveSchema::String(s) => (&s.title, &s.description, string(s.format.as_ref(), s.min_length, s.max_length)),
         PrimitiveSchema::Number(s) => {
@@ -117,12 +117,10 @@ fn describe(name: &str, field: &PrimitiveSchema, required: bool) -> String {
         }
         _ => (&None, &None, "JSON".to_owned()),
     };
-    let label = title.as_deref().or(description.as_deref()).map_or(String::new(), |l| format!("{}: ", text::line(l)));
-    let more =
-        description.as_deref().filter(|_| title.is_some()).map_or(String::new(), |d| format!("{} ", text::line(d)));
+    let label = title.as_deref().or(description.as_deref()).unwrap_or(name);
+    let more = description.as_deref().filter(|_| title.is_some()).map_or(String::new(), |d| format!(": {d}"));
     let optional = if required { "" } else { ", may be left out" };
-    let shown_name = if label.is_empty() { format!("{}: ", text::line(name)) } else { label };
-    format!("  {shown_name}{more}({kind}{optional})")
+    format!("  {}{} ({kind}{optional})", text::line(label), text::line(&more))
 }
 
 fn string(format: Option<&StringFormat>, least: Option<u64>, most: Option<u64>) -> String {

@@ -52,6 +52,16 @@ pub(crate) fn ask(
     }
 }
 
+/// What would have to be filled in, line by line.
+pub(crate) fn fields(ask: &Elicitation) -> Vec<String> {
+    let Ok(Some(schema)) = ask.schema() else { return Vec::new() };
+    let line = |name: &str, field| {
+        let about = field::describe(name, field, schema.is_required(name));
+        format!("{}: {}", text::line(name), about.trim_start().trim_start_matches(&format!("{name} ")))
+    };
+    schema.properties.iter().map(|(name, field)| line(name, field)).collect()
+}
+
 /// A form that says more than forms may is shown as it is.
 fn by_hand(output: &Output, ask: &Elicitation, error: &serde_json::Error) -> Option<Map<RawJson>> {
     let form = ask.params().requested_schema.as_ref().map_or("{}", RawJson::get);

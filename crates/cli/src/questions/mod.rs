@@ -27,6 +27,9 @@ use crate::{
     output::{Output, text},
 };
 
+pub(crate) use prompt::reading;
+pub(crate) use visit::open;
+
 /// Asks.
 #[derive(Debug)]
 pub(crate) struct Questions {
@@ -36,8 +39,8 @@ pub(crate) struct Questions {
     /// Who asks, once it is known.
     server: OnceLock<String>,
     turn: Mutex<()>,
-    /// What could not be asked.
-    unasked: watch::Sender<Option<String>>,
+    /// What could not be asked, and what would have had to be filled in.
+    unasked: watch::Sender<Option<(String, Vec<String>)>>,
     refused: AtomicBool,
 }
 
@@ -80,19 +83,24 @@ impl Questions {
     /// Waits until something is asked that nobody can answer.
     pub(crate) async fn unanswerable(&self) -> Failure {
         let mut unasked = self.unasked.subscribe();
-        let question = match unasked.wait_for(Option::is_some).await {
+        let (question, fields) = match unasked.wait_for(Option::is_some).await {
             Ok(question) => question.clone().unwrap_or_default(),
             Err(_) => return std::future::pending().await,
         };
-        Failure::new(Exit::Unanswered, format!("the server asks, and there is no terminal to answer at: {question}"))
-            .hint("run it in a terminal, or answer a form with --answer KEY=VALUE")
+        let what = format!("the server asks, and there is no terminal to answer at: {question}");
+        let mut failure = Failure::new(Exit::Unanswered, what);
+        let hint = match fields.is_empty() {
+            true => "run it in a terminal",
+            false => "run it in a terminal, or answer with --answer KEY=VALUE for each of these",
+        };
+        failure.details = fields;
+        failure.hint(hint)
     }
 
     /// A request that was given up because the person said no is not the server's fault.
     pub(crate) fn explain(&self, failure: Failure) -> Failure {
         if self.refused.load(Ordering::Relaxed) && failure.exit != Exit::Interrupted {
-            return Failure::new(Exit::Unanswered, "the question was refused, so there is no result")
-                .detail(failure.message);
+            return Failure::new(Exit::Unanswered, "the question was refused, so there is no result");
         }
         failure
     }
@@ -107,11 +115,11 @@ impl Questions {
             }
             scripted::Filled::Part(known) => known,
             scripted::Filled::Wrong(what) => {
-                return self.nobody(&format!("{} ({what})", ask.message()), ask.cancel());
+                return self.nobody(&format!("{} ({what})", ask.message()), form::fields(&ask)).await;
             }
         };
         if !self.output.can_ask() {
-            return self.nobody(ask.message(), ask.cancel());
+            return self.nobody(ask.message(), form::fields(&ask)).await;
         }
         let this = self.clone();
         self.at_terminal(move || form::ask(&this.output, &this.heading(), &ask, &known)).await?
@@ -120,7 +128,8 @@ impl Questions {
     async fn visit(self: Arc<Self>, ask: Elicitation) -> Result<ElicitResult, RpcError> {
         let _turn = self.turn.lock().await;
         if !self.output.can_ask() {
-            return self.nobody(&format!("{} {}", ask.message(), ask.url().unwrap_or_default()), ask.cancel());
+            let question = format!("{} {}", ask.message(), ask.url().unwrap_or_default());
+            return self.nobody(&question, Vec::new()).await;
         }
         let this = self.clone();
         self.at_terminal(move || visit::ask(&this.output, &this.heading(), &ask)).await?
@@ -128,23 +137,22 @@ impl Questions {
 
     async fn sample(self: Arc<Self>, request: CreateMessageParams) -> Result<CreateMessageResult, RpcError> {
         let _turn = self.turn.lock().await;
-        let refused = || RpcError::new(code::USER_REJECTED, "the person refused");
         if !self.output.can_ask() {
             let last = request.messages.last().map(|m| m.content.all_text()).unwrap_or_default();
-            return self.nobody(&format!("for a model's answer to: {last}"), Err(refused()));
+            return self.nobody(&format!("what would your model say to: {last}"), Vec::new()).await;
         }
         let this = self.clone();
         let answer = self.at_terminal(move || sample::ask(&this.output, &this.heading(), &request)).await?;
         answer.ok_or_else(|| {
             self.refused.store(true, Ordering::Relaxed);
-            refused()
+            RpcError::new(code::USER_REJECTED, "the person refused")
         })
     }
 
-    /// Ends the command, and says something to the server in the meantime.
-    fn nobody<T>(&self, question: &str, meanwhile: T) -> T {
-        self.unasked.send_replace(Some(text::first_line(question)));
-        meanwhile
+    /// Ends the command, and leaves the server waiting until it has ended: nobody has said anything.
+    async fn nobody<T>(&self, question: &str, fields: Vec<String>) -> T {
+        self.unasked.send_replace(Some((text::first_line(question), fields)));
+        std::future::pending().await
     }
 
     fn heading(&self) -> String {

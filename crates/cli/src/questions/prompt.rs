@@ -1,5 +1,10 @@
 //! One line from the person.
 
+use std::{
+    io::{self, Write},
+    sync::{Mutex, MutexGuard, PoisonError, TryLockError},
+};
+
 use rustyline::{Behavior, Config, DefaultEditor, error::ReadlineError};
 
 /// What somebody typed.
@@ -10,8 +15,25 @@ pub(crate) enum Line {
     Left,
 }
 
+/// Who reads from the terminal. A question that the server has taken back is still being read, and cannot be stopped.
+static READER: Mutex<()> = Mutex::new(());
+
+/// Waits until nobody else reads from the terminal. If somebody does, the person has to be told.
+pub(crate) fn reading() -> MutexGuard<'static, ()> {
+    match READER.try_lock() {
+        Ok(turn) => turn,
+        Err(TryLockError::Poisoned(turn)) => turn.into_inner(),
+        Err(TryLockError::WouldBlock) => {
+            // Whom could one tell that it failed?
+            let _ = writeln!(io::stderr(), "\n  The question is not asked any more: press Enter.");
+            READER.lock().unwrap_or_else(PoisonError::into_inner)
+        }
+    }
+}
+
 /// Asks for a line. The terminal is used even where standard output is something else.
 pub(crate) fn line(prompt: &str) -> Line {
+    let _turn = reading();
     let config = Config::builder().behavior(Behavior::PreferTerm).build();
     let read = DefaultEditor::with_config(config).and_then(|mut editor| editor.readline(prompt));
     match read {

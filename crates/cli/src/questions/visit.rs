@@ -43,7 +43,7 @@ pub(crate) fn ask(output: &Output, heading: &str, ask: &Elicitation) -> Result<E
 }
 
 /// Opens a page with the program that the system has for it: never with a shell, and never anything but a page.
-fn open(url: &str) -> Result<(), String> {
+pub(crate) fn open(url: &str) -> Result<(), String> {
     let lower = url.to_ascii_lowercase();
     if !(lower.starts_with("https://") || lower.starts_with("http://")) {
         return Err("it is no page of the web".to_owned());
@@ -57,5 +57,8 @@ fn open(url: &str) -> Result<(), String> {
     };
     let mut command = Command::new(program);
     command.args(before).arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    command.spawn().map(drop).map_err(|e| format!("`{program}`: {e}"))
+    let mut opening = command.spawn().map_err(|e| format!("`{program}`: {e}"))?;
+    // Some of them stay for as long as the browser does; somebody has to see them end.
+    std::thread::spawn(move || opening.wait());
+    Ok(())
 }

@@ -139,7 +139,7 @@ pub(crate) fn prompt_in_full(prompt: &Prompt, paint: Paint) -> String {
 
 fn paragraph(page: &mut String, words: Option<&str>) {
     if let Some(words) = words {
-        let _ = writeln!(page, "  {}", text::visible(words.trim()).replace('\n', "\n  "));
+        let _ = writeln!(page, "{}", text::indented(words, 2));
     }
 }
 

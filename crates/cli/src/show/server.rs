@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use couplet::{
     client::ServerInfo,
-    types::{Map, RawJson},
+    types::{Map, RawJson, ServerCapabilities},
 };
 
 use crate::{
@@ -25,8 +25,8 @@ pub(crate) fn heading(server: &ServerInfo, target: &Target, paint: Paint) -> Str
     format!("{name} {} {} {} {}", paint.faint("·"), server.version, paint.faint("·"), paint.faint(place))
 }
 
-/// Everything that is known.
-pub(crate) fn about(server: &ServerInfo, paint: Paint) -> String {
+/// Everything that is known, with the revisions that it says it speaks.
+pub(crate) fn about(server: &ServerInfo, speaks: &[String], paint: Paint) -> String {
     let mut page = String::new();
     let mut row = |label: &str, value: &str| {
         if !value.is_empty() {
@@ -39,42 +39,44 @@ pub(crate) fn about(server: &ServerInfo, paint: Paint) -> String {
         row("website", &info.website_url.as_deref().map(text::line).unwrap_or_default());
     }
     row("revision", server.version.as_str());
-    row("can", &capabilities(server).join(", "));
+    row("speaks", &speaks.iter().map(|version| text::line(version)).collect::<Vec<_>>().join(", "));
+    row("has", &capabilities(&server.capabilities));
+    row("tells of", &changes(&server.capabilities));
     let names =
         |map: &Option<Map<RawJson>>| map.iter().flat_map(Map::keys).map(text::line).collect::<Vec<_>>().join(", ");
     row("extensions", &names(&server.capabilities.extensions));
     row("experimental", &names(&server.capabilities.experimental));
     if let Some(instructions) = &server.instructions {
-        let lines = text::visible(instructions.trim()).replace('\n', "\n    ");
-        let _ = writeln!(page, "  {}\n    {lines}", paint.faint("instructions"));
+        let _ = writeln!(page, "  {}\n{}", paint.faint("instructions"), text::indented(instructions, 4));
     }
     page
 }
 
 /// What it serves, in words.
-fn capabilities(server: &ServerInfo) -> Vec<&'static str> {
-    let can = &server.capabilities;
-    let changes = |told: Option<bool>| told == Some(true);
-    let mut words = Vec::new();
-    if let Some(tools) = &can.tools {
-        words.push(if changes(tools.list_changed) { "tools (tells of changes)" } else { "tools" });
-    }
-    if let Some(resources) = &can.resources {
-        words.push(match (changes(resources.list_changed), changes(resources.subscribe)) {
-            (true, true) => "resources (tells of changes, can be subscribed to)",
-            (true, false) => "resources (tells of changes)",
-            (false, true) => "resources (can be subscribed to)",
-            (false, false) => "resources",
-        });
-    }
-    if let Some(prompts) = &can.prompts {
-        words.push(if changes(prompts.list_changed) { "prompts (tells of changes)" } else { "prompts" });
-    }
-    let others = [
+fn capabilities(can: &ServerCapabilities) -> String {
+    let all = [
+        ("tools", can.tools.is_some()),
+        ("resources", can.resources.is_some()),
+        ("prompts", can.prompts.is_some()),
         ("completions", can.completions.is_some()),
         ("logging", can.logging.is_some()),
         ("tasks", can.tasks.is_some()),
     ];
-    words.extend(others.iter().filter(|(_, has)| *has).map(|(word, _)| word));
-    words
+    chosen(&all)
+}
+
+/// Which changes it tells of.
+fn changes(can: &ServerCapabilities) -> String {
+    let resources = can.resources.clone().unwrap_or_default();
+    let all = [
+        ("tools", can.tools.as_ref().is_some_and(|tools| tools.list_changed == Some(true))),
+        ("resources", resources.list_changed == Some(true)),
+        ("prompts", can.prompts.as_ref().is_some_and(|prompts| prompts.list_changed == Some(true))),
+        ("single resources", resources.subscribe == Some(true)),
+    ];
+    chosen(&all)
+}
+
+fn chosen(all: &[(&str, bool)]) -> String {
+    all.iter().filter(|(_, has)| *has).map(|(word, _)| *word).collect::<Vec<_>>().join(", ")
 }

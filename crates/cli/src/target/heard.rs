@@ -94,14 +94,17 @@ impl Heard {
             failure = failure.detail(format!("it was sent: {}", record.sent.join(", ")));
         }
         if !record.errors.is_empty() {
-            let lines = record.errors.iter().map(|line| format!("  | {line}")).collect::<Vec<_>>();
-            failure = failure.detail(format!("its standard error:\n{}", lines.join("\n")));
+            failure = failure.detail("its standard error:");
+            failure.details.extend(record.errors.iter().map(|line| format!("  | {line}")));
         }
         if record.strays > 0 {
             let lines = text::count(record.strays, "line that is no message", "lines that are no messages");
             failure = failure
                 .detail(format!("it wrote {lines} to its standard output"))
                 .hint("standard output belongs to the protocol: a server's own words go to standard error");
+        }
+        if failure.exit == Exit::Timeout {
+            failure = failure.hint("is it a server, and does it wait for something else? --timeout gives it more time");
         }
         failure
     }

@@ -2,6 +2,7 @@
 
 mod heard;
 mod known;
+mod login;
 mod observed;
 mod place;
 mod session;
@@ -15,6 +16,7 @@ use crate::exit::Failure;
 
 pub(crate) use heard::Heard;
 pub(crate) use known::{Known, known};
+pub(crate) use login::{oauth, state_folder};
 pub(crate) use place::{Place, Target};
 pub(crate) use session::{Opening, Session, builder, or_interrupted};
 
@@ -29,25 +31,24 @@ pub(crate) struct TargetArgs {
 
 /// How to reach a server, whatever it is.
 #[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Connection")]
 pub(crate) struct ConnectionArgs {
     /// Speaks this revision of the protocol and no other
-    #[arg(long, value_name = "DATE", value_parser = revisions())]
+    #[arg(long, help_heading = "Connection", value_name = "DATE", value_parser = revisions())]
     pub(crate) revision: Option<ProtocolVersion>,
     /// How many seconds to wait for an answer, or for progress; 0 is for ever
-    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
+    #[arg(long, help_heading = "Connection", value_name = "SECONDS", default_value = "60", value_parser = seconds)]
     pub(crate) timeout: Patience,
     /// Sends a header with every request to a URL
-    #[arg(long, value_name = "NAME: VALUE", value_parser = header)]
+    #[arg(long, help_heading = "Connection", value_name = "NAME: VALUE", value_parser = header)]
     pub(crate) header: Vec<(String, String)>,
     /// Sets a variable in the environment of a command
-    #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
+    #[arg(long, help_heading = "Connection", value_name = "KEY=VALUE", value_parser = pair)]
     pub(crate) env: Vec<(String, String)>,
     /// The folder to start a command in
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, help_heading = "Connection", value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
     /// A folder that the server may ask about (roots)
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, help_heading = "Connection", value_name = "DIR")]
     pub(crate) root: Vec<PathBuf>,
 }
 

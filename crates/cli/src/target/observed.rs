@@ -87,6 +87,10 @@ impl Channel for Mouth {
         self.channel.close();
     }
 
+    fn is_held_up(&self) -> bool {
+        self.channel.is_held_up()
+    }
+
     fn transport(&self) -> Option<&'static str> {
         self.channel.transport()
     }

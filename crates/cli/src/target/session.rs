@@ -11,7 +11,7 @@ use couplet::{
     types::{LogParams, LoggingLevel, Root},
 };
 
-use super::{ConnectionArgs, Patience, Place, Target, heard::Heard, observed::Observed};
+use super::{ConnectionArgs, Patience, Place, Target, heard::Heard, login::oauth, observed::Observed};
 use crate::{
     exit::{Exit, Failure},
     output::{Output, text},
@@ -93,7 +93,7 @@ impl Session {
         let client = builder(&connection)?.extension(ClientTasks::new());
         let lines = output.clone();
         let client = questions.attach(client).on_log(move |line| log_line(&lines, &line));
-        let client = client.connect(target.connector(heard.clone())).await?;
+        let client = client.connect(target.connector(heard.clone(), output)?).await?;
         questions.met(&client);
         if let Some(level) = log.filter(|_| client.server().capabilities.logging.is_some()) {
             // There are servers that say they log and cannot be told what.
@@ -132,13 +132,21 @@ pub(crate) fn builder(connection: &ConnectionArgs) -> Result<ClientBuilder, Fail
 
 impl Target {
     /// What a client connects to; what is heard on the way is kept.
-    pub(crate) fn connector(&self, heard: Arc<Heard>) -> Observed {
+    ///
+    /// # Errors
+    /// When the file of logins cannot be used.
+    pub(crate) fn connector(&self, heard: Arc<Heard>, output: &Arc<Output>) -> Result<Observed, Failure> {
         /// How long a server may take to end when it is not needed any more.
         const GRACE: Duration = Duration::from_secs(1);
         match &self.place {
             Place::Url { url, headers } => {
                 let target = headers.iter().fold(http(url), |target, (name, value)| target.header(name, value));
-                Observed { inner: Box::new(target), heard }
+                // Whoever brings a token does not log in.
+                let target = match headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization")) {
+                    true => target,
+                    false => target.authorize(oauth(output)?),
+                };
+                Ok(Observed { inner: Box::new(target), heard })
             }
             Place::Program { words, env, cwd } => {
                 let (program, args) = words.split_first().map_or((String::new(), &[][..]), |(p, a)| (p.clone(), a));
@@ -151,7 +159,7 @@ impl Target {
                 if let Some(folder) = cwd {
                     command = command.current_dir(folder);
                 }
-                Observed { inner: Box::new(command), heard }
+                Ok(Observed { inner: Box::new(command), heard })
             }
         }
     }

@@ -44,6 +44,23 @@ async fn a_stateless_server() {
 }
 
 #[tokio::test]
+async fn what_a_server_serves_is_a_matter_of_the_revision_and_of_its_capabilities() {
+    for version in ProtocolVersion::ALL {
+        let script = Script::new(|m| {
+            Say::Send(match m["method"].as_str() {
+                Some("server/discover") => vec![discovered(m, &[LATEST])],
+                Some("initialize") => vec![initialized(m, m["params"]["protocolVersion"].as_str().unwrap())],
+                _ => vec![],
+            })
+        });
+        let client = Client::new("test", "1").versions([version]).connect(script).await.unwrap();
+        let modern = version == ProtocolVersion::V2026_07_28;
+        let served = ["ping", "server/discover", "tools/list", "nothing"].map(|method| client.serves(method));
+        assert_eq!(served, [!modern, modern, false, false], "{version}");
+    }
+}
+
+#[tokio::test]
 async fn a_server_that_speaks_everything_agrees_on_the_latest_of_the_client() {
     for version in ProtocolVersion::ALL {
         let script = Script::new(|m| {

@@ -1,6 +1,7 @@
 //! What is on the wire, per era and per revision. Nothing outside this folder knows of either.
 
 pub(crate) mod dialect;
+mod form;
 pub(crate) mod http;
 pub(crate) mod legacy;
 pub(crate) mod method;

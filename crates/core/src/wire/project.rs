@@ -15,7 +15,10 @@ use couplet_types::{
 };
 use serde_json::json;
 
-use super::revision::{Elicit, Shape, Structured};
+use super::{
+    form,
+    revision::{Elicit, Shape, Structured},
+};
 use crate::service::CacheHint;
 
 /// From here on a text is sent from where it is, and not printed together with what is around it.
@@ -511,7 +514,7 @@ fn elicit(mut params: ElicitParams, shape: Shape, can: &ClientCapabilities) -> R
         (params.url, params.elicitation_id) = (None, None);
         if shape.0.elicit == Elicit::Plain {
             params.mode = None;
-            params.requested_schema = params.requested_schema.as_ref().map(plain_form).transpose()?;
+            params.requested_schema = params.requested_schema.as_ref().map(form::plain).transpose()?;
         } else {
             params.mode = Some(ElicitMode::Form);
         }
@@ -533,31 +536,6 @@ fn random_id() -> Result<String, RpcError> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|e| RpcError::internal(e.to_string()))?;
     Ok(URL_SAFE_NO_PAD.encode(bytes))
-}
-
-/// A form for clients that know neither titled nor multiple choices, nor defaults but of booleans.
-fn plain_form(schema: &RawJson) -> Result<RawJson, RpcError> {
-    let broken = |e: serde_json::Error| RpcError::internal(format!("the form is not valid: {e}"));
-    let mut schema: serde_json::Value = schema.parse().map_err(broken)?;
-    if let Some(root) = schema.as_object_mut() {
-        root.remove("$schema");
-    }
-    let properties = schema.get_mut("properties").and_then(|p| p.as_object_mut());
-    for (name, property) in properties.into_iter().flatten() {
-        let Some(property) = property.as_object_mut() else { continue };
-        if property.get("type").is_some_and(|t| t == "array") {
-            return Err(RpcError::internal(format!("the client's revision cannot ask for several of `{name}`")));
-        }
-        if property.get("type").is_some_and(|t| t != "boolean") {
-            property.remove("default");
-        }
-        if let Some(serde_json::Value::Array(choices)) = property.remove("oneOf") {
-            let column = |key: &str| choices.iter().filter_map(|c| c.get(key).cloned()).collect::<Vec<_>>();
-            property.insert("enum".into(), column("const").into());
-            property.insert("enumNames".into(), column("title").into());
-        }
-    }
-    Ok(schema.into())
 }
 
 fn sample(mut params: CreateMessageParams, shape: Shape, can: &ClientCapabilities) -> Result<InputRequest, RpcError> {

@@ -1,12 +1,15 @@
 //! `#[tool]`.
 
+use std::sync::Arc;
+
 use couplet::{
     Server,
+    core::{self, Call, JsonText, Service, message::Params},
     schemars::JsonSchema,
     serde::{Deserialize, Serialize},
     server::{
-        Ctx, Json, ToolError,
-        extract::{Args, FromCall, FromRef, Invocation, RawArgs, Rejection, State},
+        Ctx, Json, Next, ToolError,
+        extract::{Args, Auth, FromCall, FromRef, Invocation, RawArgs, Rejection, State},
     },
     tool,
     types::Meta,
@@ -201,4 +204,39 @@ async fn a_tool_can_be_made_inside_a_function() {
     }
     let mut client = Client::new(Server::new("test", "1").tool(inner)).await;
     assert_eq!(client.call("inner", json!({ "n": 1 })).await, "2");
+}
+
+/// Deletes a file.
+#[tool(scopes("files:read", "files:write"), destructive)]
+fn delete(who: Option<Auth<String>>, name: String) -> String {
+    format!("{name} is gone, by {:?}", who.map(|who| who.to_string()))
+}
+
+/// Who asks is no argument; and what they must be allowed to do is asked for by name.
+#[tokio::test]
+async fn callers() {
+    let server = Server::new("files", "1.0.0").tool(delete).build();
+    let params = r#"{"name":"delete","arguments":{"name":"a"}}"#;
+    let needed = |method: &str| {
+        let params = Params::from_text(JsonText::new(params).unwrap()).unwrap();
+        server.required_scopes(method, &params).map(|scopes| scopes.join(" "))
+    };
+    assert_eq!(needed("tools/call").as_deref(), Some("files:read files:write"));
+    assert_eq!(needed("prompts/get"), None);
+    for (scopes, allowed) in [(&["files:read"][..], false), (&["files:write", "files:read"], true)] {
+        let caller = core::Caller::new("ada").with_scopes(scopes.iter().copied()).with_claims("Ada".to_owned());
+        let caller = Arc::new(caller);
+        let known = move |mut call: Call, next: Next| {
+            call.caller = Some(caller.clone());
+            next.run(call)
+        };
+        let mut client = Client::new(Server::new("files", "1.0.0").layer(known).tool(delete)).await;
+        let listed = client.ask("tools/list", json!({})).await;
+        assert_eq!(listed["tools"][0]["inputSchema"]["required"], json!(["name"]), "{listed}");
+        let answer = client.ask("tools/call", serde_json::from_str(params).unwrap()).await;
+        match allowed {
+            true => assert_eq!(answer["content"][0]["text"], "a is gone, by Some(\"Ada\")", "{answer}"),
+            false => assert_eq!(answer["data"]["scopes"], json!(["files:read", "files:write"]), "{answer}"),
+        }
+    }
 }

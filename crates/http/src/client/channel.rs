@@ -56,6 +56,10 @@ impl Channel for HttpChannel {
         self.0.ready.send_replace(!dialect.has_session());
     }
 
+    fn is_held_up(&self) -> bool {
+        self.0.address.client.is_held_up()
+    }
+
     fn transport(&self) -> Option<&'static str> {
         Some("tcp")
     }

@@ -4,6 +4,7 @@ use std::{
     fmt,
     future::poll_fn,
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll},
 };
 
@@ -18,6 +19,20 @@ use http::{Request, Response};
 pub trait HttpClient: Send + Sync + 'static {
     /// Sends a request. It ends as soon as the head of the response is there; dropping it takes the request back.
     fn send(&self, request: Request<Bytes>) -> BoxFuture<'static, Result<Response<Body>, Error>>;
+
+    /// Whether requests wait for a person, who takes longer than any server may: no deadline passes meanwhile.
+    fn is_held_up(&self) -> bool {
+        false
+    }
+}
+
+/// Something that lets a client in where a server wants to know who asks: it puts a client around another one.
+pub trait Authorize: Send + Sync + 'static {
+    /// Puts a client for a server around the one that sends its requests. The address is as the program gave it.
+    ///
+    /// # Errors
+    /// When this cannot work for the server.
+    fn authorize(&self, server: &str, client: Arc<dyn HttpClient>) -> Result<Arc<dyn HttpClient>, Error>;
 }
 
 /// The body of a response, as it comes in. Dropping it ends the response.

@@ -46,7 +46,7 @@ mod wishes;
 
 pub use address::Challenge;
 pub use eras::Eras;
-pub use fetch::{Body, HttpClient};
+pub use fetch::{Authorize, Body, HttpClient};
 pub use hyper::HyperClient;
 #[cfg(feature = "reqwest")]
 pub use reqwest::ReqwestClient;

@@ -9,13 +9,26 @@ use http::{
 };
 
 use super::{
-    address::Address, channel::HttpChannel, driver, eras::Eras, fetch::HttpClient, hyper::HyperClient, shared::Shared,
+    address::Address,
+    channel::HttpChannel,
+    driver,
+    eras::Eras,
+    fetch::{Authorize, HttpClient},
+    hyper::HyperClient,
+    shared::Shared,
     uri,
 };
 
 /// A server at an address. What it speaks is found out when a client connects.
 pub fn http(url: impl Into<String>) -> HttpTarget {
-    HttpTarget { url: url.into(), headers: HeaderMap::new(), client: None, eras: Eras::new(), wrong: None }
+    HttpTarget {
+        url: url.into(),
+        headers: HeaderMap::new(),
+        client: None,
+        authorization: None,
+        eras: Eras::new(),
+        wrong: None,
+    }
 }
 
 /// A server at an address, to connect to. Clones share what is known about the server.
@@ -25,6 +38,7 @@ pub struct HttpTarget {
     url: String,
     headers: HeaderMap,
     client: Option<Arc<dyn HttpClient>>,
+    authorization: Option<Arc<dyn Authorize>>,
     eras: Eras,
     wrong: Option<Error>,
 }
@@ -56,6 +70,12 @@ impl HttpTarget {
         self
     }
 
+    /// Lets this answer when the server wants to know who asks: `couplet_auth::client::OAuth`, for example.
+    pub fn authorize(mut self, authorization: impl Authorize) -> Self {
+        self.authorization = Some(Arc::new(authorization));
+        self
+    }
+
     /// Remembers there what the server turns out to speak, so that later connections need not find out again.
     pub fn eras(mut self, eras: &Eras) -> Self {
         self.eras = eras.clone();
@@ -77,6 +97,10 @@ impl HttpTarget {
         let client = match &self.client {
             Some(client) => client.clone(),
             None => self.client.insert(Arc::new(HyperClient::new()?)).clone(),
+        };
+        let client = match &self.authorization {
+            Some(authorization) => authorization.authorize(&self.url, client)?,
+            None => client,
         };
         Ok(Address { uri, private: self.headers.clone(), client, eras: self.eras.clone() })
     }

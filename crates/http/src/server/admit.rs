@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, atomic::Ordering};
 
-use http::{StatusCode, request::Parts};
+use couplet_core::Caller;
+use http::StatusCode;
 
 use super::{
     endpoint::{Endpoint, State},
@@ -14,17 +15,37 @@ use super::{
 /// its client hangs up.
 #[derive(Debug)]
 pub(crate) struct Admitted {
-    pub(crate) principal: Option<Arc<str>>,
+    pub(crate) caller: Option<Arc<Caller>>,
     _share: Share,
     _slot: Slot,
 }
 
+impl Admitted {
+    /// The name of whoever asks.
+    pub(crate) fn principal(&self) -> Option<&Arc<str>> {
+        self.caller.as_ref().map(|caller| caller.principal())
+    }
+}
+
 impl Endpoint {
-    /// Lets a request in.
+    /// Lets a request in on somebody's behalf.
+    ///
+    /// # Errors
+    /// What to answer if it is one too many for them.
+    pub(crate) fn admit(&self, slot: Slot, caller: Option<Arc<Caller>>) -> Result<Admitted, Box<Reply>> {
+        let most = self.config.limits.requests_per_principal;
+        let principal = caller.as_ref().map(|caller| caller.principal());
+        match self.state.requests_of.take(principal, most) {
+            Some(share) => Ok(Admitted { caller, _share: share, _slot: slot }),
+            None => Err(reply::busy(StatusCode::TOO_MANY_REQUESTS, "you have too many requests under way").into()),
+        }
+    }
+
+    /// Counts a request, before anybody looks at whose it is: that may take a while.
     ///
     /// # Errors
     /// What to answer if it is one too many, or if the server shuts down.
-    pub(crate) fn admit(&self, parts: &Parts) -> Result<Admitted, Box<Reply>> {
+    pub(crate) fn enter(&self) -> Result<Slot, Box<Reply>> {
         let before = self.state.requests.fetch_add(1, Ordering::AcqRel);
         let slot = Slot(self.state.clone());
         if self.state.closing.load(Ordering::Acquire) {
@@ -33,18 +54,13 @@ impl Endpoint {
         if before >= self.config.limits.requests {
             return Err(reply::busy(StatusCode::SERVICE_UNAVAILABLE, "the server cannot take more requests").into());
         }
-        let principal: Option<Arc<str>> = self.config.identify.as_ref().and_then(|who| who(parts)).map(Arc::from);
-        let most = self.config.limits.requests_per_principal;
-        match self.state.requests_of.take(principal.as_ref(), most) {
-            Some(share) => Ok(Admitted { principal, _share: share, _slot: slot }),
-            None => Err(reply::busy(StatusCode::TOO_MANY_REQUESTS, "you have too many requests under way").into()),
-        }
+        Ok(slot)
     }
 }
 
 /// One of all the requests under way.
 #[derive(Debug)]
-struct Slot(Arc<State>);
+pub(crate) struct Slot(Arc<State>);
 
 impl Drop for Slot {
     fn drop(&mut self) {

@@ -9,7 +9,7 @@ use std::{
 
 use bytes::Bytes;
 use couplet_core::{
-    Connection, Outbound, Route,
+    Caller, Connection, Outbound, Route,
     http::{sse::Event, status},
     message::{Body, Frame, Message},
 };
@@ -35,16 +35,16 @@ impl Endpoint {
             Frame::Single(Message { body: Body::Request { method, .. }, .. }) => (true, method == LISTEN),
             _ => (false, false),
         };
-        let principal = admitted.principal.clone();
-        let spare = self.config.spare.take(principal.clone());
-        let mut connection = spare.unwrap_or_else(|| self.connection(principal.clone()));
+        let caller = admitted.caller.clone();
+        let spare = self.config.spare.take(caller.clone());
+        let mut connection = spare.unwrap_or_else(|| self.connection(caller.clone()));
         if !is_request {
             connection.take(frame);
             return reply::empty(StatusCode::ACCEPTED);
         }
         let counted = if listens {
             let most = self.config.limits.listens_per_principal;
-            match self.state.listens_of.take(principal.as_ref(), most) {
+            match self.state.listens_of.take(admitted.principal(), most) {
                 Some(share) => Counted::Share(share),
                 None => return reply::busy(StatusCode::TOO_MANY_REQUESTS, "you have too many subscriptions"),
             }
@@ -52,7 +52,7 @@ impl Endpoint {
             Counted::Request(admitted)
         };
         connection.take(frame);
-        self.drive_alone(connection, counted, principal.as_ref(), status).await
+        self.drive_alone(connection, counted, caller.as_ref(), status).await
     }
 
     /// Answers what a connection was given; the status depends on the code of an error.
@@ -60,7 +60,7 @@ impl Endpoint {
         &self,
         mut connection: Connection,
         counted: Counted,
-        principal: Option<&Arc<str>>,
+        caller: Option<&Arc<Caller>>,
         status: fn(Option<i32>) -> u16,
     ) -> Reply {
         let first = loop {
@@ -76,14 +76,14 @@ impl Endpoint {
                 None => return reply::error(StatusCode::INTERNAL_SERVER_ERROR, "the request has no answer"),
             }
         };
-        self.stream(Driven::new(connection, first, None, counted), principal)
+        self.stream(Driven::new(connection, first, None, counted), caller)
     }
 
     /// A response that drives its connection itself.
-    pub(crate) fn stream(&self, driven: Driven, principal: Option<&Arc<str>>) -> Reply {
+    pub(crate) fn stream(&self, driven: Driven, caller: Option<&Arc<Caller>>) -> Reply {
         let driven = Arc::new(driven);
         let held: Arc<dyn Held> = driven.clone();
-        match self.ticket(&held, principal) {
+        match self.ticket(&held, caller) {
             Ok(ticket) => reply::events(Events::new(Source::Driven(driven), ticket, self.config.limits.keep_alive)),
             Err(refused) => *refused,
         }
@@ -153,8 +153,9 @@ impl State {
         }
         if let Some(inbox) = &self.inbox {
             while self.connection.wants_input()
-                && let Some(frame) = inbox.take(cx.waker())
+                && let Some((frame, caller)) = inbox.take(cx.waker())
             {
+                self.connection.asked_by(caller);
                 self.connection.receive(frame);
             }
         }
@@ -171,6 +172,9 @@ impl State {
     }
 }
 
+/// A message, and who sent it.
+type Asked = (Bytes, Option<Arc<Caller>>);
+
 /// Messages on their way to a connection that a response drives.
 #[derive(Debug)]
 pub(crate) struct Inbox {
@@ -180,7 +184,7 @@ pub(crate) struct Inbox {
 
 #[derive(Debug, Default)]
 struct Waiting {
-    frames: VecDeque<Bytes>,
+    frames: VecDeque<Asked>,
     bytes: usize,
     waker: Option<Waker>,
 }
@@ -196,24 +200,24 @@ impl Inbox {
     }
 
     /// Adds a message; false if there is no room.
-    pub(crate) fn put(&self, frame: Bytes) -> bool {
+    pub(crate) fn put(&self, frame: Bytes, caller: Option<Arc<Caller>>) -> bool {
         let mut waiting = lock(&self.frames);
         if waiting.frames.len() >= Self::ROOM || waiting.bytes >= Self::ROOM_BYTES {
             return false;
         }
         waiting.bytes += frame.len();
-        waiting.frames.push_back(frame);
+        waiting.frames.push_back((frame, caller));
         if let Some(waker) = waiting.waker.take() {
             waker.wake();
         }
         true
     }
 
-    fn take(&self, waker: &Waker) -> Option<Bytes> {
+    fn take(&self, waker: &Waker) -> Option<Asked> {
         let mut waiting = lock(&self.frames);
         let next = waiting.frames.pop_front();
         match &next {
-            Some(frame) => waiting.bytes -= frame.len(),
+            Some((frame, _)) => waiting.bytes -= frame.len(),
             None => waiting.waker = Some(waker.clone()),
         }
         next

@@ -6,14 +6,16 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
 use bytes::Bytes;
-use couplet_core::{Connection, Limits, Memo, Service};
+use couplet_core::{Caller, Connection, Limits, Memo, Service};
 use http::{StatusCode, request::Parts};
+use tokio::time::Instant;
 
 use super::{
+    authorize::{Authorize, Named},
     deadline::Timed,
     events::{EventStore, MemoryEvents},
     guard::Guard,
@@ -49,8 +51,6 @@ pub struct Endpoint {
     pub(crate) state: Arc<State>,
 }
 
-type Identify = Arc<dyn Fn(&Parts) -> Option<String> + Send + Sync>;
-
 #[derive(Clone)]
 pub(crate) struct Config {
     pub(crate) service: Arc<dyn Service>,
@@ -62,7 +62,7 @@ pub(crate) struct Config {
     pub(crate) guard: Guard,
     pub(crate) sse_2024: bool,
     pub(crate) stateless_legacy: bool,
-    pub(crate) identify: Option<Identify>,
+    pub(crate) authorize: Option<Arc<dyn Authorize>>,
     pub(crate) store: Arc<dyn SessionStore>,
     pub(crate) events: Arc<dyn EventStore>,
     pub(crate) spare: Arc<Spare>,
@@ -103,7 +103,7 @@ impl Endpoint {
             guard: Guard::default(),
             sse_2024: false,
             stateless_legacy: false,
-            identify: None,
+            authorize: None,
             store: Arc::new(Nowhere),
             events: Arc::new(MemoryEvents::new()),
             spare: Arc::default(),
@@ -163,10 +163,21 @@ impl Endpoint {
         self.with(|config| config.stateless_legacy = on)
     }
 
-    /// Who asks, if somebody was authenticated. Sessions belong to whoever opened them.
+    /// Who may ask: it looks at the head of every request before anything else does, names whoever sends it, and
+    /// refuses it otherwise. `couplet_auth::server` has what OAuth needs.
+    ///
+    /// What was opened by somebody (sessions, tasks, questions) is there for nobody else. Documents that tell clients
+    /// how to get in are served at their own paths: mount the endpoint there as well.
+    #[must_use]
+    pub fn authorize(self, authorize: impl Authorize) -> Self {
+        self.with(|config| config.authorize = Some(Arc::new(authorize)))
+    }
+
+    /// Who asks, if something in front of the endpoint has authenticated somebody; nobody is refused. It takes the
+    /// place of [`Endpoint::authorize`].
     #[must_use]
     pub fn principal(self, identify: impl Fn(&Parts) -> Option<String> + Send + Sync + 'static) -> Self {
-        self.with(|config| config.identify = Some(Arc::new(identify)))
+        self.authorize(Named(identify))
     }
 
     /// Where sessions are kept, so that another endpoint can take them over. By default they end with this one.
@@ -208,25 +219,25 @@ impl Endpoint {
     }
 
     /// A connection on which nothing was said yet.
-    pub(crate) fn connection(&self, principal: Option<Arc<str>>) -> Connection {
+    pub(crate) fn connection(&self, caller: Option<Arc<Caller>>) -> Connection {
         let connection = Connection::new(self.config.timed.clone(), self.config.connection.clone());
-        let connection = connection.remembering(&self.state.clients);
-        match principal {
-            Some(principal) => connection.principal(principal),
-            None => connection,
-        }
+        let mut connection = connection.remembering(&self.state.clients);
+        connection.asked_by(caller);
+        connection
     }
 
-    /// Opens a stream.
+    /// Opens a stream. It ends with the time of whoever opens it.
     ///
     /// # Errors
     /// What to answer if there are too many.
-    pub(crate) fn ticket(&self, held: &Arc<dyn Held>, principal: Option<&Arc<str>>) -> Result<Arc<Ticket>, Box<Reply>> {
+    pub(crate) fn ticket(&self, held: &Arc<dyn Held>, caller: Option<&Arc<Caller>>) -> Result<Arc<Ticket>, Box<Reply>> {
         let (streams, limits) = (&self.state.streams, &self.config.limits);
         let own = || reply::busy(StatusCode::TOO_MANY_REQUESTS, "you have too many open streams");
         let all = || reply::busy(StatusCode::SERVICE_UNAVAILABLE, "too many streams are open");
+        let principal = caller.map(|caller| caller.principal());
         let share = streams.share(principal, limits.streams_per_principal).ok_or_else(own)?;
-        let ticket = streams.open(limits.streams, Arc::downgrade(held), share).ok_or_else(all)?;
+        let until = caller.and_then(|caller| caller.expires()).and_then(instant);
+        let ticket = streams.open(limits.streams, Arc::downgrade(held), share, until).ok_or_else(all)?;
         self.look_after();
         Ok(ticket)
     }
@@ -259,6 +270,12 @@ impl Endpoint {
             }
         });
     }
+}
+
+/// When it will be so many seconds since 1970; nothing if that is further away than can be counted.
+fn instant(seconds: u64) -> Option<Instant> {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    Instant::now().checked_add(Duration::from_secs(seconds).saturating_sub(now))
 }
 
 impl State {

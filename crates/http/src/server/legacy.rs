@@ -7,10 +7,11 @@ use std::{
 };
 
 use bytes::Bytes;
-use couplet_core::http::sse::Event;
+use couplet_core::{Caller, http::sse::Event};
 use http::{StatusCode, Uri};
 
 use super::{
+    admit::Admitted,
     alone::{Counted, Driven, Inbox},
     endpoint::Endpoint,
     lock,
@@ -26,7 +27,8 @@ pub(crate) struct Sessions2024(Mutex<HashMap<Arc<str>, Weak<Inbox>>>);
 
 impl Endpoint {
     /// Opens the stream, and with it the session.
-    pub(crate) fn open_2024(&self, principal: Option<Arc<str>>) -> Reply {
+    pub(crate) fn open_2024(&self, caller: Option<Arc<Caller>>) -> Reply {
+        let principal = caller.as_ref().map(|caller| caller.principal().clone());
         let Some(id) = new_id() else {
             return reply::error(StatusCode::INTERNAL_SERVER_ERROR, "the system gives no random numbers");
         };
@@ -34,7 +36,7 @@ impl Endpoint {
         let Some(share) = self.state.sessions_2024_of.take(principal.as_ref(), most) else {
             return reply::busy(StatusCode::TOO_MANY_REQUESTS, "you have too many sessions");
         };
-        let inbox = Arc::new(Inbox::new(principal.clone()));
+        let inbox = Arc::new(Inbox::new(principal));
         {
             let mut open = lock(&self.state.sessions_2024.0);
             if open.len() >= self.config.limits.streams {
@@ -44,17 +46,17 @@ impl Endpoint {
         }
         // Relative to wherever the endpoint is mounted.
         let address = Event { event: Some("endpoint".to_owned()), ..Event::message(format!("?{KEY}={id}")) };
-        let connection = self.connection(principal.clone());
+        let connection = self.connection(caller.clone());
         let driven = Driven::new(connection, address.encode(), Some(inbox), Counted::Share(share));
-        self.stream(driven, principal.as_ref())
+        self.stream(driven, caller.as_ref())
     }
 
     /// Takes a message to the session that the address names.
-    pub(crate) fn post_2024(&self, id: &str, text: Bytes, principal: Option<&Arc<str>>) -> Reply {
+    pub(crate) fn post_2024(&self, id: &str, text: Bytes, admitted: &Admitted) -> Reply {
         let inbox = lock(&self.state.sessions_2024.0).get(id).and_then(Weak::upgrade);
-        match inbox.filter(|inbox| inbox.principal.as_ref() == principal) {
+        match inbox.filter(|inbox| inbox.principal.as_ref() == admitted.principal()) {
             None => reply::error(StatusCode::NOT_FOUND, "there is no such session"),
-            Some(inbox) if inbox.put(text) => reply::empty(StatusCode::ACCEPTED),
+            Some(inbox) if inbox.put(text, admitted.caller.clone()) => reply::empty(StatusCode::ACCEPTED),
             Some(_) => reply::busy(StatusCode::TOO_MANY_REQUESTS, "too many messages at the same time"),
         }
     }

@@ -22,8 +22,8 @@ use tower_service::Service as _;
 
 use super::{body::EndpointBody, endpoint::Endpoint, limits::HttpLimits, patient::Patient, reply};
 
-/// An address to serve a server at, with HTTP/1.1 and HTTP/2: the endpoint is at `/mcp`, and `/health` answers while
-/// the server runs.
+/// An address to serve a server at, with HTTP/1.1 and HTTP/2: the endpoint is at `/mcp`, what clients need to know
+/// to get in is at its own path, and `/health` answers while the server runs.
 ///
 /// ```no_run
 /// use couplet_http::server::http;
@@ -267,7 +267,7 @@ struct Site {
 impl Site {
     async fn answer(mut self, request: Request<Incoming>) -> Result<Response<EndpointBody>, Infallible> {
         match request.uri().path() {
-            path if path == &*self.path => self.endpoint.call(request).await,
+            path if path == &*self.path || self.endpoint.has_document(path) => self.endpoint.call(request).await,
             "/health" => Ok(reply::empty(StatusCode::OK)),
             _ => Ok(reply::empty(StatusCode::NOT_FOUND)),
         }

@@ -10,7 +10,7 @@ use std::{
 
 use bytes::Bytes;
 use couplet_core::{
-    Connection, Outbound, Shape,
+    Caller, Connection, Outbound, Shape,
     message::{Body, Frame, Message},
 };
 use couplet_types::{RequestId, RpcError};
@@ -41,7 +41,7 @@ pub(crate) struct State {
     /// What came out of the connection and is not sent yet.
     pub(crate) unsent: Option<Box<Outbound>>,
     /// What the connection has yet to take.
-    pub(crate) inbox: VecDeque<(Frame, usize)>,
+    pub(crate) inbox: VecDeque<Input>,
     inbox_bytes: usize,
     /// Whether there is a task for what cannot be done at once.
     pub(crate) has_task: bool,
@@ -67,6 +67,9 @@ pub(crate) struct State {
     /// Whether it has given back what it does not need.
     rested: bool,
 }
+
+/// A message, its size, and who sent it.
+type Input = (Frame, usize, Option<Arc<Caller>>);
 
 /// A request's id, the connection, and the task that waits for it.
 type Borrowed = (RequestId, Box<Connection>, Option<Waker>);
@@ -152,8 +155,9 @@ impl Live {
         let ids = requests(&frame, self.shape)?;
         let mut state = lock(&self.state);
         state.check(&ids, limits)?;
+        let caller = admitted.caller.clone();
         let reader = (!ids.is_empty()).then(|| state.expect(ids, admitted, limits));
-        state.inbox.push_back((frame, size));
+        state.inbox.push_back((frame, size, caller));
         state.inbox_bytes += size;
         state.established = true;
         state.touch();
@@ -254,10 +258,10 @@ impl State {
     const ROOM_BYTES: usize = 16 << 20;
 
     /// The next message for the connection.
-    pub(crate) fn next_input(&mut self) -> Option<Frame> {
-        let (frame, size) = self.inbox.pop_front()?;
+    pub(crate) fn next_input(&mut self) -> Option<(Frame, Option<Arc<Caller>>)> {
+        let (frame, size, caller) = self.inbox.pop_front()?;
         self.inbox_bytes -= size;
-        Some(frame)
+        Some((frame, caller))
     }
 
     /// Whether requests with these ids can be taken.

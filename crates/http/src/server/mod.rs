@@ -17,6 +17,7 @@
 
 mod admit;
 mod alone;
+mod authorize;
 mod body;
 pub mod contract;
 mod deadline;
@@ -44,6 +45,7 @@ mod store;
 mod table;
 mod watch;
 
+pub use authorize::{Authorize, Challenge};
 pub use body::EndpointBody;
 pub use endpoint::Endpoint;
 pub use events::{EventStore, MemoryEvents, StoredEvent};

@@ -32,7 +32,21 @@ impl Endpoint {
         if let Err(why) = self.config.guard.check(&parts) {
             return reply::error(StatusCode::FORBIDDEN, why);
         }
-        let admitted = match self.admit(&parts) {
+        if let Some(document) = self.document(&parts) {
+            return document;
+        }
+        let slot = match self.enter() {
+            Ok(slot) => slot,
+            Err(refused) => return *refused,
+        };
+        let caller = match &self.config.authorize {
+            None => None,
+            Some(authorize) => match authorize.authorize(&parts).await {
+                Ok(caller) => caller,
+                Err(challenge) => return challenge.into_reply(),
+            },
+        };
+        let admitted = match self.admit(slot, caller) {
             Ok(admitted) => admitted,
             Err(refused) => return *refused,
         };
@@ -65,7 +79,7 @@ impl Endpoint {
 
     async fn message(&self, parts: &Parts, text: Bytes, admitted: Admitted) -> Reply {
         if let Some(id) = session_in(&parts.uri).filter(|_| self.config.sse_2024) {
-            return self.post_2024(id, text, admitted.principal.as_ref());
+            return self.post_2024(id, text, &admitted);
         }
         let frame = match message::read(text.clone(), self.config.connection.bounds) {
             Ok(frame) => frame,
@@ -77,6 +91,9 @@ impl Endpoint {
             Ok(lane) => lane,
             Err(refusal) => return reply::refused(&refusal),
         };
+        if let Some(refused) = self.forbids(parts, &frame, &admitted) {
+            return refused;
+        }
         match lane {
             Lane::Alone => self.alone(frame, admitted).await,
             Lane::Opening if self.config.stateless_legacy => self.introduce(frame, admitted).await,
@@ -92,7 +109,6 @@ impl Endpoint {
 
     /// A request without a message, about a session.
     async fn session(&self, parts: &Parts, admitted: Admitted) -> Reply {
-        let principal = admitted.principal.as_ref();
         let is_get = parts.method == Method::GET;
         if is_get && !takes(&parts.headers, accept::EVENTS) {
             return reply::error(StatusCode::NOT_ACCEPTABLE, format!("the answer can only be `{}`", accept::EVENTS));
@@ -102,9 +118,9 @@ impl Endpoint {
             Err(refusal) => return reply::refused(&refusal),
         };
         match session.filter(|_| !self.config.stateless_legacy) {
-            Some(id) if is_get => self.get(&id, &parts.headers, principal).await,
-            Some(id) => self.delete(&id, principal).await,
-            None if is_get && self.config.sse_2024 => self.open_2024(admitted.principal),
+            Some(id) if is_get => self.get(&id, &parts.headers, &admitted).await,
+            Some(id) => self.delete(&id, admitted.principal()).await,
+            None if is_get && self.config.sse_2024 => self.open_2024(admitted.caller),
             None => reply::error(StatusCode::BAD_REQUEST, format!("the header `{}` is missing", headers::SESSION)),
         }
     }

@@ -1,7 +1,7 @@
 //! Clients of the revisions with sessions, served without any: each message has a connection of its own, on which the
 //! handshake is said once more.
 
-use std::{future::poll_fn, sync::Arc};
+use std::future::poll_fn;
 
 use bytes::Bytes;
 use couplet_core::{Connection, Limits, Outbound, message, message::Frame};
@@ -20,7 +20,7 @@ use super::{
 impl Endpoint {
     /// Answers a handshake of which nothing is kept.
     pub(crate) async fn introduce(&self, frame: Frame, admitted: Admitted) -> Reply {
-        let mut connection = self.connection(admitted.principal.clone());
+        let mut connection = self.connection(admitted.caller.clone());
         connection.take(frame);
         match poll_fn(|cx| connection.poll_next(cx)).await {
             Some(Outbound { text, .. }) if connection.shape().is_some() => reply::json(StatusCode::OK, text),
@@ -36,8 +36,8 @@ impl Endpoint {
         version: Option<ProtocolVersion>,
         admitted: Admitted,
     ) -> Reply {
-        let principal: Option<Arc<str>> = admitted.principal.clone();
-        let mut connection = self.connection(principal.clone());
+        let caller = admitted.caller.clone();
+        let mut connection = self.connection(caller.clone());
         if let Some(version) = version {
             // It never says that it is ready: then nobody tells it of changes.
             reopen(&mut connection, opening(version), &self.config.connection).await;
@@ -54,7 +54,7 @@ impl Endpoint {
             return reply::empty(StatusCode::ACCEPTED);
         }
         // In these revisions a status other than this one is about the session, and not about the request.
-        self.drive_alone(connection, Counted::Request(admitted), principal.as_ref(), |_| 200).await
+        self.drive_alone(connection, Counted::Request(admitted), caller.as_ref(), |_| 200).await
     }
 }
 

@@ -4,7 +4,7 @@ use std::{future::poll_fn, sync::Arc};
 
 use bytes::Bytes;
 use couplet_core::{
-    Outbound,
+    Caller, Outbound,
     http::{Refusal, headers::LAST_EVENT_ID},
     message::Frame,
 };
@@ -28,7 +28,7 @@ use super::{
 impl Endpoint {
     /// Opens a session.
     pub(crate) async fn open(&self, frame: Frame, text: &Bytes, admitted: &Admitted) -> Reply {
-        let (principal, limits) = (&admitted.principal, &self.config.limits);
+        let (principal, limits) = (admitted.principal().cloned(), &self.config.limits);
         if text.len() > limits.opening {
             let what = format!("a message that opens a session cannot be longer than {} bytes", limits.opening);
             return reply::error(StatusCode::PAYLOAD_TOO_LARGE, what);
@@ -38,7 +38,7 @@ impl Endpoint {
             Ok(Some(evicted)) => self.let_go(&evicted).await,
             Err(reply) => return *reply,
         }
-        let mut connection = self.connection(principal.clone());
+        let mut connection = self.connection(admitted.caller.clone());
         connection.take(frame);
         let Some(Outbound { text: answer, .. }) = poll_fn(|cx| connection.poll_next(cx)).await else {
             return reply::error(StatusCode::INTERNAL_SERVER_ERROR, "the request has no answer");
@@ -53,7 +53,7 @@ impl Endpoint {
             tracing::warn!(%error, "a session cannot be stored");
             return reply::busy(StatusCode::SERVICE_UNAVAILABLE, "the session cannot be stored");
         }
-        let live = Live::new(id.clone(), principal.clone(), shape, connection, text.len());
+        let live = Live::new(id.clone(), principal, shape, connection, text.len());
         if let Err(reply) = self.state.sessions.insert(live, limits) {
             let _ = self.config.store.remove(&id).await;
             return *reply;
@@ -64,10 +64,11 @@ impl Endpoint {
 
     /// Takes a message to its session.
     pub(crate) async fn post(&self, session: &str, frame: Frame, size: usize, admitted: Admitted) -> Reply {
-        let live = match self.find(session, admitted.principal.as_ref()).await {
+        let live = match self.find(session, admitted.principal()).await {
             Ok(live) => live,
             Err(reply) => return *reply,
         };
+        let caller = admitted.caller.clone();
         let mut reader = match drive::take(&live, frame, size, admitted, &self.config) {
             Ok(Taken::Answered(text)) => return reply::json(StatusCode::OK, text),
             Ok(Taken::Told) => return reply::empty(StatusCode::ACCEPTED),
@@ -76,13 +77,13 @@ impl Endpoint {
         };
         match reader.first().await {
             First::Answer(text) => reply::json(StatusCode::OK, text),
-            First::Stream | First::Nothing => self.read(reader, &live),
+            First::Stream | First::Nothing => self.read(reader, caller.as_ref()),
         }
     }
 
     /// Opens a stream for what belongs to no request, or takes up one that was lost.
-    pub(crate) async fn get(&self, session: &str, headers: &HeaderMap, principal: Option<&Arc<str>>) -> Reply {
-        let live = match self.find(session, principal).await {
+    pub(crate) async fn get(&self, session: &str, headers: &HeaderMap, admitted: &Admitted) -> Reply {
+        let live = match self.find(session, admitted.principal()).await {
             Ok(live) => live,
             Err(reply) => return *reply,
         };
@@ -91,7 +92,7 @@ impl Endpoint {
             _ => self.listen(&live),
         };
         match reader {
-            Ok(reader) => self.read(reader, &live),
+            Ok(reader) => self.read(reader, admitted.caller.as_ref()),
             Err(reply) => *reply,
         }
     }
@@ -157,9 +158,9 @@ impl Endpoint {
         }
     }
 
-    fn read(&self, reader: Reader, live: &Live) -> Reply {
+    fn read(&self, reader: Reader, caller: Option<&Arc<Caller>>) -> Reply {
         let held: Arc<dyn Held> = reader.pipe().clone();
-        match self.ticket(&held, live.principal.as_ref()) {
+        match self.ticket(&held, caller) {
             Ok(ticket) => reply::events(Events::new(Source::Pipe(reader), ticket, self.config.limits.keep_alive)),
             Err(refused) => *refused,
         }
@@ -190,7 +191,7 @@ impl Endpoint {
         if let Some(evicted) = self.state.sessions.room(record.principal.as_ref(), size, limits)? {
             self.let_go(&evicted).await;
         }
-        let mut connection = self.connection(record.principal.clone());
+        let mut connection = self.connection(None);
         reopen(&mut connection, record.opening, &self.config.connection).await;
         connection.receive(Bytes::from_static(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#));
         if let Some(memory) = &record.memory {

@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use couplet_core::Connection;
+use couplet_core::{Caller, Connection};
 
 use super::lock;
 
@@ -18,9 +18,9 @@ impl Spare {
     const MOST: usize = 64;
 
     /// One of them, for somebody.
-    pub(crate) fn take(&self, principal: Option<Arc<str>>) -> Option<Connection> {
+    pub(crate) fn take(&self, caller: Option<Arc<Caller>>) -> Option<Connection> {
         let mut connection = lock(&self.0).pop()?;
-        connection.speak_for(principal);
+        connection.asked_by(caller);
         Some(connection)
     }
 

@@ -45,6 +45,8 @@ pub(crate) struct Ticket {
     all: Weak<Streams>,
     held: Weak<dyn Held>,
     ending: AtomicBool,
+    /// When it has to end.
+    until: Option<Instant>,
     reader: Mutex<(Instant, Option<Waker>)>,
     _share: Share,
 }
@@ -56,7 +58,13 @@ impl Streams {
     }
 
     /// Opens a stream; nothing if there are too many.
-    pub(crate) fn open(self: &Arc<Self>, most: usize, held: Weak<dyn Held>, share: Share) -> Option<Arc<Ticket>> {
+    pub(crate) fn open(
+        self: &Arc<Self>,
+        most: usize,
+        held: Weak<dyn Held>,
+        share: Share,
+        until: Option<Instant>,
+    ) -> Option<Arc<Ticket>> {
         let mut open = lock(&self.open);
         if open.tickets.len() >= most {
             return None;
@@ -68,6 +76,7 @@ impl Streams {
             all: Arc::downgrade(self),
             held,
             ending: AtomicBool::new(open.ending),
+            until,
             reader: Mutex::new((Instant::now(), None)),
             _share: share,
         });
@@ -82,18 +91,16 @@ impl Streams {
     /// Tells every stream, also those to come, to end when it can.
     pub(crate) fn end(&self) {
         lock(&self.open).ending = true;
-        for ticket in self.tickets() {
-            ticket.ending.store(true, Ordering::Release);
-            if let Some(waker) = lock(&ticket.reader).1.take() {
-                waker.wake();
-            }
-        }
+        self.tickets().iter().for_each(|ticket| ticket.end());
     }
 
-    /// Lets go of streams that nobody has read for a while.
+    /// Lets go of streams that nobody has read for a while, and ends those whose time is over.
     pub(crate) fn sweep(&self, patience: Duration) {
         let now = Instant::now();
         for ticket in self.tickets() {
+            if ticket.until.is_some_and(|until| now >= until) {
+                ticket.end();
+            }
             let last = lock(&ticket.reader).0;
             if now.duration_since(last) > patience
                 && let Some(held) = ticket.held.upgrade()
@@ -110,6 +117,14 @@ impl Streams {
 }
 
 impl Ticket {
+    /// The stream has to end when it can.
+    fn end(&self) {
+        self.ending.store(true, Ordering::Release);
+        if let Some(waker) = lock(&self.reader).1.take() {
+            waker.wake();
+        }
+    }
+
     /// The reader is there; true if the stream has to end.
     pub(crate) fn touch(&self, cx: &mut Context<'_>) -> bool {
         let mut reader = lock(&self.reader);

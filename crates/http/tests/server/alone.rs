@@ -48,7 +48,7 @@ async fn nobody_speaks_for_somebody_else() {
     let seen: Arc<Mutex<Vec<Option<String>>>> = Arc::default();
     let log = seen.clone();
     let look = move |call: Call, next: Next| {
-        log.lock().unwrap().push(call.principal.as_deref().map(str::to_owned));
+        log.lock().unwrap().push(call.principal().map(str::to_owned));
         next.run(call)
     };
     let server: Server = Server::new("open", "1.0.0").tool(tool("hello", || "Hello!")).layer(look);

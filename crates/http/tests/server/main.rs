@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
 mod alone;
+mod authorize;
 mod coverage;
 mod events;
 #[cfg(feature = "listen")]

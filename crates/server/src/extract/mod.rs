@@ -6,6 +6,7 @@
 //! | [`RawArgs`] | the arguments as JSON |
 //! | [`Path<T>`] | the variables of a resource template |
 //! | [`Uri`] | the URI that is read |
+//! | [`Auth<T>`] | who asks: what is known of whoever was authenticated |
 //! | [`State<T>`] | what the server was given with `with_state`, or a part of it |
 //! | [`Ctx`](crate::Ctx) | progress, logging, questions to the client |
 //! | [`Meta`](couplet_types::Meta) | the open `_meta` of the request |
@@ -13,12 +14,14 @@
 //! | `Option<E>` | an extractor that may fail |
 
 mod args;
+mod auth;
 mod meta;
 mod path;
 mod state;
 mod sub_path;
 
 pub use args::{Args, RawArgs};
+pub use auth::Auth;
 pub use meta::{Completing, Uri};
 pub use path::Path;
 pub use state::{FromRef, State};

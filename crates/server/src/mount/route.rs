@@ -82,6 +82,11 @@ fn forward(mount: &Mount, call: &Call, key: &str, value: JsonText) -> Option<Box
     }))
 }
 
+/// The parameters of a call for a tool that is called something else inside.
+pub(crate) fn renamed_params(params: &Params, name: &str) -> Option<Params> {
+    replaced(params, "name", &text(name)?)
+}
+
 /// The parameters with one of them changed, or added.
 pub(super) fn replaced(params: &Params, key: &str, value: &JsonText) -> Option<Params> {
     let mut object: Object = read(params.text())?;

@@ -313,6 +313,16 @@ async fn the_surroundings_of_a_server() {
     assert_eq!(ears.heard(), ["nothing 2 /"]);
 }
 
+/// No shell reads what a command is given: the one here is the program itself, and shows its arguments.
+#[tokio::test]
+async fn nothing_is_read_by_a_shell() {
+    let (mut shown, ears) = heard("printf '%s\\n' \"$@\" >&2");
+    let words = ["name", "$(touch pwned)", "a; b && c | d", "`id` * ~ $HOME 'x'"];
+    shown = words.iter().fold(shown, |command, word| command.arg(word));
+    failure(shown).await;
+    assert_eq!(ears.heard(), words[1..]);
+}
+
 #[test]
 fn secrets_are_not_printed() {
     let command = Command::new("/usr/bin/server.bin").arg("--token=s3cret").env("TOKEN", "s3cret");

@@ -106,6 +106,7 @@ async fn noise_is_heard_and_does_no_harm() {
     let heard = ears.heard();
     assert_eq!(heard.len(), 3, "{heard:?}");
     assert!(heard[0].starts_with("malformed: ") && heard[1].starts_with("malformed: "), "{heard:?}");
+    assert!(heard[0].ends_with(" in Listening..."), "{heard:?}");
     assert_eq!(heard[2], "notifications/tools/list_changed");
     channel.close();
     soon(driver).await.unwrap().unwrap();

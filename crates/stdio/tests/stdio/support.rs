@@ -134,7 +134,7 @@ impl Inbound for Ears {
     }
 
     fn malformed(&self, malformed: &Malformed) {
-        self.hear(&format!("malformed: {}", malformed.error.message));
+        self.hear(&format!("malformed: {} in {}", malformed.error.message, malformed.excerpt.escape_ascii()));
     }
 }
 

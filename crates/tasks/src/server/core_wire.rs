@@ -26,7 +26,7 @@ use crate::{
 /// client that is there for the task.
 pub(super) async fn result(engine: Arc<Engine>, told: Option<Told>, call: Call) -> Reply {
     let wait = async {
-        let (id, owner) = (task_id(&call.params)?, call.principal.as_deref());
+        let (id, owner) = (task_id(&call.params)?, call.principal());
         let client = Asking::new(&call, told);
         let mut asking = JoinSet::new();
         loop {
@@ -60,7 +60,7 @@ pub(super) async fn result(engine: Arc<Engine>, told: Option<Told>, call: Call) 
 
 /// `tasks/list`: the caller's own tasks.
 pub(super) async fn list(engine: Arc<Engine>, call: Call) -> Reply {
-    let list = requests::list(&engine, call.principal.as_deref(), &call.params).await;
+    let list = requests::list(&engine, call.principal(), &call.params).await;
     reply(list.map(|list| call.shape.done(list)))
 }
 

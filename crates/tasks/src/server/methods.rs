@@ -14,7 +14,7 @@ use crate::{
 /// `tasks/get`: the bare task, or the task with what belongs to its status.
 pub(super) async fn get(engine: Arc<Engine>, call: Call) -> Reply {
     let look = async {
-        let record = engine.get(call.principal.as_deref(), &task_id(&call.params)?).await?;
+        let record = engine.get(call.principal(), &task_id(&call.params)?).await?;
         Ok(if call.shape.has_core_tasks() {
             call.shape.done(wire::bare(&record))
         } else {
@@ -28,7 +28,7 @@ pub(super) async fn get(engine: Arc<Engine>, call: Call) -> Reply {
 pub(super) async fn update(engine: Arc<Engine>, call: Call) -> Reply {
     let update = async {
         let UpdateTaskParams { task_id, input_responses, .. } = call.params.parse()?;
-        engine.get(call.principal.as_deref(), &task_id).await?;
+        engine.get(call.principal(), &task_id).await?;
         for (key, answer) in input_responses {
             engine.answer(&task_id, key, Ok(JsonText::from(&answer))).await?;
         }
@@ -40,7 +40,7 @@ pub(super) async fn update(engine: Arc<Engine>, call: Call) -> Reply {
 /// `tasks/cancel`: the cancelled task, or just that it was heard.
 pub(super) async fn cancel(engine: Arc<Engine>, call: Call) -> Reply {
     let cancel = async {
-        let owner = call.principal.as_deref();
+        let owner = call.principal();
         if call.shape.has_core_tasks() {
             return Ok(call.shape.done(requests::cancel(&engine, owner, &call.params).await?));
         }

@@ -68,18 +68,23 @@ async fn requested(
     let lasting = call.outbox.lasting();
     let live = engine.prepare(status_teller(lasting.clone()))?;
     detach(&mut call, &engine, &live, Some(lasting));
-    let (shape, owner) = (call.shape, call.principal.clone());
+    let (shape, owner) = (call.shape, owner(&call));
     let running = next.no_timeout().run(call);
     let work = Box::pin(async move { finished(running.await, true) });
     let record = engine.start(live, owner, wanted.ttl, work).await?;
     Ok(Reply::Complete(shape.done(CreateTaskResult::new(wire::bare(&record)))))
 }
 
+/// Whom the task of a call belongs to.
+fn owner(call: &Call) -> Option<Arc<str>> {
+    call.caller.as_ref().map(|caller| caller.principal().clone())
+}
+
 /// Where tasks are an extension, the server decides.
 async fn unsolicited(engine: Arc<Engine>, asked: ToolCall, next: ToolNext, task: &Task) -> Result<Reply, RpcError> {
     let ToolCall { mut call, server, .. } = asked;
     let live = engine.prepare(news_teller(server))?;
-    let (shape, owner) = (call.shape, call.principal.clone());
+    let (shape, owner) = (call.shape, owner(&call));
     let mut running = if task.asks_first {
         call.outbox = call.outbox.tapped(Reports::new(&engine, &live, None));
         let inputs = call.inputs.clone();

@@ -9,7 +9,9 @@ use std::{
 };
 
 use couplet_client::Client;
-use couplet_core::{Ask, BoxFuture, Call, Description, Done, ErrorKind, Hub, Inputs, Outcome, Reply, Sealer, Service};
+use couplet_core::{
+    Ask, BoxFuture, Call, Caller, Description, Done, ErrorKind, Hub, Inputs, Outcome, Reply, Sealer, Service,
+};
 use couplet_server::{Ctx, Next, Server, ToolError, extract::Args, prompt, resource, tool};
 use couplet_testing::types::{
     CreateMessageResult, ElicitParams, ElicitSchema, Implementation, InputRequest, ListRoots, ListRootsParams, Ping,
@@ -247,7 +249,7 @@ impl Service for Clocked {
     }
 
     fn call(&self, mut call: Call) -> BoxFuture<'static, Reply> {
-        call.principal = self.principal.map(Arc::from);
+        call.caller = self.principal.map(|name| Arc::new(Caller::new(name)));
         let Self { sealer, now, .. } = self.clone();
         Box::pin(async move { Inputs::drive(call, &sealer, || now.load(Ordering::SeqCst), sure).await })
     }

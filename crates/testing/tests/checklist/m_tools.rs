@@ -12,7 +12,7 @@ use std::{
 
 use couplet::{
     client::Client,
-    core::{Call, Reply, Sealer},
+    core::{Call, Caller, Reply, Sealer},
     server::{
         Ctx, Next, Server, ToolError,
         extract::{Args, RawArgs},
@@ -347,7 +347,7 @@ async fn line_248_access_control_and_rate_limits() {
             let count = calls.fetch_add(usize::from(call.method == "tools/call"), Ordering::SeqCst);
             async move {
                 let name: String = call.params.read_opt("name").ok().flatten().unwrap_or_default();
-                if name == "admin" && call.principal.as_deref() != Some("root") {
+                if name == "admin" && call.principal() != Some("root") {
                     return Reply::Error(RpcError::new(1, "not yours"));
                 }
                 if count >= 3 {
@@ -453,7 +453,7 @@ async fn line_251_state_handles() {
         let ask = |ctx: Ctx| async move { ctx.elicit::<Yes>("yes", "Yes?").await?.accepted().map(|_| "done") };
         let who = |mut call: Call, next: Next| {
             let meta = call.meta().unwrap();
-            call.principal = meta.get("who").map(|who| who.get().into());
+            call.caller = meta.get("who").map(|who| Arc::new(Caller::new(who.get())));
             next.run(call)
         };
         Server::new("s", "1").sealer(sealer).layer(who).tool(tool("ask", ask)).tool(tool("other", ask)).build()

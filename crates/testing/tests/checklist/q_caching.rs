@@ -11,7 +11,7 @@ use std::{
 
 use couplet::{
     client::{Cache, Change, Client, ClientBuilder, Filter},
-    core::{Call, JsonText, Reply},
+    core::{Call, Caller, JsonText, Reply},
     server::{Ctx, Handle, Next, Server, extract::Path, prompt, resource, tool},
     types::{
         CacheScope, Meta, ProtocolVersion, ReadResource, ReadResourceParams, ReadResourceResult, ResourceContents,
@@ -448,8 +448,8 @@ async fn line_294_an_invalid_cursor_starts_over() {
 async fn line_295_scope_is_no_access_control() {
     let guard = |mut call: Call, next: Next| async move {
         let meta = call.meta().unwrap_or_default();
-        call.principal = meta.get("who").map(|who| who.get().into());
-        if call.method == "resources/read" && call.principal.as_deref() != Some("\"ann\"") {
+        call.caller = meta.get("who").map(|who| Arc::new(Caller::new(who.get())));
+        if call.method == "resources/read" && call.principal() != Some("\"ann\"") {
             return Reply::Error(RpcError::new(1, "not yours"));
         }
         next.run(call).await

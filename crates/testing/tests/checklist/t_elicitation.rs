@@ -233,7 +233,15 @@ async fn line_320_forms_are_flat() {
         let several = ElicitSchema::new().required("some", MultiEnumSchema::new(["a", "b"]));
         let (asked, _) =
             ask_tool(asking(ElicitParams::form("?", &several)), version, able(), json!({ "action": "cancel" })).await;
-        assert_eq!(asked.len(), usize::from(version != ProtocolVersion::V2025_06_18), "{version}");
+        let knows_several = version != ProtocolVersion::V2025_06_18;
+        assert_eq!(asked.len(), usize::from(knows_several), "{version}");
+        // What need not be filled in is left out where it cannot be asked for.
+        let optional = ElicitSchema::new().required("text", StringSchema::new());
+        let optional = optional.optional("some", MultiEnumSchema::new(["a", "b"]));
+        let (asked, _) =
+            ask_tool(asking(ElicitParams::form("?", &optional)), version, able(), json!({ "action": "cancel" })).await;
+        let fields = asked[0]["params"]["requestedSchema"]["properties"].as_object().unwrap();
+        assert_eq!(fields.contains_key("some"), knows_several, "{version}");
     }
 }
 
@@ -423,7 +431,7 @@ async fn line_342_no_answer_is_an_answer() {
         let answer = wire.request("tools/call", again).await;
         assert_eq!(answer["error"]["code"], -32602, "{wrong}: {answer}");
     }
-    let ask = |ctx: Ctx| format!("{:?}", ctx.call().principal);
+    let ask = |ctx: Ctx| format!("{:?}", ctx.call().principal());
     let mut wire = open(Server::new("s", "1").tool(tool("who", ask)).build(), STATELESS, able()).await;
     let root = json!({ "io.modelcontextprotocol/clientInfo": { "name": "root", "version": "1" }, "sub": "root" });
     let answer = wire.request("tools/call", json!({ "name": "who", "_meta": root })).await;

@@ -11,7 +11,7 @@ use std::{
 
 use couplet::{
     client::{Client, Elicitation},
-    core::Call,
+    core::{Call, Caller},
     server::{Ctx, Handle, Next, Server, tool},
     types::{
         ElicitParams, ElicitSchema, ElicitationComplete, RpcError, StringSchema, UrlElicitationRequiredData, code,
@@ -279,12 +279,13 @@ async fn line_337_retry_and_cancel() {
 fn with_principals() -> Handle {
     let who = |mut call: Call, next: Next| {
         let meta = call.meta().unwrap_or_default();
-        call.principal = meta.get("credential").and_then(|c| c.parse::<String>().ok()).map(Into::into);
+        let name = meta.get("credential").and_then(|c| c.parse::<String>().ok());
+        call.caller = name.map(|name| Arc::new(Caller::new(name)));
         next.run(call)
     };
     let ask = |ctx: Ctx| async move {
         let visit = ctx.elicit_url("q", "Sign in", ADDRESS).await?;
-        let whom = ctx.call().principal.clone();
+        let whom = ctx.call().principal();
         visit.accepted().map(|()| format!("for {whom:?}"))
     };
     Server::new("s", "1").layer(who).tool(tool("ask", ask)).build()
@@ -348,7 +349,7 @@ async fn line_340_visits_do_not_let_in() {
     for &version in revisions(4, 5) {
         check_nothing_is_asked(version).await;
         let refuse = |call: Call, next: Next| async move {
-            match call.principal {
+            match call.principal() {
                 Some(_) => next.run(call).await,
                 None => RpcError::new(401, "who are you?").into(),
             }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use couplet_core::{Connection, Limits};
+use couplet_core::{Caller, Connection, Limits};
 use couplet_server::{Ctx, Handle, Server, ToolError, tool};
 use couplet_tasks::{Task, TaskTool, Tasks};
 use couplet_testing::{
@@ -86,7 +86,9 @@ pub(crate) async fn open_as(server: &Handle, version: ProtocolVersion, name: &st
     let capabilities = serde_json::from_value(knowing()).unwrap();
     let mut wire = Wire::with(server.clone(), version, capabilities, Limits::default());
     let service = std::sync::Arc::new(server.clone());
-    *wire.connection() = Connection::new(service, Limits::default()).principal(name);
+    let mut connection = Connection::new(service, Limits::default());
+    connection.asked_by(Some(std::sync::Arc::new(Caller::new(name))));
+    *wire.connection() = connection;
     wire.open().await;
     wire
 }

@@ -180,6 +180,13 @@ fn cases(row: &Row) -> Vec<(&'static str, Vec<u8>, Expect)> {
             line(r#"{"jsonrpc":"2.0","id":"d","method":"ping","m\u0065thod":"x"}"#),
             Error("d", -32600),
         ),
+        ("a key in capitals", line(r#"{"jsonrpc":"2.0","id":"k","Method":"ping"}"#), Error("k", -32600)),
+        ("a key that looks alike", line(r#"{"json\u0280pc":"2.0","id":"k","method":"ping"}"#), Error("k", -32600)),
+        (
+            "a key with more behind a zero",
+            line(r#"{"jsonrpc":"2.0","id":"k","method\u0000":"ping"}"#),
+            Error("k", -32600),
+        ),
         (
             "a parameter twice",
             line(r#"{"jsonrpc":"2.0","id":"d","method":"tools/call","params":{"name":"add","name":"echo"}}"#),

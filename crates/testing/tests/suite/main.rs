@@ -15,3 +15,4 @@ mod schema;
 mod shapes;
 mod talk;
 mod tap;
+mod ways;

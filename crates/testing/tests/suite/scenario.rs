@@ -169,7 +169,7 @@ async fn questions(client: &Client, row: &Row) -> Result<(), Error> {
     let form = "{\"name\":\"Ada\",\"mail\":\"ada@example.com\",\"count\":3,\"ratio\":3.0,\"ready\":true,";
     for (tool, told, revisions) in [
         ("form", form, "--xxx"),
-        ("choose", "\"titled\":\"s\"", "---xx"),
+        ("choose", "\"titled\":\"s\"", "--xxx"),
         ("visit", "visited", "---xx"),
         ("visit-known", "visited", "---xx"),
         ("both", "true true", "--xxx"),

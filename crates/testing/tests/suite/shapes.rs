@@ -162,7 +162,7 @@ fn questions() -> Vec<Question> {
         r#"{"name":"Ada","mail":"ada@example.com","count":3,"ratio":3.0,"ready":true,"color":"red","size":"small"}"#;
     vec![
         tool("form", &["elicitation/create"], form, "--xxx"),
-        tool("choose", &["elicitation/create"], "", "---xx"),
+        tool("choose", &["elicitation/create"], "", "--xxx"),
         tool("visit", &["elicitation/create"], "visited", "---xx"),
         tool("visit-known", &["elicitation/create"], "visited", "---xx"),
         tool("both", &["elicitation/create", "elicitation/create"], "true true", "--xxx"),

@@ -1,6 +1,6 @@
 //! The line that is edited, and what was typed in earlier sessions.
 
-use std::{env, fs, path::PathBuf, sync::Arc};
+use std::{fs, path::PathBuf, sync::Arc};
 
 use rustyline::{
     CompletionType, Config, Context, Editor, ExternalPrinter, Helper, completion::Completer, error::ReadlineError,
@@ -11,6 +11,8 @@ use super::complete::Menu;
 use crate::{
     exit::{Exit, Failure},
     output::Output,
+    questions::reading,
+    target::state_folder,
 };
 
 /// An editor that is handed to a thread for each line, because reading one holds it up.
@@ -39,6 +41,7 @@ impl Prompter {
     /// Asks for a line.
     pub(crate) async fn ask(mut self, prompt: String) -> Result<(Self, Result<String, ReadlineError>), Failure> {
         let reading = tokio::task::spawn_blocking(move || {
+            let _turn = reading();
             let line = self.editor.readline(&prompt);
             (self, line)
         });
@@ -56,15 +59,9 @@ impl Prompter {
     }
 }
 
-/// Where the history is: with the state of other programs.
+/// Where the history is.
 pub(crate) fn history() -> Option<PathBuf> {
-    let folder = |name: &str| env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
-    let state = if cfg!(windows) {
-        folder("LOCALAPPDATA")
-    } else {
-        folder("XDG_STATE_HOME").or_else(|| folder("HOME").map(|home| home.join(".local/state")))
-    };
-    state.map(|state| state.join("couplet").join("history"))
+    state_folder().map(|folder| folder.join("history"))
 }
 
 /// Completes what is typed.

@@ -12,7 +12,7 @@ use self::{
     complete::Menu,
     editor::{Prompter, history},
 };
-use super::{TalkArgs, call::call, complete::reference, list, list::Offer, prompt::prompt, read::read};
+use super::{TalkArgs, call::call, complete::reference, list::Offer, prompt::prompt, read::read};
 use crate::{
     arguments::nearest,
     exit::{Exit, Failure},
@@ -45,7 +45,7 @@ pub(crate) const COMMANDS: &[(&str, &str, &str)] = &[
 pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure> {
     let opening = args.talk.open(&args.target)?;
     Session::hold(opening, output, async |session: &Session| {
-        output.note(&list::welcome(session, output));
+        output.note(&show::heading(session.client.server(), &session.target, output.err));
         output.note(&output.err.faint("Tab completes, `help` helps, Ctrl-D ends."));
         let menu = Menu::new(session).await?;
         Repl { session, menu, output, changes: listen(session).await }.run().await
@@ -127,7 +127,7 @@ impl Repl<'_> {
         match (command.as_str(), first) {
             ("quit" | "exit", _) => return Ok(Next::End),
             ("help" | "?", _) => output.print(&help(output))?,
-            ("info", _) => output.print(&show::about(session.client.server(), output.out))?,
+            ("info", _) => output.print(&show::about(session.client.server(), &[], output.out))?,
             ("list" | "ls", what) => self.list(what).await?,
             ("call", Some(tool)) => self.call(tool, more).await?,
             ("read", Some(uri)) => read(session, uri, more, None, output).await?,

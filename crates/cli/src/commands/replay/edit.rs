@@ -39,8 +39,11 @@ fn replace(value: &mut Value, change: &impl Fn(&str) -> Option<String>) -> bool 
             }
             None => false,
         },
-        Value::Array(items) => items.iter_mut().fold(false, |any, item| replace(item, change) || any),
-        Value::Object(members) => members.values_mut().fold(false, |any, member| replace(member, change) || any),
+        // All of them, not only the first.
+        Value::Array(items) => items.iter_mut().filter_map(|item| replace(item, change).then_some(())).count() > 0,
+        Value::Object(members) => {
+            members.values_mut().filter_map(|member| replace(member, change).then_some(())).count() > 0
+        }
         _ => false,
     }
 }

@@ -1,6 +1,6 @@
 //! Lines to and from a server, with nothing in between that would change them.
 
-use std::{process::Stdio, sync::Arc, time::Duration};
+use std::{io, process::Stdio, sync::Arc, time::Duration};
 
 use couplet::{
     core::{Limits, Transport},
@@ -10,6 +10,7 @@ use couplet::{
 use tokio::{
     io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader, Lines},
     process::{Child, Command},
+    task::JoinHandle,
     time::timeout,
 };
 
@@ -25,8 +26,8 @@ pub(crate) struct Wire {
     writer: Box<dyn AsyncWrite + Send + Unpin>,
     heard: Arc<Heard>,
     patience: Option<Duration>,
-    /// The program, if it is one. It ends with this.
-    _child: Option<Child>,
+    /// The program, if it is one, and who reads its standard error. It ends with this.
+    child: Option<(Child, JoinHandle<()>)>,
 }
 
 impl Wire {
@@ -34,7 +35,7 @@ impl Wire {
         let heard = Arc::new(Heard::new(output));
         match &target.place {
             Place::Program { words, env, cwd } => start(words, env, cwd.as_deref(), heard, more),
-            Place::Url { .. } => remote(target, heard, more).await,
+            Place::Url { .. } => remote(target, heard, more, output).await,
         }
     }
 
@@ -44,7 +45,13 @@ impl Wire {
             self.writer.write_all(b"\n").await?;
             self.writer.flush().await
         };
-        sent.await.map_err(|error| self.lost(&format!("the server does not listen any more: {error}")))
+        match sent.await {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                Err(self.heard.explain(Failure::new(Exit::Unreachable, format!("the server cannot be told: {error}"))))
+            }
+            // One that does not listen may still have something to say, and if not, that is seen when it is waited for.
+            _ => Ok(()),
+        }
     }
 
     /// The next line.
@@ -60,12 +67,8 @@ impl Wire {
         };
         match line {
             Ok(Some(line)) => Ok(line),
-            Ok(None) => {
-                // Its last words may still be on their way.
-                tokio::time::sleep(Duration::from_millis(100)).await;
-                Err(self.lost("the server is gone"))
-            }
-            Err(error) => Err(self.lost(&format!("the server cannot be understood: {error}"))),
+            Ok(None) => Err(self.lost("the server is gone").await),
+            Err(error) => Err(self.lost(&format!("the server cannot be understood: {error}")).await),
         }
     }
 
@@ -73,7 +76,12 @@ impl Wire {
         self.heard.stray(line.as_bytes(), "it is not JSON-RPC");
     }
 
-    fn lost(&self, what: &str) -> Failure {
+    async fn lost(&mut self, what: &str) -> Failure {
+        /// How long somebody else may hold the standard error of a server open that is gone.
+        const LAST_WORDS: Duration = Duration::from_secs(2);
+        if let Some((_, errors)) = &mut self.child {
+            let _ = timeout(LAST_WORDS, errors).await;
+        }
         self.heard.explain(Failure::new(Exit::Unreachable, what))
     }
 }
@@ -99,24 +107,30 @@ fn start(
         return Err(Failure::new(Exit::Unreachable, format!("`{program}` has no standard streams")));
     };
     let listener = heard.clone();
-    tokio::spawn(async move {
+    let errors = tokio::spawn(async move {
         let mut lines = BufReader::new(errors).lines();
         while let Ok(Some(line)) = lines.next_line().await {
             listener.error_line(&line);
         }
     });
     let lines = BufReader::new(Box::new(reader) as Box<dyn AsyncRead + Send + Unpin>).lines();
-    Ok(Wire { lines, writer: Box::new(writer), heard, patience: more.timeout.0, _child: Some(child) })
+    Ok(Wire { lines, writer: Box::new(writer), heard, patience: more.timeout.0, child: Some((child, errors)) })
 }
 
 /// A server at an address is spoken to through a proxy in this process.
-async fn remote(target: &Target, heard: Arc<Heard>, more: &ConnectionArgs) -> Result<Wire, Failure> {
-    let proxy = Proxy::connect(builder(more)?, target.connector(heard.clone())).await;
+async fn remote(
+    target: &Target,
+    heard: Arc<Heard>,
+    more: &ConnectionArgs,
+    output: &Arc<Output>,
+) -> Result<Wire, Failure> {
+    let server = target.connector(heard.clone(), output)?;
+    let proxy = Proxy::connect(builder(more)?, server).await;
     let proxy = proxy.map_err(|error| heard.explain(error.into()))?;
     let (near, far) = tokio::io::duplex(64 << 10);
     let (reader, writer) = tokio::io::split(far);
     tokio::spawn(pipe(reader, writer).serve(proxy.service(), Limits::default()));
     let (reader, writer) = tokio::io::split(near);
     let lines = BufReader::new(Box::new(reader) as Box<dyn AsyncRead + Send + Unpin>).lines();
-    Ok(Wire { lines, writer: Box::new(writer), heard, patience: more.timeout.0, _child: None })
+    Ok(Wire { lines, writer: Box::new(writer), heard, patience: more.timeout.0, child: None })
 }

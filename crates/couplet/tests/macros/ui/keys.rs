@@ -14,6 +14,9 @@ fn flag() {}
 #[tool(destructive = 1)]
 fn switch() {}
 
+#[tool(scopes = "files:read")]
+fn scopes() {}
+
 #[resource("x://a", uri = "x://b")]
 fn uri() -> u32 {
     1

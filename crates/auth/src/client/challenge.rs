@@ -1,0 +1,172 @@
+//! What a server asks for when it does not let somebody in.
+
+use http::{HeaderMap, header::WWW_AUTHENTICATE};
+
+/// The `WWW-Authenticate` headers of a response, as far as they are about tokens.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Challenge {
+    /// Whether it is asked for nothing but something else than a token, such as a password.
+    pub(crate) foreign: bool,
+    /// Whether a token may, or must, be bound to a key.
+    pub(crate) dpop: bool,
+    pub(crate) resource_metadata: Option<String>,
+    pub(crate) scope: Vec<String>,
+    pub(crate) error: Option<String>,
+}
+
+impl Challenge {
+    pub(crate) fn read(headers: &HeaderMap) -> Self {
+        let mut found = Self::default();
+        let (mut schemes, mut ours) = (0, 0);
+        for header in headers.get_all(WWW_AUTHENTICATE).iter().filter_map(|h| h.to_str().ok()) {
+            for (scheme, params) in challenges(header) {
+                schemes += 1;
+                let dpop = scheme.eq_ignore_ascii_case("DPoP");
+                if !dpop && !scheme.eq_ignore_ascii_case("Bearer") {
+                    continue;
+                }
+                ours += 1;
+                found.dpop |= dpop;
+                for (name, value) in params {
+                    found.take(&name, value);
+                }
+            }
+        }
+        found.foreign = schemes > 0 && ours == 0;
+        found
+    }
+
+    /// The first one counts.
+    fn take(&mut self, name: &str, value: String) {
+        let place = match name {
+            "resource_metadata" => &mut self.resource_metadata,
+            "error" => &mut self.error,
+            "scope" if self.scope.is_empty() => {
+                self.scope = scopes(&value);
+                return;
+            }
+            _ => return,
+        };
+        place.get_or_insert(value);
+    }
+
+    pub(crate) fn wants_more_scope(&self) -> bool {
+        self.error.as_deref() == Some("insufficient_scope")
+    }
+
+    pub(crate) fn wants_nonce(&self) -> bool {
+        self.error.as_deref() == Some("use_dpop_nonce")
+    }
+}
+
+/// The scopes of a list; what cannot be one is left out.
+pub(crate) fn scopes(list: &str) -> Vec<String> {
+    let possible = |scope: &&str| scope.bytes().all(|b| matches!(b, b'!' | b'#'..=b'[' | b']'..=b'~'));
+    let mut all = Vec::new();
+    for scope in list.split(' ').filter(|s| !s.is_empty()).filter(possible).take(100) {
+        add(&mut all, scope);
+    }
+    all
+}
+
+/// Adds a scope to others, unless it is one of them.
+pub(crate) fn add(all: &mut Vec<String>, scope: &str) {
+    if !all.iter().any(|s| s == scope) {
+        all.push(scope.to_owned());
+    }
+}
+
+type Params = Vec<(String, String)>;
+
+/// The challenges of a header: a scheme, and parameters up to the next scheme.
+fn challenges(header: &str) -> Vec<(&str, Params)> {
+    let mut all: Vec<(&str, Params)> = Vec::new();
+    let mut rest = header;
+    loop {
+        rest = rest.trim_start_matches([' ', '\t', ',']);
+        let (token, after) = rest.split_at(rest.find(|c: char| !is_token(c)).unwrap_or(rest.len()));
+        if token.is_empty() {
+            // What belongs to no parameter, up to the next comma.
+            let Some(comma) = rest.find(',') else { return all };
+            rest = &rest[comma..];
+            continue;
+        }
+        let assigned = after.trim_start().strip_prefix('=').filter(|v| !v.starts_with('='));
+        match (assigned, all.last_mut()) {
+            (Some(value), Some((_, params))) => {
+                let (value, after) = value_of(value.trim_start());
+                params.push((token.to_ascii_lowercase(), value));
+                rest = after;
+            }
+            _ => {
+                all.push((token, Params::new()));
+                rest = after;
+            }
+        }
+    }
+}
+
+fn is_token(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c)
+}
+
+/// A value, in quotes or not, and what follows it.
+fn value_of(text: &str) -> (String, &str) {
+    let Some(quoted) = text.strip_prefix('"') else {
+        let (value, rest) = text.split_at(text.find([',', ' ', '\t']).unwrap_or(text.len()));
+        return (value.to_owned(), rest);
+    };
+    let (mut value, mut escaped) = (String::new(), false);
+    for (at, c) in quoted.char_indices() {
+        match c {
+            '\\' if !escaped => escaped = true,
+            '"' if !escaped => return (value, &quoted[at + 1..]),
+            _ => {
+                escaped = false;
+                value.push(c);
+            }
+        }
+    }
+    (value, "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn challenges_are_read() {
+        let (url, x) = (Some("https://a/x".to_owned()), |s: &str| Some(s.to_owned()));
+        let plain = Challenge::default;
+        for (headers, expected) in [
+            (vec![], plain()),
+            (vec!["Basic realm=\"a\""], Challenge { foreign: true, ..plain() }),
+            (vec!["Bearer"], plain()),
+            (vec!["bearer resource_metadata=\"https://a/x\""], Challenge { resource_metadata: url.clone(), ..plain() }),
+            (
+                vec!["Basic abc==, Bearer scope=\"a b a \\\"\", error = insufficient_scope , DPoP algs=\"ES256\""],
+                Challenge {
+                    dpop: true,
+                    scope: vec!["a".into(), "b".into()],
+                    error: x("insufficient_scope"),
+                    ..plain()
+                },
+            ),
+            (
+                vec!["DPoP error=\"use_dpop_nonce\"", "Bearer error=\"x\", resource_metadata=\"https://a/x\""],
+                Challenge { dpop: true, error: x("use_dpop_nonce"), resource_metadata: url, ..plain() },
+            ),
+            (
+                vec!["Bearer error=\"a, scope=\\\"b\\\"\", ???, scope=c"],
+                Challenge { error: x("a, scope=\"b\""), scope: vec!["c".into()], ..plain() },
+            ),
+            (vec!["Bearer scope=\"unfinished"], Challenge { scope: vec!["unfinished".into()], ..plain() }),
+        ] {
+            let mut map = HeaderMap::new();
+            for header in &headers {
+                map.append(WWW_AUTHENTICATE, header.parse().expect("a header"));
+            }
+            assert_eq!(Challenge::read(&map), expected, "{headers:?}");
+        }
+    }
+}

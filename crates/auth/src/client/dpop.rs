@@ -1,0 +1,71 @@
+//! Tokens that are bound to a key (RFC 9449).
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use couplet_core::{Error, ErrorKind};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
+use serde_json::{Map, json};
+
+use super::{
+    key::SigningKey,
+    words::{digest, now, random},
+};
+use crate::places::origin;
+
+pub(crate) const PROOF: HeaderName = HeaderName::from_static("dpop");
+const NONCE: HeaderName = HeaderName::from_static("dpop-nonce");
+
+/// The words that servers want to see in the next proof, by origin.
+#[derive(Debug, Default)]
+pub(crate) struct Nonces(Mutex<HashMap<String, String>>);
+
+impl Nonces {
+    /// There are a server and its authorization server; who names more does it to fill memory.
+    const MOST: usize = 16;
+
+    /// Remembers what a response asks for; false if there is nothing, or nothing new.
+    pub(crate) fn note(&self, server: &Uri, headers: &HeaderMap) -> bool {
+        let Some(nonce) = headers.get(NONCE).and_then(|n| n.to_str().ok()).filter(|n| n.len() <= 1024) else {
+            return false;
+        };
+        let (mut known, server) = (self.known(), origin(server));
+        if known.len() >= Self::MOST && !known.contains_key(&server) {
+            known.clear();
+        }
+        known.insert(server, nonce.to_owned()).as_deref() != Some(nonce)
+    }
+
+    fn of(&self, server: &Uri) -> Option<String> {
+        self.known().get(&origin(server)).cloned()
+    }
+
+    fn known(&self) -> MutexGuard<'_, HashMap<String, String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The proof that whoever sends a request has the key; `token` is what the key is shown with, if there is one.
+    pub(crate) fn proof(
+        &self,
+        key: &SigningKey,
+        method: &Method,
+        uri: &Uri,
+        token: Option<&str>,
+    ) -> Result<HeaderValue, Error> {
+        let mut claims = json!({
+            "jti": random()?, "iat": now(), "htm": method.as_str(), "htu": format!("{}{}", origin(uri), uri.path()),
+        });
+        if let Some(token) = token {
+            claims["ath"] = digest(token).into();
+        }
+        if let Some(nonce) = self.of(uri) {
+            claims["nonce"] = nonce.into();
+        }
+        let public = key.public_jwk().ok_or_else(|| Error::new(ErrorKind::Config, "the key is not P-256"))?;
+        let header = Map::from_iter([("typ".to_owned(), "dpop+jwt".into()), ("jwk".to_owned(), public)]);
+        let proof = key.sign(header, &claims)?;
+        HeaderValue::try_from(proof).map_err(|_| Error::new(ErrorKind::Config, "the proof is not a header"))
+    }
+}

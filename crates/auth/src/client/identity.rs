@@ -1,0 +1,108 @@
+//! Who a client is to an authorization server, and how it shows that.
+
+use base64::{Engine, engine::general_purpose::STANDARD as BASE64};
+use couplet_core::{Error, ErrorKind};
+use http::{HeaderMap, HeaderValue, header::AUTHORIZATION};
+use serde_json::{Map, json};
+
+use super::{
+    key::SigningKey,
+    metadata::ServerMetadata,
+    words::{now, random},
+};
+use crate::Secret;
+
+/// How a client shows that it is the one it says.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub enum Credential {
+    /// Not at all: anybody can have the program.
+    #[default]
+    Public,
+    /// With a password, in a header or in the request, as the authorization server has it.
+    Secret(Secret),
+    /// With a signature.
+    Key(SigningKey),
+}
+
+impl From<Secret> for Credential {
+    fn from(secret: Secret) -> Self {
+        Self::Secret(secret)
+    }
+}
+
+impl From<SigningKey> for Credential {
+    fn from(key: SigningKey) -> Self {
+        Self::Key(key)
+    }
+}
+
+/// Who a client is to one authorization server.
+#[derive(Clone, Debug)]
+pub(crate) struct Identity {
+    pub(crate) id: String,
+    pub(crate) credential: Credential,
+    /// How it has to show itself, if that was agreed.
+    pub(crate) method: Option<String>,
+}
+
+/// What is sent along to a token endpoint.
+#[derive(Default)]
+pub(crate) struct Shown {
+    pub(crate) headers: HeaderMap,
+    pub(crate) fields: Vec<(&'static str, String)>,
+}
+
+impl Identity {
+    /// Shows who the client is in the way that the authorization server takes.
+    pub(crate) fn show(&self, server: &ServerMetadata) -> Result<Shown, Error> {
+        let mut shown = Shown::default();
+        match (&self.credential, self.method(server)) {
+            (Credential::Secret(secret), "client_secret_basic") => {
+                let pair = Secret::new(format!("{}:{}", encoded(&self.id), encoded(secret.reveal())));
+                let text = Secret::new(format!("Basic {}", BASE64.encode(pair.reveal())));
+                let mut value = HeaderValue::from_str(text.reveal())
+                    .map_err(|_| Error::new(ErrorKind::Config, "the client's secret cannot be sent"))?;
+                value.set_sensitive(true);
+                shown.headers.insert(AUTHORIZATION, value);
+            }
+            (Credential::Secret(secret), "client_secret_post") => {
+                shown.fields.push(("client_id", self.id.clone()));
+                shown.fields.push(("client_secret", secret.reveal().to_owned()));
+            }
+            (Credential::Key(key), _) => {
+                shown.fields.push(("client_id", self.id.clone()));
+                let kind = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
+                shown.fields.push(("client_assertion_type", kind.to_owned()));
+                shown.fields.push(("client_assertion", self.assertion(key, &server.issuer)?));
+            }
+            _ => shown.fields.push(("client_id", self.id.clone())),
+        }
+        Ok(shown)
+    }
+
+    fn method(&self, server: &ServerMetadata) -> &str {
+        if let Some(method) = &self.method {
+            return method;
+        }
+        let known = server.token_endpoint_auth_methods_supported.as_deref();
+        // What counts where nothing is said (RFC 8414, section 2).
+        let Some(known) = known else { return "client_secret_basic" };
+        let order = ["client_secret_basic", "client_secret_post", "none"];
+        order.into_iter().find(|method| known.iter().any(|k| k == method)).unwrap_or("client_secret_basic")
+    }
+
+    /// The audience is the issuer, as it is written: an endpoint would let one server use it at another.
+    fn assertion(&self, key: &SigningKey, issuer: &str) -> Result<String, Error> {
+        let now = now();
+        let claims = json!({
+            "iss": self.id, "sub": self.id, "aud": issuer, "jti": random()?, "iat": now, "exp": now + 60,
+        });
+        let header = Map::from_iter([("typ".to_owned(), "JWT".into())]);
+        key.sign(header, &claims)
+    }
+}
+
+fn encoded(text: &str) -> String {
+    form_urlencoded::byte_serialize(text.as_bytes()).collect()
+}

@@ -1,0 +1,266 @@
+//! What a client knows about its login to one server. However many requests need a new token, it is got once.
+
+use std::sync::{
+    Arc, Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicBool, Ordering},
+};
+
+use couplet_core::{Error, ErrorKind};
+use couplet_http::client::HttpClient;
+use http::{HeaderMap, Uri};
+use tokio::sync::{OnceCell, watch};
+
+use super::{
+    challenge::{Challenge, add, scopes},
+    config::{Config, Grant},
+    discover::{Found, Inquiry},
+    dpop::Nonces,
+    login::{BoundKey, Login},
+    obtain::Obtain,
+};
+use crate::fetch::{Fetcher, Reach, failed};
+
+#[derive(Debug)]
+pub(crate) struct Session {
+    pub(crate) config: Arc<Config>,
+    pub(crate) url: String,
+    pub(crate) uri: Uri,
+    pub(crate) reach: Reach,
+    pub(crate) fetcher: Fetcher,
+    pub(crate) nonces: Nonces,
+    loaded: OnceCell<()>,
+    state: Mutex<State>,
+    /// Whether a person is asked.
+    held_up: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// How many logins there have been.
+    number: u64,
+    login: Option<Arc<Login>>,
+    found: Option<Arc<Found>>,
+    /// Whoever is getting a token, and what will come of it.
+    busy: Option<watch::Receiver<Option<Result<How, Error>>>>,
+}
+
+/// Why there has to be another token.
+#[derive(Debug)]
+pub(crate) enum Cause {
+    /// The last one has ended.
+    Over,
+    /// The server did not take it.
+    Refused { challenge: Challenge, headers: HeaderMap, may_refresh: bool },
+}
+
+/// Where a token came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum How {
+    Granted,
+    Refreshed,
+    /// Somebody else had got it.
+    Adopted,
+}
+
+impl Session {
+    pub(crate) fn new(config: Arc<Config>, url: &str, uri: Uri, client: Arc<dyn HttpClient>) -> Result<Self, Error> {
+        let reach = config.reach.unwrap_or_else(|| Reach::of(&uri));
+        // Without TLS anybody on the way could take the token.
+        if reach.max(Reach::Private).check(&uri).is_err() {
+            let what = "a token is sent over https only, or to this machine; `OAuth::reach` can allow more";
+            return Err(Error::new(ErrorKind::Config, what));
+        }
+        let fetcher = match &config.fetcher {
+            Some(fetcher) => fetcher.clone(),
+            None => Fetcher::new(reach)?,
+        };
+        Ok(Self {
+            config,
+            url: url.to_owned(),
+            fetcher: fetcher.home(&uri, client),
+            uri,
+            reach,
+            nonces: Nonces::default(),
+            loaded: OnceCell::new(),
+            state: Mutex::default(),
+            held_up: AtomicBool::new(false),
+        })
+    }
+
+    /// The login, and its number; a token that has ended is replaced first, where that needs no person.
+    pub(crate) async fn current(self: &Arc<Self>) -> Result<(u64, Option<Arc<Login>>), Error> {
+        self.loaded.get_or_try_init(|| self.load()).await?;
+        let (number, login) = self.login();
+        if login.as_ref().is_some_and(|l| l.is_over() && (l.refresh.is_some() || !self.asks_people())) {
+            if let Err(error) = self.renew(number, Cause::Over).await {
+                tracing::debug!(%error, "a token that has ended is not replaced");
+            }
+            return Ok(self.login());
+        }
+        Ok((number, login))
+    }
+
+    /// Gets another token, unless there is a newer one than was seen. Who asks may give up waiting: it goes on.
+    pub(crate) async fn renew(self: &Arc<Self>, seen: u64, cause: Cause) -> Result<How, Error> {
+        let mut done = {
+            let mut state = self.state();
+            if state.number != seen {
+                return Ok(How::Adopted);
+            }
+            match &state.busy {
+                Some(busy) => busy.clone(),
+                None => {
+                    let (tell, busy) = watch::channel(None);
+                    state.busy = Some(busy.clone());
+                    let session = self.clone();
+                    tokio::spawn(async move {
+                        let outcome = session.work(cause).await;
+                        session.held_up.store(false, Ordering::Relaxed);
+                        tell.send_replace(Some(session.settle(outcome)));
+                    });
+                    busy
+                }
+            }
+        };
+        let outcome = done.wait_for(Option::is_some).await.ok().and_then(|outcome| outcome.clone());
+        outcome.unwrap_or_else(|| {
+            self.state().busy = None;
+            Err(failed("the login ended without a result"))
+        })
+    }
+
+    /// Whether a person is asked for something, which takes as long as it takes.
+    pub(crate) fn is_held_up(&self) -> bool {
+        self.held_up.load(Ordering::Relaxed)
+    }
+
+    fn login(&self) -> (u64, Option<Arc<Login>>) {
+        let state = self.state();
+        (state.number, state.login.clone())
+    }
+
+    async fn load(&self) -> Result<(), Error> {
+        if let Some(login) = Login::load(&*self.config.store, &self.url).await? {
+            let mut state = self.state();
+            state.login = Some(Arc::new(login));
+            state.number += 1;
+        }
+        Ok(())
+    }
+
+    fn settle(&self, outcome: Result<(How, Login), Error>) -> Result<How, Error> {
+        let mut state = self.state();
+        state.busy = None;
+        let (how, login) = outcome?;
+        state.login = Some(Arc::new(login));
+        state.number += 1;
+        Ok(how)
+    }
+
+    async fn work(&self, cause: Cause) -> Result<(How, Login), Error> {
+        let (_, old) = self.login();
+        let kept = Login::load(&*self.config.store, &self.url).await?;
+        let quiet = matches!(cause, Cause::Over);
+        let step_up = matches!(&cause, Cause::Refused { challenge, .. } if challenge.wants_more_scope());
+        // Another process may have been faster.
+        let newer = |kept: &Login| {
+            old.as_ref().is_some_and(|old| kept.access.reveal() != old.access.reveal()) && !kept.is_over() && !step_up
+        };
+        if let Some(kept) = kept.filter(newer) {
+            return Ok((How::Adopted, kept));
+        }
+        let (challenge, headers, may_refresh) = match cause {
+            Cause::Over => (Challenge::default(), HeaderMap::new(), true),
+            Cause::Refused { challenge, headers, may_refresh } => {
+                self.state().found = None;
+                (challenge, headers, may_refresh)
+            }
+        };
+        let found = self.found(&challenge, &headers).await?;
+        // What another authorization server issued counts no more.
+        let old = old.filter(|old| old.issuer == found.server.issuer);
+        if let Some((old, token)) = old.as_ref().and_then(|o| Some((o, o.refresh.as_ref()?))).filter(|_| may_refresh) {
+            let obtain = self.obtain(&found, old.key.clone(), Vec::new());
+            match obtain.refresh(old, token).await {
+                Ok(login) => {
+                    login.save(&*self.config.store, &self.url).await?;
+                    return Ok((How::Refreshed, login));
+                }
+                // Without an answer nothing is known, and a person need not be asked for that.
+                Err(refused) if refused.code.is_none() => return Err(refused.error),
+                Err(refused) => tracing::debug!(error = %refused.error, "a token is not refreshed"),
+            }
+        }
+        if quiet && self.asks_people() {
+            // The server will say so itself, and what it takes.
+            return Err(failed("somebody has to log in"));
+        }
+        let key = self.key(&found, &challenge, old.as_deref())?;
+        let scopes = self.scopes(&found, &challenge, old.as_deref());
+        self.held_up.store(self.asks_people(), Ordering::Relaxed);
+        let login = self.obtain(&found, key, scopes).grant().await?;
+        login.save(&*self.config.store, &self.url).await?;
+        Ok((How::Granted, login))
+    }
+
+    async fn found(&self, challenge: &Challenge, headers: &HeaderMap) -> Result<Arc<Found>, Error> {
+        if let Some(found) = &self.state().found {
+            return Ok(found.clone());
+        }
+        let wanted = self.config.issuer.as_deref();
+        let inquiry = Inquiry { fetcher: &self.fetcher, url: &self.url, server: &self.uri, headers, wanted };
+        let found = Arc::new(inquiry.discover(challenge).await?);
+        self.state().found = Some(found.clone());
+        Ok(found)
+    }
+
+    fn obtain<'a>(&'a self, found: &'a Found, key: Option<BoundKey>, scopes: Vec<String>) -> Obtain<'a> {
+        Obtain {
+            config: &self.config,
+            fetcher: &self.fetcher,
+            reach: self.reach,
+            url: &self.url,
+            found,
+            nonces: &self.nonces,
+            key,
+            scopes,
+        }
+    }
+
+    /// The key to bind a token to, if it shall be bound.
+    fn key(&self, found: &Found, challenge: &Challenge, old: Option<&Login>) -> Result<Option<BoundKey>, Error> {
+        let must = self.config.bound || found.bound;
+        if !must && !challenge.dpop {
+            return Ok(None);
+        }
+        if !found.server.binds_tokens() {
+            let what = "a token has to be bound to a key, which the authorization server does not say it can";
+            return if must { Err(failed(what)) } else { Ok(None) };
+        }
+        let kept = old.and_then(|old| old.key.clone());
+        kept.map_or_else(BoundKey::generate, Ok).map(Some)
+    }
+
+    /// The scopes to ask for: what the server says this takes, with everything that was asked for before.
+    fn scopes(&self, found: &Found, challenge: &Challenge, old: Option<&Login>) -> Vec<String> {
+        let mut all = old.map(|old| old.asked.clone()).unwrap_or_default();
+        challenge.scope.iter().for_each(|scope| add(&mut all, scope));
+        if all.is_empty() {
+            all = scopes(&found.scopes.iter().flatten().cloned().collect::<Vec<_>>().join(" "));
+        }
+        self.config.scopes.iter().for_each(|scope| add(&mut all, scope));
+        // With it a person is not asked again when the token ends.
+        if self.asks_people() && !all.is_empty() && found.server.knows_scope("offline_access") {
+            add(&mut all, "offline_access");
+        }
+        all
+    }
+
+    fn asks_people(&self) -> bool {
+        matches!(self.config.grant, Grant::Page(_))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

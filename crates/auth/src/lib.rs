@@ -1,0 +1,17 @@
+//! OAuth 2.1 for the Model Context Protocol, over HTTP: clients that log in ([`client`]) and servers that check who
+//! asks ([`server`]).
+//!
+//! It must not know of tools, resources or prompts, nor of any transport but HTTP. What it is told by others (a server
+//! about its authorization server, that one about its endpoints) it does not believe further than it can check.
+
+pub mod fetch;
+#[cfg(any(feature = "client", feature = "server"))]
+mod places;
+mod secret;
+
+#[cfg(feature = "client")]
+pub mod client;
+#[cfg(feature = "server")]
+pub mod server;
+
+pub use secret::Secret;

@@ -1,0 +1,95 @@
+//! Where logins are kept.
+
+use std::{fs, path::PathBuf};
+
+use couplet_auth::{
+    Secret,
+    client::{FileStore, MemoryStore, Store},
+};
+
+use crate::world::World;
+
+/// A folder that is gone when the test is over.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("couplet-auth-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir(&folder).unwrap();
+        Self(folder)
+    }
+
+    fn file(&self) -> PathBuf {
+        self.0.join("logins.json")
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[tokio::test]
+async fn what_is_kept_is_found_and_what_is_removed_is_not() {
+    let folder = Folder::new("kept");
+    let stores: [Box<dyn Store>; 2] = [Box::new(MemoryStore::new()), Box::new(FileStore::open(folder.file()).unwrap())];
+    for store in stores {
+        assert!(store.load("a").await.unwrap().is_none());
+        store.save("a", Some(Secret::new("1"))).await.unwrap();
+        store.save("b", Some(Secret::new("2"))).await.unwrap();
+        store.save("a", Some(Secret::new("3"))).await.unwrap();
+        assert_eq!(store.load("a").await.unwrap().unwrap().reveal(), "3");
+        store.save("a", None).await.unwrap();
+        assert!(store.load("a").await.unwrap().is_none());
+        assert_eq!(store.load("b").await.unwrap().unwrap().reveal(), "2");
+    }
+}
+
+#[tokio::test]
+async fn a_login_in_a_file_outlives_the_program() {
+    let (folder, world) = (Folder::new("outlives"), World::new());
+    for _ in 0..2 {
+        let oauth = world.person().store(FileStore::open(folder.file()).unwrap());
+        assert_eq!(world.once(&oauth).await.unwrap(), 200);
+    }
+    assert_eq!(world.inner().pages.len(), 1);
+    // Nothing is left beside it.
+    assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 1);
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn line_432_only_its_owner_can_read_the_file() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let folder = Folder::new("owner");
+    let store = FileStore::open(folder.file()).unwrap();
+    store.save("a", Some(Secret::new("1"))).await.unwrap();
+    assert_eq!(fs::metadata(folder.file()).unwrap().permissions().mode() & 0o777, 0o600);
+    for mode in [0o640, 0o604, 0o666, 0o660] {
+        fs::set_permissions(folder.file(), fs::Permissions::from_mode(mode)).unwrap();
+        assert!(FileStore::open(folder.file()).unwrap_err().to_string().contains("chmod 600"));
+        store.load("a").await.unwrap_err();
+        store.save("a", Some(Secret::new("2"))).await.unwrap_err();
+    }
+    fs::set_permissions(folder.file(), fs::Permissions::from_mode(0o600)).unwrap();
+    // Whoever puts something where the new file is made does not get to read it.
+    let trap = folder.0.join("trap");
+    fs::write(&trap, "").unwrap();
+    symlink(&trap, folder.0.join(format!("logins.json.{}", std::process::id()))).unwrap();
+    store.save("a", Some(Secret::new("2"))).await.unwrap();
+    assert_eq!(fs::read_to_string(trap).unwrap(), "");
+    assert_eq!(store.load("a").await.unwrap().unwrap().reveal(), "2");
+}
+
+#[test]
+fn what_is_no_file_of_logins_is_left_alone() {
+    let folder = Folder::new("other");
+    fs::write(folder.file(), "{\"a\": \"hunter2\"").unwrap();
+    #[cfg(unix)]
+    fs::set_permissions(folder.file(), std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    let error = FileStore::open(folder.file()).unwrap_err();
+    assert!(!format!("{error:?}").contains("hunter2"), "{error:?}");
+    FileStore::open(&folder.0).unwrap_err();
+}

@@ -1,0 +1,73 @@
+//! Servers that want to know who asks.
+#![cfg(unix)]
+
+use couplet::{
+    Server,
+    auth::server::Verifier,
+    http::server::{HttpTransport, Shutdown},
+    tool,
+};
+use couplet_testing::auth::{AuthServer, log_in};
+use tokio::{net::TcpListener, runtime::Runtime};
+
+use crate::{
+    kit::{Folder, couplet, golden, plain, show},
+    terminal::Terminal,
+};
+
+/// A server behind an authorization server, both on this machine.
+struct Guarded {
+    runtime: Runtime,
+    issuer: AuthServer,
+    url: String,
+    shutdown: Shutdown,
+}
+
+impl Guarded {
+    fn start() -> Self {
+        let runtime = Runtime::new().unwrap();
+        let (issuer, url, shutdown) = runtime.block_on(async {
+            let issuer = AuthServer::start().await.unwrap();
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+            let verifier = Verifier::new(&*url, issuer.issuer()).unwrap();
+            let transport = HttpTransport::on(listener).endpoint(|endpoint| endpoint.authorize(verifier));
+            let shutdown = transport.shutdown();
+            let server: Server = Server::new("vault", "1.0.0").tool(tool("open", || "opened"));
+            tokio::spawn(server.serve(transport));
+            (issuer, url, shutdown)
+        });
+        Self { runtime, issuer, url, shutdown }
+    }
+}
+
+impl Drop for Guarded {
+    fn drop(&mut self) {
+        self.shutdown.shut_down();
+    }
+}
+
+#[test]
+fn a_login_is_remembered_until_it_is_forgotten() {
+    let (vault, folder) = (Guarded::start(), Folder::new("login"));
+    let state = folder.file("state");
+    let run = |args: &[&str]| show(args, &couplet().args(args).env("XDG_STATE_HOME", &state).output().unwrap());
+    let mut text = run(&["call", &vault.url, "open"]);
+
+    // Nothing that opens a browser can be found.
+    let mut terminal =
+        Terminal::start_with(&["login", &vault.url], &[("XDG_STATE_HOME", &state), ("PATH", "/there/is/nothing")]);
+    terminal.wait_for("There is no browser");
+    let page = terminal.joined("  http://").replace(' ', "");
+    vault.runtime.block_on(log_in(&page)).unwrap();
+    let end = terminal.end();
+    assert!(end.contains("you are let in by vault 1.0.0"), "{end}");
+    assert_eq!(vault.issuer.requests("/authorize").len(), 1);
+
+    text.push_str(&run(&["call", &vault.url, "open"]));
+    text.push_str(&run(&["logout", &vault.url]));
+    text.push_str(&run(&["call", &vault.url, "open", "--json"]));
+    text.push_str(&run(&["call", &vault.url, "open", "--header", "Authorization: Bearer wrong"]));
+    text.push_str(&run(&["login", "./server"]));
+    golden("login", &plain(&text));
+}

@@ -1,0 +1,13 @@
+//! What the commands print, piped and on a terminal, compared with files.
+//!
+//! `UPDATE_GOLDEN=1` writes the files anew. The server is the example `shop`, started by the command itself.
+
+#![allow(clippy::unwrap_used, missing_docs, reason = "a test that fails says so")]
+
+mod bridge;
+mod failures;
+mod kit;
+mod login;
+mod piped;
+mod record;
+mod terminal;

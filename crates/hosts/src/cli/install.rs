@@ -1,0 +1,71 @@
+//! `couplet install`.
+
+use std::{io::Write, path::PathBuf};
+
+use super::{Manner, Out, Planned, Selection, carry_out, prepare::Asked};
+use crate::{Config, Env, Error, Host, Hosts, Overwrite, Scope};
+
+/// Adds a server to the configuration of hosts.
+#[derive(Clone, Debug, clap::Args)]
+pub struct InstallArgs {
+    /// A URL, or a command in one argument: "node server.js"
+    pub target: String,
+    /// Arguments of the command, as they are
+    #[arg(last = true)]
+    pub args: Vec<String>,
+    /// The name that the hosts have for it; made from the command or the URL if it is left out
+    #[arg(short, long)]
+    pub name: Option<String>,
+    /// Which hosts.
+    #[command(flatten)]
+    pub selection: Selection,
+    /// For whom: user, project (a file in this folder), or local (this user in this folder)
+    #[arg(long, default_value = "user")]
+    pub scope: Scope,
+    /// A variable that the server gets; without a value, the host is told to pass its own on
+    #[arg(short, long = "env", value_name = "KEY=VALUE")]
+    pub env: Vec<String>,
+    /// A file with variables, one KEY=VALUE on each line
+    #[arg(short = 'f', long = "env-file", value_name = "FILE")]
+    pub env_file: Vec<PathBuf>,
+    /// A header for a server at a URL; ${NAME} in it is the variable of the host
+    #[arg(short = 'H', long = "header", value_name = "NAME: VALUE")]
+    pub header: Vec<String>,
+    /// The server at the URL speaks HTTP+SSE, the old transport
+    #[arg(long)]
+    pub sse: bool,
+    /// The folder that the server starts in
+    #[arg(long, value_name = "FOLDER")]
+    pub cwd: Option<PathBuf>,
+    /// How.
+    #[command(flatten)]
+    pub manner: Manner,
+    /// Write JSON.
+    #[arg(skip)]
+    pub json: bool,
+}
+
+/// Adds a server to hosts. If it cannot be added to one of them, nothing is written at all.
+///
+/// # Errors
+/// See [`Error`].
+pub fn install(args: &InstallArgs, env: &Env, out: &mut dyn Write) -> Result<(), Error> {
+    let hosts = Hosts::load(env)?;
+    let asked = Asked::new(args, env)?;
+    let mut planned = Vec::new();
+    for host in args.selection.required(env, &hosts, args.scope)? {
+        plan(args, env, host, &asked)?.push_to(&mut planned);
+    }
+    carry_out(env, &planned, &args.manner, args.json, &mut Out(out))
+}
+
+fn plan<'a>(args: &InstallArgs, env: &Env, host: &'a Host, asked: &Asked) -> Result<Planned<'a>, Error> {
+    let config = Config::read(host, host.place(env, args.scope)?)?;
+    let (entry, mut notes) = asked.for_host(env, host, args.scope);
+    let overwrite = if args.manner.force { Overwrite::Yes } else { Overwrite::No };
+    let change = config.add(&asked.name, &entry, overwrite)?;
+    notes.extend(change.notes().iter().cloned());
+    let verb = if config.server(&asked.name).is_some() { "replaced" } else { "added" };
+    let what = format!("{verb} `{}` ({})", asked.name, args.scope);
+    Ok(Planned { host, scope: args.scope, change, what, notes, next: host.next_step() })
+}

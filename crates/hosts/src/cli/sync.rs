@@ -1,0 +1,136 @@
+//! `couplet sync`.
+
+use std::io::Write;
+
+use super::{
+    Manner, Out, Planned, Selection, carry_out,
+    prepare::{bridge, takes},
+};
+use crate::{Config, Entry, Env, Error, ErrorKind, Host, Hosts, Overwrite, Scope, Server};
+
+/// Copies servers from one host to others.
+#[derive(Clone, Debug, clap::Args)]
+pub struct SyncArgs {
+    /// The servers; all that are switched on if none is named
+    pub name: Vec<String>,
+    /// The host that has them
+    #[arg(long, value_name = "HOST")]
+    pub from: String,
+    /// Where they stand there
+    #[arg(long, value_name = "SCOPE", default_value = "user")]
+    pub from_scope: Scope,
+    /// Which hosts get them.
+    #[command(flatten)]
+    pub selection: Selection,
+    /// Where they get them: user, project or local
+    #[arg(long, default_value = "user")]
+    pub scope: Scope,
+    /// How.
+    #[command(flatten)]
+    pub manner: Manner,
+    /// Write JSON.
+    #[arg(skip)]
+    pub json: bool,
+}
+
+/// Copies servers from one host to others. What differs there is left alone, unless that is forced; in the end that is
+/// an error, and everything else is done.
+///
+/// # Errors
+/// See [`Error`].
+pub fn sync(args: &SyncArgs, env: &Env, out: &mut dyn Write) -> Result<(), Error> {
+    let hosts = Hosts::load(env)?;
+    let from = hosts.get(&args.from)?;
+    let source = Config::read(from, from.place(env, args.from_scope)?)?;
+    let servers = chosen(args, &source)?;
+    let mut planned = Vec::new();
+    let mut left = 0;
+    for host in args.selection.required(env, &hosts, args.scope)? {
+        if host.id() == from.id() && args.scope == args.from_scope {
+            continue;
+        }
+        let (plan, conflicts) = plan(args, env, host, &servers)?;
+        left += conflicts;
+        plan.push_to(&mut planned);
+    }
+    if planned.is_empty() {
+        return Err(Error::usage("there is no other host to copy to").with_hint("name one with `--host`"));
+    }
+    carry_out(env, &planned, &args.manner, args.json, &mut Out(out))?;
+    match left {
+        0 => Ok(()),
+        _ => Err(Error::new(
+            ErrorKind::Conflict,
+            format!("{left} of the entries could not be copied and were left alone"),
+        )
+        .with_hint("`--force` replaces those that differ")),
+    }
+}
+
+/// The servers to copy.
+fn chosen(args: &SyncArgs, source: &Config<'_>) -> Result<Vec<(String, Entry)>, Error> {
+    let host = source.host().name();
+    let copied = |server: Server| match server.entry {
+        Ok(entry) => Ok((server.name, entry)),
+        Err(what) => Err(Error::broken(source.place().path(), None, format!("server `{}`: {what}", server.name))),
+    };
+    if !args.name.is_empty() {
+        let find = |name: &String| {
+            let close = || crate::suggest::sentence(name, source.servers().into_iter().map(|s| s.name));
+            source.server(name).ok_or_else(|| Error::unknown(format!("{host} has no server `{name}`{}", close())))
+        };
+        return args.name.iter().map(|name| find(name).and_then(copied)).collect();
+    }
+    // Of several, those that cannot be told are passed over: a host may have things of its own there.
+    let all: Vec<_> = source.servers().into_iter().filter(|s| s.enabled).filter_map(|s| copied(s).ok()).collect();
+    match all.is_empty() {
+        true => Err(Error::unknown(format!("{host} has no servers in `{}`", source.place().path().display()))),
+        false => Ok(all),
+    }
+}
+
+/// All servers into one host's file, as one change, and how many were left alone.
+fn plan<'a>(
+    args: &SyncArgs,
+    env: &Env,
+    host: &'a Host,
+    servers: &[(String, Entry)],
+) -> Result<(Planned<'a>, usize), Error> {
+    let mut config = Config::read(host, host.place(env, args.scope)?)?;
+    let overwrite = if args.manner.force { Overwrite::Yes } else { Overwrite::No };
+    let (mut added, mut notes, mut left) = (Vec::new(), Vec::new(), 0);
+    let mut change = None;
+    for (name, entry) in servers {
+        let entry = match entry {
+            Entry::Remote(remote) if !takes(host, remote.transport) => {
+                notes
+                    .push(format!("`{name}` is at a URL, which {} takes no such of: a bridge is started", host.name()));
+                bridge(env, remote).into()
+            }
+            entry => entry.clone(),
+        };
+        let had = config.server(name).is_some();
+        let next = match config.add(name, &entry, overwrite) {
+            Ok(next) => next,
+            Err(error) if matches!(error.kind(), ErrorKind::Conflict | ErrorKind::Usage) => {
+                left += 1;
+                notes.push(format!("left alone: {error}"));
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
+        let is_new = !had || next.after() != config.text().unwrap_or_default();
+        if is_new {
+            added.push(format!("`{name}`"));
+        }
+        notes.extend(next.notes().iter().cloned());
+        config = config.with(&next)?;
+        change = Some(next);
+    }
+    let change = match change {
+        Some(change) => change,
+        None => config.unchanged(),
+    };
+    let what = format!("added {} ({})", added.join(", "), args.scope);
+    Ok((Planned { host, scope: args.scope, change, what, notes, next: host.next_step() }, left))
+}

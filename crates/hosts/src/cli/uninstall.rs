@@ -1,0 +1,89 @@
+//! `couplet uninstall`.
+
+use std::io::Write;
+
+use super::{Manner, Out, Planned, Selection, carry_out};
+use crate::{Config, Env, Error, Host, Hosts, Scope, Server, discover};
+
+/// Takes a server out of the configuration of hosts.
+#[derive(Clone, Debug, clap::Args)]
+pub struct UninstallArgs {
+    /// The name that the hosts have for it
+    pub name: String,
+    /// Which hosts; not needed if only one has it.
+    #[command(flatten)]
+    pub selection: Selection,
+    /// Where it stands: user, project or local; not needed if it is only in one place
+    #[arg(long)]
+    pub scope: Option<Scope>,
+    /// How.
+    #[command(flatten)]
+    pub manner: Manner,
+    /// Write JSON.
+    #[arg(skip)]
+    pub json: bool,
+}
+
+/// Takes a server out of hosts.
+///
+/// # Errors
+/// See [`Error`].
+pub fn uninstall(args: &UninstallArgs, env: &Env, out: &mut dyn Write) -> Result<(), Error> {
+    let hosts = Hosts::load(env)?;
+    // Of all hosts, those count that have it, whether they seem to be installed or not.
+    let named = if args.selection.all { None } else { args.selection.hosts(env, &hosts)? };
+    let candidates: Vec<&Host> = named.clone().unwrap_or_else(|| hosts.iter().collect());
+    let mut found = Vec::new();
+    for host in &candidates {
+        let places = host.scopes().filter(|scope| args.scope.is_none_or(|wanted| wanted == *scope));
+        for place in places.filter_map(|scope| host.place(env, scope).ok()) {
+            match Config::read(host, place) {
+                Ok(config) if config.server(&args.name).is_some() => found.push(config),
+                // A file that is broken matters only to those who asked for it.
+                Err(error) if named.is_some() => return Err(error),
+                _ => {}
+            }
+        }
+    }
+    if found.is_empty() {
+        return Err(nobody_has_it(args, env, &hosts, named.as_deref()));
+    }
+    let one_file = found.iter().all(|config| config.place() == found[0].place());
+    if !args.selection.all && is_unclear(&found, named.is_some()) && !one_file {
+        return Err(which(&args.name, &found));
+    }
+    let mut planned: Vec<Planned<'_>> = Vec::new();
+    for config in &found {
+        let (host, scope) = (config.host(), config.place().scope());
+        let change = config.remove(env, &args.name)?;
+        let what = format!("removed `{}` ({scope})", args.name);
+        Planned { host, scope, change, what, notes: Vec::new(), next: None }.push_to(&mut planned);
+    }
+    carry_out(env, &planned, &args.manner, args.json, &mut Out(out))
+}
+
+/// Whether it is in more places than somebody may have meant.
+fn is_unclear(found: &[Config<'_>], hosts_named: bool) -> bool {
+    let is_again = |at: usize| found[..at].iter().any(|c| c.host().id() == found[at].host().id());
+    if hosts_named { (0..found.len()).any(is_again) } else { found.len() > 1 }
+}
+
+fn which(name: &str, found: &[Config<'_>]) -> Error {
+    let places: Vec<_> = found.iter().map(|c| format!("{} ({})", c.host().id(), c.place().scope())).collect();
+    Error::usage(format!("`{name}` is in several places: {}", places.join(", ")))
+        .with_hint("say which with `--host` and `--scope`, or `--all` for all of them")
+}
+
+fn nobody_has_it(args: &UninstallArgs, env: &Env, hosts: &Hosts, named: Option<&[&Host]>) -> Error {
+    let is_asked = |server: &&Server| named.is_none_or(|named| named.iter().any(|h| h.id() == server.host));
+    let found = discover(env, hosts);
+    let names = found.servers.iter().filter(is_asked).map(|s| s.name.clone());
+    let close = crate::suggest::sentence(&args.name, names);
+    let who = match named {
+        Some([host]) => format!("{} has no", host.name()),
+        Some(_) => "none of these hosts has a".to_owned(),
+        None => "no host has a".to_owned(),
+    };
+    Error::unknown(format!("{who} server `{}`{close}", args.name))
+        .with_hint("`couplet servers` lists those that there are")
+}

@@ -1,0 +1,80 @@
+//! What can go wrong, as sentences.
+
+use std::{fmt, io, path::Path};
+
+/// Something that was not done, why, and what to do about it.
+///
+/// The message is one line, lower case, with names in backticks. A command prints it, then the hint, and chooses its
+/// exit code by [`Error::kind`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    kind: ErrorKind,
+    message: String,
+    hint: Option<String>,
+}
+
+/// What sort of thing went wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// What was asked for makes no sense.
+    Usage,
+    /// There is no host or server of that name.
+    Unknown,
+    /// A file is there and cannot be understood. It was left alone.
+    Broken,
+    /// Something is there already, and differs.
+    Conflict,
+    /// The system said no.
+    Io,
+    /// A check found something that is wrong.
+    Findings,
+}
+
+impl Error {
+    /// What sort of thing went wrong.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+
+    /// What to do about it, if that is known.
+    #[must_use]
+    pub fn hint(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+
+    pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), hint: None }
+    }
+
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Usage, message)
+    }
+
+    pub(crate) fn unknown(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Unknown, message)
+    }
+
+    pub(crate) fn broken(path: &Path, at: Option<(usize, usize)>, what: impl fmt::Display) -> Self {
+        let place = at.map(|(line, column)| format!(":{line}:{column}")).unwrap_or_default();
+        Self::new(ErrorKind::Broken, format!("`{}{place}`: {what}", path.display()))
+    }
+
+    pub(crate) fn io(path: &Path, what: &str, error: &io::Error) -> Self {
+        Self::new(ErrorKind::Io, format!("`{}` {what}: {error}", path.display()))
+    }
+
+    pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Error {}

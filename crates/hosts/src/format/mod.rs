@@ -1,0 +1,196 @@
+//! Texts of three formats, and how one member is put into them or taken out, with every other byte kept.
+//!
+//! An edit is a list of splices into the text as it is. Nothing is printed anew but the member itself, so comments, key
+//! order, white space and line ends cannot change by accident. Afterwards the new text is read and compared with what
+//! it should say, so what a file has that is not understood here makes an edit fail and not go wrong.
+
+pub(crate) mod json;
+mod splice;
+#[cfg(test)]
+mod tests;
+mod toml;
+mod yaml;
+
+use std::fmt;
+
+use serde::Deserialize;
+
+use crate::node::{Node, Value};
+use splice::Splice;
+
+/// The format of a configuration file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Format {
+    /// JSON, read by the host without comments.
+    Json,
+    /// JSON with comments and trailing commas.
+    Jsonc,
+    /// TOML.
+    Toml,
+    /// YAML.
+    Yaml,
+}
+
+/// Where and why a text is not what it should be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Broken {
+    /// Line and column, from 1 on, where they are known.
+    pub(crate) at: Option<(usize, usize)>,
+    pub(crate) what: String,
+}
+
+/// Why a text was not edited.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Refused {
+    /// It cannot be read.
+    Broken(Broken),
+    /// It can be read, but has something where the servers should be that they cannot be put into.
+    Shape(String),
+    /// The edit would have changed something else.
+    Unsafe,
+}
+
+impl Format {
+    /// Reads a text; one without any value is an empty table.
+    pub(crate) fn parse(self, text: &str) -> Result<Node, Broken> {
+        let (text, skipped) = without_bom(text);
+        let mut node = match self {
+            Self::Json | Self::Jsonc => json::parse(text),
+            Self::Toml => toml::parse(text),
+            Self::Yaml => yaml::parse(text),
+        }?;
+        if skipped > 0 {
+            shift(&mut node, skipped);
+        }
+        Ok(node)
+    }
+
+    /// The text with the member at the end of a path set to a value; tables on the way are made.
+    pub(crate) fn set(self, text: &str, path: &[String], value: &Node) -> Result<String, Refused> {
+        let root = self.checked(text, path)?;
+        let splices = match (root.at(path), self) {
+            (Some(_), Self::Json | Self::Jsonc) => json::replace(text, &root, path, value),
+            (Some(_), Self::Toml) => toml::replace(text, path, value),
+            (Some(_), Self::Yaml) => yaml::replace(text, &root, path, value),
+            (None, Self::Json | Self::Jsonc) => json::insert(text, &root, path, value),
+            (None, Self::Toml) => toml::insert(text, &root, path, value),
+            (None, Self::Yaml) => yaml::insert(text, &root, path, value),
+        };
+        self.apply(text, root, splices, path, Some(value))
+    }
+
+    /// The text without the member at the end of a path, or `None` if it is not there.
+    pub(crate) fn unset(self, text: &str, path: &[String]) -> Result<Option<String>, Refused> {
+        let root = self.checked(text, path)?;
+        if root.at(path).is_none() {
+            return Ok(None);
+        }
+        let splices = match self {
+            Self::Json | Self::Jsonc => json::remove(text, &root, path),
+            Self::Toml => toml::remove(text, path),
+            Self::Yaml => yaml::remove(text, &root, path),
+        };
+        self.apply(text, root, splices, path, None).map(Some)
+    }
+
+    /// A member as it would stand in a file, for people who put it there themselves.
+    pub(crate) fn snippet(self, path: &[String], value: &Node) -> String {
+        self.set("", path, value).unwrap_or_default()
+    }
+
+    /// Reads a text and sees to it that the path leads through tables, each of them there once.
+    fn checked(self, text: &str, path: &[String]) -> Result<Node, Refused> {
+        let root = self.parse(text).map_err(Refused::Broken)?;
+        let mut node = &root;
+        for (depth, key) in path.iter().enumerate() {
+            let Some(members) = node.members() else {
+                // In YAML, a key without a value is how an empty table is often written.
+                if matches!(node.value, Value::Null) && self == Self::Yaml {
+                    break;
+                }
+                let what = if depth == 0 { "the file".to_owned() } else { format!("`{}`", path[..depth].join(".")) };
+                return Err(Refused::Shape(format!("{what} is {}, not a table", node.kind())));
+            };
+            let places: Vec<_> = members.iter().filter(|m| m.key == *key).collect();
+            match places.as_slice() {
+                [] => break,
+                [member] => node = &member.value,
+                [first, second, ..] => {
+                    let lines = [first, second].map(|m| position(text, m.span.start).0);
+                    let what = format!("`{key}` is there twice, on the lines {} and {}", lines[0], lines[1]);
+                    return Err(Refused::Shape(what));
+                }
+            }
+        }
+        Ok(root)
+    }
+
+    /// Splices, and compares what the text says now with what it should say.
+    fn apply(
+        self,
+        text: &str,
+        root: Node,
+        splices: Option<Vec<Splice>>,
+        path: &[String],
+        value: Option<&Node>,
+    ) -> Result<String, Refused> {
+        let edited = splices.and_then(|splices| splice::apply(text, splices)).ok_or(Refused::Unsafe)?;
+        let now = self.parse(&edited).map_err(|_| Refused::Unsafe)?;
+        match pruned(now, path) == pruned(root.with(path, value), path) {
+            true => Ok(edited),
+            false => Err(Refused::Unsafe),
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Json => "JSON",
+            Self::Jsonc => "JSON with comments",
+            Self::Toml => "TOML",
+            Self::Yaml => "YAML",
+        })
+    }
+}
+
+/// Line and column of a place, from 1 on.
+pub(crate) fn position(text: &str, at: usize) -> (usize, usize) {
+    let before = text.get(..at).unwrap_or(text);
+    let line = before.matches('\n').count() + 1;
+    let start = before.rfind('\n').map_or(0, |at| at + 1);
+    (line, before[start..].chars().count() + 1)
+}
+
+/// Tables on the way that are empty are as good as none, in TOML and in YAML.
+fn pruned(node: Node, path: &[String]) -> Node {
+    let mut node = node;
+    for end in (1..path.len()).rev() {
+        let is_empty = |n: &Node| matches!(n.value, Value::Null) || n.members().is_some_and(<[_]>::is_empty);
+        if node.at(&path[..end]).is_some_and(is_empty) {
+            node = node.with(&path[..end], None);
+        }
+    }
+    node
+}
+
+fn without_bom(text: &str) -> (&str, usize) {
+    match text.strip_prefix('\u{feff}') {
+        Some(rest) => (rest, text.len() - rest.len()),
+        None => (text, 0),
+    }
+}
+
+fn shift(node: &mut Node, by: usize) {
+    let moved = |span: &mut std::ops::Range<usize>| *span = span.start + by..span.end + by;
+    moved(&mut node.span);
+    match &mut node.value {
+        Value::List(items) => items.iter_mut().for_each(|item| shift(item, by)),
+        Value::Table(members) => members.iter_mut().for_each(|member| {
+            moved(&mut member.span);
+            shift(&mut member.value, by);
+        }),
+        _ => {}
+    }
+}

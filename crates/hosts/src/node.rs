@@ -1,0 +1,191 @@
+//! A configuration as a tree, whatever its format is, with the places where its parts stand.
+
+use std::{fmt, ops::Range};
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{MapAccess, SeqAccess, Visitor},
+};
+
+/// A value and where it stands in the text. Values that were made and not read stand nowhere, at `0..0`.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub(crate) span: Range<usize>,
+    pub(crate) value: Value,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Value {
+    Null,
+    Bool(bool),
+    /// As it is written.
+    Number(String),
+    Text(String),
+    List(Vec<Node>),
+    Table(Vec<Member>),
+    /// What only one format has, such as a date or a reference, as it is written.
+    Other(String),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Member {
+    pub(crate) key: String,
+    /// Where the key stands.
+    pub(crate) span: Range<usize>,
+    pub(crate) value: Node,
+}
+
+impl Node {
+    pub(crate) fn new(value: Value) -> Self {
+        Self { span: 0..0, value }
+    }
+
+    pub(crate) fn text(text: impl Into<String>) -> Self {
+        Self::new(Value::Text(text.into()))
+    }
+
+    pub(crate) fn list(items: impl IntoIterator<Item = String>) -> Self {
+        Self::new(Value::List(items.into_iter().map(Self::text).collect()))
+    }
+
+    pub(crate) fn table(members: impl IntoIterator<Item = (String, Self)>) -> Self {
+        let member = |(key, value)| Member { key, span: 0..0, value };
+        Self::new(Value::Table(members.into_iter().map(member).collect()))
+    }
+
+    pub(crate) fn as_text(&self) -> Option<&str> {
+        match &self.value {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn as_list(&self) -> Option<&[Self]> {
+        match &self.value {
+            Value::List(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    /// The members, if it is a table.
+    pub(crate) fn members(&self) -> Option<&[Member]> {
+        match &self.value {
+            Value::Table(members) => Some(members),
+            _ => None,
+        }
+    }
+
+    /// The member with a name; the last one, as all readers of JSON have it.
+    pub(crate) fn get(&self, key: &str) -> Option<&Self> {
+        self.members()?.iter().rev().find(|m| m.key == key).map(|m| &m.value)
+    }
+
+    pub(crate) fn at<'a>(&self, path: impl IntoIterator<Item = &'a String>) -> Option<&Self> {
+        path.into_iter().try_fold(self, |node, key| node.get(key))
+    }
+
+    /// The same with the member at the end of the path set to a value, or without it.
+    pub(crate) fn with(mut self, path: &[String], value: Option<&Self>) -> Self {
+        let Some((key, rest)) = path.split_first() else { return value.cloned().unwrap_or(self) };
+        let mut members = match std::mem::replace(&mut self.value, Value::Null) {
+            Value::Table(members) => members,
+            _ => Vec::new(),
+        };
+        let at = members.iter().rposition(|m| m.key == *key);
+        match (at, rest, value) {
+            (Some(at), [], None) => drop(members.remove(at)),
+            (None, [], None) => {}
+            (Some(at), ..) => {
+                let old = std::mem::replace(&mut members[at].value, Self::new(Value::Null));
+                members[at].value = old.with(rest, value);
+            }
+            (None, ..) => members.push(Member {
+                key: key.clone(),
+                span: 0..0,
+                value: Self::new(Value::Table(Vec::new())).with(rest, value),
+            }),
+        }
+        self.value = Value::Table(members);
+        self
+    }
+
+    /// What kind of thing it is, for a sentence.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self.value {
+            Value::Null => "null",
+            Value::Bool(_) => "a boolean",
+            Value::Number(_) => "a number",
+            Value::Text(_) => "a text",
+            Value::List(_) => "a list",
+            Value::Table(_) => "a table",
+            Value::Other(_) => "something else",
+        }
+    }
+}
+
+/// Places and the order of members do not matter; an empty table and nothing at all do differ.
+impl PartialEq for Node {
+    fn eq(&self, other: &Self) -> bool {
+        match (&self.value, &other.value) {
+            (Value::Null, Value::Null) => true,
+            (Value::Bool(a), Value::Bool(b)) => a == b,
+            (Value::Number(a), Value::Number(b))
+            | (Value::Text(a), Value::Text(b))
+            | (Value::Other(a), Value::Other(b)) => a == b,
+            (Value::List(a), Value::List(b)) => a == b,
+            (Value::Table(a), Value::Table(b)) => {
+                let sorted = |members: &[Member]| {
+                    let mut all: Vec<usize> = (0..members.len()).collect();
+                    all.sort_by(|&a, &b| members[a].key.cmp(&members[b].key));
+                    all
+                };
+                let same = |(&x, &y): (&usize, &usize)| a[x].key == b[y].key && a[x].value == b[y].value;
+                a.len() == b.len() && sorted(a).iter().zip(&sorted(b)).all(same)
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Only the table of hosts is read in this way: it needs members in their order.
+impl<'de> Deserialize<'de> for Node {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Any;
+        impl<'de> Visitor<'de> for Any {
+            type Value = Node;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a value")
+            }
+
+            fn visit_bool<E>(self, v: bool) -> Result<Node, E> {
+                Ok(Node::new(Value::Bool(v)))
+            }
+
+            fn visit_i64<E>(self, v: i64) -> Result<Node, E> {
+                Ok(Node::new(Value::Number(v.to_string())))
+            }
+
+            fn visit_str<E>(self, v: &str) -> Result<Node, E> {
+                Ok(Node::text(v))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Node, A::Error> {
+                let mut items = Vec::new();
+                while let Some(item) = seq.next_element()? {
+                    items.push(item);
+                }
+                Ok(Node::new(Value::List(items)))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Node, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry::<String, Node>()? {
+                    members.push(member);
+                }
+                Ok(Node::table(members))
+            }
+        }
+        deserializer.deserialize_any(Any)
+    }
+}

@@ -1,0 +1,316 @@
+//! What an entry looks like in a host's file, read and written.
+
+use crate::{
+    Entry, Host, Remote, Scope, Stdio, Text, Transport,
+    entry::set,
+    node::{Node, Value},
+};
+
+/// The keys that programs and URLs stand under, in any host. All are read everywhere: people copy entries.
+const COMMANDS: [&str; 2] = ["command", "cmd"];
+pub(crate) const URLS: [&str; 5] = ["url", "serverUrl", "httpUrl", "uri", "baseUrl"];
+const ENVS: [&str; 3] = ["env", "envs", "environment"];
+const HEADERS: [&str; 2] = ["headers", "http_headers"];
+
+/// What belongs to the way a server is reached; everything else in an entry is kept when that changes.
+const OWN: [&str; 24] = [
+    "command",
+    "cmd",
+    "args",
+    "env",
+    "envs",
+    "environment",
+    "env_vars",
+    "env_keys",
+    "cwd",
+    "url",
+    "serverUrl",
+    "httpUrl",
+    "uri",
+    "baseUrl",
+    "headers",
+    "http_headers",
+    "env_http_headers",
+    "bearer_token_env_var",
+    "bearer_token_env",
+    "type",
+    "transport",
+    "source",
+    "name",
+    "oauth",
+];
+
+/// An entry as this host writes it, and what could not be said.
+pub(crate) struct Written {
+    pub(crate) node: Node,
+    pub(crate) notes: Vec<String>,
+}
+
+/// Why a host cannot have an entry.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Cannot {
+    /// It knows no servers over this transport.
+    Transport,
+    /// It has no way to refer to this variable there.
+    Refer(String),
+}
+
+/// Reads an entry; the error is a sentence about what it is instead.
+pub(crate) fn read(host: &Host, node: &Node) -> Result<Entry, String> {
+    if node.members().is_none() {
+        return Err(format!("it is {}, not a table", node.kind()));
+    }
+    let command = first(node, &COMMANDS);
+    let url = URLS.iter().find_map(|&key| Some((key, node.get(key)?)));
+    match (command, url) {
+        (Some(command), _) => read_stdio(host, node, command).map(Entry::Stdio),
+        (None, Some((key, url))) => read_remote(host, node, key, url).map(Entry::Remote),
+        (None, None) => Err("it has neither a command nor a URL".to_owned()),
+    }
+}
+
+/// Whether an entry is the host's own: something built in, or an extension's settings.
+pub(crate) fn is_hosts_own(host: &Host, node: &Node) -> bool {
+    let data = host.data();
+    let kind = node.get("type").and_then(Node::as_text).unwrap_or_default();
+    let is_other_type = !data.types.is_empty() && !data.types.iter().any(|t| t == kind);
+    let has_target = first(node, &COMMANDS).is_some() || first(node, &URLS).is_some();
+    is_other_type || (!has_target && data.own_key.as_ref().is_some_and(|key| node.get(key).is_some()))
+}
+
+/// Whether the host would use an entry.
+pub(crate) fn is_enabled(node: &Node) -> bool {
+    let is = |key: &str, value: bool| matches!(node.get(key).map(|n| &n.value), Some(Value::Bool(b)) if *b == value);
+    !is("disabled", true) && !is("enabled", false)
+}
+
+/// Writes an entry. `without` are members that the place does not want.
+pub(crate) fn write(host: &Host, scope: Scope, alternate: bool, name: &str, entry: &Entry) -> Result<Written, Cannot> {
+    let data = host.data();
+    let template = match entry {
+        Entry::Stdio(_) => Some(&data.stdio),
+        Entry::Remote(remote) if remote.transport == Transport::Sse => data.sse.as_ref(),
+        Entry::Remote(_) => data.http.as_ref(),
+    };
+    let template = template.and_then(Node::members).ok_or(Cannot::Transport)?;
+    let writer = Writer::new(host, name, entry, |what| template.iter().any(|m| m.value.as_text() == Some(what)));
+    let unwanted = |key: &String| {
+        (scope != Scope::User && data.user_only.contains(key)) || (alternate && data.alternate_without.contains(key))
+    };
+    let mut members = Vec::new();
+    for member in template.iter().filter(|m| !unwanted(&m.key)) {
+        if let Some(value) = writer.value(&member.value)? {
+            members.push((member.key.clone(), value));
+        }
+    }
+    let mut notes = Vec::new();
+    let has_cwd = matches!(entry, Entry::Stdio(stdio) if stdio.cwd.is_some());
+    if has_cwd && !template.iter().any(|m| m.value.as_text() == Some("{cwd}")) {
+        notes.push(format!("{} has no way to say in which folder a server starts; it is left out", host.name()));
+    }
+    Ok(Written { node: Node::table(members), notes })
+}
+
+/// The new entry with everything of the old one that is not about how the server is reached.
+pub(crate) fn merge(old: &Node, new: Node) -> Node {
+    let fresh: Vec<_> = new.members().unwrap_or_default().iter().map(|m| (m.key.clone(), m.value.clone())).collect();
+    let (mut members, mut rest) = (Vec::new(), Vec::new());
+    for (key, value) in fresh {
+        // A setting that the user has made, such as `disabled`, wins over what is written at first.
+        let kept = old.get(&key).filter(|_| !OWN.contains(&key.as_str())).cloned();
+        members.push((key, kept.unwrap_or(value)));
+    }
+    for member in old.members().unwrap_or_default() {
+        if !OWN.contains(&member.key.as_str()) && !members.iter().any(|(key, _)| *key == member.key) {
+            rest.push((member.key.clone(), member.value.clone()));
+        }
+    }
+    Node::table(members.into_iter().chain(rest))
+}
+
+fn read_stdio(host: &Host, node: &Node, command: &Node) -> Result<Stdio, String> {
+    let style = host.style();
+    // `"command": ["node", "server.js"]` here, `"command": {"path": …}` in old files of Zed.
+    let (command, mut args, outer) = match &command.value {
+        Value::Text(text) => (style.read(text), Vec::new(), None),
+        Value::List(_) => {
+            let mut words = texts(host, command, "the command")?.into_iter();
+            let command = words.next().ok_or("its command is empty")?;
+            (command, words.collect(), None)
+        }
+        Value::Table(_) => {
+            let path = command.get("path").and_then(Node::as_text).ok_or("its command is a table without `path`")?;
+            (style.read(path), Vec::new(), Some(command))
+        }
+        _ => return Err(format!("its command is {}", command.kind())),
+    };
+    let inner = outer.unwrap_or(node);
+    if let Some(more) = inner.get("args").filter(|n| !matches!(n.value, Value::Null)) {
+        args.extend(texts(host, more, "`args`")?);
+    }
+    let mut env = pairs(host, first(inner, &ENVS), "the variables")?;
+    for key in ["env_vars", "env_keys"] {
+        let names = node.get(key).and_then(Node::as_list).unwrap_or_default().iter().filter_map(Node::as_text);
+        names.for_each(|name| set(&mut env, name.to_owned(), Text::var(name)));
+    }
+    let cwd = node.get("cwd").and_then(Node::as_text).map(|text| style.read(text));
+    Ok(Stdio { command, args, env, cwd })
+}
+
+fn read_remote(host: &Host, node: &Node, key: &str, url: &Node) -> Result<Remote, String> {
+    let url = url.as_text().ok_or_else(|| format!("its `{key}` is {}", url.kind()))?;
+    let mut headers = pairs(host, first(node, &HEADERS), "the headers")?;
+    let vars = node.get("env_http_headers").and_then(Node::members).unwrap_or_default();
+    for member in vars {
+        if let Some(name) = member.value.as_text() {
+            set(&mut headers, member.key.clone(), Text::var(name));
+        }
+    }
+    let bearer = ["bearer_token_env_var", "bearer_token_env"].iter().find_map(|key| node.get(key)?.as_text());
+    if let Some(name) = bearer {
+        set(&mut headers, "Authorization".to_owned(), Text::from("Bearer ").then_var(name));
+    }
+    let said = ["type", "transport"].iter().find_map(|key| node.get(key)?.as_text());
+    // Without a type, the key may say it: for Gemini, `url` is the old transport and `httpUrl` the new one.
+    let uses = |template: &Option<Node>| template.as_ref().is_some_and(|t| t.get(key).is_some());
+    let data = host.data();
+    let transport = match said {
+        Some("sse") => Transport::Sse,
+        Some("http" | "streamable-http" | "streamableHttp" | "streamable_http") => Transport::Http,
+        None if uses(&data.sse) && !uses(&data.http) => Transport::Sse,
+        // Hosts that take both under one name find out by trying; others would have to be told.
+        _ if url.split(['?', '#']).next().unwrap_or(url).trim_end_matches('/').ends_with("/sse") => Transport::Sse,
+        _ => Transport::Http,
+    };
+    Ok(Remote { transport, url: host.style().read(url), headers })
+}
+
+fn first<'a>(node: &'a Node, keys: &[&str]) -> Option<&'a Node> {
+    keys.iter().find_map(|key| node.get(key)).filter(|n| !matches!(n.value, Value::Null))
+}
+
+fn texts(host: &Host, node: &Node, what: &str) -> Result<Vec<Text>, String> {
+    let items = node.as_list().ok_or_else(|| format!("{what} is {}, not a list", node.kind()))?;
+    let text = |item: &Node| scalar(host, item).ok_or_else(|| format!("{what} has {} among its texts", item.kind()));
+    items.iter().map(text).collect()
+}
+
+fn pairs(host: &Host, node: Option<&Node>, what: &str) -> Result<Vec<(String, Text)>, String> {
+    let Some(node) = node else { return Ok(Vec::new()) };
+    let members = node.members().ok_or_else(|| format!("{what} are {}, not a table", node.kind()))?;
+    let pair = |m: &crate::node::Member| {
+        let text = scalar(host, &m.value).ok_or_else(|| format!("{what} have {} as `{}`", m.value.kind(), m.key))?;
+        Ok((m.key.clone(), text))
+    };
+    members.iter().map(pair).collect()
+}
+
+fn scalar(host: &Host, node: &Node) -> Option<Text> {
+    match &node.value {
+        Value::Text(text) => Some(host.style().read(text)),
+        Value::Number(raw) => Some(raw.as_str().into()),
+        Value::Bool(value) => Some(value.to_string().into()),
+        _ => None,
+    }
+}
+
+/// The values that the words of a template stand for.
+struct Writer<'a> {
+    host: &'a Host,
+    name: &'a str,
+    entry: &'a Entry,
+    env: Vec<(String, Text)>,
+    env_names: Vec<String>,
+    headers: Vec<(String, Text)>,
+    header_vars: Vec<(String, String)>,
+    bearer_var: Option<String>,
+}
+
+impl<'a> Writer<'a> {
+    /// Sorts out which variables the template can take by name.
+    fn new(host: &'a Host, name: &'a str, entry: &'a Entry, has: impl Fn(&str) -> bool) -> Self {
+        let mut writer = Self {
+            host,
+            name,
+            entry,
+            env: Vec::new(),
+            env_names: Vec::new(),
+            headers: Vec::new(),
+            header_vars: Vec::new(),
+            bearer_var: None,
+        };
+        match entry {
+            Entry::Stdio(stdio) => {
+                for (name, text) in &stdio.env {
+                    match text.only_var() {
+                        Some(var) if var == name && has("{env_names}") => writer.env_names.push(name.clone()),
+                        _ => writer.env.push((name.clone(), text.clone())),
+                    }
+                }
+            }
+            Entry::Remote(remote) => {
+                for (name, text) in &remote.headers {
+                    match (bearer(name, text), text.only_var()) {
+                        (Some(var), _) if has("{bearer_var}") => writer.bearer_var = Some(var.to_owned()),
+                        (_, Some(var)) if has("{header_vars}") => {
+                            writer.header_vars.push((name.clone(), var.to_owned()));
+                        }
+                        _ => writer.headers.push((name.clone(), text.clone())),
+                    }
+                }
+            }
+        }
+        writer
+    }
+
+    /// A member of the template, filled in; `None` if there is nothing to say.
+    fn value(&self, template: &Node) -> Result<Option<Node>, Cannot> {
+        let Some(word) = template.as_text() else { return Ok(Some(template.clone())) };
+        let text = |text: &Text| self.text(text).map(Node::text);
+        Ok(match (word, self.entry) {
+            ("{name}", _) => Some(Node::text(self.name)),
+            ("{command}", Entry::Stdio(stdio)) => Some(text(&stdio.command)?),
+            ("{args}", Entry::Stdio(stdio)) => Some(self.list(&stdio.args)?),
+            ("{line}", Entry::Stdio(stdio)) => Some(self.list(std::iter::once(&stdio.command).chain(&stdio.args))?),
+            ("{cwd}", Entry::Stdio(stdio)) => stdio.cwd.as_ref().map(text).transpose()?,
+            ("{env}", _) => self.pairs(&self.env)?,
+            ("{env_names}", _) => some(&self.env_names).map(|names| Node::list(names.iter().cloned())),
+            ("{url}", Entry::Remote(remote)) => Some(text(&remote.url)?),
+            ("{headers}", _) => self.pairs(&self.headers)?,
+            ("{header_vars}", _) => some(&self.header_vars)
+                .map(|vars| Node::table(vars.iter().map(|(name, var)| (name.clone(), Node::text(var))))),
+            ("{bearer_var}", _) => self.bearer_var.as_ref().map(Node::text),
+            (_, _) => Some(template.clone()),
+        })
+    }
+
+    fn text(&self, text: &Text) -> Result<String, Cannot> {
+        self.host.style().write(text).map_err(Cannot::Refer)
+    }
+
+    fn list<'t>(&self, texts: impl IntoIterator<Item = &'t Text>) -> Result<Node, Cannot> {
+        Ok(Node::list(texts.into_iter().map(|text| self.text(text)).collect::<Result<Vec<_>, _>>()?))
+    }
+
+    fn pairs(&self, pairs: &[(String, Text)]) -> Result<Option<Node>, Cannot> {
+        let pair = |(name, text): &(String, Text)| Ok((name.clone(), Node::text(self.text(text)?)));
+        let written: Vec<_> = pairs.iter().map(pair).collect::<Result<_, _>>()?;
+        Ok(some(&written).map(|_| Node::table(written.clone())))
+    }
+}
+
+/// The variable of `Authorization: Bearer ${…}`.
+fn bearer<'a>(name: &str, text: &'a Text) -> Option<&'a str> {
+    match text.parts() {
+        [crate::Part::Plain(before), crate::Part::Var { name: var, default: None }]
+            if name.eq_ignore_ascii_case("authorization") && before.eq_ignore_ascii_case("bearer ") =>
+        {
+            Some(var)
+        }
+        _ => None,
+    }
+}
+
+fn some<T>(items: &[T]) -> Option<&[T]> {
+    (!items.is_empty()).then_some(items)
+}

@@ -1,0 +1,158 @@
+//! What the server knows.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::SystemTime,
+};
+
+use serde_json::{Value, json};
+
+use super::{
+    jwt::{SigningKey, merged},
+    misbehaviour::Misbehaviour,
+    settings::AuthSettings,
+};
+
+pub(super) struct State {
+    pub(super) issuer: String,
+    pub(super) settings: AuthSettings,
+    inner: Mutex<Inner>,
+}
+
+pub(super) struct Inner {
+    pub(super) user: String,
+    /// In seconds.
+    pub(super) lifetime: u64,
+    pub(super) misbehaviours: BTreeSet<Misbehaviour>,
+    pub(super) keys: Vec<SigningKey>,
+    pub(super) clients: HashMap<String, Client>,
+    /// The metadata documents of clients, by their address.
+    pub(super) documents: HashMap<String, Value>,
+    /// Requests whose page is open, by what the page sends back.
+    pub(super) pages: HashMap<String, Grant>,
+    pub(super) codes: HashMap<String, Grant>,
+    pub(super) refreshes: HashMap<String, Grant>,
+    /// What is good, and what it says.
+    pub(super) tokens: HashMap<String, Value>,
+    /// The keys of servers that are believed about people, by issuer.
+    pub(super) trusted: HashMap<String, Vec<Value>>,
+    /// Every request: its path, and what was sent.
+    pub(super) log: Vec<(String, BTreeMap<String, String>)>,
+}
+
+#[derive(Clone)]
+pub(super) struct Client {
+    pub(super) id: String,
+    pub(super) name: String,
+    pub(super) secret: Option<String>,
+    pub(super) key: Option<Value>,
+    pub(super) redirects: Vec<String>,
+}
+
+/// What somebody has agreed to, or is asked to agree to.
+#[derive(Clone)]
+pub(super) struct Grant {
+    pub(super) client: String,
+    pub(super) user: String,
+    pub(super) redirect: String,
+    pub(super) scope: String,
+    pub(super) resource: Option<String>,
+    pub(super) challenge: String,
+    pub(super) state: Option<String>,
+    /// The thumbprint of the key that its tokens are bound to.
+    pub(super) key: Option<String>,
+}
+
+impl Client {
+    pub(super) fn new(id: &str) -> Self {
+        Self { id: id.to_owned(), name: id.to_owned(), secret: None, key: None, redirects: Vec::new() }
+    }
+}
+
+impl Grant {
+    /// What a client gets that nobody was asked about.
+    pub(super) fn of(client: &Client) -> Self {
+        Self {
+            client: client.id.clone(),
+            user: client.id.clone(),
+            redirect: String::new(),
+            scope: String::new(),
+            resource: None,
+            challenge: String::new(),
+            state: None,
+            key: None,
+        }
+    }
+}
+
+impl State {
+    pub(super) fn new(origin: &str, settings: AuthSettings) -> Self {
+        let inner = Inner {
+            user: "alice".to_owned(),
+            lifetime: 3600,
+            misbehaviours: BTreeSet::new(),
+            keys: vec![SigningKey::new()],
+            clients: HashMap::new(),
+            documents: HashMap::new(),
+            pages: HashMap::new(),
+            codes: HashMap::new(),
+            refreshes: HashMap::new(),
+            tokens: HashMap::new(),
+            trusted: HashMap::new(),
+            log: Vec::new(),
+        };
+        Self { issuer: format!("{origin}{}", settings.path), settings, inner: Mutex::new(inner) }
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn does(&self, how: Misbehaviour) -> bool {
+        self.lock().misbehaviours.contains(&how)
+    }
+
+    /// A signed token, with claims and a header that take the place of the usual ones.
+    pub(super) fn token(&self, claims: Value, header: Value) -> String {
+        let (claims, forced) = (merged(self.usual(), &claims), self.forced_header());
+        let mut inner = self.lock();
+        let token = inner.keys[0].sign(&[&forced, &header], &claims);
+        inner.tokens.insert(token.clone(), claims);
+        token
+    }
+
+    /// A token that says nothing.
+    pub(super) fn opaque(&self, claims: Value) -> String {
+        let (claims, token) = (merged(self.usual(), &claims), random());
+        self.lock().tokens.insert(token.clone(), claims);
+        token
+    }
+
+    fn usual(&self) -> Value {
+        let (now, inner) = (now(), self.lock());
+        let bad = |how| inner.misbehaviours.contains(&how);
+        let expires = if bad(Misbehaviour::Expired) { now - 3600 } else { now + inner.lifetime };
+        let issuer = if bad(Misbehaviour::AnotherIssuer) { "https://another.example" } else { &self.issuer };
+        json!({ "iss": issuer, "sub": inner.user, "client_id": "test", "iat": now, "exp": expires, "jti": random() })
+    }
+
+    fn forced_header(&self) -> Value {
+        match () {
+            () if self.does(Misbehaviour::Unsigned) => json!({ "alg": "none", "kid": null }),
+            () if self.does(Misbehaviour::SharedSecret) => json!({ "alg": "HS256" }),
+            () => json!({}),
+        }
+    }
+}
+
+pub(super) fn now() -> u64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |time| time.as_secs())
+}
+
+/// A text that nobody can guess.
+pub(super) fn random() -> String {
+    let mut bytes = [0_u8; 16];
+    getrandom::fill(&mut bytes).expect("the system gives random numbers");
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,94 @@
+//! Enterprise-managed authorization, both ends: what an identity provider says of a person, and what an authorization
+//! server believes of it.
+
+use serde_json::{Value, json};
+
+use super::{
+    AuthServer, jwt,
+    state::{Client, Grant, State, now},
+    web::{Answer, Asked},
+};
+
+pub(super) const EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
+pub(super) const JWT_BEARER: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
+const ID_TOKEN: &str = "urn:ietf:params:oauth:token-type:id_token";
+const ID_JAG: &str = "urn:ietf:params:oauth:token-type:id-jag";
+/// What such an assertion says that it is, so that it is taken for nothing else.
+const TYPE: &str = "oauth-id-jag+jwt";
+
+impl AuthServer {
+    /// What a client gets when somebody signs on with it: an ID token for that client.
+    pub fn id_token(&self, client: &str) -> String {
+        self.state.token(json!({ "aud": client, "client_id": null }), json!({ "typ": "JWT" }))
+    }
+
+    /// Believes what another server says about people, as it is known now: its keys are not read again.
+    pub fn trust(&self, provider: &Self) {
+        let keys = provider.state.lock().keys.iter().map(|key| key.jwk()).collect();
+        self.state.lock().trusted.insert(provider.issuer().to_owned(), keys);
+    }
+}
+
+impl State {
+    /// Turns what it knows of a person into what another authorization server believes (RFC 8693).
+    pub(super) fn exchange(&self, asked: &Asked, client: &Client) -> Answer {
+        let own: Vec<Value> = self.lock().keys.iter().map(|key| key.jwk()).collect();
+        let subject = asked.get("subject_token").unwrap_or_default();
+        let known = own.iter().find_map(|key| jwt::verified(subject, Some(key)));
+        let Some((_, person)) = known.filter(|(header, _)| header["typ"] == "JWT") else {
+            return Answer::error(400, "invalid_grant", "nobody has signed on with that");
+        };
+        if person["aud"] != *client.id || !is_good(&person) {
+            return Answer::error(400, "invalid_grant", "somebody has signed on elsewhere, or is gone");
+        }
+        let kinds = (asked.get("subject_token_type"), asked.get("requested_token_type"));
+        let (Some(audience), (Some(ID_TOKEN), Some(ID_JAG))) = (asked.get("audience"), kinds) else {
+            return Answer::error(400, "invalid_request", "what for?");
+        };
+        let claims = json!({
+            "sub": person["sub"], "aud": audience, "client_id": client.id,
+            "resource": asked.get("resource"), "scope": asked.get("scope"),
+        });
+        let assertion = self.token(claims, json!({ "typ": TYPE }));
+        let answer = json!({
+            "access_token": assertion, "issued_token_type": ID_JAG, "token_type": "N_A",
+            "scope": asked.get("scope"), "expires_in": 300,
+        });
+        Answer::json(200, &answer)
+    }
+
+    /// A grant for whom a provider vouches that is trusted here.
+    pub(super) fn by_assertion(&self, asked: &Asked, client: &Client) -> Result<Grant, (&'static str, &'static str)> {
+        let no = |why| Err(("invalid_grant", why));
+        if client.secret.is_none() && client.key.is_none() {
+            return Err(("unauthorized_client", "anybody could be this client"));
+        }
+        let assertion = asked.get("assertion").unwrap_or_default();
+        let trusted = self.lock().trusted.clone();
+        let signed = trusted.iter().find_map(|(issuer, keys)| {
+            let verified = keys.iter().find_map(|key| jwt::verified(assertion, Some(key)))?;
+            (verified.1["iss"] == **issuer).then_some(verified)
+        });
+        let Some((header, claims)) = signed else { return no("nobody who is trusted here has signed that") };
+        if header["typ"] != TYPE {
+            return no("that is something else");
+        }
+        if claims["aud"] != *self.issuer || claims["client_id"] != *client.id {
+            return no("that is for another server, or another client");
+        }
+        if !is_good(&claims) {
+            return no("that is over");
+        }
+        let text = |name: &str| claims[name].as_str().map(str::to_owned);
+        Ok(Grant {
+            user: text("sub").unwrap_or_default(),
+            scope: text("scope").unwrap_or_default(),
+            resource: text("resource"),
+            ..Grant::of(client)
+        })
+    }
+}
+
+fn is_good(claims: &Value) -> bool {
+    claims["exp"].as_u64().is_some_and(|exp| exp > now())
+}

@@ -1,0 +1,57 @@
+//! A server that asks who calls, a client that logs in when it has to, and, because there is nobody else to ask, an
+//! authorization server of the tests. Nothing of this leaves the machine, and the browser is a function.
+
+use couplet::{
+    auth::{
+        client::OAuth,
+        server::{Claims, Verifier},
+    },
+    http::{client::http, server::HttpTransport},
+    prelude::*,
+};
+use couplet_testing::auth::{AuthServer, log_in};
+use tokio::net::TcpListener;
+
+/// Says who calls.
+#[tool]
+fn whoami(claims: Auth<Claims>) -> String {
+    claims.subject.clone().unwrap_or_default()
+}
+
+/// Writes a note. Not everybody may.
+#[tool(scopes("notes:write"))]
+fn write(text: String, claims: Auth<Claims>) -> String {
+    format!("{} wrote: {text}", claims.subject.as_deref().unwrap_or_default())
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> couplet::Result<()> {
+    let issuer = AuthServer::start().await?;
+
+    // The server: its own address, as clients know it, and who makes tokens for it.
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let address = format!("http://{}/mcp", listener.local_addr()?);
+    let verifier = Verifier::new(&*address, issuer.issuer())?.scopes(["notes:read"]);
+    let transport = HttpTransport::on(listener).endpoint(|endpoint| endpoint.authorize(verifier));
+    let shutdown = transport.shutdown();
+    let serving = tokio::spawn(Server::new("notes", "1.0.0").tool(whoami).tool(write).serve(transport));
+
+    // The client: `OAuth::new("Demo")` alone would open a browser.
+    let login = OAuth::new("Demo").browser(|page| async move {
+        tokio::spawn(async move { log_in(&page).await });
+        Ok(())
+    });
+    let client = Client::new("demo", "1.0.0").connect(http(&*address).authorize(login)).await?;
+    assert_eq!(client.call("whoami", ()).await?.text(), "alice");
+
+    // What needs more is asked for when it is needed: the user is shown the page once more.
+    let pages = issuer.requests("/authorize").len();
+    let note = serde_json::json!({ "text": "hello" });
+    assert_eq!(client.call("write", &note).await?.text(), "alice wrote: hello");
+    assert_eq!(issuer.requests("/authorize").len(), pages + 1);
+    println!("alice logged in, and agreed to more when it was needed");
+
+    client.close().await?;
+    shutdown.shut_down();
+    serving.await.expect("the server does not panic")
+}

@@ -1,0 +1,115 @@
+//! A server that shows everything that the Model Context Protocol has.
+//!
+//! Its first part is the contract of the official everything server: the same tools, prompts, resources and results, in
+//! every revision. The second part is what 2026-07-28 and its extensions add, which works with older clients as far as
+//! they know it: calls of several rounds, parameters in headers, answers that may be kept, subscriptions, tasks, views
+//! and skills.
+//!
+//! [`server`] is the server itself; it can be served, mounted in another one, or connected to in a test.
+//!
+//! It knows `couplet` and nothing below: it is there to be read.
+
+mod additions;
+mod app;
+mod asking;
+mod background;
+mod caller;
+mod clock;
+mod contents;
+mod fetch;
+mod gzip;
+mod links;
+mod listing;
+mod logging;
+mod prompts;
+mod research;
+mod resources;
+mod rounds;
+mod sampling;
+mod skill;
+mod updates;
+mod visiting;
+mod work;
+
+use std::time::Duration;
+
+use couplet::{
+    prelude::*,
+    types::{CacheScope, Icon, Implementation},
+};
+
+/// What the tools remember between calls.
+#[derive(Clone, Default)]
+struct App {
+    logs: logging::Logs,
+    updates: updates::Updates,
+    visits: visiting::Prerequisites,
+    files: gzip::Files,
+}
+
+/// The server. It needs a runtime of tokio's.
+///
+/// ```
+/// use couplet::prelude::*;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> couplet::Result<()> {
+/// let client = Client::new("reader", "1.0.0").connect(couplet_everything::server().build()).await?;
+/// let echo = client.call("echo", serde_json::json!({ "message": "hello" })).await?;
+/// assert_eq!(echo.text(), "Echo: hello");
+/// # Ok(())
+/// # }
+/// ```
+pub fn server() -> Server {
+    let server = Server::new("couplet-everything", env!("CARGO_PKG_VERSION"))
+        .info(info())
+        .instructions(resources::INSTRUCTIONS)
+        // A tool may be told to take long; waiting for answers of the client does not count.
+        .timeout(Duration::from_secs(600))
+        // Lists and documents stay the same for as long as the program runs; what does not says so itself.
+        .cache(Duration::from_secs(300), CacheScope::Public)
+        .layer(listing::fitting);
+    // The order of the list: first the contract, in its own order, then what is new.
+    let server = server
+        .tool(contents::echo)
+        .tool(contents::get_annotated_message)
+        .tool(contents::get_env)
+        .tool(links::get_resource_links)
+        .tool(links::get_resource_reference)
+        .tool(contents::get_structured_content)
+        .tool(contents::get_sum)
+        .tool(contents::get_tiny_image)
+        .tool(gzip::gzip_file_as_resource)
+        .tool(logging::toggle_simulated_logging)
+        .tool(updates::toggle_subscriber_updates)
+        .tool(work::trigger_long_running_operation)
+        .tool(asking::get_roots_list)
+        .tool(asking::trigger_elicitation_request)
+        .tool(visiting::trigger_url_elicitation)
+        .tool(sampling::trigger_sampling_request);
+    let server = background::register(research::register(server));
+    let server = server
+        .tool(additions::get_tiny_sound)
+        .tool(additions::get_primes)
+        .tool(additions::greet_region)
+        .tool(additions::trigger_error)
+        .tool(caller::get_caller)
+        .tool(sampling::trigger_sampling_with_tools);
+    let server = app::register(server).extension(skill::skills());
+    let server = resources::register(prompts::register(server));
+    rounds::register(server).with_state(App::default())
+}
+
+fn info() -> Implementation {
+    Implementation::new("couplet-everything", env!("CARGO_PKG_VERSION"))
+        .title("Everything Server")
+        .description("Every feature of the Model Context Protocol, in every revision.")
+        .icons(vec![logo()])
+}
+
+/// The picture beside the name.
+fn logo() -> Icon {
+    use base64::{Engine, engine::general_purpose::STANDARD};
+    let src = format!("data:image/png;base64,{}", STANDARD.encode(contents::LOGO));
+    Icon::new(src).mime_type("image/png").sizes(vec!["20x20".to_owned()])
+}

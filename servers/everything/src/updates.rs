@@ -1,0 +1,46 @@
+//! Resources that pretend to change.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use couplet::{core::Service, prelude::*, server::WeakHandle};
+use tokio::task::AbortHandle;
+
+use crate::App;
+
+const PACE: Duration = Duration::from_secs(5);
+
+/// What pretends, while it does.
+#[derive(Clone, Default)]
+pub(crate) struct Updates(Arc<Mutex<Option<AbortHandle>>>);
+
+/// Toggles simulated resource subscription updates on or off.
+#[tool(
+    name = "toggle-subscriber-updates",
+    title = "Toggle Subscriber Updates",
+    destructive = false,
+    open_world = false
+)]
+pub(crate) async fn toggle_subscriber_updates(State(app): State<App>, ctx: Ctx) -> &'static str {
+    let mut running = app.updates.0.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(task) = running.take() {
+        task.abort();
+        return "Stopped simulated resource updates for all subscribers";
+    }
+    *running = Some(tokio::spawn(go_on(ctx.server().downgrade())).abort_handle());
+    "Started simulated resource updated notifications for all subscribers at a 5 second pace. Client will receive updates \
+     for any resources the it is subscribed to."
+}
+
+/// Says again and again that everything has changed that anybody subscribed to.
+async fn go_on(server: WeakHandle) {
+    while let Some(server) = server.upgrade() {
+        for uri in server.hub().interest().uris {
+            server.updated(uri);
+        }
+        drop(server);
+        tokio::time::sleep(PACE).await;
+    }
+}

@@ -1,0 +1,72 @@
+//! `couplet-sqlite`: the server on standard input and output, or on the network.
+
+use std::{path::PathBuf, process::ExitCode};
+
+use clap::Parser;
+use couplet::{http::server::HttpTransport, prelude::*};
+use couplet_sqlite::{Database, Limits};
+use tokio::net::TcpListener;
+
+/// A server of the Model Context Protocol that explores a SQLite database
+#[derive(Parser)]
+#[command(version)]
+struct Flags {
+    /// The database; a sample about the solar system if none is given
+    #[arg(long, value_name = "FILE")]
+    db: Option<PathBuf>,
+    /// The folder of the sample, which is made on the first run; that of the user's data by default
+    #[arg(long, value_name = "FOLDER", conflicts_with = "db")]
+    data: Option<PathBuf>,
+    /// Let clients change the database, with the tool `execute`
+    #[arg(long)]
+    write: bool,
+    /// How many rows a query gives at most
+    #[arg(long, value_name = "COUNT", default_value_t = 100)]
+    rows: usize,
+    /// Serve HTTP at this address, such as 127.0.0.1:3002, instead of standard input and output
+    #[arg(long, value_name = "ADDRESS")]
+    http: Option<String>,
+}
+
+#[tokio::main(flavor = "current_thread")]
+#[expect(clippy::print_stderr, reason = "it is a program, and standard error is for people")]
+async fn main() -> ExitCode {
+    match run(Flags::parse()).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("couplet-sqlite: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[expect(clippy::print_stderr, reason = "whoever started it wants to know where it is")]
+async fn run(flags: Flags) -> Result<(), Box<dyn std::error::Error>> {
+    let mut limits = Limits::default();
+    limits.rows = flags.rows;
+    let database = match (flags.db, flags.data.or_else(data_folder)) {
+        (Some(file), _) => Database::open(file)?,
+        (None, Some(folder)) => Database::sample_in(folder)?,
+        (None, None) => Database::sample()?,
+    };
+    let database = if flags.write { database.writable() } else { database };
+    let server = couplet_sqlite::server(database.limits(limits)).await?;
+    let Some(address) = flags.http else { return Ok(server.serve(stdio()).await?) };
+    let listener = TcpListener::bind(&address).await.map_err(|e| format!("cannot listen at `{address}`: {e}"))?;
+    eprintln!("http://{}/mcp", listener.local_addr()?);
+    Ok(server.serve(HttpTransport::on(listener)).await?)
+}
+
+/// Where programs keep data of this user, on this system.
+fn data_folder() -> Option<PathBuf> {
+    let folder = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let home = || std::env::home_dir();
+    let data = if cfg!(windows) {
+        folder("LOCALAPPDATA")
+    } else if cfg!(target_os = "macos") {
+        home().map(|home| home.join("Library/Application Support"))
+    } else {
+        folder("XDG_DATA_HOME").or_else(|| home().map(|home| home.join(".local/share")))
+    };
+    data.map(|data| data.join("couplet"))
+}

@@ -1,0 +1,102 @@
+//! Looking for changes: those that are made here, and those that others make to the same file.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use couplet::{
+    Error, ErrorKind,
+    prelude::*,
+    server::{Handle, WeakHandle},
+};
+use rusqlite::Connection;
+
+use crate::{
+    database::Database,
+    names,
+    schema::{self, Entry},
+};
+
+/// How often is looked.
+const PACE: Duration = Duration::from_secs(1);
+
+/// What was seen last.
+struct Seen {
+    /// Kept open: SQLite tells a connection whether another one has changed something.
+    connection: Connection,
+    version: i64,
+    tables: BTreeMap<String, Entry>,
+}
+
+/// Lists a resource for each table, and begins to look for changes.
+pub(crate) async fn start(server: &Handle, database: Arc<Database>) -> couplet::Result<()> {
+    let (first, broken) =
+        (database.clone(), |e| Error::new(ErrorKind::Config, "cannot read the schema").with_source(e));
+    let opened = tokio::task::spawn_blocking(move || {
+        let mut seen = Seen { connection: first.connect(false)?, version: 0, tables: BTreeMap::new() };
+        seen.tables = seen.look()?.unwrap_or_default();
+        Ok::<_, rusqlite::Error>(seen)
+    });
+    let seen = opened.await.expect("reading a schema does not panic").map_err(broken)?;
+    list(server, &database, &BTreeMap::new(), &seen.tables);
+    tokio::spawn(watch(server.downgrade(), database, seen));
+    Ok(())
+}
+
+async fn watch(server: WeakHandle, database: Arc<Database>, mut seen: Seen) {
+    loop {
+        // Whichever comes first.
+        let _ = tokio::time::timeout(PACE, database.changed.notified()).await;
+        let looked = tokio::task::spawn_blocking(move || (seen.look(), seen)).await;
+        let (Some(server), Ok((news, back))) = (server.upgrade(), looked) else { return };
+        seen = back;
+        // When it cannot be read, somebody else may have locked it for a while.
+        if let Ok(Some(tables)) = news {
+            list(&server, &database, &seen.tables, &tables);
+            tell(&server, &seen.tables, &tables);
+            seen.tables = tables;
+        }
+    }
+}
+
+impl Seen {
+    /// Looks once: the tables as they are now, if anything has changed.
+    fn look(&mut self) -> rusqlite::Result<Option<BTreeMap<String, Entry>>> {
+        let version = self.connection.query_row("PRAGMA data_version", [], |row| row.get(0))?;
+        if version == self.version {
+            return Ok(None);
+        }
+        let entries = schema::entries(&self.connection)?;
+        self.version = version;
+        Ok(Some(entries.into_iter().map(|entry| (entry.name.clone(), entry)).collect()))
+    }
+}
+
+/// Makes the list of resources what the list of tables is.
+fn list(server: &Handle, database: &Arc<Database>, old: &BTreeMap<String, Entry>, new: &BTreeMap<String, Entry>) {
+    for gone in old.keys().filter(|name| !new.contains_key(*name)) {
+        server.remove_resource(&names::schema_of(gone));
+    }
+    for entry in new.values().filter(|entry| !old.contains_key(&entry.name)) {
+        let (database, name) = (database.clone(), entry.name.clone());
+        let read = move || crate::resources::sql(database.clone(), name.clone());
+        let listed = resource(names::schema_of(&entry.name), read)
+            .name(entry.name.as_str())
+            .description(format!("The statements that make the {} `{}`.", entry.kind, entry.name))
+            .mime_type("application/sql");
+        // A name that cannot be an address is only found by its template.
+        let _ = server.add_resource(listed.subscribable());
+    }
+}
+
+/// Tells those who subscribed. Which rows have changed is not known, so all tables may have.
+fn tell(server: &Handle, old: &BTreeMap<String, Entry>, new: &BTreeMap<String, Entry>) {
+    if old != new {
+        server.updated(names::SCHEMA);
+    }
+    let all = old.keys().chain(new.keys().filter(|name| !old.contains_key(*name)));
+    for name in all {
+        if old.get(name) != new.get(name) {
+            server.updated(names::schema_of(name));
+        }
+        server.updated(names::rows_of(name));
+    }
+}

@@ -1,0 +1,54 @@
+//! The program itself: on standard input and output, and on the network.
+
+use std::process::Stdio;
+
+use couplet::{ProtocolVersion, http::client::http, prelude::*};
+use tokio::io::{AsyncBufReadExt, BufReader};
+
+use crate::kit::query;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_couplet-sqlite");
+
+#[couplet::test]
+async fn standard_input_and_output(version: ProtocolVersion) {
+    let folder = tempfile::tempdir().unwrap();
+    let program = Command::new(PROGRAM).args(["--data", folder.path().to_str().unwrap(), "--rows", "2"]);
+    let client = couplet_testing::connect(program, version).await.unwrap();
+    let table = query(&client, "SELECT name FROM planets ORDER BY id").await.unwrap();
+    assert!(table.contains("Venus") && !table.contains("Earth"), "{table}");
+    client.close().await.unwrap();
+}
+
+#[couplet::test]
+async fn http_in_every_revision() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut program = tokio::process::Command::new(PROGRAM);
+    let mut child = program
+        .args(["--http", "127.0.0.1:0", "--data"])
+        .arg(folder.path())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .expect("it starts");
+    let address = BufReader::new(child.stderr.take().unwrap()).lines().next_line().await.unwrap().expect("an address");
+    for version in ProtocolVersion::ALL {
+        let client = couplet_testing::connect(http(&*address), version).await.unwrap();
+        assert!(query(&client, "SELECT count(*) FROM moons").await.unwrap().contains("15"));
+        client.close().await.unwrap();
+    }
+}
+
+#[test]
+fn what_cannot_be_is_said_in_a_sentence() {
+    for (flags, says) in [
+        (&["--db", "nowhere.db"][..], "couplet-sqlite: cannot use `nowhere.db` as a database"),
+        (&["--data", "a", "--db", "b"], "cannot be used with"),
+        (&["--data", ".", "--http", "nowhere"], "cannot listen at `nowhere`"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut program = std::process::Command::new(PROGRAM);
+        let output = program.args(flags).current_dir(folder.path()).stdin(Stdio::null()).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && said.contains(says), "{flags:?}: {said}");
+    }
+}
