@@ -30,7 +30,10 @@ fn poem(
 }
 
 fn server() -> Server {
-    Server::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION")).tool(greet).resource(length).prompt(poem)
+    Server::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"))
+        .tool(greet)
+        .resource(length)
+        .prompt(poem)
 }
 
 #[tokio::main(flavor = "current_thread")]
@@ -40,16 +43,18 @@ async fn main() -> couplet::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use couplet_testing::{connect, types::ProtocolVersion};
+    use couplet::ProtocolVersion;
+    use couplet_testing::connect;
     use serde_json::json;
 
     use super::server;
 
     /// Runs in every revision of the protocol, without a process and without a network.
     #[couplet::test]
-    async fn everybody_is_greeted(version: ProtocolVersion) {
-        let client = connect(server().build(), version).await.expect("the server answers");
-        let greeting = client.call("greet", json!({ "name": "Ada" })).await.expect("an answer");
+    async fn everybody_is_greeted(version: ProtocolVersion) -> couplet::Result<()> {
+        let client = connect(server().build(), version).await?;
+        let greeting = client.call("greet", json!({ "name": "Ada" })).await?;
         assert_eq!(greeting.text(), "Hello, Ada!");
+        Ok(())
     }
 }

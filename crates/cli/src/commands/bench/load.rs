@@ -1,214 +1,232 @@
-//! Requests, sent when they are due and not when the server is ready for them.
+//! Requests, asked at a rate that does not wait for the server (an open loop), or as soon as others are answered (a
+//! closed loop).
 //!
-//! How long a request takes is counted from when it was due. A load that waits for answers before it asks again would
-//! leave out just those requests that a slow server makes wait.
+//! In an open loop, how long a request takes is counted from when it was due. A load that waits for answers before it
+//! asks again would leave out just those requests that a slow server makes wait.
 
 use std::{
-    fmt,
-    sync::Arc,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
-use couplet::{
-    Client,
-    types::{ListTools, ListToolsParams},
+use couplet::Client;
+use tokio::{
+    sync::Semaphore,
+    task::JoinSet,
+    time::{sleep, timeout, timeout_at},
 };
-use hdrhistogram::Histogram;
-use serde_json::Value;
-use tokio::task::JoinSet;
 
-use crate::exit::{Exit, Failure};
+use super::{
+    ask::Ask,
+    interrupt::Interrupt,
+    measured::{Measured, Pace},
+};
+use crate::exit::Failure;
 
-/// How many ask at the same time while it is found out what a server can do.
-pub(super) const AT_A_TIME: usize = 32;
-/// How many requests may be under way. More are counted, and not sent.
-const MOST: usize = 10_000;
-
-/// What is asked.
-#[derive(Debug)]
-pub(super) enum Ask {
-    /// Which tools there are.
-    List,
-    /// A tool.
-    Call { name: String, arguments: Value },
-}
+/// How many requests may be under way in an open loop. The others wait, and their waiting counts.
+pub(super) const MOST: usize = 1000;
+/// How long after the end an answer is still waited for.
+pub(super) const GRACE: Duration = Duration::from_secs(5);
 
 /// Some connections, and what is asked on them in turn.
 #[derive(Debug)]
 pub(super) struct Load {
-    clients: Vec<Client>,
+    pub(super) clients: Vec<Client>,
     pub(super) ask: Arc<Ask>,
+    /// How long after the end an answer is still waited for.
+    pub(super) grace: Duration,
 }
 
-/// What came of a rate.
+/// A measurement that goes on.
 #[derive(Debug)]
-pub(super) struct Measured {
-    pub(super) rate: f64,
-    pub(super) sent: u64,
-    pub(super) failed: u64,
-    /// Requests that were due when too many others were under way.
-    pub(super) unsent: u64,
-    pub(super) first_failure: Option<String>,
-    elapsed: Duration,
-    /// In nanoseconds.
-    latencies: Histogram<u64>,
+struct Run {
+    begun: Instant,
+    end: Instant,
+    measured: Mutex<Measured>,
 }
 
-impl Ask {
-    async fn send(&self, client: &Client) -> Result<(), Failure> {
-        match self {
-            Self::List => drop(client.request::<ListTools>(ListToolsParams::new()).fresh().await?),
-            Self::Call { name, arguments } => {
-                let result = client.call(name, arguments).await?;
-                if result.is_error() {
-                    return Err(Failure::new(Exit::Refused, format!("the tool `{name}` failed: {}", result.text())));
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-impl fmt::Display for Ask {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::List => f.write_str("tools/list"),
-            Self::Call { name, .. } => write!(f, "tools/call {name}"),
-        }
-    }
+/// A request that is under way. If it is given up, it counts with the time that it has waited.
+struct Pending {
+    run: Arc<Run>,
+    asked: Instant,
+    over: bool,
 }
 
 impl Load {
-    pub(super) fn new(clients: Vec<Client>, ask: Ask) -> Self {
-        Self { clients, ask: Arc::new(ask) }
-    }
-
-    pub(super) fn connections(&self) -> usize {
-        self.clients.len()
-    }
-
-    /// One request.
+    /// One request, on the first connection.
     pub(super) async fn once(&self) -> Result<(), Failure> {
         self.ask.send(&self.clients[0]).await
     }
 
-    /// How many requests per second are answered when some ask one after the other.
-    pub(super) async fn limit(&self, time: Duration) -> Result<f64, Failure> {
-        let (begun, mut callers) = (Instant::now(), JoinSet::new());
-        for caller in 0..AT_A_TIME {
-            let (client, ask) = self.one(caller);
-            callers.spawn(async move {
-                let mut count = 0_u32;
-                while begun.elapsed() < time {
-                    ask.send(&client).await?;
-                    count += 1;
-                }
-                Ok::<_, Failure>(count)
-            });
-        }
-        let mut answered = 0_u32;
-        while let Some(count) = callers.join_next().await {
-            answered += count.map_err(|e| Failure::new(Exit::Protocol, e.to_string()))??;
-        }
-        Ok(f64::from(answered) / begun.elapsed().as_secs_f64())
-    }
-
-    /// So many requests per second, for a time.
-    pub(super) async fn at(&self, rate: f64, time: Duration) -> Measured {
-        let mut measured = Measured::new(rate);
-        let mut under_way = JoinSet::new();
-        let total = (rate * time.as_secs_f64()).ceil() as usize;
+    /// Measures for a time, or until there is no more to be learned.
+    pub(super) async fn run(&self, pace: Pace, time: Duration, interrupt: &mut Interrupt) -> Measured {
         let begun = Instant::now();
-        for number in 0..total {
-            let due = begun + Duration::from_secs_f64(number as f64 / rate);
+        let run = Arc::new(Run { begun, end: begun + time, measured: Mutex::new(Measured::new(pace)) });
+        let mut tasks = JoinSet::new();
+        let asking = async {
+            match pace {
+                Pace::Rate(rate) => self.open(rate, &run, &mut tasks).await,
+                Pace::InFlight(number) => self.closed(number, &run, &mut tasks).await,
+            }
+        };
+        tokio::select! {
+            biased;
+            () = interrupt.pressed() => {}
+            () = asking => {}
+        }
+        run.measured().stop(begun.elapsed().min(time));
+        tokio::select! {
+            biased;
+            () = interrupt.pressed() => {}
+            _ = timeout(self.grace, async { while tasks.join_next().await.is_some() {} }) => {}
+        }
+        tasks.shutdown().await;
+        let pace = run.measured().pace;
+        std::mem::replace(&mut *run.measured(), Measured::new(pace))
+    }
+
+    /// Asks when it is time to.
+    async fn open(&self, rate: f64, run: &Arc<Run>, tasks: &mut JoinSet<()>) {
+        /// How late the last requests may be because of this program.
+        const LATE: Duration = Duration::from_millis(20);
+        let places = Arc::new(Semaphore::new(MOST));
+        for number in 0_u64.. {
+            let due = run.begun + Duration::from_secs_f64(number as f64 / rate);
+            if due >= run.end {
+                return sleep(run.end.saturating_duration_since(Instant::now())).await;
+            }
             until(due).await;
-            while let Some(done) = under_way.try_join_next() {
-                measured.take(done.ok());
+            let place = match places.clone().try_acquire_owned() {
+                Ok(place) => place,
+                Err(_) => match timeout_at(run.end.into(), places.clone().acquire_owned()).await {
+                    Ok(Ok(place)) => place,
+                    _ => return,
+                },
+            };
+            if run.measured().is_hopeless() || Instant::now() > run.end + LATE {
+                return;
             }
-            if under_way.len() >= MOST {
-                measured.unsent += 1;
-                continue;
-            }
+            // What is over is forgotten, or it would add up.
+            while tasks.try_join_next().is_some() {}
             let (client, ask) = self.one(number);
-            measured.sent += 1;
-            under_way.spawn(async move {
-                let outcome = ask.send(&client).await;
-                (due.elapsed(), outcome.err().map(|failure| failure.message))
+            run.measured().sent += 1;
+            let pending = Pending::new(run, due);
+            tasks.spawn(async move {
+                pending.done(ask.send(&client).await);
+                drop(place);
             });
         }
-        while let Some(done) = under_way.join_next().await {
-            measured.take(done.ok());
+    }
+
+    /// Asks when somebody has an answer.
+    async fn closed(&self, number: usize, run: &Arc<Run>, tasks: &mut JoinSet<()>) {
+        for caller in 0..number {
+            let ((client, ask), run) = (self.one(caller as u64), run.clone());
+            tasks.spawn(async move {
+                while Instant::now() < run.end && !run.measured().is_hopeless() {
+                    run.measured().sent += 1;
+                    let pending = Pending::new(&run, Instant::now());
+                    pending.done(ask.send(&client).await);
+                }
+            });
         }
-        measured.elapsed = begun.elapsed();
-        measured
+        let all = async { while tasks.join_next().await.is_some() {} };
+        let _ = timeout_at(run.end.into(), all).await;
     }
 
-    fn one(&self, number: usize) -> (Client, Arc<Ask>) {
-        (self.clients[number % self.clients.len()].clone(), self.ask.clone())
+    fn one(&self, number: u64) -> (Client, Arc<Ask>) {
+        (self.clients[(number % self.clients.len() as u64) as usize].clone(), self.ask.clone())
     }
 
-    /// Hangs up, but for the first connection, which is somebody else's.
+    /// Hangs up.
     pub(super) async fn close(self) {
-        for client in self.clients.into_iter().skip(1) {
-            // Everything that counts was measured.
-            let _ = client.close().await;
-        }
+        let mut closing: JoinSet<_> =
+            self.clients.into_iter().map(|client| async move { client.close().await }).collect();
+        // Everything that counts was measured.
+        while closing.join_next().await.is_some() {}
     }
 }
 
-/// Waits for a moment, more exactly than a timer does.
+/// Waits for a moment, more exactly than a timer does. Whoever is late gives way to the answers from time to time.
 async fn until(due: Instant) {
     const COARSE: Duration = Duration::from_millis(2);
+    tokio::task::consume_budget().await;
     loop {
         let left = due.saturating_duration_since(Instant::now());
         match left.checked_sub(COARSE) {
             _ if left.is_zero() => return,
-            Some(long) if !long.is_zero() => tokio::time::sleep(long).await,
+            Some(long) if !long.is_zero() => sleep(long).await,
             _ => tokio::task::yield_now().await,
         }
     }
 }
 
-impl Measured {
-    fn new(rate: f64) -> Self {
-        let latencies = Histogram::new(3).expect("three digits are possible");
-        Self { rate, sent: 0, failed: 0, unsent: 0, first_failure: None, elapsed: Duration::ZERO, latencies }
+impl Run {
+    fn measured(&self) -> MutexGuard<'_, Measured> {
+        self.measured.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Pending {
+    fn new(run: &Arc<Run>, asked: Instant) -> Self {
+        Self { run: run.clone(), asked, over: false }
     }
 
-    fn take(&mut self, done: Option<(Duration, Option<String>)>) {
-        match done {
-            Some((took, None)) => {
-                // It takes everything that fits into its numbers, and no answer takes centuries.
-                let _ = self.latencies.record(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX));
-            }
-            Some((_, Some(why))) => {
-                self.failed += 1;
-                self.first_failure.get_or_insert(why);
-            }
-            None => self.failed += 1,
+    fn done(mut self, outcome: Result<(), Failure>) {
+        self.over = true;
+        self.run.measured().take(self.asked.elapsed(), self.run.begun.elapsed(), outcome);
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        if !self.over {
+            self.run.measured().give_up(self.asked.elapsed());
         }
     }
+}
 
-    pub(super) fn answered(&self) -> u64 {
-        self.latencies.len()
+#[cfg(test)]
+mod tests {
+    use couplet::{prelude::*, server::Server};
+    use couplet_testing::connect;
+
+    use super::*;
+
+    /// Answers after a while.
+    #[tool]
+    async fn slow(ms: u64) -> &'static str {
+        sleep(Duration::from_millis(ms)).await;
+        "done"
     }
 
-    pub(super) fn per_second(&self) -> f64 {
-        self.answered() as f64 / self.elapsed.as_secs_f64().max(1e-9)
+    async fn load(ms: u64) -> Load {
+        let server = Server::new("slow", "1").tool(slow).build();
+        let version = *couplet::ProtocolVersion::ALL.last().expect("there are revisions");
+        let client = connect(server, version).await.expect("the server answers");
+        let ask = Ask::call(&client, "slow", &[format!("ms={ms}")]).await.expect("the tool is there");
+        Load { clients: vec![client], ask: Arc::new(ask), grace: Duration::from_secs(60) }
     }
 
-    /// The time within which a share of the requests was answered.
-    pub(super) fn at(&self, share: f64) -> Duration {
-        Duration::from_nanos(self.latencies.value_at_quantile(share))
+    #[tokio::test]
+    async fn what_waits_counts() {
+        let (mut interrupt, time) = (Interrupt::never(), Duration::from_millis(200));
+        let fast = load(0).await.run(Pace::Rate(100.0), time, &mut interrupt).await;
+        assert_eq!((fast.sent + fast.unsent, fast.answered(), fast.unanswered), (20, fast.sent, 0), "{fast:?}");
+        // Nothing is ever answered, so no more than so many are sent, and all that were due are counted.
+        let stuck = Load { grace: Duration::ZERO, ..load(3_600_000).await };
+        let run = stuck.run(Pace::Rate(10_000.0), time, &mut interrupt).await;
+        assert_eq!((run.sent + run.unsent, run.answered(), run.unanswered), (2000, 0, run.sent), "{run:?}");
+        assert!((1..=MOST as u64).contains(&run.sent), "{run:?}");
+        // Those that were due first have waited all the time.
+        assert!(run.at(0.5) >= Some(time / 3) && run.at(1.0) >= Some(time * 9 / 10), "{run:?}");
     }
 
-    /// As if it had been measured.
-    #[cfg(test)]
-    pub(super) fn of(rate: f64, elapsed: Duration, latencies: &[Duration]) -> Self {
-        let mut measured = Self::new(rate);
-        measured.sent = latencies.len() as u64;
-        latencies.iter().for_each(|took| measured.take(Some((*took, None))));
-        measured.elapsed = elapsed;
-        measured
+    #[tokio::test]
+    async fn a_closed_loop_keeps_so_many_under_way() {
+        let time = Duration::from_millis(100);
+        let run = load(10).await.run(Pace::InFlight(4), time, &mut Interrupt::never()).await;
+        assert!((4..=44).contains(&run.sent) && run.answered() == run.sent, "{run:?}");
+        assert!(run.at(0.0) >= Some(Duration::from_millis(9)), "{run:?}");
     }
 }

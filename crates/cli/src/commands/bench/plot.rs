@@ -1,11 +1,8 @@
-//! What was measured, as a plot of characters: a line for each rate, the time from left to right.
+//! What was measured, as a plot of characters: a line for each measurement, the time from left to right.
 
 use std::fmt::Write;
 
-use super::{
-    load::Measured,
-    table::{number, time},
-};
+use super::{measured::Measured, table::time};
 
 /// How many columns the time has.
 const WIDTH: usize = 60;
@@ -21,7 +18,7 @@ pub(super) struct Scale {
 impl Scale {
     /// A scale of whole powers of ten, in seconds, around all that was measured.
     pub(super) fn of(rows: &[Measured]) -> Self {
-        let seconds = |share: f64| rows.iter().map(move |row| row.at(share).as_secs_f64()).filter(|s| *s > 0.0);
+        let seconds = |share: f64| rows.iter().filter_map(move |row| row.at(share)).map(|t| t.as_secs_f64()).filter(|s| *s > 0.0);
         let least = seconds(0.5).fold(f64::INFINITY, f64::min);
         let most = seconds(0.999).fold(0.0, f64::max);
         if !least.is_finite() {
@@ -49,14 +46,18 @@ pub(super) fn text(rows: &[Measured]) -> String {
     let mut page = String::new();
     for row in rows {
         let mut line = vec![' '; WIDTH];
-        let [first, last] = [0.5, 0.999].map(|share| column(row.at(share).as_secs_f64()));
-        line[first..=last.max(first)].fill('─');
+        let at = |share: f64| row.at(share).map(|time| column(time.as_secs_f64()));
+        if let (Some(first), Some(last)) = (at(0.5), at(0.999)) {
+            line[first..=last.max(first)].fill('─');
+        }
         // The rarer ones first, so that a common one is not hidden.
         for (mark, share) in MARKS.into_iter().rev() {
-            line[column(row.at(share).as_secs_f64())] = mark;
+            if let Some(place) = at(share) {
+                line[place] = mark;
+            }
         }
         let line: String = line.into_iter().collect();
-        let _ = writeln!(page, "{:>12} │{}", format!("{}/s", number(row.rate)), line.trim_end());
+        let _ = writeln!(page, "{:>12} │{}", row.pace.to_string(), line.trim_end());
     }
     let _ = writeln!(page, "{:>12} └{}", "", "─".repeat(WIDTH));
     let mut axis = String::new();
@@ -79,17 +80,18 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::commands::bench::measured::Pace;
 
     #[test]
     fn marks_are_where_they_belong() {
         let spread: Vec<_> = (1..=1000).map(|n| Duration::from_micros(100 + n)).collect();
-        let rows = [Measured::of(1000.0, Duration::from_secs(1), &spread)];
+        let rows = [Measured::of(Pace::Rate(1000.0), Duration::from_secs(1), &spread)];
         let page = text(&rows);
         let line = page.lines().next().unwrap();
         let at = |mark| line.chars().position(|c| c == mark).unwrap();
         assert!(at('●') < at('◆') && at('◆') < at('▲'), "{page}");
         assert!(page.contains("100 µs") && page.contains("1.00 ms") && page.contains("10.0 ms"), "{page}");
         // Nothing was answered.
-        assert!(text(&[Measured::of(5.0, Duration::from_secs(1), &[])]).contains("5/s"));
+        assert!(text(&[Measured::of(Pace::Rate(5.0), Duration::from_secs(1), &[])]).contains("5/s"));
     }
 }

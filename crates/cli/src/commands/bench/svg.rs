@@ -1,12 +1,8 @@
-//! What was measured, as a picture: the rate to the right, the time upwards, a line for each share of the answers.
+//! What was measured, as a picture: the load to the right, the time upwards, a line for each share of the answers.
 
 use std::fmt::Write;
 
-use super::{
-    load::Measured,
-    plot::Scale,
-    table::{number, time},
-};
+use super::{measured::Measured, plot::Scale, table::time};
 
 const LINES: [(&str, f64, &str); 4] =
     [("half", 0.5, "#2a78d6"), ("90 %", 0.9, "#1baf7a"), ("99 %", 0.99, "#eda100"), ("99.9 %", 0.999, "#e34948")];
@@ -19,8 +15,8 @@ const BOTTOM: f64 = 340.0;
 
 pub(super) fn picture(rows: &[Measured], title: &str) -> String {
     let scale = Scale::of(rows);
-    let most = rows.iter().map(|row| row.rate).fold(1.0, f64::max);
-    let x = |rate: f64| LEFT + (RIGHT - LEFT) * rate / most;
+    let most = rows.iter().map(|row| row.pace.value()).fold(1.0, f64::max);
+    let x = |row: &Measured| LEFT + (RIGHT - LEFT) * row.pace.value() / most;
     let y = |seconds: f64| BOTTOM - (BOTTOM - TOP) * scale.place(seconds);
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" font-family=\"sans-serif\" \
@@ -41,14 +37,14 @@ pub(super) fn picture(rows: &[Measured], title: &str) -> String {
     for row in rows {
         let _ = writeln!(
             svg,
-            "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}/s</text>",
-            x(row.rate),
+            "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
+            x(row),
             BOTTOM + 20.0,
-            number(row.rate)
+            row.pace
         );
     }
     for (name, share, colour) in LINES {
-        let points: Vec<_> = rows.iter().map(|row| (x(row.rate), y(row.at(share).as_secs_f64()))).collect();
+        let points: Vec<_> = rows.iter().filter_map(|row| Some((x(row), y(row.at(share)?.as_secs_f64())))).collect();
         let text: Vec<_> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
         let _ = writeln!(
             svg,
@@ -64,8 +60,7 @@ pub(super) fn picture(rows: &[Measured], title: &str) -> String {
     }
     let _ = writeln!(
         svg,
-        "<text x=\"{LEFT}\" y=\"{:.1}\" fill=\"#777\">requests per second, and the time within which a share of them was \
-         answered</text>\n</svg>",
+        "<text x=\"{LEFT}\" y=\"{:.1}\" fill=\"#777\">requests, and the time within which a share of them was answered</text>\n</svg>",
         HEIGHT - 16.0
     );
     svg
@@ -80,10 +75,11 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::commands::bench::measured::Pace;
 
     #[test]
     fn a_line_for_each_share_and_nothing_raw() {
-        let rows = [1.0, 2.0].map(|rate| Measured::of(rate, Duration::from_secs(1), &[Duration::from_millis(3)]));
+        let rows = [1.0, 2.0].map(|rate| Measured::of(Pace::Rate(rate), Duration::from_secs(1), &[Duration::from_millis(3)]));
         let svg = picture(&rows, "<script> & co");
         assert_eq!(svg.matches("<polyline").count(), 4);
         assert!(svg.contains("&lt;script&gt; &amp; co") && !svg.contains("NaN"), "{svg}");

@@ -2,32 +2,47 @@
 
 use std::{fmt::Write, time::Duration};
 
-use super::load::Measured;
-use crate::output::Paint;
+use super::{
+    load::{GRACE, MOST},
+    measured::{Measured, SHARES},
+};
+use crate::output::{Paint, text};
 
-const SHARES: [(&str, f64); 5] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999), ("max", 1.0)];
-
-/// A line for each rate.
+/// A line for each measurement, and what there is to say about them.
 pub(super) fn text(rows: &[Measured], paint: Paint) -> String {
     let mut head = format!("{:>12}{:>12}", "asked", "answered");
-    SHARES.iter().for_each(|(name, _)| drop(write!(head, "{name:>10}")));
-    let mut page = paint.faint(head + &format!("{:>9}", "failed")) + "\n";
+    SHARES.iter().for_each(|(name, _)| drop(write!(head, "{name:>9}")));
+    let mut page = paint.faint(head + &format!("{:>8}", "failed")) + "\n";
     for row in rows {
-        let _ = write!(page, "{:>12}{:>12}", per_second(row.rate), per_second(row.per_second()));
+        let _ = write!(page, "{:>12}{:>12}", row.pace.to_string(), format!("{}/s", number(row.per_second())));
         for (_, share) in SHARES {
-            let _ = write!(page, "{:>10}", time(row.at(share)));
+            let _ = write!(page, "{:>9}", row.at(share).map_or("–".to_owned(), time));
         }
-        let _ = write!(page, "{:>9}", row.failed);
-        if row.unsent > 0 {
-            let _ = write!(page, "  {} were not sent, because so many others waited", number(row.unsent as f64));
+        let failed = format!("{:>8}", number(row.failed as f64));
+        let _ = writeln!(page, "{}", if row.failed > 0 { paint.error(failed) } else { failed });
+    }
+    for row in rows {
+        for line in remarks(row) {
+            let _ = writeln!(page, "{} {line}", paint.warning(format!("{}:", row.pace)));
         }
-        page.push('\n');
     }
     page
 }
 
-fn per_second(rate: f64) -> String {
-    number(rate) + "/s"
+/// What the numbers do not show.
+fn remarks(row: &Measured) -> Vec<String> {
+    let many = |count: u64| if count == 1 { "1 request".to_owned() } else { format!("{} requests", number(count as f64)) };
+    let mut lines: Vec<String> =
+        row.failures.iter().map(|(why, count)| format!("{} failed: {}", many(*count), text::line(why))).collect();
+    if row.unsent > 0 {
+        let (what, most) = (many(row.unsent), number(MOST as f64));
+        lines.push(format!("{what} more could not be sent in time, with {most} under way; the times count their waiting"));
+    }
+    if row.unanswered > 0 {
+        let (what, grace) = (many(row.unanswered), GRACE.as_secs());
+        lines.push(format!("{what} had no answer {grace} s after the end; the times count their waiting"));
+    }
+    lines
 }
 
 /// A number with commas; small ones with a digit behind the point.
@@ -50,10 +65,11 @@ pub(super) fn number(value: f64) -> String {
 pub(super) fn time(time: Duration) -> String {
     let ms = time.as_secs_f64() * 1e3;
     match ms {
-        ms if ms < 1.0 => format!("{:.0} µs", ms * 1e3),
-        ms if ms < 10.0 => format!("{ms:.2} ms"),
-        ms if ms < 100.0 => format!("{ms:.1} ms"),
-        ms if ms < 10_000.0 => format!("{ms:.0} ms"),
+        ms if ms < 0.9995 => format!("{:.0} µs", ms * 1e3),
+        ms if ms < 9.995 => format!("{ms:.2} ms"),
+        ms if ms < 99.95 => format!("{ms:.1} ms"),
+        ms if ms < 999.5 => format!("{ms:.0} ms"),
+        ms if ms < 9_995.0 => format!("{:.2} s", ms / 1e3),
         ms => format!("{:.1} s", ms / 1e3),
     }
 }
@@ -61,18 +77,25 @@ pub(super) fn time(time: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{
+        commands::bench::measured::Pace,
+        exit::{Exit, Failure},
+    };
+
+    const PLAIN: Paint = Paint { colour: false, terminal: false };
 
     #[test]
     fn numbers_and_times_for_people() {
-        for (value, want) in [(0.5, "0.5"), (7.0, "7"), (99.96, "100"), (1234.4, "1,234"), (1_000_000.0, "1,000,000")] {
+        for (value, want) in [(0.5, "0.5"), (7.0, "7"), (99.96, "100.0"), (1234.4, "1,234"), (1e6, "1,000,000")] {
             assert_eq!(number(value), want);
         }
         for (micros, want) in [
             (7, "7 µs"),
             (999, "999 µs"),
             (1_234, "1.23 ms"),
+            (9_999, "10.0 ms"),
             (45_600, "45.6 ms"),
-            (2_500_000, "2500 ms"),
+            (2_500_000, "2.50 s"),
             (61_000_000, "61.0 s"),
         ] {
             assert_eq!(time(Duration::from_micros(micros)), want);
@@ -80,12 +103,26 @@ mod tests {
     }
 
     #[test]
-    fn a_line_for_each_rate() {
+    fn a_line_for_each_pace() {
         let fast: Vec<_> = (1..=1000).map(Duration::from_micros).collect();
-        let rows = [Measured::of(1000.0, Duration::from_secs(1), &fast)];
-        let plain = Paint { colour: false, terminal: false };
-        let want = "       asked    answered       p50       p90       p99     p99.9       max   failed\n     \
-                    1,000/s     1,000/s    500 µs    900 µs    990 µs    999 µs   1.00 ms        0\n";
-        assert_eq!(text(&rows, plain), want);
+        let rows = [Pace::Rate(1000.0), Pace::InFlight(16)].map(|pace| Measured::of(pace, Duration::from_secs(1), &fast));
+        let want = "       asked    answered      p50      p90      p99    p99.9      max  failed
+     1,000/s     1,000/s   500 µs   900 µs   990 µs   999 µs  1.00 ms       0
+  16 at once     1,000/s   500 µs   900 µs   990 µs   999 µs  1.00 ms       0\n";
+        assert_eq!(text(&rows, PLAIN), want);
+    }
+
+    #[test]
+    fn nothing_is_hidden() {
+        let mut row = Measured::new(Pace::Rate(10_000.0));
+        row.sent = 1;
+        row.take(Duration::ZERO, Duration::ZERO, Err(Failure::new(Exit::Refused, "no\u{1b}[2J\nway")));
+        row.stop(Duration::from_secs(1));
+        row.give_up(Duration::from_secs(6));
+        let want = "10,000/s: 1 request failed: no\\u{1b}[2J way
+10,000/s: 9,999 requests more could not be sent in time, with 1,000 under way; the times count their waiting
+10,000/s: 1 request had no answer 5 s after the end; the times count their waiting\n";
+        assert!(text(&[row], PLAIN).ends_with(want));
+        assert!(text(&[Measured::new(Pace::Rate(1.0))], PLAIN).contains("      –"));
     }
 }

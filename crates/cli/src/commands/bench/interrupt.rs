@@ -1,0 +1,37 @@
+//! Ctrl-C, which ends the measuring and not the telling.
+
+use std::pin::Pin;
+
+/// Whether somebody has had enough.
+pub(super) struct Interrupt {
+    waiting: Option<Pin<Box<dyn Future<Output = ()>>>>,
+}
+
+impl Interrupt {
+    pub(super) fn new() -> Self {
+        let pressed = async {
+            if tokio::signal::ctrl_c().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        };
+        Self { waiting: Some(Box::pin(pressed)) }
+    }
+
+    /// Nobody is there to press anything.
+    #[cfg(test)]
+    pub(super) fn never() -> Self {
+        Self { waiting: Some(Box::pin(std::future::pending())) }
+    }
+
+    /// Waits for it. Afterwards there is nothing to wait for.
+    pub(super) async fn pressed(&mut self) {
+        if let Some(waiting) = &mut self.waiting {
+            waiting.await;
+            self.waiting = None;
+        }
+    }
+
+    pub(super) fn is_pressed(&self) -> bool {
+        self.waiting.is_none()
+    }
+}
