@@ -28,7 +28,11 @@ async fn grind(#[default(0)] ms: u64) -> &'static str {
 /// Fails every second time.
 #[tool]
 fn jam() -> Result<&'static str, ToolError> {
-    if CALLS.fetch_add(1, Ordering::Relaxed) % 2 == 1 { Err(ToolError::new("the mill \u{1b}[31mis stuck")) } else { Ok("flour") }
+    if CALLS.fetch_add(1, Ordering::Relaxed) % 2 == 1 {
+        Err(ToolError::new("the mill \u{1b}[31mis stuck"))
+    } else {
+        Ok("flour")
+    }
 }
 
 /// Burns down the third time.

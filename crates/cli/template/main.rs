@@ -30,10 +30,8 @@ fn poem(
 }
 
 fn server() -> Server {
-    Server::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"))
-        .tool(greet)
-        .resource(length)
-        .prompt(poem)
+    let server = Server::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"));
+    server.tool(greet).resource(length).prompt(poem)
 }
 
 #[tokio::main(flavor = "current_thread")]

@@ -118,7 +118,8 @@ fn manifest(name: &str, checkout: Option<&Path>, in_workspace: bool) -> Result<S
         Some(checkout) => {
             let package_folder = checkout.join("crates").join(folder);
             let found = package_folder.join("Cargo.toml").canonicalize();
-            let found = found.map_err(|e| Failure::file(&package_folder, "used", &e).hint("is it a checkout of Couplet?"))?;
+            let found =
+                found.map_err(|e| Failure::file(&package_folder, "used", &e).hint("is it a checkout of Couplet?"))?;
             let found = found.parent().unwrap_or(&found).to_string_lossy().into_owned();
             // A string of JSON is one of TOML.
             Ok(format!("{package} = {{ path = {} }}", Value::from(found)))

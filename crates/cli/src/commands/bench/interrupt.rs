@@ -8,13 +8,20 @@ pub(super) struct Interrupt {
 }
 
 impl Interrupt {
-    pub(super) fn new() -> Self {
-        let pressed = async {
+    /// Waits for it from now on, whatever else is done.
+    pub(super) async fn new() -> Self {
+        let mut waiting: Pin<Box<dyn Future<Output = ()>>> = Box::pin(async {
             if tokio::signal::ctrl_c().await.is_err() {
                 std::future::pending::<()>().await;
             }
+        });
+        // The system is told when it is polled for the first time.
+        let pressed = tokio::select! {
+            biased;
+            () = &mut waiting => true,
+            () = std::future::ready(()) => false,
         };
-        Self { waiting: Some(Box::pin(pressed)) }
+        Self { waiting: (!pressed).then_some(waiting) }
     }
 
     /// Nobody is there to press anything.

@@ -87,8 +87,6 @@ impl Load {
 
     /// Asks when it is time to.
     async fn open(&self, rate: f64, run: &Arc<Run>, tasks: &mut JoinSet<()>) {
-        /// How late the last requests may be because of this program.
-        const LATE: Duration = Duration::from_millis(20);
         let places = Arc::new(Semaphore::new(MOST));
         for number in 0_u64.. {
             let due = run.begun + Duration::from_secs_f64(number as f64 / rate);
@@ -103,7 +101,8 @@ impl Load {
                     _ => return,
                 },
             };
-            if run.measured().is_hopeless() || Instant::now() > run.end + LATE {
+            // If it is this program that is late, it gets as much time again.
+            if run.measured().is_hopeless() || Instant::now() > run.end + (run.end - run.begun) {
                 return;
             }
             // What is over is forgotten, or it would add up.

@@ -122,8 +122,12 @@ impl Bench<'_> {
             let heading = show::heading(server, &self.target, self.output.out);
             self.output.print(&format!("{heading} · {} · {connections}\n\n", self.load.ask))?;
         }
-        let mut interrupt = Interrupt::new();
+        let mut interrupt = Interrupt::new().await;
         let rows = self.rows(&mut interrupt).await;
+        if interrupt.is_pressed() && self.output.err.terminal {
+            // The terminal shows what was pressed.
+            self.output.note("");
+        }
         self.tell(&rows, interrupt.is_pressed())?;
         match interrupt.is_pressed() {
             true => Err(Failure::silent(Exit::Interrupted)),

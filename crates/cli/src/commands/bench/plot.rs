@@ -18,7 +18,8 @@ pub(super) struct Scale {
 impl Scale {
     /// A scale of whole powers of ten, in seconds, around all that was measured.
     pub(super) fn of(rows: &[Measured]) -> Self {
-        let seconds = |share: f64| rows.iter().filter_map(move |row| row.at(share)).map(|t| t.as_secs_f64()).filter(|s| *s > 0.0);
+        let seconds =
+            |share: f64| rows.iter().filter_map(move |row| row.at(share)).map(|t| t.as_secs_f64()).filter(|s| *s > 0.0);
         let least = seconds(0.5).fold(f64::INFINITY, f64::min);
         let most = seconds(0.999).fold(0.0, f64::max);
         if !least.is_finite() {

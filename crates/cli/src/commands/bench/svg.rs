@@ -79,7 +79,8 @@ mod tests {
 
     #[test]
     fn a_line_for_each_share_and_nothing_raw() {
-        let rows = [1.0, 2.0].map(|rate| Measured::of(Pace::Rate(rate), Duration::from_secs(1), &[Duration::from_millis(3)]));
+        let rows =
+            [1.0, 2.0].map(|rate| Measured::of(Pace::Rate(rate), Duration::from_secs(1), &[Duration::from_millis(3)]));
         let svg = picture(&rows, "<script> & co");
         assert_eq!(svg.matches("<polyline").count(), 4);
         assert!(svg.contains("&lt;script&gt; &amp; co") && !svg.contains("NaN"), "{svg}");

@@ -3,7 +3,7 @@
 use std::{fmt::Write, time::Duration};
 
 use super::{
-    load::{GRACE, MOST},
+    load::MOST,
     measured::{Measured, SHARES},
 };
 use crate::output::{Paint, text};
@@ -11,8 +11,8 @@ use crate::output::{Paint, text};
 /// A line for each measurement, and what there is to say about them.
 pub(super) fn text(rows: &[Measured], paint: Paint) -> String {
     let mut head = format!("{:>12}{:>12}", "asked", "answered");
-    SHARES.iter().for_each(|(name, _)| drop(write!(head, "{name:>9}")));
-    let mut page = paint.faint(head + &format!("{:>8}", "failed")) + "\n";
+    head.extend(SHARES.iter().map(|(name, _)| format!("{name:>9}")));
+    let mut page = paint.faint(head + "  failed") + "\n";
     for row in rows {
         let _ = write!(page, "{:>12}{:>12}", row.pace.to_string(), format!("{}/s", number(row.per_second())));
         for (_, share) in SHARES {
@@ -31,16 +31,20 @@ pub(super) fn text(rows: &[Measured], paint: Paint) -> String {
 
 /// What the numbers do not show.
 fn remarks(row: &Measured) -> Vec<String> {
-    let many = |count: u64| if count == 1 { "1 request".to_owned() } else { format!("{} requests", number(count as f64)) };
+    let many =
+        |count: u64| if count == 1 { "1 request".to_owned() } else { format!("{} requests", number(count as f64)) };
     let mut lines: Vec<String> =
         row.failures.iter().map(|(why, count)| format!("{} failed: {}", many(*count), text::line(why))).collect();
     if row.unsent > 0 {
         let (what, most) = (many(row.unsent), number(MOST as f64));
-        lines.push(format!("{what} more could not be sent in time, with {most} under way; the times count their waiting"));
+        lines.push(format!(
+            "{what} more were due and not sent, as at most {most} are under way; the times count their waiting"
+        ));
     }
     if row.unanswered > 0 {
-        let (what, grace) = (many(row.unanswered), GRACE.as_secs());
-        lines.push(format!("{what} had no answer {grace} s after the end; the times count their waiting"));
+        let were = if row.unanswered == 1 { "was" } else { "were" };
+        lines
+            .push(format!("{} {were} not answered until the end; the times count their waiting", many(row.unanswered)));
     }
     lines
 }
@@ -105,7 +109,8 @@ mod tests {
     #[test]
     fn a_line_for_each_pace() {
         let fast: Vec<_> = (1..=1000).map(Duration::from_micros).collect();
-        let rows = [Pace::Rate(1000.0), Pace::InFlight(16)].map(|pace| Measured::of(pace, Duration::from_secs(1), &fast));
+        let rows =
+            [Pace::Rate(1000.0), Pace::InFlight(16)].map(|pace| Measured::of(pace, Duration::from_secs(1), &fast));
         let want = "       asked    answered      p50      p90      p99    p99.9      max  failed
      1,000/s     1,000/s   500 µs   900 µs   990 µs   999 µs  1.00 ms       0
   16 at once     1,000/s   500 µs   900 µs   990 µs   999 µs  1.00 ms       0\n";
@@ -120,8 +125,8 @@ mod tests {
         row.stop(Duration::from_secs(1));
         row.give_up(Duration::from_secs(6));
         let want = "10,000/s: 1 request failed: no\\u{1b}[2J way
-10,000/s: 9,999 requests more could not be sent in time, with 1,000 under way; the times count their waiting
-10,000/s: 1 request had no answer 5 s after the end; the times count their waiting\n";
+10,000/s: 9,999 requests more were due and not sent, as at most 1,000 are under way; the times count their waiting
+10,000/s: 1 request was not answered until the end; the times count their waiting\n";
         assert!(text(&[row], PLAIN).ends_with(want));
         assert!(text(&[Measured::new(Pace::Rate(1.0))], PLAIN).contains("      –"));
     }
