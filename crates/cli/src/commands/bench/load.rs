@@ -23,9 +23,9 @@ use super::{
 };
 use crate::exit::Failure;
 
-/// How many requests may be under way in an open loop. The others wait, and their waiting counts.
+/// How many requests are under way at most, if nothing else is said.
 pub(super) const MOST: usize = 1000;
-/// How long after the end an answer is still waited for.
+/// How long an answer is waited for, if nothing else is said.
 pub(super) const GRACE: Duration = Duration::from_secs(5);
 
 /// Some connections, and what is asked on them in turn.
@@ -33,6 +33,8 @@ pub(super) const GRACE: Duration = Duration::from_secs(5);
 pub(super) struct Load {
     pub(super) clients: Vec<Client>,
     pub(super) ask: Arc<Ask>,
+    /// How many requests may be under way in an open loop. The others wait, and their waiting counts.
+    pub(super) most: usize,
     /// How long after the end an answer is still waited for.
     pub(super) grace: Duration,
 }
@@ -87,7 +89,7 @@ impl Load {
 
     /// Asks when it is time to.
     async fn open(&self, rate: f64, run: &Arc<Run>, tasks: &mut JoinSet<()>) {
-        let places = Arc::new(Semaphore::new(MOST));
+        let places = Arc::new(Semaphore::new(self.most));
         for number in 0_u64.. {
             let due = run.begun + Duration::from_secs_f64(number as f64 / rate);
             if due >= run.end {
@@ -204,7 +206,7 @@ mod tests {
         let version = *couplet::ProtocolVersion::ALL.last().expect("there are revisions");
         let client = connect(server, version).await.expect("the server answers");
         let ask = Ask::call(&client, "slow", &[format!("ms={ms}")]).await.expect("the tool is there");
-        Load { clients: vec![client], ask: Arc::new(ask), grace: Duration::from_secs(60) }
+        Load { clients: vec![client], ask: Arc::new(ask), most: MOST, grace: Duration::from_secs(60) }
     }
 
     #[tokio::test]
@@ -219,6 +221,15 @@ mod tests {
         assert!((1..=MOST as u64).contains(&run.sent), "{run:?}");
         // Those that were due first have waited all the time.
         assert!(run.at(0.5) >= Some(time / 3) && run.at(1.0) >= Some(time * 9 / 10), "{run:?}");
+    }
+
+    #[tokio::test]
+    async fn time_counts_from_when_a_request_was_due() {
+        // One at a time, and a new one every 10 ms: the fifth is due at 40 and done at 100, and those that are never sent
+        // have waited for 50 at most.
+        let one = Load { most: 1, ..load(20).await };
+        let run = one.run(Pace::Rate(100.0), Duration::from_millis(100), &mut Interrupt::never()).await;
+        assert!(run.sent <= 5 && run.at(1.0) > Some(Duration::from_millis(55)), "{run:?}");
     }
 
     #[tokio::test]

@@ -88,7 +88,7 @@ pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
             None if args.ping => Ask::Ping,
             None => Ask::List,
         };
-        let load = Load { clients, ask: Arc::new(ask), grace: load::GRACE };
+        let load = Load { clients, ask: Arc::new(ask), most: load::MOST, grace: load::GRACE };
         // What fails at once is told at once.
         load.once().await?;
         Ok(load)
