@@ -46,11 +46,11 @@ pub(crate) fn run(args: &Args, output: &Arc<Output>) -> Result<(), Failure> {
         return output.print(&show::json_line(&json!({ "name": name, "folder": folder, "files": files }))?);
     }
     let written = output.out.name(folder.join("src/main.rs").display());
-    output.print(&format!("{written} is a server with a tool, a resource, a prompt and a test.\n\n{}", steps(folder)))
+    output.print(&format!("{written} is a server with a tool, a resource, a prompt and a test.\n\n{}", steps(&name, folder)))
 }
 
 /// What to do with it, as commands that can be copied.
-fn steps(folder: &Path) -> String {
+fn steps(name: &str, folder: &Path) -> String {
     let folder = folder.to_string_lossy();
     let folder = shlex::try_quote(&folder).unwrap_or(folder.as_ref().into());
     let steps = [
@@ -58,7 +58,8 @@ fn steps(folder: &Path) -> String {
         ("cargo test".to_owned(), "in every revision of the protocol"),
         ("couplet list \"cargo run -q\"".to_owned(), "what it offers"),
         ("couplet call \"cargo run -q\" greet name=Ada".to_owned(), ""),
-        ("couplet install --help".to_owned(), "into Claude, Cursor, VS Code and others"),
+        ("cargo install --path .".to_owned(), ""),
+        (format!("couplet install {name} --all"), "in Claude, Cursor and whatever else is here"),
     ];
     let line = |(command, why): &(String, &str)| match *why {
         "" => format!("  {command}\n"),
