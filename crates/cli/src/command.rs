@@ -3,11 +3,13 @@
 use std::{process::ExitCode, sync::Arc};
 
 use clap::{Parser, Subcommand};
+use couplet_bundle::cli as bundle;
+use couplet_hosts::cli as hosts;
 
 use crate::{
     commands::{
-        bench, call, complete, completions, demo, discover, list, listen, login, new, ping, prompt, read, repl, replay,
-        run, tap,
+        bench, call, complete, completions, demo, discover, doctor, lint, list, listen, login, new, pack, ping, prompt,
+        read, repl, replay, run, tap, written,
     },
     exit::{self, Exit, Failure},
     output::{Colour, Look, Output},
@@ -43,7 +45,7 @@ enum Command {
     Listen(listen::Args),
     /// Asks whether a server is there
     Ping(ping::Args),
-    /// Finds out what a server is and speaks; without TARGET, which servers are configured here
+    /// Finds out what a server is and speaks
     Discover(discover::Args),
     /// Opens a server for an interactive session
     Repl(repl::Args),
@@ -61,6 +63,24 @@ enum Command {
     Login(login::Args),
     /// Forgets a login
     Logout(login::Args),
+    /// Adds a server to hosts, such as Claude, Cursor or VS Code
+    Install(hosts::InstallArgs),
+    /// Takes a server out of hosts
+    Uninstall(hosts::UninstallArgs),
+    /// Copies servers from one host to others
+    Sync(hosts::SyncArgs),
+    /// Lists the servers that hosts on this machine have
+    Servers(hosts::ServersArgs),
+    /// Lists the hosts that are known, and where their files are
+    Hosts(hosts::HostsArgs),
+    /// Finds out why servers do not start or connect
+    Doctor(doctor::Args),
+    /// Finds what hosts and model APIs refuse about a server
+    Lint(lint::Args),
+    /// Makes a bundle (.mcpb) that hosts install with a click
+    Pack(pack::Args),
+    /// Checks what the registry of servers will check, before anything is published
+    PublishCheck(bundle::PublishCheckArgs),
     /// Serves a few servers to play with
     Demo(demo::Args),
     /// Prints a script that completes commands in a shell
@@ -113,6 +133,27 @@ fn start(command: Command, output: &Arc<Output>) -> Result<(), Failure> {
         Command::New(args) => new::run(&args, output),
         Command::Login(args) => wait(login::log_in(args, output)),
         Command::Logout(args) => wait(login::log_out(args, output)),
+        Command::Install(args) => {
+            written::hosts(output, |env, json, out| hosts::install(&hosts::InstallArgs { json, ..args }, env, out))
+        }
+        Command::Uninstall(args) => {
+            written::hosts(output, |env, json, out| hosts::uninstall(&hosts::UninstallArgs { json, ..args }, env, out))
+        }
+        Command::Sync(args) => {
+            written::hosts(output, |env, json, out| hosts::sync(&hosts::SyncArgs { json, ..args }, env, out))
+        }
+        Command::Servers(args) => {
+            written::hosts(output, |env, json, out| hosts::servers(&hosts::ServersArgs { json, ..args }, env, out))
+        }
+        Command::Hosts(_) => {
+            written::hosts(output, |env, json, out| hosts::hosts(&hosts::HostsArgs { json }, env, out))
+        }
+        Command::Doctor(args) => wait(doctor::run(args, output)),
+        Command::Lint(args) => wait(lint::run(args, output)),
+        Command::Pack(args) => pack::run(args, output),
+        Command::PublishCheck(args) => written::bundle(output, |here, json, out| {
+            bundle::publish_check(&bundle::PublishCheckArgs { json, ..args }, here, out)
+        }),
         Command::Demo(args) => wait(demo::run(args, output)),
         Command::Completions(args) => completions::run(&args, output),
     }

@@ -23,7 +23,7 @@ pub(crate) enum Exit {
 
 /// Every code, its name in JSON, and what it means.
 const TABLE: &[(Exit, &str, &str)] = &[
-    (Exit::Refused, "refused", "the tool or the server answered with an error, or a replay differs"),
+    (Exit::Refused, "refused", "the tool or the server answered with an error, or a check found something wrong"),
     (Exit::Usage, "usage", "the command line is wrong: an option, a tool, an argument, the name of a server"),
     (
         Exit::Unreachable,
@@ -157,6 +157,30 @@ impl From<Error> for Failure {
             }
             _ => failure,
         }
+    }
+}
+
+impl From<couplet_hosts::Error> for Failure {
+    fn from(error: couplet_hosts::Error) -> Self {
+        use couplet_hosts::ErrorKind as Kind;
+        let exit = match error.kind() {
+            Kind::Findings => Exit::Refused,
+            Kind::Broken | Kind::Conflict | Kind::Io => Exit::File,
+            _ => Exit::Usage,
+        };
+        Self { hint: error.hint().map(str::to_owned), ..Self::new(exit, error.to_string()) }
+    }
+}
+
+impl From<couplet_bundle::Error> for Failure {
+    fn from(error: couplet_bundle::Error) -> Self {
+        use couplet_bundle::ErrorKind as Kind;
+        let exit = match error.kind() {
+            Kind::Findings => Exit::Refused,
+            Kind::Broken | Kind::Io => Exit::File,
+            _ => Exit::Usage,
+        };
+        Self { hint: error.hint().map(str::to_owned), ..Self::new(exit, error.to_string()) }
     }
 }
 

@@ -17,7 +17,7 @@
 //! | code | kind | meaning |
 //! |---|---|---|
 //! | 0 | | all went well |
-//! | 1 | `refused` | the tool or the server answered with an error, or a replay differs |
+//! | 1 | `refused` | the tool or the server answered with an error, or a check found something wrong |
 //! | 2 | `usage` | the command line is wrong: an option, a tool, an argument, the name of a server |
 //! | 3 | `unreachable` | a server cannot be started or reached, or is gone; an address cannot be listened at |
 //! | 4 | `protocol` | the other side does not speak the protocol, or not what was asked for |

@@ -25,7 +25,7 @@ pub struct Discovery {
 pub fn discover(env: &Env, hosts: &Hosts) -> Discovery {
     let mut found = Discovery { servers: Vec::new(), broken: Vec::new() };
     for host in hosts.iter() {
-        for place in host.scopes().filter_map(|scope| host.place(env, scope).ok()) {
+        for place in host.places(env) {
             match Config::read(host, place) {
                 Ok(config) => found.servers.extend(config.servers()),
                 Err(error) if found.broken.contains(&error) => {}

@@ -247,11 +247,11 @@ fn size(value: &Value) -> u64 {
 }
 
 fn beyond(what: &str, most: u64, things: &str) -> SchemaError {
-    SchemaError(format!("the schema {what} {most} {things}, which is beyond the budget"))
+    SchemaError::beyond(format!("the schema {what} {most} {things}, which is beyond the budget"))
 }
 
 fn lost(error: Error) -> SchemaError {
-    SchemaError(match error {
+    SchemaError::new(match error {
         Error::Unretrievable { uri, .. } => {
             format!("the schema refers to `{uri}`, which is outside of it; nothing is fetched")
         }
@@ -273,7 +273,7 @@ impl<'s> Census<'s> {
         self.look(schema)?;
         if self.refers && (self.recursive > 1 || self.dynamic.values().any(|&n| n > 1)) {
             let what = "the schema has several dynamic anchors of one name, which is not supported";
-            return Err(SchemaError(what.to_owned()));
+            return Err(SchemaError::new(what.to_owned()));
         }
         Ok(())
     }

@@ -48,10 +48,10 @@ impl Schema {
     pub fn within(text: &str, budget: &Budget) -> Result<Self, SchemaError> {
         if text.len() > budget.size {
             let (size, most) = (text.len(), budget.size);
-            return Err(SchemaError(format!("the schema has {size} bytes; at most {most} are allowed")));
+            return Err(SchemaError::beyond(format!("the schema has {size} bytes; at most {most} are allowed")));
         }
         let schema: Value =
-            serde_json::from_str(text).map_err(|e| SchemaError(format!("the schema is not JSON: {e}")))?;
+            serde_json::from_str(text).map_err(|e| SchemaError::new(format!("the schema is not JSON: {e}")))?;
         let draft = dialect(&schema)?;
         // The graph comes first: it is what keeps a hostile schema away from the compiler.
         let graph = Graph::of(&schema, draft, budget)?;
@@ -91,17 +91,42 @@ impl fmt::Debug for Schema {
 
 /// Why a schema cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SchemaError(pub(crate) String);
+pub struct SchemaError {
+    text: String,
+    beyond: bool,
+}
 
 impl SchemaError {
+    /// Whether the schema may be a good one, but costs more than the [`Budget`] allows.
+    ///
+    /// ```
+    /// use couplet_schema::{Budget, Schema};
+    ///
+    /// let mut small = Budget::default();
+    /// small.size = 10;
+    /// assert!(Schema::within(r#"{"type":"object"}"#, &small).unwrap_err().is_beyond_budget());
+    /// assert!(!Schema::new(r#"{"type":"thing"}"#).unwrap_err().is_beyond_budget());
+    /// ```
+    pub fn is_beyond_budget(&self) -> bool {
+        self.beyond
+    }
+
+    pub(crate) fn new(text: String) -> Self {
+        Self { text, beyond: false }
+    }
+
+    pub(crate) fn beyond(text: String) -> Self {
+        Self { text, beyond: true }
+    }
+
     fn invalid(error: &jsonschema::ValidationError<'_>) -> Self {
-        Self(format!("the schema is not valid: {}", Mismatch::of(error)))
+        Self::new(format!("the schema is not valid: {}", Mismatch::of(error)))
     }
 }
 
 impl fmt::Display for SchemaError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.text)
     }
 }
 
@@ -111,7 +136,7 @@ impl std::error::Error for SchemaError {}
 pub(crate) fn dialect(schema: &Value) -> Result<Draft, SchemaError> {
     match schema.get("$schema").map(|uri| (uri, uri.as_str().map(Draft::from_schema_uri))) {
         None => Ok(Draft::Draft202012),
-        Some((uri, None | Some(Draft::Unknown))) => Err(SchemaError(format!(
+        Some((uri, None | Some(Draft::Unknown))) => Err(SchemaError::new(format!(
             "the dialect {uri} is not known; `$schema` may name 2020-12, 2019-09, draft-07, draft-06 or draft-04"
         ))),
         Some((_, Some(draft))) => Ok(draft),

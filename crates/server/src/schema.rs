@@ -106,7 +106,11 @@ fn input(plain: Value, dialect: Dialect, title: &str) -> Result<Value, String> {
     }
     match (dialect, plain) {
         (Dialect::Plain, Value::Object(plain)) => root = plain,
-        _ => merge_alternatives(&mut root),
+        _ => {
+            merge_alternatives(&mut root);
+            // The OpenAI API refuses an object without them, even if there are none.
+            root.entry("properties").or_insert_with(|| json!({}));
+        }
     }
     root.insert("type".into(), "object".into());
     Ok(Value::Object(root))

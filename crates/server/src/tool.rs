@@ -250,7 +250,7 @@ impl<S: Clone + Send + Sync + 'static> ToolDef<S> {
         let input = match (&self.input, self.signature.arguments) {
             (Some(schema), _) => schema.clone(),
             (None, Some(schema)) => schema(dialect).map_err(|e| format!("tool `{name}`: {e}"))?,
-            (None, None) => serde_json::json!({ "type": "object", "additionalProperties": false }),
+            (None, None) => serde_json::json!({ "type": "object", "properties": {}, "additionalProperties": false }),
         };
         if input.get("type").is_none_or(|t| t != "object") {
             return Err(format!("tool `{name}`: the input schema must have `\"type\": \"object\"`"));

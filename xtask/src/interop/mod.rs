@@ -3,6 +3,7 @@
 //! Every client goes through the same steps and looks at what comes back, every server looks at what arrives. What is
 //! here only starts the programs, and counts.
 
+mod command;
 mod peer;
 mod report;
 
@@ -20,11 +21,14 @@ use report::{Counts, Outcome, Role, Row, Transport, judge, table};
 use crate::{
     Failure,
     group::{Group, serve},
-    workspace::{cargo, command, root, target},
+    workspace::{cargo, command as program, root, target},
 };
 
 /// How long a client may take for all its steps.
 const DEADLINE: Duration = Duration::from_secs(60);
+
+/// The name of what is run with the command `couplet`.
+const COMMAND: &str = "command";
 
 /// All peers, or those whose names have one of the arguments in them. The last line is for machines.
 pub(crate) fn run(names: &[String]) -> Result<(), Failure> {
@@ -41,11 +45,13 @@ pub(crate) fn suite(names: &[String]) -> Result<Counts, Failure> {
     let started = Instant::now();
     let wanted = |peer: &&Peer| names.is_empty() || names.iter().any(|name| peer.name.contains(name));
     let peers: Vec<&Peer> = PEERS.iter().filter(wanted).collect();
-    if peers.is_empty() {
-        let known: Vec<_> = PEERS.iter().map(|peer| peer.name).collect();
+    let with_command = names.is_empty() || names.iter().any(|name| name == COMMAND);
+    if peers.is_empty() && !with_command {
+        let known: Vec<_> = PEERS.iter().map(|peer| peer.name).chain([COMMAND]).collect();
         return Err(format!("there is no such peer; there are {}", known.join(", ")));
     }
-    cargo(["build", "--package", "couplet-interop"])?;
+    // As the tests were built, so that little is left to do.
+    cargo(["build", "--workspace", "--bins", "--all-features"])?;
     let folder = root().join("target/interop");
     let logs = folder.join("logs");
     // What an earlier run left must not count.
@@ -56,16 +62,20 @@ pub(crate) fn suite(names: &[String]) -> Result<Counts, Failure> {
     let (mut server, port) = serve(|port| couplet.server(&["http", port]), &logs.join("couplet-server.log"))?;
     let bench = Bench { couplet, login: programs.join("interop-login"), port, folder, logs };
     // Each peer has a thread: most of the time is spent in waiting for programs to start.
-    let rows: Vec<Row> = thread::scope(|scope| {
+    let (rows, commands) = thread::scope(|scope| {
+        let (binary, folder) = (programs.join("couplet"), bench.folder.join("servers"));
+        let commands = with_command.then(|| scope.spawn(move || command::suite(&binary, &folder)));
         let threads: Vec<_> = peers.iter().map(|peer| scope.spawn(|| bench.all(peer))).collect();
-        threads.into_iter().flat_map(|thread| thread.join().expect("a thread does not panic")).collect()
+        let rows: Vec<Row> =
+            threads.into_iter().flat_map(|thread| thread.join().expect("a thread does not panic")).collect();
+        (rows, commands.map(|thread| thread.join().expect("a thread does not panic")).unwrap_or_default())
     });
     println!("{}", table(&rows));
     println!("logs: {}, {} seconds", bench.logs.display(), started.elapsed().as_secs());
     if let Some(status) = server.ended() {
         return Err(format!("the server ended: {status}"));
     }
-    Ok(Counts::of(&rows))
+    Ok(Counts::of(&rows) + commands)
 }
 
 struct Bench {
@@ -128,7 +138,7 @@ impl Bench {
             Ok(server) => server,
             Err(why) => return row.ended(Outcome::failed(&why)),
         };
-        let mut login = command(&text(&self.login));
+        let mut login = program(&text(&self.login));
         login.arg(format!("http://127.0.0.1:{port}")).args(programs.client_line());
         self.judged(row, &mut login)
     }
@@ -156,11 +166,11 @@ fn url(port: &str) -> String {
 }
 
 /// A command with arguments, in the folder of the workspace.
-fn with(line: &[String], arguments: &[&str]) -> Command {
-    let (program, rest) = line.split_first().expect("a program has a name");
-    let mut command = command(program);
-    command.args(rest).args(arguments);
-    command
+fn with(words: &[String], arguments: &[&str]) -> Command {
+    let (first, rest) = words.split_first().expect("a program has a name");
+    let mut line = program(first);
+    line.args(rest).args(arguments);
+    line
 }
 
 fn text(path: &Path) -> String {

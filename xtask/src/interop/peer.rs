@@ -125,7 +125,7 @@ impl Programs {
 }
 
 /// Why a peer is not there.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Missing {
     /// This machine has not what it needs, or a registry does not answer.
     Skipped(String),
@@ -146,33 +146,43 @@ impl Missing {
 
 fn python(folder: &Path) -> Result<Programs, Missing> {
     let here = root().join("interop/python");
+    let python = venv(folder, &here.join("requirements.txt"))?;
+    Ok(Programs::new([python.clone(), here.join("client.py")], [python, here.join("server.py")]))
+}
+
+/// An environment for Python with what is required, and its interpreter.
+pub(super) fn venv(folder: &Path, requirements: &Path) -> Result<PathBuf, Missing> {
     let python = folder.join("venv/bin/python");
     let version = capture(command("python3").arg("--version"));
     let version = version.map_err(|_| Missing::Skipped("there is no `python3`".to_owned()))?;
-    let requirements = here.join("requirements.txt");
-    once(folder, &(version + &read(&requirements)?), || {
+    once(folder, &(version + &read(requirements)?), || {
         let mut venv = command("python3");
         venv.args(["-m", "venv", "--clear"]).arg(folder.join("venv"));
         quietly(&mut venv, folder)?;
         let mut pip = command(&text(&python));
         pip.args(["-m", "pip", "install", "--disable-pip-version-check", "--retries", "1", "--requirement"]);
-        quietly(pip.arg(&requirements), folder)
+        quietly(pip.arg(requirements), folder)
     })?;
-    Ok(Programs::new([python.clone(), here.join("client.py")], [python, here.join("server.py")]))
+    Ok(python)
+}
+
+/// The packages of node that a `package.json` names.
+pub(super) fn npm(folder: &Path, package: &Path) -> Result<(), Missing> {
+    if node_major(Path::new("node")).is_none_or(|major| major < OLDEST_NODE) {
+        return Err(Missing::Skipped(format!("there is no `node` {OLDEST_NODE} or newer")));
+    }
+    once(folder, &read(package)?, || {
+        copy(package.parent().unwrap_or(package), folder, "package.json").map_err(Missing::Broken)?;
+        let mut npm = command("npm");
+        npm.current_dir(folder).args(["install", "--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock"]);
+        quietly(npm.args(["--loglevel=error", "--fetch-retries=1"]), folder)
+    })
 }
 
 /// Programs for node find their packages in a folder above them, so they are copied to where those are.
 fn node(folder: &Path) -> Result<Programs, Missing> {
     let here = root().join("interop").join(folder.file_name().expect("the folder has the name of the peer"));
-    if node_major(Path::new("node")).is_none_or(|major| major < OLDEST_NODE) {
-        return Err(Missing::Skipped(format!("there is no `node` {OLDEST_NODE} or newer")));
-    }
-    once(folder, &read(&here.join("package.json"))?, || {
-        copy(&here, folder, "package.json").map_err(Missing::Broken)?;
-        let mut npm = command("npm");
-        npm.current_dir(folder).args(["install", "--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock"]);
-        quietly(npm.args(["--loglevel=error", "--fetch-retries=1"]), folder)
-    })?;
+    npm(folder, &here.join("package.json"))?;
     // Somebody in front of a browser is the client of an authorization server.
     let client = if here.join("browser.mjs").exists() { "browser.mjs" } else { "client.mjs" };
     for program in [client, "server.mjs"] {

@@ -26,6 +26,7 @@ const FORBIDDEN: &[(&str, &[&str], &str)] = &[
     ("couplet-schema", &["couplet-types", "couplet-core"], "it knows JSON, not the protocol"),
     ("couplet-hosts", &["couplet-types", "couplet-core", "tokio"], "it knows files, not the protocol"),
     ("couplet-bundle", &["couplet-types", "couplet-core", "tokio"], "it knows files, not the protocol"),
+    ("couplet-lint", RUNTIMES, "it looks at answers, and asks nobody"),
     ("couplet-stdio", &["couplet-server", "couplet-client"], "I2: they meet in the core"),
     ("couplet-http", &["couplet-server", "couplet-client"], "I2: they meet in the core"),
     ("couplet-tasks", TRANSPORTS, "I2: an extension knows no transport"),

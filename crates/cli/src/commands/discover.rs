@@ -1,4 +1,4 @@
-//! `couplet discover`: what a server is and speaks, and which servers are known here.
+//! `couplet discover`: what a server is and speaks.
 
 use std::{fmt::Write, sync::Arc};
 
@@ -12,28 +12,24 @@ use crate::{
     exit::{Exit, Failure},
     output::{Output, text},
     show,
-    target::{ConnectionArgs, Opening, Place, Session, Target, TargetArgs, known},
+    target::{ConnectionArgs, Opening, Session, TargetArgs},
 };
 
 /// Whom to ask.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// A URL, a command in one argument, or the name of a configured server
-    target: Option<String>,
     #[command(flatten)]
-    connection: ConnectionArgs,
+    target: TargetArgs,
     /// Tries every revision, with a connection for each
     #[arg(long)]
     all_revisions: bool,
 }
 
 pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure> {
-    let Some(target) = args.target else { return configured(output) };
-    let args_of = TargetArgs { target, connection: args.connection };
     if args.all_revisions {
-        return revisions(&args_of, output).await;
+        return revisions(&args.target, output).await;
     }
-    Session::with(Opening::of(&args_of)?, output, async |session: &Session| {
+    Session::with(Opening::of(&args.target)?, output, async |session: &Session| {
         let server = session.client.server();
         let said = supported(session).await?;
         output.print(&match output.json {
@@ -96,39 +92,4 @@ async fn revisions(args: &TargetArgs, output: &Arc<Output>) -> Result<(), Failur
         };
     }
     output.print(&page)
-}
-
-/// The servers that hosts on this machine have.
-fn configured(output: &Output) -> Result<(), Failure> {
-    let servers = known().servers()?;
-    if output.json {
-        let rows: Vec<_> = servers
-            .iter()
-            .map(|s| {
-                let target = Target { place: s.place.clone(), host: None };
-                json!({ "name": s.name, "host": s.host, "target": target.to_string() })
-            })
-            .collect();
-        return output.print(&show::json_line(&rows)?);
-    }
-    if servers.is_empty() {
-        output.note("no host on this machine has a server configured");
-        return Ok(());
-    }
-    let entries: Vec<_> = servers
-        .iter()
-        .map(|server| {
-            let target = Target { place: server.place.clone(), host: None };
-            let kind = match server.place {
-                Place::Url { .. } => "remote",
-                Place::Program { .. } => "command",
-            };
-            show::Entry {
-                name: format!("{}:{}", server.host, text::line(&server.name)),
-                more: String::new(),
-                description: format!("{kind}  {}", text::line(&target.to_string())),
-            }
-        })
-        .collect();
-    output.print(&show::columns(&entries, output.out))
 }

@@ -6,10 +6,13 @@ pub(crate) mod complete;
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod discover;
+pub(crate) mod doctor;
+pub(crate) mod lint;
 pub(crate) mod list;
 pub(crate) mod listen;
 pub(crate) mod login;
 pub(crate) mod new;
+pub(crate) mod pack;
 pub(crate) mod ping;
 mod progress;
 pub(crate) mod prompt;
@@ -18,12 +21,14 @@ pub(crate) mod repl;
 pub(crate) mod replay;
 pub(crate) mod run;
 pub(crate) mod tap;
+pub(crate) mod written;
 
 use clap::Args;
 use couplet::types::LoggingLevel;
 
 use crate::{
     exit::Failure,
+    questions::Script,
     target::{self, Opening, TargetArgs},
 };
 
@@ -33,6 +38,9 @@ pub(crate) struct TalkArgs {
     /// Answers a field of a form that the server asks to fill in
     #[arg(long, help_heading = "While it runs", value_name = "KEY=VALUE", value_parser = target::pair)]
     answer: Vec<(String, String)>,
+    /// What a model would say, for a server that asks for one
+    #[arg(long, help_heading = "While it runs", value_name = "TEXT")]
+    sample: Option<String>,
     /// The least serious log messages to show, from debug to emergency
     #[arg(long, help_heading = "While it runs", value_name = "LEVEL", default_value = "info", value_parser = level)]
     log: LoggingLevel,
@@ -40,7 +48,8 @@ pub(crate) struct TalkArgs {
 
 impl TalkArgs {
     fn open(self, target: &TargetArgs) -> Result<Opening, Failure> {
-        Ok(Opening { answers: self.answer, log: Some(self.log), ..Opening::of(target)? })
+        let script = Script { answers: self.answer, sample: self.sample };
+        Ok(Opening { script, log: Some(self.log), ..Opening::of(target)? })
     }
 }
 

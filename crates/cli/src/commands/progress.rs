@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::output::{Output, text};
 
-/// A bar that appears with the first word of progress, where there is a terminal.
+/// A bar that appears with the first word of progress, where there is a terminal. Elsewhere, lines for who wants them.
 pub(crate) struct Bar {
     output: Arc<Output>,
     name: String,
@@ -24,6 +24,11 @@ impl Bar {
 
     pub(crate) fn show(&self, progress: &ProgressParams) {
         if !self.output.err.terminal || self.output.json {
+            if self.output.verbose {
+                let total = progress.total.map(|total| format!(" of {total}")).unwrap_or_default();
+                let message = progress.message.as_deref().map(|m| format!(" {}", text::line(m))).unwrap_or_default();
+                self.output.note(&format!("progress {}{total}{message}", progress.progress));
+            }
             return;
         }
         // It is drawn once it looks as it should.

@@ -69,6 +69,13 @@ impl Output {
         }
     }
 
+    /// For servers that somebody has a look at: nothing is said, and nobody is asked.
+    pub(crate) fn silent() -> Self {
+        let nobody = Paint { colour: false, terminal: false };
+        let notes = Notes { bar: None, printer: Some(Box::new(|_| {})) };
+        Self { json: false, verbose: false, out: nobody, err: nobody, notes: Mutex::new(notes) }
+    }
+
     /// Writes a part of the result, as it is.
     ///
     /// # Errors

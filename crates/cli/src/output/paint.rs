@@ -42,6 +42,11 @@ impl Paint {
         self.with(AnsiColor::Green.on_default(), text)
     }
 
+    /// What is taken away.
+    pub(crate) fn removed(self, text: impl Display) -> String {
+        self.with(AnsiColor::Red.on_default(), text)
+    }
+
     pub(crate) fn warning(self, text: impl Display) -> String {
         self.with(AnsiColor::Yellow.on_default().bold(), text)
     }

@@ -28,14 +28,14 @@ use crate::{
 };
 
 pub(crate) use prompt::reading;
+pub(crate) use scripted::Script;
 pub(crate) use visit::open;
 
 /// Asks.
 #[derive(Debug)]
 pub(crate) struct Questions {
     output: Arc<Output>,
-    /// What was answered beforehand, by the names of fields.
-    answers: Vec<(String, String)>,
+    script: Script,
     /// Who asks, once it is known.
     server: OnceLock<String>,
     turn: Mutex<()>,
@@ -45,10 +45,10 @@ pub(crate) struct Questions {
 }
 
 impl Questions {
-    pub(crate) fn new(output: &Arc<Output>, answers: Vec<(String, String)>) -> Self {
+    pub(crate) fn new(output: &Arc<Output>, script: Script) -> Self {
         Self {
             output: output.clone(),
-            answers,
+            script,
             server: OnceLock::new(),
             turn: Mutex::default(),
             unasked: watch::Sender::new(None),
@@ -83,10 +83,8 @@ impl Questions {
     /// Waits until something is asked that nobody can answer.
     pub(crate) async fn unanswerable(&self) -> Failure {
         let mut unasked = self.unasked.subscribe();
-        let (question, fields) = match unasked.wait_for(Option::is_some).await {
-            Ok(question) => question.clone().unwrap_or_default(),
-            Err(_) => return std::future::pending().await,
-        };
+        let question = unasked.wait_for(Option::is_some).await.map(|question| question.clone());
+        let Ok(Some((question, fields))) = question else { return std::future::pending().await };
         let what = format!("the server asks, and there is no terminal to answer at: {question}");
         let mut failure = Failure::new(Exit::Unanswered, what);
         let hint = match fields.is_empty() {
@@ -107,7 +105,7 @@ impl Questions {
 
     async fn form(self: Arc<Self>, ask: Elicitation) -> Result<ElicitResult, RpcError> {
         let _turn = self.turn.lock().await;
-        let known = match scripted::fill(&ask, &self.answers) {
+        let known = match scripted::fill(&ask, &self.script.answers) {
             scripted::Filled::Whole(content) => {
                 self.output.note(&format!("{} {}", self.heading(), text::visible(ask.message())));
                 self.output.note(&format!("  answered with {}", text::visible(content.get())));
@@ -137,6 +135,11 @@ impl Questions {
 
     async fn sample(self: Arc<Self>, request: CreateMessageParams) -> Result<CreateMessageResult, RpcError> {
         let _turn = self.turn.lock().await;
+        if let Some(words) = &self.script.sample {
+            let last = request.messages.last().map(|m| m.content.all_text()).unwrap_or_default();
+            self.output.note(&format!("{} what would your model say to: {}", self.heading(), text::first_line(&last)));
+            return Ok(sample::said(words));
+        }
         if !self.output.can_ask() {
             let last = request.messages.last().map(|m| m.content.all_text()).unwrap_or_default();
             return self.nobody(&format!("what would your model say to: {last}"), Vec::new()).await;

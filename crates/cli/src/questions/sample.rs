@@ -31,9 +31,12 @@ pub(crate) fn ask(output: &Output, heading: &str, request: &CreateMessageParams)
             Line::Text(line) => answer.push(line),
         }
     }
-    let written = answer.join("\n");
-    (!answer.is_empty())
-        .then(|| CreateMessageResult::new("a person", ContentBlock::text(written)).stop_reason(StopReason::EndTurn))
+    (!answer.is_empty()).then(|| said(&answer.join("\n")))
+}
+
+/// Words of somebody who plays the model.
+pub(crate) fn said(words: &str) -> CreateMessageResult {
+    CreateMessageResult::new("a person", ContentBlock::text(words)).stop_reason(StopReason::EndTurn)
 }
 
 fn words(block: &ContentBlock) -> String {

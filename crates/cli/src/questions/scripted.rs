@@ -1,4 +1,4 @@
-//! Forms that the command line has answered already.
+//! What the command line has answered already.
 
 use couplet::{
     client::Elicitation,
@@ -6,6 +6,15 @@ use couplet::{
 };
 
 use super::field;
+
+/// What the command line has answered before anything was asked.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Script {
+    /// Fields of forms, by their names.
+    pub(crate) answers: Vec<(String, String)>,
+    /// What a model would say.
+    pub(crate) sample: Option<String>,
+}
 
 /// What came of it.
 pub(crate) enum Filled {

@@ -28,20 +28,20 @@ impl<'a> Renderer<'a> {
         Self { output, saver, inline }
     }
 
-    /// The result of a tool: what it says, and its data where that is not said already.
+    /// The result of a tool: what it says in words, or else its data. Both are in JSON.
     pub(crate) fn result(&mut self, blocks: &[ContentBlock], data: Option<&RawJson>) -> Result<String, Failure> {
         let mut page = String::new();
-        let mut data = data;
+        let mut has_words = false;
         for block in blocks {
-            match (block, data) {
-                (ContentBlock::Text(words), Some(said)) if is_same(&words.text, said) => continue,
-                // A single value is data only inside of an object.
-                (ContentBlock::Text(words), Some(said)) if is_wrapped(&words.text, said) => data = None,
-                _ => {}
+            if let ContentBlock::Text(words) = block {
+                if data.is_some_and(|data| is_same(&words.text, data)) {
+                    continue;
+                }
+                has_words |= !words.text.is_empty();
             }
             page.push_str(&self.block(block)?);
         }
-        if let Some(data) = data {
+        if let Some(data) = data.filter(|_| !has_words) {
             let _ = writeln!(page, "{}", pretty(data.get(), self.output.out));
         }
         Ok(page)
@@ -98,13 +98,6 @@ pub(crate) fn json_line(value: &impl Serialize) -> Result<String, Failure> {
 fn is_same(words: &str, data: &RawJson) -> bool {
     let said: Option<Value> = couplet::types::from_json(words).ok();
     said.is_some_and(|said| data.parse::<Value>().is_ok_and(|data| data == said))
-}
-
-/// Whether the data is an object around what the text says.
-fn is_wrapped(words: &str, data: &RawJson) -> bool {
-    let Ok(Value::Object(members)) = data.parse() else { return false };
-    let Some(value) = members.get("result").filter(|_| members.len() == 1) else { return false };
-    value.as_str() == Some(words) || couplet::types::from_json::<Value>(words).is_ok_and(|said| said == *value)
 }
 
 fn ended(words: &str) -> String {

@@ -69,6 +69,10 @@ impl Heard {
         self.output.warn(&format!("the server sent what is no message: {}\n  {line}", text::line(what)));
     }
 
+    pub(crate) fn strays(&self) -> usize {
+        self.record().strays
+    }
+
     /// A request that goes out.
     pub(crate) fn sent(&self, method: &str) {
         if self.output.verbose {

@@ -1,34 +1,83 @@
 //! Servers that hosts on this machine have configured, by name.
 
-use super::Place;
-use crate::exit::Failure;
+use couplet_hosts::{Discovery, Entry, Env, ErrorKind, Hosts, Server, discover};
 
-/// Somebody who knows servers by name.
-pub(crate) trait Known: Sync {
-    /// All of them. A host whose configuration cannot be read is left out, with a word about it.
-    fn servers(&self) -> Result<Vec<Configured>, Failure>;
+use super::{Place, Target};
+use crate::{
+    arguments::nearest,
+    exit::{Exit, Failure},
+};
+
+/// What the hosts on this machine know.
+pub(crate) struct Known {
+    env: Env,
+    found: Discovery,
 }
 
-/// A server that a host has configured.
-#[derive(Clone, Debug)]
-pub(crate) struct Configured {
-    /// The name that it has there.
-    pub(crate) name: String,
-    /// The host, as it is written before the name: `cursor:weather`.
-    pub(crate) host: String,
-    pub(crate) place: Place,
-}
-
-/// Who knows servers here.
-pub(crate) fn known() -> &'static dyn Known {
-    &Nobody
-}
-
-/// No host is looked at yet.
-struct Nobody;
-
-impl Known for Nobody {
-    fn servers(&self) -> Result<Vec<Configured>, Failure> {
-        Ok(Vec::new())
+impl Known {
+    /// Reads the configuration of every host.
+    ///
+    /// # Errors
+    /// When there is no home folder, or the user's own table of hosts is broken. A host whose configuration cannot be
+    /// read is left out; it is told when a name is not found.
+    pub(crate) fn here() -> Result<Self, Failure> {
+        Self::around(environment()?)
     }
+
+    pub(crate) fn around(env: Env) -> Result<Self, Failure> {
+        let found = discover(&env, &Hosts::load(&env)?);
+        Ok(Self { env, found })
+    }
+
+    /// The server that a word names: `name`, or `host:name`. `None` if no host has one of that name.
+    ///
+    /// # Errors
+    /// When several hosts have different ones, or it refers to something that is not there.
+    pub(crate) fn find(&self, word: &str) -> Result<Option<Target>, Failure> {
+        match self.found.find(word) {
+            Ok(server) => Target::configured(server, &self.env).map(Some),
+            Err(error) if error.kind() == ErrorKind::Unknown => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Nothing has that name.
+    pub(crate) fn unknown(&self, word: &str) -> Failure {
+        let failure = Failure::usage(format!("`{word}` is neither a configured server nor a program in PATH"));
+        let failure = match nearest(word, self.found.servers.iter().map(|s| s.name.as_str())) {
+            Some(name) => failure.hint(format!("did you mean `{name}`?")),
+            None => failure
+                .hint("a URL begins with http:// or https://; a command with arguments is one argument, in quotes"),
+        };
+        self.found.broken.iter().fold(failure, |failure, broken| failure.detail(format!("not read: {broken}")))
+    }
+}
+
+impl Target {
+    /// A server of a host, with everything filled in as the host would do it.
+    ///
+    /// # Errors
+    /// When something that it refers to is not there.
+    pub(crate) fn configured(server: &Server, env: &Env) -> Result<Self, Failure> {
+        let pairs = |pairs: Vec<(String, couplet_hosts::Text)>| {
+            pairs.into_iter().map(|(name, value)| (name, value.to_string())).collect()
+        };
+        let place = match server.resolve(env)? {
+            Entry::Remote(remote) => Place::Url { url: remote.url.to_string(), headers: pairs(remote.headers) },
+            Entry::Stdio(stdio) => Place::Program {
+                words: std::iter::once(&stdio.command).chain(&stdio.args).map(ToString::to_string).collect(),
+                env: pairs(stdio.env),
+                cwd: stdio.cwd.map(|folder| folder.to_string().into()),
+            },
+        };
+        Ok(Self { place, host: Some(server.host.clone()) })
+    }
+}
+
+/// What is around this program.
+///
+/// # Errors
+/// When there is no home folder.
+pub(crate) fn environment() -> Result<Env, Failure> {
+    Env::system().map_err(|e| Failure::new(Exit::File, e.to_string()))
 }

@@ -5,6 +5,7 @@ mod known;
 mod login;
 mod observed;
 mod place;
+mod recorder;
 mod session;
 
 use std::{path::PathBuf, time::Duration};
@@ -15,9 +16,10 @@ use couplet::ProtocolVersion;
 use crate::exit::Failure;
 
 pub(crate) use heard::Heard;
-pub(crate) use known::{Known, known};
+pub(crate) use known::{Known, environment};
 pub(crate) use login::{oauth, state_folder};
-pub(crate) use place::{Place, Target};
+pub(crate) use place::{Place, Target, is_command, is_url};
+pub(crate) use recorder::Recorder;
 pub(crate) use session::{Opening, Session, builder, or_interrupted};
 
 /// TARGET and how to reach it.
@@ -52,6 +54,13 @@ pub(crate) struct ConnectionArgs {
     pub(crate) root: Vec<PathBuf>,
 }
 
+impl Default for ConnectionArgs {
+    fn default() -> Self {
+        let timeout = Patience(Some(Duration::from_secs(60)));
+        Self { revision: None, timeout, header: Vec::new(), env: Vec::new(), cwd: None, root: Vec::new() }
+    }
+}
+
 /// How long to wait; `None` is for ever.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Patience(pub(crate) Option<Duration>);
@@ -59,7 +68,7 @@ pub(crate) struct Patience(pub(crate) Option<Duration>);
 impl TargetArgs {
     /// Finds out what TARGET is.
     pub(crate) fn find(&self) -> Result<Target, Failure> {
-        Target::find(&self.target, &self.connection, known())
+        Target::find(&self.target, &self.connection, Known::here)
     }
 }
 
@@ -68,7 +77,8 @@ fn revisions() -> impl TypedValueParser<Value = ProtocolVersion> {
         .try_map(|text| text.parse::<ProtocolVersion>())
 }
 
-fn seconds(text: &str) -> Result<Patience, String> {
+/// A number of seconds; 0 is for ever.
+pub(crate) fn seconds(text: &str) -> Result<Patience, String> {
     let seconds = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
     let time = Duration::try_from_secs_f64(seconds).map_err(|e| e.to_string())?;
     Ok(Patience((!time.is_zero()).then_some(time)))

@@ -5,8 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{ConnectionArgs, Known, known::Configured};
-use crate::{arguments::nearest, exit::Failure};
+use super::{ConnectionArgs, Known};
+use crate::exit::Failure;
 
 /// Where a server is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,14 +28,18 @@ pub(crate) struct Target {
 impl Target {
     /// Finds out what a text stands for: a URL by its scheme, a command by its blanks or slashes, and a single word as
     /// the name of a configured server, or else as a program.
-    pub(crate) fn find(text: &str, more: &ConnectionArgs, known: &dyn Known) -> Result<Self, Failure> {
+    pub(crate) fn find(
+        text: &str,
+        more: &ConnectionArgs,
+        known: impl FnOnce() -> Result<Known, Failure>,
+    ) -> Result<Self, Failure> {
         let text = text.trim();
         let found = if is_url(text) {
             Self { place: Place::Url { url: text.to_owned(), headers: Vec::new() }, host: None }
-        } else if text.contains(|c: char| c.is_whitespace() || c == '/' || c == std::path::MAIN_SEPARATOR) {
+        } else if is_command(text) {
             Self { place: program(text)?, host: None }
         } else {
-            by_name(text, known)?
+            by_name(text, &known()?)?
         };
         found.with(more)
     }
@@ -74,7 +78,12 @@ impl fmt::Display for Target {
     }
 }
 
-fn is_url(text: &str) -> bool {
+/// Whether a text is no name: it has a blank, or a slash.
+pub(crate) fn is_command(text: &str) -> bool {
+    text.contains(|c: char| c.is_whitespace() || c == '/' || c == std::path::MAIN_SEPARATOR)
+}
+
+pub(crate) fn is_url(text: &str) -> bool {
     let scheme = text.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
     scheme.is_some_and(|s| s == "http" || s == "https")
 }
@@ -102,32 +111,12 @@ fn program(text: &str) -> Result<Place, Failure> {
     Ok(Place::Program { words, env: Vec::new(), cwd: None })
 }
 
-/// A single word: `name`, or `host:name`.
-fn by_name(word: &str, known: &dyn Known) -> Result<Target, Failure> {
-    let servers = known.servers()?;
-    let is_meant = |server: &&Configured| server.name == word || format!("{}:{}", server.host, server.name) == word;
-    let mut meant: Vec<&Configured> = servers.iter().filter(is_meant).collect();
-    // Hosts often share their servers.
-    meant.dedup_by(|a, b| a.place == b.place);
-    match meant.as_slice() {
-        [one] => Ok(Target { place: one.place.clone(), host: Some(one.host.clone()) }),
-        [] if is_program(word) => Ok(Target { place: program(word)?, host: None }),
-        [] => Err(unknown(word, &servers)),
-        several => {
-            let names: Vec<_> = several.iter().map(|s| format!("{}:{}", s.host, s.name)).collect();
-            Err(Failure::usage(format!("several hosts have a server named `{word}`"))
-                .hint(format!("say which one: {}", names.join(", "))))
-        }
-    }
-}
-
-fn unknown(word: &str, servers: &[Configured]) -> Failure {
-    let failure = Failure::usage(format!("`{word}` is neither a configured server nor a program in PATH"));
-    match nearest(word, servers.iter().map(|s| s.name.as_str())) {
-        Some(name) => failure.hint(format!("did you mean `{name}`?")),
-        None => {
-            failure.hint("a URL begins with http:// or https://; a command with arguments is one argument, in quotes")
-        }
+/// A single word: a configured server, as `name` or `host:name`, and else a program.
+fn by_name(word: &str, known: &Known) -> Result<Target, Failure> {
+    match known.find(word)? {
+        Some(target) => Ok(target),
+        None if is_program(word) => Ok(Target { place: program(word)?, host: None }),
+        None => Err(known.unknown(word)),
     }
 }
 
@@ -139,29 +128,31 @@ fn is_program(word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use couplet_hosts::{Env, Os};
+
     use super::*;
-    use crate::target::Patience;
 
-    struct Two;
-
-    impl Known for Two {
-        fn servers(&self) -> Result<Vec<Configured>, Failure> {
-            let server = |host: &str, name: &str, command: &str| {
-                let place = Place::Program { words: vec![command.to_owned()], env: Vec::new(), cwd: None };
-                Configured { name: name.to_owned(), host: host.to_owned(), place }
-            };
-            Ok(vec![server("cursor", "weather", "/a"), server("zed", "weather", "/b"), server("zed", "notes", "/c")])
-        }
-    }
-
-    fn nothing_more() -> ConnectionArgs {
-        let timeout = Patience(None);
-        ConnectionArgs { revision: None, timeout, header: Vec::new(), env: Vec::new(), cwd: None, root: Vec::new() }
+    /// Two hosts with servers, one of them with a file that cannot be read beside it.
+    fn two() -> Result<Known, Failure> {
+        let home = std::env::temp_dir().join(format!("couplet-known-{}", std::process::id()));
+        let write = |file: &str, text: &str| {
+            let path = home.join(file);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        write(".cursor/mcp.json", r#"{ "mcpServers": { "weather": { "command": "/a" } } }"#);
+        write(
+            ".config/zed/settings.json",
+            r#"{ // comments are fine
+                "context_servers": { "weather": { "command": "/b" }, "notes": { "command": "/c", "env": { "K": "v" } } } }"#,
+        );
+        write(".gemini/settings.json", "{ oops");
+        Known::around(Env::new(Os::Linux, &home, &home))
     }
 
     #[track_caller]
     fn check(text: &str, expected: &str) {
-        let found = match Target::find(text, &nothing_more(), &Two) {
+        let found = match Target::find(text, &ConnectionArgs::default(), two) {
             Ok(Target { place: Place::Url { url, .. }, .. }) => format!("url {url}"),
             Ok(Target { place: Place::Program { words, .. }, .. }) => format!("program {words:?}"),
             Err(failure) => format!("{} ({})", failure.message, failure.hint.unwrap_or_default()),
@@ -176,7 +167,10 @@ mod tests {
         check("./server", r#"program ["./server"]"#);
         check("notes", r#"program ["/c"]"#);
         check("zed:weather", r#"program ["/b"]"#);
-        check("weather", "several hosts have a server named `weather` (say which one: cursor:weather, zed:weather)");
+        check(
+            "weather",
+            "several hosts have a server `weather`, and they differ (say which one: `cursor:weather` or `zed:weather`)",
+        );
         check("note", "`note` is neither a configured server nor a program in PATH (did you mean `notes`?)");
         check("cargo", r#"program ["cargo"]"#);
         check("ftp://example.com", "`ftp://` is not an address of a server (a URL begins with http:// or https://)");
@@ -190,7 +184,7 @@ mod tests {
 
     #[test]
     fn secrets_are_not_shown() {
-        let target = Target::find("https://example.com/mcp?key=secret", &nothing_more(), &Two).unwrap();
+        let target = Target::find("https://example.com/mcp?key=secret", &ConnectionArgs::default(), two).unwrap();
         assert_eq!(target.to_string(), "https://example.com/mcp");
     }
 }

@@ -11,11 +11,14 @@ use couplet::{
     types::{LogParams, LoggingLevel, Root},
 };
 
-use super::{ConnectionArgs, Patience, Place, Target, heard::Heard, login::oauth, observed::Observed};
+use super::{
+    ConnectionArgs, Patience, Place, Recorder, Target, heard::Heard, login::oauth, observed::Observed,
+    recorder::Recorded,
+};
 use crate::{
     exit::{Exit, Failure},
     output::{Output, text},
-    questions::Questions,
+    questions::{Questions, Script},
 };
 
 /// What is needed to open a session.
@@ -24,9 +27,11 @@ pub(crate) struct Opening {
     pub(crate) target: Target,
     pub(crate) connection: ConnectionArgs,
     /// What was answered on the command line already.
-    pub(crate) answers: Vec<(String, String)>,
+    pub(crate) script: Script,
     /// The log messages to show, if any.
     pub(crate) log: Option<LoggingLevel>,
+    /// Who keeps the answers, if anybody does.
+    pub(crate) recorder: Option<Recorder>,
 }
 
 /// A server that is spoken to.
@@ -41,8 +46,12 @@ pub(crate) struct Session {
 impl Opening {
     /// Only the target, with nothing answered and nothing logged.
     pub(crate) fn of(args: &super::TargetArgs) -> Result<Self, Failure> {
-        let (target, connection) = (args.find()?, args.connection.clone());
-        Ok(Self { target, connection, answers: Vec::new(), log: None })
+        Ok(Self::to(args.find()?, args.connection.clone()))
+    }
+
+    /// The same for a target that was found.
+    pub(crate) fn to(target: Target, connection: ConnectionArgs) -> Self {
+        Self { target, connection, script: Script::default(), log: None, recorder: None }
     }
 }
 
@@ -88,12 +97,16 @@ impl Session {
     }
 
     async fn open(opening: Opening, output: &Arc<Output>, heard: Arc<Heard>) -> Result<Self, Failure> {
-        let Opening { target, connection, answers, log } = opening;
-        let questions = Arc::new(Questions::new(output, answers));
+        let Opening { target, connection, script, log, recorder } = opening;
+        let questions = Arc::new(Questions::new(output, script));
         let client = builder(&connection)?.extension(ClientTasks::new());
         let lines = output.clone();
         let client = questions.attach(client).on_log(move |line| log_line(&lines, &line));
-        let client = client.connect(target.connector(heard.clone(), output)?).await?;
+        let place = target.connector(heard.clone(), output)?;
+        let client = match recorder {
+            Some(recorder) => client.connect(Recorded { inner: place, recorder }).await?,
+            None => client.connect(place).await?,
+        };
         questions.met(&client);
         if let Some(level) = log.filter(|_| client.server().capabilities.logging.is_some()) {
             // There are servers that say they log and cannot be told what.
@@ -104,6 +117,11 @@ impl Session {
             }
         }
         Ok(Self { client, target, heard, questions })
+    }
+
+    /// How many lines the server wrote to its standard output that are no messages.
+    pub(crate) fn strays(&self) -> usize {
+        self.heard.strays()
     }
 
     /// Adds what is known about the server to a failure.

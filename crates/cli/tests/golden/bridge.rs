@@ -136,8 +136,8 @@ fn the_demo_says_what_to_try() {
     let mut text = plain(&page);
     for words in &tries {
         let mut args: Vec<&str> = words[1..].iter().map(String::as_str).collect();
-        if args.contains(&"deploy") {
-            args.extend(["--answer", "yes=true"]);
+        if args.contains(&"trigger-elicitation-request") {
+            args.extend(["--answer", "name=Ada"]);
         }
         text.push_str(&format!("\n{}", run(&args)));
     }

@@ -41,8 +41,13 @@ pub(crate) fn couplet() -> Command {
 }
 
 /// What the command writes and remembers stays with what was built, and nothing of the person's own is read.
-pub(crate) fn places() -> [(&'static str, &'static str); 2] {
-    [("TMPDIR", TEMPORARY), ("XDG_STATE_HOME", concat!(env!("CARGO_TARGET_TMPDIR"), "/state"))]
+pub(crate) fn places() -> [(&'static str, &'static str); 4] {
+    [
+        ("TMPDIR", TEMPORARY),
+        ("XDG_STATE_HOME", concat!(env!("CARGO_TARGET_TMPDIR"), "/state")),
+        ("HOME", concat!(env!("CARGO_TARGET_TMPDIR"), "/person")),
+        ("XDG_CONFIG_HOME", concat!(env!("CARGO_TARGET_TMPDIR"), "/person/.config")),
+    ]
 }
 
 const TEMPORARY: &str = env!("CARGO_TARGET_TMPDIR");

@@ -7,6 +7,8 @@
 
 mod bench;
 mod bridge;
+mod checks;
+mod configured;
 mod failures;
 mod kit;
 mod login;

@@ -172,7 +172,6 @@ fn ping_and_discover() {
             &["discover", &one_revision],
             &["discover", &one_revision, "--all-revisions"],
             &["discover", &one_revision, "--all-revisions", "--json"],
-            &["discover"],
         ],
     );
 }
@@ -203,6 +202,7 @@ fn questions_without_a_terminal() {
             &["call", shop, "pay"],
             &["call", shop, "poem", "about=rust"],
             &["call", shop, "poem", "about=rust", "--revision", "2025-06-18"],
+            &["call", shop, "poem", "about=rust", "--sample", "Crabs do not rust."],
         ],
     );
 }

@@ -123,7 +123,7 @@ impl Terminal {
     }
 
     /// The same, with the colours.
-    fn painted(&self) -> String {
+    pub(crate) fn painted(&self) -> String {
         let text = self.screen.screen().contents_formatted();
         plain(&text.replace('\u{1b}', "␛").replace("\r\n", "\n"))
     }

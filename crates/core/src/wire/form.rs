@@ -17,7 +17,7 @@ pub(super) fn plain(schema: &RawJson) -> Result<RawJson, RpcError> {
         let mut plain = Map::new();
         for (name, field) in fields {
             match plain_field(&field)? {
-                Some(field) => drop(plain.insert(name, field)),
+                Some(field) => plain.insert(name, field),
                 None if required.iter().flatten().any(|r| **r == *name) => {
                     return Err(RpcError::internal(format!(
                         "the client's revision cannot ask for several of `{name}`"

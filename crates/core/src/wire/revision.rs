@@ -185,6 +185,26 @@ impl Shape {
         self.0.core_tasks
     }
 
+    /// Whether tools, resources and prompts have a name for people.
+    pub fn has_titles(self) -> bool {
+        self.0.titles
+    }
+
+    /// Whether tools say how they behave.
+    pub fn has_tool_annotations(self) -> bool {
+        self.0.tool_annotations
+    }
+
+    /// Whether tools can answer with data, beside text.
+    pub fn has_structured_output(self) -> bool {
+        self.0.structured != Structured::Never
+    }
+
+    /// Whether the data that a tool answers with has to be an object.
+    pub fn wants_object_output(self) -> bool {
+        self.0.structured == Structured::Objects
+    }
+
     /// Whether the protocol itself has a method that a client may send.
     pub fn has_method(self, method: &str) -> bool {
         super::method::client_request(method, self.0).is_some()

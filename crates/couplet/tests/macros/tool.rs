@@ -160,7 +160,10 @@ async fn listings_come_from_the_function() {
     assert_eq!(listed["tools"][2]["description"], "Repeats text.");
     assert_eq!(listed["tools"][2]["annotations"], json!({ "readOnlyHint": true }));
     assert_eq!(listed["tools"][3]["inputSchema"]["required"], json!(["type"]));
-    assert_eq!(listed["tools"][4]["inputSchema"], json!({ "type": "object", "additionalProperties": false }));
+    assert_eq!(
+        listed["tools"][4]["inputSchema"],
+        json!({ "type": "object", "properties": {}, "additionalProperties": false })
+    );
 }
 
 #[tokio::test]

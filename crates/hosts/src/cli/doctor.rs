@@ -83,6 +83,9 @@ pub fn report(findings: &[Finding], servers: usize, json: bool, env: &Env, out: 
             {
                 out.line(format_args!("  in {}", env.short(path)))?;
             }
+            for line in &finding.details {
+                out.line(format_args!("  {line}"))?;
+            }
             if let Some(fix) = &finding.fix {
                 out.line(format_args!("  do: {fix}"))?;
             }
@@ -122,6 +125,7 @@ fn described(finding: &Finding) -> serde_json::Value {
         "server": finding.server,
         "path": finding.path,
         "message": finding.message,
+        "details": finding.details,
         "fix": finding.fix,
     })
 }

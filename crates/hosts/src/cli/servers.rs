@@ -81,7 +81,7 @@ pub fn hosts(args: &HostsArgs, env: &Env, out: &mut dyn Write) -> Result<(), Err
     let mut all = Vec::new();
     for host in hosts.iter() {
         let is_here = host.is_detected(env);
-        let places: Vec<_> = host.scopes().filter_map(|scope| host.place(env, scope).ok()).collect();
+        let places = host.places(env);
         let file = places.first().map(|place| env.short(place.path())).unwrap_or_default();
         let here = if is_here { "installed" } else { "" };
         rows.push(vec![host.id().to_owned(), host.name().to_owned(), here.to_owned(), file]);

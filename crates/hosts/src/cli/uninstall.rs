@@ -35,8 +35,11 @@ pub fn uninstall(args: &UninstallArgs, env: &Env, out: &mut dyn Write) -> Result
     let candidates: Vec<&Host> = named.clone().unwrap_or_else(|| hosts.iter().collect());
     let mut found = Vec::new();
     for host in &candidates {
-        let places = host.scopes().filter(|scope| args.scope.is_none_or(|wanted| wanted == *scope));
-        for place in places.filter_map(|scope| host.place(env, scope).ok()) {
+        let places = match args.scope {
+            Some(scope) => host.place(env, scope).into_iter().collect(),
+            None => host.places(env),
+        };
+        for place in places {
             match Config::read(host, place) {
                 Ok(config) if config.server(&args.name).is_some() => found.push(config),
                 // A file that is broken matters only to those who asked for it.

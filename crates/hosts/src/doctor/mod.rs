@@ -37,6 +37,8 @@ pub struct Finding {
     pub path: Option<PathBuf>,
     /// What is wrong, as a sentence without a full stop.
     pub message: String,
+    /// More lines about it, such as the last words of a server.
+    pub details: Vec<String>,
     /// What to do about it.
     pub fix: Option<String>,
 }
@@ -55,13 +57,29 @@ pub enum Severity {
 impl Finding {
     /// A finding about nothing in particular.
     pub fn new(severity: Severity, code: &'static str, message: impl Into<String>) -> Self {
-        Self { severity, code, host: None, server: None, path: None, message: message.into(), fix: None }
+        Self {
+            severity,
+            code,
+            host: None,
+            server: None,
+            path: None,
+            message: message.into(),
+            details: Vec::new(),
+            fix: None,
+        }
     }
 
     /// The same with what to do about it.
     #[must_use]
     pub fn fix(mut self, fix: impl Into<String>) -> Self {
         self.fix = Some(fix.into());
+        self
+    }
+
+    /// The same with more lines about it.
+    #[must_use]
+    pub fn details(mut self, lines: impl IntoIterator<Item = String>) -> Self {
+        self.details.extend(lines);
         self
     }
 
@@ -89,7 +107,7 @@ impl fmt::Display for Severity {
 pub fn check<'a>(env: &Env, hosts: impl IntoIterator<Item = &'a Host>, only: Option<&str>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for host in hosts {
-        for place in host.scopes().filter_map(|scope| host.place(env, scope).ok()) {
+        for place in host.places(env) {
             let path = place.path().to_owned();
             match Config::read(host, place) {
                 Err(error) => findings.push(file::unreadable(host, &path, &error)),

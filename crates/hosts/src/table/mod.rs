@@ -183,6 +183,17 @@ impl Host {
         Ok(Place { path: first_there(paths, env), key, scope })
     }
 
+    /// The files of all scopes. In the home folder a project's file may be the user's own, which counts once.
+    pub fn places(&self, env: &Env) -> Vec<Place> {
+        let mut places: Vec<Place> = Vec::new();
+        for place in self.scopes().filter_map(|scope| self.place(env, scope).ok()) {
+            if !places.iter().any(|other| (&other.path, &other.key) == (&place.path, &place.key)) {
+                places.push(place);
+            }
+        }
+        places
+    }
+
     /// Whether it seems to be installed.
     #[must_use]
     pub fn is_detected(&self, env: &Env) -> bool {

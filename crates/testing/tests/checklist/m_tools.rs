@@ -122,7 +122,10 @@ async fn line_234_input_schemas() {
             .tool(tool("any", |RawArgs(a): RawArgs| a.as_str().to_owned()).input_schema(json!({ "type": "object" })));
         let list = open(server.build(), version, json!({})).await.request("tools/list", json!({})).await;
         let tools = list["result"]["tools"].as_array().unwrap();
-        assert_eq!(tools[0]["inputSchema"], json!({ "type": "object", "additionalProperties": false }));
+        assert_eq!(
+            tools[0]["inputSchema"],
+            json!({ "type": "object", "properties": {}, "additionalProperties": false })
+        );
         for tool in tools {
             let schema = &tool["inputSchema"];
             assert_eq!(schema["type"], "object", "{tool}");

@@ -21,7 +21,7 @@ use crate::{
     exit::{Exit, Failure},
     output::{Output, text},
     show,
-    target::{ConnectionArgs, Target, known},
+    target::{ConnectionArgs, Known, Target},
 };
 
 /// What to play, and to whom.
@@ -47,7 +47,7 @@ pub(crate) fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure> {
     match args.to {
         None => play(said, output),
         Some(target) => {
-            let target = Target::find(&target, &args.connection, known())?;
+            let target = Target::find(&target, &args.connection, Known::here)?;
             let report = wait(sender::send(said, &target, &args.connection, &args.ignore, output))?;
             tell(&report, output)
         }

@@ -1,0 +1,104 @@
+//! `couplet demo`: servers to play with, on one address of this machine.
+
+use std::{env, sync::Arc};
+
+use couplet::{
+    Client,
+    core::{Limits, Service, Transport},
+};
+use couplet_sqlite::Database;
+
+use super::{
+    list::Offer,
+    run::{self, SiteArgs},
+};
+use crate::{
+    exit::Failure,
+    output::{Output, text},
+    target::or_interrupted,
+};
+
+/// What to try: a command, and what comes after the address.
+const TRY: &[(&str, &str)] = &[
+    ("call", "sqlite_query sql='SELECT planet, moon FROM largest_moons'"),
+    ("call", "trigger-long-running-operation duration=3 steps=6"),
+    ("call", "trigger-elicitation-request"),
+];
+
+/// Where to serve.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// The address to serve at; port 0 takes any that is free
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:7878")]
+    http: String,
+    #[command(flatten)]
+    site: SiteArgs,
+}
+
+pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure> {
+    let listener = run::listen(&args.http).await?;
+    let url = run::url(&listener, &args.site);
+    let service: Arc<dyn Service> = server().await?;
+    output.print(&page(&service, &url, output).await?)?;
+    let serving = args.site.transport(listener).serve(service, Limits::default());
+    match or_interrupted(async { Ok(serving.await?) }).await {
+        Err(failure) if failure.exit == crate::exit::Exit::Interrupted => Ok(()),
+        outcome => outcome,
+    }
+}
+
+/// Everything that is served: the server that shows it all, with the database in it.
+async fn server() -> Result<Arc<dyn Service>, Failure> {
+    let database = couplet_sqlite::server(Database::sample()?).await?;
+    Ok(Arc::new(couplet_everything::server().mount("sqlite", database).build()))
+}
+
+/// What is there, and what to try.
+async fn page(service: &Arc<dyn Service>, url: &str, output: &Output) -> Result<String, Failure> {
+    let client = Client::new("couplet", env!("CARGO_PKG_VERSION")).connect(service.clone()).await?;
+    let offer = Offer::from_client(&client, None).await?;
+    client.close().await?;
+    let couplet = program();
+    let resources = offer.resources.iter().map(|r| &r.uri).chain(offer.templates.iter().map(|t| &t.uri_template));
+    let names = [
+        ("Tools", offer.tools.iter().map(|tool| tool.name.clone()).collect::<Vec<_>>()),
+        ("Resources", resources.cloned().collect()),
+        ("Prompts", offer.prompts.iter().map(|prompt| prompt.name.clone()).collect()),
+    ];
+    let names: String =
+        names.iter().map(|(what, names)| format!("{}\n{}", output.out.strong(what), wrapped(names))).collect();
+    let tries: String = TRY.iter().map(|(command, rest)| format!("  {couplet} {command} {url} {rest}\n")).collect();
+    Ok(format!(
+        "{} {}\n\n{names}\n{}\n{tries}\n{}\n",
+        output.out.strong("Serving at"),
+        output.out.name(url),
+        output.out.strong("Try, in another terminal:"),
+        output.out.faint("Ctrl-C ends it."),
+    ))
+}
+
+/// Names in lines that fit a screen.
+fn wrapped(names: &[String]) -> String {
+    const WIDTH: usize = 96;
+    let mut text = String::from("  ");
+    let mut column = 2;
+    for (at, name) in names.iter().enumerate() {
+        let comma = if at + 1 == names.len() { "" } else { ", " };
+        let width = text::width(name) + comma.len();
+        if column > 2 && column + width > WIDTH {
+            text.truncate(text.trim_end().len());
+            text.push_str("\n  ");
+            column = 2;
+        }
+        text.push_str(name);
+        text.push_str(comma);
+        column += width;
+    }
+    text + "\n"
+}
+
+/// How this program was called.
+fn program() -> String {
+    let called = env::args().next().unwrap_or_default();
+    if called.contains(std::path::MAIN_SEPARATOR) { called } else { "couplet".to_owned() }
+}

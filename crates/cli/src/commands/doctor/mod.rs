@@ -1,0 +1,87 @@
+//! `couplet doctor`: why a server does not start or connect: first its configuration, then the server itself.
+
+mod live;
+mod reasons;
+
+use std::sync::Arc;
+
+use couplet_hosts::{
+    Env,
+    cli::{DoctorArgs, look_at, report},
+    doctor::{Finding, Severity},
+};
+use tokio::{sync::Semaphore, task::JoinSet};
+
+use super::written;
+use crate::{
+    exit::Failure,
+    output::Output,
+    target::{ConnectionArgs, Patience, Target, environment, is_command, is_url, seconds},
+};
+
+/// How many servers are started at once.
+const AT_ONCE: usize = 4;
+
+/// What to look at.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    doctor: DoctorArgs,
+    /// Looks at configurations alone, and starts and asks no server
+    #[arg(long)]
+    no_start: bool,
+    /// How many seconds to wait for a server
+    #[arg(long, value_name = "SECONDS", default_value = "20", value_parser = seconds)]
+    timeout: Patience,
+}
+
+pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure> {
+    let env = environment()?;
+    let connection = ConnectionArgs { timeout: args.timeout, ..ConnectionArgs::default() };
+    let (servers, findings) = match args.doctor.server.as_deref().filter(|text| is_url(text) || is_command(text)) {
+        Some(text) => {
+            let target = Target::find(text, &connection, crate::target::Known::here)?;
+            (1, live::look(target, connection).await)
+        }
+        None => configured(&args, &env, connection).await?,
+    };
+    let mut text = Vec::new();
+    let outcome = report(&findings, servers, output.json, &env, &mut text);
+    written::print(output, &text)?;
+    Ok(outcome?)
+}
+
+/// Looks at the servers of hosts. One that several hosts have is started once, and one that cannot work is not.
+async fn configured(args: &Args, env: &Env, connection: ConnectionArgs) -> Result<(usize, Vec<Finding>), Failure> {
+    let (servers, mut findings) = look_at(&args.doctor, env)?;
+    let count = servers.len();
+    if args.no_start {
+        return Ok((count, findings));
+    }
+    let mut targets: Vec<(Target, Vec<_>)> = Vec::new();
+    for server in servers.into_iter().filter(|server| server.enabled) {
+        let is_about = |f: &&Finding| (f.host.as_ref(), f.server.as_ref()) == (Some(&server.host), Some(&server.name));
+        if findings.iter().filter(is_about).any(|finding| finding.severity == Severity::Error) {
+            continue;
+        }
+        let Ok(target) = Target::configured(&server, env) else { continue };
+        match targets.iter_mut().find(|(other, _)| other.place == target.place) {
+            Some((_, same)) => same.push(server),
+            None => targets.push((target, vec![server])),
+        }
+    }
+    let (free, mut looks) = (Arc::new(Semaphore::new(AT_ONCE)), JoinSet::new());
+    for (at, (target, servers)) in targets.into_iter().enumerate() {
+        let (free, connection) = (free.clone(), connection.clone());
+        looks.spawn(async move {
+            let _turn = free.acquire().await;
+            let found = live::look(target, connection).await;
+            let about = |finding: &Finding| servers.iter().map(|s| finding.clone().about(s)).collect::<Vec<_>>();
+            (at, found.iter().flat_map(about).collect::<Vec<_>>())
+        });
+    }
+    let mut found = looks.join_all().await;
+    found.sort_by_key(|(at, _)| *at);
+    findings.extend(found.into_iter().flat_map(|(_, findings)| findings));
+    Ok((count, findings))
+}

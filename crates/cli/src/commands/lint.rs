@@ -1,0 +1,125 @@
+//! `couplet lint`: what hosts and model APIs refuse about a server.
+
+use std::sync::Arc;
+
+use couplet::{
+    ProtocolVersion,
+    types::{Discover, Initialize, ListPrompts, ListResourceTemplates, ListResources, ListTools, Request},
+};
+use couplet_lint::{
+    Answer, Answers, Config, Severity, Surface, UnknownRule, json_lines, lint, rules, rules_text, text,
+};
+
+use super::{list::Offer, written};
+use crate::{
+    arguments::nearest,
+    exit::{Exit, Failure},
+    output::Output,
+    target::{ConnectionArgs, Opening, Recorder, Session, TargetArgs},
+};
+
+/// Whom to ask, and what to look for.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// A URL, a command in one argument, or the name of a server that a host has configured
+    #[arg(required_unless_present = "rules")]
+    target: Option<String>,
+    #[command(flatten)]
+    connection: ConnectionArgs,
+    /// Prints all rules
+    #[arg(long)]
+    rules: bool,
+    /// Looks for a rule, or a family of them, that is only looked for when asked for
+    #[arg(long, value_name = "RULE", value_delimiter = ',')]
+    with: Vec<String>,
+    /// Does not look for a rule, or a family of them
+    #[arg(long, value_name = "RULE", value_delimiter = ',')]
+    without: Vec<String>,
+    /// The least serious findings to tell: note, warning or error
+    #[arg(long, value_name = "LEVEL", default_value = "note", value_parser = severity)]
+    least: Severity,
+    /// The least serious findings to fail for: note, warning or error
+    #[arg(long, value_name = "LEVEL", default_value = "error", value_parser = severity)]
+    fail_on: Severity,
+    /// What hosts call the server; some put it in front of the names of its tools
+    #[arg(long)]
+    name: Option<String>,
+}
+
+pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure> {
+    let Some(target) = args.target else { return written::print(output, rules_text().as_bytes()) };
+    let mut config = Config::new();
+    for rule in &args.with {
+        config = config.with(rule).map_err(|e| unknown(rule, &e))?;
+    }
+    for rule in &args.without {
+        config = config.without(rule).map_err(|e| unknown(rule, &e))?;
+    }
+    (config.name, config.least) = (args.name, args.least);
+    let surface = ask(&TargetArgs { target, connection: args.connection }, output).await?;
+    let findings = lint(&surface, &config);
+    match output.json {
+        true => output.print(&json_lines(&findings))?,
+        false => written::print(output, text(&findings).as_bytes())?,
+    }
+    match findings.iter().any(|finding| finding.rule.severity >= args.fail_on) {
+        true => Err(Failure::silent(Exit::Refused)),
+        false => Ok(()),
+    }
+}
+
+fn unknown(name: &str, error: &UnknownRule) -> Failure {
+    let names = rules().map(|rule| rule.id).chain(rules().map(|rule| rule.family.id()));
+    Failure::usage(error.to_string()).hint(match nearest(name, names) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "`couplet lint --rules` lists them".to_owned(),
+    })
+}
+
+/// Asks in every revision, or in the one that was chosen, each time with a connection of its own.
+async fn ask(target: &TargetArgs, output: &Arc<Output>) -> Result<Surface, Failure> {
+    let revisions = target.connection.revision.map_or(ProtocolVersion::ALL.to_vec(), |one| vec![one]);
+    let mut all = Vec::new();
+    for revision in revisions {
+        let connection = ConnectionArgs { revision: Some(revision), ..target.connection.clone() };
+        let recorder = Recorder::default();
+        let opening = Opening {
+            recorder: Some(recorder.clone()),
+            ..Opening::of(&TargetArgs { target: target.target.clone(), connection })?
+        };
+        let outcome = Session::with(opening, output, async |session: &Session| {
+            // What cannot be read is among the answers, and told by the rules.
+            let _ = Offer::of(session, None).await;
+            Ok(())
+        })
+        .await;
+        match outcome {
+            Err(failure) if !matches!(failure.exit, Exit::Protocol | Exit::Refused) => return Err(failure),
+            outcome => all.push(answers(revision, &recorder, outcome)),
+        }
+    }
+    Ok(Surface::from_answers(all))
+}
+
+fn answers(revision: ProtocolVersion, recorder: &Recorder, outcome: Result<(), Failure>) -> Answers {
+    let mut hello = [Initialize::METHOD, Discover::METHOD].map(|method| recorder.take(method)).concat();
+    let silence = outcome.err().map_or_else(|| "there was no greeting".to_owned(), |failure| failure.message);
+    let answers = Answers::new(revision, hello.pop().unwrap_or(Answer::Nothing(silence)));
+    let lists = [
+        (ListTools::METHOD, Answers::tools as fn(Answers, Vec<Answer>) -> Answers),
+        (ListResources::METHOD, Answers::resources),
+        (ListResourceTemplates::METHOD, Answers::resource_templates),
+        (ListPrompts::METHOD, Answers::prompts),
+    ];
+    lists.into_iter().fold(answers, |answers, (method, add)| match recorder.take(method) {
+        pages if pages.is_empty() => answers,
+        pages => add(answers, pages),
+    })
+}
+
+fn severity(name: &str) -> Result<Severity, String> {
+    [Severity::Note, Severity::Warning, Severity::Error]
+        .into_iter()
+        .find(|severity| severity.id() == name)
+        .ok_or_else(|| "write note, warning or error".to_owned())
+}

@@ -1,0 +1,82 @@
+//! Commands of other crates, which write plain text or JSON: here it gets its colours, and nothing in it can act on a
+//! terminal.
+
+use std::{env, io::Write, path::Path};
+
+use couplet_hosts::Env;
+
+use crate::{
+    exit::{Exit, Failure},
+    output::{Output, Paint},
+    target::environment,
+};
+
+/// Runs a command about hosts. What it wrote is printed, however it ended.
+pub(crate) fn hosts(
+    output: &Output,
+    command: impl FnOnce(&Env, bool, &mut dyn Write) -> Result<(), couplet_hosts::Error>,
+) -> Result<(), Failure> {
+    let (env, mut written) = (environment()?, Vec::new());
+    let outcome = command(&env, output.json, &mut written);
+    print(output, &written)?;
+    Ok(outcome?)
+}
+
+/// Runs a command about bundles. Relative paths are from the current folder on.
+pub(crate) fn bundle(
+    output: &Output,
+    command: impl FnOnce(&Path, bool, &mut dyn Write) -> Result<(), couplet_bundle::Error>,
+) -> Result<(), Failure> {
+    let here = env::current_dir().map_err(|e| Failure::new(Exit::File, format!("there is no current folder: {e}")))?;
+    let mut written = Vec::new();
+    let outcome = command(&here, output.json, &mut written);
+    print(output, &written)?;
+    Ok(outcome?)
+}
+
+/// Prints lines, with the words in front of them in their colours.
+pub(crate) fn print(output: &Output, written: &[u8]) -> Result<(), Failure> {
+    let text = String::from_utf8_lossy(written);
+    if output.json {
+        return output.print(&text);
+    }
+    let said = output.said(&text);
+    output.print(&said.split_inclusive('\n').map(|line| painted(line, output.out)).collect::<String>())
+}
+
+fn painted(line: &str, paint: Paint) -> String {
+    let (text, end) = line.strip_suffix('\n').map_or((line, ""), |text| (text, "\n"));
+    let first = text.split([' ', ':']).next().unwrap_or_default();
+    let rest = &text[first.len()..];
+    let text = match first {
+        "error" => format!("{}{rest}", paint.error(first)),
+        "warning" => format!("{}{rest}", paint.warning(first)),
+        "note" => format!("{}{rest}", paint.strong(first)),
+        _ if text.starts_with('+') => paint.good(text),
+        _ if text.starts_with('-') => paint.removed(text),
+        _ if text.starts_with("@@") => paint.faint(text),
+        _ => text.to_owned(),
+    };
+    text + end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(line: &str, expected: &str) {
+        let paint = Paint { colour: true, terminal: true };
+        assert_eq!(painted(line, paint).replace('\u{1b}', "^"), expected);
+        assert_eq!(painted(line, Paint { colour: false, terminal: true }), line);
+    }
+
+    #[test]
+    fn the_beginning_of_a_line_tells_its_colour() {
+        check("error: no such thing\n", "^[1m^[31merror^[0m: no such thing\n");
+        check("+ a line\n", "^[32m+ a line^[0m\n");
+        check("- a line\n", "^[31m- a line^[0m\n");
+        check("errors: 3", "errors: 3");
+        check("", "");
+    }
+}

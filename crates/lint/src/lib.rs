@@ -1,0 +1,61 @@
+//! What hosts and model APIs refuse, ignore or misread about a server, found in what the server says about itself.
+//!
+//! Whoever has asked a server puts the answers into a [`Surface`]; [`lint`] looks at it and returns [`Finding`]s, each
+//! with the [`Rule`] that it breaks: what is wrong, who minds, what to do. [`text`] and [`json_lines`] print them.
+//!
+//! This crate knows no transport and does no I/O. What it looks at comes from somebody who is not to be trusted: it is
+//! bounded in time, and nothing of it is printed as it is ([`visible`]).
+//!
+//! ```
+//! use couplet_lint::{Answer, Answers, Config, Surface, lint, text};
+//! use couplet_types::ProtocolVersion;
+//!
+//! let hello = r#"{
+//!     "protocolVersion": "2025-11-25",
+//!     "capabilities": { "tools": {} },
+//!     "serverInfo": { "name": "weather", "version": "1.0.0" },
+//!     "instructions": "Forecasts for any city."
+//! }"#;
+//! let tools = r#"{ "tools": [{
+//!     "name": "get.weather",
+//!     "title": "Weather",
+//!     "description": "The weather of the next days.",
+//!     "inputSchema": { "type": "object", "properties": { "city": { "type": "string", "description": "Where." } } },
+//!     "annotations": { "readOnlyHint": true, "openWorldHint": true }
+//! }] }"#;
+//! let answers = Answers::new(ProtocolVersion::V2025_11_25, Answer::text(hello)).tools([Answer::text(tools)]);
+//!
+//! let findings = lint(&Surface::from_answers([answers]), &Config::new());
+//! assert_eq!(findings.len(), 1);
+//! assert_eq!(findings[0].rule.id, "name-dots");
+//! assert!(text(&findings).starts_with("error name-dots: "));
+//! ```
+
+mod config;
+mod finding;
+mod print;
+mod read;
+mod report;
+mod rule;
+mod rules;
+mod schema;
+mod surface;
+mod visible;
+
+pub use config::{Config, UnknownRule};
+pub use finding::{Finding, Place, Subject};
+pub use print::{json_lines, rules_text, text};
+pub use rule::{Family, Rule, Severity, rules};
+pub use surface::{Answer, Answers, Surface};
+pub use visible::visible;
+
+use report::Report;
+
+/// Looks at what a server says about itself. The worst comes first; the order is always the same.
+pub fn lint(surface: &Surface, config: &Config) -> Vec<Finding> {
+    let mut report = Report::new(config);
+    for (_, check) in rules::FAMILIES {
+        check(surface, &mut report);
+    }
+    report.finish()
+}

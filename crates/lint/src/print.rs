@@ -1,0 +1,96 @@
+//! Findings as text: for people, and for programs.
+
+use std::fmt::Write;
+
+use crate::{Family, Finding, Severity, rules};
+
+/// The findings for people: rule by rule, the worst first, with a count at the end. Without colours.
+///
+/// ```
+/// use couplet_lint::{Config, Surface, lint, text};
+///
+/// let findings = lint(&Surface::from_answers([]), &Config::new());
+/// assert!(text(&findings).ends_with("1 error, 0 warnings, 0 notes\n"));
+/// assert_eq!(text(&[]), "no findings\n");
+/// ```
+pub fn text(findings: &[Finding]) -> String {
+    if findings.is_empty() {
+        return "no findings\n".to_owned();
+    }
+    let mut out = String::new();
+    for group in findings.chunk_by(|a, b| a.rule.id == b.rule.id) {
+        // Writing to a string cannot fail.
+        let _ = print_group(&mut out, group);
+    }
+    let count = |severity| findings.iter().filter(|finding| finding.rule.severity == severity).count();
+    let counts = [Severity::Error, Severity::Warning, Severity::Note].map(|severity| {
+        let count = count(severity);
+        format!("{count} {severity}{}", if count == 1 { "" } else { "s" })
+    });
+    let _ = writeln!(out, "{}", counts.join(", "));
+    out
+}
+
+/// From so many places on that have the same to say, it is said once; and how many of them are named.
+const MANY: usize = 4;
+const NAMED: usize = 6;
+
+fn print_group(out: &mut String, group: &[Finding]) -> std::fmt::Result {
+    let Some(Finding { rule, .. }) = group.first() else { return Ok(()) };
+    writeln!(out, "{} {}: {}", rule.severity, rule.id, rule.about)?;
+    let same = |what: &str| group.iter().filter(|finding| finding.what == what).count();
+    for (at, Finding { place, what, .. }) in group.iter().enumerate() {
+        if same(what) < MANY {
+            write!(out, "  {place}: {what}")?;
+            match &*place.pointer {
+                "" => writeln!(out)?,
+                pointer => writeln!(out, "  ({pointer})")?,
+            }
+        } else if !group[..at].iter().any(|earlier| earlier.what == *what) {
+            let places = group.iter().filter(|finding| finding.what == *what).map(|finding| finding.place.to_string());
+            let named: Vec<_> = places.take(NAMED).collect();
+            let more = same(what).saturating_sub(NAMED);
+            let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+            writeln!(out, "  {}{more}: {what}", named.join("; "))?;
+        }
+    }
+    writeln!(out, "  why: {}", rule.why)?;
+    writeln!(out, "  fix: {}\n", rule.fix)
+}
+
+/// The table of all rules, family by family, a line each.
+///
+/// ```
+/// assert!(couplet_lint::rules_text().contains("\n  warning  schema-ref "));
+/// ```
+pub fn rules_text() -> String {
+    let mut out = String::new();
+    let width = rules().map(|rule| rule.id.len()).max().unwrap_or(0);
+    for family in Family::ALL {
+        let _ = writeln!(out, "{family}");
+        for rule in rules().filter(|rule| rule.family == family) {
+            let optional = if rule.optional { " (only when asked for)" } else { "" };
+            let _ = writeln!(out, "  {:<8} {:<width$} {}{optional}", rule.severity.id(), rule.id, rule.about);
+        }
+    }
+    out
+}
+
+/// The findings for programs: a JSON object in each line.
+///
+/// ```
+/// use couplet_lint::{Config, Surface, json_lines, lint};
+///
+/// let findings = lint(&Surface::from_answers([]), &Config::new());
+/// let line: serde_json::Value = serde_json::from_str(json_lines(&findings).trim_end())?;
+/// assert_eq!((&line["rule"], &line["severity"]), (&"no-answer".into(), &"error".into()));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+pub fn json_lines(findings: &[Finding]) -> String {
+    let mut out = String::new();
+    for finding in findings {
+        out.push_str(&serde_json::to_string(finding).expect("a finding is made of strings"));
+        out.push('\n');
+    }
+    out
+}

@@ -1,0 +1,119 @@
+//! What every answer has to have.
+
+use couplet_core::Shape;
+use couplet_types::{EmptyResult, code, from_json};
+use serde_json::Value;
+
+use super::Together;
+use crate::{
+    Surface,
+    report::Report,
+    rule::table,
+    surface::{Page, Said},
+};
+
+table! { Protocol:
+    GREETING = "hello-incomplete" Error
+        about "the server does not say what it has to say about itself"
+        why "The specification asks for it; clients built on the official SDKs do not connect."
+        fix "Add what is missing."
+    NOBODY = "server-info-missing" Warning
+        about "the server does not say who it is"
+        why "In the stateless protocol every result should say it in `_meta`; hosts and logs have no other name to show."
+        fix "Put name and version of the server into the `_meta` of results."
+    KIND = "result-kind-missing" Error
+        about "a result does not say what kind of result it is"
+        why "In the stateless protocol the specification asks for it in every result."
+        fix "Mark ordinary results as complete."
+    NO_HINTS = "cache-hints-missing" Error
+        about "a result does not say for how long it can be kept"
+        why "In the stateless protocol lists must; Claude Code takes none of the tools otherwise (anthropics/claude-code#88128)."
+        fix "Add `ttlMs`, which may be 0, and `cacheScope`."
+    BAD_HINTS = "cache-hints-invalid" Error
+        about "a result says in a wrong way for how long it can be kept"
+        why "`ttlMs` is a number of milliseconds, `cacheScope` is `public` or `private`; the Python SDK drops all tools for an empty scope (NousResearch/hermes-agent#94992)."
+        fix "Correct the two members, the scope in the same way on all pages."
+    FAILED = "list-failed" Error
+        about "a list could not be had"
+        why "Clients that list everything when they connect give up."
+        fix "Find out why; the server's log knows more."
+    UNREADABLE = "answer-unreadable" Error
+        about "an answer could not be read"
+        why "Clients drop it, or the connection."
+        fix "Send JSON of the shape that the specification gives."
+}
+
+pub(crate) fn check(surface: &Surface, report: &mut Report<'_>) {
+    let mut together = Together::default();
+    for said in &surface.said {
+        greeting(said, &mut together);
+        let version = said.version();
+        if said.shape.stands_alone() {
+            page(said.shape, "server/discover", &said.hello, &mut together);
+        }
+        for (kind, list) in &said.lists {
+            if said.shape.stands_alone() {
+                for answer in &list.pages {
+                    page(said.shape, kind.method(), answer, &mut together);
+                }
+                let scopes: Vec<_> = list.pages.iter().map(|page| page.value.get("cacheScope")).collect();
+                if scopes.windows(2).any(|two| two[0] != two[1]) {
+                    let what = format!("pages of `{}` have different scopes", kind.method());
+                    together.add(&BAD_HINTS, version, "", what);
+                }
+            }
+            for what in &list.broken {
+                together.add(&UNREADABLE, version, "", format!("`{}`: {what}", kind.method()));
+            }
+            // That a method is not there is a matter of what was declared.
+            for error in list.errors.iter().filter(|error| error.code != code::METHOD_NOT_FOUND) {
+                let what = format!("`{}` fails with {}: {}", kind.method(), error.code, error.message);
+                together.add(&FAILED, version, "", what);
+            }
+        }
+    }
+    together.tell(report);
+}
+
+fn greeting(said: &Said, together: &mut Together) {
+    let mut missing = |pointer: &str, what: &str| together.add(&GREETING, said.version(), pointer, what.to_owned());
+    if !said.hello("capabilities").is_some_and(Value::is_object) {
+        missing("/capabilities", "`capabilities` is missing, or not an object");
+    }
+    if said.shape.has_sessions() {
+        if !said.hello("protocolVersion").is_some_and(Value::is_string) {
+            missing("/protocolVersion", "`protocolVersion` is missing, or not a string");
+        }
+        if said.info.is_none() {
+            missing("/serverInfo", "`serverInfo` is missing, or has no `name` or `version`");
+        }
+        return;
+    }
+    if !said.hello("supportedVersions").is_some_and(Value::is_array) {
+        missing("/supportedVersions", "`supportedVersions` is missing, or not an array");
+    }
+    if said.info.is_none() {
+        together.add(&NOBODY, said.version(), "/_meta", "`server/discover` does not tell name and version".to_owned());
+    }
+}
+
+/// What a result has to have where every request stands alone.
+fn page(shape: Shape, method: &str, page: &Page, together: &mut Together) {
+    let version = shape.version();
+    let kind = from_json::<EmptyResult>(page.text.get()).ok().and_then(|result| result.result_type);
+    if kind.is_none() {
+        together.add(&KIND, version, "", format!("`{method}` does not say it"));
+    }
+    let (ttl, scope) = (page.value.get("ttlMs"), page.value.get("cacheScope"));
+    let missing: Vec<_> = [("ttlMs", ttl), ("cacheScope", scope)].into_iter().filter(|(_, v)| v.is_none()).collect();
+    if !missing.is_empty() {
+        let names: Vec<_> = missing.iter().map(|(name, _)| format!("`{name}`")).collect();
+        together.add(&NO_HINTS, version, "", format!("`{method}` has no {}", names.join(" and no ")));
+    }
+    if let Some(ttl) = ttl.filter(|ttl| !ttl.is_u64()) {
+        together.add(&BAD_HINTS, version, "/ttlMs", format!("`ttlMs` of `{method}` is `{ttl}`"));
+    }
+    if let Some(scope) = scope.filter(|scope| !matches!(scope.as_str(), Some("public" | "private"))) {
+        together.add(&BAD_HINTS, version, "/cacheScope", format!("`cacheScope` of `{method}` is `{scope}`"));
+    }
+}

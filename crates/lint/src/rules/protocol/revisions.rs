@@ -1,0 +1,130 @@
+//! Which revisions the server speaks, and what of them is on its way out.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::names;
+use crate::{
+    Place, Subject, Surface,
+    report::Report,
+    rule::table,
+    surface::{Answer, Kind, Said},
+};
+
+table! { Protocol:
+    SILENT = "no-answer" Error
+        about "the server speaks no revision that it was asked for"
+        why "No client can use it."
+        fix "Answer `initialize` and `server/discover`."
+    NO_HANDSHAKE = "revision-no-handshake" Error
+        about "the server does not speak any revision that opens with `initialize`"
+        why "claude.ai, Claude Desktop and ChatGPT open with it (laravel/mcp#341), and so does Claude Code with servers on standard input and output (lossless-claude/lcm#428)."
+        fix "Answer `initialize` too."
+    NO_STATELESS = "revision-no-stateless" Note
+        about "the server does not speak any revision without `initialize`"
+        why "Clients that only know the stateless protocol cannot use it, and others need a round trip more to find out."
+        fix "Answer `server/discover` and requests that stand alone too."
+    OLD = "revision-old" Warning
+        about "the server speaks only the oldest revisions"
+        why "Strict clients refuse to connect: Codex does over HTTP (pgEdge/pgedge-postgres-mcp#282)."
+        fix "Speak a revision with structured output, or newer."
+    UNKNOWN = "revision-unknown" Error
+        about "the server answers with a revision that does not exist"
+        why "Clients have to disconnect when they are answered in a revision that they do not know."
+        fix "Answer with the revision that was asked for, if it is spoken, or with another one that is."
+    UNLISTED = "revision-unlisted" Error
+        about "the server answers in a revision that it does not list"
+        why "Clients choose from `supportedVersions`."
+        fix "List every revision that is spoken."
+    DIFFERENT = "revision-tools-differ" Warning
+        about "a tool is there in some revisions only"
+        why "Which tools there are then depends on the host, and nobody sees why."
+        fix "Offer the same tools in every revision."
+    LOGGING = "deprecated-logging" Note
+        about "the server declares `logging`, which is deprecated"
+        why "The stateless protocol has deprecated it, and a later revision will remove it."
+        fix "Write to standard error, or use OpenTelemetry, and declare it only for older revisions."
+    TRANSPORT = "deprecated-transport" Warning
+        about "the server was reached over HTTP+SSE, which is deprecated"
+        why "The transport is deprecated since its successor exists, and will be removed; hosts drop it."
+        fix "Serve Streamable HTTP at the same address, or beside it."
+}
+
+pub(crate) fn check(surface: &Surface, report: &mut Report<'_>) {
+    let server = || Place::new(Subject::Server);
+    if surface.said.is_empty() {
+        return report.add(&SILENT, server(), refusal(surface));
+    }
+    spoken(surface, report);
+    for said in &surface.said {
+        let place = || Place::new(Subject::Revision(said.version()));
+        if said.shape.has_sessions() {
+            match said.hello("protocolVersion") {
+                Some(Value::String(text)) if text == said.version().as_str() => {}
+                Some(other) => {
+                    report.add(&UNKNOWN, place().at("/protocolVersion"), format!("`protocolVersion` is `{other}`"));
+                }
+                // That it is missing is told with the greeting.
+                None => {}
+            }
+        } else {
+            let listed = said.hello("supportedVersions").and_then(Value::as_array);
+            let is_listed = |listed: &Vec<Value>| listed.iter().any(|v| v.as_str() == Some(said.version().as_str()));
+            if listed.is_some_and(|listed| !is_listed(listed)) {
+                report.add(&UNLISTED, place().at("/supportedVersions"), format!("`{}` is missing", said.version()));
+            }
+            if said.hello("capabilities").and_then(|all| all.get("logging")).is_some() {
+                report.add(&LOGGING, place().at("/capabilities/logging"), "`logging` is declared");
+            }
+        }
+    }
+    if let Some(said) = surface.said.iter().find(|said| said.old_transport) {
+        report.add(&TRANSPORT, Place::new(Subject::Revision(said.version())), "it answers over HTTP+SSE");
+    }
+    differences(surface, report);
+}
+
+fn refusal(surface: &Surface) -> String {
+    let told = surface.refused.iter().map(|(version, answer)| match answer {
+        Answer::Error(error) => format!("{version}: error {}, {}", error.code, error.message),
+        Answer::Nothing(what) => format!("{version}: {what}"),
+        Answer::Result(_) => format!("{version}: the answer is not an object"),
+    });
+    let told: Vec<_> = told.collect();
+    if told.is_empty() { "it was not asked anything".to_owned() } else { told.join("; ") }
+}
+
+fn spoken(surface: &Surface, report: &mut Report<'_>) {
+    let server = || Place::new(Subject::Server);
+    let versions: Vec<_> = surface.said.iter().map(Said::version).collect();
+    let what = format!("it speaks {}", names(&versions));
+    let asked = |sessions: bool| surface.asked.iter().any(|shape| shape.has_sessions() == sessions);
+    let speaks = |sessions: bool| surface.said.iter().any(|said| said.shape.has_sessions() == sessions);
+    if asked(true) && !speaks(true) {
+        report.add(&NO_HANDSHAKE, server(), &what);
+    }
+    if asked(false) && !speaks(false) {
+        report.add(&NO_STATELESS, server(), &what);
+    }
+    let asked_newer = surface.asked.iter().any(|shape| shape.has_structured_output());
+    if asked_newer && surface.said.iter().all(|said| !said.shape.has_structured_output()) {
+        report.add(&OLD, server(), &what);
+    }
+}
+
+fn differences(surface: &Surface, report: &mut Report<'_>) {
+    let tools = |said: &Said| -> Option<BTreeSet<String>> {
+        let list = said.lists.get(&Kind::Tools).filter(|list| list.errors.is_empty() && list.broken.is_empty())?;
+        Some(list.items.iter().map(|tool| tool.name().to_owned()).collect())
+    };
+    let Some((newest, all)) = surface.newest().and_then(|said| Some((said.version(), tools(said)?))) else { return };
+    for said in &surface.said {
+        let Some(those) = tools(said) else { continue };
+        for name in all.symmetric_difference(&those) {
+            let (has, lacks) = if all.contains(name) { (newest, said.version()) } else { (said.version(), newest) };
+            let place = Place::new(Subject::Tool(name.clone()));
+            report.add(&DIFFERENT, place, format!("{has} has it, {lacks} does not"));
+        }
+    }
+}

@@ -1,0 +1,360 @@
+//! What a server answered.
+
+use std::collections::BTreeMap;
+
+use couplet_core::{Dialect, JsonText, Shape};
+use couplet_types::{ClientCapabilities, Implementation, ProtocolVersion, RawJson, RpcError};
+use serde_json::Value;
+
+use crate::{Place, Subject, read};
+
+/// How many things of one list are looked at. More than that no host takes, and all of it is in memory already.
+const MOST_ITEMS: usize = 2_000;
+
+/// What came back for one request.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Answer {
+    /// The result, as it was written.
+    Result(RawJson),
+    /// An error of the protocol.
+    Error(RpcError),
+    /// Nothing that could be read; what happened, in words.
+    Nothing(String),
+}
+
+impl Answer {
+    /// A result as text. If it is not JSON, that is told later.
+    pub fn text(text: impl Into<String>) -> Self {
+        match RawJson::from_text(text) {
+            Ok(raw) => Self::Result(raw),
+            Err(error) => Self::Nothing(format!("the answer is not JSON: {error}")),
+        }
+    }
+}
+
+impl From<RawJson> for Answer {
+    fn from(result: RawJson) -> Self {
+        Self::Result(result)
+    }
+}
+
+impl From<Value> for Answer {
+    fn from(result: Value) -> Self {
+        Self::Result(result.into())
+    }
+}
+
+impl From<RpcError> for Answer {
+    fn from(error: RpcError) -> Self {
+        Self::Error(error)
+    }
+}
+
+/// What a server answered to a client of one revision. A list that nobody asked for is not looked at.
+///
+/// ```
+/// use couplet_lint::Answers;
+/// use couplet_types::{ProtocolVersion, RpcError};
+/// use serde_json::json;
+///
+/// let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": { "name": "a", "version": "1" } });
+/// let answers = Answers::new(ProtocolVersion::V2025_06_18, hello)
+///     .tools([json!({ "tools": [], "nextCursor": "2" }), json!({ "tools": [] })])
+///     .prompts([RpcError::method_not_found("prompts/list")]);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Answers {
+    revision: ProtocolVersion,
+    hello: Answer,
+    lists: BTreeMap<Kind, Vec<Answer>>,
+    old_transport: bool,
+}
+
+impl Answers {
+    /// The answer to `initialize` or `server/discover`, whichever the revision has.
+    pub fn new(revision: ProtocolVersion, hello: impl Into<Answer>) -> Self {
+        Self { revision, hello: hello.into(), lists: BTreeMap::new(), old_transport: false }
+    }
+
+    /// The pages of `tools/list`.
+    #[must_use]
+    pub fn tools(self, pages: impl IntoIterator<Item = impl Into<Answer>>) -> Self {
+        self.list(Kind::Tools, pages)
+    }
+
+    /// The pages of `resources/list`.
+    #[must_use]
+    pub fn resources(self, pages: impl IntoIterator<Item = impl Into<Answer>>) -> Self {
+        self.list(Kind::Resources, pages)
+    }
+
+    /// The pages of `resources/templates/list`.
+    #[must_use]
+    pub fn resource_templates(self, pages: impl IntoIterator<Item = impl Into<Answer>>) -> Self {
+        self.list(Kind::Templates, pages)
+    }
+
+    /// The pages of `prompts/list`.
+    #[must_use]
+    pub fn prompts(self, pages: impl IntoIterator<Item = impl Into<Answer>>) -> Self {
+        self.list(Kind::Prompts, pages)
+    }
+
+    /// Says that the server was reached over HTTP+SSE, the transport of the first revision.
+    #[must_use]
+    pub fn over_old_transport(mut self) -> Self {
+        self.old_transport = true;
+        self
+    }
+
+    fn list(mut self, kind: Kind, pages: impl IntoIterator<Item = impl Into<Answer>>) -> Self {
+        self.lists.insert(kind, pages.into_iter().map(Into::into).collect());
+        self
+    }
+}
+
+/// What a server says about itself, in every revision in which it was asked.
+#[derive(Clone, Debug, Default)]
+pub struct Surface {
+    /// The revisions that were asked for.
+    pub(crate) asked: Vec<Shape>,
+    /// What was said, by the revision that the server chose; oldest first.
+    pub(crate) said: Vec<Said>,
+    /// Greetings that were not answered with one.
+    pub(crate) refused: Vec<(ProtocolVersion, Answer)>,
+}
+
+impl Surface {
+    /// Reads the answers, one set for each revision that was asked for.
+    pub fn from_answers(answers: impl IntoIterator<Item = Answers>) -> Self {
+        let mut surface = Self::default();
+        for answers in answers {
+            surface.asked.push(Shape::of(answers.revision));
+            match Said::read(&answers) {
+                Some(said) if surface.said.iter().all(|known| known.version() != said.version()) => {
+                    surface.said.push(said);
+                }
+                Some(_) => {}
+                None => surface.refused.push((answers.revision, answers.hello)),
+            }
+        }
+        surface.said.sort_by_key(|said| said.shape.index());
+        surface
+    }
+
+    /// What the server says in the newest revision that it speaks, where it can say most.
+    pub(crate) fn newest(&self) -> Option<&Said> {
+        self.said.last()
+    }
+
+    /// The things of one kind, as the newest revision has them.
+    pub(crate) fn items(&self, kind: Kind) -> &[Item] {
+        self.newest().and_then(|said| said.lists.get(&kind)).map_or(&[], |list| &list.items)
+    }
+
+    /// The tools, as the newest revision has them.
+    pub(crate) fn tools(&self) -> &[Item] {
+        self.items(Kind::Tools)
+    }
+}
+
+/// What can be listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    Tools,
+    Resources,
+    Templates,
+    Prompts,
+}
+
+impl Kind {
+    pub(crate) const ALL: [Self; 4] = [Self::Tools, Self::Resources, Self::Templates, Self::Prompts];
+
+    pub(crate) const fn method(self) -> &'static str {
+        match self {
+            Self::Tools => "tools/list",
+            Self::Resources => "resources/list",
+            Self::Templates => "resources/templates/list",
+            Self::Prompts => "prompts/list",
+        }
+    }
+
+    pub(crate) const fn member(self) -> &'static str {
+        match self {
+            Self::Tools => "tools",
+            Self::Resources => "resources",
+            Self::Templates => "resourceTemplates",
+            Self::Prompts => "prompts",
+        }
+    }
+
+    /// The capability that the list is behind.
+    pub(crate) const fn capability(self) -> &'static str {
+        match self {
+            Self::Tools => "tools",
+            Self::Resources | Self::Templates => "resources",
+            Self::Prompts => "prompts",
+        }
+    }
+
+    fn subject(self, value: &Value, at: usize) -> Subject {
+        let named = |member: &str| match value.get(member).and_then(Value::as_str) {
+            // It goes into every place, so it must not be long.
+            Some(name) if !name.is_empty() => name.chars().take(200).collect(),
+            _ => format!("#{}", at + 1),
+        };
+        match self {
+            Self::Tools => Subject::Tool(named("name")),
+            Self::Resources => Subject::Resource(named("uri")),
+            Self::Templates => Subject::Template(named("uriTemplate")),
+            Self::Prompts => Subject::Prompt(named("name")),
+        }
+    }
+}
+
+/// What a server says in one revision.
+#[derive(Clone, Debug)]
+pub(crate) struct Said {
+    pub(crate) shape: Shape,
+    pub(crate) hello: Page,
+    pub(crate) info: Option<Implementation>,
+    pub(crate) lists: BTreeMap<Kind, Listing>,
+    pub(crate) old_transport: bool,
+}
+
+impl Said {
+    pub(crate) fn version(&self) -> ProtocolVersion {
+        self.shape.version()
+    }
+
+    /// A member of the greeting.
+    pub(crate) fn hello(&self, member: &str) -> Option<&Value> {
+        self.hello.value.get(member)
+    }
+
+    pub(crate) fn instructions(&self) -> Option<&str> {
+        self.hello("instructions").and_then(Value::as_str)
+    }
+
+    fn read(answers: &Answers) -> Option<Self> {
+        let Answer::Result(raw) = &answers.hello else { return None };
+        let (value, doubled) = read::value(raw.get()).ok().filter(|(value, _)| value.is_object())?;
+        let asked = Shape::of(answers.revision);
+        // A server that does not speak what it is asked for answers in what it speaks.
+        let spoken = value.get("protocolVersion").and_then(Value::as_str).and_then(|text| text.parse().ok());
+        let shape = if asked.has_sessions() { spoken.map_or(asked, Shape::of) } else { asked };
+        let hello = Page { value, text: raw.clone(), doubled };
+        let info = hello.info(shape);
+        let lists = answers.lists.iter().map(|(kind, pages)| (*kind, Listing::read(*kind, pages))).collect();
+        Some(Self { shape, hello, info, lists, old_transport: answers.old_transport })
+    }
+}
+
+/// A result without the things that it lists.
+#[derive(Clone, Debug)]
+pub(crate) struct Page {
+    pub(crate) value: Value,
+    pub(crate) text: RawJson,
+    pub(crate) doubled: Vec<String>,
+}
+
+impl Page {
+    /// Who the server says it is.
+    fn info(&self, shape: Shape) -> Option<Implementation> {
+        if shape.has_sessions() {
+            return serde_json::from_value(self.value.get("serverInfo")?.clone()).ok();
+        }
+        // Where that stands is known to a client's side of the protocol, whoever the client is.
+        let reader = Dialect::new(shape.version(), Implementation::default(), ClientCapabilities::default());
+        reader.server_info(&JsonText::new(self.text.get().to_owned()).ok()?)
+    }
+}
+
+/// A list, all its pages together.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Listing {
+    pub(crate) pages: Vec<Page>,
+    pub(crate) items: Vec<Item>,
+    /// How many there are, looked at or not, and their length as text.
+    pub(crate) count: usize,
+    pub(crate) bytes: usize,
+    pub(crate) errors: Vec<RpcError>,
+    /// What could not be read.
+    pub(crate) broken: Vec<String>,
+}
+
+impl Listing {
+    fn read(kind: Kind, answers: &[Answer]) -> Self {
+        let mut list = Self::default();
+        for answer in answers {
+            match answer {
+                Answer::Error(error) => list.errors.push(error.clone()),
+                Answer::Nothing(what) => list.broken.push(what.clone()),
+                Answer::Result(raw) => list.page(kind, raw),
+            }
+        }
+        list
+    }
+
+    fn page(&mut self, kind: Kind, raw: &RawJson) {
+        let mut members = match raw.parse::<BTreeMap<String, RawJson>>() {
+            Ok(members) => members,
+            Err(error) => return self.broken.push(format!("the result is not an object: {error}")),
+        };
+        let items = match members.remove(kind.member()).map(|raw| raw.parse::<Vec<RawJson>>()) {
+            Some(Ok(items)) => items,
+            Some(Err(_)) => return self.broken.push(format!("`{}` is not an array", kind.member())),
+            None => return self.broken.push(format!("`{}` is missing", kind.member())),
+        };
+        for item in items {
+            self.count += 1;
+            self.bytes += item.get().len();
+            if self.items.len() >= MOST_ITEMS {
+                continue;
+            }
+            match read::value(item.get()) {
+                Ok((value, doubled)) => {
+                    let subject = kind.subject(&value, self.count - 1);
+                    self.items.push(Item { subject, value, doubled, bytes: item.get().len() });
+                }
+                Err(error) => self.broken.push(format!("{} {} cannot be read: {error}", kind.member(), self.count)),
+            }
+        }
+        let rest = members.into_iter().filter_map(|(key, raw)| Some((key, read::value(raw.get()).ok()?.0)));
+        self.pages.push(Page { value: rest.collect(), text: raw.clone(), doubled: Vec::new() });
+    }
+}
+
+/// One thing of a list.
+#[derive(Clone, Debug)]
+pub(crate) struct Item {
+    pub(crate) subject: Subject,
+    pub(crate) value: Value,
+    pub(crate) doubled: Vec<String>,
+    pub(crate) bytes: usize,
+}
+
+impl Item {
+    pub(crate) fn get(&self, member: &str) -> Option<&Value> {
+        self.value.get(member)
+    }
+
+    /// A member that is a text.
+    pub(crate) fn text(&self, member: &str) -> Option<&str> {
+        self.get(member).and_then(Value::as_str)
+    }
+
+    /// The name, empty if there is none.
+    pub(crate) fn name(&self) -> &str {
+        self.text("name").unwrap_or_default()
+    }
+
+    pub(crate) fn place(&self) -> Place {
+        Place::new(self.subject.clone())
+    }
+
+    pub(crate) fn at(&self, pointer: impl Into<String>) -> Place {
+        self.place().at(pointer)
+    }
+}
