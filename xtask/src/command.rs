@@ -23,7 +23,8 @@ use crate::{
 const RUNS: usize = 20;
 
 /// What is measured, and how many milliseconds of processor time it should take at most, with all that it starts.
-const CASES: [(&str, &[&str], f64); 2] = [("couplet --help", &["--help"], 10.0), ("couplet list", &["list", "SERVER"], 50.0)];
+const CASES: [(&str, &[&str], f64); 2] =
+    [("couplet --help", &["--help"], 10.0), ("couplet list", &["list", "SERVER"], 50.0)];
 
 /// Prints a table; fails if something takes longer than it should.
 pub(crate) fn run(_: &[String]) -> Result<(), Failure> {
@@ -89,7 +90,8 @@ mod tests {
 
     #[test]
     fn time_is_measured_and_failures_are_told() {
-        let loops = |count: &str| once("sh", &["-c".to_owned(), format!("i=0; while [ $i -lt {count} ]; do i=$((i+1)); done")]);
+        let loops =
+            |count: &str| once("sh", &["-c".to_owned(), format!("i=0; while [ $i -lt {count} ]; do i=$((i+1)); done")]);
         let ((alone, all), (none, _)) = (loops("100000").unwrap(), loops("0").unwrap());
         assert!(alone > none && all >= alone / 2 && none > Duration::ZERO, "{alone:?} {all:?} {none:?}");
         assert!(once("false", &[]).is_err());

@@ -1,10 +1,6 @@
 //! What `couplet new` writes: it builds, its test passes, and its tool answers.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::{fs, path::Path, process::Command};
 
 use crate::{
     Failure,
@@ -17,6 +13,19 @@ const NAME: &str = "starter";
 const CONFIG: &str = "[profile.dev]\ndebug = \"line-tables-only\"\n\n\
                       [profile.dev.package.\"*\"]\nopt-level = 1\ndebug = false\n";
 
+/// What is built with other features than in the workspace, and so anew. It need not be fast.
+const ANEW: [&str; 9] = [
+    "couplet",
+    "couplet-client",
+    "couplet-core",
+    "couplet-macros",
+    "couplet-server",
+    "couplet-stdio",
+    "couplet-testing",
+    "couplet-types",
+    "tokio",
+];
+
 /// Writes a project as a user would, into the folder that cargo builds in, and tries what it is told to try.
 pub(crate) fn run() -> Result<(), Failure> {
     // As the examples were built, so that it is there.
@@ -28,7 +37,8 @@ pub(crate) fn run() -> Result<(), Failure> {
     if project.exists() {
         fs::remove_dir_all(&project).map_err(|e| told(&project, &e))?;
     }
-    write(&home.join(".cargo/config.toml"), CONFIG)?;
+    let slow = ANEW.map(|package| format!("\n[profile.dev.package.{package}]\nopt-level = 0\n"));
+    write(&home.join(".cargo/config.toml"), &(CONFIG.to_owned() + &slow.concat()))?;
     show(command(&couplet.to_string_lossy()).arg("new").arg(&project).arg("--path").arg(root()))?;
     // The same versions as here, so that nothing has to be fetched.
     let lock = project.join("Cargo.lock");
@@ -47,7 +57,7 @@ pub(crate) fn run() -> Result<(), Failure> {
     }
 }
 
-fn write(path: &PathBuf, text: &str) -> Result<(), Failure> {
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
     let folder = path.parent().unwrap_or(path);
     fs::create_dir_all(folder).and_then(|()| fs::write(path, text)).map_err(|e| told(path, &e))
 }

@@ -46,7 +46,10 @@ pub(crate) fn run(args: &Args, output: &Arc<Output>) -> Result<(), Failure> {
         return output.print(&show::json_line(&json!({ "name": name, "folder": folder, "files": files }))?);
     }
     let written = output.out.name(folder.join("src/main.rs").display());
-    output.print(&format!("{written} is a server with a tool, a resource, a prompt and a test.\n\n{}", steps(&name, folder)))
+    output.print(&format!(
+        "{written} is a server with a tool, a resource, a prompt and a test.\n\n{}",
+        steps(&name, folder)
+    ))
 }
 
 /// What to do with it, as commands that can be copied.
