@@ -9,7 +9,7 @@ use std::{
 };
 
 use crate::{
-    Failure, corpus, interop, tidy, weight,
+    Failure, corpus, interop, starter, tidy, weight,
     workspace::{self, capture, cargo, command, packages, show},
 };
 
@@ -25,6 +25,7 @@ const STEPS: &[Step] = &[
     ("doctest", || cargo(["test", "--doc", "--workspace", "--all-features"])),
     ("doc", docs),
     ("examples", examples),
+    ("new", starter::run),
     ("features", features),
     ("corpus", || corpus::run(&[])),
     ("conformance", conformance),

@@ -7,12 +7,15 @@
 
 mod bench;
 mod ci;
+#[cfg(target_os = "linux")]
+mod command;
 mod conformance;
 mod corpus;
 mod fuzz;
 mod group;
 mod interop;
 mod source;
+mod starter;
 pub mod tidy;
 mod weight;
 mod workspace;
@@ -72,6 +75,13 @@ const COMMANDS: &[Command] = &[
         usage: "bench [option..]",
         what: "how fast it is, beside its peers; --quick, --only, --suite, --rounds, --write, --check, --record",
         run: bench::run,
+    },
+    #[cfg(target_os = "linux")]
+    Command {
+        name: "bench-command",
+        usage: "bench-command",
+        what: "the processor time of `couplet --help` and `couplet list`",
+        run: command::run,
     },
 ];
 

@@ -8,8 +8,8 @@ use couplet_hosts::cli as hosts;
 
 use crate::{
     commands::{
-        call, complete, completions, demo, discover, doctor, lint, list, listen, login, pack, ping, prompt, read, repl,
-        replay, run, tap, vocabulary, written,
+        bench, call, complete, completions, demo, discover, doctor, lint, list, listen, login, new, pack, ping, prompt,
+        read, repl, replay, run, tap, vocabulary, written,
     },
     exit::{self, Exit, Failure},
     output::{Colour, Look, Output},
@@ -55,6 +55,10 @@ enum Command {
     Tap(tap::Args),
     /// Plays a recording to a client, or to a server
     Replay(replay::Args),
+    /// Measures how fast a server answers
+    Bench(bench::Args),
+    /// Writes a server to begin with
+    New(new::Args),
     /// Logs in at a server that wants to know who asks
     Login(login::Args),
     /// Forgets a login
@@ -131,6 +135,8 @@ fn start(command: Command, output: &Arc<Output>) -> Result<(), Failure> {
         Command::Run(args) => wait(run::run(args, output)),
         Command::Tap(args) => tap::run(&args, output),
         Command::Replay(args) => replay::run(args, output),
+        Command::Bench(args) => wait(bench::run(args, output)),
+        Command::New(args) => new::run(&args, output),
         Command::Login(args) => wait(login::log_in(args, output)),
         Command::Logout(args) => wait(login::log_out(args, output)),
         Command::Install(args) => {

@@ -5,6 +5,8 @@
 //! couplet call https://example.com/mcp forecast city=Oslo days=3
 //! couplet run https://example.com/mcp            # a remote server for hosts that know only stdio
 //! couplet tap --log talk.jsonl -- my-server      # between a host and a server, writing down what they say
+//! couplet bench "node server.js" --rate 100,1000 # how long it lets people wait
+//! couplet new my-server                          # a server to begin with
 //! ```
 //!
 //! # Exit codes

@@ -1,5 +1,6 @@
 //! The subcommands, each with its `Args` and its `run`.
 
+pub(crate) mod bench;
 pub(crate) mod call;
 pub(crate) mod complete;
 pub(crate) mod completions;
@@ -10,6 +11,7 @@ pub(crate) mod lint;
 pub(crate) mod list;
 pub(crate) mod listen;
 pub(crate) mod login;
+pub(crate) mod new;
 pub(crate) mod pack;
 pub(crate) mod ping;
 mod progress;

@@ -5,7 +5,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use couplet::types::{Discover, DiscoverParams, Ping, Request};
+use couplet::{
+    Client,
+    types::{Discover, DiscoverParams, Ping, Request},
+};
 use serde_json::json;
 
 use crate::{
@@ -37,7 +40,7 @@ pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
             output.note(&output.err.faint(line));
         }
         for _ in 0..args.count {
-            let took = once(session).await?;
+            let took = once(&session.client).await?;
             output.print(&match output.json {
                 true => show::json_line(&json!({
                     "server": server.info, "revision": server.version.as_str(),
@@ -52,12 +55,12 @@ pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
 }
 
 /// Where there is no ping any more, the server is asked what it is.
-async fn once(session: &Session) -> Result<Duration, Failure> {
+pub(super) async fn once(client: &Client) -> Result<Duration, Failure> {
     let began = Instant::now();
-    if session.client.serves(Ping::METHOD) {
-        session.client.ping().await?;
+    if client.serves(Ping::METHOD) {
+        client.ping().await?;
     } else {
-        session.client.request::<Discover>(DiscoverParams::new()).fresh().await?;
+        client.request::<Discover>(DiscoverParams::new()).fresh().await?;
     }
     Ok(began.elapsed())
 }

@@ -107,8 +107,8 @@ impl Output {
 
     /// Says something on standard error, whatever else is there.
     pub(crate) fn complain(&self, line: &str) {
-        // Whom could one tell that it failed?
-        let _ = writeln!(io::stderr().lock(), "{line}");
+        // At once, so that nothing gets between a line and its end. Whom could one tell that it failed?
+        let _ = io::stderr().lock().write_all(format!("{line}\n").as_bytes());
     }
 
     /// A warning.

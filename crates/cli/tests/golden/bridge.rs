@@ -20,15 +20,15 @@ impl Drop for Running {
 }
 
 /// A command that serves over HTTP.
-struct Served {
-    url: String,
+pub(crate) struct Served {
+    pub(crate) url: String,
     _errors: BufReader<ChildStderr>,
     _child: Running,
 }
 
 impl Served {
     /// It says on standard error where it serves.
-    fn start(args: &[&str]) -> Self {
+    pub(crate) fn start(args: &[&str]) -> Self {
         let mut child = couplet().args(args).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut errors = BufReader::new(child.stderr.take().unwrap());
         let mut line = String::new();

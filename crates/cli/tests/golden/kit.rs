@@ -11,11 +11,21 @@ use std::{
 /// How long anything may take that is over in no time unless something is broken.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The server: cargo builds the examples together with the tests, next to them.
+/// The server of most tests.
 pub(crate) fn shop() -> String {
+    example("shop")
+}
+
+/// The server that is measured.
+pub(crate) fn mill() -> String {
+    example("mill")
+}
+
+/// Cargo builds the examples together with the tests, next to them.
+fn example(name: &str) -> String {
     let test = std::env::current_exe().unwrap();
     let target = test.ancestors().nth(2).unwrap();
-    let program = target.join("examples").join(format!("shop{}", std::env::consts::EXE_SUFFIX));
+    let program = target.join("examples").join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
     assert!(program.exists(), "`{}` is not built: run `cargo test -p couplet-cli`", program.display());
     program.display().to_string()
 }
@@ -70,7 +80,7 @@ pub(crate) fn show(args: &[&str], output: &Output) -> String {
 
 /// Without what is different each time: where the programs are, times, ports, names that are made up.
 pub(crate) fn plain(text: &str) -> String {
-    let text = text.replace(&shop(), "shop").replace(env!("CARGO_BIN_EXE_couplet"), "couplet");
+    let text = text.replace(&shop(), "shop").replace(&mill(), "mill").replace(env!("CARGO_BIN_EXE_couplet"), "couplet");
     let text = numbers_before(&text, " ms");
     let text = text.replace(&format!("{TEMPORARY}/couplet-"), "TMP/couplet-");
     let made_up = [("TMP/couplet-", "N"), ("127.0.0.1:", "PORT"), ("the task ", "ID"), ("(os error ", "N")];
@@ -139,6 +149,10 @@ impl Folder {
         let path = std::env::temp_dir().join(format!("golden-{name}-{}", std::process::id()));
         fs::create_dir_all(&path).unwrap();
         Self(path)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
     }
 
     pub(crate) fn file(&self, name: &str) -> String {

@@ -1,15 +1,18 @@
 //! What the commands print, piped and on a terminal, compared with files.
 //!
-//! `UPDATE_GOLDEN=1` writes the files anew. The server is the example `shop`, started by the command itself.
+//! `UPDATE_GOLDEN=1` writes the files anew. The server is the example `shop` (or `mill`, to be
+//! measured), started by the command itself.
 
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test that fails says so")]
 
+mod bench;
 mod bridge;
 mod checks;
 mod configured;
 mod failures;
 mod kit;
 mod login;
+mod new;
 mod piped;
 mod record;
 mod terminal;

@@ -4,6 +4,7 @@
 use std::{
     fs,
     io::{Read, Write},
+    path::Path,
     sync::{Arc, mpsc},
     thread,
     time::Instant,
@@ -37,11 +38,15 @@ pub(crate) struct Terminal {
 }
 
 impl Terminal {
-    fn start(args: &[&str]) -> Self {
+    pub(crate) fn start(args: &[&str]) -> Self {
         Self::start_with(args, &[])
     }
 
     pub(crate) fn start_with(args: &[&str], variables: &[(&str, &str)]) -> Self {
+        Self::start_in(Path::new("."), args, variables)
+    }
+
+    pub(crate) fn start_in(folder: &Path, args: &[&str], variables: &[(&str, &str)]) -> Self {
         let (pty, pts) = pty_process::blocking::open().unwrap();
         pty.resize(pty_process::Size::new(ROWS, COLUMNS)).unwrap();
         let mut command = pty_process::blocking::Command::new(env!("CARGO_BIN_EXE_couplet")).args(args);
@@ -50,7 +55,8 @@ impl Terminal {
         {
             command = command.env_remove(name);
         }
-        command = command.env("TERM", "xterm-256color").envs(places()).envs(variables.iter().copied());
+        command =
+            command.current_dir(folder).env("TERM", "xterm-256color").envs(places()).envs(variables.iter().copied());
         let child = command.spawn(pts).unwrap();
         let pty = Arc::new(pty);
         let reader = pty.clone();
@@ -85,7 +91,7 @@ impl Terminal {
         }
     }
 
-    fn press(&mut self, keys: &str) {
+    pub(crate) fn press(&mut self, keys: &str) {
         (&*self.keyboard).write_all(keys.as_bytes()).unwrap();
     }
 

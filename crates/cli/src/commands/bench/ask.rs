@@ -1,0 +1,64 @@
+//! What is asked again and again.
+
+use std::fmt;
+
+use couplet::{
+    Client,
+    types::{ListTools, ListToolsParams},
+};
+
+use super::super::{list::unknown, ping};
+use crate::{
+    arguments::{Schema, Tree, collect},
+    exit::{Exit, Failure},
+    output::text,
+};
+
+/// A request.
+#[derive(Debug)]
+pub(super) enum Ask {
+    /// Which tools there are, which harms nobody.
+    List,
+    /// Whether the server is there.
+    Ping,
+    /// A tool.
+    Call { name: String, arguments: Tree },
+}
+
+impl Ask {
+    /// A call of a tool that the server has, with arguments that it takes.
+    pub(super) async fn call(client: &Client, name: &str, words: &[String]) -> Result<Self, Failure> {
+        let tools = client.tools().await?;
+        let Some(tool) = tools.iter().find(|tool| tool.name == name) else {
+            return Err(unknown("tool", name, tools.iter().map(|tool| tool.name.as_str())));
+        };
+        let arguments = collect(words, &Schema::new(&tool.input_schema))?;
+        Ok(Self::Call { name: name.to_owned(), arguments })
+    }
+
+    /// Asks once. A tool that fails is a failure.
+    pub(super) async fn send(&self, client: &Client) -> Result<(), Failure> {
+        match self {
+            Self::List => drop(client.request::<ListTools>(ListToolsParams::new()).fresh().await?),
+            Self::Ping => drop(ping::once(client).await?),
+            Self::Call { name, arguments } => {
+                let result = client.call(name, arguments).await?;
+                if result.is_error() {
+                    let said = text::first_line(&result.text());
+                    return Err(Failure::new(Exit::Refused, format!("the tool `{name}` failed: {said}")));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Ask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::List => f.write_str("tools/list"),
+            Self::Ping => f.write_str("ping"),
+            Self::Call { name, .. } => write!(f, "tools/call {}", text::line(name)),
+        }
+    }
+}

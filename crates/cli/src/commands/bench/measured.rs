@@ -1,0 +1,200 @@
+//! What came of a rate, or of a number of requests that are under way all the time.
+
+use std::{fmt, time::Duration};
+
+use hdrhistogram::Histogram;
+use serde_json::{Value, json};
+
+use super::table::number;
+use crate::exit::{Exit, Failure};
+
+/// The shares of the answers that are told.
+pub(super) const SHARES: [(&str, f64); 5] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999), ("max", 1.0)];
+
+/// How fast it is asked.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Pace {
+    /// So many times per second, whatever the server does.
+    Rate(f64),
+    /// As soon as one of so many is answered.
+    InFlight(usize),
+}
+
+/// Counts and times.
+#[derive(Debug)]
+pub(super) struct Measured {
+    pub(super) pace: Pace,
+    pub(super) sent: u64,
+    pub(super) failed: u64,
+    /// Requests that were due, and not sent because too many others were under way.
+    pub(super) unsent: u64,
+    /// Requests that were sent, and neither answered nor refused until the end.
+    pub(super) unanswered: u64,
+    /// Why requests failed, and how often; not more than a few.
+    pub(super) failures: Vec<(String, u64)>,
+    pub(super) first_exit: Option<Exit>,
+    answered: u64,
+    in_a_row: u64,
+    elapsed: Duration,
+    /// In nanoseconds.
+    latencies: Histogram<u64>,
+}
+
+impl Pace {
+    pub(super) fn value(self) -> f64 {
+        match self {
+            Self::Rate(rate) => rate,
+            Self::InFlight(number) => number as f64,
+        }
+    }
+}
+
+impl fmt::Display for Pace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rate(rate) => write!(f, "{}/s", number(*rate)),
+            Self::InFlight(count) => write!(f, "{} at once", number(*count as f64)),
+        }
+    }
+}
+
+impl Measured {
+    /// So many failures without an answer between them, and it is not tried any more.
+    pub(super) const HOPELESS: u64 = 100;
+    const REASONS: usize = 5;
+
+    pub(super) fn new(pace: Pace) -> Self {
+        let latencies = Histogram::new(3).expect("three digits are possible");
+        let (sent, failed, unsent, unanswered, answered, in_a_row) = (0, 0, 0, 0, 0, 0);
+        let (failures, first_exit, elapsed) = (Vec::new(), None, Duration::ZERO);
+        Self { pace, sent, failed, unsent, unanswered, failures, first_exit, answered, in_a_row, elapsed, latencies }
+    }
+
+    /// An answer, or a failure, and when it came.
+    pub(super) fn take(&mut self, took: Duration, at: Duration, outcome: Result<(), Failure>) {
+        let Err(failure) = outcome else {
+            (self.answered, self.in_a_row) = (self.answered + 1, 0);
+            self.elapsed = self.elapsed.max(at);
+            return self.waited(took, 1);
+        };
+        (self.failed, self.in_a_row) = (self.failed + 1, self.in_a_row + 1);
+        self.first_exit.get_or_insert(failure.exit);
+        match self.failures.iter().position(|(message, _)| *message == failure.message) {
+            Some(at) => self.failures[at].1 += 1,
+            None if self.failures.len() < Self::REASONS => self.failures.push((failure.message, 1)),
+            None => {}
+        }
+    }
+
+    /// There will be no answer that anybody waits for.
+    pub(super) fn give_up(&mut self, waited: Duration) {
+        self.unanswered += 1;
+        self.waited(waited, 1);
+    }
+
+    /// No more is asked from now on. What was due counts with the time that it has waited until now.
+    pub(super) fn stop(&mut self, at: Duration) {
+        const STEPS: u64 = 1000;
+        self.elapsed = self.elapsed.max(at);
+        let Pace::Rate(rate) = self.pace else { return };
+        // Products of fractions are a little off.
+        let due = (at.as_secs_f64() * rate - 1e-6).ceil() as u64;
+        self.unsent = if self.is_hopeless() { 0 } else { due.saturating_sub(self.sent) };
+        let step = self.unsent.div_ceil(STEPS).max(1);
+        for first in (self.sent..self.sent + self.unsent).step_by(step as usize) {
+            let since = Duration::from_secs_f64(first as f64 / rate);
+            self.waited(at.saturating_sub(since), step.min(self.sent + self.unsent - first));
+        }
+    }
+
+    fn waited(&mut self, time: Duration, count: u64) {
+        // It takes everything that fits into its numbers, and nobody waits for centuries.
+        let _ = self.latencies.record_n(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX), count);
+    }
+
+    pub(super) fn is_hopeless(&self) -> bool {
+        self.in_a_row >= Self::HOPELESS
+    }
+
+    pub(super) fn answered(&self) -> u64 {
+        self.answered
+    }
+
+    pub(super) fn per_second(&self) -> f64 {
+        self.answered as f64 / self.elapsed.as_secs_f64().max(1e-9)
+    }
+
+    /// The time within which a share of the requests was answered.
+    pub(super) fn at(&self, share: f64) -> Option<Duration> {
+        (!self.latencies.is_empty()).then(|| Duration::from_nanos(self.latencies.value_at_quantile(share)))
+    }
+
+    pub(super) fn to_json(&self) -> Value {
+        let mut row = match self.pace {
+            Pace::Rate(rate) => json!({ "rate": rate }),
+            Pace::InFlight(number) => json!({ "inFlight": number }),
+        };
+        let failures: Vec<_> = self.failures.iter().map(|(why, count)| json!({ "why": why, "count": count })).collect();
+        let more = json!({
+            "seconds": self.elapsed.as_secs_f64(), "answeredPerSecond": self.per_second(), "sent": self.sent,
+            "answered": self.answered, "failed": self.failed, "unsent": self.unsent, "unanswered": self.unanswered,
+            "failures": failures,
+        });
+        let times = SHARES.map(|(name, share)| {
+            (format!("{}Ms", name.replace('.', "")), json!(self.at(share).map(|time| time.as_secs_f64() * 1e3)))
+        });
+        let fields = more.as_object().into_iter().flatten().map(|(name, value)| (name.clone(), value.clone()));
+        fields.chain(times).for_each(|(name, value)| row[name] = value);
+        row
+    }
+
+    /// As if it had been measured.
+    #[cfg(test)]
+    pub(super) fn of(pace: Pace, elapsed: Duration, latencies: &[Duration]) -> Self {
+        let mut measured = Self::new(pace);
+        measured.sent = latencies.len() as u64;
+        latencies.iter().for_each(|took| measured.take(*took, elapsed, Ok(())));
+        measured.elapsed = elapsed;
+        measured
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_sent_has_waited() {
+        let mut run = Measured::new(Pace::Rate(1000.0));
+        for _ in 0..100 {
+            run.sent += 1;
+            run.take(Duration::from_millis(1), Duration::from_millis(100), Ok(()));
+        }
+        run.stop(Duration::from_secs(10));
+        assert_eq!((run.unsent, run.answered()), (9900, 100));
+        assert!((run.per_second() - 10.0).abs() < 0.1, "{}", run.per_second());
+        let median = run.at(0.5).unwrap().as_secs_f64();
+        assert!((4.7..5.1).contains(&median), "{median}");
+        assert!(run.at(1.0).unwrap().as_secs_f64() > 9.8);
+    }
+
+    #[test]
+    fn failures_are_counted_by_what_they_say() {
+        let mut run = Measured::new(Pace::InFlight(1));
+        let fail = |run: &mut Measured, why: &str| {
+            let failure = Failure::new(Exit::Timeout, why);
+            run.take(Duration::ZERO, Duration::ZERO, Err(failure));
+        };
+        for why in ["a", "b", "a", "c", "d", "e", "f"] {
+            fail(&mut run, why);
+        }
+        assert_eq!((run.failed, run.failures.len(), run.failures[0].1), (7, 5, 2));
+        assert_eq!((run.first_exit, run.at(0.5)), (Some(Exit::Timeout), None));
+        (0..Measured::HOPELESS - 8).for_each(|_| fail(&mut run, "a"));
+        assert!(!run.is_hopeless());
+        fail(&mut run, "a");
+        assert!(run.is_hopeless());
+        run.take(Duration::ZERO, Duration::ZERO, Ok(()));
+        assert!(!run.is_hopeless());
+    }
+}

@@ -1,0 +1,260 @@
+//! `couplet bench`: how fast a server answers, and how long it lets people wait.
+
+mod ask;
+mod interrupt;
+mod load;
+mod measured;
+mod plot;
+mod svg;
+mod table;
+
+use std::{
+    fs::{self, OpenOptions},
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use couplet::{Client, tasks::ClientTasks};
+use serde_json::json;
+
+use self::{
+    ask::Ask,
+    interrupt::Interrupt,
+    load::Load,
+    measured::{Measured, Pace},
+};
+use crate::{
+    exit::{Exit, Failure},
+    output::{Output, text},
+    show,
+    target::{Heard, Target, TargetArgs, builder, or_interrupted},
+};
+
+/// What to measure.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    target: TargetArgs,
+    /// The tool to call again and again; without it, the server is asked for its tools
+    tool: Option<String>,
+    /// The arguments of the tool, as for `couplet call`
+    arguments: Vec<String>,
+    /// Asks whether the server is there, and calls nothing
+    #[arg(long, conflicts_with = "tool")]
+    ping: bool,
+    /// Open loop: so many requests per second, whatever the server does, and at most 1,000 under way. Several, with
+    /// commas, are measured one after the other. Without it, what the server can do is found out first
+    #[arg(long, value_name = "NUMBER", value_delimiter = ',', value_parser = rate)]
+    rate: Vec<f64>,
+    /// Closed loop: so many requests under way all the time; several, with commas, are measured one after the other
+    #[arg(long, value_name = "NUMBER", value_delimiter = ',', conflicts_with = "rate", value_parser = in_flight)]
+    in_flight: Vec<usize>,
+    /// How many seconds each measurement takes
+    #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = seconds)]
+    seconds: Duration,
+    /// How many connections; of a command, so many are started
+    #[arg(short, long, value_name = "NUMBER", default_value = "1", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    connections: u16,
+    /// Writes a picture of the results
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+}
+
+/// Shares of what a server can do, at which it is measured if nothing else is said.
+const SHARES: [f64; 5] = [0.1, 0.25, 0.5, 0.75, 0.9];
+/// How long it is looked for what a server can do, and with how many requests under way.
+const SEARCH: (Duration, usize) = (Duration::from_secs(2), 32);
+
+/// What is measured, and where it is told.
+struct Bench<'a> {
+    args: &'a Args,
+    target: Target,
+    load: Load,
+    output: &'a Output,
+}
+
+pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure> {
+    if let Some(file) = &args.svg {
+        writable(file)?;
+    }
+    let target = args.target.find()?;
+    let heard = Arc::new(Heard::new(output));
+    // Nobody is asked anything while it is measured: what a tool asks of a person is a failure.
+    let opening = async {
+        let clients = connect(&args, &target, &heard, output).await?;
+        let ask = match &args.tool {
+            Some(name) => Ask::call(&clients[0], name, &args.arguments).await?,
+            None if args.ping => Ask::Ping,
+            None => Ask::List,
+        };
+        let load = Load { clients, ask: Arc::new(ask), most: load::MOST, grace: load::GRACE };
+        // What fails at once is told at once.
+        load.once().await?;
+        Ok(load)
+    };
+    let load = or_interrupted(Box::pin(opening)).await.map_err(|failure| heard.explain(failure))?;
+    let bench = Bench { args: &args, target, load, output };
+    let outcome = Box::pin(bench.measure()).await.map_err(|failure| heard.explain(failure));
+    bench.load.close().await;
+    outcome
+}
+
+async fn connect(
+    args: &Args,
+    target: &Target,
+    heard: &Arc<Heard>,
+    output: &Arc<Output>,
+) -> Result<Vec<Client>, Failure> {
+    let mut clients = Vec::new();
+    for _ in 0..args.connections {
+        let client = builder(&args.target.connection)?.extension(ClientTasks::new());
+        clients.push(client.connect(target.connector(heard.clone(), output)?).await?);
+    }
+    Ok(clients)
+}
+
+impl Bench<'_> {
+    async fn measure(&self) -> Result<(), Failure> {
+        let server = self.load.clients[0].server();
+        if !self.output.json {
+            let connections = text::count(self.load.clients.len(), "connection", "connections");
+            let heading = show::heading(server, &self.target, self.output.out);
+            self.output.print(&format!("{heading} · {} · {connections}\n\n", self.load.ask))?;
+        }
+        let mut interrupt = Interrupt::new().await;
+        let rows = self.rows(&mut interrupt).await;
+        if interrupt.is_pressed() && self.output.err.terminal {
+            // The terminal shows what was pressed.
+            self.output.note("");
+        }
+        self.tell(&rows, interrupt.is_pressed())?;
+        match interrupt.is_pressed() {
+            true => Err(Failure::silent(Exit::Interrupted)),
+            false => verdict(&rows),
+        }
+    }
+
+    /// One measurement after the other, until there is a reason to stop.
+    async fn rows(&self, interrupt: &mut Interrupt) -> Vec<Measured> {
+        let (rates, numbers) = (&self.args.rate, &self.args.in_flight);
+        let rates = rates.iter().map(|rate| Pace::Rate(*rate));
+        let mut paces: Vec<Pace> = rates.chain(numbers.iter().map(|number| Pace::InFlight(*number))).collect();
+        if paces.is_empty() {
+            let found = self.one(Pace::InFlight(SEARCH.1), SEARCH.0.min(self.args.seconds), interrupt).await;
+            if found.failed > 0 || found.answered() == 0 || interrupt.is_pressed() {
+                return vec![found];
+            }
+            let most = found.per_second();
+            self.note(&format!("about {}/s are possible", table::number(rounded(most))));
+            paces = SHARES.iter().map(|share| Pace::Rate(rounded(most * share))).collect();
+        }
+        let mut rows: Vec<Measured> = Vec::new();
+        for pace in paces {
+            let row = self.one(pace, self.args.seconds, interrupt).await;
+            let is_last = row.is_hopeless() || interrupt.is_pressed();
+            rows.push(row);
+            if is_last {
+                break;
+            }
+        }
+        rows
+    }
+
+    async fn one(&self, pace: Pace, time: Duration, interrupt: &mut Interrupt) -> Measured {
+        self.note(&format!("{pace} for {} s …", time.as_secs_f64()));
+        self.load.run(pace, time, interrupt).await
+    }
+
+    fn note(&self, line: &str) {
+        if !self.output.json {
+            self.output.note(&self.output.err.faint(line));
+        }
+    }
+
+    fn tell(&self, rows: &[Measured], interrupted: bool) -> Result<(), Failure> {
+        if self.output.json {
+            let server = self.load.clients[0].server();
+            self.output.print(&show::json_line(&json!({
+                "server": server.info, "revision": server.version.as_str(), "ask": self.load.ask.to_string(),
+                "connections": self.load.clients.len(), "interrupted": interrupted,
+                "runs": rows.iter().map(Measured::to_json).collect::<Vec<_>>(),
+            }))?)?;
+        } else {
+            let (table, plot) = (table::text(rows, self.output.out), plot::text(rows));
+            self.output.print(&format!("{table}\n{plot}"))?;
+        }
+        if let Some(file) = &self.args.svg {
+            let title = format!("{} · {}", text::line(&self.target.to_string()), self.load.ask);
+            fs::write(file, svg::picture(rows, &title)).map_err(|e| Failure::file(file, "written", &e))?;
+        }
+        Ok(())
+    }
+}
+
+/// Wrong answers are a failure, however fast they are.
+fn verdict(rows: &[Measured]) -> Result<(), Failure> {
+    let failed: u64 = rows.iter().map(|row| row.failed).sum();
+    let sent: u64 = rows.iter().map(|row| row.sent).sum();
+    let first = rows.iter().find_map(|row| row.failures.first().zip(row.first_exit));
+    let Some(((why, _), exit)) = first else { return Ok(()) };
+    let count = |number: u64| table::number(number as f64);
+    let failure = Failure::new(exit, format!("{} of {} requests failed: {why}", count(failed), count(sent)));
+    Err(match rows.last().is_some_and(Measured::is_hopeless) {
+        true => failure.detail(format!("it was given up after {} failures in a row", Measured::HOPELESS)),
+        false => failure,
+    })
+}
+
+/// A picture that cannot be written is told before it is measured, not afterwards.
+fn writable(file: &Path) -> Result<(), Failure> {
+    let opened = OpenOptions::new().create(true).append(true).open(file);
+    opened.map(drop).map_err(|e| Failure::file(file, "written", &e))
+}
+
+/// Two digits are enough.
+fn rounded(rate: f64) -> f64 {
+    let unit = 10_f64.powf(rate.max(1.0).log10().floor() - 1.0);
+    ((rate / unit).round() * unit).max(1.0)
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(rate) if rate.is_finite() && rate > 0.0 && rate <= 1e6 => Ok(rate),
+        _ => Err("not a number of requests per second, up to a million".to_owned()),
+    }
+}
+
+fn in_flight(text: &str) -> Result<usize, String> {
+    match text.parse::<usize>() {
+        Ok(number @ 1..=10_000) => Ok(number),
+        _ => Err("not a number of requests, from 1 to 10000".to_owned()),
+    }
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    const MOST: Duration = Duration::from_secs(24 * 3600);
+    let seconds = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
+    match Duration::try_from_secs_f64(seconds) {
+        Ok(time) if time.is_zero() => Err("nothing can be measured in no time".to_owned()),
+        Ok(time) if time <= MOST => Ok(time),
+        Ok(_) => Err("that is more than a day".to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_round() {
+        for (rate, want) in [(0.2, 1.0), (7.4, 7.4), (123.0, 120.0), (41_870.0, 42_000.0), (99_600.0, 100_000.0)] {
+            assert!((rounded(rate) - want).abs() < 1e-6, "{rate}: {}", rounded(rate));
+        }
+        assert!(super::rate("0").is_err() && super::rate("x").is_err() && super::rate("1e7").is_err());
+        assert_eq!(super::rate("1.5"), Ok(1.5));
+        assert!(super::seconds("0").is_err() && super::seconds("-1").is_err() && super::seconds("1e6").is_err());
+        assert!(super::in_flight("0").is_err() && super::in_flight("16") == Ok(16));
+    }
+}

@@ -1,0 +1,52 @@
+//! What `couplet new` writes: it builds, its test passes, and its tool answers.
+
+use std::{fs, path::Path, process::Command};
+
+use crate::{
+    Failure,
+    workspace::{self, capture, command, root, show},
+};
+
+const NAME: &str = "starter";
+
+/// The profile of the workspace, so that what is built already is not built again.
+const CONFIG: &str = "[profile.dev]\ndebug = \"line-tables-only\"\n\n[profile.dev.package.\"*\"]\ndebug = false\n";
+
+/// Writes a project as a user would, into the folder that cargo builds in, and tries what it is told to try.
+pub(crate) fn run() -> Result<(), Failure> {
+    // As the examples were built, so that it is there.
+    workspace::cargo(["build", "--workspace", "--bins", "--all-features"])?;
+    let target = workspace::target()?;
+    let couplet = target.join("debug").join(format!("couplet{}", std::env::consts::EXE_SUFFIX));
+    let home = target.join("new");
+    let project = home.join(NAME);
+    if project.exists() {
+        fs::remove_dir_all(&project).map_err(|e| told(&project, &e))?;
+    }
+    write(&home.join(".cargo/config.toml"), CONFIG)?;
+    show(command(&couplet.to_string_lossy()).arg("new").arg(&project).arg("--path").arg(root()))?;
+    // The same versions as here, so that nothing has to be fetched.
+    let lock = project.join("Cargo.lock");
+    fs::copy(root().join("Cargo.lock"), &lock).map_err(|e| told(&lock, &e))?;
+    let there = |program: &str| -> Command {
+        let mut command = command(program);
+        command.current_dir(&project).env("CARGO_TARGET_DIR", &target);
+        command
+    };
+    show(there("cargo").args(["test", "--quiet"]))?;
+    show(there("cargo").args(["build", "--quiet"]))?;
+    let call = ["call", "cargo run -q", "greet", "name=Ada"];
+    match capture(there(&couplet.to_string_lossy()).args(call))?.trim_end() {
+        "Hello, Ada!" => Ok(()),
+        other => Err(format!("the tool of a new server answered `{other}`")),
+    }
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    let folder = path.parent().unwrap_or(path);
+    fs::create_dir_all(folder).and_then(|()| fs::write(path, text)).map_err(|e| told(path, &e))
+}
+
+fn told(path: &Path, error: &std::io::Error) -> Failure {
+    format!("{}: {error}", path.display())
+}
