@@ -84,6 +84,8 @@ pub(crate) struct Package {
     pub(crate) folder: String,
     pub(crate) features: Vec<String>,
     pub(crate) programs: Vec<String>,
+    /// What it wants of others: names and features. Packages that want the same can be built together and get no more.
+    pub(crate) wants: Vec<String>,
 }
 
 /// The packages of the workspace.
@@ -103,12 +105,19 @@ fn read_package(package: &Value, root: &Path) -> Package {
     let folder = Path::new(package["manifest_path"].as_str().unwrap_or_default()).parent().unwrap_or(root);
     let folder = folder.canonicalize().unwrap_or(folder.to_owned());
     let programs = package["targets"].as_array().into_iter().flatten();
+    let wanted = package["dependencies"].as_array().into_iter().flatten();
+    let mut wants: Vec<_> = wanted
+        .map(|d| format!("{} {} {}", d["name"], d["features"], d["uses_default_features"]))
+        .filter(|wanted| wanted.contains("couplet"))
+        .collect();
+    wants.sort();
     let is_program = |target: &&Value| target["kind"].as_array().is_some_and(|kinds| kinds.iter().any(|k| k == "bin"));
     Package {
         name: package["name"].as_str().unwrap_or_default().to_owned(),
         folder: slashes(folder.strip_prefix(root).unwrap_or(&folder)),
         features: package["features"].as_object().into_iter().flat_map(|f| f.keys().cloned()).collect(),
         programs: programs.filter(is_program).filter_map(|t| t["name"].as_str().map(str::to_owned)).collect(),
+        wants,
     }
 }
 

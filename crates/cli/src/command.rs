@@ -9,7 +9,7 @@ use couplet_hosts::cli as hosts;
 use crate::{
     commands::{
         bench, call, complete, completions, demo, discover, doctor, lint, list, listen, login, new, pack, ping, prompt,
-        read, repl, replay, run, tap, written,
+        read, repl, replay, run, tap, vocabulary, written,
     },
     exit::{self, Exit, Failure},
     output::{Colour, Look, Output},
@@ -81,6 +81,12 @@ enum Command {
     Pack(pack::Args),
     /// Checks what the registry of servers will check, before anything is published
     PublishCheck(bundle::PublishCheckArgs),
+    /// Prints the JSON Schema of the protocol, or of one of its types
+    Schema(vocabulary::SchemaArgs),
+    /// Validates messages in files: JSON, JSON lines, recordings, Markdown
+    Validate(vocabulary::ValidateArgs),
+    /// Prints messages as RDF: Turtle, N-Triples, TriG, JSON-LD
+    Rdf(vocabulary::RdfArgs),
     /// Serves a few servers to play with
     Demo(demo::Args),
     /// Prints a script that completes commands in a shell
@@ -154,6 +160,9 @@ fn start(command: Command, output: &Arc<Output>) -> Result<(), Failure> {
         Command::PublishCheck(args) => written::bundle(output, |here, json, out| {
             bundle::publish_check(&bundle::PublishCheckArgs { json, ..args }, here, out)
         }),
+        Command::Schema(args) => vocabulary::schema(&args, output),
+        Command::Validate(args) => vocabulary::validate(args, output),
+        Command::Rdf(args) => vocabulary::rdf(&args, output),
         Command::Demo(args) => wait(demo::run(args, output)),
         Command::Completions(args) => completions::run(&args, output),
     }

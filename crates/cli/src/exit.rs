@@ -184,6 +184,18 @@ impl From<couplet_bundle::Error> for Failure {
     }
 }
 
+impl From<couplet_vocab::cli::Failure> for Failure {
+    fn from(error: couplet_vocab::cli::Failure) -> Self {
+        let exit = match () {
+            () if error.is_closed() => return Self::silent(Exit::Refused),
+            () if error.is_file() => Exit::File,
+            () if error.is_usage() => Exit::Usage,
+            () => Exit::Refused,
+        };
+        Self { hint: error.hint().map(str::to_owned), ..Self::new(exit, error.to_string()) }
+    }
+}
+
 /// An error with what is at the bottom of it, if that says more.
 fn told(error: &Error) -> String {
     let message = error.to_string();

@@ -21,6 +21,7 @@ pub(crate) mod repl;
 pub(crate) mod replay;
 pub(crate) mod run;
 pub(crate) mod tap;
+pub(crate) mod vocabulary;
 pub(crate) mod written;
 
 use clap::Args;

@@ -87,10 +87,7 @@ impl Output {
     /// Writes bytes of the result.
     pub(crate) fn write(&self, bytes: &[u8]) -> Result<(), Failure> {
         let mut stdout = io::stdout().lock();
-        stdout.write_all(bytes).and_then(|()| stdout.flush()).map_err(|error| match error.kind() {
-            io::ErrorKind::BrokenPipe => Failure::silent(Exit::Refused),
-            _ => Failure::new(Exit::File, format!("standard output cannot be written: {error}")),
-        })
+        stdout.write_all(bytes).and_then(|()| stdout.flush()).map_err(|error| unwritten(&error))
     }
 
     /// What a server said, as it may be printed to standard output.
@@ -158,6 +155,14 @@ impl Output {
 
     fn notes(&self) -> MutexGuard<'_, Notes> {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A result that cannot be written. If nobody reads any more, there is nothing to tell.
+pub(crate) fn unwritten(error: &io::Error) -> Failure {
+    match error.kind() {
+        io::ErrorKind::BrokenPipe => Failure::silent(Exit::Refused),
+        _ => Failure::new(Exit::File, format!("standard output cannot be written: {error}")),
     }
 }
 

@@ -16,3 +16,4 @@ mod new;
 mod piped;
 mod record;
 mod terminal;
+mod vocabulary;

@@ -1,0 +1,41 @@
+//! `couplet schema`, `validate` and `rdf`: the protocol as documents, and documents about it.
+
+use std::io::{BufWriter, Write, stdout};
+
+use couplet_vocab::cli::{self, Look, Outcome};
+
+pub(crate) use cli::{RdfArgs, SchemaArgs, ValidateArgs};
+
+use crate::{
+    exit::{Exit, Failure},
+    output::{Output, unwritten},
+};
+
+pub(crate) fn schema(args: &SchemaArgs, output: &Output) -> Result<(), Failure> {
+    run(output, |out| cli::schema(args, out))
+}
+
+pub(crate) fn rdf(args: &RdfArgs, output: &Output) -> Result<(), Failure> {
+    run(output, |out| cli::rdf(args, out))
+}
+
+pub(crate) fn validate(mut args: ValidateArgs, output: &Output) -> Result<(), Failure> {
+    args.look = match (output.json, output.out.colour) {
+        (true, _) => Look::Json,
+        (false, true) => Look::Coloured,
+        (false, false) => Look::Plain,
+    };
+    run(output, |out| cli::validate(&args, out))
+}
+
+/// Lets something be written: it may be long, and goes out as it comes.
+fn run(output: &Output, write: impl FnOnce(&mut dyn Write) -> Result<Outcome, cli::Failure>) -> Result<(), Failure> {
+    let mut out = BufWriter::new(stdout().lock());
+    let outcome = write(&mut out)?;
+    out.flush().map_err(|error| unwritten(&error))?;
+    drop(out);
+    for note in &outcome.notes {
+        output.warn(note);
+    }
+    if outcome.is_good { Ok(()) } else { Err(Failure::silent(Exit::Refused)) }
+}

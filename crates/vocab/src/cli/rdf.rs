@@ -1,0 +1,156 @@
+//! `rdf`
+
+use std::{
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
+
+use clap::{
+    Args,
+    builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
+};
+
+use super::{Failure, Outcome, open, visible};
+use crate::{
+    Error, jsonld,
+    log::{self, Entry},
+    rdf::{self, Format, Writer},
+    vocabulary,
+};
+
+/// Prints messages and logs as Turtle, N-Triples, TriG, N-Quads or JSON-LD.
+#[derive(Args, Clone, Debug)]
+pub struct RdfArgs {
+    /// Messages in JSON or JSON lines, or recorded logs; `-` is standard input
+    #[arg(value_name = "FILE", required_unless_present_any = ["vocabulary", "context"])]
+    pub files: Vec<PathBuf>,
+    /// What to print; with `--reverse`, what the files are
+    #[arg(long, default_value = "turtle", value_parser = format_parser())]
+    pub format: Format,
+    /// Adds each message as it was, so that `--reverse` gives it back with everything in order
+    #[arg(long)]
+    pub keep_json: bool,
+    /// Reads RDF and prints the messages that it says, one per line
+    #[arg(long)]
+    pub reverse: bool,
+    /// Prints the vocabulary of all revisions, in Turtle
+    #[arg(long, conflicts_with_all = ["context", "files"])]
+    pub vocabulary: bool,
+    /// Prints the JSON-LD context
+    #[arg(long, conflicts_with = "files")]
+    pub context: bool,
+}
+
+fn format_parser() -> impl TypedValueParser<Value = Format> {
+    // Also by how the names of such files end.
+    let value = |format: Format| PossibleValue::new(format.as_str()).alias(format.ending());
+    PossibleValuesParser::new(Format::ALL.map(value)).try_map(|name| name.parse::<Format>())
+}
+
+/// Prints messages and logs as RDF, or with `--reverse` RDF as messages.
+///
+/// What cannot be written as RDF is left out and told of in the notes; the outcome is then not good.
+///
+/// # Errors
+/// When a file cannot be read, or with `--reverse` is not of that format, or the result cannot be written.
+pub fn rdf(args: &RdfArgs, out: &mut dyn Write) -> Result<Outcome, Failure> {
+    if args.vocabulary {
+        write!(out, "{}", vocabulary::turtle())?;
+    } else if args.context {
+        write!(out, "{}", jsonld::CONTEXT)?;
+    } else if args.reverse {
+        args.files.iter().try_for_each(|file| messages(file, args.format, out))?;
+    } else {
+        return write(args, out);
+    }
+    Ok(Outcome::good())
+}
+
+/// One document of all files: the names of nodes are counted through all of them.
+fn write(args: &RdfArgs, out: &mut dyn Write) -> Result<Outcome, Failure> {
+    let writer = Writer::new(out, args.format);
+    let mut writer = if args.keep_json { writer.keep_json() } else { writer };
+    let mut left_out = LeftOut::default();
+    for file in &args.files {
+        let mut lost = None;
+        let read = open(file, |reader| {
+            log::each(reader, &mut |line, text| {
+                let trouble = match Entry::read(text).map(|entry| writer.entry(&entry)) {
+                    Ok(Ok(())) => return Ok(()),
+                    Err(error) => told(&error),
+                    Ok(Err(error)) if error.kind() == io::ErrorKind::InvalidData => error.to_string(),
+                    // Whatever else is wrong is not wrong with the file.
+                    Ok(Err(error)) => return Err(lost.insert(error).kind().into()),
+                };
+                left_out.add(file, line, &trouble);
+                Ok(())
+            })
+        });
+        lost.map_or(read, |error| Err(error.into()))?;
+    }
+    writer.finish()?;
+    Ok(left_out.outcome())
+}
+
+/// The lines that are not in the result: the first of them by what is wrong, the others by their number.
+#[derive(Default)]
+struct LeftOut {
+    notes: Vec<String>,
+    more: u64,
+}
+
+impl LeftOut {
+    const MOST: usize = 20;
+
+    fn add(&mut self, file: &Path, line: u64, what: &str) {
+        if self.notes.len() < Self::MOST {
+            self.notes.push(visible(&format!("{}:{line}: left out: {what}", file.display())));
+        } else {
+            self.more += 1;
+        }
+    }
+
+    fn outcome(mut self) -> Outcome {
+        if self.more > 0 {
+            self.notes.push(format!("and {} more lines", self.more));
+        }
+        Outcome { is_good: self.notes.is_empty(), notes: self.notes }
+    }
+}
+
+/// An error without the place, which is one in the line.
+fn told(error: &serde_json::Error) -> String {
+    let what = error.to_string();
+    let what = what.split(" at line ").next().unwrap_or_default();
+    if error.is_data() { what.to_owned() } else { format!("not JSON: {what} at column {}", error.column()) }
+}
+
+/// The messages that a file says, one per line.
+fn messages(file: &Path, format: Format, out: &mut dyn Write) -> Result<(), Failure> {
+    let text = open(file, |reader| {
+        let mut text = String::new();
+        log::whole(&mut text, reader)?;
+        Ok(text)
+    })?;
+    let messages = match format {
+        Format::JsonLd => each_document(&text),
+        format => rdf::read(&text, format).and_then(|triples| rdf::messages(&triples)),
+    };
+    let messages = messages.map_err(|error| Failure::unreadable(file, &error))?;
+    Ok(messages.iter().try_for_each(|message| writeln!(out, "{message}"))?)
+}
+
+/// Documents of JSON-LD: one in each line, or a single one.
+fn each_document(text: &str) -> Result<Vec<String>, Error> {
+    let mut messages = Vec::new();
+    let mut failure = None;
+    let read = log::each(text.as_bytes(), &mut |line, text| {
+        match jsonld::from_jsonld(text) {
+            Ok(message) => messages.push(message),
+            Err(error) => failure = failure.take().or_else(|| Some(Error::new(format!("line {line}: {error}")))),
+        }
+        Ok(())
+    });
+    read.map_err(|e| Error::new(e.to_string()))?;
+    failure.map_or(Ok(messages), Err)
+}

@@ -1,0 +1,278 @@
+//! Validates files: JSON, JSON lines, recorded logs, and Markdown with JSON blocks.
+//!
+//! ```
+//! use couplet_vocab::validate::{Format, Options, validate};
+//!
+//! let text = r#"{ "jsonrpc": "2.0", "id": null, "method": "ping" }"#;
+//! let report = validate(text.as_bytes(), Format::Json, &Options::default())?;
+//! let problem = &report.problems[0];
+//! assert_eq!((problem.line, problem.column, problem.finding.pointer.as_str()), (1, 27, "/id"));
+//! # Ok::<(), std::io::Error>(())
+//! ```
+
+mod memory;
+mod place;
+mod source;
+
+use std::{
+    collections::BTreeSet,
+    io::{self, BufRead},
+};
+
+use couplet_types::ProtocolVersion;
+use serde_json::Value;
+
+pub use source::Format;
+
+use crate::{
+    check::{Asked, Checker, Finding, Sender},
+    schema,
+    table::TABLE,
+};
+use memory::Memory;
+use source::Unit;
+
+/// Against what files are validated.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// The revision; without one, that in which the fewest problems are found, and the latest of several.
+    pub revision: Option<ProtocolVersion>,
+    /// The definition that each value is checked against; without one, values are JSON-RPC messages.
+    pub definition: Option<String>,
+}
+
+/// What was found in a file.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Report {
+    /// The revision that it was validated against.
+    pub revision: ProtocolVersion,
+    /// How many values were checked.
+    pub checked: u64,
+    /// How many JSON blocks of a Markdown file are not messages, and were not checked: parts of messages, and fragments
+    /// with comments or dots in them.
+    pub skipped: u64,
+    /// Methods that no revision has, at most [`Report::METHODS`] of them: those of extensions, or misspelt.
+    pub unknown: BTreeSet<String>,
+    /// The first problems.
+    pub problems: Vec<Problem>,
+    /// How many there are in all.
+    pub count: u64,
+}
+
+impl Report {
+    /// How many problems are kept: more would only fill the memory.
+    pub const MOST: usize = 1000;
+
+    /// How many unknown methods are kept.
+    pub const METHODS: usize = 10;
+}
+
+/// Something that is wrong in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Problem {
+    /// The line, from 1 on.
+    pub line: u64,
+    /// The column in characters, from 1 on.
+    pub column: u64,
+    /// What is wrong there; the pointer leads into the message, whatever is around it.
+    pub finding: Finding,
+    /// The revisions in which it would be right.
+    pub valid_in: Vec<ProtocolVersion>,
+}
+
+/// Validates what a reader gives.
+///
+/// # Errors
+/// When it cannot be read, or the options name a definition that no revision has, or not this one.
+pub fn validate(reader: impl BufRead, format: Format, options: &Options) -> io::Result<Report> {
+    let mut run = Run::new(options)?;
+    source::each(reader, format, &mut |unit| run.unit(&unit))?;
+    if format == Format::Json && run.checked == 0 {
+        run.everywhere(1, 1, "JSON".to_owned(), Some("nothing".to_owned()));
+    }
+    Ok(run.report())
+}
+
+/// One revision, and what was found in it so far.
+struct Lane {
+    checker: Checker,
+    problems: Vec<Problem>,
+    count: u64,
+}
+
+struct Run<'a> {
+    definition: Option<&'a str>,
+    lanes: Vec<Lane>,
+    memory: Memory,
+    checked: u64,
+    skipped: u64,
+    unknown: BTreeSet<String>,
+}
+
+impl<'a> Run<'a> {
+    fn new(options: &'a Options) -> io::Result<Self> {
+        let definition = options.definition.as_deref();
+        let has = |version: &ProtocolVersion| match definition {
+            Some(name) => schema::revisions(name).any(|v| v == *version),
+            None => true,
+        };
+        let versions = options.revision.map_or(ProtocolVersion::ALL.to_vec(), |version| vec![version]);
+        let lane = |version| Lane { checker: Checker::new(version), problems: Vec::new(), count: 0 };
+        let lanes: Vec<_> = versions.into_iter().filter(has).map(lane).collect();
+        if lanes.is_empty() {
+            let what = format!("`{}` is not defined there", definition.unwrap_or_default());
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+        }
+        Ok(Self { definition, lanes, memory: Memory::default(), checked: 0, skipped: 0, unknown: BTreeSet::new() })
+    }
+
+    fn unit(&mut self, unit: &Unit<'_>) {
+        let read = serde_json::from_str(unit.text);
+        // A document shows other things, too: only what calls itself a message has to be one.
+        let is_meant = read.as_ref().map_or(unit.text.contains("\"jsonrpc\""), is_message);
+        if unit.is_quoted && self.definition.is_none() && !is_meant {
+            self.skipped += 1;
+            return;
+        }
+        self.checked += 1;
+        let value: Value = match read {
+            Ok(value) => value,
+            Err(error) => return self.unreadable(unit, &error),
+        };
+        if let Some(trouble) = &unit.trouble {
+            let expected = "a message, or an entry of a log".to_owned();
+            return self.everywhere(unit.line, unit.column + 1, expected, Some(trouble.clone()));
+        }
+        let asked = self.memory.asked(unit, &value);
+        let definition = self.definition;
+        let check = |checker: Checker| match definition {
+            Some(name) => checker.value(name, &value).unwrap_or_default(),
+            None => checker.message(&value, unit.sender, asked.as_asked()),
+        };
+        for lane in &mut self.lanes {
+            let findings = check(lane.checker);
+            lane.add(unit, findings, &check);
+        }
+        self.memory.remember(unit, &value);
+        if definition.is_none() {
+            self.note_method(&value);
+        }
+    }
+
+    fn note_method(&mut self, value: &Value) {
+        let messages = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+        for method in messages.iter().filter_map(|message| message.get("method")?.as_str()) {
+            if self.unknown.len() < Report::METHODS && !TABLE.knows(method) {
+                self.unknown.insert(method.to_owned());
+            }
+        }
+    }
+
+    /// A text that is not JSON is not JSON in any revision.
+    fn unreadable(&mut self, unit: &Unit<'_>, error: &serde_json::Error) {
+        let line = error.line().saturating_sub(1);
+        // The parser counts bytes.
+        let bytes = unit.text.lines().nth(line).unwrap_or_default().char_indices();
+        let column = bytes.take_while(|(at, _)| at + 1 < error.column()).count() as u64 + 1;
+        let expected = format!("JSON, which this is not: {}", source::without_place(error));
+        self.everywhere(unit.line + line as u64, column, expected, None);
+    }
+
+    /// A problem of no revision's making.
+    fn everywhere(&mut self, line: u64, column: u64, expected: String, found: Option<String>) {
+        let finding = Finding { pointer: String::new(), expected, found };
+        let problem = Problem { line, column, finding, valid_in: Vec::new() };
+        self.lanes.iter_mut().for_each(|lane| lane.push(problem.clone()));
+    }
+
+    fn report(self) -> Report {
+        // Of several that fit equally well, the latest.
+        let best = self.lanes.into_iter().rev().min_by_key(|lane| lane.count).expect("there is at least one lane");
+        Report {
+            revision: best.checker.version(),
+            checked: self.checked,
+            skipped: self.skipped,
+            unknown: self.unknown,
+            problems: best.problems,
+            count: best.count,
+        }
+    }
+}
+
+impl Lane {
+    fn add(&mut self, unit: &Unit<'_>, findings: Vec<Finding>, check: &dyn Fn(Checker) -> Vec<Finding>) {
+        if findings.is_empty() {
+            return;
+        }
+        let others: Vec<(ProtocolVersion, Vec<Finding>)> = ProtocolVersion::ALL
+            .into_iter()
+            .filter(|v| *v != self.checker.version())
+            .map(|v| (v, check(Checker::new(v))))
+            .collect();
+        // Where it is costs a look through the text, and is told of the first ones only.
+        let kept = findings.len().min(Report::MOST - self.problems.len());
+        self.count += (findings.len() - kept) as u64;
+        for finding in findings.into_iter().take(kept) {
+            let (line, column) = place::of(unit, &finding.pointer);
+            let right = |found: &&(ProtocolVersion, Vec<Finding>)| found.1.iter().all(|f| !is_around(f, &finding));
+            let valid_in = others.iter().filter(right).map(|(version, _)| *version).collect();
+            self.push(Problem { line, column, finding, valid_in });
+        }
+    }
+
+    fn push(&mut self, problem: Problem) {
+        self.count += 1;
+        if self.problems.len() < Report::MOST {
+            self.problems.push(problem);
+        }
+    }
+}
+
+/// Whether a finding is about the same place as another one, or about something that it is in. What says what an object is
+/// (its method or its type) is about all of it.
+fn is_around(outer: &Finding, inner: &Finding) -> bool {
+    if outer.found.is_none() {
+        return outer.pointer == inner.pointer;
+    }
+    let tag = ["/method", "/type"].into_iter().find_map(|tag| outer.pointer.strip_suffix(tag));
+    let below = inner.pointer.strip_prefix(tag.unwrap_or(&outer.pointer));
+    below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Whether a value in a document is meant to be a whole message.
+fn is_message(value: &Value) -> bool {
+    match value {
+        Value::Object(members) => members.contains_key("jsonrpc"),
+        Value::Array(items) => items.first().is_some_and(|first| first.get("jsonrpc").is_some()),
+        _ => false,
+    }
+}
+
+impl Unit<'_> {
+    fn requester(&self) -> Sender {
+        match self.sender {
+            Sender::Client => Sender::Server,
+            Sender::Server => Sender::Client,
+            Sender::Unknown => Sender::Unknown,
+        }
+    }
+}
+
+/// What was asked for, kept while the answer is checked.
+enum Known {
+    Nothing,
+    Method(String),
+    Task(String),
+}
+
+impl Known {
+    fn as_asked(&self) -> Asked<'_> {
+        match self {
+            Self::Nothing => Asked::Unknown,
+            Self::Method(method) => Asked::Method(method),
+            Self::Task(method) => Asked::Task(method),
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! The vocabulary against the types, the official schemas, the building block and the specification.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+#[cfg(feature = "cli")]
+mod commands;
+mod equivalence;
+mod log;
+mod mistakes;
+mod pages;
+mod round_trip;
+mod sample;
+mod seed;
+mod terms;
+mod types;
