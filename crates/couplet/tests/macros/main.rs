@@ -11,4 +11,3 @@ mod resource;
 mod revisions;
 mod support;
 mod tool;
-mod ui;

@@ -115,8 +115,10 @@ fn roots() {
         "type": "object", "required": ["side"],
         "properties": { "side": { "type": "integer", "minimum": 0, "maximum": 255 } },
     }));
-    check::<Value>(json!({ "type": "object" }));
-    check::<HashMap<String, String>>(json!({ "type": "object", "additionalProperties": { "type": "string" } }));
+    check::<Value>(json!({ "type": "object", "properties": {} }));
+    check::<HashMap<String, String>>(json!({
+        "type": "object", "properties": {}, "additionalProperties": { "type": "string" },
+    }));
     check::<Shape>(json!({
         "type": "object", "required": ["kind"],
         "description": "A shape.\nGive one of these sets:\n\

@@ -1,7 +1,7 @@
 //! A deterministic simulation: a real client and a real server, a pipe that delays, splits, merges and cuts, and no
 //! clock, no socket and no runtime. Everything that happens follows from a seed.
 //!
-//! Each revision runs 10,000 histories. A failing seed is printed; `COUPLET_SIM_SEED=<seed>` runs only that one, and
+//! Each revision runs 4,000 histories. A failing seed is printed; `COUPLET_SIM_SEED=<seed>` runs only that one, and
 //! `COUPLET_SIM_HISTORIES=<n>` another number of them.
 
 #![allow(
@@ -22,7 +22,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use couplet_testing::types::ProtocolVersion;
 
-const HISTORIES: u64 = 10_000;
+const HISTORIES: u64 = 4_000;
 
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
