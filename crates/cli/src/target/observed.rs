@@ -12,22 +12,24 @@ use couplet::{
     types::{RequestId, RpcError},
 };
 
-use super::heard::Heard;
+use super::{Recorder, heard::Heard};
 
 /// A place to connect to; what goes out and what makes no sense is heard.
 pub(crate) struct Observed {
     pub(crate) inner: Box<dyn Connect>,
     pub(crate) heard: Arc<Heard>,
+    /// Who keeps the answers, if anybody does.
+    pub(crate) recorder: Option<Recorder>,
 }
 
 impl Connect for Observed {
     fn connect(&mut self, inbound: Arc<dyn Inbound>, limits: Limits) -> BoxFuture<'_, Result<Connected, Error>> {
         self.heard.started();
-        let heard = self.heard.clone();
+        let (heard, recorder) = (self.heard.clone(), self.recorder.clone());
         let connecting = self.inner.connect(Arc::new(Ears { inbound, heard: heard.clone() }), limits);
         Box::pin(async move {
             let Connected { channel, driver } = connecting.await?;
-            Ok(Connected { channel: Arc::new(Mouth { channel, heard }), driver })
+            Ok(Connected { channel: Arc::new(Mouth { channel, heard, recorder }), driver })
         })
     }
 
@@ -63,6 +65,7 @@ impl Inbound for Ears {
 struct Mouth {
     channel: Arc<dyn Channel>,
     heard: Arc<Heard>,
+    recorder: Option<Recorder>,
 }
 
 impl Channel for Mouth {
@@ -72,7 +75,12 @@ impl Channel for Mouth {
 
     fn open(&self, request: Outgoing) -> Exchange {
         self.heard.sent(request.method);
-        self.channel.open(request)
+        let method = request.method;
+        let exchange = self.channel.open(request);
+        match &self.recorder {
+            Some(recorder) => recorder.follow(method, exchange),
+            None => exchange,
+        }
     }
 
     fn notify(&self, text: Bytes) {

@@ -11,10 +11,7 @@ use couplet::{
     types::{LogParams, LoggingLevel, Root},
 };
 
-use super::{
-    ConnectionArgs, Patience, Place, Recorder, Target, heard::Heard, login::oauth, observed::Observed,
-    recorder::Recorded,
-};
+use super::{ConnectionArgs, Patience, Place, Recorder, Target, heard::Heard, login::oauth, observed::Observed};
 use crate::{
     exit::{Exit, Failure},
     output::{Output, text},
@@ -102,11 +99,8 @@ impl Session {
         let client = builder(&connection)?.extension(ClientTasks::new());
         let lines = output.clone();
         let client = questions.attach(client).on_log(move |line| log_line(&lines, &line));
-        let place = target.connector(heard.clone(), output)?;
-        let client = match recorder {
-            Some(recorder) => client.connect(Recorded { inner: place, recorder }).await?,
-            None => client.connect(place).await?,
-        };
+        let place = Observed { recorder, ..target.connector(heard.clone(), output)? };
+        let client = client.connect(place).await?;
         questions.met(&client);
         if let Some(level) = log.filter(|_| client.server().capabilities.logging.is_some()) {
             // There are servers that say they log and cannot be told what.
@@ -164,7 +158,7 @@ impl Target {
                     true => target,
                     false => target.authorize(oauth(output)?),
                 };
-                Ok(Observed { inner: Box::new(target), heard })
+                Ok(Observed { inner: Box::new(target), heard, recorder: None })
             }
             Place::Program { words, env, cwd } => {
                 let (program, args) = words.split_first().map_or((String::new(), &[][..]), |(p, a)| (p.clone(), a));
@@ -177,7 +171,7 @@ impl Target {
                 if let Some(folder) = cwd {
                     command = command.current_dir(folder);
                 }
-                Ok(Observed { inner: Box::new(command), heard })
+                Ok(Observed { inner: Box::new(command), heard, recorder: None })
             }
         }
     }

@@ -15,5 +15,6 @@ mod login;
 mod new;
 mod piped;
 mod record;
+mod screens;
 mod terminal;
 mod vocabulary;
