@@ -10,21 +10,7 @@ use crate::{
 const NAME: &str = "starter";
 
 /// The profile of the workspace, so that what is built already is not built again.
-const CONFIG: &str = "[profile.dev]\ndebug = \"line-tables-only\"\n\n\
-                      [profile.dev.package.\"*\"]\nopt-level = 1\ndebug = false\n";
-
-/// What is built with other features than in the workspace, and so anew. It need not be fast.
-const ANEW: [&str; 9] = [
-    "couplet",
-    "couplet-client",
-    "couplet-core",
-    "couplet-macros",
-    "couplet-server",
-    "couplet-stdio",
-    "couplet-testing",
-    "couplet-types",
-    "tokio",
-];
+const CONFIG: &str = "[profile.dev]\ndebug = \"line-tables-only\"\n\n[profile.dev.package.\"*\"]\ndebug = false\n";
 
 /// Writes a project as a user would, into the folder that cargo builds in, and tries what it is told to try.
 pub(crate) fn run() -> Result<(), Failure> {
@@ -37,8 +23,7 @@ pub(crate) fn run() -> Result<(), Failure> {
     if project.exists() {
         fs::remove_dir_all(&project).map_err(|e| told(&project, &e))?;
     }
-    let slow = ANEW.map(|package| format!("\n[profile.dev.package.{package}]\nopt-level = 0\n"));
-    write(&home.join(".cargo/config.toml"), &(CONFIG.to_owned() + &slow.concat()))?;
+    write(&home.join(".cargo/config.toml"), CONFIG)?;
     show(command(&couplet.to_string_lossy()).arg("new").arg(&project).arg("--path").arg(root()))?;
     // The same versions as here, so that nothing has to be fetched.
     let lock = project.join("Cargo.lock");
