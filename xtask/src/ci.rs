@@ -180,9 +180,8 @@ fn examples() -> Result<(), Failure> {
         println!("there are no examples");
         return Ok(());
     }
-    // As the tests were built, so that little is left to do; each is also checked with its own features alone, which are
-    // what somebody copies.
-    cargo(["build", "--workspace", "--bins", "--all-features"])?;
+    // Each is also checked with its own features alone, which are what somebody copies.
+    workspace::build_programs()?;
     let folder = workspace::target()?.join("debug");
     let mut alike: BTreeMap<&[String], Vec<&str>> = BTreeMap::new();
     for package in &examples {

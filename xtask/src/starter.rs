@@ -9,13 +9,12 @@ use crate::{
 
 const NAME: &str = "starter";
 
-/// The profile of the workspace, so that what is built already is not built again.
+/// As in the workspace, so that most of what is built already is not built again.
 const CONFIG: &str = "[profile.dev]\ndebug = \"line-tables-only\"\n\n[profile.dev.package.\"*\"]\ndebug = false\n";
 
 /// Writes a project as a user would, into the folder that cargo builds in, and tries what it is told to try.
 pub(crate) fn run() -> Result<(), Failure> {
-    // As the examples were built, so that it is there.
-    workspace::cargo(["build", "--workspace", "--bins", "--all-features"])?;
+    workspace::build_programs()?;
     let target = workspace::target()?;
     let couplet = target.join("debug").join(format!("couplet{}", std::env::consts::EXE_SUFFIX));
     let home = target.join("new");

@@ -37,6 +37,11 @@ pub(crate) fn cargo<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Result<
     show(command("cargo").args(arguments))
 }
 
+/// Builds every program as the tests were built, so that little is left to do after them.
+pub(crate) fn build_programs() -> Result<(), Failure> {
+    cargo(["build", "--workspace", "--bins", "--all-features"])
+}
+
 /// Runs a command and shows what it says.
 pub(crate) fn show(command: &mut Command) -> Result<(), Failure> {
     let shown = describe(command);

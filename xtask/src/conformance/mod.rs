@@ -21,7 +21,7 @@ use suite::{Role, Run, Suite};
 use crate::{
     Failure,
     group::{Group, serve},
-    workspace::{cargo, command, root, target},
+    workspace::{build_programs, cargo, command, root, target},
 };
 
 /// How long a scenario may take by the suite's own clock, and when it is killed: the suite can hang with its client.
@@ -94,8 +94,7 @@ fn matches(pattern: &str, name: &str) -> bool {
 fn build(release: bool) -> Result<PathBuf, Failure> {
     match release {
         true => cargo(["build", "--package", "conformance", "--release"])?,
-        // As the tests were built, so that little is left to do.
-        false => cargo(["build", "--workspace", "--bins", "--all-features"])?,
+        false => build_programs()?,
     }
     Ok(target()?.join(if release { "release" } else { "debug" }))
 }

@@ -21,7 +21,7 @@ use report::{Counts, Outcome, Role, Row, Transport, judge, table};
 use crate::{
     Failure,
     group::{Group, serve},
-    workspace::{cargo, command as program, root, target},
+    workspace::{build_programs, command as program, root, target},
 };
 
 /// How long a client may take for all its steps.
@@ -50,8 +50,7 @@ pub(crate) fn suite(names: &[String]) -> Result<Counts, Failure> {
         let known: Vec<_> = PEERS.iter().map(|peer| peer.name).chain([COMMAND]).collect();
         return Err(format!("there is no such peer; there are {}", known.join(", ")));
     }
-    // As the tests were built, so that little is left to do.
-    cargo(["build", "--workspace", "--bins", "--all-features"])?;
+    build_programs()?;
     let folder = root().join("target/interop");
     let logs = folder.join("logs");
     // What an earlier run left must not count.

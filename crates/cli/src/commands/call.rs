@@ -42,6 +42,14 @@ pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
     .await
 }
 
+/// The arguments of a tool that the server has, as its schema takes them.
+pub(crate) fn arguments(tools: &[Tool], name: &str, words: &[String]) -> Result<Tree, Failure> {
+    match tools.iter().find(|tool| tool.name == name) {
+        Some(tool) => collect(words, &Schema::new(&tool.input_schema)),
+        None => Err(unknown("tool", name, tools.iter().map(|tool| tool.name.as_str()))),
+    }
+}
+
 /// Calls a tool and prints what comes of it.
 pub(crate) async fn call(
     session: &Session,
@@ -51,10 +59,7 @@ pub(crate) async fn call(
     wanted: Option<PathBuf>,
     output: &Arc<Output>,
 ) -> Result<(), Failure> {
-    let Some(tool) = tools.iter().find(|tool| tool.name == name) else {
-        return Err(unknown("tool", name, tools.iter().map(|tool| tool.name.as_str())));
-    };
-    let arguments = collect(words, &Schema::new(&tool.input_schema))?;
+    let arguments = arguments(tools, name, words)?;
     let result = send(session, name, &arguments, output).await?;
     let failed = result.is_error();
     let result = result.into_inner();

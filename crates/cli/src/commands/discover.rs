@@ -59,10 +59,10 @@ async fn supported(session: &Session) -> Result<Vec<String>, Failure> {
 
 /// Tries each revision.
 async fn revisions(args: &TargetArgs, output: &Arc<Output>) -> Result<(), Failure> {
-    let mut rows = Vec::new();
+    let (target, mut rows) = (args.find()?, Vec::new());
     for version in ProtocolVersion::ALL {
         let connection = ConnectionArgs { revision: Some(version), ..args.connection.clone() };
-        let opening = Opening::of(&TargetArgs { target: args.target.clone(), connection })?;
+        let opening = Opening::to(target.clone(), connection);
         let outcome = Session::with(opening, output, async |_: &Session| Ok(())).await;
         match outcome {
             Ok(()) => rows.push((version, None)),

@@ -79,14 +79,11 @@ fn unknown(name: &str, error: &UnknownRule) -> Failure {
 /// Asks in every revision, or in the one that was chosen, each time with a connection of its own.
 async fn ask(target: &TargetArgs, output: &Arc<Output>) -> Result<Surface, Failure> {
     let revisions = target.connection.revision.map_or(ProtocolVersion::ALL.to_vec(), |one| vec![one]);
-    let mut all = Vec::new();
+    let (found, mut all) = (target.find()?, Vec::new());
     for revision in revisions {
         let connection = ConnectionArgs { revision: Some(revision), ..target.connection.clone() };
         let recorder = Recorder::default();
-        let opening = Opening {
-            recorder: Some(recorder.clone()),
-            ..Opening::of(&TargetArgs { target: target.target.clone(), connection })?
-        };
+        let opening = Opening { recorder: Some(recorder.clone()), ..Opening::to(found.clone(), connection) };
         let outcome = Session::with(opening, output, async |session: &Session| {
             // What cannot be read is among the answers, and told by the rules.
             let _ = Offer::of(session, None).await;

@@ -11,15 +11,13 @@ use crate::{
     target::environment,
 };
 
-/// Runs a command about hosts. What it wrote is printed, however it ended.
+/// Runs a command about hosts.
 pub(crate) fn hosts(
     output: &Output,
     command: impl FnOnce(&Env, bool, &mut dyn Write) -> Result<(), couplet_hosts::Error>,
 ) -> Result<(), Failure> {
-    let (env, mut written) = (environment()?, Vec::new());
-    let outcome = command(&env, output.json, &mut written);
-    print(output, &written)?;
-    Ok(outcome?)
+    let env = environment()?;
+    whole(output, |out| command(&env, output.json, out))
 }
 
 /// Runs a command about bundles. Relative paths are from the current folder on.
@@ -28,10 +26,18 @@ pub(crate) fn bundle(
     command: impl FnOnce(&Path, bool, &mut dyn Write) -> Result<(), couplet_bundle::Error>,
 ) -> Result<(), Failure> {
     let here = env::current_dir().map_err(|e| Failure::new(Exit::File, format!("there is no current folder: {e}")))?;
+    whole(output, |out| command(&here, output.json, out))
+}
+
+/// Lets something be written. It is printed, however that ended.
+pub(crate) fn whole<E: Into<Failure>>(
+    output: &Output,
+    write: impl FnOnce(&mut dyn Write) -> Result<(), E>,
+) -> Result<(), Failure> {
     let mut written = Vec::new();
-    let outcome = command(&here, output.json, &mut written);
+    let outcome = write(&mut written);
     print(output, &written)?;
-    Ok(outcome?)
+    outcome.map_err(Into::into)
 }
 
 /// Prints lines, with the words in front of them in their colours.

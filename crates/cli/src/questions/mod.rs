@@ -135,14 +135,14 @@ impl Questions {
 
     async fn sample(self: Arc<Self>, request: CreateMessageParams) -> Result<CreateMessageResult, RpcError> {
         let _turn = self.turn.lock().await;
+        let last = || request.messages.last().map(|m| m.content.all_text()).unwrap_or_default();
         if let Some(words) = &self.script.sample {
-            let last = request.messages.last().map(|m| m.content.all_text()).unwrap_or_default();
-            self.output.note(&format!("{} what would your model say to: {}", self.heading(), text::first_line(&last)));
+            let asked = text::first_line(&last());
+            self.output.note(&format!("{} what would your model say to: {asked}", self.heading()));
             return Ok(sample::said(words));
         }
         if !self.output.can_ask() {
-            let last = request.messages.last().map(|m| m.content.all_text()).unwrap_or_default();
-            return self.nobody(&format!("what would your model say to: {last}"), Vec::new()).await;
+            return self.nobody(&format!("what would your model say to: {}", last()), Vec::new()).await;
         }
         let this = self.clone();
         let answer = self.at_terminal(move || sample::ask(&this.output, &this.heading(), &request)).await?;

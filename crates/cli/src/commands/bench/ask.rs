@@ -7,9 +7,9 @@ use couplet::{
     types::{ListTools, ListToolsParams},
 };
 
-use super::super::{list::unknown, ping};
+use super::super::{call, ping};
 use crate::{
-    arguments::{Schema, Tree, collect},
+    arguments::Tree,
     exit::{Exit, Failure},
     output::text,
 };
@@ -28,11 +28,7 @@ pub(super) enum Ask {
 impl Ask {
     /// A call of a tool that the server has, with arguments that it takes.
     pub(super) async fn call(client: &Client, name: &str, words: &[String]) -> Result<Self, Failure> {
-        let tools = client.tools().await?;
-        let Some(tool) = tools.iter().find(|tool| tool.name == name) else {
-            return Err(unknown("tool", name, tools.iter().map(|tool| tool.name.as_str())));
-        };
-        let arguments = collect(words, &Schema::new(&tool.input_schema))?;
+        let arguments = call::arguments(&client.tools().await?, name, words)?;
         Ok(Self::Call { name: name.to_owned(), arguments })
     }
 

@@ -45,10 +45,7 @@ pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
         }
         None => configured(&args, &env, connection).await?,
     };
-    let mut text = Vec::new();
-    let outcome = report(&findings, servers, output.json, &env, &mut text);
-    written::print(output, &text)?;
-    Ok(outcome?)
+    written::whole(output, |out| report(&findings, servers, output.json, &env, out))
 }
 
 /// Looks at the servers of hosts. One that several hosts have is started once, and one that cannot work is not.
