@@ -93,7 +93,7 @@ impl Folders {
         let text = capture(command("cargo").args(["metadata", "--format-version", "1", "--no-deps"]))?;
         let metadata: Value = serde_json::from_str(&text).map_err(|e| format!("cargo metadata: {e}"))?;
         let target = Path::new(metadata["target_directory"].as_str().ok_or("cargo metadata names no folder")?);
-        let folders = Self { ours: target.join("release"), bench: target.join("bench") };
+        let folders = Self { ours: target.join("dist"), bench: target.join("bench") };
         fs::create_dir_all(&folders.bench).map_err(|e| format!("{}: {e}", folders.bench.display()))?;
         Ok(folders)
     }
@@ -125,8 +125,8 @@ impl Folders {
     /// Builds what measures, and our servers without what only measuring needs.
     pub(super) fn build_ours(&self) -> Result<(), Failure> {
         let rig = ["bench-load", "bench-bare", "bench-client"].into_iter().flat_map(|program| ["--bin", program]);
-        cargo(["build", "--release", "--package", "couplet-bench", "--features", "rig"].into_iter().chain(rig))?;
-        cargo(["build", "--release", "--package", "couplet-bench"])
+        cargo(["build", "--profile", "dist", "--package", "couplet-bench", "--features", "rig"].into_iter().chain(rig))?;
+        cargo(["build", "--profile", "dist", "--package", "couplet-bench"])
     }
 
     /// Builds a peer, or brings it from a registry.
