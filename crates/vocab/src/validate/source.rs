@@ -163,7 +163,7 @@ mod tests {
     fn units(text: &str, format: Format) -> Vec<(String, u64, u64)> {
         let mut all = Vec::new();
         each(text.as_bytes(), format, Values::Messages, &mut |u| {
-            all.push((u.text.trim().to_owned(), u.line, u.column))
+            all.push((u.text.trim().to_owned(), u.line, u.column));
         })
         .unwrap();
         all
