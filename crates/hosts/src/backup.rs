@@ -3,7 +3,7 @@
 
 use std::{
     fs::{self, OpenOptions},
-    io::Write,
+    io::{self, Write},
     path::{Path, PathBuf},
 };
 
@@ -27,6 +27,13 @@ pub(crate) fn keep(env: &Env, path: &Path, text: &str) -> Result<PathBuf, Error>
         let _ = fs::remove_file(old);
     }
     Ok(new)
+}
+
+/// The file whose lock stands for that of another one.
+pub(crate) fn lock_of(env: &Env, path: &Path) -> io::Result<PathBuf> {
+    let folder = state(env).with_file_name("locks");
+    make_private(&folder)?;
+    Ok(folder.join(stem(path)))
 }
 
 /// What a file was, the newest first.
@@ -57,11 +64,11 @@ fn stem(path: &Path) -> String {
 }
 
 #[cfg(unix)]
-fn make_private(folder: &Path) -> std::io::Result<()> {
+fn make_private(folder: &Path) -> io::Result<()> {
     std::os::unix::fs::DirBuilderExt::mode(fs::DirBuilder::new().recursive(true), 0o700).create(folder)
 }
 
 #[cfg(not(unix))]
-fn make_private(folder: &Path) -> std::io::Result<()> {
+fn make_private(folder: &Path) -> io::Result<()> {
     fs::create_dir_all(folder)
 }

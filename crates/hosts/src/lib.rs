@@ -23,6 +23,7 @@ mod entry;
 mod env;
 mod error;
 mod format;
+mod lock;
 mod node;
 mod program;
 mod shape;

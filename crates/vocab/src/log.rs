@@ -5,8 +5,9 @@
 //! ```
 //!
 //! `time` is an RFC 3339 time or milliseconds since 1970, `session` is any name for what belongs together; both and
-//! `direction` may be left out. What was said and is not JSON stands in `raw`, as a text, in place of `message`. Lines that
-//! are messages themselves are read as entries without anything around them. It is what `couplet tap` writes.
+//! `direction` may be left out. What was said and is not JSON stands in `raw`, as a text, in place of `message`. It is what
+//! `couplet tap` writes. An object with other members is an entry only if it has a `direction`. Everything else is read as
+//! a message with nothing around it.
 
 use std::{
     borrow::Cow,
@@ -84,7 +85,7 @@ impl<'a> Entry<'a> {
         }
         // What is in it is read when it is known to be an entry.
         let seen: Seen<'a> = serde_json::from_str(line)?;
-        let Some(message) = seen.message.filter(|_| seen.jsonrpc.is_none()) else {
+        let Some(message) = seen.message.filter(|message| seen.is_entry(message)) else {
             if let (Some(raw), Some(_), None) = (seen.raw, seen.direction, seen.jsonrpc) {
                 return Err(de::Error::custom(format_args!("something that is not JSON: {}", short(raw.get()))));
             }
@@ -106,20 +107,66 @@ impl<'a> Entry<'a> {
 }
 
 /// A line, not yet told whether it is an entry or a message.
-#[derive(Deserialize)]
+#[derive(Default)]
 struct Seen<'a> {
-    #[serde(borrow)]
     jsonrpc: Option<&'a RawValue>,
-    #[serde(borrow)]
     message: Option<&'a RawValue>,
-    #[serde(borrow)]
     raw: Option<&'a RawValue>,
-    #[serde(borrow)]
     time: Option<&'a RawValue>,
-    #[serde(borrow)]
     direction: Option<&'a RawValue>,
-    #[serde(borrow)]
     session: Option<&'a RawValue>,
+    /// Whether there are members that no entry has.
+    has_others: bool,
+}
+
+impl Seen<'_> {
+    /// Whether all members together are those of an entry: many values of the protocol have a member `message`.
+    fn is_entry(&self, message: &RawValue) -> bool {
+        let is_whole = message.get().starts_with(['{', '[']);
+        let is_marked = self.time.is_some() || self.direction.is_some() || self.session.is_some();
+        match self.has_others {
+            _ if self.jsonrpc.is_some() => false,
+            // A log of another program, with more in it.
+            true => is_whole && self.direction.is_some(),
+            false => is_whole || is_marked,
+        }
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Seen<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Members;
+        impl<'de> de::Visitor<'de> for Members {
+            type Value = Seen<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<A: de::MapAccess<'de>>(self, mut map: A) -> Result<Seen<'de>, A::Error> {
+                let mut seen = Seen::default();
+                while let Some(Text(name)) = map.next_key::<Text<'de>>()? {
+                    let slot = match &*name {
+                        "jsonrpc" => &mut seen.jsonrpc,
+                        "message" => &mut seen.message,
+                        "raw" => &mut seen.raw,
+                        "time" => &mut seen.time,
+                        "direction" => &mut seen.direction,
+                        "session" => &mut seen.session,
+                        _ => {
+                            seen.has_others = true;
+                            map.next_value::<de::IgnoredAny>()?;
+                            continue;
+                        }
+                    };
+                    if slot.is_some() {
+                        return Err(de::Error::custom(format_args!("a second member `{name}`")));
+                    }
+                    *slot = map.next_value()?;
+                }
+                Ok(seen)
+            }
+        }
+        deserializer.deserialize_map(Members)
+    }
 }
 
 /// The beginning of a text.
@@ -388,6 +435,8 @@ mod tests {
             (r#"{"message":{"jsonrpc":"2.0"},"time":1.5}"#, None),
             (r#"{"jsonrpc":"2.0","message":"x","time":{}}"#, None),
             (r#"[{"jsonrpc":"2.0"}]"#, None),
+            (r#"{"code":1,"message":"x"}"#, None),
+            (r#"{"code":1,"session":"a","message":{"jsonrpc":"2.0"}}"#, None),
         ] {
             assert_eq!(Entry::read(line).unwrap().session.as_deref(), session, "{line}");
         }

@@ -73,6 +73,8 @@ fn a_recording_plays_the_server_in_every_revision() {
         let server = format!("{shop} {revision}");
         let call = ["call", "add", "a=1", "b=2"];
         record(&log, &server, &call);
+        let valid = run(&["validate", &log]);
+        assert!(valid.contains(": valid in ") && valid.contains("[exit 0]"), "{revision}: {valid}");
         let replay = format!("{COUPLET} replay {log}");
         let again = run(&["call", &replay, "add", "a=1", "b=2"]);
         assert!(again.contains("\n3\n"), "{revision}: {again}");

@@ -39,16 +39,22 @@ pub fn doctor(args: &DoctorArgs, env: &Env, out: &mut dyn Write) -> Result<(), E
 /// When there is no such server or host.
 pub fn look_at(args: &DoctorArgs, env: &Env) -> Result<(Vec<Server>, Vec<Finding>), Error> {
     let hosts = Hosts::load(env)?;
-    let mut wanted: Vec<&Host> = args.selection.hosts(env, &hosts)?.unwrap_or_else(|| hosts.iter().collect());
+    let mut wanted = args.selection.hosts(env, &hosts)?;
     let mut only = args.server.as_deref();
     // `host:name` is how a server is named when several hosts have one.
     if let Some((host, name)) = only.and_then(|name| name.split_once(':'))
         && let Ok(host) = hosts.get(host)
     {
-        wanted = vec![host];
+        wanted = Some(vec![host]);
         only = Some(name);
     }
     let found = discover(env, &hosts);
+    // A server is judged by the files of the hosts that have it; if none has, it may be in one that cannot be read.
+    let has_it = |host: &&Host| found.servers.iter().any(|s| s.host == host.id() && Some(s.name.as_str()) == only);
+    let wanted = wanted.unwrap_or_else(|| {
+        let having: Vec<&Host> = hosts.iter().filter(has_it).collect();
+        if having.is_empty() { hosts.iter().collect() } else { having }
+    });
     let is_wanted = |s: &Server| wanted.iter().any(|h| h.id() == s.host) && only.is_none_or(|name| s.name == name);
     let names: Vec<_> = found.servers.iter().map(|s| s.name.clone()).collect();
     let servers: Vec<_> = found.servers.into_iter().filter(is_wanted).collect();

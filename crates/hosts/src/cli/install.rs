@@ -2,7 +2,7 @@
 
 use std::{io::Write, path::PathBuf};
 
-use super::{Manner, Out, Planned, Selection, carry_out, prepare::Asked};
+use super::{Manner, Out, Planned, Plans, Selection, prepare::Asked};
 use crate::{Config, Env, Error, Host, Hosts, Overwrite, Scope};
 
 /// Adds a server to the configuration of hosts.
@@ -45,21 +45,22 @@ pub struct InstallArgs {
     pub json: bool,
 }
 
-/// Adds a server to hosts. If it cannot be added to one of them, nothing is written at all.
+/// Adds a server to hosts. If it cannot be added to one that was named, nothing is written at all; of all that are there,
+/// each is changed if it can be.
 ///
 /// # Errors
 /// See [`Error`].
 pub fn install(args: &InstallArgs, env: &Env, out: &mut dyn Write) -> Result<(), Error> {
     let hosts = Hosts::load(env)?;
     let asked = Asked::new(args, env)?;
-    let mut planned = Vec::new();
+    let mut plans = Plans::new(&args.selection);
     for host in args.selection.required(env, &hosts, args.scope)? {
-        plan(args, env, host, &asked)?.push_to(&mut planned);
+        plans.push(host, plan(args, env, host, &asked))?;
     }
-    carry_out(env, &planned, &args.manner, args.json, &mut Out(out))
+    plans.carry_out(env, &args.manner, args.json, &mut Out(out))
 }
 
-fn plan<'a>(args: &InstallArgs, env: &Env, host: &'a Host, asked: &Asked) -> Result<Planned<'a>, Error> {
+fn plan<'a>(args: &'a InstallArgs, env: &'a Env, host: &'a Host, asked: &'a Asked) -> Result<Planned<'a>, Error> {
     let config = Config::read(host, host.place(env, args.scope)?)?;
     let (entry, mut notes) = asked.for_host(env, host, args.scope);
     let overwrite = if args.manner.force { Overwrite::Yes } else { Overwrite::No };
@@ -67,5 +68,6 @@ fn plan<'a>(args: &InstallArgs, env: &Env, host: &'a Host, asked: &Asked) -> Res
     notes.extend(change.notes().iter().cloned());
     let verb = if config.server(&asked.name).is_some() { "replaced" } else { "added" };
     let what = format!("{verb} `{}` ({})", asked.name, args.scope);
-    Ok(Planned { host, scope: args.scope, change, what, notes, next: host.next_step() })
+    let again = Box::new(move || plan(args, env, host, asked));
+    Ok(Planned { host, scope: args.scope, change, what, notes, next: host.next_step(), again })
 }

@@ -5,6 +5,7 @@
 
 mod doctor;
 mod install;
+mod plan;
 mod prepare;
 mod servers;
 mod sync;
@@ -12,7 +13,9 @@ mod uninstall;
 
 use std::{fmt, io::Write};
 
-use crate::{Change, Env, Error, ErrorKind, Host, Hosts, Scope};
+use crate::{Env, Error, ErrorKind, Host, Hosts, Scope};
+
+use plan::{Planned, Plans};
 
 pub use doctor::{DoctorArgs, doctor, look_at, report};
 pub use install::{InstallArgs, install};
@@ -74,78 +77,6 @@ impl Selection {
             _ => Err(Error::usage("say which host with `--host`, or `--all` for those that are installed here")
                 .with_hint(format!("installed here: {}", ids.join(", ")))),
         }
-    }
-}
-
-/// A change that was planned for a host.
-struct Planned<'a> {
-    host: &'a Host,
-    scope: Scope,
-    change: Change,
-    /// `added …`, `removed …`.
-    what: String,
-    notes: Vec<String>,
-    /// What has to be done in the host.
-    next: Option<&'a str>,
-}
-
-impl<'a> Planned<'a> {
-    /// Puts a plan to the others. Hosts that share a file share the change of it.
-    fn push_to(self, all: &mut Vec<Self>) {
-        let is_same = |other: &&mut Self| other.change.path() == self.change.path() && other.scope == self.scope;
-        match all.iter_mut().find(is_same) {
-            Some(other) => other.notes.push(format!("{} reads the same file", self.host.name())),
-            None => all.push(self),
-        }
-    }
-}
-
-/// Makes all changes, or shows them, and says so.
-fn carry_out(env: &Env, planned: &[Planned<'_>], manner: &Manner, json: bool, out: &mut Out<'_>) -> Result<(), Error> {
-    let mut told = Vec::new();
-    for (at, plan) in planned.iter().enumerate() {
-        let backup = match manner.dry_run {
-            true => None,
-            false => plan.change.apply(env).map_err(|e| in_part(e, &planned[..at]))?,
-        };
-        if json {
-            told.push(serde_json::json!({
-                "host": plan.host.id(),
-                "scope": plan.scope.to_string(),
-                "path": plan.change.path(),
-                "changed": !plan.change.is_nothing(),
-                "dryRun": manner.dry_run,
-                "diff": plan.change.diff(),
-                "backup": backup,
-                "notes": plan.notes,
-            }));
-            continue;
-        }
-        let (file, host) = (env.short(plan.change.path()), plan.host.name());
-        match (plan.change.is_nothing(), manner.dry_run) {
-            (true, _) => out.line(format_args!("{host}: nothing to do, {file} has it already"))?,
-            (false, true) => out.text(&plan.change.diff())?,
-            (false, false) => out.line(format_args!("{host}: {}, {file}", plan.what))?,
-        }
-        for note in &plan.notes {
-            out.line(format_args!("  note: {note}"))?;
-        }
-        if let Some(backup) = backup {
-            out.line(format_args!("  before: {}", env.short(&backup)))?;
-        }
-        if let Some(next) = plan.next.filter(|_| !manner.dry_run && !plan.change.is_nothing()) {
-            out.line(format_args!("  next: {next}"))?;
-        }
-    }
-    if json { out.json(&told.into()) } else { Ok(()) }
-}
-
-/// An error that came when some files were already written.
-fn in_part(error: Error, done: &[Planned<'_>]) -> Error {
-    let done: Vec<_> = done.iter().filter(|p| !p.change.is_nothing()).map(|p| p.host.name()).collect();
-    match done.is_empty() {
-        true => error,
-        false => error.with_hint(format!("already done: {}", done.join(", "))),
     }
 }
 

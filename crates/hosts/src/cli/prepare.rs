@@ -160,13 +160,18 @@ fn settled(env: &Env, mut stdio: Stdio, scope: Scope, notes: &mut Vec<String>) -
     if scope == Scope::Project {
         return stdio;
     }
-    if !is_launcher && !program::is_absolute(&command) {
+    if !program::is_absolute(&command) {
         match program::find(env, &command, &program::own_path(env)) {
+            // A host finds another one under that name, without the packages of this one.
+            Some(path) if is_launcher && program::is_in_virtual_environment(env, &path) => {
+                let whole = path.display().to_string();
+                notes.push(format!("`{command}` is written as `{whole}`, which is in a virtual environment"));
+                stdio.command = whole.into();
+            }
+            Some(_) if is_launcher => {}
             Some(path) => stdio.command = path.display().to_string().into(),
             None => notes.push(format!("there is no program `{command}` here")),
         }
-    } else if is_launcher && program::find(env, &command, &program::own_path(env)).is_none() {
-        notes.push(format!("there is no program `{command}` here"));
     }
     for arg in &mut stdio.args {
         let Some(text) = arg.plain().filter(|text| is_relative_file(env, text)) else { continue };

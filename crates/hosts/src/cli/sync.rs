@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use super::{
-    Manner, Out, Planned, Selection, carry_out,
+    Manner, Out, Planned, Plans, Selection,
     prepare::{bridge, takes},
 };
 use crate::{Config, Entry, Env, Error, ErrorKind, Host, Hosts, Overwrite, Scope, Server};
@@ -43,20 +43,22 @@ pub fn sync(args: &SyncArgs, env: &Env, out: &mut dyn Write) -> Result<(), Error
     let from = hosts.get(&args.from)?;
     let source = Config::read(from, from.place(env, args.from_scope)?)?;
     let servers = chosen(args, &source)?;
-    let mut planned = Vec::new();
+    let mut plans = Plans::new(&args.selection);
     let mut left = 0;
     for host in args.selection.required(env, &hosts, args.scope)? {
         if host.id() == from.id() && args.scope == args.from_scope {
             continue;
         }
-        let (plan, conflicts) = plan(args, env, host, &servers)?;
-        left += conflicts;
-        plan.push_to(&mut planned);
+        let plan = plan(args, env, host, &servers).map(|(plan, conflicts)| {
+            left += conflicts;
+            plan
+        });
+        plans.push(host, plan)?;
     }
-    if planned.is_empty() {
+    if plans.is_empty() {
         return Err(Error::usage("there is no other host to copy to").with_hint("name one with `--host`"));
     }
-    carry_out(env, &planned, &args.manner, args.json, &mut Out(out))?;
+    plans.carry_out(env, &args.manner, args.json, &mut Out(out))?;
     match left {
         0 => Ok(()),
         _ => Err(Error::new(
@@ -91,10 +93,10 @@ fn chosen(args: &SyncArgs, source: &Config<'_>) -> Result<Vec<(String, Entry)>, 
 
 /// All servers into one host's file, as one change, and how many were left alone.
 fn plan<'a>(
-    args: &SyncArgs,
-    env: &Env,
+    args: &'a SyncArgs,
+    env: &'a Env,
     host: &'a Host,
-    servers: &[(String, Entry)],
+    servers: &'a [(String, Entry)],
 ) -> Result<(Planned<'a>, usize), Error> {
     let mut config = Config::read(host, host.place(env, args.scope)?)?;
     let overwrite = if args.manner.force { Overwrite::Yes } else { Overwrite::No };
@@ -132,5 +134,6 @@ fn plan<'a>(
         None => config.unchanged(),
     };
     let what = format!("added {} ({})", added.join(", "), args.scope);
-    Ok((Planned { host, scope: args.scope, change, what, notes, next: host.next_step() }, left))
+    let again = Box::new(move || plan(args, env, host, servers).map(|(plan, _)| plan));
+    Ok((Planned { host, scope: args.scope, change, what, notes, next: host.next_step(), again }, left))
 }

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use super::{Manner, Out, Planned, Selection, carry_out};
+use super::{Manner, Out, Planned, Plans, Selection};
 use crate::{Config, Env, Error, Host, Hosts, Scope, Server, discover};
 
 /// Takes a server out of the configuration of hosts.
@@ -55,14 +55,20 @@ pub fn uninstall(args: &UninstallArgs, env: &Env, out: &mut dyn Write) -> Result
     if !args.selection.all && is_unclear(&found, named.is_some()) && !one_file {
         return Err(which(&args.name, &found));
     }
-    let mut planned: Vec<Planned<'_>> = Vec::new();
+    let mut plans = Plans::new(&args.selection);
     for config in &found {
-        let (host, scope) = (config.host(), config.place().scope());
-        let change = config.remove(env, &args.name)?;
-        let what = format!("removed `{}` ({scope})", args.name);
-        Planned { host, scope, change, what, notes: Vec::new(), next: None }.push_to(&mut planned);
+        plans.push(config.host(), plan(args, env, config))?;
     }
-    carry_out(env, &planned, &args.manner, args.json, &mut Out(out))
+    plans.carry_out(env, &args.manner, args.json, &mut Out(out))
+}
+
+fn plan<'a>(args: &'a UninstallArgs, env: &'a Env, config: &Config<'a>) -> Result<Planned<'a>, Error> {
+    let (host, place) = (config.host(), config.place().clone());
+    let scope = place.scope();
+    let change = config.remove(env, &args.name)?;
+    let what = format!("removed `{}` ({scope})", args.name);
+    let again = Box::new(move || plan(args, env, &Config::read(host, place.clone())?));
+    Ok(Planned { host, scope, change, what, notes: Vec::new(), next: None, again })
 }
 
 /// Whether it is in more places than somebody may have meant.

@@ -3,7 +3,11 @@
 use std::path::Path;
 
 use super::{Finding, Severity, values};
-use crate::{Config, Entry, Error, Format, Host, Scope, format::json, node::Node};
+use crate::{
+    Config, Entry, Error, Format, Host, Scope,
+    format::json,
+    node::{Node, Value},
+};
 
 /// Where servers stand in some host's file.
 const ROOTS: [&str; 4] = ["mcpServers", "servers", "mcp_servers", "context_servers"];
@@ -14,7 +18,8 @@ pub(super) fn unreadable(host: &Host, path: &Path, error: &Error) -> Finding {
     about(finding, host, path)
 }
 
-pub(super) fn check(config: &Config<'_>) -> Vec<Finding> {
+/// Looks at a file, and of what is about single servers only at those with a name, if one is given.
+pub(super) fn check(config: &Config<'_>, only: Option<&str>) -> Vec<Finding> {
     let Some(text) = config.text() else { return Vec::new() };
     let (host, path) = (config.host(), config.place().path());
     let mut findings = Vec::new();
@@ -25,9 +30,10 @@ pub(super) fn check(config: &Config<'_>) -> Vec<Finding> {
     if host.format() == Format::Json && !text.trim().is_empty() {
         findings.extend(strict(host, text));
     }
-    findings.extend(twice(config));
+    findings.extend(not_table(config));
+    findings.extend(twice(config, only));
     findings.extend(other_root(config));
-    findings.extend(exposed(config));
+    findings.extend(exposed(config, only));
     findings.into_iter().map(|finding| about(finding, host, path)).collect()
 }
 
@@ -39,8 +45,19 @@ fn strict(host: &Host, text: &str) -> Option<Finding> {
     Some(Finding::new(Severity::Warning, "not-plain-json", what).fix("take out comments and trailing commas"))
 }
 
+/// Something else where the servers should stand, so that the host has none, or refuses the file.
+fn not_table(config: &Config<'_>) -> Option<Finding> {
+    let is_other = |node: &Node| node.members().is_none() && !matches!(node.value, Value::Null);
+    let (depth, node) = (0..=config.key().len())
+        .filter_map(|depth| Some((depth, config.root().at(&config.key()[..depth])?)))
+        .find(|(_, node)| is_other(node))?;
+    let name = config.key()[..depth].last().map_or("the file".to_owned(), |key| format!("`{key}`"));
+    let what = format!("{name} is {}, where a table of servers should be", node.kind());
+    Some(Finding::new(Severity::Error, "servers-not-table", what).fix(format!("write {name} as a table, by name")))
+}
+
 /// Names that are there twice: the last one counts.
-fn twice(config: &Config<'_>) -> Vec<Finding> {
+fn twice(config: &Config<'_>, only: Option<&str>) -> Vec<Finding> {
     let members = config.root().at(config.key()).and_then(Node::members).unwrap_or_default();
     let is_again = |at: usize| members[..at].iter().any(|m| m.key == members[at].key);
     let finding = |at: usize| {
@@ -49,7 +66,8 @@ fn twice(config: &Config<'_>) -> Vec<Finding> {
         finding.server = Some(members[at].key.clone());
         finding
     };
-    (0..members.len()).filter(|&at| is_again(at)).map(finding).collect()
+    let is_meant = |at: usize| only.is_none_or(|name| name == members[at].key);
+    (0..members.len()).filter(|&at| is_meant(at) && is_again(at)).map(finding).collect()
 }
 
 /// Servers under the key of another host.
@@ -63,10 +81,11 @@ fn other_root(config: &Config<'_>) -> Option<Finding> {
 }
 
 /// Secrets where others can read them.
-fn exposed(config: &Config<'_>) -> Option<Finding> {
+fn exposed(config: &Config<'_>, only: Option<&str>) -> Option<Finding> {
     let has_secret = |entry: &Entry| values::secrets(entry).next().is_some();
+    let is_meant = |name: &str| only.is_none_or(|only| only == name);
     let servers = config.servers();
-    let server = servers.iter().find(|s| s.entry.as_ref().is_ok_and(has_secret))?;
+    let server = servers.iter().find(|s| is_meant(&s.name) && s.entry.as_ref().is_ok_and(has_secret))?;
     let name = &server.name;
     if config.place().scope() == Scope::Project {
         let what = format!("the file belongs to the project, and has what looks like a secret in `{name}`");

@@ -35,11 +35,38 @@ pub(super) fn check(look: &mut Look<'_>) {
     for (names, what) in SAME {
         synonym(look, template, names, what);
     }
+    not_text(look);
     if let Entry::Remote(_) = entry {
         url_key(look);
         kind(look);
     } else {
         command_shape(look, template);
+    }
+}
+
+/// Numbers and booleans where texts should be. They are understood here; hosts refuse the entry, or the whole file.
+fn not_text(look: &mut Look<'_>) {
+    let node = &look.server.node;
+    let args = ["args", "command", "cmd"].into_iter().filter_map(|key| node.get(key)?.as_list()).flatten();
+    let values = SAME[1].0.iter().filter_map(|key| node.get(key)?.members()).flatten();
+    let args: Vec<_> = args.filter_map(|item| Some((as_written(item)?, item.kind()))).collect();
+    let values: Vec<_> = values.filter_map(|m| Some((m.key.clone(), as_written(&m.value)?, m.value.kind()))).collect();
+    for (text, kind) in args {
+        let what = format!("the argument `{text}` is {kind}, and arguments have to be texts");
+        look.error("argument-not-text", what, format!("write `\"{text}\"`"));
+    }
+    for (name, text, kind) in values {
+        let what = format!("the variable `{name}` is {kind}, and not every host takes that");
+        look.warning("value-not-text", what, format!("write `\"{text}\"`"));
+    }
+}
+
+/// A number or a boolean as it is written.
+fn as_written(node: &Node) -> Option<String> {
+    match &node.value {
+        Value::Number(raw) => Some(raw.clone()),
+        Value::Bool(value) => Some(value.to_string()),
+        _ => None,
     }
 }
 

@@ -103,7 +103,8 @@ impl fmt::Display for Severity {
     }
 }
 
-/// Looks at the files of hosts, in every scope, and at every server in them, or only at those with a name.
+/// Looks at the files of hosts, in every scope, and at every server in them, or only at those with a name and the files
+/// that they are in. Files that cannot be read are told of in any case.
 pub fn check<'a>(env: &Env, hosts: impl IntoIterator<Item = &'a Host>, only: Option<&str>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for host in hosts {
@@ -112,8 +113,8 @@ pub fn check<'a>(env: &Env, hosts: impl IntoIterator<Item = &'a Host>, only: Opt
             match Config::read(host, place) {
                 Err(error) => findings.push(file::unreadable(host, &path, &error)),
                 Ok(config) => {
-                    if only.is_none() {
-                        findings.extend(file::check(&config));
+                    if only.is_none_or(|name| config.server(name).is_some()) {
+                        findings.extend(file::check(&config, only));
                     }
                     for server in config.servers().iter().filter(|s| only.is_none_or(|name| s.name == name)) {
                         findings.extend(check_server(env, host, server));

@@ -24,16 +24,22 @@ impl Shell {
 
     /// Runs a command; the output has `~` for the home folder, and no numbers of backups.
     fn run(&self, command: &str, args: &[&str]) -> Result<String, Error> {
+        let (said, outcome) = self.told(command, args);
+        outcome.map(|()| said)
+    }
+
+    /// The same, with what was written before it failed.
+    fn told(&self, command: &str, args: &[&str]) -> (String, Result<(), Error>) {
         let mut out = Vec::new();
-        match command {
+        let outcome = match command {
             "install" => cli::install(&parsed::<InstallArgs>(args), &self.env, &mut out),
             "uninstall" => cli::uninstall(&parsed::<UninstallArgs>(args), &self.env, &mut out),
             "sync" => cli::sync(&parsed::<SyncArgs>(args), &self.env, &mut out),
             "servers" => cli::servers(&parsed::<ServersArgs>(args), &self.env, &mut out),
             "hosts" => cli::hosts(&parsed::<HostsArgs>(args), &self.env, &mut out),
             _ => panic!("{command}"),
-        }?;
-        Ok(self.home.short(&String::from_utf8(out).unwrap()))
+        };
+        (self.home.short(&String::from_utf8(out).unwrap()), outcome)
     }
 
     fn read(&self, path: &str) -> String {
@@ -47,7 +53,7 @@ impl Shell {
 
 /// What an error says, with its hint.
 #[track_caller]
-fn failed(result: Result<String, Error>, kind: ErrorKind) -> String {
+fn failed<T: std::fmt::Debug>(result: Result<T, Error>, kind: ErrorKind) -> String {
     let error = result.unwrap_err();
     assert_eq!(error.kind(), kind, "{error}");
     format!("{error} | {}", error.hint().unwrap_or_default())
@@ -194,6 +200,72 @@ fn install_into_all_that_are_there() {
         shell.run("servers", &[]).unwrap(),
         "weather  cursor  user  ~/bin/weather\nweather  codex   user  ~/bin/weather\n"
     );
+}
+
+#[cfg(unix)]
+#[test]
+fn install_into_all_goes_on_after_a_file_that_cannot_be_written() {
+    use std::os::unix::fs::PermissionsExt;
+    let shell = Shell::new(Os::Linux);
+    shell.write(".cursor/mcp.json", "{}");
+    shell.write(".codex/config.toml", "a = = 1\n");
+    shell.write(".config/zed/settings.json", "{}");
+    let cursor = shell.home.root.join(".cursor/mcp.json");
+    fs::set_permissions(&cursor, fs::Permissions::from_mode(0o444)).unwrap();
+    for dry in [true, false] {
+        let args = if dry { ["weather", "--all", "--dry-run"].as_slice() } else { &["weather", "--all"] };
+        let (said, outcome) = shell.told("install", args);
+        let error = failed(outcome, ErrorKind::Io);
+        assert!(error.starts_with("2 of 3 hosts could not be changed | "), "{error}");
+        let told = if dry { "+++ ~/.config/zed/settings.json" } else { "Zed: added `weather` (user)" };
+        assert!(said.contains(told), "{said}");
+        let read_only = "Cursor: not changed: `~/.cursor/mcp.json` is read-only\n  do: allow writing to it";
+        assert!(said.contains(read_only), "{said}");
+        assert!(said.contains("Codex: not changed: `~/.codex/config.toml:1:5`: it is not TOML"), "{said}");
+        assert_eq!(shell.read(".config/zed/settings.json").contains("weather"), !dry);
+    }
+    assert_eq!((shell.read(".cursor/mcp.json"), shell.read(".codex/config.toml")), ("{}".into(), "a = = 1\n".into()));
+    // Hosts that were named are all changed, or none of them.
+    let error = failed(shell.run("install", &["weather", "--name", "w", "--host", "zed,cursor"]), ErrorKind::Io);
+    let error = shell.home.short(&error);
+    assert!(error.starts_with("`~/.cursor/mcp.json` is read-only"), "{error}");
+    assert!(!shell.read(".config/zed/settings.json").contains("\"w\""));
+
+    let mut out = Vec::new();
+    let args = InstallArgs { json: true, ..parsed(&["weather", "--all", "--name", "x"]) };
+    cli::install(&args, &shell.env, &mut out).unwrap_err();
+    let json: serde_json::Value = serde_json::from_slice(&out).unwrap();
+    let error = json.as_array().unwrap().iter().find(|row| row["host"] == "cursor").unwrap();
+    assert!(error["error"].as_str().unwrap().ends_with("is read-only") && error["changed"] == false, "{error}");
+}
+
+#[test]
+fn an_interpreter_of_a_virtual_environment_is_written_whole() {
+    for (active, marked, scope, expected) in [
+        (true, true, "user", "~/project/.venv/bin/python"),
+        (true, false, "user", "~/project/.venv/bin/python"),
+        (false, true, "user", "~/project/.venv/bin/python"),
+        (false, false, "user", "python"),
+        (true, true, "project", "python"),
+    ] {
+        let shell = Shell::new(Os::Linux);
+        shell.write("project/x.py", "");
+        let bin = shell.home.program("project/.venv/bin/python").parent().unwrap().to_owned();
+        if marked {
+            shell.write("project/.venv/pyvenv.cfg", "home = /usr/bin\n");
+        }
+        let mut env = shell.env.clone().with("PATH", bin.to_str().unwrap());
+        if active {
+            env = env.with("VIRTUAL_ENV", bin.parent().unwrap().to_str().unwrap());
+        }
+        let shell = Shell { env, ..shell };
+        let said = shell.run("install", &["python x.py", "--host", "cursor", "--scope", scope]).unwrap();
+        let file = if scope == "user" { ".cursor/mcp.json" } else { "project/.cursor/mcp.json" };
+        let text = shell.read(file);
+        assert!(text.contains(&format!("\"command\": \"{expected}\"")), "{active} {marked} {scope}: {text}");
+        let note = "  note: `python` is written as `~/project/.venv/bin/python`, which is in a virtual environment\n";
+        assert_eq!(said.contains(note), expected != "python", "{said}");
+    }
 }
 
 #[test]

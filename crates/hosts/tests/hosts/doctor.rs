@@ -92,6 +92,9 @@ fn programs_are_looked_at() {
         (r#"{"command": "docker", "args": ["mcp", "gateway", "x"]}"#, &[]),
         (r#"{"command": "${env:SET}/x"}"#, &[]),
         (r#"{"command": "server", "disabled": true}"#, &["note disabled"]),
+        (r#"{"command": "server", "args": ["--x", 5]}"#, &["error argument-not-text"]),
+        (r#"{"command": "server", "args": [true, null]}"#, &["error not-a-server"]),
+        (r#"{"command": "server", "env": {"PORT": 8080}}"#, &["warning value-not-text"]),
     ] {
         check("cursor", Os::Linux, &cursor(entry), expected);
     }
@@ -231,6 +234,12 @@ fn files_are_looked_at() {
             r#"{"mcpServers": {"a": {"command": "server"}, "a": {"command": "uvx"}}}"#,
             &["error duplicate-name"],
         ),
+        ("cursor", r#"{"mcpServers": []}"#, &["error servers-not-table"]),
+        ("cursor", r#"{"mcpServers": "x"}"#, &["error servers-not-table"]),
+        ("cursor", r#"{"mcpServers": {}}"#, &[]),
+        ("claude-code", r#"{"mcpServers": 1}"#, &["error servers-not-table"]),
+        ("codex", "mcp_servers = []\n", &["error servers-not-table"]),
+        ("goose", "extensions: []\n", &["error servers-not-table"]),
     ] {
         check(host, Os::Linux, text, expected);
     }
@@ -273,6 +282,27 @@ fn what_hosts_write_themselves_is_not_an_error() {
             let is_real = ["file-not-found", "placeholder"].contains(&finding.code);
             assert!(finding.severity < Severity::Error || is_real, "{}: {finding:?}", host.id());
         }
+    }
+}
+
+#[test]
+fn one_server_is_judged_by_its_own_hosts() {
+    let (home, env) = home();
+    home.write(".cursor/mcp.json".as_ref(), "\u{feff}{\"mcpServers\": {\"good\": {\"command\": \"server\"}}}");
+    home.write(".codex/config.toml".as_ref(), "oops");
+    let run = |args: &[&str]| {
+        let mut out = Vec::new();
+        let outcome = cli::doctor(&parsed::<DoctorArgs>(args), &env, &mut out).map_err(|e| e.to_string());
+        (home.short(&String::from_utf8(out).unwrap()), outcome)
+    };
+    let (said, outcome) = run(&["good"]);
+    assert_eq!(outcome, Ok(()), "{said}");
+    assert!(said.contains("[bom]") && !said.contains("codex"), "its own file counts, others do not: {said}");
+    // Where it may be in a file that cannot be read, or that file was asked about, the file counts.
+    for args in [["other"].as_slice(), &["good", "--host", "codex"], &["codex:good"], &[]] {
+        let (said, outcome) = run(args);
+        assert_eq!(outcome, Err("1 thing that cannot work".to_owned()), "{args:?}: {said}");
+        assert!(said.contains("error: codex: `~/.codex/config.toml:1:"), "{args:?}: {said}");
     }
 }
 

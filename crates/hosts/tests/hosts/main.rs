@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test reports by panicking")]
 
 mod command;
+mod concurrent;
 mod doctor;
 mod entries;
 mod kept;

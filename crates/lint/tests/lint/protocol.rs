@@ -113,6 +113,47 @@ pub(crate) const CASES: &[Case] = &[
             };
         },
     ),
+    // A tool that asks the person is there for clients that let it: older revisions have no way to say so.
+    case(
+        "revision-tools-differ",
+        |d| {
+            d.edit = |version, method, mut answer| {
+                if method == "tools/list" && version == STATELESS {
+                    answer["tools"].as_array_mut().unwrap().pop();
+                }
+                vec![answer.into()]
+            };
+        },
+        |d| {
+            d.edit = |version, method, mut answer| {
+                let asks = [ProtocolVersion::V2025_06_18, ProtocolVersion::V2025_11_25, STATELESS].contains(&version);
+                if method == "tools/list" && !asks {
+                    answer["tools"].as_array_mut().unwrap().pop();
+                }
+                vec![answer.into()]
+            };
+        },
+    ),
+    // Some take another way of asking, or of answering later.
+    case(
+        "revision-tools-differ",
+        |d| {
+            d.edit = |version, method, mut answer| {
+                if method == "tools/list" && version != STATELESS {
+                    answer["tools"].as_array_mut().unwrap().pop();
+                }
+                vec![answer.into()]
+            };
+        },
+        |d| {
+            d.edit = |version, method, mut answer| {
+                if method == "tools/list" && version != ProtocolVersion::V2025_11_25 {
+                    answer["tools"].as_array_mut().unwrap().pop();
+                }
+                vec![answer.into()]
+            };
+        },
+    ),
     case(
         "deprecated-logging",
         |d| d.capabilities["logging"] = json!({}),
@@ -313,3 +354,19 @@ pub(crate) const CASES: &[Case] = &[
         },
     ),
 ];
+
+#[test]
+fn a_tool_that_differs_is_told_once() {
+    let mut draft = crate::draft::Draft::clean();
+    draft.edit = |version, method, mut answer| {
+        let lacks = [ProtocolVersion::V2025_03_26, STATELESS].contains(&version);
+        if method == "tools/list" && lacks {
+            answer["tools"].as_array_mut().unwrap().pop();
+        }
+        vec![answer.into()]
+    };
+    let found = couplet_lint::lint(&draft.surface(), &couplet_lint::Config::new());
+    let told: Vec<_> = found.iter().map(|f| (f.rule.id, f.what.as_str())).collect();
+    let message = "it is there in 2024-11-05, 2025-06-18, 2025-11-25, and not in 2025-03-26, 2026-07-28";
+    assert_eq!(told, [("revision-tools-differ", message)]);
+}

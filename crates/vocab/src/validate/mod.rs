@@ -12,6 +12,7 @@
 
 mod memory;
 mod place;
+mod probe;
 mod source;
 
 use std::{
@@ -30,7 +31,8 @@ use crate::{
     table::TABLE,
 };
 use memory::Memory;
-use source::Unit;
+use probe::{Probe, Probes};
+use source::{Unit, Values};
 
 /// Against what files are validated.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -88,7 +90,8 @@ pub struct Problem {
 /// When it cannot be read, or the options name a definition that no revision has, or not this one.
 pub fn validate(reader: impl BufRead, format: Format, options: &Options) -> io::Result<Report> {
     let mut run = Run::new(options)?;
-    source::each(reader, format, &mut |unit| run.unit(&unit))?;
+    let values = if options.definition.is_some() { Values::Defined } else { Values::Messages };
+    source::each(reader, format, values, &mut |unit| run.unit(&unit))?;
     if format == Format::Json && run.checked == 0 {
         run.everywhere(1, 1, "JSON".to_owned(), Some("nothing".to_owned()));
     }
@@ -100,6 +103,7 @@ struct Lane {
     checker: Checker,
     problems: Vec<Problem>,
     count: u64,
+    probes: Probes,
 }
 
 struct Run<'a> {
@@ -119,7 +123,12 @@ impl<'a> Run<'a> {
             None => true,
         };
         let versions = options.revision.map_or(ProtocolVersion::ALL.to_vec(), |version| vec![version]);
-        let lane = |version| Lane { checker: Checker::new(version), problems: Vec::new(), count: 0 };
+        let lane = |version| Lane {
+            checker: Checker::new(version),
+            problems: Vec::new(),
+            count: 0,
+            probes: Probes::default(),
+        };
         let lanes: Vec<_> = versions.into_iter().filter(has).map(lane).collect();
         if lanes.is_empty() {
             let what = format!("`{}` is not defined there", definition.unwrap_or_default());
@@ -153,7 +162,13 @@ impl<'a> Run<'a> {
         };
         for lane in &mut self.lanes {
             let findings = check(lane.checker);
-            lane.add(unit, findings, &check);
+            match probe::elsewhere(lane.checker, &value).filter(|_| definition.is_none()) {
+                Some(home) => lane.set_aside(unit, findings, check(home), &check),
+                None => lane.add(unit, findings, &check),
+            }
+            if definition.is_none() && probe::is_handshake(&value) {
+                lane.explain(unit);
+            }
         }
         self.memory.remember(unit, &value);
         if definition.is_none() {
@@ -187,7 +202,8 @@ impl<'a> Run<'a> {
         self.lanes.iter_mut().for_each(|lane| lane.push(problem.clone()));
     }
 
-    fn report(self) -> Report {
+    fn report(mut self) -> Report {
+        self.lanes.iter_mut().for_each(Lane::end);
         // Of several that fit equally well, the latest.
         let best = self.lanes.into_iter().rev().min_by_key(|lane| lane.count).expect("there is at least one lane");
         Report {
@@ -203,23 +219,60 @@ impl<'a> Run<'a> {
 
 impl Lane {
     fn add(&mut self, unit: &Unit<'_>, findings: Vec<Finding>, check: &dyn Fn(Checker) -> Vec<Finding>) {
+        let count = self.count + findings.len() as u64;
+        // Where it is costs a look through the text, and is told of the first ones only.
+        let kept = Report::MOST - self.problems.len();
+        let found = self.placed(unit, findings.into_iter().take(kept).collect(), check);
+        self.problems.extend(found);
+        self.count = count;
+    }
+
+    /// Leaves a question of another era until it is known whether a handshake follows.
+    fn set_aside(
+        &mut self,
+        unit: &Unit<'_>,
+        by_itself: Vec<Finding>,
+        before_handshake: Vec<Finding>,
+        check: &dyn Fn(Checker) -> Vec<Finding>,
+    ) {
+        let session = unit.session.clone().unwrap_or_default();
+        let by_itself = self.placed(unit, by_itself, check);
+        let before_handshake = self.placed(unit, before_handshake, check);
+        if let Some(probe) = self.probes.add(Probe { session, by_itself, before_handshake }) {
+            probe.by_itself.into_iter().for_each(|problem| self.push(problem));
+        }
+    }
+
+    /// Judges the questions that a handshake came after.
+    fn explain(&mut self, unit: &Unit<'_>) {
+        let probes = self.probes.explained(unit.session.as_deref().unwrap_or_default());
+        probes.into_iter().flat_map(|probe| probe.before_handshake).for_each(|problem| self.push(problem));
+    }
+
+    /// Judges what is left, and puts all problems in the order of the file.
+    fn end(&mut self) {
+        let probes = self.probes.unexplained();
+        probes.into_iter().flat_map(|probe| probe.by_itself).for_each(|problem| self.push(problem));
+        self.problems.sort_by_key(|problem| problem.line);
+    }
+
+    /// Findings with where they are, and where they would be none.
+    fn placed(&self, unit: &Unit<'_>, findings: Vec<Finding>, check: &dyn Fn(Checker) -> Vec<Finding>) -> Vec<Problem> {
         if findings.is_empty() {
-            return;
+            return Vec::new();
         }
         let others: Vec<(ProtocolVersion, Vec<Finding>)> = ProtocolVersion::ALL
             .into_iter()
             .filter(|v| *v != self.checker.version())
             .map(|v| (v, check(Checker::new(v))))
             .collect();
-        // Where it is costs a look through the text, and is told of the first ones only.
-        let kept = findings.len().min(Report::MOST - self.problems.len());
-        self.count += (findings.len() - kept) as u64;
-        for finding in findings.into_iter().take(kept) {
+        let problem = |finding: Finding| {
             let (line, column) = place::of(unit, &finding.pointer);
             let right = |found: &&(ProtocolVersion, Vec<Finding>)| found.1.iter().all(|f| !is_around(f, &finding));
             let valid_in = others.iter().filter(right).map(|(version, _)| *version).collect();
-            self.push(Problem { line, column, finding, valid_in });
-        }
+            Problem { line, column, finding, valid_in }
+        };
+        findings.into_iter().map(problem).collect()
     }
 
     fn push(&mut self, problem: Problem) {

@@ -60,8 +60,22 @@ impl<'a> Unit<'a> {
     }
 }
 
+/// What the values of a file are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Values {
+    /// Messages, or entries of a log with messages in them.
+    Messages,
+    /// Values of a definition, which are never taken apart.
+    Defined,
+}
+
 /// Calls `each` with one value after the other.
-pub(super) fn each(reader: impl BufRead, format: Format, each: &mut dyn FnMut(Unit<'_>)) -> io::Result<()> {
+pub(super) fn each(
+    reader: impl BufRead,
+    format: Format,
+    values: Values,
+    each: &mut dyn FnMut(Unit<'_>),
+) -> io::Result<()> {
     match format {
         Format::Markdown => {
             let mut text = String::new();
@@ -69,7 +83,10 @@ pub(super) fn each(reader: impl BufRead, format: Format, each: &mut dyn FnMut(Un
             Ok(())
         }
         Format::Json => log::each(reader, &mut |line, text| {
-            single(text, line, each);
+            match values {
+                Values::Messages => single(text, line, each),
+                Values::Defined => each(Unit::new(text, line)),
+            }
             Ok(())
         }),
     }
@@ -145,7 +162,10 @@ mod tests {
 
     fn units(text: &str, format: Format) -> Vec<(String, u64, u64)> {
         let mut all = Vec::new();
-        each(text.as_bytes(), format, &mut |u| all.push((u.text.trim().to_owned(), u.line, u.column))).unwrap();
+        each(text.as_bytes(), format, Values::Messages, &mut |u| {
+            all.push((u.text.trim().to_owned(), u.line, u.column));
+        })
+        .unwrap();
         all
     }
 

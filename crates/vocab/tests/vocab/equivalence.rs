@@ -3,7 +3,11 @@
 use std::{fs, path::Path};
 
 use couplet_types::ProtocolVersion;
-use couplet_vocab::{check::Checker, schema};
+use couplet_vocab::{
+    check::Checker,
+    schema,
+    validate::{Format, Options, validate},
+};
 use jsonschema::Validator;
 use serde_json::{Value, json};
 
@@ -40,6 +44,10 @@ fn official_examples_are_valid() {
             let schema = schema::of(version, &name).unwrap_or_else(|| panic!("{version} has no `{name}`"));
             assert!(jsonschema::is_valid(&schema, &value), "{version} {name}: {value}");
             assert_eq!(Checker::new(version).value(&name, &value), Some(vec![]), "{version} {name}: {value}");
+            // And so does the command, whatever members it has.
+            let options = Options { revision: Some(version), definition: Some(name.clone()) };
+            let report = validate(value.to_string().as_bytes(), Format::Json, &options).unwrap();
+            assert_eq!(report.problems, [], "{version} {name}: {value}");
         }
     }
 }
@@ -49,7 +57,7 @@ fn official_schemas_agree() {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folders = ["../../../shared/spec/schema", "../../../../shared/spec/schema"].map(|f| here.join(f));
     let folder = folders.iter().find(|f| f.is_dir()).unwrap_or(&folders[0]);
-    for (version, lines) in ProtocolVersion::ALL.into_iter().zip(EXAMPLES) {
+    for ((version, lines), repaired) in ProtocolVersion::ALL.into_iter().zip(EXAMPLES).zip([0, 0, 1, 1, 2]) {
         let file = folder.join(version.as_str()).join("schema.json");
         let Ok(text) = fs::read_to_string(&file) else {
             #[expect(clippy::print_stderr, reason = "a test that did nothing should say so")]
@@ -58,7 +66,8 @@ fn official_schemas_agree() {
             }
             continue;
         };
-        let official: Value = serde_json::from_str(&text).unwrap();
+        let mut official: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(numbers(&mut official), repaired, "{version}");
         let ours = schema::document(version);
         let place = if official.get("$defs").is_some() { "$defs" } else { "definitions" };
         assert_eq!(ours["$schema"], official["$schema"]);
@@ -103,6 +112,22 @@ fn check(version: ProtocolVersion, name: &str, official: &Value, ours: &Value, e
         if valid { right += 1 } else { wrong += 1 }
     }
     (right, wrong)
+}
+
+/// The source of the schemas has `string | number | boolean`, of which their generator makes integers: puts that right, and
+/// counts how often.
+fn numbers(schema: &mut Value) -> usize {
+    match schema {
+        Value::Object(members) => {
+            let is_it = members.get("type") == Some(&json!(["string", "integer", "boolean"]));
+            if is_it {
+                members["type"] = json!(["string", "number", "boolean"]);
+            }
+            usize::from(is_it) + members.values_mut().map(numbers).sum::<usize>()
+        }
+        Value::Array(items) => items.iter_mut().map(numbers).sum(),
+        _ => 0,
+    }
 }
 
 fn validator(root: &Value, place: &str, name: &str) -> Validator {

@@ -65,7 +65,9 @@ fn every_format_gives_the_messages_back() {
 #[test]
 fn what_cannot_be_written_leaves_nothing_behind() {
     let mut writer = Writer::new(Vec::new(), Format::NTriples);
-    for line in [r#"{"time":"noon","message":{"jsonrpc":"2.0"}}"#, r#"{"message":{"a b":1}}"#, r#"{"message":5}"#] {
+    for line in
+        [r#"{"time":"noon","message":{"jsonrpc":"2.0"}}"#, r#"{"message":{"a b":1}}"#, r#"{"session":"a","message":5}"#]
+    {
         let refused = writer.entry(&Entry::read(line).unwrap()).unwrap_err();
         assert_eq!(refused.kind(), std::io::ErrorKind::InvalidData, "{line}");
     }

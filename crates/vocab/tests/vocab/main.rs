@@ -8,6 +8,7 @@ mod equivalence;
 mod log;
 mod mistakes;
 mod pages;
+mod recordings;
 mod round_trip;
 mod sample;
 mod seed;

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
+use couplet_core::{Project, Shape};
+use couplet_types::ClientCapabilities;
+use serde_json::{Value, json};
 
 use super::names;
 use crate::{
@@ -38,9 +40,9 @@ table! { Protocol:
         why "Clients choose from `supportedVersions`."
         fix "List every revision that is spoken."
     DIFFERENT = "revision-tools-differ" Warning
-        about "a tool is there in some revisions only"
-        why "Which tools there are then depends on the host, and nobody sees why."
-        fix "Offer the same tools in every revision."
+        about "a tool is there in some revisions only, though the client can do as much in the others"
+        why "Which tools there are then depends on the revision that the host speaks."
+        fix "Offer the same tools in every revision to clients with the same capabilities."
     LOGGING = "deprecated-logging" Note
         about "the server declares `logging`, which is deprecated"
         why "The stateless protocol has deprecated it, and a later revision will remove it."
@@ -113,18 +115,42 @@ fn spoken(surface: &Surface, report: &mut Report<'_>) {
     }
 }
 
+/// Tools that a client gets in one revision, and not in another in which it can do as much or more.
 fn differences(surface: &Surface, report: &mut Report<'_>) {
     let tools = |said: &Said| -> Option<BTreeSet<String>> {
         let list = said.lists.get(&Kind::Tools).filter(|list| list.errors.is_empty() && list.broken.is_empty())?;
         Some(list.items.iter().map(|tool| tool.name().to_owned()).collect())
     };
-    let Some((newest, all)) = surface.newest().and_then(|said| Some((said.version(), tools(said)?))) else { return };
-    for said in &surface.said {
-        let Some(those) = tools(said) else { continue };
-        for name in all.symmetric_difference(&those) {
-            let (has, lacks) = if all.contains(name) { (newest, said.version()) } else { (said.version(), newest) };
-            let place = Place::new(Subject::Tool(name.clone()));
-            report.add(&DIFFERENT, place, format!("{has} has it, {lacks} does not"));
+    let offers: Vec<_> = surface.said.iter().filter_map(|said| Some((said.shape, tools(said)?))).collect();
+    let all: BTreeSet<_> = offers.iter().flat_map(|(_, tools)| tools).collect();
+    for name in all {
+        let (has, lacks): (Vec<_>, Vec<_>) = offers.iter().partition(|(_, tools)| tools.contains(name));
+        let is_unexplained = |has: Shape| lacks.iter().any(|(lacks, _)| is_within(&abilities(has), &abilities(*lacks)));
+        if has.iter().any(|(shape, _)| is_unexplained(*shape)) {
+            let versions =
+                |offers: &[&(Shape, _)]| names(&offers.iter().map(|(shape, _)| shape.version()).collect::<Vec<_>>());
+            let what = format!("it is there in {}, and not in {}", versions(&has), versions(&lacks));
+            report.add(&DIFFERENT, Place::new(Subject::Tool(name.clone())), what);
         }
     }
+}
+
+/// What a client that can do everything declares in a revision. Servers offer tools by that: one that asks the person only
+/// to those that have a person to ask.
+fn abilities(shape: Shape) -> Value {
+    let everything = json!({
+        "elicitation": { "form": {}, "url": {} },
+        "roots": {},
+        "sampling": { "context": {}, "tools": {} },
+        "tasks": { "requests": { "elicitation": { "create": {} }, "sampling": { "createMessage": {} } } },
+    });
+    let mut client: ClientCapabilities = serde_json::from_value(everything).unwrap_or_default();
+    client.project(shape);
+    serde_json::to_value(client).unwrap_or_default()
+}
+
+/// Whether everything that is in an object is in the other one, too.
+fn is_within(less: &Value, more: &Value) -> bool {
+    let members = less.as_object().into_iter().flatten();
+    members.into_iter().all(|(name, value)| more.get(name).is_some_and(|other| is_within(value, other)))
 }
