@@ -257,9 +257,7 @@ impl Endpoint {
                 let Some(state) = state.upgrade() else { return };
                 state.streams.sweep(config.limits.keep_alive + config.limits.stall);
                 let here = Self { config: config.clone(), state };
-                for live in here.state.sessions.expired(&config.limits) {
-                    here.let_go(&live).await;
-                }
+                here.let_go(&here.state.sessions.expired(&config.limits)).await;
                 if here.state.is_empty() {
                     here.state.looked_after.store(false, Ordering::SeqCst);
                     // Something may have come in between, and found itself looked after.

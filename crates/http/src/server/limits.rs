@@ -17,7 +17,8 @@ pub struct HttpLimits {
     /// How long a call may take in all, whatever it reports or asks meanwhile: 1 hour. What runs for longer than it
     /// should is a matter of the server, which has a shorter limit for each handler.
     pub request_time: Duration,
-    /// How many sessions there may be: 16,384.
+    /// How many sessions there may be: 16,384. When there are so many, one that was opened and never used gives way to
+    /// a new one, or else the one that was not used for longest and has nothing running and no open stream.
     pub sessions: usize,
     /// How many of them one principal may have: 100.
     pub sessions_per_principal: usize,

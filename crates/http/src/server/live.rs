@@ -3,7 +3,10 @@
 use std::{
     collections::{BTreeMap, HashSet, VecDeque},
     fmt,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
     task::Waker,
     time::Duration,
 };
@@ -32,6 +35,10 @@ pub(crate) struct Live {
     pub(crate) born: Instant,
     /// How much it keeps of what opened it.
     pub(crate) size: usize,
+    /// Its number among all sessions that were added to the table.
+    pub(crate) number: u64,
+    /// Whether there was a second message. The table changes it.
+    pub(crate) established: AtomicBool,
     pub(crate) state: Mutex<State>,
 }
 
@@ -58,8 +65,8 @@ pub(crate) struct State {
     /// What nobody can hear at the moment.
     pub(crate) unheard: VecDeque<Bytes>,
     pub(crate) used: Instant,
-    /// Whether there was a second message.
-    pub(crate) established: bool,
+    /// When it was used last as far as the table knows.
+    pub(crate) ranked: Instant,
     pub(crate) closed: bool,
     /// Whether no more answers of the client will come.
     pub(crate) ending: bool,
@@ -107,19 +114,25 @@ impl Live {
             gets: Vec::new(),
             unheard: VecDeque::new(),
             used: now,
-            established: false,
+            ranked: now,
             closed: false,
             ending: false,
             lines_made: 0,
             rested: false,
         };
-        Self { id, principal, shape, born: now, size, state: Mutex::new(state) }
+        let (number, established) = (0, AtomicBool::new(false));
+        Self { id, principal, shape, born: now, size, number, established, state: Mutex::new(state) }
     }
 
     /// The same as one that has got beyond the handshake.
     pub(crate) fn established(self) -> Self {
-        lock(&self.state).established = true;
+        self.established.store(true, Ordering::Relaxed);
         self
+    }
+
+    /// Whether there was a second message.
+    pub(crate) fn is_established(&self) -> bool {
+        self.established.load(Ordering::Relaxed)
     }
 
     /// The connection for a request that could be answered at once, and the task that would go on with it if there is
@@ -136,7 +149,6 @@ impl Live {
             return Ok(None);
         }
         let Some(connection) = state.parked.take_if(free) else { return Ok(None) };
-        state.established = true;
         state.rested = false;
         Ok(Some((id.clone(), connection, state.driver.clone())))
     }
@@ -159,7 +171,6 @@ impl Live {
         let reader = (!ids.is_empty()).then(|| state.expect(ids, admitted, limits));
         state.inbox.push_back((frame, size, caller));
         state.inbox_bytes += size;
-        state.established = true;
         state.touch();
         Ok(reader)
     }
@@ -317,6 +328,11 @@ impl State {
             self.lines = BTreeMap::new();
             self.rested = true;
         }
+    }
+
+    /// Whether nothing runs, nothing is open and no request has the connection right now.
+    pub(crate) fn is_unused(&self) -> bool {
+        self.is_idle() && self.parked.as_ref().is_some_and(|connection| connection.unanswered() == 0)
     }
 
     /// Whether nothing runs and nothing is open.

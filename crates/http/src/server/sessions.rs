@@ -33,10 +33,8 @@ impl Endpoint {
             let what = format!("a message that opens a session cannot be longer than {} bytes", limits.opening);
             return reply::error(StatusCode::PAYLOAD_TOO_LARGE, what);
         }
-        match self.state.sessions.room(principal.as_ref(), text.len(), limits) {
-            Ok(None) => {}
-            Ok(Some(evicted)) => self.let_go(&evicted).await,
-            Err(reply) => return *reply,
+        if let Err(reply) = self.state.sessions.check(principal.as_ref(), text.len(), limits) {
+            return *reply;
         }
         let mut connection = self.connection(admitted.caller.clone());
         connection.take(frame);
@@ -54,12 +52,16 @@ impl Endpoint {
             return reply::busy(StatusCode::SERVICE_UNAVAILABLE, "the session cannot be stored");
         }
         let live = Live::new(id.clone(), principal, shape, connection, text.len());
-        if let Err(reply) = self.state.sessions.insert(live, limits) {
-            let _ = self.config.store.remove(&id).await;
-            return *reply;
-        }
+        let (inserted, evicted) = self.state.sessions.insert(live, limits);
         self.look_after();
-        reply::opened(answer, &id)
+        self.let_go(&evicted).await;
+        match inserted {
+            Ok(_) => reply::opened(answer, &id),
+            Err(reply) => {
+                let _ = self.config.store.remove(&id).await;
+                *reply
+            }
+        }
     }
 
     /// Takes a message to its session.
@@ -68,6 +70,9 @@ impl Endpoint {
             Ok(live) => live,
             Err(reply) => return *reply,
         };
+        if !live.is_established() {
+            self.state.sessions.establish(&live);
+        }
         let caller = admitted.caller.clone();
         let mut reader = match drive::take(&live, frame, size, admitted, &self.config) {
             Ok(Taken::Answered(text)) => return reply::json(StatusCode::OK, text),
@@ -112,12 +117,14 @@ impl Endpoint {
         reply::empty(StatusCode::NO_CONTENT)
     }
 
-    /// Ends a session that was taken out because its time is over.
-    pub(crate) async fn let_go(&self, live: &Live) {
-        live.close();
-        self.config.events.remove(&live.id).await;
-        if let Err(error) = self.config.store.evict(&live.id).await {
-            tracing::warn!(%error, "a session whose time is over stays in the store");
+    /// Ends sessions that were taken out because their time is over or there was no room.
+    pub(crate) async fn let_go(&self, gone: &[Arc<Live>]) {
+        gone.iter().for_each(|live| live.close());
+        for live in gone {
+            self.config.events.remove(&live.id).await;
+            if let Err(error) = self.config.store.evict(&live.id).await {
+                tracing::warn!(%error, "a session whose time is over stays in the store");
+            }
         }
     }
 
@@ -188,9 +195,7 @@ impl Endpoint {
             return Ok(live);
         }
         let (size, limits) = (record.opening.len(), &self.config.limits);
-        if let Some(evicted) = self.state.sessions.room(record.principal.as_ref(), size, limits)? {
-            self.let_go(&evicted).await;
-        }
+        self.state.sessions.check(record.principal.as_ref(), size, limits)?;
         let mut connection = self.connection(None);
         reopen(&mut connection, record.opening, &self.config.connection).await;
         connection.receive(Bytes::from_static(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#));
@@ -199,9 +204,10 @@ impl Endpoint {
         }
         let shape = connection.shape().ok_or_else(|| Box::new(not_found()))?;
         let live = Live::new(record.id, record.principal, shape, connection, size).established();
-        let live = self.state.sessions.insert(live, limits)?;
+        let (inserted, evicted) = self.state.sessions.insert(live, limits);
         self.look_after();
-        Ok(live)
+        self.let_go(&evicted).await;
+        inserted
     }
 }
 

@@ -4,6 +4,7 @@
 
 mod arguments;
 mod hosts;
+mod sessions;
 #[path = "../server/support.rs"]
 #[allow(dead_code, reason = "shared with another test binary")]
 mod support;
