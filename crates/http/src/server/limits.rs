@@ -46,7 +46,8 @@ pub struct HttpLimits {
     pub queue: usize,
     /// How many bytes may wait on one stream: 1 MiB. One message may be larger if it is alone.
     pub queue_bytes: usize,
-    /// After how much silence a stream gets a sign of life: 15 seconds.
+    /// After how much silence a stream gets a sign of life: 15 seconds. After that much time without an answer the
+    /// response to a call begins as a stream, because load balancers cut connections on which nothing is sent.
     pub keep_alive: Duration,
     /// How long a stream's reader may read nothing: 30 seconds.
     pub stall: Duration,
@@ -60,6 +61,13 @@ pub struct HttpLimits {
     pub connections: usize,
     /// How many requests one HTTP/2 connection may have under way: 128.
     pub http2_streams: u32,
+}
+
+impl HttpLimits {
+    /// When a client should come back, as events say it.
+    pub(crate) fn retry_millis(&self) -> u64 {
+        self.retry.as_millis().try_into().unwrap_or(u64::MAX)
+    }
 }
 
 impl Default for HttpLimits {

@@ -163,7 +163,7 @@ impl Live {
         size: usize,
         admitted: Admitted,
         limits: &HttpLimits,
-    ) -> Result<Option<Reader>, Declined> {
+    ) -> Result<Option<(Arc<Line>, Reader)>, Declined> {
         let ids = requests(&frame, self.shape)?;
         let mut state = lock(&self.state);
         state.check(&ids, limits)?;
@@ -176,7 +176,7 @@ impl Live {
     }
 
     /// A stream for the answers to requests that the connection has.
-    pub(crate) fn expect(&self, ids: Vec<RequestId>, admitted: Admitted, limits: &HttpLimits) -> Reader {
+    pub(crate) fn expect(&self, ids: Vec<RequestId>, admitted: Admitted, limits: &HttpLimits) -> (Arc<Line>, Reader) {
         lock(&self.state).expect(ids, admitted, limits)
     }
 
@@ -291,11 +291,11 @@ impl State {
         Ok(())
     }
 
-    fn expect(&mut self, ids: Vec<RequestId>, admitted: Admitted, limits: &HttpLimits) -> Reader {
+    fn expect(&mut self, ids: Vec<RequestId>, admitted: Admitted, limits: &HttpLimits) -> (Arc<Line>, Reader) {
         let pipe = Pipe::new(limits);
         let line = self.line('r', ids.clone(), pipe.clone(), Some(admitted));
         self.lines.extend(ids.into_iter().map(|id| (id, line.clone())));
-        Reader::new(pipe)
+        (line, Reader::new(pipe))
     }
 
     fn line(&mut self, tag: char, ids: Vec<RequestId>, pipe: Arc<Pipe>, admitted: Option<Admitted>) -> Arc<Line> {

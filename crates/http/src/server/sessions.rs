@@ -1,6 +1,6 @@
 //! What requests do with sessions, and how each finds its own.
 
-use std::{future::poll_fn, sync::Arc};
+use std::{future::poll_fn, pin::pin, sync::Arc};
 
 use bytes::Bytes;
 use couplet_core::{
@@ -13,9 +13,10 @@ use http::{HeaderMap, StatusCode};
 use super::{
     admit::Admitted,
     body::{Events, Source},
+    deadline::within,
     drive::{self, Taken},
     endpoint::Endpoint,
-    line,
+    line::{self, Line},
     live::{Declined, Live},
     pipe::{First, Pipe, Reader},
     reply::{self, Reply},
@@ -74,15 +75,32 @@ impl Endpoint {
             self.state.sessions.establish(&live);
         }
         let caller = admitted.caller.clone();
-        let mut reader = match drive::take(&live, frame, size, admitted, &self.config) {
-            Ok(Taken::Answered(text)) => return reply::json(StatusCode::OK, text),
-            Ok(Taken::Told) => return reply::empty(StatusCode::ACCEPTED),
-            Ok(Taken::Awaits(reader)) => reader,
-            Err(declined) => return decline(declined),
-        };
-        match reader.first().await {
-            First::Answer(text) => reply::json(StatusCode::OK, text),
-            First::Stream | First::Nothing => self.read(reader, caller.as_ref()),
+        match drive::take(&live, frame, size, admitted, &self.config) {
+            Ok(Taken::Answered(text)) => reply::json(StatusCode::OK, text),
+            Ok(Taken::Told) => reply::empty(StatusCode::ACCEPTED),
+            Ok(Taken::Awaits(line, reader)) => self.wait(&live, &line, reader, caller.as_ref()).await,
+            Err(declined) => decline(declined),
+        }
+    }
+
+    /// Waits for what comes first. After the keep-alive time the stream begins without anything: load balancers cut
+    /// connections on which nothing is sent, and where the stream has an id, the answer can be had with it later.
+    async fn wait(&self, live: &Live, line: &Line, mut reader: Reader, caller: Option<&Arc<Caller>>) -> Reply {
+        let limits = &self.config.limits;
+        loop {
+            let first = within(limits.keep_alive, pin!(reader.first())).await;
+            match first {
+                Some(First::Answer(text)) => return reply::json(StatusCode::OK, text),
+                Some(First::Stream | First::Nothing) => return self.read(reader, caller),
+                None => {}
+            }
+            let held: Arc<dyn Held> = reader.pipe().clone();
+            // Without room for a stream the answer comes alone.
+            if let Ok(ticket) = self.ticket(&held, caller)
+                && line.begin(live.shape, limits.retry_millis())
+            {
+                return reply::events(Events::new(Source::Pipe(reader), ticket, limits.keep_alive));
+            }
         }
     }
 
@@ -131,7 +149,7 @@ impl Endpoint {
     fn listen(&self, live: &Arc<Live>) -> Result<Reader, Box<Reply>> {
         let (opened, reader) = live.listen(&self.config.limits).map_err(|declined| Box::new(decline(declined)))?;
         drive::wake(live, &self.config);
-        let retry = self.config.limits.retry.as_millis().try_into().unwrap_or(u64::MAX);
+        let retry = self.config.limits.retry_millis();
         Ok(if live.shape.primes_streams() { reader.begins_with(opened.mark(retry)) } else { reader })
     }
 

@@ -4,7 +4,9 @@
 
 mod arguments;
 mod hosts;
+mod quiet;
 mod sessions;
+mod site;
 #[path = "../server/support.rs"]
 #[allow(dead_code, reason = "shared with another test binary")]
 mod support;
