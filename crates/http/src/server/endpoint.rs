@@ -138,7 +138,8 @@ impl Endpoint {
         self.with(|config| config.guard.any_host = true)
     }
 
-    /// Answers requests from pages of an origin, like `https://app.example.com`.
+    /// Answers requests from pages of an origin, like `https://app.example.com`, and tells browsers so (CORS): they may
+    /// send the headers that clients need and read the responses, errors included. Pages of this machine always may.
     #[must_use]
     pub fn allow_origin(self, origin: impl Into<String>) -> Self {
         self.with(|config| config.guard.origins.push(origin.into()))
