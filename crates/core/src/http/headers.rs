@@ -97,9 +97,10 @@ impl ParamHeader {
     /// What the header says for these arguments, before it is encoded; nothing for an argument that is absent or null.
     ///
     /// # Errors
-    /// When the argument has no form that a header could carry.
+    /// When the argument has no form that a header could carry, or when readers could differ about what it is: a key on
+    /// the way to it is there twice, or there are more keys than are compared.
     pub fn text(&self, arguments: &JsonText) -> Result<Option<String>, String> {
-        match self.find(arguments) {
+        match self.find(arguments)? {
             None | Some(Value::Null) => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
             Some(Value::Bool(flag)) => Ok(Some(flag.to_string())),
@@ -118,7 +119,8 @@ impl ParamHeader {
     pub fn check(&self, header: Option<&[u8]>, arguments: &JsonText) -> Result<(), String> {
         let name = self.header();
         let (header, wanted) = match (header, self.text(arguments)?) {
-            (_, None) => return Ok(()),
+            (None, None) => return Ok(()),
+            (Some(_), None) => return Err(format!("the header `{name}` is there, and the body has no such argument")),
             (None, Some(_)) => return Err(format!("the header `{name}` is missing")),
             (Some(header), Some(wanted)) => (header, wanted),
         };
@@ -127,12 +129,23 @@ impl ParamHeader {
         if same { Ok(()) } else { Err(format!("the header `{name}` is not what the body says")) }
     }
 
-    fn find(&self, arguments: &JsonText) -> Option<Value> {
+    /// The argument, if it is there. Nothing that cannot be read with certainty is taken for absent: the header would
+    /// then not be compared with anything.
+    fn find(&self, arguments: &JsonText) -> Result<Option<Value>, String> {
+        let unclear = |what: &dyn std::fmt::Display| {
+            format!("`{}` cannot be compared with the header `{}`: {what}", self.path.join("."), self.header())
+        };
         let mut here = arguments.clone();
         for key in &self.path {
-            here = Params::from_text(here).ok()?.get(key)?;
+            if !here.as_str().trim_start().starts_with('{') {
+                return Ok(None);
+            }
+            match Params::from_text(here).map_err(|fault| unclear(&fault))?.get(key) {
+                Some(value) => here = value,
+                None => return Ok(None),
+            }
         }
-        here.parse().ok()
+        here.parse().map(Some).map_err(|fault| unclear(&fault))
     }
 }
 

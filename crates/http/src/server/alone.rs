@@ -3,6 +3,7 @@
 use std::{
     collections::VecDeque,
     future::poll_fn,
+    pin::pin,
     sync::{Arc, Mutex},
     task::{Context, Poll, Waker},
 };
@@ -10,7 +11,10 @@ use std::{
 use bytes::Bytes;
 use couplet_core::{
     Caller, Connection, Outbound, Route,
-    http::{sse::Event, status},
+    http::{
+        sse::{Event, KEEP_ALIVE},
+        status,
+    },
     message::{Body, Frame, Message},
 };
 use http::StatusCode;
@@ -18,6 +22,7 @@ use http::StatusCode;
 use super::{
     admit::Admitted,
     body::{Events, Source},
+    deadline::within,
     endpoint::Endpoint,
     lock,
     reply::{self, Reply},
@@ -56,36 +61,55 @@ impl Endpoint {
     }
 
     /// Answers what a connection was given; the status depends on the code of an error.
+    ///
+    /// After the keep-alive time without an answer the stream begins: load balancers cut connections on which nothing
+    /// is sent.
     pub(crate) async fn drive_alone(
         &self,
         mut connection: Connection,
-        counted: Counted,
+        mut counted: Counted,
         caller: Option<&Arc<Caller>>,
         status: fn(Option<i32>) -> u16,
     ) -> Reply {
-        let first = loop {
-            match poll_fn(|cx| connection.poll_next(cx)).await {
+        loop {
+            let next = within(self.config.limits.keep_alive, pin!(poll_fn(|cx| connection.poll_next(cx)))).await;
+            let is_quiet = next.is_none();
+            let first = match next.flatten() {
                 Some(Outbound { text, route: Route::Answer(_, code) }) => {
                     self.config.spare.give(connection);
                     return reply::json(StatusCode::from_u16(status(code)).unwrap_or_default(), text);
                 }
                 Some(Outbound { text, route: Route::Batch(_) }) => return reply::json(StatusCode::OK, text),
                 // Nobody could take up the stream again.
-                Some(Outbound { route: Route::Release(..), .. }) => {}
-                Some(first) => break Event::message(first.text.into_bytes()).encode(),
+                Some(Outbound { route: Route::Release(..), .. }) => continue,
+                Some(first) => Event::message(first.text.into_bytes()).encode(),
+                None if is_quiet => KEEP_ALIVE,
                 None => return reply::error(StatusCode::INTERNAL_SERVER_ERROR, "the request has no answer"),
+            };
+            match self.try_stream(Driven::new(connection, first, None, counted), caller) {
+                Ok(stream) => return stream,
+                // Without room for a stream the answer comes alone.
+                Err((_, Some(state))) if is_quiet => (connection, counted) = (state.connection, state.counted),
+                Err((refused, _)) => return *refused,
             }
-        };
-        self.stream(Driven::new(connection, first, None, counted), caller)
+        }
     }
 
     /// A response that drives its connection itself.
     pub(crate) fn stream(&self, driven: Driven, caller: Option<&Arc<Caller>>) -> Reply {
+        self.try_stream(driven, caller).unwrap_or_else(|(refused, _)| *refused)
+    }
+
+    /// The same.
+    ///
+    /// # Errors
+    /// What to answer if there is no room, and what would have been driven.
+    fn try_stream(&self, driven: Driven, caller: Option<&Arc<Caller>>) -> Result<Reply, (Box<Reply>, Option<State>)> {
         let driven = Arc::new(driven);
         let held: Arc<dyn Held> = driven.clone();
         match self.ticket(&held, caller) {
-            Ok(ticket) => reply::events(Events::new(Source::Driven(driven), ticket, self.config.limits.keep_alive)),
-            Err(refused) => *refused,
+            Ok(ticket) => Ok(reply::events(Events::new(Source::Driven(driven), ticket, self.config.limits.keep_alive))),
+            Err(refused) => Err((refused, lock(&driven.0).take())),
         }
     }
 }
@@ -110,12 +134,12 @@ struct State {
     inbox: Option<Arc<Inbox>>,
     ending: bool,
     over: bool,
-    _counted: Counted,
+    counted: Counted,
 }
 
 impl Driven {
     pub(crate) fn new(connection: Connection, first: Bytes, inbox: Option<Arc<Inbox>>, counted: Counted) -> Self {
-        let state = State { connection, first: Some(first), inbox, ending: false, over: false, _counted: counted };
+        let state = State { connection, first: Some(first), inbox, ending: false, over: false, counted };
         Self(Mutex::new(Some(state)))
     }
 

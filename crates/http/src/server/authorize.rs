@@ -11,6 +11,7 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts};
 
 use super::{
     admit::Admitted,
+    cors,
     endpoint::Endpoint,
     reply::{self, Reply},
 };
@@ -124,6 +125,7 @@ impl Endpoint {
         }
         let mut reply = reply::json(StatusCode::OK, document);
         reply.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("max-age=300"));
+        cors::vary(&mut reply);
         Some(reply)
     }
 

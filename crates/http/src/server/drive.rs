@@ -33,7 +33,7 @@ pub(crate) enum Taken {
     /// It has its answer.
     Answered(Text),
     /// Its answers will come here.
-    Awaits(Reader),
+    Awaits(Arc<Line>, Reader),
     /// It has none.
     Told,
 }
@@ -53,7 +53,7 @@ pub(crate) fn take(
     let Some((id, mut connection, waker)) = live.borrow(&frame, &config.limits)? else {
         let reader = live.submit(frame, size, admitted, &config.limits)?;
         wake(live, config);
-        return Ok(reader.map_or(Taken::Told, Taken::Awaits));
+        return Ok(reader.map_or(Taken::Told, |(line, reader)| Taken::Awaits(line, reader)));
     };
     // Whatever has to go on later goes on in the task, if there is one.
     let cx = &mut Context::from_waker(waker.as_ref().unwrap_or(Waker::noop()));
@@ -67,9 +67,9 @@ pub(crate) fn take(
         }
         first => ready(first),
     };
-    let reader = live.expect(vec![id], admitted, &config.limits);
+    let (line, reader) = live.expect(vec![id], admitted, &config.limits);
     live.give_back(connection, first, config)?;
-    Ok(Taken::Awaits(reader))
+    Ok(Taken::Awaits(line, reader))
 }
 
 fn ready<T>(poll: Poll<T>) -> Option<T> {
@@ -141,7 +141,7 @@ enum Step {
 
 async fn drive(live: Arc<Live>, config: Arc<Config>) {
     let _guard = Guard(live.clone());
-    let retry = config.limits.retry.as_millis().try_into().unwrap_or(u64::MAX);
+    let retry = config.limits.retry_millis();
     let mut held = None;
     loop {
         // Somebody who says much, and whom nobody hears, would never let anybody else run.

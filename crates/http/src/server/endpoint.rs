@@ -138,7 +138,8 @@ impl Endpoint {
         self.with(|config| config.guard.any_host = true)
     }
 
-    /// Answers requests from pages of an origin, like `https://app.example.com`.
+    /// Answers requests from pages of an origin, like `https://app.example.com`, and tells browsers so (CORS): they may
+    /// send the headers that clients need and read the responses, errors included. Pages of this machine always may.
     #[must_use]
     pub fn allow_origin(self, origin: impl Into<String>) -> Self {
         self.with(|config| config.guard.origins.push(origin.into()))
@@ -257,9 +258,7 @@ impl Endpoint {
                 let Some(state) = state.upgrade() else { return };
                 state.streams.sweep(config.limits.keep_alive + config.limits.stall);
                 let here = Self { config: config.clone(), state };
-                for live in here.state.sessions.expired(&config.limits) {
-                    here.let_go(&live).await;
-                }
+                here.let_go(&here.state.sessions.expired(&config.limits)).await;
                 if here.state.is_empty() {
                     here.state.looked_after.store(false, Ordering::SeqCst);
                     // Something may have come in between, and found itself looked after.

@@ -1,13 +1,22 @@
-//! Which hosts and origins are let in: a page in somebody's browser must not reach a server on their machine.
+//! Which hosts and origins are let in: a page in a user's browser must not reach a server on their machine.
 
-use http::{HeaderMap, Uri, header, request::Parts};
+use std::{
+    collections::HashSet,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr},
+    sync::{Arc, Mutex},
+};
 
-/// Who may ask. Names of this machine always may.
+use http::{HeaderValue, header, request::Parts, uri::Authority};
+
+use super::lock;
+
+/// Which requests are let in. Names of this machine always are.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Guard {
     pub(crate) hosts: Vec<String>,
     pub(crate) origins: Vec<String>,
     pub(crate) any_host: bool,
+    warned: Arc<Mutex<HashSet<String>>>,
 }
 
 impl Guard {
@@ -16,48 +25,115 @@ impl Guard {
     /// # Errors
     /// Why it is not let in.
     pub(crate) fn check(&self, parts: &Parts) -> Result<(), &'static str> {
-        if !self.any_host && !self.host(&parts.headers, &parts.uri) {
-            return Err("this host name is not served here");
-        }
+        self.check_host(parts)?;
         let mut origins = parts.headers.get_all(header::ORIGIN).iter();
-        match (origins.next(), origins.next()) {
-            (None, _) => Ok(()),
-            (Some(origin), None) if origin.to_str().is_ok_and(|o| self.origin(o)) => Ok(()),
-            _ => Err("requests from this origin are not allowed"),
-        }
-    }
-
-    fn host(&self, headers: &HeaderMap, uri: &Uri) -> bool {
-        let mut named = headers.get_all(header::HOST).iter();
-        let host = match (named.next(), named.next()) {
-            (Some(host), None) => host.to_str().ok(),
-            (None, _) => uri.authority().map(http::uri::Authority::as_str),
+        let origin = match (origins.next(), origins.next()) {
+            (None, _) => return Ok(()),
+            (Some(origin), None) => origin.to_str().ok(),
             _ => None,
         };
-        let allowed = |host: &str| {
-            let (name, _) = split_port(host);
-            is_loopback(name) || self.hosts.iter().any(|h| h.eq_ignore_ascii_case(host) || h.eq_ignore_ascii_case(name))
+        if origin.is_some_and(|origin| self.allows_origin(origin)) {
+            return Ok(());
+        }
+        if let Some(origin) = origin.filter(|origin| self.is_news(origin)) {
+            tracing::warn!(
+                "requests of pages from `{origin}` are refused; to serve them, add `.allow_origin(\"{origin}\")`"
+            );
+        }
+        Err("requests from this origin are not allowed")
+    }
+
+    /// The header and, where the target of the request names a host as well, that one.
+    fn check_host(&self, parts: &Parts) -> Result<(), &'static str> {
+        const MALFORMED: &str = "the host must be a name or an address, and perhaps a port";
+        let mut named = parts.headers.get_all(header::HOST).iter();
+        let header = match (named.next(), named.next()) {
+            (_, Some(_)) => return Err("there must be one `host` header"),
+            (host, None) => host.map(HeaderValue::to_str).transpose().map_err(|_| MALFORMED)?,
         };
-        // Where the target of the request names a host as well, both count.
-        host.is_some_and(|host| allowed(host) && uri.authority().is_none_or(|a| allowed(a.as_str())))
+        let target = parts.uri.authority().map(Authority::as_str);
+        if header.is_none() && target.is_none() && !self.any_host {
+            return Err("the request names no host");
+        }
+        for text in header.into_iter().chain(target) {
+            let host = Host::parse(text).ok_or(MALFORMED)?;
+            if !self.allows_host(&host) {
+                if self.is_news(text) {
+                    let name = host.name;
+                    tracing::warn!(
+                        "requests to the host `{name}` are refused; to serve them, add `.allow_host(\"{name}\")`"
+                    );
+                }
+                return Err("this host name is not served here");
+            }
+        }
+        Ok(())
     }
 
-    fn origin(&self, origin: &str) -> bool {
-        let loopback = ["http://", "https://"].iter().find_map(|s| origin.strip_prefix(s)).is_some_and(|host| {
-            let (name, port) = split_port(host);
-            is_loopback(name) && port.is_none_or(|p| p.parse::<u16>().is_ok())
-        });
-        loopback || self.origins.iter().any(|o| o.eq_ignore_ascii_case(origin))
+    fn allows_host(&self, host: &Host<'_>) -> bool {
+        let is_named = |h: &String| h.eq_ignore_ascii_case(host.text) || h.eq_ignore_ascii_case(host.name);
+        self.any_host || host.is_loopback() || self.hosts.iter().any(is_named)
+    }
+
+    fn allows_origin(&self, origin: &str) -> bool {
+        let host = ["http://", "https://"].iter().find_map(|scheme| origin.strip_prefix(scheme));
+        host.and_then(Host::parse).is_some_and(|host| host.is_loopback())
+            || self.origins.iter().any(|o| o.eq_ignore_ascii_case(origin))
+    }
+
+    /// Whether no warning was written about a name yet. After some of them there is none about any other, so that an
+    /// attacker cannot fill the log.
+    fn is_news(&self, name: &str) -> bool {
+        const MOST: usize = 32;
+        let mut warned = lock(&self.warned);
+        name.len() <= 255 && warned.len() < MOST && !warned.contains(name) && warned.insert(name.to_owned())
     }
 }
 
-fn split_port(host: &str) -> (&str, Option<&str>) {
-    match host.rsplit_once(':') {
-        Some((name, port)) if !port.contains(']') => (name, Some(port)),
-        _ => (host, None),
+/// A host and perhaps a port, and nothing else.
+#[derive(Debug)]
+struct Host<'a> {
+    text: &'a str,
+    name: &'a str,
+}
+
+impl<'a> Host<'a> {
+    /// Nothing if there is anything else, such as user information or a path.
+    fn parse(text: &'a str) -> Option<Self> {
+        let end = if text.starts_with('[') { text.find(']')? + 1 } else { text.find(':').unwrap_or(text.len()) };
+        let (name, port) = text.split_at(end);
+        let is_name = match name.strip_prefix('[').and_then(|name| name.strip_suffix(']')) {
+            Some(address) => address.parse::<Ipv6Addr>().is_ok(),
+            None => !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._".contains(&b)),
+        };
+        (is_name && (port.is_empty() || is_port(port.strip_prefix(':')?))).then_some(Self { text, name })
+    }
+
+    fn is_loopback(&self) -> bool {
+        if self.name.eq_ignore_ascii_case("localhost") {
+            return true;
+        }
+        let address = match self.name.strip_prefix('[').and_then(|name| name.strip_suffix(']')) {
+            Some(address) => address.parse().map(IpAddr::V6),
+            None => self.name.parse::<Ipv4Addr>().map(IpAddr::V4),
+        };
+        address.is_ok_and(|address| address.is_loopback())
     }
 }
 
-fn is_loopback(name: &str) -> bool {
-    name.eq_ignore_ascii_case("localhost") || matches!(name, "127.0.0.1" | "[::1]")
+fn is_port(text: &str) -> bool {
+    text.bytes().all(|b| b.is_ascii_digit()) && text.parse::<u16>().is_ok_and(|port| port > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_log_cannot_be_filled() {
+        let guard = Guard::default();
+        assert!(guard.is_news("a.example") && !guard.is_news("a.example"));
+        let news = (0..1000).filter(|n| guard.is_news(&format!("{n}.example"))).count();
+        assert_eq!(news, 31);
+    }
 }

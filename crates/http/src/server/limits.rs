@@ -17,7 +17,8 @@ pub struct HttpLimits {
     /// How long a call may take in all, whatever it reports or asks meanwhile: 1 hour. What runs for longer than it
     /// should is a matter of the server, which has a shorter limit for each handler.
     pub request_time: Duration,
-    /// How many sessions there may be: 16,384.
+    /// How many sessions there may be: 16,384. When there are so many, one that was opened and never used gives way to
+    /// a new one, or else the one that was not used for longest and has nothing running and no open stream.
     pub sessions: usize,
     /// How many of them one principal may have: 100.
     pub sessions_per_principal: usize,
@@ -45,7 +46,8 @@ pub struct HttpLimits {
     pub queue: usize,
     /// How many bytes may wait on one stream: 1 MiB. One message may be larger if it is alone.
     pub queue_bytes: usize,
-    /// After how much silence a stream gets a sign of life: 15 seconds.
+    /// After how much silence a stream gets a sign of life: 15 seconds. After that much time without an answer the
+    /// response to a call begins as a stream, because load balancers cut connections on which nothing is sent.
     pub keep_alive: Duration,
     /// How long a stream's reader may read nothing: 30 seconds.
     pub stall: Duration,
@@ -59,6 +61,13 @@ pub struct HttpLimits {
     pub connections: usize,
     /// How many requests one HTTP/2 connection may have under way: 128.
     pub http2_streams: u32,
+}
+
+impl HttpLimits {
+    /// When a client should come back, as events say it.
+    pub(crate) fn retry_millis(&self) -> u64 {
+        self.retry.as_millis().try_into().unwrap_or(u64::MAX)
+    }
 }
 
 impl Default for HttpLimits {

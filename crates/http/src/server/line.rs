@@ -3,7 +3,10 @@
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
-use couplet_core::{Shape, Text, http::sse::Event};
+use couplet_core::{
+    Shape, Text,
+    http::sse::{Event, KEEP_ALIVE},
+};
 use couplet_types::RequestId;
 
 use super::{
@@ -49,6 +52,15 @@ impl Line {
     /// The reader at the moment.
     pub(crate) fn pipe(&self) -> Arc<Pipe> {
         lock(&self.state).pipe.clone()
+    }
+
+    /// Begins the stream before there is anything to send; false if it is over already.
+    pub(crate) fn begin(&self, shape: Shape, retry: u64) -> bool {
+        let mut state = lock(&self.state);
+        if !state.finished && self.start(&mut state, shape, retry) && !shape.primes_streams() {
+            state.pipe.push(Item::Mark(KEEP_ALIVE));
+        }
+        !state.finished
     }
 
     /// The next message and its number; nothing if it is an answer that needs no stream and was sent.

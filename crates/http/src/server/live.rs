@@ -3,7 +3,10 @@
 use std::{
     collections::{BTreeMap, HashSet, VecDeque},
     fmt,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
     task::Waker,
     time::Duration,
 };
@@ -32,6 +35,10 @@ pub(crate) struct Live {
     pub(crate) born: Instant,
     /// How much it keeps of what opened it.
     pub(crate) size: usize,
+    /// Its number among all sessions that were added to the table.
+    pub(crate) number: u64,
+    /// Whether there was a second message. The table changes it.
+    pub(crate) established: AtomicBool,
     pub(crate) state: Mutex<State>,
 }
 
@@ -58,8 +65,8 @@ pub(crate) struct State {
     /// What nobody can hear at the moment.
     pub(crate) unheard: VecDeque<Bytes>,
     pub(crate) used: Instant,
-    /// Whether there was a second message.
-    pub(crate) established: bool,
+    /// When it was used last as far as the table knows.
+    pub(crate) ranked: Instant,
     pub(crate) closed: bool,
     /// Whether no more answers of the client will come.
     pub(crate) ending: bool,
@@ -107,19 +114,25 @@ impl Live {
             gets: Vec::new(),
             unheard: VecDeque::new(),
             used: now,
-            established: false,
+            ranked: now,
             closed: false,
             ending: false,
             lines_made: 0,
             rested: false,
         };
-        Self { id, principal, shape, born: now, size, state: Mutex::new(state) }
+        let (number, established) = (0, AtomicBool::new(false));
+        Self { id, principal, shape, born: now, size, number, established, state: Mutex::new(state) }
     }
 
     /// The same as one that has got beyond the handshake.
     pub(crate) fn established(self) -> Self {
-        lock(&self.state).established = true;
+        self.established.store(true, Ordering::Relaxed);
         self
+    }
+
+    /// Whether there was a second message.
+    pub(crate) fn is_established(&self) -> bool {
+        self.established.load(Ordering::Relaxed)
     }
 
     /// The connection for a request that could be answered at once, and the task that would go on with it if there is
@@ -136,7 +149,6 @@ impl Live {
             return Ok(None);
         }
         let Some(connection) = state.parked.take_if(free) else { return Ok(None) };
-        state.established = true;
         state.rested = false;
         Ok(Some((id.clone(), connection, state.driver.clone())))
     }
@@ -151,7 +163,7 @@ impl Live {
         size: usize,
         admitted: Admitted,
         limits: &HttpLimits,
-    ) -> Result<Option<Reader>, Declined> {
+    ) -> Result<Option<(Arc<Line>, Reader)>, Declined> {
         let ids = requests(&frame, self.shape)?;
         let mut state = lock(&self.state);
         state.check(&ids, limits)?;
@@ -159,13 +171,12 @@ impl Live {
         let reader = (!ids.is_empty()).then(|| state.expect(ids, admitted, limits));
         state.inbox.push_back((frame, size, caller));
         state.inbox_bytes += size;
-        state.established = true;
         state.touch();
         Ok(reader)
     }
 
     /// A stream for the answers to requests that the connection has.
-    pub(crate) fn expect(&self, ids: Vec<RequestId>, admitted: Admitted, limits: &HttpLimits) -> Reader {
+    pub(crate) fn expect(&self, ids: Vec<RequestId>, admitted: Admitted, limits: &HttpLimits) -> (Arc<Line>, Reader) {
         lock(&self.state).expect(ids, admitted, limits)
     }
 
@@ -280,11 +291,11 @@ impl State {
         Ok(())
     }
 
-    fn expect(&mut self, ids: Vec<RequestId>, admitted: Admitted, limits: &HttpLimits) -> Reader {
+    fn expect(&mut self, ids: Vec<RequestId>, admitted: Admitted, limits: &HttpLimits) -> (Arc<Line>, Reader) {
         let pipe = Pipe::new(limits);
         let line = self.line('r', ids.clone(), pipe.clone(), Some(admitted));
         self.lines.extend(ids.into_iter().map(|id| (id, line.clone())));
-        Reader::new(pipe)
+        (line, Reader::new(pipe))
     }
 
     fn line(&mut self, tag: char, ids: Vec<RequestId>, pipe: Arc<Pipe>, admitted: Option<Admitted>) -> Arc<Line> {
@@ -317,6 +328,11 @@ impl State {
             self.lines = BTreeMap::new();
             self.rested = true;
         }
+    }
+
+    /// Whether nothing runs, nothing is open and no request has the connection right now.
+    pub(crate) fn is_unused(&self) -> bool {
+        self.is_idle() && self.parked.as_ref().is_some_and(|connection| connection.unanswered() == 0)
     }
 
     /// Whether nothing runs and nothing is open.

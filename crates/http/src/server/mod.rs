@@ -20,6 +20,7 @@ mod alone;
 mod authorize;
 mod body;
 pub mod contract;
+mod cors;
 mod deadline;
 mod drive;
 mod endpoint;

@@ -18,6 +18,7 @@ use http::{HeaderMap, HeaderName, Method, Request, StatusCode, header, request::
 
 use super::{
     admit::Admitted,
+    cors,
     endpoint::Endpoint,
     legacy::session_in,
     read::read,
@@ -32,6 +33,20 @@ impl Endpoint {
         if let Err(why) = self.config.guard.check(&parts) {
             return reply::error(StatusCode::FORBIDDEN, why);
         }
+        let Some(origin) = cors::origin(&parts) else { return self.respond(parts, body).await };
+        let mut reply = match cors::preflight(&parts) {
+            Some(preflight) => preflight,
+            None => self.respond(parts, body).await,
+        };
+        cors::allow(&mut reply, origin);
+        reply
+    }
+
+    /// Answers a request from a page that may send it, or from no page at all.
+    async fn respond<B>(self, parts: Parts, body: B) -> Reply
+    where
+        B: http_body::Body,
+    {
         if let Some(document) = self.document(&parts) {
             return document;
         }

@@ -1,6 +1,6 @@
 //! What requests do with sessions, and how each finds its own.
 
-use std::{future::poll_fn, sync::Arc};
+use std::{future::poll_fn, pin::pin, sync::Arc};
 
 use bytes::Bytes;
 use couplet_core::{
@@ -13,9 +13,10 @@ use http::{HeaderMap, StatusCode};
 use super::{
     admit::Admitted,
     body::{Events, Source},
+    deadline::within,
     drive::{self, Taken},
     endpoint::Endpoint,
-    line,
+    line::{self, Line},
     live::{Declined, Live},
     pipe::{First, Pipe, Reader},
     reply::{self, Reply},
@@ -33,10 +34,8 @@ impl Endpoint {
             let what = format!("a message that opens a session cannot be longer than {} bytes", limits.opening);
             return reply::error(StatusCode::PAYLOAD_TOO_LARGE, what);
         }
-        match self.state.sessions.room(principal.as_ref(), text.len(), limits) {
-            Ok(None) => {}
-            Ok(Some(evicted)) => self.let_go(&evicted).await,
-            Err(reply) => return *reply,
+        if let Err(reply) = self.state.sessions.check(principal.as_ref(), text.len(), limits) {
+            return *reply;
         }
         let mut connection = self.connection(admitted.caller.clone());
         connection.take(frame);
@@ -54,12 +53,16 @@ impl Endpoint {
             return reply::busy(StatusCode::SERVICE_UNAVAILABLE, "the session cannot be stored");
         }
         let live = Live::new(id.clone(), principal, shape, connection, text.len());
-        if let Err(reply) = self.state.sessions.insert(live, limits) {
-            let _ = self.config.store.remove(&id).await;
-            return *reply;
-        }
+        let (inserted, evicted) = self.state.sessions.insert(live, limits);
         self.look_after();
-        reply::opened(answer, &id)
+        self.let_go(&evicted).await;
+        match inserted {
+            Ok(_) => reply::opened(answer, &id),
+            Err(reply) => {
+                let _ = self.config.store.remove(&id).await;
+                *reply
+            }
+        }
     }
 
     /// Takes a message to its session.
@@ -68,16 +71,36 @@ impl Endpoint {
             Ok(live) => live,
             Err(reply) => return *reply,
         };
+        if !live.is_established() {
+            self.state.sessions.establish(&live);
+        }
         let caller = admitted.caller.clone();
-        let mut reader = match drive::take(&live, frame, size, admitted, &self.config) {
-            Ok(Taken::Answered(text)) => return reply::json(StatusCode::OK, text),
-            Ok(Taken::Told) => return reply::empty(StatusCode::ACCEPTED),
-            Ok(Taken::Awaits(reader)) => reader,
-            Err(declined) => return decline(declined),
-        };
-        match reader.first().await {
-            First::Answer(text) => reply::json(StatusCode::OK, text),
-            First::Stream | First::Nothing => self.read(reader, caller.as_ref()),
+        match drive::take(&live, frame, size, admitted, &self.config) {
+            Ok(Taken::Answered(text)) => reply::json(StatusCode::OK, text),
+            Ok(Taken::Told) => reply::empty(StatusCode::ACCEPTED),
+            Ok(Taken::Awaits(line, reader)) => self.wait(&live, &line, reader, caller.as_ref()).await,
+            Err(declined) => decline(declined),
+        }
+    }
+
+    /// Waits for what comes first. After the keep-alive time the stream begins without anything: load balancers cut
+    /// connections on which nothing is sent, and where the stream has an id, the answer can be had with it later.
+    async fn wait(&self, live: &Live, line: &Line, mut reader: Reader, caller: Option<&Arc<Caller>>) -> Reply {
+        let limits = &self.config.limits;
+        loop {
+            let first = within(limits.keep_alive, pin!(reader.first())).await;
+            match first {
+                Some(First::Answer(text)) => return reply::json(StatusCode::OK, text),
+                Some(First::Stream | First::Nothing) => return self.read(reader, caller),
+                None => {}
+            }
+            let held: Arc<dyn Held> = reader.pipe().clone();
+            // Without room for a stream the answer comes alone.
+            if let Ok(ticket) = self.ticket(&held, caller)
+                && line.begin(live.shape, limits.retry_millis())
+            {
+                return reply::events(Events::new(Source::Pipe(reader), ticket, limits.keep_alive));
+            }
         }
     }
 
@@ -112,19 +135,21 @@ impl Endpoint {
         reply::empty(StatusCode::NO_CONTENT)
     }
 
-    /// Ends a session that was taken out because its time is over.
-    pub(crate) async fn let_go(&self, live: &Live) {
-        live.close();
-        self.config.events.remove(&live.id).await;
-        if let Err(error) = self.config.store.evict(&live.id).await {
-            tracing::warn!(%error, "a session whose time is over stays in the store");
+    /// Ends sessions that were taken out because their time is over or there was no room.
+    pub(crate) async fn let_go(&self, gone: &[Arc<Live>]) {
+        gone.iter().for_each(|live| live.close());
+        for live in gone {
+            self.config.events.remove(&live.id).await;
+            if let Err(error) = self.config.store.evict(&live.id).await {
+                tracing::warn!(%error, "a session whose time is over stays in the store");
+            }
         }
     }
 
     fn listen(&self, live: &Arc<Live>) -> Result<Reader, Box<Reply>> {
         let (opened, reader) = live.listen(&self.config.limits).map_err(|declined| Box::new(decline(declined)))?;
         drive::wake(live, &self.config);
-        let retry = self.config.limits.retry.as_millis().try_into().unwrap_or(u64::MAX);
+        let retry = self.config.limits.retry_millis();
         Ok(if live.shape.primes_streams() { reader.begins_with(opened.mark(retry)) } else { reader })
     }
 
@@ -188,9 +213,7 @@ impl Endpoint {
             return Ok(live);
         }
         let (size, limits) = (record.opening.len(), &self.config.limits);
-        if let Some(evicted) = self.state.sessions.room(record.principal.as_ref(), size, limits)? {
-            self.let_go(&evicted).await;
-        }
+        self.state.sessions.check(record.principal.as_ref(), size, limits)?;
         let mut connection = self.connection(None);
         reopen(&mut connection, record.opening, &self.config.connection).await;
         connection.receive(Bytes::from_static(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#));
@@ -199,9 +222,10 @@ impl Endpoint {
         }
         let shape = connection.shape().ok_or_else(|| Box::new(not_found()))?;
         let live = Live::new(record.id, record.principal, shape, connection, size).established();
-        let live = self.state.sessions.insert(live, limits)?;
+        let (inserted, evicted) = self.state.sessions.insert(live, limits);
         self.look_after();
-        Ok(live)
+        self.let_go(&evicted).await;
+        inserted
     }
 }
 

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::support::{BATCHES, OLDEST, POLLING, Reply, STATELESS, alone, call, initialize, request, send};
 
 /// Lets in whoever says `Bearer name:scope,scope`.
-struct Door;
+pub(crate) struct Door;
 
 /// What is known of whoever asks.
 struct Person {
@@ -22,7 +22,7 @@ struct Person {
     scopes: usize,
 }
 
-const DOCUMENT: &str = "/.well-known/how-to-get-in";
+pub(crate) const DOCUMENT: &str = "/.well-known/how-to-get-in";
 
 impl Authorize for Door {
     fn authorize<'a>(&'a self, request: &'a Parts) -> BoxFuture<'a, Result<Option<Arc<Caller>>, Challenge>> {

@@ -68,6 +68,22 @@ async fn it_answers_and_is_healthy() {
 }
 
 #[tokio::test]
+async fn pages_of_this_machine_can_use_it() {
+    let site = site(HttpLimits::default()).await;
+    let connect = async || TcpStream::connect(&site.address).await.unwrap();
+    let preflight = "OPTIONS /mcp HTTP/1.1\r\nhost: localhost\r\norigin: http://localhost:6274\r\n\
+                     access-control-request-method: POST\r\nconnection: close\r\n\r\n";
+    let text = ask(&mut connect().await, preflight).await;
+    assert!(text.starts_with("HTTP/1.1 204"), "{text}");
+    assert!(text.contains("access-control-allow-origin: http://localhost:6274\r\n"), "{text}");
+    let text = ask(&mut connect().await, &post(&initialize("2025-11-25"), "origin: http://localhost:6274\r\n")).await;
+    assert!(
+        text.starts_with("HTTP/1.1 200") && text.contains("access-control-expose-headers: mcp-session-id"),
+        "{text}"
+    );
+}
+
+#[tokio::test]
 async fn what_is_too_large_or_too_slow_is_cut_off() {
     let mut limits = HttpLimits::default();
     limits.header_time = Duration::from_millis(200);

@@ -4,6 +4,7 @@
 
 mod alone;
 mod authorize;
+mod cors;
 mod coverage;
 mod events;
 #[cfg(feature = "listen")]

@@ -115,6 +115,8 @@ async fn line_216_a_value_needs_its_header() {
             (dry.clone(), &[], 400, Some(-32020)),
             (dry.clone(), &[("mcp-param-dry-run", "true")], 200, None),
             (dry, &[("mcp-param-dry-run", "false")], 400, Some(-32020)),
+            (region(&json!({ "where": 5 })), &[], 200, None),
+            (region(&json!({ "where": null })), &[], 200, None),
         ],
     )
     .await;

@@ -37,6 +37,16 @@ pub(crate) const VERSIONS: [&str; 4] = [OLDEST, BATCHES, "2025-06-18", POLLING];
 pub(crate) struct Seen {
     pub(crate) finished: Arc<AtomicUsize>,
     pub(crate) dropped: Arc<AtomicUsize>,
+    /// Lets calls of `gate` go on, one for each permit.
+    pub(crate) gate: Arc<Gate>,
+}
+
+pub(crate) struct Gate(pub(crate) tokio::sync::Semaphore);
+
+impl Default for Gate {
+    fn default() -> Self {
+        Self(tokio::sync::Semaphore::new(0))
+    }
 }
 
 impl Seen {
@@ -80,6 +90,22 @@ async fn slow(State(seen): State<Seen>, ctx: Ctx) -> &'static str {
     }
     guard.1 = true;
     "done"
+}
+
+/// Says nothing until it is done.
+async fn quiet(State(seen): State<Seen>) -> &'static str {
+    let mut guard = Guard(seen, false);
+    tokio::time::sleep(Duration::from_secs(40)).await;
+    guard.1 = true;
+    "done quietly"
+}
+
+/// The same, until it is let go.
+async fn gate(State(seen): State<Seen>) -> &'static str {
+    let mut guard = Guard(seen.clone(), false);
+    seen.gate.0.acquire().await.unwrap().forget();
+    guard.1 = true;
+    "through the gate"
 }
 
 async fn forever(State(seen): State<Seen>, ctx: Ctx) -> &'static str {
@@ -140,6 +166,8 @@ pub(crate) fn server(seen: &Seen) -> Handle {
         .tool(tool("hello", || "Hello!"))
         .tool(tool("region", |Args(Anything {}): Args<Anything>| "there").input_schema(region.clone()))
         .tool(tool("slow", slow))
+        .tool(tool("quiet", quiet))
+        .tool(tool("gate", gate))
         .tool(tool("forever", forever))
         .tool(tool("polled", polled))
         .tool(tool("hasty", hasty))
