@@ -77,6 +77,14 @@ impl Client {
         }
     }
 
+    /// The part of a filter that the server declares to notify of: `listChanged` of its lists, `subscribe` of its
+    /// resources. Nothing is left for a server that declares neither, and such a server need not serve
+    /// [`Client::listen`] at all.
+    pub fn declared_changes(&self, mut filter: Interest) -> Interest {
+        honour(&mut filter, &self.server().capabilities);
+        filter
+    }
+
     async fn listen_alone(&self, filter: Interest) -> Result<Changes, Error> {
         let params = ListenParams::new(to_wire(&filter));
         let outgoing = self.dialect().request::<Listen>(self.channel().next_id(), params, &Extras::default())?;
@@ -103,8 +111,8 @@ impl Client {
         }
     }
 
-    async fn listen_in_session(&self, mut filter: Interest) -> Result<Changes, Error> {
-        honour(&mut filter, &self.server().capabilities);
+    async fn listen_in_session(&self, filter: Interest) -> Result<Changes, Error> {
+        let filter = self.declared_changes(filter);
         let uris = filter.uris.clone();
         let source = Source::Session(self.inbox().read_changes(filter.clone()), uris.clone());
         // From here on, leaving early unsubscribes.

@@ -43,7 +43,7 @@ pub use extension::{Extension, ToolData};
 pub use handle::{Handle, WeakHandle};
 pub use layer::Next;
 pub use lifespan::Lifespan;
-pub use mount::IntoService;
+pub use mount::{IntoService, MountState};
 pub use prompt::{IntoPrompt, PromptBuilder, PromptDef, prompt};
 pub use reply::Json;
 pub use resource::{IntoResource, ResourceBuilder, ResourceDef, resource};

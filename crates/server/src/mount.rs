@@ -10,7 +10,10 @@ mod route;
 pub(crate) use list::list;
 pub(crate) use route::{dispatch, renamed_params};
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use couplet_core::{Change, Relay, Service};
 
@@ -46,6 +49,25 @@ impl IntoService for Arc<dyn Service> {
 pub(crate) struct Mount {
     prefix: Arc<str>,
     pub(crate) service: Arc<dyn Service>,
+    failure: Arc<Mutex<Option<String>>>,
+}
+
+/// The state of a mounted server: see [`Handle::mounts`].
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct MountState {
+    /// The prefix of its names.
+    pub prefix: String,
+    /// Why its tools, prompts or resources are missing from the last list that was asked for; `None` if they are not.
+    pub failure: Option<String>,
+}
+
+impl Handle {
+    /// The mounted servers in order, with the error of each that could not be listed. A server that fails is left out
+    /// of lists and does not hide the others.
+    pub fn mounts(&self) -> Vec<MountState> {
+        self.0.mounts.iter().map(|m| MountState { prefix: m.prefix.to_string(), failure: m.failure() }).collect()
+    }
 }
 
 impl Mount {
@@ -61,7 +83,15 @@ impl Mount {
         if let Some(other) = others.iter().find(|m| begins(&m.prefix, prefix) || begins(prefix, &m.prefix)) {
             return Err(format!("the prefixes `{prefix}` and `{}` cannot be told apart", other.prefix));
         }
-        Ok(Self { prefix: prefix.into(), service })
+        Ok(Self { prefix: prefix.into(), service, failure: Arc::default() })
+    }
+
+    fn failure(&self) -> Option<String> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn set_failure(&self, failure: Option<String>) {
+        *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = failure;
     }
 
     pub(crate) fn name_inside<'n>(&self, name: &'n str) -> Option<&'n str> {

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use couplet::client::{Change, Changes, Ended, Filter};
+use couplet::{
+    client::{Change, Changes, Ended, Filter},
+    types::code,
+};
 use serde_json::json;
 
 use super::TalkArgs;
@@ -31,7 +34,7 @@ pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
     let opening = args.talk.open(&args.target)?;
     let heard = Session::with(opening, output, async |session: &Session| {
         let wanted = args.uris.iter().fold(Filter::new().tools().prompts().resources(), |all, uri| all.resource(uri));
-        let mut changes = session.client.listen(wanted.clone()).await?;
+        let mut changes = begin(session, wanted.clone()).await?;
         check(&wanted, &changes, output)?;
         let mut count = 0;
         while args.count.is_none_or(|most| count < most) {
@@ -47,6 +50,22 @@ pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
         Err(failure) if failure.exit == Exit::Interrupted => Ok(()),
         heard => heard,
     }
+}
+
+/// Subscribes to what the server declares. One that declares nothing need not even know the request.
+async fn begin(session: &Session, wanted: Filter) -> Result<Changes, Failure> {
+    let declared = session.client.declared_changes(wanted);
+    if declared == Filter::new() {
+        let what = "the server does not notify of changes: it declares neither `listChanged` nor `subscribe`";
+        return Err(Failure::new(Exit::Protocol, what).hint("its lists can still be read: couplet list"));
+    }
+    session.client.listen(declared).await.map_err(|error| match error.rpc() {
+        Some(refused) if refused.code == code::METHOD_NOT_FOUND => {
+            let what = "the server declares notifications of changes, but does not serve `subscriptions/listen`";
+            Failure::new(Exit::Protocol, what).hint("an older revision may have them: --revision")
+        }
+        _ => error.into(),
+    })
 }
 
 /// Says what the server will not tell. One that tells nothing is not worth waiting for.

@@ -144,6 +144,10 @@ impl Dialect {
         // How the call goes on is passed on where the server knows rounds and this client has nothing of its own to say.
         let rounds = !self.has_session() && extras.answers.is_empty() && extras.state.is_none();
         for (key, value) in params.iter().filter(|(key, _)| modern::describes(key) || (rounds && key != "_meta")) {
+            // No parameter of the protocol is `null`: strict servers refuse a cursor that is.
+            if value.as_str() == "null" {
+                continue;
+            }
             separate(&mut text);
             wire::write_json(&mut text, &*key);
             text.push(b':');

@@ -8,7 +8,7 @@ use couplet_types::{RawJson, RpcError};
 
 use super::{
     Mount,
-    route::{Object, read, replaced, text, unreadable},
+    route::{Object, read, replaced, text, unreadable, without},
 };
 use crate::inner::Inner;
 
@@ -100,18 +100,24 @@ impl Place {
             // One server that is out of order does not hide the others.
             Err(error) if self.cursor.is_none() => {
                 tracing::warn!(?mount, %error, "a mounted server is left out of a list");
+                mount.set_failure(Some(error.message));
                 return Ok((Vec::new(), None));
             }
             page => page?,
         };
+        mount.set_failure(None);
         page.iter_mut().for_each(|entry| rename(mount, entry, key));
         Ok((page, next))
     }
 
     fn call(&self, call: &Call) -> Result<Call, RpcError> {
         let mut call = call.clone();
-        let cursor = text(&self.cursor).ok_or_else(unreadable)?;
-        call.params = replaced(&call.params, "cursor", &cursor).ok_or_else(unreadable)?;
+        // The first page has no cursor: `null` is not a string, and some servers refuse it.
+        call.params = match &self.cursor {
+            Some(cursor) => text(cursor).and_then(|cursor| replaced(&call.params, "cursor", &cursor)),
+            None => without(&call.params, "cursor"),
+        }
+        .ok_or_else(unreadable)?;
         Ok(call)
     }
 }

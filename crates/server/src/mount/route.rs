@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use couplet_core::{BoxFuture, Call, Done, JsonText, Reply, message::Params};
-use couplet_types::{Map, RawJson, RpcError};
+use couplet_types::{Map, RawJson, RpcError, code};
 use serde::de::DeserializeOwned;
 
 use super::Mount;
@@ -22,9 +22,8 @@ pub(crate) fn dispatch(inner: &Arc<Inner>, call: &Call) -> Option<BoxFuture<'sta
             if find_resource(inner, &uri).is_some() {
                 return None;
             }
-            let mount = inner.mounts.iter().find(|mount| mount.has_resource(&uri))?;
-            let inside = mount.uri_inside(&uri)?;
-            forward(mount, call, "uri", text(&inside)?)
+            let candidates = inner.mounts.iter().filter(|mount| mount.has_resource(&uri));
+            in_order(candidates.filter_map(|mount| Routed::new(mount, call, "uri", &text(&mount.uri_inside(&uri)?)?)))
         }
         "completion/complete" => complete(inner, call),
         "tools/list" | "prompts/list" | "resources/list" | "resources/templates/list" => {
@@ -45,41 +44,75 @@ fn by_name(inner: &Inner, call: &Call, is_own: impl Fn(&str) -> bool) -> Option<
         return None;
     }
     let (mount, inside) = inner.mounts.iter().find_map(|mount| Some((mount, mount.name_inside(&name)?)))?;
-    forward(mount, call, "name", text(inside)?)
+    Some(Routed::new(mount, call, "name", &text(inside)?)?.run())
 }
 
 fn complete(inner: &Inner, call: &Call) -> Option<BoxFuture<'static, Reply>> {
     let reference: Object = call.params.read("ref").ok()?;
     let read = |key: &str| reference.get(key)?.parse::<String>().ok();
-    let (mount, key, inside) = match (read("name"), read("uri")) {
-        (Some(name), _) if inner.prompts.get().find(&name).is_some() => return None,
-        (_, Some(uri)) if inner.resources.get().find(&uri).is_some() => return None,
-        (Some(name), _) => {
-            let found = inner.mounts.iter().find_map(|m| Some((m, m.name_inside(&name)?)));
-            found.map(|(mount, name)| (mount, "name", name.to_owned()))?
-        }
-        (None, Some(uri)) => {
-            // The address may be a template, which nobody can look up.
-            inner.mounts.iter().find_map(|m| Some((m, "uri", m.uri_inside(&uri)?)))?
-        }
-        (None, None) => return None,
+    let refer = |mount: &Mount, key: &str, inside: &str| {
+        let reference = reference.clone().with(key, RawJson::new(inside).ok()?);
+        Routed::new(mount, call, "ref", &text(&reference)?)
     };
-    let reference = reference.with(key, RawJson::new(&inside).ok()?);
-    forward(mount, call, "ref", text(&reference)?)
+    match (read("name"), read("uri")) {
+        (Some(name), _) if inner.prompts.get().find(&name).is_some() => None,
+        (_, Some(uri)) if inner.resources.get().find(&uri).is_some() => None,
+        (Some(name), _) => inner.mounts.iter().find_map(|m| refer(m, "name", m.name_inside(&name)?)).map(Routed::run),
+        // The address may be a template, which cannot be looked up.
+        (None, Some(uri)) => in_order(inner.mounts.iter().filter_map(|m| refer(m, "uri", &m.uri_inside(&uri)?))),
+        (None, None) => None,
+    }
 }
 
-/// Calls a mounted server with one parameter changed.
-fn forward(mount: &Mount, call: &Call, key: &str, value: JsonText) -> Option<BoxFuture<'static, Reply>> {
-    let mut call = call.clone();
-    call.params = replaced(&call.params, key, &value)?;
-    let (mount, method) = (mount.clone(), call.method.clone());
-    let running = mount.service.call(call);
+/// The first reply that is no error. An address without a path, such as `urn:isbn:1`, does not name its server, so the
+/// mounted servers are asked one after the other; of several errors, the first that says more than "not found" counts.
+fn in_order(calls: impl Iterator<Item = Routed>) -> Option<BoxFuture<'static, Reply>> {
+    let mut calls: Vec<_> = calls.collect();
+    if calls.len() < 2 {
+        return calls.pop().map(Routed::run);
+    }
     Some(Box::pin(async move {
-        match running.await {
-            Reply::Complete(done) => Reply::Complete(renamed(&mount, &method, done)),
-            other => other,
+        let mut failed: Option<RpcError> = None;
+        for call in calls {
+            match call.run().await {
+                Reply::Error(error) if failed.as_ref().is_none_or(is_not_found) => failed = Some(error),
+                Reply::Error(_) => {}
+                reply => return reply,
+            }
         }
+        failed.unwrap_or_else(unreadable).into()
     }))
+}
+
+fn is_not_found(error: &RpcError) -> bool {
+    matches!(error.code, code::RESOURCE_NOT_FOUND | code::INVALID_PARAMS)
+}
+
+/// A call for a mounted server.
+struct Routed {
+    mount: Mount,
+    call: Call,
+}
+
+impl Routed {
+    /// The call with one parameter changed.
+    fn new(mount: &Mount, call: &Call, key: &str, value: &JsonText) -> Option<Self> {
+        let mut call = call.clone();
+        call.params = replaced(&call.params, key, value)?;
+        Some(Self { mount: mount.clone(), call })
+    }
+
+    fn run(self) -> BoxFuture<'static, Reply> {
+        let Self { mount, call } = self;
+        let method = call.method.clone();
+        let running = mount.service.call(call);
+        Box::pin(async move {
+            match running.await {
+                Reply::Complete(done) => Reply::Complete(renamed(&mount, &method, done)),
+                other => other,
+            }
+        })
+    }
 }
 
 /// The parameters of a call for a tool that is called something else inside.
@@ -91,6 +124,16 @@ pub(crate) fn renamed_params(params: &Params, name: &str) -> Option<Params> {
 pub(super) fn replaced(params: &Params, key: &str, value: &JsonText) -> Option<Params> {
     let mut object: Object = read(params.text())?;
     object.insert(key, value.to_raw());
+    Params::from_text(text(&object)?).ok()
+}
+
+/// The parameters without one of them.
+pub(super) fn without(params: &Params, key: &str) -> Option<Params> {
+    if !params.has(key) {
+        return Some(params.clone());
+    }
+    let mut object: Object = read(params.text())?;
+    object.remove(key);
     Params::from_text(text(&object)?).ok()
 }
 

@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use couplet::{
     client::{Change, Client, Filter},
-    core::{BoxFuture, Call, Description, Hub, Reply, Service},
+    core::{BoxFuture, Call, Description, Done, Hub, Reply, Service},
     server::{
         Ctx, Handle, Server,
         extract::{Args, Completing, Path},
         prompt, resource, tool,
     },
     types::{
-        CompletionReference, ContentBlock, Implementation, ProtocolVersion, Resource, RpcError, ServerCapabilities,
-        ToolsCapability,
+        CompletionReference, ContentBlock, Implementation, ProtocolVersion, Resource, ResourcesCapability, RpcError,
+        ServerCapabilities, ToolsCapability,
     },
 };
 use schemars::JsonSchema;
@@ -258,4 +258,77 @@ async fn one_that_is_out_of_order_does_not_harm_the_others() {
     let server = Server::new("s", "1").tool(tool("own", || "fine")).mount("refusing", refusing);
     let client = client(server.build(), ProtocolVersion::V2026_07_28).await;
     assert_eq!(client.tools().await.unwrap().len(), 1);
+}
+
+/// A server that takes no `null` for a text, and knows one resource without a path.
+struct Strict(&'static str, Hub);
+
+impl Service for Strict {
+    fn describe(&self) -> Arc<Description> {
+        let can = ServerCapabilities::new().tools(ToolsCapability::new()).resources(ResourcesCapability::new());
+        Arc::new(Description::new(Implementation::new("strict", "1"), can))
+    }
+
+    fn call(&self, call: Call) -> BoxFuture<'static, Reply> {
+        let own = self.0;
+        Box::pin(async move {
+            let cursor = call.params.get("cursor");
+            if cursor.is_some_and(|cursor| cursor.as_str() == "null") {
+                return RpcError::invalid_params("`cursor`: expected string, received null").into();
+            }
+            let read = call.params.read_opt::<String>("uri").ok().flatten();
+            Reply::Complete(Done::value(&match (&*call.method, read.as_deref()) {
+                ("tools/list", _) => json!({ "tools": [{ "name": "t", "inputSchema": { "type": "object" } }] }),
+                ("resources/list", _) => json!({ "resources": [{ "name": own, "uri": own }] }),
+                ("resources/read", Some(uri)) if uri == own => json!({ "contents": [{ "uri": uri, "text": own }] }),
+                ("resources/read", Some(uri)) => return call.shape.resource_not_found(uri).into(),
+                _ => json!({}),
+            }))
+        })
+    }
+
+    fn hub(&self) -> &Hub {
+        &self.1
+    }
+}
+
+fn strict(own: &'static str) -> Arc<dyn Service> {
+    Arc::new(Strict(own, Hub::new()))
+}
+
+#[tokio::test]
+async fn attack_10_a_mounted_server_that_takes_no_null_is_listed() {
+    for version in ProtocolVersion::ALL {
+        let server = Server::new("s", "1").mount("a", strict("urn:a")).mount("b", strict("urn:b")).build();
+        let client = client(server.clone(), version).await;
+        let names: Vec<_> = client.tools().await.unwrap().into_iter().map(|t| t.name).collect();
+        assert_eq!(names, ["a_t", "b_t"], "{version}");
+        assert!(server.mounts().iter().all(|mount| mount.failure.is_none()), "{version}");
+    }
+}
+
+/// An address without a path does not say whose it is.
+#[tokio::test]
+async fn resources_without_a_path_are_found_in_any_mounted_server() {
+    for version in ProtocolVersion::ALL {
+        let server = Server::new("s", "1").mount("a", strict("urn:a")).mount("b", strict("urn:b")).build();
+        let client = client(server, version).await;
+        for uri in ["urn:a", "urn:b"] {
+            assert_eq!(client.read(uri).await.unwrap().all_text(), uri, "{version}");
+        }
+        let missing = client.read("urn:c").await.unwrap_err();
+        assert!(matches!(missing.rpc().unwrap().code, -32002 | -32602), "{version}: {missing}");
+    }
+}
+
+#[tokio::test]
+async fn a_mount_that_fails_is_seen() {
+    let refusing = Server::new("refusing", "1")
+        .tool(tool("a", || ""))
+        .layer(|_, _| async { RpcError::internal("not today").into() });
+    let server = Server::new("s", "1").mount("bad", refusing).mount("good", strict("urn:a")).build();
+    let client = client(server.clone(), ProtocolVersion::V2026_07_28).await;
+    assert_eq!(client.tools().await.unwrap().len(), 1);
+    let states: Vec<_> = server.mounts().into_iter().map(|m| (m.prefix, m.failure)).collect();
+    assert_eq!(states, [("bad".to_owned(), Some("not today".to_owned())), ("good".to_owned(), None)]);
 }
