@@ -301,7 +301,7 @@ impl Link {
     }
 
     fn malformed(&self, malformed: &Malformed) {
-        if let Gist::Request(id) = &malformed.gist {
+        if let Gist::Request(id) = &*malformed.gist {
             self.refuse(id, &malformed.error);
         } else if let Some(id) = malformed.id.as_ref().or(malformed.answers()) {
             let what = format!("the server's answer could not be read: {}", malformed.error.message);

@@ -70,7 +70,7 @@ pub struct Malformed {
     /// came. Empty where there was no frame.
     pub excerpt: Bytes,
     /// What it seems to be.
-    pub(crate) gist: Gist,
+    pub(crate) gist: Box<Gist>,
 }
 
 impl Malformed {
@@ -79,7 +79,7 @@ impl Malformed {
 
     /// Something that is wrong with a message, and which one it was if that is known.
     pub fn new(id: Option<RequestId>, error: RpcError) -> Self {
-        Self { id, error, excerpt: Bytes::new(), gist: Gist::Unknown }
+        Self { id, error, excerpt: Bytes::new(), gist: Box::default() }
     }
 
     fn syntax(fault: &Fault, id: Option<RequestId>) -> Self {
@@ -88,7 +88,7 @@ impl Malformed {
 
     /// The request that it answers, if it seems to be an answer.
     pub fn answers(&self) -> Option<&RequestId> {
-        match &self.gist {
+        match &*self.gist {
             Gist::Response(id) => Some(id),
             _ => None,
         }
@@ -101,8 +101,8 @@ impl Malformed {
     /// It is copied, because the frame may be large.
     fn in_frame(mut self, frame: &[u8]) -> Self {
         self.excerpt = Bytes::copy_from_slice(&frame[..frame.len().min(Self::EXCERPT)]);
-        self.gist = Gist::of(frame);
-        if let (None, Gist::Request(id)) = (&self.id, &self.gist) {
+        self.gist = Gist::of(frame).into();
+        if let (None, Gist::Request(id)) = (&self.id, &*self.gist) {
             self.id = Some(id.clone());
         }
         self

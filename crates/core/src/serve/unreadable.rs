@@ -21,13 +21,13 @@ impl Connection {
         if let Gist::Request(id) = &message.gist {
             malformed.id = Some(id.clone());
         }
-        malformed.gist = message.gist.clone();
+        malformed.gist = message.gist.clone().into();
         self.unreadable(&malformed);
     }
 
     /// Answers a message that could not be read, unless it is an answer itself.
     pub(super) fn unreadable(&mut self, malformed: &Malformed) {
-        match (&malformed.gist, &malformed.id) {
+        match (&*malformed.gist, &malformed.id) {
             (Gist::Response(id), _) if self.questions.settle(id, Err(malformed.error.clone())) => {}
             // Whatever it answers, nobody waits for it.
             (Gist::Response(_), None) => {}

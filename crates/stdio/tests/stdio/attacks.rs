@@ -1,5 +1,5 @@
-//! What peers did to others: messages above the limit and bytes that are not text, children that stay, floods of
-//! standard error. Each test is named after the point of the list that it belongs to.
+//! What peers did to others: messages above the limit, bytes that are not text. `child_attacks` has what children do.
+//! Each test is named after the point of the list that it belongs to.
 
 use std::sync::Arc;
 

@@ -5,6 +5,8 @@
 mod attacks;
 #[cfg(all(unix, feature = "child"))]
 mod child;
+#[cfg(all(unix, feature = "child"))]
+mod child_attacks;
 mod client;
 mod serve;
 mod support;
