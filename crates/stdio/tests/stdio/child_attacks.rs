@@ -122,7 +122,9 @@ async fn attack_08_a_flood_of_standard_error_does_not_hold_up_an_answer() {
         assert!(answer(call(&*channel, "now")).await.is_ok());
         // The figure is for people; what is asserted is that it is answered at all.
         eprintln!("{flood}: {:?}, {} lines heard", began.elapsed(), ears.heard().len());
-        assert!(ears.heard().iter().all(|line| line.len() <= 8 << 10));
+        // Of 64 million lines only some are passed on, and of one line only the beginning.
+        let heard = ears.heard();
+        assert!(heard.len() < 100_000 && heard.iter().all(|line| line.len() <= 8 << 10), "{}", heard.len());
         assert!(command.stderr_text().len() <= 64 << 10);
         channel.close();
         soon(driver).await.unwrap().unwrap();
