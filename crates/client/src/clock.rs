@@ -99,21 +99,22 @@ impl Clock {
                 continue;
             }
             if last.is_some_and(|last| Instant::now() >= last) {
-                return Err(too_long(method, self.patience.max_timeout, "max_timeout"));
+                return Err(too_long(method, self.patience.max_timeout, "max_timeout", channel));
             }
             if !self.activity.since(&mut self.seen) {
-                return Err(too_long(method, self.patience.timeout, "timeout"));
+                return Err(too_long(method, self.patience.timeout, "timeout", channel));
             }
             self.heard();
         }
     }
 }
 
-fn too_long(method: &str, limit: Option<Duration>, setting: &str) -> Error {
+fn too_long(method: &str, limit: Option<Duration>, setting: &str, channel: &dyn Channel) -> Error {
     let limit = limit.unwrap_or_default();
+    let note = channel.note().map(|note| format!("; {note}")).unwrap_or_default();
     let what = format!(
         "`{method}` was not answered within {limit:?} and was cancelled; \
-         whether it was carried out is not known; `{setting}` sets how long to wait"
+         whether it was carried out is not known; `{setting}` sets how long to wait{note}"
     );
     Error::new(ErrorKind::Timeout, what)
 }

@@ -33,6 +33,11 @@ impl Batch {
         lock(&self.0.first).get_or_insert_with(|| id.clone());
     }
 
+    /// How many bytes its answers have until now.
+    pub(crate) fn len(&self) -> usize {
+        lock(&self.0.answers).len()
+    }
+
     pub(crate) fn answer(&self, text: Text) {
         let mut answers = lock(&self.0.answers);
         let separator = if answers.is_empty() { b'[' } else { b',' };

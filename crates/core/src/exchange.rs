@@ -47,6 +47,12 @@ pub trait Channel: Send + Sync + 'static {
         false
     }
 
+    /// What is known about why an answer may not come, such as a message that was lost. It is asked only when one is
+    /// late.
+    fn note(&self) -> Option<String> {
+        None
+    }
+
     /// How bytes travel, where that is known, in the words of OpenTelemetry: `pipe` or `tcp`.
     fn transport(&self) -> Option<&'static str> {
         None

@@ -6,8 +6,11 @@ use crate::json::Bounds;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// The size of one message in bytes: 16 MiB.
+    /// The size of one message that is received, in bytes: 16 MiB.
     pub message: usize,
+    /// The size of one message that is sent, in bytes; `None` is the same as of one that is received. An answer that is
+    /// larger becomes an error, and a request that is larger fails before it is sent.
+    pub sent: Option<usize>,
     /// The nesting and the number of values of one message.
     pub bounds: Bounds,
     /// How many requests run at the same time: 64.
@@ -28,10 +31,46 @@ pub struct Limits {
     pub uris: usize,
 }
 
+impl Limits {
+    /// Sets the size of one message in bytes, in both directions.
+    ///
+    /// ```
+    /// use couplet_core::Limits;
+    ///
+    /// let limits = Limits::default().max_message(64 << 20);
+    /// assert_eq!((limits.message, limits.max_sent()), (64 << 20, 64 << 20));
+    /// ```
+    #[must_use]
+    pub fn max_message(mut self, bytes: usize) -> Self {
+        (self.message, self.sent) = (bytes, None);
+        // One that has to wait must still find room.
+        self.waiting_bytes = self.waiting_bytes.max(bytes);
+        self
+    }
+
+    /// The size that a message may have which is sent.
+    pub fn max_sent(&self) -> usize {
+        self.sent.unwrap_or(self.message)
+    }
+}
+
+/// Says that something is too large, in numbers.
+pub(crate) fn too_large(what: &str, length: usize, most: usize) -> String {
+    format!("{what} has {} bytes; a message may have {}", grouped(length), grouped(most))
+}
+
+/// A number that is easy to read.
+fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let groups: Vec<_> = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy).collect();
+    groups.join(",")
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Self {
             message: 16 << 20,
+            sent: None,
             bounds: Bounds::default(),
             running: 64,
             waiting: 16_384,
@@ -41,5 +80,16 @@ impl Default for Limits {
             subscriptions: 16,
             uris: 1000,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_easy_to_read() {
+        assert_eq!(too_large("it", 17_825_792, 16 << 20), "it has 17,825,792 bytes; a message may have 16,777,216");
+        assert_eq!(too_large("it", 1000, 12), "it has 1,000 bytes; a message may have 12");
     }
 }

@@ -2,13 +2,15 @@
 
 use bytes::{Bytes, BytesMut};
 
+use crate::gist::{Oversized, Skimmer};
+
 /// What stands between two line feeds.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Line {
     /// A line that is not blank.
     Message(Bytes),
-    /// A line above the limit. It is thrown away up to its end.
-    TooLong,
+    /// A line above the limit. It was thrown away as it came in.
+    TooLong(Oversized),
 }
 
 /// Cuts a byte stream into lines.
@@ -19,7 +21,7 @@ pub enum Line {
 /// let mut lines = Lines::new(8);
 /// lines.buffer().extend_from_slice(b"{}\n\nfar too long a line\n[]\n");
 /// assert_eq!(lines.next(), Some(Line::Message("{}".into())));
-/// assert_eq!(lines.next(), Some(Line::TooLong));
+/// assert!(matches!(lines.next(), Some(Line::TooLong(line)) if line.length == 19));
 /// assert_eq!(lines.next(), Some(Line::Message("[]".into())));
 /// assert_eq!(lines.next(), None);
 /// ```
@@ -28,13 +30,14 @@ pub struct Lines {
     buffer: BytesMut,
     searched: usize,
     limit: usize,
-    skipping: bool,
+    /// What is seen of a line that is above the limit, until its end.
+    skimmer: Option<Box<Skimmer>>,
 }
 
 impl Lines {
     /// Lines of at most `limit` bytes.
     pub fn new(limit: usize) -> Self {
-        Self { buffer: BytesMut::new(), searched: 0, limit, skipping: false }
+        Self { buffer: BytesMut::new(), searched: 0, limit, skimmer: None }
     }
 
     /// Where to put bytes, at the end.
@@ -48,12 +51,14 @@ impl Lines {
         loop {
             let Some(at) = memchr::memchr(b'\n', &self.buffer[self.searched..]) else {
                 self.searched = self.buffer.len();
-                return self.too_long_already();
+                self.skim();
+                return None;
             };
             let line = self.buffer.split_to(self.searched + at + 1);
             self.searched = 0;
-            if std::mem::take(&mut self.skipping) {
-                continue;
+            if let Some(mut skimmer) = self.skimmer.take() {
+                skimmer.feed(&line[..line.len() - 1]);
+                return Some(Line::TooLong(skimmer.finish()));
             }
             if let Some(line) = self.whole(line) {
                 return Some(line);
@@ -65,7 +70,13 @@ impl Lines {
     pub fn finish(&mut self) -> Option<Line> {
         let rest = self.buffer.split();
         self.searched = 0;
-        if std::mem::take(&mut self.skipping) { None } else { self.whole(rest) }
+        match self.skimmer.take() {
+            Some(mut skimmer) => {
+                skimmer.feed(&rest);
+                Some(Line::TooLong(skimmer.finish()))
+            }
+            None => self.whole(rest),
+        }
     }
 
     fn whole(&self, line: BytesMut) -> Option<Line> {
@@ -73,20 +84,29 @@ impl Lines {
         let text = line.trim_ascii();
         match text.len() {
             0 => None,
-            length if length > self.limit => Some(Line::TooLong),
+            length if length > self.limit => Some(Line::TooLong(Oversized::of(text))),
             _ => Some(Line::Message(line.slice_ref(text))),
         }
     }
 
-    /// Reports a line as soon as it is above the limit, and forgets it as it comes in.
-    fn too_long_already(&mut self) -> Option<Line> {
-        // Room for the line ending.
-        if self.buffer.len() <= self.limit + 2 {
-            return None;
+    /// Looks at a line that is above the limit, and throws it away as it comes in.
+    fn skim(&mut self) {
+        match &mut self.skimmer {
+            Some(skimmer) => {
+                skimmer.feed(&self.buffer);
+                self.buffer.clear();
+            }
+            // Room for the line ending.
+            None if self.buffer.len() <= self.limit + 2 => return,
+            None => {
+                let mut skimmer = Box::<Skimmer>::default();
+                skimmer.feed(&self.buffer);
+                self.skimmer = Some(skimmer);
+                // Its room is given back, too.
+                self.buffer = BytesMut::new();
+            }
         }
-        self.buffer.clear();
         self.searched = 0;
-        (!std::mem::replace(&mut self.skipping, true)).then_some(Line::TooLong)
     }
 }
 
@@ -97,14 +117,14 @@ mod tests {
     #[test]
     fn the_cut_does_not_depend_on_how_the_bytes_come() {
         let input = b"{\"a\":1}\r\n  \n\n[1,2]\n0123456789abcdef\nlast";
-        let expected = ["{\"a\":1}", "[1,2]", "too long", "last"];
+        let expected = ["{\"a\":1}", "[1,2]", "too long: 16", "last"];
         for step in 1..=input.len() {
             let mut lines = Lines::new(10);
             let mut seen = Vec::new();
             let mut keep = |line| {
                 seen.push(match line {
                     Line::Message(m) => String::from_utf8(m.to_vec()).unwrap(),
-                    Line::TooLong => "too long".to_owned(),
+                    Line::TooLong(line) => format!("too long: {}", line.length),
                 });
             };
             for chunk in input.chunks(step) {
@@ -123,8 +143,10 @@ mod tests {
         let mut lines = Lines::new(100);
         for _ in 0..1000 {
             lines.buffer().extend_from_slice(&[b'x'; 1000]);
-            lines.next();
-            assert!(lines.buffer().len() <= 1000);
+            assert_eq!(lines.next(), None);
+            assert!(lines.buffer().len() <= 1000 && lines.buffer().capacity() <= 8000);
         }
+        lines.buffer().extend_from_slice(b"\n");
+        assert!(matches!(lines.next(), Some(Line::TooLong(line)) if line.length == 1_000_000));
     }
 }

@@ -18,8 +18,9 @@ use crate::{
     batch::Batch,
     error::{Error, ErrorKind},
     exchange::{Cancelled, Channel, Event, Exchange, Inbound, Mailbox, Outgoing},
+    gist::{Gist, Oversized},
     json::JsonText,
-    limits::Limits,
+    limits::{Limits, too_large},
     message::{self, Body, Frame, Malformed, Message, Params},
     queue::{Kind, Queue},
     running::Running,
@@ -59,6 +60,8 @@ impl Drop for Owned {
 
 struct Shared {
     queue: Queue,
+    /// How many bytes a message may have that is sent.
+    longest: usize,
     state: Mutex<State>,
 }
 
@@ -68,6 +71,8 @@ struct State {
     exchanges: HashMap<i64, Waiting, BuildHasherDefault<Counted>>,
     shape: Option<Shape>,
     closed: bool,
+    /// A message that was lost, and the last request that it may belong to.
+    note: Option<(i64, String)>,
 }
 
 /// Who waits for an answer.
@@ -76,6 +81,8 @@ struct Waiting {
     /// Whether the server is told when nobody waits any more. The handshake is the one request that must not be
     /// cancelled.
     told: bool,
+    /// Whether it is a subscription, whose answer is far away.
+    listens: bool,
 }
 
 /// Spreads numbers that were counted up here: nobody else chooses what is in the table.
@@ -104,7 +111,8 @@ impl Hasher for Counted {
 impl Link {
     /// A connection on which nothing was said yet.
     pub fn new(inbound: Arc<dyn Inbound>, limits: Limits) -> (Self, Handle) {
-        let shared = Arc::new(Shared { queue: Queue::new(limits.queue), state: Mutex::default() });
+        let (queue, longest) = (Queue::new(limits.queue), limits.max_sent());
+        let shared = Arc::new(Shared { queue, longest, state: Mutex::default() });
         let handle = Handle(Arc::new(Owned(shared.clone())));
         (Self { shared, inbound, running: Running::new(), requests: HashMap::new(), limits }, handle)
     }
@@ -130,10 +138,28 @@ impl Link {
         }
     }
 
-    /// Tells of a message that was too long to be taken. Which request it answered is not known.
-    pub fn receive_too_long(&mut self) {
-        let what = format!("a message is longer than {} bytes", self.limits.message);
-        self.inbound.malformed(&Malformed::new(None, RpcError::invalid_request(what)));
+    /// Tells of a message that was too long to be taken: the request that it answered fails.
+    pub fn receive_too_long(&mut self, message: &Oversized) {
+        let most = self.limits.message;
+        let error = RpcError::invalid_request(too_large("the message", message.length, most));
+        let failed = |what| Event::Failed(Error::new(ErrorKind::Protocol, too_large(what, message.length, most)));
+        match &message.gist {
+            Gist::Response(id) => self.settle(id, failed("the answer")),
+            Gist::Request(id) => self.refuse(id, &error),
+            Gist::Unknown => match self.shared.only_exchange() {
+                Some(id) => self.settle(&id, failed("a message that is probably the answer")),
+                None => self.shared.note(too_large("a message that was dropped", message.length, most)),
+            },
+            Gist::Notification | Gist::Noise => {}
+        }
+        self.inbound.malformed(&Malformed::new(None, error));
+    }
+
+    /// Refuses a request of the server that could not be read, where there may be one.
+    fn refuse(&self, id: &RequestId, error: &RpcError) {
+        if !self.is_stateless() && !self.requests.contains_key(id) {
+            self.shared.queue.push(Kind::Free, wire::error(Some(id), None, error));
+        }
     }
 
     /// No more messages will come: whatever waits for an answer fails.
@@ -177,7 +203,11 @@ impl Link {
         self.shared.queue.register(cx.waker());
         while let Poll::Ready((job, answer)) = self.running.poll_next(cx) {
             self.requests.remove(&job.id);
-            let text = wire::plain_answer(&job.id, &answer);
+            let mut text = wire::plain_answer(&job.id, &answer);
+            if text.len() > self.shared.longest {
+                let error = RpcError::internal(too_large("the answer", text.len(), self.shared.longest));
+                text = wire::error(Some(&job.id), None, &error);
+            }
             match job.batch {
                 Some(batch) => batch.answer(text.into()),
                 None => self.shared.queue.push(Kind::Free, text),
@@ -271,7 +301,9 @@ impl Link {
     }
 
     fn malformed(&self, malformed: &Malformed) {
-        if let Some(id) = &malformed.id {
+        if let Gist::Request(id) = &*malformed.gist {
+            self.refuse(id, &malformed.error);
+        } else if let Some(id) = malformed.id.as_ref().or(malformed.answers()) {
             let what = format!("the server's answer could not be read: {}", malformed.error.message);
             self.settle(id, Event::Failed(Error::new(ErrorKind::Protocol, what)));
         }
@@ -302,6 +334,18 @@ impl Shared {
     fn mailbox(&self, id: &RequestId) -> Option<Mailbox> {
         let RequestId::Number(id) = id else { return None };
         lock(&self.state).exchanges.get(id).map(|waiting| waiting.mailbox.clone())
+    }
+
+    /// The one request that waits for an answer, if there is exactly one.
+    fn only_exchange(&self) -> Option<RequestId> {
+        let state = lock(&self.state);
+        let mut open = state.exchanges.iter().filter(|(_, waiting)| !waiting.listens).map(|(number, _)| *number);
+        open.next().filter(|_| open.next().is_none()).map(RequestId::Number)
+    }
+
+    fn note(&self, what: String) {
+        let mut state = lock(&self.state);
+        state.note = Some((state.last, what));
     }
 
     fn forget(&self, id: &RequestId) -> Option<Waiting> {
@@ -335,8 +379,15 @@ impl Channel for Handle {
         let RequestId::Number(number) = request.id else {
             return Exchange::failed(Error::new(ErrorKind::Config, "the id is not from this channel"));
         };
+        let method = request.method;
+        let text = request.into_text();
+        if text.len() > self.0.0.longest {
+            let what = too_large(&format!("the request `{method}`"), text.len(), self.0.0.longest);
+            return Exchange::failed(Error::unsent(ErrorKind::Config, what));
+        }
         let mailbox = Mailbox::new();
-        let waiting = Waiting { mailbox: mailbox.clone(), told: request.method != "initialize" };
+        let (told, listens) = (method != "initialize", method == "subscriptions/listen");
+        let waiting = Waiting { mailbox: mailbox.clone(), told, listens };
         {
             let mut state = lock(&self.0.0.state);
             if state.closed {
@@ -344,7 +395,7 @@ impl Channel for Handle {
             }
             state.exchanges.insert(number, waiting);
         }
-        self.0.0.queue.push(Kind::Note(RequestId::Number(number)), request.into_text());
+        self.0.0.queue.push(Kind::Note(RequestId::Number(number)), text);
         Exchange::numbered(mailbox, self.0.0.clone(), number)
     }
 
@@ -358,6 +409,13 @@ impl Channel for Handle {
 
     fn close(&self) {
         self.0.0.close();
+    }
+
+    fn note(&self) -> Option<String> {
+        let state = lock(&self.0.0.state);
+        let (last, note) = state.note.as_ref()?;
+        let concerns = |(number, waiting): (&i64, &Waiting)| number <= last && !waiting.listens;
+        state.exchanges.iter().any(concerns).then(|| note.clone())
     }
 }
 

@@ -6,7 +6,10 @@ use std::{
     task::{Context, Poll},
 };
 
-use crate::{exchange::Inbound, limits::Limits, link::Link, serve::Connection, service::Service, transport::Connected};
+use crate::{
+    exchange::Inbound, gist::Oversized, limits::Limits, link::Link, serve::Connection, service::Service, text::Text,
+    transport::Connected,
+};
 
 /// Connects a client to a service. The connection lives as long as its driver is polled, and the driver ends when the
 /// client closes it.
@@ -16,18 +19,20 @@ pub fn connect(
     inbound: Arc<dyn Inbound>,
     client_limits: &Limits,
 ) -> Connected {
+    let most = (server_limits.message, client_limits.message);
     let (mut link, handle) = Link::new(inbound, client_limits.clone());
     let mut server = Connection::new(service, server_limits.clone());
-    let driver = Box::pin(poll_fn(move |cx| pump(&mut link, &mut server, cx).map(Ok)));
+    let driver = Box::pin(poll_fn(move |cx| pump(&mut link, &mut server, most, cx).map(Ok)));
     Connected { channel: Arc::new(handle), driver }
 }
 
-/// Moves messages both ways until neither side has one.
-fn pump(link: &mut Link, server: &mut Connection, cx: &mut Context<'_>) -> Poll<()> {
+/// Moves messages both ways until neither side has one. `most` is how large they may be for the server and the client.
+fn pump(link: &mut Link, server: &mut Connection, most: (usize, usize), cx: &mut Context<'_>) -> Poll<()> {
     loop {
         let mut moved = false;
         while server.wants_input() {
             match link.poll_send(cx) {
+                Poll::Ready(Some(text)) if text.len() > most.0 => server.receive_too_long(&lost(text)),
                 Poll::Ready(Some(text)) => server.receive(text.into_bytes()),
                 Poll::Ready(None) => return Poll::Ready(()),
                 Poll::Pending => break,
@@ -36,6 +41,7 @@ fn pump(link: &mut Link, server: &mut Connection, cx: &mut Context<'_>) -> Poll<
         }
         while link.wants_input() {
             match server.poll_send(cx) {
+                Poll::Ready(Some(text)) if text.len() > most.1 => link.receive_too_long(&lost(text)),
                 Poll::Ready(Some(text)) => link.receive(text.into_bytes()),
                 Poll::Ready(None) => return Poll::Ready(()),
                 Poll::Pending => break,
@@ -46,4 +52,8 @@ fn pump(link: &mut Link, server: &mut Connection, cx: &mut Context<'_>) -> Poll<
             return Poll::Pending;
         }
     }
+}
+
+fn lost(text: Text) -> Oversized {
+    Oversized::of(&text.into_bytes())
 }

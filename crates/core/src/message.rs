@@ -7,6 +7,7 @@ use couplet_types::{RequestId, RpcError};
 use serde::de::DeserializeOwned;
 
 use crate::{
+    gist::Gist,
     json::{self, Bounds, Fault, JsonText, Kind, Members, Scanner},
     wire::method,
 };
@@ -68,6 +69,8 @@ pub struct Malformed {
     /// How the frame began, to be shown to whoever looks for the mistake: at most [`Malformed::EXCERPT`] bytes, as they
     /// came. Empty where there was no frame.
     pub excerpt: Bytes,
+    /// What it seems to be.
+    pub(crate) gist: Box<Gist>,
 }
 
 impl Malformed {
@@ -76,11 +79,19 @@ impl Malformed {
 
     /// Something that is wrong with a message, and which one it was if that is known.
     pub fn new(id: Option<RequestId>, error: RpcError) -> Self {
-        Self { id, error, excerpt: Bytes::new() }
+        Self { id, error, excerpt: Bytes::new(), gist: Box::default() }
     }
 
     fn syntax(fault: &Fault, id: Option<RequestId>) -> Self {
         Self::new(id, RpcError::parse_error(format!("the message is not valid JSON: {fault}")))
+    }
+
+    /// The request that it answers, if it seems to be an answer.
+    pub fn answers(&self) -> Option<&RequestId> {
+        match &*self.gist {
+            Gist::Response(id) => Some(id),
+            _ => None,
+        }
     }
 
     fn invalid(id: Option<RequestId>, what: impl Into<String>) -> Self {
@@ -90,6 +101,10 @@ impl Malformed {
     /// It is copied, because the frame may be large.
     fn in_frame(mut self, frame: &[u8]) -> Self {
         self.excerpt = Bytes::copy_from_slice(&frame[..frame.len().min(Self::EXCERPT)]);
+        self.gist = Gist::of(frame).into();
+        if let (None, Gist::Request(id)) = (&self.id, &*self.gist) {
+            self.id = Some(id.clone());
+        }
         self
     }
 }
@@ -113,7 +128,10 @@ pub fn read(frame: Bytes, bounds: Bounds) -> Result<Frame, Malformed> {
 }
 
 fn read_frame(frame: &Bytes, bounds: Bounds) -> Result<Frame, Malformed> {
-    let text = json::utf8(frame).map_err(|f| Malformed::syntax(&f, None))?;
+    let text = std::str::from_utf8(frame).map_err(|error| {
+        let what = format!("the message is not valid UTF-8 (byte {})", error.valid_up_to());
+        Malformed::new(None, RpcError::parse_error(what))
+    })?;
     let mut scanner = Scanner::new(text, bounds);
     if scanner.peek() == Some(b'[') {
         return read_batch(frame, scanner).map(Frame::Batch);

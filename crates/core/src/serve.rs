@@ -4,6 +4,8 @@
 //! come, and [`Connection::poll_send`] for what is to be sent. Handlers run inside `poll_send`, so dropping the
 //! connection cancels them all.
 
+mod unreadable;
+
 use std::{
     borrow::Cow,
     collections::{BTreeMap, VecDeque},
@@ -130,7 +132,7 @@ impl Connection {
     pub fn receive(&mut self, frame: Bytes) {
         match message::read(frame, self.limits.bounds) {
             Ok(frame) => self.take(frame),
-            Err(malformed) => self.reject(&malformed, None),
+            Err(malformed) => self.unreadable(&malformed),
         }
     }
 
@@ -140,12 +142,6 @@ impl Connection {
             Frame::Single(message) => self.message(message, None),
             Frame::Batch(messages) => self.batch(messages),
         }
-    }
-
-    /// Tells of a message that was too long to be taken.
-    pub fn receive_too_long(&mut self) {
-        let error = RpcError::invalid_request(format!("the message is longer than {} bytes", self.limits.message));
-        self.reject(&Malformed::new(None, error), None);
     }
 
     /// No more messages will come. What was received is still answered.
@@ -555,7 +551,11 @@ impl Connection {
         self.send_answer(id, text.into(), Some(error.code), batch);
     }
 
-    fn send_answer(&mut self, id: RequestId, text: Text, code: Option<i32>, batch: Option<&Batch>) {
+    fn send_answer(&mut self, id: RequestId, mut text: Text, mut code: Option<i32>, batch: Option<&Batch>) {
+        let length = text.len() + batch.map_or(0, Batch::len);
+        if length > self.limits.max_sent() {
+            (text, code) = self.too_large(&id, length);
+        }
         match batch {
             Some(batch) => {
                 self.requests.remove(&id);
@@ -566,16 +566,6 @@ impl Connection {
                 self.queue.push(Kind::Answer(id.clone(), code), text);
                 self.requests.insert(id, Place::Answered);
             }
-        }
-    }
-
-    fn reject(&self, malformed: &Malformed, batch: Option<&Batch>) {
-        let known = self.session.as_ref().map(|s| s.shape).or_else(|| self.memo.shape());
-        let shape = known.unwrap_or_else(Shape::oldest);
-        let text = wire::error(malformed.id.as_ref(), shape.0.unreadable_id, &malformed.error);
-        match batch {
-            Some(batch) => batch.answer(text.into()),
-            None => self.queue.push(Kind::Free, text),
         }
     }
 }

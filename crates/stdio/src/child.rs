@@ -1,11 +1,13 @@
 //! A child process and everything it started: how it is waited for, and how it is made to end.
 
-use std::{process::ExitStatus, time::Duration};
+use std::{process::ExitStatus, sync::Arc, time::Duration};
 
 use tokio::{
     process::Child,
     time::{Instant, sleep, timeout, timeout_at},
 };
+
+use crate::{children::Live, leash::Leash};
 
 /// A child process that leads a process group. Dropping it kills the group.
 pub(crate) struct Process {
@@ -14,6 +16,7 @@ pub(crate) struct Process {
     grace: Duration,
     /// The child was waited for and nothing of the group is left to kill.
     over: bool,
+    _live: Live,
 }
 
 /// How a child ended.
@@ -27,12 +30,13 @@ pub(crate) enum Exit {
 
 impl Process {
     /// How long the group may take to end after it was told to, and after it was killed.
-    const PATIENCE: Duration = Duration::from_secs(2);
+    pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
     /// How often the group is looked at.
-    const GLANCE: Duration = Duration::from_millis(10);
+    pub(crate) const GLANCE: Duration = Duration::from_millis(10);
 
-    pub(crate) fn new(child: Child, grace: Duration) -> Self {
-        Self { group: Group::of(&child), child, grace, over: false }
+    pub(crate) fn new(child: Child, grace: Duration, leash: &Arc<Leash>) -> Self {
+        let group = Group::of(&child);
+        Self { group, child, grace, over: false, _live: Live::new(group, leash) }
     }
 
     /// Waits until the child has ended by itself.
@@ -94,7 +98,8 @@ impl Drop for Process {
 /// the last member is gone the number is free again; it is asked about right after the child was waited for, long
 /// before the system comes around to that number.
 #[cfg(unix)]
-struct Group(Option<rustix::process::Pid>);
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Group(Option<rustix::process::Pid>);
 
 #[cfg(unix)]
 impl Group {
@@ -103,19 +108,24 @@ impl Group {
         Self(id.and_then(rustix::process::Pid::from_raw))
     }
 
-    fn is_alive(&self) -> bool {
+    /// The number of the group.
+    pub(crate) fn number(self) -> Option<i32> {
+        self.0.map(rustix::process::Pid::as_raw_pid)
+    }
+
+    pub(crate) fn is_alive(self) -> bool {
         self.0.is_some_and(|id| rustix::process::test_kill_process_group(id) != Err(rustix::io::Errno::SRCH))
     }
 
-    fn terminate(&self) {
+    pub(crate) fn terminate(self) {
         self.signal(rustix::process::Signal::TERM);
     }
 
-    fn kill(&self) {
+    pub(crate) fn kill(self) {
         self.signal(rustix::process::Signal::KILL);
     }
 
-    fn signal(&self, signal: rustix::process::Signal) {
+    fn signal(self, signal: rustix::process::Signal) {
         if let Some(id) = self.0 {
             // It fails when nobody is there any more, which is what is wanted.
             let _ = rustix::process::kill_process_group(id, signal);
@@ -125,7 +135,8 @@ impl Group {
 
 /// Without process groups only the child itself can be ended, and only by force.
 #[cfg(not(unix))]
-struct Group;
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Group;
 
 #[cfg(not(unix))]
 impl Group {
@@ -133,11 +144,15 @@ impl Group {
         Self
     }
 
-    fn is_alive(&self) -> bool {
+    pub(crate) fn number(self) -> Option<i32> {
+        None
+    }
+
+    pub(crate) fn is_alive(self) -> bool {
         false
     }
 
-    fn terminate(&self) {}
+    pub(crate) fn terminate(self) {}
 
-    fn kill(&self) {}
+    pub(crate) fn kill(self) {}
 }

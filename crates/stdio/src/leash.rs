@@ -46,6 +46,10 @@ impl Channel for Leash {
         self.closing.close();
     }
 
+    fn note(&self) -> Option<String> {
+        self.handle.note()
+    }
+
     fn transport(&self) -> Option<&'static str> {
         self.transport
     }

@@ -15,13 +15,18 @@
 //! * Nothing is read while the machine does not want input, so memory is bounded by the
 //!   [`Limits`](couplet_core::Limits) whatever the peer does.
 //! * Reading never waits for writing, and writing never waits for reading.
+//! * A child process is never waited for by its own standard error: that is read whatever else happens.
 //! * Nothing here spawns a task: dropping the future drops the connection with everything that runs on it.
 
 #[cfg(feature = "child")]
 mod child;
 #[cfg(feature = "child")]
+pub mod children;
+#[cfg(feature = "child")]
 mod drive;
 mod ends;
+#[cfg(all(unix, feature = "child"))]
+mod guard;
 mod leash;
 mod machine;
 mod pipe;

@@ -3,7 +3,7 @@
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use couplet_core::{Connection, Link, Text};
+use couplet_core::{Connection, Link, Oversized, Text};
 
 /// What the loop drives: either side of a connection.
 pub(crate) trait Machine {
@@ -11,7 +11,7 @@ pub(crate) trait Machine {
     const LINES: usize;
 
     fn receive(&mut self, frame: Bytes);
-    fn receive_too_long(&mut self);
+    fn receive_too_long(&mut self, message: &Oversized);
     fn wants_input(&self) -> bool;
     fn end_input(&mut self) -> Rest;
     fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<Option<Text>>;
@@ -34,8 +34,8 @@ impl Machine for Connection {
     fn receive(&mut self, frame: Bytes) {
         self.receive(frame);
     }
-    fn receive_too_long(&mut self) {
-        self.receive_too_long();
+    fn receive_too_long(&mut self, message: &Oversized) {
+        self.receive_too_long(message);
     }
     fn wants_input(&self) -> bool {
         self.wants_input()
@@ -60,8 +60,8 @@ impl Machine for Link {
     fn receive(&mut self, frame: Bytes) {
         self.receive(frame);
     }
-    fn receive_too_long(&mut self) {
-        self.receive_too_long();
+    fn receive_too_long(&mut self, message: &Oversized) {
+        self.receive_too_long(message);
     }
     fn wants_input(&self) -> bool {
         self.wants_input()

@@ -139,9 +139,9 @@ impl<M: Machine> Pump<M> {
     fn hand_over(&mut self, line: Line) {
         match line {
             Line::Message(frame) => self.machine.receive(frame),
-            Line::TooLong => {
-                tracing::debug!("a line is above the limit and was thrown away");
-                self.machine.receive_too_long();
+            Line::TooLong(message) => {
+                tracing::debug!(length = message.length, "a line is above the limit and was thrown away");
+                self.machine.receive_too_long(&message);
             }
         }
     }

@@ -9,7 +9,6 @@ use std::{
     time::Duration,
 };
 
-use bytes::BytesMut;
 use couplet_core::{BoxFuture, Connect, Connected, Error, ErrorKind, Inbound, Limits, Link};
 
 use crate::{
@@ -30,6 +29,10 @@ use crate::{
 /// input is closed first; if it is still there after a [grace period](Command::grace) it is told to end (`SIGTERM`),
 /// and two seconds later it is killed (`SIGKILL`), together with every process it has started and that is in its
 /// process group. If the driver of the connection is dropped, all of them are killed at once.
+///
+/// None of this happens when this process ends without returning from `main`: by a signal that is not handled, by
+/// [`std::process::exit`], or by `SIGKILL`. A program then closes its connections itself, calls [`children::stop`](crate::children::stop) or
+/// [`children::kill`](crate::children::kill), or has called [`children::guard`](crate::children::guard) at its start. (A server that reads its input ends by itself.)
 ///
 /// Connecting needs a tokio runtime with its I/O and its time enabled.
 ///
@@ -128,9 +131,11 @@ impl Command {
         self
     }
 
-    /// Hears of each line that the program writes to its standard error, while that is captured. It must not block.
+    /// Sets a callback for the lines that the program writes to its standard error, while that is captured. It must
+    /// not block.
     ///
-    /// A line on standard error is not a sign of failure: servers log there.
+    /// It is called for at most 1,000 lines a second, with at most 8 KiB of each; of more it is told how many were left
+    /// out. A line on standard error is not a sign of failure: servers log there.
     #[must_use]
     pub fn on_stderr(mut self, callback: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.listener = Some(Arc::new(callback));
@@ -187,18 +192,12 @@ impl Connect for Command {
             let mut child = self.spawn()?;
             let stdin = child.stdin.take().expect("it was asked to be a pipe");
             let stdout = child.stdout.take().expect("it was asked to be a pipe");
-            let stderr = Capture {
-                pipe: child.stderr.take(),
-                server: self.name.clone(),
-                listener: self.listener.clone(),
-                tail: self.tail.clone(),
-                buffer: BytesMut::new(),
-            };
+            let stderr = Capture::new(child.stderr.take(), self.name.clone(), self.listener.clone(), self.tail.clone());
             let longest = limits.message;
             let (link, handle) = Link::new(inbound, limits);
             let (channel, closing) = Leash::new(handle, Some("pipe"));
             let server = Running {
-                process: Process::new(child, self.grace),
+                process: Process::new(child, self.grace, &channel),
                 pump: Pump::new(link, Box::new(stdout), Box::new(stdin), longest),
                 closing,
                 grace: self.grace,

@@ -5,10 +5,10 @@ use std::{
     convert::Infallible,
     future::pending,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
-use bytes::BytesMut;
-use tokio::{io::AsyncReadExt, process::ChildStderr};
+use tokio::{io::AsyncReadExt, process::ChildStderr, time::Instant};
 
 /// What happens to the standard error of a child process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,27 +27,47 @@ pub enum Stderr {
 /// Whoever wants to hear of each line.
 pub(crate) type Listener = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// Reads the standard error of one child.
+/// Reads the standard error of one child, as fast as it comes: whatever the child writes there, it never waits for us,
+/// and neither do its answers.
 pub(crate) struct Capture {
-    pub(crate) pipe: Option<ChildStderr>,
+    pipe: Option<ChildStderr>,
     pub(crate) server: String,
-    pub(crate) listener: Option<Listener>,
+    listener: Option<Listener>,
     pub(crate) tail: Tail,
-    pub(crate) buffer: BytesMut,
+    buffer: Vec<u8>,
+    /// How a line begins whose end is not here yet.
+    line: Vec<u8>,
+    pace: Pace,
+    /// How many reads there were.
+    reads: usize,
 }
 
 impl Capture {
-    /// A longer line is cut.
+    /// How much is read at once: as much as a pipe holds.
+    const CHUNK: usize = 64 << 10;
+    /// A longer line is truncated.
     const LONGEST: usize = 8 << 10;
+    /// How many reads there are before messages get their turn.
+    const TURN: usize = 16;
+
+    pub(crate) fn new(pipe: Option<ChildStderr>, server: String, listener: Option<Listener>, tail: Tail) -> Self {
+        let (buffer, line) = (Vec::new(), Vec::new());
+        Self { pipe, server, listener, tail, buffer, line, pace: Pace::new(), reads: 0 }
+    }
 
     /// Reads up to the end. It can be dropped and called again.
     pub(crate) async fn listen(&mut self) {
         while let Some(pipe) = &mut self.pipe {
+            self.buffer.resize(Self::CHUNK, 0);
             // An error says no more than the end does: there is nothing left to hear.
-            if !matches!(pipe.read_buf(&mut self.buffer).await, Ok(1..)) {
-                self.pipe = None;
+            match pipe.read(&mut self.buffer).await {
+                Ok(count @ 1..) => self.take(count),
+                _ => self.end(),
             }
-            self.cut();
+            self.reads += 1;
+            if self.reads.is_multiple_of(Self::TURN) {
+                tokio::task::yield_now().await;
+            }
         }
     }
 
@@ -57,37 +77,121 @@ impl Capture {
         pending().await
     }
 
-    fn cut(&mut self) {
-        loop {
-            let line = match self.buffer.iter().position(|b| *b == b'\n') {
-                Some(at) => self.buffer.split_to(at + 1),
-                None if self.buffer.len() >= Self::LONGEST || self.pipe.is_none() => self.buffer.split(),
-                None => return,
-            };
-            if line.is_empty() {
-                return;
+    fn take(&mut self, count: usize) {
+        let buffer = std::mem::take(&mut self.buffer);
+        let chunk = &buffer[..count];
+        self.tail.push(chunk);
+        match self.pace.check() {
+            // Nobody would hear of the lines, so they are only counted.
+            Check::Exhausted => {
+                self.line.clear();
+                self.pace.left_out += chunk.iter().filter(|byte| **byte == b'\n').count();
             }
-            self.line(String::from_utf8_lossy(&line).trim_end());
+            check => {
+                if let Check::Renewed(left_out @ 1..) = check {
+                    self.say(&format!("({left_out} lines were left out)"));
+                }
+                for part in chunk.split_inclusive(|byte| *byte == b'\n') {
+                    self.part(part);
+                }
+            }
+        }
+        self.buffer = buffer;
+    }
+
+    /// A line, or as much of it as is here.
+    fn part(&mut self, part: &[u8]) {
+        let room = Self::LONGEST.saturating_sub(self.line.len());
+        self.line.extend_from_slice(&part[..part.len().min(room)]);
+        if part.ends_with(b"\n") {
+            self.end_line();
         }
     }
 
-    fn line(&self, line: &str) {
+    fn end_line(&mut self) {
+        let line = std::mem::take(&mut self.line);
+        if self.pace.next() {
+            self.say(String::from_utf8_lossy(&line).trim_end());
+        }
+        self.line = line;
+        self.line.clear();
+    }
+
+    fn end(&mut self) {
+        self.pipe = None;
+        if !self.line.is_empty() {
+            self.end_line();
+        }
+        if self.pace.left_out > 0 {
+            self.say(&format!("({} lines were left out)", self.pace.left_out));
+        }
+    }
+
+    fn say(&self, line: &str) {
         tracing::debug!(server = %self.server, "{line}");
-        self.tail.push(line);
         if let Some(listener) = &self.listener {
             listener(line);
         }
     }
 }
 
-/// The last lines, at most 64 KiB of them. Clones are the same lines.
+/// How many lines are passed on.
+struct Pace {
+    since: Instant,
+    /// How many more in this second.
+    left: usize,
+    left_out: usize,
+}
+
+/// Whether lines are passed on at the moment.
+enum Check {
+    Open,
+    /// A new second has begun, and this many lines were left out before.
+    Renewed(usize),
+    Exhausted,
+}
+
+impl Pace {
+    /// How many lines a second are passed on.
+    const RATE: usize = 1000;
+
+    fn new() -> Self {
+        Self { since: Instant::now(), left: Self::RATE, left_out: 0 }
+    }
+
+    fn check(&mut self) -> Check {
+        if self.left > 0 {
+            return Check::Open;
+        }
+        let now = Instant::now();
+        if now.duration_since(self.since) < Duration::from_secs(1) {
+            return Check::Exhausted;
+        }
+        (self.since, self.left) = (now, Self::RATE);
+        Check::Renewed(std::mem::take(&mut self.left_out))
+    }
+
+    /// Whether the next line is passed on.
+    fn next(&mut self) -> bool {
+        if self.left == Self::RATE {
+            self.since = Instant::now();
+        }
+        let goes = self.left > 0;
+        self.left = self.left.saturating_sub(1);
+        self.left_out += usize::from(!goes);
+        goes
+    }
+}
+
+/// The last 64 KiB, for error messages. Clones are the same.
 #[derive(Clone, Default)]
-pub(crate) struct Tail(Arc<Mutex<Lines>>);
+pub(crate) struct Tail(Arc<Mutex<Bytes>>);
 
 #[derive(Default)]
-struct Lines {
-    lines: VecDeque<String>,
-    size: usize,
+struct Bytes {
+    bytes: VecDeque<u8>,
+    /// Whether the first line is not whole.
+    cut: bool,
 }
 
 impl Tail {
@@ -97,38 +201,42 @@ impl Tail {
     const QUOTED_CHARS: usize = 1000;
 
     pub(crate) fn clear(&self) {
-        *self.lock() = Lines::default();
+        *self.lock() = Bytes::default();
     }
 
-    /// Everything that is kept, oldest first.
+    /// Everything that is here, oldest first.
     pub(crate) fn text(&self) -> String {
-        Vec::from_iter(self.lock().lines.iter().map(String::as_str)).join("\n")
+        let mut kept = self.lock();
+        let cut = kept.cut;
+        let text = String::from_utf8_lossy(kept.bytes.make_contiguous()).into_owned();
+        drop(kept);
+        let whole = text.split_once('\n').filter(|_| cut).map_or(&*text, |(_, rest)| rest);
+        // Error messages end up on terminals, which must not take orders from the child.
+        let shown: String = whole.chars().map(|c| if c.is_control() && c != '\n' { ' ' } else { c }).collect();
+        Vec::from_iter(shown.lines().map(str::trim_end)).join("\n")
     }
 
     /// The last few lines that say something, on one line.
     pub(crate) fn last_words(&self) -> Option<String> {
-        let kept = self.lock();
-        let spoken = kept.lines.iter().rev().filter(|line| !line.trim().is_empty());
-        let mut last = Vec::from_iter(spoken.take(Self::QUOTED_LINES).map(|line| line.trim()));
+        let text = self.text();
+        let spoken = text.lines().rev().filter(|line| !line.trim().is_empty());
+        let mut last = Vec::from_iter(spoken.take(Self::QUOTED_LINES).map(str::trim));
         last.reverse();
         let words = last.join(" | ");
         let excess = words.chars().count().saturating_sub(Self::QUOTED_CHARS);
         (!words.is_empty()).then(|| words.chars().skip(excess).collect())
     }
 
-    fn push(&self, line: &str) {
-        // Error messages end up on terminals, which must not take orders from the child.
-        let line: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    fn push(&self, chunk: &[u8]) {
         let mut kept = self.lock();
-        kept.size += line.len() + 1;
-        kept.lines.push_back(line);
-        while kept.size > Self::ROOM {
-            let Some(oldest) = kept.lines.pop_front() else { return };
-            kept.size -= oldest.len() + 1;
-        }
+        let excess = (kept.bytes.len() + chunk.len()).saturating_sub(Self::ROOM);
+        let (old, new) = (excess.min(kept.bytes.len()), chunk.len().saturating_sub(Self::ROOM));
+        kept.bytes.drain(..old);
+        kept.bytes.extend(&chunk[new..]);
+        kept.cut |= excess > 0;
     }
 
-    fn lock(&self) -> MutexGuard<'_, Lines> {
+    fn lock(&self) -> MutexGuard<'_, Bytes> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -142,14 +250,16 @@ mod tests {
         let tail = Tail::default();
         assert_eq!(tail.last_words(), None);
         for n in 0..100_000 {
-            tail.push(&format!("line {n}"));
+            tail.push(format!("line {n}\n").as_bytes());
         }
-        assert!(tail.text().len() <= Tail::ROOM);
+        assert!(tail.text().len() <= Tail::ROOM && tail.text().starts_with("line "));
         assert!(tail.text().ends_with("line 99998\nline 99999"));
-        tail.push("  ");
-        tail.push("\u{1b}[31mred");
+        tail.push(b"  \n");
+        tail.push(b"\x1b[31mred\n");
         assert_eq!(tail.last_words().unwrap(), "line 99996 | line 99997 | line 99998 | line 99999 | [31mred");
-        tail.push(&"é".repeat(8000));
+        tail.push("é".repeat(8000).as_bytes());
         assert_eq!(tail.last_words().unwrap().chars().count(), Tail::QUOTED_CHARS);
+        tail.push(&[b'x'; 3 * Tail::ROOM]);
+        assert_eq!(tail.text(), "x".repeat(Tail::ROOM));
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use bytes::Bytes;
 use couplet_core::{
-    Bounds,
+    Bounds, Gist, Oversized,
     message::{Body, Frame, Malformed, Message, read},
 };
 use couplet_types::RequestId;
@@ -46,8 +46,16 @@ impl Ledger {
     }
 
     /// A line that was too long to be read.
-    pub(crate) fn sent_too_long(&mut self) {
-        self.due += 1;
+    pub(crate) fn sent_too_long(&mut self, message: &Oversized) {
+        match &message.gist {
+            // The question that it answers may not be open.
+            Gist::Response(_) => self.vague = true,
+            Gist::Request(id) => {
+                *self.open.entry(id.clone()).or_default() += 1;
+                self.due += 1;
+            }
+            _ => self.due += 1,
+        }
     }
 
     fn message(&mut self, message: &Message) {
@@ -62,6 +70,7 @@ impl Ledger {
     }
 
     fn malformed(&mut self, malformed: &Malformed) {
+        self.vague |= malformed.answers().is_some();
         if let Some(id) = &malformed.id {
             *self.open.entry(id.clone()).or_default() += 1;
         }

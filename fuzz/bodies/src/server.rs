@@ -70,9 +70,9 @@ impl Session {
                 self.ledger.sent(&frame);
                 self.connection.receive(frame);
             }
-            Line::TooLong => {
-                self.ledger.sent_too_long();
-                self.connection.receive_too_long();
+            Line::TooLong(message) => {
+                self.ledger.sent_too_long(&message);
+                self.connection.receive_too_long(&message);
             }
         }
         while let Poll::Ready(sent) = self.poll() {

@@ -277,6 +277,10 @@ impl Channel for Outer {
         self.0.channel().is_some_and(|channel| channel.is_held_up())
     }
 
+    fn note(&self) -> Option<String> {
+        self.0.channel().and_then(|channel| channel.note())
+    }
+
     fn transport(&self) -> Option<&'static str> {
         self.0.channel().and_then(|channel| channel.transport())
     }

@@ -24,7 +24,8 @@ use drive::Supervisor;
 ///   long as their deadline allows (or [fail at once](Reconnecting::fail_fast)).
 /// * The handshake is repeated where there is a session, with the log level and the resources that were subscribed to.
 ///   Subscriptions of [`Client::listen`](crate::Client::listen) go on: they report everything that they are about as
-///   changed, because it may be. (What extensions tell in a subscription is not repeated.)
+///   changed, because it may be. (What extensions tell in a subscription is not repeated.) When the server ends a subscription, that
+///   is reported two seconds later, unless it was because the server itself ends.
 /// * The [`Client`](crate::Client) stays the same. [`Client::server`](crate::Client::server) describes the server as it
 ///   was first met. One that comes back with another revision is given up.
 /// * [`Client::closed`](crate::Client::closed) resolves when the client closes the connection, or when the server is

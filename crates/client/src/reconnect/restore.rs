@@ -2,6 +2,8 @@
 
 use std::{
     collections::BTreeMap,
+    future::Future,
+    pin::Pin,
     task::{Context, Poll},
     time::Duration,
 };
@@ -16,6 +18,7 @@ use couplet_types::{
     ToolListChanged, Unsubscribe, from_json,
 };
 use serde_json::json;
+use tokio::time::{Sleep, sleep};
 
 use crate::{connect::answer, driver::beside};
 
@@ -135,15 +138,20 @@ pub(super) struct Listening {
     pub(super) exchange: Option<Exchange>,
     /// Whether the client knows what is honoured.
     acknowledged: bool,
+    /// How the server ended it, and until when that may have been because the server itself ends.
+    ended: Option<(Event, Pin<Box<Sleep>>)>,
 }
 
 impl Listening {
+    /// A server that ends in good order ends its subscriptions first, and is gone after this time.
+    const LEAVING: Duration = Duration::from_secs(2);
+
     pub(super) fn new(exchange: Exchange, request: Outgoing) -> Self {
-        Self { request, mailbox: Mailbox::new(), exchange: Some(exchange), acknowledged: false }
+        Self { request, mailbox: Mailbox::new(), exchange: Some(exchange), acknowledged: false, ended: None }
     }
 
     pub(super) fn lost(&mut self) {
-        self.exchange = None;
+        (self.exchange, self.ended) = (None, None);
     }
 
     pub(super) fn restore(&mut self, channel: &dyn Channel) {
@@ -166,13 +174,22 @@ impl Listening {
                 Event::Notification { .. } => told.push((self.mailbox.clone(), event, false)),
                 // It goes on with the next connection.
                 Event::Failed(error) if error.is_closed() => self.exchange = None,
+                Event::Answer(Ok(_)) | Event::Ended => {
+                    self.exchange = None;
+                    self.ended = Some((event, Box::pin(sleep(Self::LEAVING))));
+                }
                 end => {
                     told.push((self.mailbox.clone(), end, false));
                     return false;
                 }
             }
         }
-        true
+        let Some((end, leaving)) = &mut self.ended else { return true };
+        if leaving.as_mut().poll(cx).is_pending() {
+            return true;
+        }
+        told.push((self.mailbox.clone(), end.clone(), false));
+        false
     }
 }
 

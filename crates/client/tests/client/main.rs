@@ -6,6 +6,7 @@
 mod answers;
 mod cache;
 mod connect;
+mod limits;
 mod listen;
 mod reconnect;
 mod request;

@@ -121,6 +121,27 @@ async fn a_subscription_without_a_session_goes_on() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_server_that_ends_in_good_order_ends_no_subscription() {
+    let script = crashing(STATELESS);
+    let client = Client::new("test", "1").connect(Reconnecting::new(script.clone())).await.unwrap();
+    let mut changes = client.listen(Filter::new().tools()).await.unwrap();
+    let end = |at: usize| {
+        let id = &script.seen_of("subscriptions/listen")[at]["id"];
+        script.push(json!({ "jsonrpc": "2.0", "id": id, "result": { "resultType": "complete" } }));
+    };
+    end(0);
+    settle().await;
+    client.call("crash", ()).await.unwrap_err();
+    assert_eq!(changes.next().await, Some(Change::Tools));
+    // One that goes on and ends a subscription means it.
+    end(1);
+    assert_eq!(changes.next().await, None);
+    assert!(matches!(changes.ended(), Some(Ended::ByServer)));
+    client.call("work", ()).await.unwrap();
+    assert_eq!(script.connections(), 2);
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_deadline_of_a_request_holds_while_there_is_no_connection() {
     let script = crashing(STATELESS);
     let backoff = Backoff::new().initial(Duration::from_secs(3600)).max(Duration::from_secs(3600));

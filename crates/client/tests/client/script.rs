@@ -7,7 +7,7 @@ use std::{
     task::{Poll, Waker},
 };
 
-use couplet_core::{BoxFuture, Connect, Connected, Error, Inbound, Limits, Link};
+use couplet_core::{BoxFuture, Connect, Connected, Error, Inbound, Limits, Link, Oversized};
 use couplet_types::ProtocolVersion;
 use serde_json::{Value, json};
 
@@ -99,6 +99,7 @@ impl Script {
 impl Connect for Script {
     fn connect(&mut self, inbound: Arc<dyn Inbound>, limits: Limits) -> BoxFuture<'_, Result<Connected, Error>> {
         self.shared.lock().unwrap().connections += 1;
+        let longest = limits.message;
         let (mut link, handle) = Link::new(inbound, limits);
         let script = self.clone();
         let driver = poll_fn(move |cx| {
@@ -109,7 +110,12 @@ impl Connect for Script {
                     shared.pushed.pop_front()
                 };
                 if let Some(message) = pushed {
-                    link.receive(message.to_string().into());
+                    let text = message.to_string();
+                    if text.len() > longest {
+                        link.receive_too_long(&Oversized::of(text.as_bytes()));
+                    } else {
+                        link.receive(text.into());
+                    }
                     continue;
                 }
                 let message: Value = match link.poll_send(cx) {

@@ -94,6 +94,8 @@ impl Endpoint {
     pub fn of(service: Arc<dyn Service>) -> Self {
         let limits = HttpLimits::default();
         let mut connection = Limits::default();
+        // What is answered may be larger than what is asked.
+        connection.sent = Some(connection.message);
         connection.message = limits.body;
         let config = Config {
             timed: Arc::new(Timed::new(service.clone(), limits.request_time)),

@@ -12,18 +12,18 @@ use couplet_stdio::{Command, Stderr, stdio};
 use crate::support::{Ears, Tools, answer, call, soon, until};
 
 /// A server that is a shell script.
-fn script(text: &str) -> Command {
+pub(crate) fn script(text: &str) -> Command {
     Command::new("/bin/sh").arg("-c").arg(text).name("script")
 }
 
 /// A script, and the lines that it writes to its standard error.
-fn heard(text: &str) -> (Command, Ears) {
+pub(crate) fn heard(text: &str) -> (Command, Ears) {
     let ears = Ears::default();
     let hears = ears.clone();
     (script(text).on_stderr(move |line| hears.hear(line)), ears)
 }
 
-async fn connect(command: &mut Command) -> Connected {
+pub(crate) async fn connect(command: &mut Command) -> Connected {
     command.connect(Ears::default().inbound(), Limits::default()).await.unwrap()
 }
 
@@ -36,18 +36,18 @@ async fn failure(mut command: Command) -> (Error, Error) {
 }
 
 /// Waits for the first line of standard error, which is the id of a process.
-async fn process(ears: &Ears) -> String {
+pub(crate) async fn process(ears: &Ears) -> String {
     until("it says its id", || !ears.heard().is_empty()).await;
     ears.heard()[0].clone()
 }
 
 /// Whether a process runs. One that has ended and waits to be collected does not.
-fn runs(id: &str) -> bool {
+pub(crate) fn runs(id: &str) -> bool {
     state(id).is_some_and(|state| state != 'Z')
 }
 
 /// The state of a process, if it is there at all.
-fn state(id: &str) -> Option<char> {
+pub(crate) fn state(id: &str) -> Option<char> {
     if !Path::new("/proc/self/stat").exists() {
         let status = std::process::Command::new("ps").args(["-o", "stat=", "-p", id]).output().unwrap();
         return String::from_utf8(status.stdout).unwrap().trim().chars().next();

@@ -2,8 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
+mod attacks;
 #[cfg(all(unix, feature = "child"))]
 mod child;
+#[cfg(all(unix, feature = "child"))]
+mod child_attacks;
 mod client;
 mod serve;
 mod support;

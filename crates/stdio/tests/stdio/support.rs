@@ -14,7 +14,8 @@ use couplet_core::{
     message::{Malformed, Params},
 };
 use couplet_types::{
-    CallTool, CallToolParams, ClientCapabilities, Implementation, ProtocolVersion, RpcError, ServerCapabilities,
+    CallTool, CallToolParams, ClientCapabilities, Implementation, ProtocolVersion, RawJson, RpcError,
+    ServerCapabilities,
 };
 use serde_json::{Value, json};
 
@@ -140,9 +141,15 @@ impl Inbound for Ears {
 
 /// Calls a tool without a session.
 pub(crate) fn call(channel: &dyn Channel, tool: &str) -> Exchange {
+    call_with(channel, tool, &json!({}))
+}
+
+/// The same with arguments.
+pub(crate) fn call_with(channel: &dyn Channel, tool: &str, arguments: &Value) -> Exchange {
     let info = Implementation::new("test", "1");
     let dialect = Dialect::new(ProtocolVersion::V2026_07_28, info, ClientCapabilities::default());
-    let params = CallToolParams::new(tool);
+    let mut params = CallToolParams::new(tool);
+    params.arguments = Some(RawJson::new(arguments).unwrap());
     channel.open(dialect.request::<CallTool>(channel.next_id(), params, &Extras::default()).unwrap())
 }
 

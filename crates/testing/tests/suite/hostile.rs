@@ -35,7 +35,7 @@ impl Place {
                 while let Some(line) = lines.next() {
                     match line {
                         Line::Message(text) => wire.connection().receive(text),
-                        Line::TooLong => wire.connection().receive_too_long(),
+                        Line::TooLong(message) => wire.connection().receive_too_long(&message),
                     }
                 }
             }

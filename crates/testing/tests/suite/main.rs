@@ -1,6 +1,8 @@
 //! One server, every revision: what is on the wire, and what a client makes of it.
 
 mod child;
+#[cfg(unix)]
+mod children;
 mod extension;
 mod fixture;
 mod flood;
