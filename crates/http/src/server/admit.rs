@@ -3,7 +3,7 @@
 use std::sync::{Arc, atomic::Ordering};
 
 use couplet_core::Caller;
-use http::StatusCode;
+use http::{Method, StatusCode};
 
 use super::{
     endpoint::{Endpoint, State},
@@ -45,7 +45,7 @@ impl Endpoint {
     ///
     /// # Errors
     /// What to answer if it is one too many, or if the server shuts down.
-    pub(crate) fn enter(&self) -> Result<Slot, Box<Reply>> {
+    pub(crate) fn enter(&self, method: &Method) -> Result<Slot, Box<Reply>> {
         let before = self.state.requests.fetch_add(1, Ordering::AcqRel);
         let slot = Slot(self.state.clone());
         if self.state.closing.load(Ordering::Acquire) {
@@ -53,6 +53,11 @@ impl Endpoint {
         }
         if before >= self.config.limits.requests {
             return Err(reply::busy(StatusCode::SERVICE_UNAVAILABLE, "the server cannot take more requests").into());
+        }
+        // Whoever is done with a session makes room.
+        if self.config.in_flight.bytes() >= self.config.limits.answers && *method != Method::DELETE {
+            let what = "the server waits for clients to read their answers";
+            return Err(reply::busy(StatusCode::SERVICE_UNAVAILABLE, what).into());
         }
         Ok(slot)
     }

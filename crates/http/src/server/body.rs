@@ -14,7 +14,7 @@ use couplet_core::{Text, http::sse::KEEP_ALIVE};
 use http_body::{Body, Frame, SizeHint};
 use tokio::time::{Instant, Sleep};
 
-use super::{alone::Driven, pipe::Reader, watch::Ticket};
+use super::{access::Access, alone::Driven, inflight::InFlight, pipe::Reader, watch::Ticket};
 
 /// The body of a response.
 pub struct EndpointBody(Kind);
@@ -30,6 +30,9 @@ pub(crate) struct Events {
     ticket: Arc<Ticket>,
     silence: Pin<Box<Sleep>>,
     keep_alive: Duration,
+    in_flight: Option<Arc<InFlight>>,
+    /// Written when this is dropped.
+    access: Option<Box<Access>>,
 }
 
 pub(crate) enum Source {
@@ -41,7 +44,8 @@ pub(crate) enum Source {
 
 impl Events {
     pub(crate) fn new(source: Source, ticket: Arc<Ticket>, keep_alive: Duration) -> Self {
-        Self { source, ticket, silence: Box::pin(tokio::time::sleep(keep_alive)), keep_alive }
+        let silence = Box::pin(tokio::time::sleep(keep_alive));
+        Self { source, ticket, silence, keep_alive, in_flight: None, access: None }
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
@@ -54,7 +58,10 @@ impl Events {
             if next.is_some() {
                 self.rest();
             }
-            return Poll::Ready(next);
+            return Poll::Ready(match &self.in_flight {
+                Some(in_flight) => next.map(|bytes| in_flight.hold(bytes)),
+                None => next,
+            });
         }
         ready!(self.silence.as_mut().poll(cx));
         self.rest();
@@ -83,6 +90,24 @@ impl Pieces {
 impl EndpointBody {
     pub(crate) fn full(text: Text) -> Self {
         Self(Kind::Full(Pieces(text.into_pieces())))
+    }
+
+    /// From now on everything in it counts until it is sent.
+    pub(crate) fn count(&mut self, in_flight: &Arc<InFlight>) {
+        match &mut self.0 {
+            Kind::Full(Pieces(pieces)) => {
+                let large = pieces.iter_mut().filter(|piece| InFlight::counts(piece));
+                large.for_each(|piece| *piece = in_flight.hold(std::mem::take(piece)));
+            }
+            Kind::Events(events) => events.in_flight = Some(in_flight.clone()),
+        }
+    }
+
+    /// Has a line written to the log when it is over: a message is as good as sent.
+    pub(crate) fn log(&mut self, access: Box<Access>) {
+        if let Kind::Events(events) = &mut self.0 {
+            events.access = Some(access);
+        }
     }
 
     pub(crate) fn empty() -> Self {

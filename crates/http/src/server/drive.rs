@@ -51,7 +51,7 @@ pub(crate) fn take(
 ) -> Result<Taken, Declined> {
     let _guard = Guard(live.clone());
     let Some((id, mut connection, waker)) = live.borrow(&frame, &config.limits)? else {
-        let reader = live.submit(frame, size, admitted, &config.limits)?;
+        let reader = live.submit(frame, size, admitted, config)?;
         wake(live, config);
         return Ok(reader.map_or(Taken::Told, |(line, reader)| Taken::Awaits(line, reader)));
     };
@@ -67,7 +67,7 @@ pub(crate) fn take(
         }
         first => ready(first),
     };
-    let (line, reader) = live.expect(vec![id], admitted, &config.limits);
+    let (line, reader) = live.expect(vec![id], admitted, config);
     live.give_back(connection, first, config)?;
     Ok(Taken::Awaits(line, reader))
 }
@@ -148,15 +148,17 @@ async fn drive(live: Arc<Live>, config: Arc<Config>) {
         tokio::task::coop::consume_budget().await;
         let step = poll_fn(|cx| poll_step(&live, &mut held, cx)).await;
         // Before the client hears that something is remembered, it is.
-        if let Some(memory) = held.as_mut().and_then(|connection| connection.changed_memory())
-            && let Err(error) = config.store.remember(&live.id, memory).await
-        {
-            tracing::warn!(%error, "what a session remembers cannot be stored");
+        if let Some(memory) = held.as_mut().and_then(|connection| connection.changed_memory()) {
+            config.remember(&live.id, memory).await;
         }
         match step {
             Step::Send(line, Outbound { text, .. }, last) => {
                 if let Some((seq, text)) = line.next(text, last, live.shape, retry) {
-                    config.events.append(&live.id, line.number, StoredEvent { seq, text: text.clone() }).await;
+                    let event = StoredEvent { seq, text: text.clone() };
+                    // After one event is lost the others are of no use.
+                    if !line.is_lost() && config.append(&live.id, line.number, event).await.is_err() {
+                        live.lose(&line);
+                    }
                     line.send(seq, text, last);
                 }
                 if last {

@@ -19,6 +19,7 @@ use super::{
     deadline::Timed,
     events::{EventStore, MemoryEvents},
     guard::Guard,
+    inflight::InFlight,
     legacy::Sessions2024,
     limits::HttpLimits,
     lock,
@@ -66,6 +67,7 @@ pub(crate) struct Config {
     pub(crate) store: Arc<dyn SessionStore>,
     pub(crate) events: Arc<dyn EventStore>,
     pub(crate) spare: Arc<Spare>,
+    pub(crate) in_flight: Arc<InFlight>,
 }
 
 #[derive(Debug, Default)]
@@ -107,6 +109,7 @@ impl Endpoint {
             store: Arc::new(Nowhere),
             events: Arc::new(MemoryEvents::new()),
             spare: Arc::default(),
+            in_flight: Arc::default(),
         };
         Self { config: Arc::new(config), state: Arc::default() }
     }

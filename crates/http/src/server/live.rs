@@ -21,6 +21,7 @@ use tokio::time::Instant;
 
 use super::{
     admit::Admitted,
+    endpoint::Config,
     limits::HttpLimits,
     line::Line,
     lock,
@@ -62,6 +63,8 @@ pub(crate) struct State {
     pub(crate) finishing: Option<Arc<Line>>,
     /// The streams that belong to no request.
     pub(crate) gets: Vec<Arc<Line>>,
+    /// Streams of which an event could not be stored.
+    lost: VecDeque<u64>,
     /// What nobody can hear at the moment.
     pub(crate) unheard: VecDeque<Bytes>,
     pub(crate) used: Instant,
@@ -112,6 +115,7 @@ impl Live {
             lines: BTreeMap::new(),
             finishing: None,
             gets: Vec::new(),
+            lost: VecDeque::new(),
             unheard: VecDeque::new(),
             used: now,
             ranked: now,
@@ -162,13 +166,13 @@ impl Live {
         frame: Frame,
         size: usize,
         admitted: Admitted,
-        limits: &HttpLimits,
+        config: &Config,
     ) -> Result<Option<(Arc<Line>, Reader)>, Declined> {
         let ids = requests(&frame, self.shape)?;
         let mut state = lock(&self.state);
-        state.check(&ids, limits)?;
+        state.check(&ids, &config.limits)?;
         let caller = admitted.caller.clone();
-        let reader = (!ids.is_empty()).then(|| state.expect(ids, admitted, limits));
+        let reader = (!ids.is_empty()).then(|| state.expect(ids, admitted, config));
         state.inbox.push_back((frame, size, caller));
         state.inbox_bytes += size;
         state.touch();
@@ -176,23 +180,23 @@ impl Live {
     }
 
     /// A stream for the answers to requests that the connection has.
-    pub(crate) fn expect(&self, ids: Vec<RequestId>, admitted: Admitted, limits: &HttpLimits) -> (Arc<Line>, Reader) {
-        lock(&self.state).expect(ids, admitted, limits)
+    pub(crate) fn expect(&self, ids: Vec<RequestId>, admitted: Admitted, config: &Config) -> (Arc<Line>, Reader) {
+        lock(&self.state).expect(ids, admitted, config)
     }
 
     /// Opens a stream that belongs to no request.
     ///
     /// # Errors
     /// When the session is over.
-    pub(crate) fn listen(&self, limits: &HttpLimits) -> Result<(Arc<Line>, Reader), Declined> {
+    pub(crate) fn listen(&self, config: &Config) -> Result<(Arc<Line>, Reader), Declined> {
         let mut state = lock(&self.state);
         if state.closed {
             return Err(Declined::Gone);
         }
-        let pipe = Pipe::new(limits);
+        let pipe = Pipe::new(config);
         let line = state.line('g', Vec::new(), pipe.clone(), None);
         state.gets.push(line.clone());
-        if state.gets.len() > limits.streams_per_session {
+        if state.gets.len() > config.limits.streams_per_session {
             state.gets.remove(0).close();
         }
         state.touch();
@@ -204,6 +208,23 @@ impl Live {
         let state = lock(&self.state);
         let mut lines = state.lines.values().chain(&state.finishing);
         lines.find(|line| line.number == number).cloned()
+    }
+
+    /// Whether a stream cannot be taken up again, because an event of it could not be stored.
+    pub(crate) fn is_lost(&self, number: u64) -> bool {
+        lock(&self.state).lost.contains(&number)
+    }
+
+    /// Notes that an event of a stream could not be stored.
+    pub(crate) fn lose(&self, line: &Line) {
+        /// So many are remembered.
+        const MOST: usize = 64;
+        line.lose();
+        let mut state = lock(&self.state);
+        if state.lost.len() >= MOST {
+            state.lost.pop_front();
+        }
+        state.lost.push_back(line.number);
     }
 
     /// Questions to the client cannot be answered any more.
@@ -291,8 +312,8 @@ impl State {
         Ok(())
     }
 
-    fn expect(&mut self, ids: Vec<RequestId>, admitted: Admitted, limits: &HttpLimits) -> (Arc<Line>, Reader) {
-        let pipe = Pipe::new(limits);
+    fn expect(&mut self, ids: Vec<RequestId>, admitted: Admitted, config: &Config) -> (Arc<Line>, Reader) {
+        let pipe = Pipe::new(config);
         let line = self.line('r', ids.clone(), pipe.clone(), Some(admitted));
         self.lines.extend(ids.into_iter().map(|id| (id, line.clone())));
         (line, Reader::new(pipe))

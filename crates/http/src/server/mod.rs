@@ -15,6 +15,7 @@
 //! * A request counts until it is answered, also when nobody waits for the answer any more.
 //! * Every queue is bounded. A reader that is too slow slows down its own session, and is let go after a while.
 
+mod access;
 mod admit;
 mod alone;
 mod authorize;
@@ -26,6 +27,7 @@ mod drive;
 mod endpoint;
 mod events;
 mod guard;
+mod inflight;
 mod legacy;
 mod limits;
 mod line;
@@ -41,8 +43,11 @@ mod request;
 mod sessionless;
 mod sessions;
 mod shares;
+#[cfg(feature = "listen")]
+mod socket;
 mod spare;
 mod store;
+mod stored;
 mod table;
 mod watch;
 

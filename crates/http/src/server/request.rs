@@ -17,6 +17,7 @@ use couplet_core::{
 use http::{HeaderMap, HeaderName, Method, Request, StatusCode, header, request::Parts};
 
 use super::{
+    access::Access,
     admit::Admitted,
     cors,
     endpoint::Endpoint,
@@ -30,27 +31,40 @@ impl Endpoint {
     where
         B: http_body::Body,
     {
-        if let Err(why) = self.config.guard.check(&parts) {
-            return reply::error(StatusCode::FORBIDDEN, why);
+        let mut access = Access::begin(&parts.method, &parts.uri);
+        let mut reply = match self.config.guard.check(&parts) {
+            Ok(()) => self.share(parts, body, &mut access).await,
+            Err(why) => reply::error(StatusCode::FORBIDDEN, why),
+        };
+        reply.body_mut().count(&self.config.in_flight);
+        if let Some(access) = access {
+            access.ends_with(&mut reply);
         }
-        let Some(origin) = cors::origin(&parts) else { return self.respond(parts, body).await };
+        reply
+    }
+
+    /// Answers a request that may be sent, and lets the page that sent it read the answer if there is one.
+    async fn share<B>(&self, parts: Parts, body: B, access: &mut Option<Box<Access>>) -> Reply
+    where
+        B: http_body::Body,
+    {
+        let Some(origin) = cors::origin(&parts) else { return self.respond(parts, body, access).await };
         let mut reply = match cors::preflight(&parts) {
             Some(preflight) => preflight,
-            None => self.respond(parts, body).await,
+            None => self.respond(parts, body, access).await,
         };
         cors::allow(&mut reply, origin);
         reply
     }
 
-    /// Answers a request from a page that may send it, or from no page at all.
-    async fn respond<B>(self, parts: Parts, body: B) -> Reply
+    async fn respond<B>(&self, parts: Parts, body: B, access: &mut Option<Box<Access>>) -> Reply
     where
         B: http_body::Body,
     {
         if let Some(document) = self.document(&parts) {
             return document;
         }
-        let slot = match self.enter() {
+        let slot = match self.enter(&parts.method) {
             Ok(slot) => slot,
             Err(refused) => return *refused,
         };
@@ -61,6 +75,9 @@ impl Endpoint {
                 Err(challenge) => return challenge.into_reply(),
             },
         };
+        if let Some(access) = access {
+            access.by(caller.as_ref().map(|caller| caller.principal()));
+        }
         let admitted = match self.admit(slot, caller) {
             Ok(admitted) => admitted,
             Err(refused) => return *refused,
@@ -70,8 +87,8 @@ impl Endpoint {
                 if let Err(refused) = check_post(&parts.headers) {
                     return *refused;
                 }
-                match read(body, &self.config.limits).await {
-                    Ok(text) => self.message(&parts, text, admitted).await,
+                match read(body, &parts.headers, &self.config.limits).await {
+                    Ok(text) => self.message(&parts, text, admitted, access).await,
                     Err((status, what)) => reply::error(status, what),
                 }
             }
@@ -92,7 +109,7 @@ impl Endpoint {
         }
     }
 
-    async fn message(&self, parts: &Parts, text: Bytes, admitted: Admitted) -> Reply {
+    async fn message(&self, parts: &Parts, text: Bytes, admitted: Admitted, access: &mut Option<Box<Access>>) -> Reply {
         if let Some(id) = session_in(&parts.uri).filter(|_| self.config.sse_2024) {
             return self.post_2024(id, text, &admitted);
         }
@@ -102,6 +119,9 @@ impl Endpoint {
                 return reply::json(StatusCode::BAD_REQUEST, unreadable(&Headers(&parts.headers), &malformed));
             }
         };
+        if let Some(access) = access {
+            access.calls(&frame);
+        }
         let lane = match sort(&Headers(&parts.headers), &frame, &*self.config.service) {
             Ok(lane) => lane,
             Err(refusal) => return reply::refused(&refusal),

@@ -168,6 +168,7 @@ pub(crate) fn server(seen: &Seen) -> Handle {
         .tool(tool("slow", slow))
         .tool(tool("quiet", quiet))
         .tool(tool("gate", gate))
+        .tool(tool("large", || "x".repeat(3 << 20)))
         .tool(tool("forever", forever))
         .tool(tool("polled", polled))
         .tool(tool("hasty", hasty))
