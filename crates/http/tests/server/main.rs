@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
+mod access;
 mod alone;
 mod authorize;
 mod cors;
@@ -13,6 +14,9 @@ mod legacy;
 mod limits;
 #[cfg(feature = "listen")]
 mod listen;
+#[path = "../client/log.rs"]
+#[allow(dead_code, reason = "shared with another test binary")]
+mod log;
 mod mirrored;
 mod principals;
 mod sessionless;
