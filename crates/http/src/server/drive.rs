@@ -46,7 +46,7 @@ pub(crate) fn take(
     live: &Arc<Live>,
     frame: Frame,
     size: usize,
-    admitted: Admitted,
+    mut admitted: Admitted,
     config: &Arc<Config>,
 ) -> Result<Taken, Declined> {
     let _guard = Guard(live.clone());
@@ -58,6 +58,7 @@ pub(crate) fn take(
     // Whatever has to go on later goes on in the task, if there is one.
     let cx = &mut Context::from_waker(waker.as_ref().unwrap_or(Waker::noop()));
     connection.asked_by(admitted.caller.clone());
+    connection.set_context(admitted.take_context());
     connection.take(frame);
     let first = match connection.poll_calls(cx) {
         Poll::Ready(Outbound { text, route: Route::Answer(to, _) }) if to == id && !connection.memory_changed() => {
@@ -250,9 +251,8 @@ fn poll_step(live: &Live, held: &mut Option<Box<Connection>>, cx: &mut Context<'
 /// Gives the connection what came in, and closes the streams of what was cancelled.
 fn take_input(state: &mut State, connection: &mut Connection) {
     while connection.wants_input()
-        && let Some((frame, caller)) = state.next_input()
+        && let Some(frame) = state.next_input(connection)
     {
-        connection.asked_by(caller);
         let tells = match &frame {
             Frame::Single(Message { body: Body::Notification { .. }, .. }) | Frame::Batch(_) => true,
             Frame::Single(_) => false,

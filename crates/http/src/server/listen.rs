@@ -1,7 +1,8 @@
 //! A listener of our own, for those who want no framework.
 
 use std::{
-    convert::Infallible, fmt, future::poll_fn, io, path::PathBuf, pin::pin, sync::Arc, task::Poll, time::Duration,
+    convert::Infallible, fmt, future::poll_fn, io, net::SocketAddr, path::PathBuf, pin::pin, sync::Arc, task::Poll,
+    time::Duration,
 };
 
 use couplet_core::{BoxFuture, Error, ErrorKind, Limits, Service, Transport};
@@ -16,7 +17,6 @@ use tokio::{
     sync::{Semaphore, watch},
     task::JoinSet,
 };
-use tower_service::Service as _;
 
 #[cfg(unix)]
 use super::socket::unix::Unix;
@@ -226,8 +226,12 @@ async fn run<L: Listen>(
             (listener.accept().await, permit)
         };
         let Some((stream, permit)) = unless(&mut end, &mut connections, next).await else { break };
+        let remote;
         let stream = match stream {
-            Ok((stream, _)) => TokioIo::new(Patient::new(stream, limits.header_time, limits.stall)),
+            Ok((stream, address)) => {
+                remote = address;
+                TokioIo::new(Patient::new(stream, limits.header_time, limits.stall))
+            }
             Err(error) => {
                 // Most likely there are no file descriptors left: they come back when connections end.
                 tracing::warn!(%error, "a connection cannot be accepted");
@@ -236,7 +240,7 @@ async fn run<L: Listen>(
             }
         };
         let site = site.clone();
-        let answer = hyper::service::service_fn(move |request| site.clone().answer(request));
+        let answer = hyper::service::service_fn(move |request| site.clone().answer(request, remote));
         let connection = open.watch(server.serve_connection(stream, answer).into_owned());
         connections.spawn(async move {
             if let Err(error) = connection.await {
@@ -299,9 +303,15 @@ struct Site {
 }
 
 impl Site {
-    async fn answer(mut self, request: Request<Incoming>) -> Result<Response<EndpointBody>, Infallible> {
+    async fn answer(
+        self,
+        request: Request<Incoming>,
+        remote: Option<SocketAddr>,
+    ) -> Result<Response<EndpointBody>, Infallible> {
         match request.uri().path() {
-            path if path == &*self.path || self.endpoint.has_document(path) => self.endpoint.call(request).await,
+            path if path == &*self.path || self.endpoint.has_document(path) => {
+                self.endpoint.call_from(request, remote).await
+            }
             "/health" => Ok(reply::empty(StatusCode::OK)),
             _ => {
                 let mut reply = reply::empty(StatusCode::NOT_FOUND);

@@ -13,7 +13,7 @@ use std::{
 
 use bytes::Bytes;
 use couplet_core::{
-    Caller, Connection, Outbound, Shape,
+    Caller, Connection, Outbound, RequestContext, Shape,
     message::{Body, Frame, Message},
 };
 use couplet_types::{RequestId, RpcError};
@@ -78,8 +78,8 @@ pub(crate) struct State {
     rested: bool,
 }
 
-/// A message, its size, and who sent it.
-type Input = (Frame, usize, Option<Arc<Caller>>);
+/// A message and its size, who sent it, and with what request.
+type Input = (Frame, usize, Option<Arc<Caller>>, Option<Arc<dyn RequestContext>>);
 
 /// A request's id, the connection, and the task that waits for it.
 type Borrowed = (RequestId, Box<Connection>, Option<Waker>);
@@ -165,15 +165,15 @@ impl Live {
         &self,
         frame: Frame,
         size: usize,
-        admitted: Admitted,
+        mut admitted: Admitted,
         config: &Config,
     ) -> Result<Option<(Arc<Line>, Reader)>, Declined> {
         let ids = requests(&frame, self.shape)?;
         let mut state = lock(&self.state);
         state.check(&ids, &config.limits)?;
-        let caller = admitted.caller.clone();
+        let (caller, context) = (admitted.caller.clone(), admitted.take_context());
         let reader = (!ids.is_empty()).then(|| state.expect(ids, admitted, config));
-        state.inbox.push_back((frame, size, caller));
+        state.inbox.push_back((frame, size, caller, context));
         state.inbox_bytes += size;
         state.touch();
         Ok(reader)
@@ -289,11 +289,13 @@ impl State {
     /// How many bytes they may have. One message may be larger if it is alone.
     const ROOM_BYTES: usize = 16 << 20;
 
-    /// The next message for the connection.
-    pub(crate) fn next_input(&mut self) -> Option<(Frame, Option<Arc<Caller>>)> {
-        let (frame, size, caller) = self.inbox.pop_front()?;
+    /// The next message for the connection, which hears who sent it.
+    pub(crate) fn next_input(&mut self, connection: &mut Connection) -> Option<Frame> {
+        let (frame, size, caller, context) = self.inbox.pop_front()?;
         self.inbox_bytes -= size;
-        Some((frame, caller))
+        connection.asked_by(caller);
+        connection.set_context(context);
+        Some(frame)
     }
 
     /// Whether requests with these ids can be taken.

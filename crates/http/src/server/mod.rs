@@ -27,6 +27,7 @@ mod drive;
 mod endpoint;
 mod events;
 mod guard;
+mod http_request;
 mod inflight;
 mod legacy;
 mod limits;
@@ -55,6 +56,7 @@ pub use authorize::{Authorize, Challenge};
 pub use body::EndpointBody;
 pub use endpoint::Endpoint;
 pub use events::{EventStore, MemoryEvents, StoredEvent};
+pub use http_request::HttpRequest;
 pub use limits::HttpLimits;
 #[cfg(feature = "listen")]
 pub use listen::{HttpTransport, Shutdown, http, http_unix};

@@ -67,13 +67,16 @@ impl Endpoint {
     }
 
     /// Takes a message to its session.
-    pub(crate) async fn post(&self, session: &str, frame: Frame, size: usize, admitted: Admitted) -> Reply {
+    pub(crate) async fn post(&self, session: &str, frame: Frame, size: usize, mut admitted: Admitted) -> Reply {
         let live = match self.find(session, admitted.principal()).await {
             Ok(live) => live,
             Err(reply) => return *reply,
         };
         if !live.is_established() {
             self.state.sessions.establish(&live);
+        }
+        if let Some(context) = admitted.context.as_mut().and_then(Arc::get_mut) {
+            context.session = Some(live.id.clone());
         }
         let caller = admitted.caller.clone();
         match drive::take(&live, frame, size, admitted, &self.config) {

@@ -5,6 +5,7 @@
 mod access;
 mod alone;
 mod authorize;
+mod context;
 mod cors;
 mod coverage;
 mod events;
