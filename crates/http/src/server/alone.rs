@@ -90,7 +90,7 @@ impl Endpoint {
             match self.try_stream(Driven::new(connection, first, None, counted), caller) {
                 Ok(stream) => return stream,
                 // Without room for a stream the answer comes alone.
-                Err((_, Some(state))) if is_quiet => (connection, counted) = (state.connection, state.counted),
+                Err((_, Some(state))) if is_quiet => State { connection, counted, .. } = *state,
                 Err((refused, _)) => return *refused,
             }
         }
@@ -105,15 +105,18 @@ impl Endpoint {
     ///
     /// # Errors
     /// What to answer if there is no room, and what would have been driven.
-    fn try_stream(&self, driven: Driven, caller: Option<&Arc<Caller>>) -> Result<Reply, (Box<Reply>, Option<State>)> {
+    fn try_stream(&self, driven: Driven, caller: Option<&Arc<Caller>>) -> Result<Reply, Undriven> {
         let driven = Arc::new(driven);
         let held: Arc<dyn Held> = driven.clone();
         match self.ticket(&held, caller) {
             Ok(ticket) => Ok(reply::events(Events::new(Source::Driven(driven), ticket, self.config.limits.keep_alive))),
-            Err(refused) => Err((refused, lock(&driven.0).take())),
+            Err(refused) => Err((refused, lock(&driven.0).take().map(Box::new))),
         }
     }
 }
+
+/// What to answer instead of a stream, and what it would have driven.
+type Undriven = (Box<Reply>, Option<Box<State>>);
 
 /// What a stream counts as for as long as it goes on.
 #[derive(Debug)]

@@ -20,6 +20,7 @@ mod admit;
 mod alone;
 mod authorize;
 mod body;
+mod chunks;
 pub mod contract;
 mod cors;
 mod deadline;

@@ -34,12 +34,13 @@ impl Endpoint {
     where
         B: http_body::Body,
     {
+        let version = parts.version;
         let mut access = Access::begin(&parts.method, &parts.uri);
         let mut reply = match self.config.guard.check(&parts) {
             Ok(()) => self.share(Arc::new(HttpRequest::new(parts, remote)), body, &mut access).await,
             Err(why) => reply::error(StatusCode::FORBIDDEN, why),
         };
-        reply.body_mut().count(&self.config.in_flight);
+        self.hold(&mut reply, version);
         if let Some(access) = access {
             access.ends_with(&mut reply);
         }

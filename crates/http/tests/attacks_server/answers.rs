@@ -1,7 +1,11 @@
 //! Answers that are asked for and not read.
 
-use std::time::Duration;
+use std::{pin::Pin, time::Duration};
 
+use couplet_http::server::HttpLimits;
+use http_body::Body;
+use hyper::client::conn::http2::SendRequest;
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use serde_json::json;
 use tokio::{io::AsyncWriteExt, net::TcpSocket};
 
@@ -86,6 +90,70 @@ async fn attack_11_who_does_not_read_is_let_go() {
     }
     assert!(text.starts_with("HTTP/1.1 200"), "{text}");
     drop(sockets);
+}
+
+/// A connection of HTTP/2 whose streams have room for one byte.
+async fn narrow(site: &Site) -> SendRequest<String> {
+    let stream = tokio::net::TcpStream::connect(&site.address).await.unwrap();
+    let mut client = hyper::client::conn::http2::Builder::new(TokioExecutor::new());
+    client.initial_stream_window_size(1);
+    let (sender, connection) = client.handshake(TokioIo::new(stream)).await.unwrap();
+    tokio::spawn(connection);
+    sender
+}
+
+#[tokio::test]
+async fn attack_11_who_does_not_read_a_stream_of_a_connection_is_let_go() {
+    let short = Duration::from_millis(300);
+    let set = |l: &mut HttpLimits| (l.answers, l.stall, l.keep_alive) = (20 * MB, short, short);
+    let site = Site::start(|t| t.limits(limits(|l| set(l)))).await;
+    let mut sender = narrow(&site).await;
+    let mut held = Vec::new();
+    let mut refused = 0;
+    for at in 0..40 {
+        // Alone, and as an event after others.
+        let name = if at % 2 == 0 { "large" } else { "large_event" };
+        let (mut parts, body) = alone("tools/call", json!({ "name": name }), &[]).into_parts();
+        parts.headers.remove("host");
+        parts.uri = "http://localhost/mcp".parse().unwrap();
+        let response = sender.send_request(http::Request::from_parts(parts, body)).await.unwrap();
+        refused += usize::from(response.status() == 503);
+        held.push(response);
+    }
+    assert!(refused >= 10, "{refused} of 40");
+    // The connection stays, and so do the streams; what they held does not.
+    let ping = async || site.send(&post(&call(1, "ping", &json!({})), "")).await.all().await;
+    let mut text = ping().await;
+    for _ in 0..200 {
+        if text.starts_with("HTTP/1.1 200") {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        text = ping().await;
+    }
+    assert!(text.starts_with("HTTP/1.1 200"), "{text}");
+    drop(held);
+}
+
+#[tokio::test]
+async fn attack_11_who_reads_slowly_over_http_2_gets_everything() {
+    let site = Site::start(|t| t).await;
+    let stream = tokio::net::TcpStream::connect(&site.address).await.unwrap();
+    let (mut sender, connection) =
+        hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
+    tokio::spawn(connection);
+    for (name, is_stream) in [("large", false), ("large_event", true)] {
+        let (mut parts, body) = alone("tools/call", json!({ "name": name }), &[]).into_parts();
+        parts.headers.remove("host");
+        parts.uri = "http://localhost/mcp".parse().unwrap();
+        let mut response = sender.send_request(http::Request::from_parts(parts, body)).await.unwrap();
+        let length = response.headers().get("content-length").map(|length| length.to_str().unwrap().parse().unwrap());
+        let mut size = 0;
+        while let Some(frame) = std::future::poll_fn(|cx| Pin::new(response.body_mut()).poll_frame(cx)).await {
+            size += frame.unwrap().into_data().unwrap().len();
+        }
+        assert!(size > 3 * MB && (is_stream || length == Some(size)), "{name}: {size} of {length:?}");
+    }
 }
 
 #[cfg(target_os = "linux")]

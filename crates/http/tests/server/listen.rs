@@ -193,7 +193,7 @@ async fn what_waits_for_a_signal_ends_with_the_serving() {
     let (held, gone) = tokio::sync::oneshot::channel::<()>();
     let never = async move {
         let _held = held;
-        std::future::pending().await
+        std::future::pending::<()>().await;
     };
     let transport = HttpTransport::on(TcpListener::bind("127.0.0.1:0").await.unwrap()).with_graceful_shutdown(never);
     let shutdown = transport.shutdown();
