@@ -60,7 +60,7 @@ pub use relay::Relay;
 pub use running::BoxFuture;
 pub use seal::Sealer;
 pub use serve::Connection;
-pub use service::{Call, Description, Done, Note, Peer, Reply, Service};
+pub use service::{Call, Description, Done, Note, Peer, Reply, RequestContext, Service};
 pub use text::Text;
 pub use transport::{Connect, Connected, Transport};
 pub use watch::{Disconnected, Failure, Operation, Side, Watch};

@@ -29,7 +29,7 @@ use crate::{
     pending::Pending,
     queue::{Kind, Queue},
     running::Running,
-    service::{Call, Description, Done, Note, Peer, Reply, Service},
+    service::{Call, Description, Done, Note, Peer, Reply, RequestContext, Service},
     session::{Legacy, Session},
     text::Text,
     wire::{
@@ -54,6 +54,8 @@ pub struct Connection {
     questions: Pending,
     memo: Memo,
     caller: Option<Arc<Caller>>,
+    /// What is known of the frame that is taken right now.
+    context: Option<Arc<dyn RequestContext>>,
     input_over: bool,
 }
 
@@ -100,6 +102,7 @@ impl Connection {
             questions: Pending::default(),
             memo: Memo::default(),
             caller: None,
+            context: None,
             input_over: false,
         }
     }
@@ -109,6 +112,11 @@ impl Connection {
     /// Where each message says who sends it, what was taken before stays with whoever asked it.
     pub fn asked_by(&mut self, caller: Option<Arc<Caller>>) {
         self.caller = caller;
+    }
+
+    /// Sets the transport's context for the next frame.
+    pub fn set_context(&mut self, context: Option<Arc<dyn RequestContext>>) {
+        self.context = context;
     }
 
     /// Makes this as good as a new one, for somebody else; false if it cannot be: there was a handshake, something is
@@ -142,6 +150,7 @@ impl Connection {
             Frame::Single(message) => self.message(message, None),
             Frame::Batch(messages) => self.batch(messages),
         }
+        self.context = None;
     }
 
     /// No more messages will come. What was received is still answered.
@@ -329,7 +338,7 @@ impl Connection {
                         shape,
                         outbox.clone(),
                         Inputs::session(back),
-                        self.caller.clone(),
+                        (self.caller.clone(), self.context.clone()),
                     );
                     self.start(Job { id, shape, outbox, batch, asks: false }, call);
                 }
@@ -364,7 +373,8 @@ impl Connection {
                 let outbox = Outbox::new(self.queue.clone(), id.clone(), shape, lifted.token, level);
                 let asks = modern::may_ask(&method);
                 let inputs = if asks { Inputs::replay(lifted.replay) } else { Inputs::closed() };
-                let call = Call::new(method, params, lifted.peer, shape, outbox.clone(), inputs, self.caller.clone());
+                let asker = (self.caller.clone(), self.context.clone());
+                let call = Call::new(method, params, lifted.peer, shape, outbox.clone(), inputs, asker);
                 self.start(Job { id, shape, outbox, batch, asks }, call);
             }
         }

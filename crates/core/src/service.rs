@@ -1,6 +1,7 @@
 //! What a server is to the protocol: something that can be called, and that says what it is.
 
 use std::{
+    any::Any,
     borrow::Cow,
     fmt,
     sync::{Arc, OnceLock},
@@ -119,6 +120,14 @@ impl Note {
     }
 }
 
+/// What a transport knows of a request beyond the protocol, such as the head of an HTTP request.
+pub trait RequestContext: Any + fmt::Debug + Send + Sync {
+    /// The id of the session that the request belongs to, where sessions have one.
+    fn session_id(&self) -> Option<&str> {
+        None
+    }
+}
+
 /// One request on its way to its handler, the same in every revision.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -137,7 +146,12 @@ pub struct Call {
     pub inputs: Inputs,
     /// Who was authenticated, if anybody was.
     pub caller: Option<Arc<Caller>>,
+    /// What the transport knows of the request, if it says anything: see [`Call::request`].
+    pub context: Option<Arc<dyn RequestContext>>,
 }
+
+/// Who was authenticated, and what the transport knows of the request.
+pub(crate) type Asker = (Option<Arc<Caller>>, Option<Arc<dyn RequestContext>>);
 
 impl Call {
     pub(crate) fn new(
@@ -147,9 +161,20 @@ impl Call {
         shape: Shape,
         outbox: Outbox,
         inputs: Inputs,
-        caller: Option<Arc<Caller>>,
+        (caller, context): Asker,
     ) -> Self {
-        Self { method, params, peer, shape, outbox, inputs, caller }
+        Self { method, params, peer, shape, outbox, inputs, caller, context }
+    }
+
+    /// What the transport knows of the request, as the transport's own type; nothing on another transport.
+    pub fn request<T: RequestContext>(&self) -> Option<Arc<T>> {
+        let context: Arc<dyn Any + Send + Sync> = self.context.clone()?;
+        context.downcast().ok()
+    }
+
+    /// The id of the session that the request belongs to, where the transport has one. It is a secret.
+    pub fn session_id(&self) -> Option<&str> {
+        self.context.as_ref()?.session_id()
     }
 
     /// The name of whoever was authenticated, if anybody was.

@@ -2,7 +2,7 @@
 
 use std::{fmt, future::Future, sync::Arc, time::Duration};
 
-use couplet_core::{Ask, Call, JsonText, Peer};
+use couplet_core::{Ask, Call, JsonText, Peer, RequestContext};
 use couplet_types::{
     CreateMessageParams, CreateMessageResult, ElicitAction, ElicitParams, ElicitResult, ListRootsResult, LoggingLevel,
     RawJson, Root, RpcError,
@@ -63,6 +63,17 @@ impl Ctx {
     /// The call itself, for what has no method here.
     pub fn call(&self) -> &Call {
         &self.0.call
+    }
+
+    /// What the transport knows of the request, as the transport's own type; nothing on another transport.
+    pub fn request<T: RequestContext>(&self) -> Option<Arc<T>> {
+        self.0.call.request()
+    }
+
+    /// The id of the session that the call belongs to, where the transport has one. It is a secret: whoever knows it
+    /// can use the session.
+    pub fn session_id(&self) -> Option<&str> {
+        self.0.call.session_id()
     }
 
     /// The server, to announce changes and to register things at run time.

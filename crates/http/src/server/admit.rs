@@ -2,11 +2,12 @@
 
 use std::sync::{Arc, atomic::Ordering};
 
-use couplet_core::Caller;
-use http::StatusCode;
+use couplet_core::{Caller, RequestContext};
+use http::{Method, StatusCode};
 
 use super::{
     endpoint::{Endpoint, State},
+    http_request::HttpRequest,
     reply::{self, Reply},
     shares::Share,
 };
@@ -16,11 +17,18 @@ use super::{
 #[derive(Debug)]
 pub(crate) struct Admitted {
     pub(crate) caller: Option<Arc<Caller>>,
+    /// What handlers can know of it.
+    pub(crate) context: Option<Arc<HttpRequest>>,
     _share: Share,
     _slot: Slot,
 }
 
 impl Admitted {
+    /// What handlers can know of it, to be given to a connection.
+    pub(crate) fn take_context(&mut self) -> Option<Arc<dyn RequestContext>> {
+        Some(self.context.take()?)
+    }
+
     /// The name of whoever asks.
     pub(crate) fn principal(&self) -> Option<&Arc<str>> {
         self.caller.as_ref().map(|caller| caller.principal())
@@ -36,7 +44,7 @@ impl Endpoint {
         let most = self.config.limits.requests_per_principal;
         let principal = caller.as_ref().map(|caller| caller.principal());
         match self.state.requests_of.take(principal, most) {
-            Some(share) => Ok(Admitted { caller, _share: share, _slot: slot }),
+            Some(share) => Ok(Admitted { caller, context: None, _share: share, _slot: slot }),
             None => Err(reply::busy(StatusCode::TOO_MANY_REQUESTS, "you have too many requests under way").into()),
         }
     }
@@ -45,7 +53,7 @@ impl Endpoint {
     ///
     /// # Errors
     /// What to answer if it is one too many, or if the server shuts down.
-    pub(crate) fn enter(&self) -> Result<Slot, Box<Reply>> {
+    pub(crate) fn enter(&self, method: &Method) -> Result<Slot, Box<Reply>> {
         let before = self.state.requests.fetch_add(1, Ordering::AcqRel);
         let slot = Slot(self.state.clone());
         if self.state.closing.load(Ordering::Acquire) {
@@ -53,6 +61,11 @@ impl Endpoint {
         }
         if before >= self.config.limits.requests {
             return Err(reply::busy(StatusCode::SERVICE_UNAVAILABLE, "the server cannot take more requests").into());
+        }
+        // Whoever is done with a session makes room.
+        if self.config.in_flight.bytes() >= self.config.limits.answers && *method != Method::DELETE {
+            let what = "the server waits for clients to read their answers";
+            return Err(reply::busy(StatusCode::SERVICE_UNAVAILABLE, what).into());
         }
         Ok(slot)
     }

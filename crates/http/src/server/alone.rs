@@ -10,7 +10,7 @@ use std::{
 
 use bytes::Bytes;
 use couplet_core::{
-    Caller, Connection, Outbound, Route,
+    Caller, Connection, Outbound, RequestContext, Route,
     http::{
         sse::{Event, KEEP_ALIVE},
         status,
@@ -35,7 +35,7 @@ const LISTEN: &str = "subscriptions/listen";
 impl Endpoint {
     /// Answers a message that says everything itself: with a message, or with a stream once something comes before the
     /// answer.
-    pub(crate) async fn alone(&self, frame: Frame, admitted: Admitted) -> Reply {
+    pub(crate) async fn alone(&self, frame: Frame, mut admitted: Admitted) -> Reply {
         let (is_request, listens) = match &frame {
             Frame::Single(Message { body: Body::Request { method, .. }, .. }) => (true, method == LISTEN),
             _ => (false, false),
@@ -43,6 +43,7 @@ impl Endpoint {
         let caller = admitted.caller.clone();
         let spare = self.config.spare.take(caller.clone());
         let mut connection = spare.unwrap_or_else(|| self.connection(caller.clone()));
+        connection.set_context(admitted.take_context());
         if !is_request {
             connection.take(frame);
             return reply::empty(StatusCode::ACCEPTED);
@@ -89,7 +90,7 @@ impl Endpoint {
             match self.try_stream(Driven::new(connection, first, None, counted), caller) {
                 Ok(stream) => return stream,
                 // Without room for a stream the answer comes alone.
-                Err((_, Some(state))) if is_quiet => (connection, counted) = (state.connection, state.counted),
+                Err((_, Some(state))) if is_quiet => State { connection, counted, .. } = *state,
                 Err((refused, _)) => return *refused,
             }
         }
@@ -104,15 +105,18 @@ impl Endpoint {
     ///
     /// # Errors
     /// What to answer if there is no room, and what would have been driven.
-    fn try_stream(&self, driven: Driven, caller: Option<&Arc<Caller>>) -> Result<Reply, (Box<Reply>, Option<State>)> {
+    fn try_stream(&self, driven: Driven, caller: Option<&Arc<Caller>>) -> Result<Reply, Undriven> {
         let driven = Arc::new(driven);
         let held: Arc<dyn Held> = driven.clone();
         match self.ticket(&held, caller) {
             Ok(ticket) => Ok(reply::events(Events::new(Source::Driven(driven), ticket, self.config.limits.keep_alive))),
-            Err(refused) => Err((refused, lock(&driven.0).take())),
+            Err(refused) => Err((refused, lock(&driven.0).take().map(Box::new))),
         }
     }
 }
+
+/// What to answer instead of a stream, and what it would have driven.
+type Undriven = (Box<Reply>, Option<Box<State>>);
 
 /// What a stream counts as for as long as it goes on.
 #[derive(Debug)]
@@ -177,9 +181,10 @@ impl State {
         }
         if let Some(inbox) = &self.inbox {
             while self.connection.wants_input()
-                && let Some((frame, caller)) = inbox.take(cx.waker())
+                && let Some((frame, caller, context)) = inbox.take(cx.waker())
             {
                 self.connection.asked_by(caller);
+                self.connection.set_context(context);
                 self.connection.receive(frame);
             }
         }
@@ -196,8 +201,8 @@ impl State {
     }
 }
 
-/// A message, and who sent it.
-type Asked = (Bytes, Option<Arc<Caller>>);
+/// A message, who sent it, and with what request.
+type Asked = (Bytes, Option<Arc<Caller>>, Option<Arc<dyn RequestContext>>);
 
 /// Messages on their way to a connection that a response drives.
 #[derive(Debug)]
@@ -224,13 +229,13 @@ impl Inbox {
     }
 
     /// Adds a message; false if there is no room.
-    pub(crate) fn put(&self, frame: Bytes, caller: Option<Arc<Caller>>) -> bool {
+    pub(crate) fn put(&self, frame: Bytes, mut admitted: Admitted) -> bool {
         let mut waiting = lock(&self.frames);
         if waiting.frames.len() >= Self::ROOM || waiting.bytes >= Self::ROOM_BYTES {
             return false;
         }
         waiting.bytes += frame.len();
-        waiting.frames.push_back((frame, caller));
+        waiting.frames.push_back((frame, admitted.caller.clone(), admitted.take_context()));
         if let Some(waker) = waiting.waker.take() {
             waker.wake();
         }
@@ -241,7 +246,7 @@ impl Inbox {
         let mut waiting = lock(&self.frames);
         let next = waiting.frames.pop_front();
         match &next {
-            Some((frame, _)) => waiting.bytes -= frame.len(),
+            Some((frame, ..)) => waiting.bytes -= frame.len(),
             None => waiting.waker = Some(waker.clone()),
         }
         next

@@ -14,10 +14,14 @@ use couplet_core::{Text, http::sse::KEEP_ALIVE};
 use http_body::{Body, Frame, SizeHint};
 use tokio::time::{Instant, Sleep};
 
-use super::{alone::Driven, pipe::Reader, watch::Ticket};
+use super::{access::Access, alone::Driven, chunks::Chunks, inflight::InFlight, pipe::Reader, watch::Ticket};
 
 /// The body of a response.
-pub struct EndpointBody(Kind);
+pub struct EndpointBody {
+    kind: Kind,
+    /// Where what is large is cut into pieces.
+    chunks: Option<Box<Chunks>>,
+}
 
 enum Kind {
     Full(Pieces),
@@ -30,6 +34,9 @@ pub(crate) struct Events {
     ticket: Arc<Ticket>,
     silence: Pin<Box<Sleep>>,
     keep_alive: Duration,
+    in_flight: Option<Arc<InFlight>>,
+    /// Written when this is dropped.
+    access: Option<Box<Access>>,
 }
 
 pub(crate) enum Source {
@@ -41,7 +48,8 @@ pub(crate) enum Source {
 
 impl Events {
     pub(crate) fn new(source: Source, ticket: Arc<Ticket>, keep_alive: Duration) -> Self {
-        Self { source, ticket, silence: Box::pin(tokio::time::sleep(keep_alive)), keep_alive }
+        let silence = Box::pin(tokio::time::sleep(keep_alive));
+        Self { source, ticket, silence, keep_alive, in_flight: None, access: None }
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
@@ -54,7 +62,10 @@ impl Events {
             if next.is_some() {
                 self.rest();
             }
-            return Poll::Ready(next);
+            return Poll::Ready(match &self.in_flight {
+                Some(in_flight) => next.map(|bytes| in_flight.hold(bytes)),
+                None => next,
+            });
         }
         ready!(self.silence.as_mut().poll(cx));
         self.rest();
@@ -82,15 +93,73 @@ impl Pieces {
 
 impl EndpointBody {
     pub(crate) fn full(text: Text) -> Self {
-        Self(Kind::Full(Pieces(text.into_pieces())))
+        Self::new(Kind::Full(Pieces(text.into_pieces())))
+    }
+
+    fn new(kind: Kind) -> Self {
+        Self { kind, chunks: None }
+    }
+
+    /// Whether there is or may be something large in it.
+    pub(crate) fn is_large(&self) -> bool {
+        match &self.kind {
+            Kind::Full(Pieces(pieces)) => pieces.iter().any(InFlight::counts),
+            Kind::Events(_) => true,
+        }
+    }
+
+    /// Takes out what waits in it, to be cut into pieces.
+    pub(crate) fn take(&mut self) -> [Bytes; 3] {
+        match &mut self.kind {
+            Kind::Full(Pieces(pieces)) => std::mem::take(pieces),
+            Kind::Events(_) => Default::default(),
+        }
+    }
+
+    /// Cuts what is large into pieces from now on.
+    pub(crate) fn cut(&mut self, chunks: Chunks) {
+        self.chunks = Some(Box::new(chunks));
+    }
+
+    /// From now on everything in it counts until it is sent.
+    pub(crate) fn count(&mut self, in_flight: &Arc<InFlight>) {
+        match &mut self.kind {
+            Kind::Full(Pieces(pieces)) => {
+                let large = pieces.iter_mut().filter(|piece| InFlight::counts(piece));
+                large.for_each(|piece| *piece = in_flight.hold(std::mem::take(piece)));
+            }
+            Kind::Events(events) => events.in_flight = Some(in_flight.clone()),
+        }
+    }
+
+    /// Has a line written to the log when it is over: a message is as good as sent.
+    pub(crate) fn log(&mut self, access: Box<Access>) {
+        if let Kind::Events(events) = &mut self.kind {
+            events.access = Some(access);
+        }
+    }
+
+    /// How much of a message is left.
+    fn len(&self) -> usize {
+        let pieces = if let Kind::Full(pieces) = &self.kind { pieces.len() } else { 0 };
+        pieces + self.chunks.as_ref().map_or(0, |chunks| chunks.len())
     }
 
     pub(crate) fn empty() -> Self {
-        Self(Kind::Full(Pieces::default()))
+        Self::new(Kind::Full(Pieces::default()))
     }
 
     pub(crate) fn events(events: Events) -> Self {
-        Self(Kind::Events(events))
+        Self::new(Kind::Events(events))
+    }
+}
+
+impl Kind {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        match self {
+            Self::Full(pieces) => Poll::Ready(pieces.next()),
+            Self::Events(events) => events.poll(cx),
+        }
     }
 }
 
@@ -102,20 +171,21 @@ impl Body for EndpointBody {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
-        let next = match &mut self.0 {
-            Kind::Full(pieces) => Poll::Ready(pieces.next()),
-            Kind::Events(events) => events.poll(cx),
+        let Self { kind, chunks } = &mut *self;
+        let next = match chunks {
+            None => kind.poll(cx),
+            Some(chunks) => chunks.poll(cx, |cx| kind.poll(cx)),
         };
         next.map(|bytes| bytes.map(|b| Ok(Frame::data(b))))
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(&self.0, Kind::Full(pieces) if pieces.len() == 0)
+        matches!(&self.kind, Kind::Full(_)) && self.len() == 0
     }
 
     fn size_hint(&self) -> SizeHint {
-        match &self.0 {
-            Kind::Full(pieces) => SizeHint::with_exact(pieces.len() as u64),
+        match &self.kind {
+            Kind::Full(_) => SizeHint::with_exact(self.len() as u64),
             Kind::Events(_) => SizeHint::default(),
         }
     }
@@ -123,7 +193,7 @@ impl Body for EndpointBody {
 
 impl fmt::Debug for EndpointBody {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = match self.0 {
+        let name = match self.kind {
             Kind::Full(_) => "Full",
             Kind::Events(_) => "Events",
         };

@@ -2,7 +2,9 @@
 
 use std::{future::poll_fn, pin::Pin, sync::Arc, task::Poll, time::Duration};
 
-use couplet_core::{BoxFuture, Call, Description, Hub, Note, Reply, Service, http::headers::ParamHeader};
+use couplet_core::{
+    BoxFuture, Call, Description, Hub, Note, Reply, Service, http::headers::ParamHeader, message::Params,
+};
 use couplet_types::RpcError;
 use tokio::time::{Sleep, sleep};
 
@@ -55,7 +57,72 @@ impl Service for Timed {
         self.service.mirrored(tool)
     }
 
+    fn required_scopes(&self, method: &str, params: &Params) -> Option<Arc<[String]>> {
+        self.service.required_scopes(method, params)
+    }
+
     fn has_resource(&self, uri: &str) -> bool {
         self.service.has_resource(uri)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use couplet_core::{Connection, Limits};
+    use couplet_types::{Implementation, ServerCapabilities};
+
+    use super::*;
+
+    /// Answers every method with something that no default would.
+    #[derive(Default)]
+    struct Sentinel {
+        hub: Hub,
+        notes: AtomicUsize,
+    }
+
+    impl Service for Sentinel {
+        fn describe(&self) -> Arc<Description> {
+            Arc::new(Description::new(Implementation::new("sentinel", "1"), ServerCapabilities::default()))
+        }
+
+        fn call(&self, _: Call) -> BoxFuture<'static, Reply> {
+            Box::pin(std::future::ready(Reply::Error(RpcError::internal("sentinel"))))
+        }
+
+        fn hub(&self) -> &Hub {
+            &self.hub
+        }
+
+        fn notified(&self, _: Note) {
+            self.notes.fetch_add(1, Ordering::SeqCst);
+        }
+
+        fn mirrored(&self, _: &str) -> Option<Arc<[ParamHeader]>> {
+            Some(Arc::new([]))
+        }
+
+        fn required_scopes(&self, method: &str, _: &Params) -> Option<Arc<[String]>> {
+            Some(Arc::new([method.to_owned()]))
+        }
+
+        fn has_resource(&self, _: &str) -> bool {
+            false
+        }
+    }
+
+    #[test]
+    fn every_method_reaches_the_service_inside() {
+        let inner = Arc::new(Sentinel::default());
+        let timed = Arc::new(Timed::new(inner.clone(), Duration::from_secs(1)));
+        assert_eq!(timed.describe().info.name, "sentinel");
+        assert!(std::ptr::eq(timed.hub(), inner.hub()));
+        assert!(timed.mirrored("any").is_some());
+        assert_eq!(timed.required_scopes("one", &Params::default()).as_deref(), Some(&["one".to_owned()][..]));
+        assert!(!timed.has_resource("any"));
+        let mut connection = Connection::new(timed, Limits::default());
+        connection.receive(br#"{"jsonrpc":"2.0","method":"notifications/any"}"#[..].into());
+        assert_eq!(inner.notes.load(Ordering::SeqCst), 1);
     }
 }

@@ -46,18 +46,19 @@ pub(crate) fn take(
     live: &Arc<Live>,
     frame: Frame,
     size: usize,
-    admitted: Admitted,
+    mut admitted: Admitted,
     config: &Arc<Config>,
 ) -> Result<Taken, Declined> {
     let _guard = Guard(live.clone());
     let Some((id, mut connection, waker)) = live.borrow(&frame, &config.limits)? else {
-        let reader = live.submit(frame, size, admitted, &config.limits)?;
+        let reader = live.submit(frame, size, admitted, config)?;
         wake(live, config);
         return Ok(reader.map_or(Taken::Told, |(line, reader)| Taken::Awaits(line, reader)));
     };
     // Whatever has to go on later goes on in the task, if there is one.
     let cx = &mut Context::from_waker(waker.as_ref().unwrap_or(Waker::noop()));
     connection.asked_by(admitted.caller.clone());
+    connection.set_context(admitted.take_context());
     connection.take(frame);
     let first = match connection.poll_calls(cx) {
         Poll::Ready(Outbound { text, route: Route::Answer(to, _) }) if to == id && !connection.memory_changed() => {
@@ -67,7 +68,7 @@ pub(crate) fn take(
         }
         first => ready(first),
     };
-    let (line, reader) = live.expect(vec![id], admitted, &config.limits);
+    let (line, reader) = live.expect(vec![id], admitted, config);
     live.give_back(connection, first, config)?;
     Ok(Taken::Awaits(line, reader))
 }
@@ -148,15 +149,17 @@ async fn drive(live: Arc<Live>, config: Arc<Config>) {
         tokio::task::coop::consume_budget().await;
         let step = poll_fn(|cx| poll_step(&live, &mut held, cx)).await;
         // Before the client hears that something is remembered, it is.
-        if let Some(memory) = held.as_mut().and_then(|connection| connection.changed_memory())
-            && let Err(error) = config.store.remember(&live.id, memory).await
-        {
-            tracing::warn!(%error, "what a session remembers cannot be stored");
+        if let Some(memory) = held.as_mut().and_then(|connection| connection.changed_memory()) {
+            config.remember(&live.id, memory).await;
         }
         match step {
             Step::Send(line, Outbound { text, .. }, last) => {
                 if let Some((seq, text)) = line.next(text, last, live.shape, retry) {
-                    config.events.append(&live.id, line.number, StoredEvent { seq, text: text.clone() }).await;
+                    let event = StoredEvent { seq, text: text.clone() };
+                    // After one event is lost the others are of no use.
+                    if !line.is_lost() && config.append(&live.id, line.number, event).await.is_err() {
+                        live.lose(&line);
+                    }
                     line.send(seq, text, last);
                 }
                 if last {
@@ -248,9 +251,8 @@ fn poll_step(live: &Live, held: &mut Option<Box<Connection>>, cx: &mut Context<'
 /// Gives the connection what came in, and closes the streams of what was cancelled.
 fn take_input(state: &mut State, connection: &mut Connection) {
     while connection.wants_input()
-        && let Some((frame, caller)) = state.next_input()
+        && let Some(frame) = state.next_input(connection)
     {
-        connection.asked_by(caller);
         let tells = match &frame {
             Frame::Single(Message { body: Body::Notification { .. }, .. }) | Frame::Batch(_) => true,
             Frame::Single(_) => false,

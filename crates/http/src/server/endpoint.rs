@@ -11,14 +11,16 @@ use std::{
 
 use bytes::Bytes;
 use couplet_core::{Caller, Connection, Limits, Memo, Service};
-use http::{StatusCode, request::Parts};
+use http::{StatusCode, Version, request::Parts};
 use tokio::time::Instant;
 
 use super::{
     authorize::{Authorize, Named},
+    chunks::{Chunks, Waiting},
     deadline::Timed,
     events::{EventStore, MemoryEvents},
     guard::Guard,
+    inflight::InFlight,
     legacy::Sessions2024,
     limits::HttpLimits,
     lock,
@@ -66,6 +68,7 @@ pub(crate) struct Config {
     pub(crate) store: Arc<dyn SessionStore>,
     pub(crate) events: Arc<dyn EventStore>,
     pub(crate) spare: Arc<Spare>,
+    pub(crate) in_flight: Arc<InFlight>,
 }
 
 #[derive(Debug, Default)]
@@ -73,6 +76,8 @@ pub(crate) struct State {
     pub(crate) sessions: Sessions,
     pub(crate) sessions_2024: Sessions2024,
     pub(crate) streams: Arc<Streams>,
+    /// Large answers on their way over HTTP/2.
+    large: Arc<Streams>,
     pub(crate) requests: AtomicUsize,
     pub(crate) requests_of: Arc<Shares>,
     pub(crate) listens_of: Arc<Shares>,
@@ -109,6 +114,7 @@ impl Endpoint {
             store: Arc::new(Nowhere),
             events: Arc::new(MemoryEvents::new()),
             spare: Arc::default(),
+            in_flight: Arc::default(),
         };
         Self { config: Arc::new(config), state: Arc::default() }
     }
@@ -245,6 +251,24 @@ impl Endpoint {
         Ok(ticket)
     }
 
+    /// Lets a response count until it is sent, and lets go of what is large if it is not read.
+    pub(crate) fn hold(&self, reply: &mut Reply, version: Version) {
+        let body = reply.body_mut();
+        body.count(&self.config.in_flight);
+        // Over HTTP/1.1 a reader that does not read holds up the whole connection, which is then closed.
+        if version != Version::HTTP_2 || !body.is_large() {
+            return;
+        }
+        let large = &self.state.large;
+        let waiting = Arc::new(Waiting::new(body.take()));
+        let held: Arc<dyn Held> = waiting.clone();
+        let ticket = large.share(None, 0).and_then(|share| large.open(usize::MAX, Arc::downgrade(&held), share, None));
+        if let Some(ticket) = ticket {
+            body.cut(Chunks::new(waiting, ticket));
+            self.look_after();
+        }
+    }
+
     /// Makes sure that somebody looks after what has a time limit, for as long as there is anything.
     pub(crate) fn look_after(&self) {
         if self.state.looked_after.swap(true, Ordering::SeqCst) {
@@ -259,6 +283,7 @@ impl Endpoint {
                 tokio::time::sleep(pause).await;
                 let Some(state) = state.upgrade() else { return };
                 state.streams.sweep(config.limits.keep_alive + config.limits.stall);
+                state.large.sweep(config.limits.keep_alive + config.limits.stall);
                 let here = Self { config: config.clone(), state };
                 here.let_go(&here.state.sessions.expired(&config.limits)).await;
                 if here.state.is_empty() {
@@ -290,7 +315,7 @@ impl State {
     }
 
     fn is_empty(&self) -> bool {
-        self.sessions.len() == 0 && self.streams.len() == 0
+        self.sessions.len() == 0 && self.streams.len() == 0 && self.large.len() == 0
     }
 }
 

@@ -52,11 +52,14 @@ impl Endpoint {
     }
 
     /// Takes a message to the session that the address names.
-    pub(crate) fn post_2024(&self, id: &str, text: Bytes, admitted: &Admitted) -> Reply {
+    pub(crate) fn post_2024(&self, id: &Arc<str>, text: Bytes, mut admitted: Admitted) -> Reply {
         let inbox = lock(&self.state.sessions_2024.0).get(id).and_then(Weak::upgrade);
+        if let Some(context) = admitted.context.as_mut().and_then(Arc::get_mut) {
+            context.session = Some(id.clone());
+        }
         match inbox.filter(|inbox| inbox.principal.as_ref() == admitted.principal()) {
             None => reply::error(StatusCode::NOT_FOUND, "there is no such session"),
-            Some(inbox) if inbox.put(text, admitted.caller.clone()) => reply::empty(StatusCode::ACCEPTED),
+            Some(inbox) if inbox.put(text, admitted) => reply::empty(StatusCode::ACCEPTED),
             Some(_) => reply::busy(StatusCode::TOO_MANY_REQUESTS, "too many messages at the same time"),
         }
     }

@@ -46,6 +46,11 @@ pub struct HttpLimits {
     pub queue: usize,
     /// How many bytes may wait on one stream: 1 MiB. One message may be larger if it is alone.
     pub queue_bytes: usize,
+    /// How many bytes the answers that are not sent yet may have, all together: 256 MiB. While there are more, new
+    /// requests get 503; what runs is finished.
+    pub answers: usize,
+    /// How long a store of sessions or events may take for one thing: 5 seconds.
+    pub store_time: Duration,
     /// After how much silence a stream gets a sign of life: 15 seconds. After that much time without an answer the
     /// response to a call begins as a stream, because load balancers cut connections on which nothing is sent.
     pub keep_alive: Duration,
@@ -57,6 +62,9 @@ pub struct HttpLimits {
     pub header_time: Duration,
     /// The size of a request's headers in bytes: 16 KiB.
     pub headers: usize,
+    /// How long the other end of a TCP connection may not acknowledge what it was sent before the connection is given
+    /// up, so that one that is half open does not stay: 60 seconds, or [`HttpLimits::stall`] if that is longer.
+    pub half_open: Duration,
     /// How many connections may be open: 4,096.
     pub connections: usize,
     /// How many requests one HTTP/2 connection may have under way: 128.
@@ -92,11 +100,14 @@ impl Default for HttpLimits {
             streams_per_session: 16,
             queue: 256,
             queue_bytes: 1 << 20,
+            answers: 256 << 20,
+            store_time: Duration::from_secs(5),
             keep_alive: Duration::from_secs(15),
             stall: Duration::from_secs(30),
             retry: Duration::from_secs(1),
             header_time: Duration::from_secs(30),
             headers: 16 << 10,
+            half_open: Duration::from_secs(60),
             connections: 4096,
             http2_streams: 128,
         }

@@ -1,6 +1,9 @@
 //! One stream of a session, whoever reads it.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicBool, Ordering},
+};
 
 use bytes::Bytes;
 use couplet_core::{
@@ -22,6 +25,8 @@ pub(crate) struct Line {
     tag: char,
     pub(crate) ids: Vec<RequestId>,
     state: Mutex<LineState>,
+    /// Whether an event of it could not be stored.
+    lost: AtomicBool,
     /// The request, which is under way for as long as this is here.
     _admitted: Option<Admitted>,
 }
@@ -46,7 +51,17 @@ impl Line {
         admitted: Option<Admitted>,
     ) -> Self {
         let state = Mutex::new(LineState { sent: 0, started: tag == 'g', finished: false, pipe });
-        Self { number, tag, ids, state, _admitted: admitted }
+        Self { number, tag, ids, state, lost: AtomicBool::new(false), _admitted: admitted }
+    }
+
+    /// Whether the stream cannot be taken up again, because an event of it could not be stored.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.lost.load(Ordering::Relaxed)
+    }
+
+    /// An event could not be stored.
+    pub(crate) fn lose(&self) {
+        self.lost.store(true, Ordering::Relaxed);
     }
 
     /// The reader at the moment.

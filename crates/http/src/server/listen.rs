@@ -13,14 +13,22 @@ use hyper_util::{
     server::{conn::auto, graceful::GracefulShutdown},
 };
 use tokio::{
-    io::{AsyncRead, AsyncWrite},
     net::TcpListener,
     sync::{Semaphore, watch},
     task::JoinSet,
 };
-use tower_service::Service as _;
 
-use super::{body::EndpointBody, endpoint::Endpoint, limits::HttpLimits, patient::Patient, reply};
+#[cfg(unix)]
+use super::socket::unix::Unix;
+use super::{
+    access::Access,
+    body::EndpointBody,
+    endpoint::Endpoint,
+    limits::HttpLimits,
+    patient::Patient,
+    reply,
+    socket::{Listen, Tcp},
+};
 
 /// An address to serve a server at, with HTTP/1.1 and HTTP/2: the endpoint is at `/mcp`, what clients need to know
 /// to get in is at its own path, and `/health` answers while the server runs.
@@ -37,7 +45,8 @@ pub fn http(address: impl Into<String>) -> HttpTransport {
     HttpTransport::new(Place::Address(address.into()))
 }
 
-/// A Unix domain socket to serve a server at. Only the user that runs the server can reach it.
+/// A Unix domain socket to serve a server at. Only the user that runs the server can reach it, unless
+/// [`HttpTransport::socket_mode`] says something else.
 #[cfg(unix)]
 pub fn http_unix(path: impl Into<PathBuf>) -> HttpTransport {
     HttpTransport::new(Place::Unix(path.into())).endpoint(Endpoint::allow_any_host)
@@ -50,7 +59,10 @@ pub struct HttpTransport {
     limits: HttpLimits,
     configure: Vec<Box<dyn FnOnce(Endpoint) -> Endpoint + Send>>,
     shutdown: Shutdown,
+    signals: Vec<BoxFuture<'static, ()>>,
     grace: Duration,
+    #[cfg(unix)]
+    mode: u32,
 }
 
 enum Place {
@@ -68,7 +80,10 @@ impl HttpTransport {
             limits: HttpLimits::default(),
             configure: Vec::new(),
             shutdown: Shutdown(watch::channel(false).0),
+            signals: Vec::new(),
             grace: Duration::from_secs(10),
+            #[cfg(unix)]
+            mode: 0o600,
         }
     }
 
@@ -105,6 +120,33 @@ impl HttpTransport {
         self
     }
 
+    /// Shuts down gracefully when a future completes, such as one that waits for a signal: no more requests are taken,
+    /// running calls finish within [`HttpTransport::grace`], open streams are ended.
+    ///
+    /// ```no_run
+    /// use couplet_http::server::http;
+    /// use couplet_server::{Server, tool};
+    ///
+    /// # async fn run(terminated: impl Future<Output = ()> + Send + 'static) -> Result<(), couplet_core::Error> {
+    /// let place = http("127.0.0.1:8080").with_graceful_shutdown(terminated);
+    /// Server::new("hello", "1.0.0").tool(tool("hello", || "Hello!")).serve(place).await
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn with_graceful_shutdown(mut self, signal: impl Future<Output = ()> + Send + 'static) -> Self {
+        self.signals.push(Box::pin(signal));
+        self
+    }
+
+    /// The permissions of the socket file of [`http_unix`]: `0o600`, so that only the user that runs the server can
+    /// connect. With `0o660` a reverse proxy of the same group can.
+    #[cfg(unix)]
+    #[must_use]
+    pub fn socket_mode(mut self, mode: u32) -> Self {
+        self.mode = mode;
+        self
+    }
+
     /// What ends the serving.
     pub fn shutdown(&self) -> Shutdown {
         self.shutdown.clone()
@@ -130,19 +172,30 @@ impl Transport for HttpTransport {
         }
         let site = Site { path: self.path.into(), endpoint };
         let end = self.shutdown.0.subscribe();
+        let limits = &site.endpoint.config.limits;
+        let half_open = limits.half_open.max(limits.stall);
         Box::pin(async move {
             // Without the sender the receiver would believe that all is over.
-            let _sender = self.shutdown;
+            let shutdown = self.shutdown;
+            // They are not waited for any more when this is dropped.
+            let mut signals = JoinSet::new();
+            for signal in self.signals {
+                let shutdown = shutdown.clone();
+                signals.spawn(async move {
+                    signal.await;
+                    shutdown.shut_down();
+                });
+            }
             match self.place {
                 Place::Address(address) => {
                     let listener = TcpListener::bind(&address).await.map_err(|e| refused(&address, e))?;
-                    run(Tcp(listener), site, end, self.grace).await
+                    run(Tcp::new(listener, half_open), site, end, self.grace).await
                 }
-                Place::Listener(listener) => run(Tcp(listener), site, end, self.grace).await,
+                Place::Listener(listener) => run(Tcp::new(listener, half_open), site, end, self.grace).await,
                 #[cfg(unix)]
                 Place::Unix(path) => {
-                    let listener = unix::bind(&path).map_err(|e| refused(&path.display().to_string(), e))?;
-                    let done = run(unix::Socket(listener), site, end, self.grace).await;
+                    let listener = Unix::bind(&path, self.mode).map_err(|e| refused(&path.display().to_string(), e))?;
+                    let done = run(listener, site, end, self.grace).await;
                     let _ = std::fs::remove_file(&path);
                     done
                 }
@@ -153,25 +206,6 @@ impl Transport for HttpTransport {
 
 fn refused(place: &str, error: io::Error) -> Error {
     Error::new(ErrorKind::Transport, format!("cannot listen at `{place}`")).with_source(error)
-}
-
-/// Something that connections come from.
-trait Listen: Send {
-    type Io: AsyncRead + AsyncWrite + Unpin + Send + 'static;
-    fn accept(&mut self) -> impl Future<Output = io::Result<Self::Io>> + Send;
-}
-
-struct Tcp(TcpListener);
-
-impl Listen for Tcp {
-    type Io = tokio::net::TcpStream;
-
-    async fn accept(&mut self) -> io::Result<Self::Io> {
-        let (stream, _): (_, SocketAddr) = self.0.accept().await?;
-        // A peer that is gone already is found out soon enough.
-        let _ = stream.set_nodelay(true);
-        Ok(stream)
-    }
 }
 
 async fn run<L: Listen>(
@@ -192,8 +226,12 @@ async fn run<L: Listen>(
             (listener.accept().await, permit)
         };
         let Some((stream, permit)) = unless(&mut end, &mut connections, next).await else { break };
+        let remote;
         let stream = match stream {
-            Ok(stream) => TokioIo::new(Patient::new(stream, limits.header_time, limits.stall)),
+            Ok((stream, address)) => {
+                remote = address;
+                TokioIo::new(Patient::new(stream, limits.header_time, limits.stall))
+            }
             Err(error) => {
                 // Most likely there are no file descriptors left: they come back when connections end.
                 tracing::warn!(%error, "a connection cannot be accepted");
@@ -202,7 +240,7 @@ async fn run<L: Listen>(
             }
         };
         let site = site.clone();
-        let answer = hyper::service::service_fn(move |request| site.clone().answer(request));
+        let answer = hyper::service::service_fn(move |request| site.clone().answer(request, remote));
         let connection = open.watch(server.serve_connection(stream, answer).into_owned());
         connections.spawn(async move {
             if let Err(error) = connection.await {
@@ -265,45 +303,24 @@ struct Site {
 }
 
 impl Site {
-    async fn answer(mut self, request: Request<Incoming>) -> Result<Response<EndpointBody>, Infallible> {
+    async fn answer(
+        self,
+        request: Request<Incoming>,
+        remote: Option<SocketAddr>,
+    ) -> Result<Response<EndpointBody>, Infallible> {
         match request.uri().path() {
-            path if path == &*self.path || self.endpoint.has_document(path) => self.endpoint.call(request).await,
-            "/health" => Ok(reply::empty(StatusCode::OK)),
-            _ => Ok(reply::empty(StatusCode::NOT_FOUND)),
-        }
-    }
-}
-
-#[cfg(unix)]
-mod unix {
-    use std::{io, os::unix::fs::PermissionsExt, path::Path};
-
-    use tokio::net::{UnixListener, UnixStream};
-
-    pub(super) struct Socket(pub(super) UnixListener);
-
-    impl super::Listen for Socket {
-        type Io = UnixStream;
-
-        async fn accept(&mut self) -> io::Result<UnixStream> {
-            self.0.accept().await.map(|(stream, _)| stream)
-        }
-    }
-
-    /// Binds a socket, in the place of one that nobody listens on any more.
-    pub(super) fn bind(path: &Path) -> io::Result<UnixListener> {
-        let listener = match UnixListener::bind(path) {
-            Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
-                if std::os::unix::net::UnixStream::connect(path).is_ok() {
-                    return Err(error);
-                }
-                std::fs::remove_file(path)?;
-                UnixListener::bind(path)?
+            path if path == &*self.path || self.endpoint.has_document(path) => {
+                self.endpoint.call_from(request, remote).await
             }
-            bound => bound?,
-        };
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
-        Ok(listener)
+            "/health" => Ok(reply::empty(StatusCode::OK)),
+            _ => {
+                let mut reply = reply::empty(StatusCode::NOT_FOUND);
+                if let Some(access) = Access::begin(request.method(), request.uri()) {
+                    access.ends_with(&mut reply);
+                }
+                Ok(reply)
+            }
+        }
     }
 }
 

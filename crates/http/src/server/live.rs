@@ -13,7 +13,7 @@ use std::{
 
 use bytes::Bytes;
 use couplet_core::{
-    Caller, Connection, Outbound, Shape,
+    Caller, Connection, Outbound, RequestContext, Shape,
     message::{Body, Frame, Message},
 };
 use couplet_types::{RequestId, RpcError};
@@ -21,6 +21,7 @@ use tokio::time::Instant;
 
 use super::{
     admit::Admitted,
+    endpoint::Config,
     limits::HttpLimits,
     line::Line,
     lock,
@@ -62,6 +63,8 @@ pub(crate) struct State {
     pub(crate) finishing: Option<Arc<Line>>,
     /// The streams that belong to no request.
     pub(crate) gets: Vec<Arc<Line>>,
+    /// Streams of which an event could not be stored.
+    lost: VecDeque<u64>,
     /// What nobody can hear at the moment.
     pub(crate) unheard: VecDeque<Bytes>,
     pub(crate) used: Instant,
@@ -75,8 +78,8 @@ pub(crate) struct State {
     rested: bool,
 }
 
-/// A message, its size, and who sent it.
-type Input = (Frame, usize, Option<Arc<Caller>>);
+/// A message and its size, who sent it, and with what request.
+type Input = (Frame, usize, Option<Arc<Caller>>, Option<Arc<dyn RequestContext>>);
 
 /// A request's id, the connection, and the task that waits for it.
 type Borrowed = (RequestId, Box<Connection>, Option<Waker>);
@@ -112,6 +115,7 @@ impl Live {
             lines: BTreeMap::new(),
             finishing: None,
             gets: Vec::new(),
+            lost: VecDeque::new(),
             unheard: VecDeque::new(),
             used: now,
             ranked: now,
@@ -161,38 +165,38 @@ impl Live {
         &self,
         frame: Frame,
         size: usize,
-        admitted: Admitted,
-        limits: &HttpLimits,
+        mut admitted: Admitted,
+        config: &Config,
     ) -> Result<Option<(Arc<Line>, Reader)>, Declined> {
         let ids = requests(&frame, self.shape)?;
         let mut state = lock(&self.state);
-        state.check(&ids, limits)?;
-        let caller = admitted.caller.clone();
-        let reader = (!ids.is_empty()).then(|| state.expect(ids, admitted, limits));
-        state.inbox.push_back((frame, size, caller));
+        state.check(&ids, &config.limits)?;
+        let (caller, context) = (admitted.caller.clone(), admitted.take_context());
+        let reader = (!ids.is_empty()).then(|| state.expect(ids, admitted, config));
+        state.inbox.push_back((frame, size, caller, context));
         state.inbox_bytes += size;
         state.touch();
         Ok(reader)
     }
 
     /// A stream for the answers to requests that the connection has.
-    pub(crate) fn expect(&self, ids: Vec<RequestId>, admitted: Admitted, limits: &HttpLimits) -> (Arc<Line>, Reader) {
-        lock(&self.state).expect(ids, admitted, limits)
+    pub(crate) fn expect(&self, ids: Vec<RequestId>, admitted: Admitted, config: &Config) -> (Arc<Line>, Reader) {
+        lock(&self.state).expect(ids, admitted, config)
     }
 
     /// Opens a stream that belongs to no request.
     ///
     /// # Errors
     /// When the session is over.
-    pub(crate) fn listen(&self, limits: &HttpLimits) -> Result<(Arc<Line>, Reader), Declined> {
+    pub(crate) fn listen(&self, config: &Config) -> Result<(Arc<Line>, Reader), Declined> {
         let mut state = lock(&self.state);
         if state.closed {
             return Err(Declined::Gone);
         }
-        let pipe = Pipe::new(limits);
+        let pipe = Pipe::new(config);
         let line = state.line('g', Vec::new(), pipe.clone(), None);
         state.gets.push(line.clone());
-        if state.gets.len() > limits.streams_per_session {
+        if state.gets.len() > config.limits.streams_per_session {
             state.gets.remove(0).close();
         }
         state.touch();
@@ -204,6 +208,23 @@ impl Live {
         let state = lock(&self.state);
         let mut lines = state.lines.values().chain(&state.finishing);
         lines.find(|line| line.number == number).cloned()
+    }
+
+    /// Whether a stream cannot be taken up again, because an event of it could not be stored.
+    pub(crate) fn is_lost(&self, number: u64) -> bool {
+        lock(&self.state).lost.contains(&number)
+    }
+
+    /// Notes that an event of a stream could not be stored.
+    pub(crate) fn lose(&self, line: &Line) {
+        /// So many are remembered.
+        const MOST: usize = 64;
+        line.lose();
+        let mut state = lock(&self.state);
+        if state.lost.len() >= MOST {
+            state.lost.pop_front();
+        }
+        state.lost.push_back(line.number);
     }
 
     /// Questions to the client cannot be answered any more.
@@ -268,11 +289,13 @@ impl State {
     /// How many bytes they may have. One message may be larger if it is alone.
     const ROOM_BYTES: usize = 16 << 20;
 
-    /// The next message for the connection.
-    pub(crate) fn next_input(&mut self) -> Option<(Frame, Option<Arc<Caller>>)> {
-        let (frame, size, caller) = self.inbox.pop_front()?;
+    /// The next message for the connection, which hears who sent it.
+    pub(crate) fn next_input(&mut self, connection: &mut Connection) -> Option<Frame> {
+        let (frame, size, caller, context) = self.inbox.pop_front()?;
         self.inbox_bytes -= size;
-        Some((frame, caller))
+        connection.asked_by(caller);
+        connection.set_context(context);
+        Some(frame)
     }
 
     /// Whether requests with these ids can be taken.
@@ -291,8 +314,8 @@ impl State {
         Ok(())
     }
 
-    fn expect(&mut self, ids: Vec<RequestId>, admitted: Admitted, limits: &HttpLimits) -> (Arc<Line>, Reader) {
-        let pipe = Pipe::new(limits);
+    fn expect(&mut self, ids: Vec<RequestId>, admitted: Admitted, config: &Config) -> (Arc<Line>, Reader) {
+        let pipe = Pipe::new(config);
         let line = self.line('r', ids.clone(), pipe.clone(), Some(admitted));
         self.lines.extend(ids.into_iter().map(|id| (id, line.clone())));
         (line, Reader::new(pipe))

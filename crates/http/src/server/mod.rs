@@ -15,10 +15,12 @@
 //! * A request counts until it is answered, also when nobody waits for the answer any more.
 //! * Every queue is bounded. A reader that is too slow slows down its own session, and is let go after a while.
 
+mod access;
 mod admit;
 mod alone;
 mod authorize;
 mod body;
+mod chunks;
 pub mod contract;
 mod cors;
 mod deadline;
@@ -26,6 +28,8 @@ mod drive;
 mod endpoint;
 mod events;
 mod guard;
+mod http_request;
+mod inflight;
 mod legacy;
 mod limits;
 mod line;
@@ -41,8 +45,11 @@ mod request;
 mod sessionless;
 mod sessions;
 mod shares;
+#[cfg(feature = "listen")]
+mod socket;
 mod spare;
 mod store;
+mod stored;
 mod table;
 mod watch;
 
@@ -50,6 +57,7 @@ pub use authorize::{Authorize, Challenge};
 pub use body::EndpointBody;
 pub use endpoint::Endpoint;
 pub use events::{EventStore, MemoryEvents, StoredEvent};
+pub use http_request::HttpRequest;
 pub use limits::HttpLimits;
 #[cfg(feature = "listen")]
 pub use listen::{HttpTransport, Shutdown, http, http_unix};

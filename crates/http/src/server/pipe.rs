@@ -10,7 +10,7 @@ use std::{
 use bytes::Bytes;
 use couplet_core::Text;
 
-use super::{events::StoredEvent, limits::HttpLimits, lock, watch::Held};
+use super::{endpoint::Config, events::StoredEvent, inflight::InFlight, lock, watch::Held};
 
 /// What waits for one reader. It is bounded by asking [`Pipe::is_full`] before anything is made for it.
 #[derive(Debug)]
@@ -18,6 +18,7 @@ pub(crate) struct Pipe {
     state: Mutex<State>,
     room: usize,
     room_bytes: usize,
+    in_flight: Arc<InFlight>,
 }
 
 #[derive(Debug, Default)]
@@ -53,8 +54,14 @@ impl Item {
 }
 
 impl Pipe {
-    pub(crate) fn new(limits: &HttpLimits) -> Arc<Self> {
-        Arc::new(Self { state: Mutex::default(), room: limits.queue, room_bytes: limits.queue_bytes })
+    pub(crate) fn new(config: &Config) -> Arc<Self> {
+        let Config { limits, in_flight, .. } = config;
+        Arc::new(Self {
+            state: Mutex::default(),
+            room: limits.queue,
+            room_bytes: limits.queue_bytes,
+            in_flight: in_flight.clone(),
+        })
     }
 
     /// Adds something, unless nobody will read it.
@@ -62,6 +69,7 @@ impl Pipe {
         let mut state = lock(&self.state);
         if !state.gone && !state.over {
             state.bytes += item.len();
+            self.in_flight.add(item.len());
             state.items.push_back(item);
             state.wake_reader();
         }
@@ -87,24 +95,26 @@ impl Pipe {
         lock(&self.state).gone
     }
 
+    /// Takes what comes next.
+    fn pop(&self, state: &mut State) -> Option<Item> {
+        let item = state.items.pop_front()?;
+        state.bytes -= item.len();
+        self.in_flight.remove(item.len());
+        state.wake_writer();
+        Some(item)
+    }
+
     fn leave(&self) {
         let mut state = lock(&self.state);
         state.gone = true;
         state.items = VecDeque::new();
-        state.bytes = 0;
+        self.in_flight.remove(std::mem::take(&mut state.bytes));
         state.wake_writer();
         state.wake_reader();
     }
 }
 
 impl State {
-    fn pop(&mut self) -> Option<Item> {
-        let item = self.items.pop_front()?;
-        self.bytes -= item.len();
-        self.wake_writer();
-        Some(item)
-    }
-
     fn wake_reader(&mut self) {
         if let Some(waker) = self.reader.take() {
             waker.wake();
@@ -115,6 +125,12 @@ impl State {
         if let Some(waker) = self.writer.take() {
             waker.wake();
         }
+    }
+}
+
+impl Drop for Pipe {
+    fn drop(&mut self) {
+        self.leave();
     }
 }
 
@@ -160,14 +176,19 @@ impl Reader {
 
     /// What the client missed in this stream, and what may come once more.
     pub(crate) fn after(mut self, missed: &[StoredEvent], print: impl Fn(&StoredEvent) -> Bytes) -> Self {
-        self.missed.extend(missed.iter().map(|event| (event.seq, print(event))));
+        missed.iter().for_each(|event| self.miss(event.seq, print(event)));
         self
     }
 
     /// What has to be sent before anything else and has no number in this stream.
     pub(crate) fn begins_with(mut self, bytes: Bytes) -> Self {
-        self.missed.push_back((0, bytes));
+        self.miss(0, bytes);
         self
+    }
+
+    fn miss(&mut self, seq: u64, bytes: Bytes) {
+        self.pipe.in_flight.add(bytes.len());
+        self.missed.push_back((seq, bytes));
     }
 
     pub(crate) fn pipe(&self) -> &Arc<Pipe> {
@@ -181,7 +202,7 @@ impl Reader {
             match state.items.front() {
                 Some(Item::Alone(text)) => {
                     let answer = First::Answer(text.clone());
-                    state.pop();
+                    self.pipe.pop(&mut state);
                     Poll::Ready(answer)
                 }
                 Some(_) => Poll::Ready(First::Stream),
@@ -198,12 +219,13 @@ impl Reader {
     /// The next event, ready to be sent.
     pub(crate) fn poll_event(&mut self, cx: &mut Context<'_>, ending: bool) -> Poll<Option<Bytes>> {
         if let Some((seq, bytes)) = self.missed.pop_front() {
+            self.pipe.in_flight.remove(bytes.len());
             self.last = self.last.max(seq);
             return Poll::Ready(Some(bytes));
         }
         let mut state = lock(&self.pipe.state);
         loop {
-            match state.pop() {
+            match self.pipe.pop(&mut state) {
                 // It was among what the client missed.
                 Some(Item::Event { seq, .. }) if seq <= self.last => {}
                 Some(Item::Event { seq, bytes }) => {
@@ -224,6 +246,7 @@ impl Reader {
 
 impl Drop for Reader {
     fn drop(&mut self) {
+        self.pipe.in_flight.remove(self.missed.iter().map(|(_, bytes)| bytes.len()).sum());
         self.pipe.leave();
     }
 }

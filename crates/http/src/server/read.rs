@@ -3,19 +3,30 @@
 use std::{future::poll_fn, pin::pin};
 
 use bytes::{Buf, Bytes, BytesMut};
-use http::StatusCode;
+use http::{HeaderMap, StatusCode, header};
 use http_body::Body;
 
 use super::{deadline::within, limits::HttpLimits};
+
+/// So many times as much as a body may have is read and thrown away before the refusal: most clients send all of it
+/// before they read anything, and would hear only that the connection is broken.
+const DRAINED: usize = 8;
 
 /// Reads a whole body.
 ///
 /// # Errors
 /// The status to answer and why.
-pub(crate) async fn read<B: Body>(body: B, limits: &HttpLimits) -> Result<Bytes, (StatusCode, String)> {
+pub(crate) async fn read<B: Body>(
+    body: B,
+    headers: &HeaderMap,
+    limits: &HttpLimits,
+) -> Result<Bytes, (StatusCode, String)> {
     let too_large = || (StatusCode::PAYLOAD_TOO_LARGE, format!("the body is longer than {} bytes", limits.body));
     let announced = body.size_hint().lower();
-    if announced > limits.body as u64 {
+    let is_too_large = announced > limits.body as u64;
+    let drained = limits.body.saturating_mul(DRAINED);
+    // A client that waits to be told to go on sends nothing, and is told so at once.
+    if is_too_large && (announced > drained as u64 || headers.contains_key(header::EXPECT)) {
         return Err(too_large());
     }
     let read = async {
@@ -28,8 +39,12 @@ pub(crate) async fn read<B: Body>(body: B, limits: &HttpLimits) -> Result<Bytes,
             let Ok(mut data) = frame.into_data() else { continue };
             let length = data.remaining();
             size += length;
-            if size > limits.body {
-                return Err(too_large());
+            if is_too_large || size > limits.body {
+                (first, all) = (None, None);
+                if size > drained {
+                    break;
+                }
+                continue;
             }
             let piece = data.copy_to_bytes(length);
             match (&mut all, &first) {
@@ -45,10 +60,14 @@ pub(crate) async fn read<B: Body>(body: B, limits: &HttpLimits) -> Result<Bytes,
                 (None, None) => first = Some(piece),
             }
         }
+        if size > limits.body {
+            return Err(too_large());
+        }
         Ok(all.map(BytesMut::freeze).or(first).unwrap_or_default())
     };
     match within(limits.body_time, pin!(read)).await {
         Some(body) => body,
+        None if is_too_large => Err(too_large()),
         None => {
             let what = format!("the body took longer than {} s to arrive", limits.body_time.as_secs_f64());
             Err((StatusCode::REQUEST_TIMEOUT, what))

@@ -4,7 +4,9 @@ use std::{
     convert::Infallible,
     fmt,
     future::Future,
+    net::SocketAddr,
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll},
 };
 
@@ -17,66 +19,85 @@ use couplet_core::{
 use http::{HeaderMap, HeaderName, Method, Request, StatusCode, header, request::Parts};
 
 use super::{
+    access::Access,
     admit::Admitted,
     cors,
     endpoint::Endpoint,
+    http_request::HttpRequest,
     legacy::session_in,
     read::read,
     reply::{self, Reply},
 };
 
 impl Endpoint {
-    async fn answer<B>(self, parts: Parts, body: B) -> Reply
+    async fn answer<B>(self, parts: Parts, body: B, remote: Option<SocketAddr>) -> Reply
     where
         B: http_body::Body,
     {
-        if let Err(why) = self.config.guard.check(&parts) {
-            return reply::error(StatusCode::FORBIDDEN, why);
+        let version = parts.version;
+        let mut access = Access::begin(&parts.method, &parts.uri);
+        let mut reply = match self.config.guard.check(&parts) {
+            Ok(()) => self.share(Arc::new(HttpRequest::new(parts, remote)), body, &mut access).await,
+            Err(why) => reply::error(StatusCode::FORBIDDEN, why),
+        };
+        self.hold(&mut reply, version);
+        if let Some(access) = access {
+            access.ends_with(&mut reply);
         }
-        let Some(origin) = cors::origin(&parts) else { return self.respond(parts, body).await };
-        let mut reply = match cors::preflight(&parts) {
+        reply
+    }
+
+    /// Answers a request that may be sent, and lets the page that sent it read the answer if there is one.
+    async fn share<B>(&self, request: Arc<HttpRequest>, body: B, access: &mut Option<Box<Access>>) -> Reply
+    where
+        B: http_body::Body,
+    {
+        let Some(origin) = cors::origin(&request) else { return self.respond(request, body, access).await };
+        let mut reply = match cors::preflight(&request) {
             Some(preflight) => preflight,
-            None => self.respond(parts, body).await,
+            None => self.respond(request, body, access).await,
         };
         cors::allow(&mut reply, origin);
         reply
     }
 
-    /// Answers a request from a page that may send it, or from no page at all.
-    async fn respond<B>(self, parts: Parts, body: B) -> Reply
+    async fn respond<B>(&self, request: Arc<HttpRequest>, body: B, access: &mut Option<Box<Access>>) -> Reply
     where
         B: http_body::Body,
     {
-        if let Some(document) = self.document(&parts) {
+        if let Some(document) = self.document(&request) {
             return document;
         }
-        let slot = match self.enter() {
+        let slot = match self.enter(&request.method) {
             Ok(slot) => slot,
             Err(refused) => return *refused,
         };
         let caller = match &self.config.authorize {
             None => None,
-            Some(authorize) => match authorize.authorize(&parts).await {
+            Some(authorize) => match authorize.authorize(&request).await {
                 Ok(caller) => caller,
                 Err(challenge) => return challenge.into_reply(),
             },
         };
+        if let Some(access) = access {
+            access.by(caller.as_ref().map(|caller| caller.principal()));
+        }
         let admitted = match self.admit(slot, caller) {
             Ok(admitted) => admitted,
             Err(refused) => return *refused,
         };
-        match parts.method {
+        match request.method {
             Method::POST => {
-                if let Err(refused) = check_post(&parts.headers) {
+                if let Err(refused) = check_post(&request.headers) {
                     return *refused;
                 }
-                match read(body, &self.config.limits).await {
-                    Ok(text) => self.message(&parts, text, admitted).await,
+                match read(body, &request.headers, &self.config.limits).await {
+                    Ok(text) => self.message(request, text, admitted, access).await,
                     Err((status, what)) => reply::error(status, what),
                 }
             }
-            Method::GET | Method::DELETE if self.allowed().contains(parts.method.as_str()) => {
-                self.session(&parts, admitted).await
+            Method::GET | Method::DELETE if self.allowed().contains(request.method.as_str()) => {
+                self.session(&request, admitted).await
             }
             _ => reply::not_allowed(self.allowed()),
         }
@@ -92,29 +113,46 @@ impl Endpoint {
         }
     }
 
-    async fn message(&self, parts: &Parts, text: Bytes, admitted: Admitted) -> Reply {
-        if let Some(id) = session_in(&parts.uri).filter(|_| self.config.sse_2024) {
-            return self.post_2024(id, text, &admitted);
+    async fn message(
+        &self,
+        request: Arc<HttpRequest>,
+        text: Bytes,
+        mut admitted: Admitted,
+        access: &mut Option<Box<Access>>,
+    ) -> Reply {
+        if let Some(id) = session_in(&request.uri).filter(|_| self.config.sse_2024) {
+            let id = Arc::from(id);
+            admitted.context = Some(request);
+            return self.post_2024(&id, text, admitted);
         }
         let frame = match message::read(text.clone(), self.config.connection.bounds) {
             Ok(frame) => frame,
             Err(malformed) => {
-                return reply::json(StatusCode::BAD_REQUEST, unreadable(&Headers(&parts.headers), &malformed));
+                return reply::json(StatusCode::BAD_REQUEST, unreadable(&Headers(&request.headers), &malformed));
             }
         };
-        let lane = match sort(&Headers(&parts.headers), &frame, &*self.config.service) {
+        if let Some(access) = access {
+            access.calls(&frame);
+        }
+        let lane = match sort(&Headers(&request.headers), &frame, &*self.config.service) {
             Ok(lane) => lane,
             Err(refusal) => return reply::refused(&refusal),
         };
-        if let Some(refused) = self.forbids(parts, &frame, &admitted) {
+        if let Some(refused) = self.forbids(&request, &frame, &admitted) {
             return refused;
         }
+        let version = match lane {
+            Lane::Session(_) | Lane::Sessionless if self.config.stateless_legacy => {
+                spoken(&Headers(&request.headers), &self.config.service.describe())
+            }
+            _ => None,
+        };
+        admitted.context = Some(request);
         match lane {
             Lane::Alone => self.alone(frame, admitted).await,
             Lane::Opening if self.config.stateless_legacy => self.introduce(frame, admitted).await,
             Lane::Opening => self.open(frame, &text, &admitted).await,
             Lane::Session(_) | Lane::Sessionless if self.config.stateless_legacy => {
-                let version = spoken(&Headers(&parts.headers), &self.config.service.describe());
                 self.sessionless(frame, version, admitted).await
             }
             Lane::Session(id) => self.post(&id, frame, text.len(), admitted).await,
@@ -222,7 +260,16 @@ where
 
     fn call(&mut self, request: Request<B>) -> Answering {
         let (parts, body) = request.into_parts();
-        Answering(Box::pin(self.clone().answer(parts, body)))
+        Answering(Box::pin(self.clone().answer(parts, body, None)))
+    }
+}
+
+impl Endpoint {
+    /// Answers a request that our own listener accepted.
+    #[cfg(feature = "listen")]
+    pub(crate) fn call_from(self, request: Request<hyper::body::Incoming>, remote: Option<SocketAddr>) -> Answering {
+        let (parts, body) = request.into_parts();
+        Answering(Box::pin(self.answer(parts, body, remote)))
     }
 }
 

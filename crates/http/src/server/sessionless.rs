@@ -34,7 +34,7 @@ impl Endpoint {
         &self,
         frame: Frame,
         version: Option<ProtocolVersion>,
-        admitted: Admitted,
+        mut admitted: Admitted,
     ) -> Reply {
         let caller = admitted.caller.clone();
         let mut connection = self.connection(caller.clone());
@@ -49,6 +49,7 @@ impl Endpoint {
             Ok(ids) => !ids.is_empty(),
             Err(declined) => return decline(declined),
         };
+        connection.set_context(admitted.take_context());
         connection.take(frame);
         if !expects_answer {
             return reply::empty(StatusCode::ACCEPTED);

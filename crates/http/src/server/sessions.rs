@@ -23,6 +23,7 @@ use super::{
     request::text_of,
     sessionless::reopen,
     store::SessionRecord,
+    stored::Late,
     watch::Held,
 };
 
@@ -48,7 +49,7 @@ impl Endpoint {
         };
         connection.rest();
         let record = SessionRecord::new(id.clone(), principal.clone(), self.state.opening(text));
-        if let Err(error) = self.config.store.create(record).await {
+        if let Err(error) = self.config.create(record).await {
             tracing::warn!(%error, "a session cannot be stored");
             return reply::busy(StatusCode::SERVICE_UNAVAILABLE, "the session cannot be stored");
         }
@@ -59,20 +60,23 @@ impl Endpoint {
         match inserted {
             Ok(_) => reply::opened(answer, &id),
             Err(reply) => {
-                let _ = self.config.store.remove(&id).await;
+                let _ = self.config.remove(&id).await;
                 *reply
             }
         }
     }
 
     /// Takes a message to its session.
-    pub(crate) async fn post(&self, session: &str, frame: Frame, size: usize, admitted: Admitted) -> Reply {
+    pub(crate) async fn post(&self, session: &str, frame: Frame, size: usize, mut admitted: Admitted) -> Reply {
         let live = match self.find(session, admitted.principal()).await {
             Ok(live) => live,
             Err(reply) => return *reply,
         };
         if !live.is_established() {
             self.state.sessions.establish(&live);
+        }
+        if let Some(context) = admitted.context.as_mut().and_then(Arc::get_mut) {
+            context.session = Some(live.id.clone());
         }
         let caller = admitted.caller.clone();
         match drive::take(&live, frame, size, admitted, &self.config) {
@@ -128,9 +132,10 @@ impl Endpoint {
         };
         self.state.sessions.remove(session);
         live.close();
-        self.config.events.remove(&live.id).await;
-        if let Err(error) = self.config.store.remove(&live.id).await {
+        if let Err(error) = self.config.remove(&live.id).await {
+            // Another process may still have it from there.
             tracing::warn!(%error, "a session that is over stays in the store");
+            return reply::busy(StatusCode::SERVICE_UNAVAILABLE, "the session cannot be removed from the store");
         }
         reply::empty(StatusCode::NO_CONTENT)
     }
@@ -138,16 +143,11 @@ impl Endpoint {
     /// Ends sessions that were taken out because their time is over or there was no room.
     pub(crate) async fn let_go(&self, gone: &[Arc<Live>]) {
         gone.iter().for_each(|live| live.close());
-        for live in gone {
-            self.config.events.remove(&live.id).await;
-            if let Err(error) = self.config.store.evict(&live.id).await {
-                tracing::warn!(%error, "a session whose time is over stays in the store");
-            }
-        }
+        self.config.evict(gone).await;
     }
 
     fn listen(&self, live: &Arc<Live>) -> Result<Reader, Box<Reply>> {
-        let (opened, reader) = live.listen(&self.config.limits).map_err(|declined| Box::new(decline(declined)))?;
+        let (opened, reader) = live.listen(&self.config).map_err(|declined| Box::new(decline(declined)))?;
         drive::wake(live, &self.config);
         let retry = self.config.limits.retry_millis();
         Ok(if live.shape.primes_streams() { reader.begins_with(opened.mark(retry)) } else { reader })
@@ -157,23 +157,27 @@ impl Endpoint {
         let lost =
             || Box::new(reply::error(StatusCode::BAD_REQUEST, "what came after this event is not known any more"));
         let (tag, number, seq) = line::parse(id).ok_or_else(lost)?;
+        if live.is_lost(number) {
+            return Err(lost());
+        }
         let print = |event: &super::StoredEvent| line::print(tag, number, event.seq, event.text.clone());
         let running = live.line(number).filter(|_| tag == 'r');
         let reader = match (&running, tag) {
             (Some(running), _) => {
-                let pipe = Pipe::new(&self.config.limits);
+                let pipe = Pipe::new(&self.config);
                 running.attach(pipe.clone());
                 Reader::new(pipe)
             }
             (None, 'g') => self.listen(live)?,
             (None, _) => {
-                let pipe = Pipe::new(&self.config.limits);
+                let pipe = Pipe::new(&self.config);
                 pipe.finish();
                 Reader::new(pipe)
             }
         };
         // It is asked only now: what is sent from here on comes to the new reader.
-        match self.config.events.after(&live.id, number, seq).await {
+        let late = |Late| Box::new(reply::busy(StatusCode::SERVICE_UNAVAILABLE, "the events cannot be looked for"));
+        match self.config.after(&live.id, number, seq).await.map_err(late)? {
             // The stream goes on as another one, with numbers of its own.
             Some(missed) if tag == 'g' => Ok(missed.iter().fold(reader, |reader, e| reader.begins_with(print(e)))),
             Some(missed) => Ok(reader.after(&missed, print)),
@@ -197,7 +201,7 @@ impl Endpoint {
         if let Some(live) = self.state.sessions.get(id) {
             return if live.principal.as_ref() == principal { Ok(live) } else { Err(lost()) };
         }
-        match self.config.store.load(id).await {
+        match self.config.load(id).await {
             Ok(record) => self.take_over(record.filter(|r| r.principal.as_ref() == principal).ok_or_else(lost)?).await,
             Err(error) => {
                 tracing::warn!(%error, "the store of sessions does not answer");

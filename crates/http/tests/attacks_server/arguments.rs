@@ -17,6 +17,9 @@ async fn call(arguments: &str, headers: &[(&str, &str)]) -> (u16, Option<i64>) {
     (status, reply.json().await["error"]["code"].as_i64())
 }
 
+/// The arguments, the headers, and what becomes of the call.
+type Row<'a> = (&'a str, &'a [(&'a str, &'a str)], (u16, Option<i64>));
+
 const REFUSED: (u16, Option<i64>) = (400, Some(-32020));
 const GOOD: (u16, Option<i64>) = (200, None);
 
@@ -27,7 +30,7 @@ async fn attack_02_arguments_that_can_be_read_in_two_ways() {
     let many: String = (0..256).map(|n| format!(r#""x{n}":{n},"#)).collect();
     let crowded = format!(r#"{{{many}"region":"west"}}"#);
     let crowded_inside = format!(r#"{{"where":{{{many}"dry":true}}}}"#);
-    let rows: [(&str, &[(&str, &str)], (u16, Option<i64>)); 16] = [
+    let rows: [Row<'_>; 16] = [
         (r#"{"region":"west"}"#, &west, GOOD),
         (r#"{"region":"west"}"#, &east, REFUSED),
         // A key twice: an unknown one, the argument itself in either order, and one that is written with an escape.

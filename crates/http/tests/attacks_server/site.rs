@@ -20,7 +20,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 pub(crate) struct Site {
     pub(crate) address: String,
     pub(crate) seen: Seen,
-    pub(crate) task: JoinHandle<Result<(), Error>>,
+    _task: JoinHandle<Result<(), Error>>,
 }
 
 impl Site {
@@ -30,7 +30,7 @@ impl Site {
         let transport = configure(HttpTransport::on(listener));
         let seen = Seen::default();
         let task = tokio::spawn(transport.serve(Arc::new(server(&seen)), Limits::default()));
-        Self { address, seen, task }
+        Self { address, seen, _task: task }
     }
 
     /// Sends a request on a connection of its own.

@@ -5,14 +5,14 @@ use serde_json::{Value, json};
 
 use crate::support::{OLDEST, Reply, by_user, call, endpoint, eventually, initialize, request, send};
 
-async fn post(endpoint: &Endpoint, address: &str, message: &Value) -> Reply {
+pub(crate) async fn post(endpoint: &Endpoint, address: &str, message: &Value) -> Reply {
     let mut request = request("POST", &[("accept", "")], message.to_string());
     *request.uri_mut() = format!("/mcp{address}").parse().unwrap();
     send(endpoint, request).await
 }
 
 /// The stream of a new session, and the address that it names.
-async fn open(endpoint: &Endpoint) -> (Reply, String) {
+pub(crate) async fn open(endpoint: &Endpoint) -> (Reply, String) {
     let mut stream = send(endpoint, request("GET", &[], "")).await;
     assert_eq!((stream.status.as_u16(), stream.is_stream()), (200, true));
     let first = stream.body.event().await.unwrap();

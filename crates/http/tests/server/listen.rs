@@ -170,15 +170,51 @@ async fn what_does_not_end_is_cut_off() {
 }
 
 #[tokio::test]
+async fn a_future_begins_a_graceful_shutdown() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let transport = HttpTransport::on(listener).with_graceful_shutdown(async { drop(stopped.await) });
+    let (seen, shutdown) = (Seen::default(), transport.shutdown());
+    let task = tokio::spawn(transport.serve(std::sync::Arc::new(server(&seen)), Limits::default()));
+    let site = Site { address, seen, shutdown, task };
+    let mut stream = begun(&site, "slow").await;
+    stop.send(()).unwrap();
+    let mut rest = String::new();
+    stream.read_to_string(&mut rest).await.unwrap();
+    assert!(rest.contains("done"), "{rest}");
+    site.task.await.unwrap().unwrap();
+    assert_eq!((site.seen.finished(), site.seen.dropped()), (1, 0));
+    assert!(TcpStream::connect(&site.address).await.is_err());
+}
+
+#[tokio::test]
+async fn what_waits_for_a_signal_ends_with_the_serving() {
+    let (held, gone) = tokio::sync::oneshot::channel::<()>();
+    let never = async move {
+        let _held = held;
+        std::future::pending::<()>().await;
+    };
+    let transport = HttpTransport::on(TcpListener::bind("127.0.0.1:0").await.unwrap()).with_graceful_shutdown(never);
+    let shutdown = transport.shutdown();
+    let task = tokio::spawn(transport.serve(std::sync::Arc::new(server(&Seen::default())), Limits::default()));
+    shutdown.shut_down();
+    task.await.unwrap().unwrap();
+    assert!(gone.await.is_err(), "it is dropped");
+}
+
+#[tokio::test]
 async fn a_unix_socket_is_a_place_too() {
     let path = std::env::temp_dir().join(format!("couplet-http-{}.sock", std::process::id()));
     // One that was left behind is replaced.
     drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
-    let transport = http_unix(&path);
+    let transport = http_unix(&path).socket_mode(0o660);
     let shutdown = transport.shutdown();
     let service = std::sync::Arc::new(server(&Seen::default()));
     let task = tokio::spawn(transport.serve(service, Limits::default()));
     crate::support::eventually(|| std::os::unix::net::UnixStream::connect(&path).is_ok()).await;
+    let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&path).unwrap().permissions());
+    assert_eq!(mode & 0o777, 0o660);
     let mut stream = UnixStream::connect(&path).await.unwrap();
     let text = ask(&mut stream, &post(&call(1, "ping", &json!({})), "").replace("localhost", "anything")).await;
     assert!(text.starts_with("HTTP/1.1 200"), "{text}");

@@ -2,8 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
+mod access;
 mod alone;
 mod authorize;
+mod context;
 mod cors;
 mod coverage;
 mod events;
@@ -13,6 +15,9 @@ mod legacy;
 mod limits;
 #[cfg(feature = "listen")]
 mod listen;
+#[path = "../client/log.rs"]
+#[allow(dead_code, reason = "shared with another test binary")]
+mod log;
 mod mirrored;
 mod principals;
 mod sessionless;

@@ -92,6 +92,12 @@ async fn slow(State(seen): State<Seen>, ctx: Ctx) -> &'static str {
     "done"
 }
 
+async fn large_event(ctx: Ctx) -> String {
+    ctx.progress(0.5, "working").await;
+    tokio::task::yield_now().await;
+    "x".repeat(3 << 20)
+}
+
 /// Says nothing until it is done.
 async fn quiet(State(seen): State<Seen>) -> &'static str {
     let mut guard = Guard(seen, false);
@@ -168,6 +174,8 @@ pub(crate) fn server(seen: &Seen) -> Handle {
         .tool(tool("slow", slow))
         .tool(tool("quiet", quiet))
         .tool(tool("gate", gate))
+        .tool(tool("large", || "x".repeat(3 << 20)))
+        .tool(tool("large_event", large_event))
         .tool(tool("forever", forever))
         .tool(tool("polled", polled))
         .tool(tool("hasty", hasty))

@@ -7,6 +7,7 @@
 //! | [`Path<T>`] | the variables of a resource template |
 //! | [`Uri`] | the URI that is read |
 //! | [`Auth<T>`] | who asks: what is known of whoever was authenticated |
+//! | [`Request<T>`] | the request of the transport: over HTTP, its headers and address |
 //! | [`State<T>`] | what the server was given with `with_state`, or a part of it |
 //! | [`Ctx`](crate::Ctx) | progress, logging, questions to the client |
 //! | [`Meta`](couplet_types::Meta) | the open `_meta` of the request |
@@ -17,6 +18,7 @@ mod args;
 mod auth;
 mod meta;
 mod path;
+mod request;
 mod state;
 mod sub_path;
 
@@ -24,6 +26,7 @@ pub use args::{Args, RawArgs};
 pub use auth::Auth;
 pub use meta::{Completing, Uri};
 pub use path::Path;
+pub use request::Request;
 pub use state::{FromRef, State};
 pub use sub_path::SubPath;
 

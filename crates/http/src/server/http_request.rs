@@ -1,0 +1,62 @@
+//! What handlers can know of the request that brought a call.
+
+use std::{fmt, net::SocketAddr, ops::Deref, sync::Arc};
+
+use couplet_core::RequestContext;
+use http::request::Parts;
+
+/// The head of the HTTP request that brought a call: method, address, headers and extensions, as [`Parts`] has them.
+/// Handlers take it with `couplet_server::extract::Request<HttpRequest>`, middleware with `Call::request`.
+///
+/// All headers are there, `authorization` too: never send a client's token to another server.
+///
+/// ```
+/// use couplet_http::server::HttpRequest;
+/// use couplet_server::{Server, extract::Request, tool};
+///
+/// fn tenant(request: Request<HttpRequest>) -> String {
+///     let name = request.headers.get("x-tenant").and_then(|name| name.to_str().ok());
+///     name.unwrap_or("unknown").to_owned()
+/// }
+///
+/// let server: Server = Server::new("tenants", "1.0.0").tool(tool("tenant", tenant));
+/// ```
+pub struct HttpRequest {
+    parts: Parts,
+    remote: Option<SocketAddr>,
+    pub(crate) session: Option<Arc<str>>,
+}
+
+impl HttpRequest {
+    pub(crate) fn new(parts: Parts, remote: Option<SocketAddr>) -> Self {
+        Self { parts, remote, session: None }
+    }
+
+    /// The address of the other end of the connection, if our own listener accepted it over TCP. In axum it is among
+    /// the extensions, as `ConnectInfo`. Behind a reverse proxy it is the proxy's.
+    pub fn remote_addr(&self) -> Option<SocketAddr> {
+        self.remote
+    }
+}
+
+impl Deref for HttpRequest {
+    type Target = Parts;
+
+    fn deref(&self) -> &Parts {
+        &self.parts
+    }
+}
+
+impl RequestContext for HttpRequest {
+    fn session_id(&self) -> Option<&str> {
+        self.session.as_deref()
+    }
+}
+
+impl fmt::Debug for HttpRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Headers and sessions are secrets.
+        let Parts { method, uri, .. } = &self.parts;
+        f.debug_struct("HttpRequest").field("method", method).field("path", &uri.path()).finish_non_exhaustive()
+    }
+}
