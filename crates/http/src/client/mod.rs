@@ -22,6 +22,7 @@ mod channel;
 mod dial;
 mod driver;
 mod eras;
+mod failure;
 mod fetch;
 mod follow;
 mod headers;
@@ -40,12 +41,14 @@ mod setup;
 mod shared;
 mod stateless;
 mod target;
+mod tls;
 mod tools;
 mod uri;
 mod wishes;
 
 pub use address::Challenge;
 pub use eras::Eras;
+pub use failure::ConnectFailure;
 pub use fetch::{Authorize, Body, HttpClient};
 pub use hyper::HyperClient;
 #[cfg(feature = "reqwest")]

@@ -22,6 +22,7 @@ use tower_service::Service;
 
 use super::{
     dial::{Failure, Gate},
+    failure::ProxyFailure,
     uri::{self, is_loopback},
 };
 
@@ -100,14 +101,19 @@ impl Service<Uri> for Proxied {
             }
             // Where the proxy itself is, is not the server's doing.
             let mut direct = Gate::default().connector(proxy.uri());
+            let place =
+                proxy.uri().authority().map_or("", |a| a.as_str()).rsplit('@').next().unwrap_or_default().to_owned();
+            let at_proxy = |cause: Failure| ProxyFailure { proxy: place, cause };
             if server.scheme() == Some(&Scheme::HTTP) {
-                return Ok(Stream { io: direct.call(proxy.uri().clone()).await?, reads_requests: true });
+                let io = direct.call(proxy.uri().clone()).await.map_err(|e| at_proxy(e.into()))?;
+                return Ok(Stream { io, reads_requests: true });
             }
             let mut tunnel = Tunnel::new(proxy.uri().clone(), direct);
             if let Some(login) = proxy.basic_auth() {
                 tunnel = tunnel.with_auth(login.clone());
             }
-            Ok(Stream { io: tunnel.call(server).await?, reads_requests: false })
+            let io = tunnel.call(server).await.map_err(|e| at_proxy(e.into()))?;
+            Ok(Stream { io, reads_requests: false })
         })
     }
 }
