@@ -18,6 +18,8 @@
 //! the connection.
 
 mod address;
+mod busy;
+mod challenge;
 mod channel;
 mod dial;
 mod driver;
@@ -46,7 +48,10 @@ mod tools;
 mod uri;
 mod wishes;
 
-pub use address::Challenge;
+pub use busy::Busy;
+pub use challenge::Challenge;
+#[doc(hidden)]
+pub use challenge::challenges;
 pub use eras::Eras;
 pub use failure::ConnectFailure;
 pub use fetch::{Authorize, Body, HttpClient};
