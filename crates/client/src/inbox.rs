@@ -8,7 +8,7 @@ use std::{
 };
 
 use couplet_core::{
-    BoxFuture, Change, Channel, Dialect, Inbound, Interest, JsonText,
+    BoxFuture, Change, Channel, Dialect, Error, ErrorKind, Inbound, Interest, JsonText,
     message::{Malformed, Params},
 };
 use couplet_types::{LogMessage, LogParams, Notification, Progress, RpcError};
@@ -40,6 +40,8 @@ pub(crate) struct Inbox {
 #[derive(Default)]
 struct Readers {
     closed: bool,
+    /// Why nothing comes any more that the server sends on its own, though the connection lives.
+    silent: Option<Error>,
     notices: Vec<Weak<Feed<Notice>>>,
     changes: Vec<(Interest, Weak<Feed<Change>>)>,
     /// How many subscriptions of this session name a resource.
@@ -99,7 +101,7 @@ impl Inbox {
         }
         readers.changes.retain(|(_, f)| f.strong_count() > 0);
         readers.changes.push((interest, Arc::downgrade(&feed)));
-        if readers.closed {
+        if readers.closed || readers.silent.is_some() {
             feed.close();
         }
         feed
@@ -114,6 +116,12 @@ impl Inbox {
             readers.uris.remove(uri);
             last();
         }
+    }
+
+    /// Why a subscription of a session is over.
+    pub(crate) fn why_over(&self) -> Error {
+        let silent = lock(&self.readers).silent.clone();
+        silent.unwrap_or_else(|| Error::new(ErrorKind::Closed, "the connection has ended"))
     }
 
     /// The connection is over: whoever reads is told.
@@ -176,6 +184,14 @@ impl Inbound for Inbox {
         {
             self.changed(&change);
         }
+    }
+
+    fn silent(&self, why: Option<Error>) {
+        let mut readers = lock(&self.readers);
+        if why.is_some() {
+            readers.changes.drain(..).filter_map(|(_, f)| f.upgrade()).for_each(|f| f.close());
+        }
+        readers.silent = why;
     }
 
     fn malformed(&self, malformed: &Malformed) {

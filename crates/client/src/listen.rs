@@ -150,7 +150,7 @@ impl Changes {
         }
         let ended = match &mut self.source {
             Source::Session(feed, _) => match feed.poll_next(cx) {
-                Poll::Ready(None) => Ended::Failed(Error::new(ErrorKind::Closed, "the connection has ended")),
+                Poll::Ready(None) => Ended::Failed(self.client.inbox().why_over()),
                 change => return change,
             },
             Source::Request(exchange) => loop {

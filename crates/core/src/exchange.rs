@@ -72,6 +72,11 @@ pub trait Inbound: Send + Sync + 'static {
         let _ = (method, params);
     }
 
+    /// Hears that the server can send nothing on its own any more, and why; or, with `None`, that it can again.
+    fn silent(&self, why: Option<Error>) {
+        let _ = why;
+    }
+
     /// Hears of a message that could not be read.
     fn malformed(&self, malformed: &Malformed) {
         let _ = malformed;

@@ -1,5 +1,6 @@
 //! What a server asks for when it does not let somebody in.
 
+use couplet_http::client::challenges;
 use http::{HeaderMap, header::WWW_AUTHENTICATE};
 
 /// The `WWW-Authenticate` headers of a response, as far as they are about tokens.
@@ -74,60 +75,6 @@ pub(crate) fn add(all: &mut Vec<String>, scope: &str) {
     if !all.iter().any(|s| s == scope) {
         all.push(scope.to_owned());
     }
-}
-
-type Params = Vec<(String, String)>;
-
-/// The challenges of a header: a scheme, and parameters up to the next scheme.
-fn challenges(header: &str) -> Vec<(&str, Params)> {
-    let mut all: Vec<(&str, Params)> = Vec::new();
-    let mut rest = header;
-    loop {
-        rest = rest.trim_start_matches([' ', '\t', ',']);
-        let (token, after) = rest.split_at(rest.find(|c: char| !is_token(c)).unwrap_or(rest.len()));
-        if token.is_empty() {
-            // What belongs to no parameter, up to the next comma.
-            let Some(comma) = rest.find(',') else { return all };
-            rest = &rest[comma..];
-            continue;
-        }
-        let assigned = after.trim_start().strip_prefix('=').filter(|v| !v.starts_with('='));
-        match (assigned, all.last_mut()) {
-            (Some(value), Some((_, params))) => {
-                let (value, after) = value_of(value.trim_start());
-                params.push((token.to_ascii_lowercase(), value));
-                rest = after;
-            }
-            _ => {
-                all.push((token, Params::new()));
-                rest = after;
-            }
-        }
-    }
-}
-
-fn is_token(c: char) -> bool {
-    c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c)
-}
-
-/// A value, in quotes or not, and what follows it.
-fn value_of(text: &str) -> (String, &str) {
-    let Some(quoted) = text.strip_prefix('"') else {
-        let (value, rest) = text.split_at(text.find([',', ' ', '\t']).unwrap_or(text.len()));
-        return (value.to_owned(), rest);
-    };
-    let (mut value, mut escaped) = (String::new(), false);
-    for (at, c) in quoted.char_indices() {
-        match c {
-            '\\' if !escaped => escaped = true,
-            '"' if !escaped => return (value, &quoted[at + 1..]),
-            _ => {
-                escaped = false;
-                value.push(c);
-            }
-        }
-    }
-    (value, "")
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::{fmt, future::Future, sync::Arc, time::Duration};
 
 use couplet_core::{BoxFuture, Error};
+use couplet_http::client::HyperClientBuilder;
 
 use super::{identity::Credential, store::Store};
 use crate::{
@@ -25,7 +26,19 @@ pub(crate) struct Config {
     pub(crate) bound: bool,
     pub(crate) reach: Option<Reach>,
     pub(crate) fetcher: Option<Fetcher>,
+    /// How authorization servers are reached, if there is no fetcher.
+    pub(crate) settings: HyperClientBuilder,
     pub(crate) store: Arc<dyn Store>,
+}
+
+impl Config {
+    /// What asks authorization servers, as far as `reach`.
+    pub(crate) fn fetcher(&self, reach: Reach) -> Result<Fetcher, Error> {
+        match &self.fetcher {
+            Some(fetcher) => Ok(fetcher.clone()),
+            None => Fetcher::with(reach, self.settings.clone()),
+        }
+    }
 }
 
 /// How tokens are got.

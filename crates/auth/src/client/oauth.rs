@@ -3,7 +3,7 @@
 use std::{future::Future, sync::Arc, time::Duration};
 
 use couplet_core::{Error, ErrorKind};
-use couplet_http::client::{Authorize, HttpClient};
+use couplet_http::client::{Authorize, HttpClient, HyperClient, HyperClientBuilder};
 
 use super::{
     config::{Config, Enterprise, Grant, Page, Source, Way},
@@ -79,6 +79,7 @@ impl OAuth {
             bound: false,
             reach: None,
             fetcher: None,
+            settings: HyperClient::builder(),
             store: Arc::new(MemoryStore::new()),
         }))
     }
@@ -155,9 +156,15 @@ impl OAuth {
         self.set(|config| config.reach = Some(reach))
     }
 
-    /// Asks with this fetcher, for other roots of trust or another way out.
+    /// Asks with this fetcher, for another way out.
     pub fn fetcher(self, fetcher: Fetcher) -> Self {
         self.set(|config| config.fetcher = Some(fetcher))
+    }
+
+    /// Reaches authorization servers with a client of these settings: other roots of trust, a certificate of the client,
+    /// a proxy. [`reach`](Self::reach) still decides which addresses are dialled.
+    pub fn client_settings(self, settings: HyperClientBuilder) -> Self {
+        self.set(|config| config.settings = settings)
     }
 
     /// Forgets the token for a server. Who the client is to its authorization server is kept.

@@ -192,10 +192,7 @@ impl Obtain<'_> {
             ("subject_token_type", enterprise.subject_type),
         ];
         fields.extend((!scope.is_empty()).then_some(("scope", &*scope)));
-        let fetcher = match &self.config.fetcher {
-            Some(fetcher) => fetcher.clone(),
-            None => Fetcher::new(self.reach.max(Reach::Private))?,
-        };
+        let fetcher = self.config.fetcher(self.reach.max(Reach::Private))?;
         let mut provider = ServerMetadata::bare(&enterprise.endpoint);
         provider.token_endpoint = Some(enterprise.endpoint.clone());
         let identity = Identity { id: enterprise.id.clone(), credential: enterprise.credential.clone(), method: None };

@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use couplet_core::{Error, ErrorKind};
+use couplet_core::Error;
 use couplet_http::client::HttpClient;
 use http::{HeaderMap, Uri};
 use tokio::sync::{OnceCell, watch};
@@ -18,7 +18,7 @@ use super::{
     login::{BoundKey, Login},
     obtain::Obtain,
 };
-use crate::fetch::{Fetcher, Reach, failed};
+use crate::fetch::{Fetcher, Reach, failed, host};
 
 #[derive(Debug)]
 pub(crate) struct Session {
@@ -26,6 +26,8 @@ pub(crate) struct Session {
     pub(crate) url: String,
     pub(crate) uri: Uri,
     pub(crate) reach: Reach,
+    /// Whether the way to the server is one on which no token may be sent. Requests without one go out.
+    is_exposed: bool,
     pub(crate) fetcher: Fetcher,
     pub(crate) nonces: Nonces,
     loaded: OnceCell<()>,
@@ -65,17 +67,11 @@ pub(crate) enum How {
 impl Session {
     pub(crate) fn new(config: Arc<Config>, url: &str, uri: Uri, client: Arc<dyn HttpClient>) -> Result<Self, Error> {
         let reach = config.reach.unwrap_or_else(|| Reach::of(&uri));
-        // Without TLS anybody on the way could take the token.
-        if reach.max(Reach::Private).check(&uri).is_err() {
-            let what = "a token is sent over https only, or to this machine; `OAuth::reach` can allow more";
-            return Err(Error::new(ErrorKind::Config, what));
-        }
-        let fetcher = match &config.fetcher {
-            Some(fetcher) => fetcher.clone(),
-            None => Fetcher::new(reach)?,
-        };
+        let fetcher = config.fetcher(reach)?;
         Ok(Self {
             config,
+            // Without TLS anyone on the way could take the token.
+            is_exposed: reach.max(Reach::Private).check(&uri).is_err(),
             url: url.to_owned(),
             fetcher: fetcher.home(&uri, client),
             uri,
@@ -89,6 +85,9 @@ impl Session {
 
     /// The login, and its number; a token that has ended is replaced first, where that needs no person.
     pub(crate) async fn current(self: &Arc<Self>) -> Result<(u64, Option<Arc<Login>>), Error> {
+        if self.is_exposed {
+            return Ok((0, None));
+        }
         self.loaded.get_or_try_init(|| self.load()).await?;
         let (number, login) = self.login();
         if login.as_ref().is_some_and(|l| l.is_over() && (l.refresh.is_some() || !self.asks_people())) {
@@ -102,6 +101,13 @@ impl Session {
 
     /// Gets another token, unless there is a newer one than was seen. Who asks may give up waiting: it goes on.
     pub(crate) async fn renew(self: &Arc<Self>, seen: u64, cause: Cause) -> Result<How, Error> {
+        if self.is_exposed {
+            return Err(failed(format!(
+                "`{}` asks for a login over plain `http://`, and a token is sent over `https://` only, or to this \
+                 machine; use its `https://` address",
+                host(&self.uri)
+            )));
+        }
         let mut done = {
             let mut state = self.state();
             if state.number != seen {

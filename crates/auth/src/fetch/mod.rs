@@ -10,7 +10,7 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use couplet_core::{Error, ErrorKind};
-use couplet_http::client::{HttpClient, HyperClient};
+use couplet_http::client::{HttpClient, HyperClient, HyperClientBuilder};
 use http::{
     HeaderMap, HeaderValue, Request, StatusCode, Uri,
     header::{ACCEPT, LOCATION},
@@ -55,7 +55,16 @@ impl Fetcher {
     /// # Errors
     /// When TLS cannot be set up.
     pub fn new(reach: Reach) -> Result<Self, Error> {
-        let client = HyperClient::builder().allow_address(move |address| reach.allows(address.ip())).build()?;
+        Self::with(reach, HyperClient::builder())
+    }
+
+    /// The same with a client of these settings: other roots of trust, a certificate of the client, a proxy. Which
+    /// addresses it dials is decided by the reach.
+    ///
+    /// # Errors
+    /// When the settings cannot be used.
+    pub fn with(reach: Reach, settings: HyperClientBuilder) -> Result<Self, Error> {
+        let client = settings.allow_address(move |address| reach.allows(address.ip())).build()?;
         Ok(Self::over(reach, Arc::new(client)))
     }
 

@@ -259,22 +259,3 @@ async fn redirects_are_not_followed_with_secrets() {
         assert!(world.inner().log.iter().all(|seen| !seen.url.contains("evil")));
     }
 }
-
-#[tokio::test]
-async fn a_token_is_not_sent_without_tls() {
-    use couplet_http::client::Authorize;
-    for (server, fine) in [
-        ("https://mcp.example/mcp", true),
-        ("https://10.0.0.1/mcp", true),
-        ("http://localhost:3000/mcp", true),
-        ("http://[::1]/mcp", true),
-        ("http://mcp.example/mcp", false),
-        ("http://10.0.0.1/mcp", false),
-    ] {
-        let world = World::new();
-        let client = world.person().authorize(server, std::sync::Arc::new(world.clone()));
-        assert_eq!(client.is_ok(), fine, "{server}");
-        let anywhere = world.person().reach(couplet_auth::fetch::Reach::Anywhere);
-        assert!(anywhere.authorize(server, std::sync::Arc::new(world.clone())).is_ok(), "{server}");
-    }
-}

@@ -7,6 +7,7 @@ mod attacks;
 mod bound;
 mod discovery;
 mod door;
+mod exposed;
 mod fetching;
 mod grants;
 mod identity;

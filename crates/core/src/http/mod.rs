@@ -5,6 +5,10 @@ pub mod accept;
 pub mod headers;
 pub mod sse;
 
+mod carried_out;
+
+pub use carried_out::{is_not_carried_out, not_carried_out};
+
 pub use crate::wire::http::{
     Field, Fields, Lane, Refusal, has_sessions, no_session, refuse, session, sort, spoken, status, unreadable,
 };

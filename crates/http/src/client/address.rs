@@ -1,15 +1,16 @@
 //! The server that a client talks to: its address, what is sent along with every request, and what sends it.
 
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use bytes::Bytes;
-use couplet_core::{Error, ErrorKind};
+use couplet_core::Error;
 use http::{
     HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri,
-    header::{ACCEPT, CONTENT_TYPE, WWW_AUTHENTICATE},
+    header::{ACCEPT, CONTENT_TYPE},
 };
 
 use super::{
+    challenge::Challenge,
     eras::Eras,
     fetch::{Body, HttpClient},
     redirect,
@@ -58,43 +59,8 @@ impl Address {
     pub(crate) async fn send(&self, request: Request<Bytes>) -> Result<(Response<Body>, Uri), Error> {
         let (response, uri) = redirect::send(&*self.client, request).await?;
         match response.status() {
-            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Err(Challenge::from(&response).into()),
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Err(Challenge::read(response).await.into()),
             _ => Ok((response, uri)),
         }
     }
 }
-
-/// Why a server does not let a client in: the source of an error of kind [`ErrorKind::Auth`].
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Challenge {
-    /// 401 or 403.
-    pub status: u16,
-    /// What the server asks for: its `WWW-Authenticate` headers.
-    pub www_authenticate: Vec<String>,
-}
-
-impl From<&Response<Body>> for Challenge {
-    fn from(response: &Response<Body>) -> Self {
-        let asked = response.headers().get_all(WWW_AUTHENTICATE).iter();
-        let www_authenticate = asked.filter_map(|v| v.to_str().ok().map(str::to_owned)).collect();
-        Self { status: response.status().as_u16(), www_authenticate }
-    }
-}
-
-impl From<Challenge> for Error {
-    fn from(challenge: Challenge) -> Self {
-        Self::new(ErrorKind::Auth, challenge.to_string()).with_source(challenge)
-    }
-}
-
-impl fmt::Display for Challenge {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.status {
-            401 => f.write_str("the server wants to know who asks (401)"),
-            status => write!(f, "the server does not allow it ({status})"),
-        }
-    }
-}
-
-impl std::error::Error for Challenge {}

@@ -5,8 +5,12 @@ use std::sync::Arc;
 use bytes::Bytes;
 use couplet_core::{Channel, Dialect, Error, ErrorKind, Event, Exchange, Mailbox, Outgoing};
 use couplet_types::{Initialize, Request, RequestId};
+use tokio::time::sleep;
 
-use super::shared::{Answer, Shared, unless};
+use super::{
+    busy::Busy,
+    shared::{Answer, Shared, unless},
+};
 
 #[derive(Debug)]
 pub(crate) struct HttpChannel(pub(crate) Arc<Shared>);
@@ -29,13 +33,7 @@ impl Channel for HttpChannel {
         };
         let shared = self.0.clone();
         self.0.spawn(async move {
-            let work = async {
-                match revision {
-                    Some(revision) => shared.alone(&request, &revision, key).await.map(Some),
-                    None => shared.in_session(&request, key).await,
-                }
-            };
-            match unless(&stop, work).await {
+            match unless(&stop, shared.carry_out(request, revision, key)).await {
                 Some(Ok(Some(answer))) => shared.settle(key, Event::Answer(answer)),
                 Some(Err(error)) => shared.settle(key, Event::Failed(error)),
                 // It comes on another stream, or nobody waits for it.
@@ -72,6 +70,33 @@ impl Channel for HttpChannel {
 impl Drop for HttpChannel {
     fn drop(&mut self) {
         self.close();
+    }
+}
+
+impl Shared {
+    /// Sends a request, and sends it again where the server was too busy for it and it may be repeated.
+    async fn carry_out(
+        self: &Arc<Self>,
+        mut request: Outgoing,
+        revision: Option<String>,
+        key: i64,
+    ) -> Result<Option<Answer>, Error> {
+        let mut repeats = 0;
+        loop {
+            let outcome = match &revision {
+                Some(revision) => self.alone(&request, revision, key).await.map(Some),
+                None => self.in_session(&request, key).await,
+            };
+            let pause = match &outcome {
+                Err(error) if repeats < Busy::REPEATS => Busy::of(error).and_then(|busy| busy.pause(&request)),
+                _ => None,
+            };
+            let Some(pause) = pause else { return outcome };
+            tracing::debug!(method = request.method, ?pause, "the server is too busy; a request is sent again");
+            repeats += 1;
+            sleep(pause).await;
+            request = self.again(&request, key);
+        }
     }
 }
 

@@ -7,8 +7,12 @@ use couplet_core::{
     http::sse::{Event, Parser},
 };
 use http::HeaderValue;
+use tokio::time::Instant;
 
-use super::fetch::Body;
+use super::{
+    busy::{jitter, pause},
+    fetch::Body,
+};
 
 /// The events of a body.
 #[derive(Debug)]
@@ -16,11 +20,12 @@ pub(crate) struct Events {
     body: Body,
     parser: Parser,
     limit: usize,
+    opened: Instant,
 }
 
 impl Events {
     pub(crate) fn new(body: Body, limit: usize) -> Self {
-        Self { body, parser: Parser::new(limit), limit }
+        Self { body, parser: Parser::new(limit), limit, opened: Instant::now() }
     }
 
     /// The next event; `None` at the end.
@@ -60,29 +65,49 @@ pub(crate) struct Place {
     /// The last event.
     pub(crate) id: Option<HeaderValue>,
     retry: Option<Duration>,
-    /// How many connections in a row brought nothing.
+    /// How long a server that was too busy wants to be left alone.
+    pub(crate) hold: Option<Duration>,
+    /// How many streams in a row ended at once, or could not be opened.
     pub(crate) fruitless: u32,
 }
 
 impl Place {
-    /// How many connections in a row may bring nothing.
+    /// How many streams in a row may end at once.
     pub(crate) const PATIENCE: u32 = 8;
+    /// A stream that went on for this long was worth it, even if nothing came on it.
+    const LASTED: Duration = Duration::from_secs(10);
+    /// The shortest delay, whatever the server says.
+    const FLOOR: Duration = Duration::from_millis(500);
+    /// The longest delay that a server can ask for.
+    const CEILING: Duration = Duration::from_secs(300);
     const FIRST: Duration = Duration::from_secs(1);
     const LONGEST: Duration = Duration::from_secs(30);
 
     /// Remembers what an event says about the stream.
     pub(crate) fn note(&mut self, event: &Event) {
-        self.fruitless = 0;
         if let Some(id) = &event.id {
             self.id = Some(id).filter(|id| !id.is_empty()).and_then(|id| id.parse().ok());
         }
         self.retry = event.retry.map(Duration::from_millis).or(self.retry);
+        // A server that lets its clients poll, and says how often, may end streams at once.
+        if event.is_message() || self.retry.is_some_and(|retry| retry >= Self::FLOOR) {
+            self.fruitless = 0;
+        }
     }
 
-    /// How long to wait: what the server says, and longer each time that nothing comes.
-    pub(crate) fn delay(&self) -> Duration {
-        let first = self.retry.unwrap_or(Self::FIRST);
-        let grown = first.saturating_mul(1 << self.fruitless.min(10));
-        grown.min(Self::LONGEST).max(first)
+    /// A stream has ended.
+    pub(crate) fn ended(&mut self, events: &Events) {
+        if events.opened.elapsed() >= Self::LASTED {
+            self.fruitless = 0;
+        }
+    }
+
+    /// How long to wait: what the server asks for, and longer, by chance, each time that nothing comes.
+    pub(crate) fn delay(&mut self) -> Duration {
+        let least = self.retry.unwrap_or_default().clamp(Self::FLOOR, Self::CEILING);
+        let first = if self.retry.is_some() { least } else { Self::FIRST };
+        let grown = first.saturating_mul(1 << self.fruitless.min(10)).min(Self::LONGEST).max(least);
+        let hold = self.hold.take().map(|hold| pause(hold.min(Self::CEILING)));
+        (least + jitter(grown - least)).max(hold.unwrap_or_default())
     }
 }

@@ -20,6 +20,7 @@ use hyper_util::{
 
 use super::{
     dial::{Gate, Patient},
+    failure::ConnectFailure,
     fetch::{Body, HttpClient},
     proxy::{Proxied, Proxies},
     setup::HyperClientBuilder,
@@ -82,12 +83,10 @@ impl HttpClient for HyperClient {
             match response.await {
                 Ok(response) => Ok(response.map(|body| Body::new(Pieces(body)))),
                 Err(error) => {
-                    let what = if is_mistrusted(&error) {
-                        "has a certificate that is not trusted; `HyperClientBuilder::tls` takes other roots"
-                    } else if error.is_connect() {
-                        "cannot be reached"
-                    } else {
-                        "did not answer"
+                    let what = match ConnectFailure::within(&error) {
+                        Some(failure) => failure.told(),
+                        None if error.is_connect() => "cannot be reached",
+                        None => "did not answer",
                     };
                     Err(Error::new(ErrorKind::Transport, format!("`{host}` {what}: {}", root(&error)))
                         .with_source(error))
@@ -101,14 +100,6 @@ impl fmt::Debug for HyperClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HyperClient").finish_non_exhaustive()
     }
-}
-
-/// Whether it is the server's certificate that is wrong.
-fn is_mistrusted(error: &(dyn std::error::Error + 'static)) -> bool {
-    let wrapped = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
-    matches!(error.downcast_ref(), Some(rustls::Error::InvalidCertificate(_)))
-        || wrapped.is_some_and(|e| is_mistrusted(e))
-        || error.source().is_some_and(is_mistrusted)
 }
 
 /// What is at the bottom of an error.

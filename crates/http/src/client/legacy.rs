@@ -8,7 +8,7 @@ use http::{StatusCode, Uri};
 
 use super::{
     follow::Events,
-    read::{Content, closed, refused},
+    read::{Content, Reading, closed, refusal, refused},
     route::Source,
     shared::{Answer, Shared},
     uri,
@@ -64,10 +64,13 @@ impl Shared {
         request: &Outgoing,
     ) -> Result<Option<Answer>, Error> {
         let (response, _) = self.address.send(self.address.post(endpoint, request.message())).await?;
-        match response.status() {
-            status if status.is_success() => Ok(None),
-            status if status.is_client_error() => Err(refused(status)),
-            status => Err(Error::new(ErrorKind::Transport, format!("the server failed with the status {status}"))),
+        if response.status().is_success() {
+            return Ok(None);
+        }
+        match refusal(response, &request.id, self.limits.bounds).await? {
+            Reading::Answer(Err(error)) => Err(error.into()),
+            Reading::Refused(status) => Err(refused(status)),
+            _ => Err(closed("the server does not know the session", None)),
         }
     }
 }

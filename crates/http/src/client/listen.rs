@@ -6,10 +6,11 @@ use couplet_core::{BoxFuture, Error, ErrorKind, http::headers};
 use http::StatusCode;
 use tokio::{
     sync::Notify,
-    time::{Instant, sleep, timeout},
+    time::{sleep, timeout},
 };
 
 use super::{
+    busy::{is_busy, retry_after},
     follow::{Events, Place},
     read::Content,
     route::Source,
@@ -27,9 +28,6 @@ enum Heard {
 }
 
 impl Shared {
-    /// A connection that lived this long was worth it, even if the server had nothing to say.
-    const WORTH: Duration = Duration::from_secs(5);
-
     /// How long a server may think about whether it has such a stream. Some answer only once they have something to
     /// say on it.
     const OPENING: Duration = Duration::from_millis(500);
@@ -51,7 +49,6 @@ impl Shared {
         let mut place = Place::default();
         let mut opened = false;
         while self.session().generation == generation {
-            let began = Instant::now();
             match self.listen_once(&mut place, &mut opened, &first).await {
                 Ok(Heard::Broke) => {}
                 Ok(Heard::SessionLost) if opened => {
@@ -67,11 +64,11 @@ impl Shared {
                 }
                 Err(error) => return tracing::warn!(%error, "the stream of the session cannot be read"),
             }
-            if began.elapsed() >= Self::WORTH {
-                place.fruitless = 0;
-            }
             if place.fruitless >= Place::PATIENCE {
-                return tracing::warn!("the stream of the session breaks again and again and is given up");
+                let what =
+                    format!("the server ended its stream {} times in a row; it is given up", Place::PATIENCE + 1);
+                tracing::warn!("{what}");
+                return self.inbound.silent(Some(Error::new(ErrorKind::Closed, what)));
             }
             sleep(place.delay()).await;
             place.fruitless += 1;
@@ -93,7 +90,8 @@ impl Shared {
         first.notify_one();
         let (response, _) = response?;
         let status = response.status();
-        if status.is_server_error() {
+        if status.is_server_error() || is_busy(status) {
+            place.hold = retry_after(&response);
             return Ok(Heard::Broke);
         }
         if status == StatusCode::NOT_FOUND && has_session {
@@ -104,13 +102,20 @@ impl Shared {
             return Ok(Heard::Nothing);
         }
         *opened = true;
+        self.inbound.silent(None);
         let mut events = Events::new(response.into_body(), self.limits.message);
+        let outcome = self.hear(&mut events, place).await;
+        place.ended(&events);
+        outcome.map(|()| Heard::Broke)
+    }
+
+    async fn hear(self: &Arc<Self>, events: &mut Events, place: &mut Place) -> Result<(), Error> {
         while let Some(event) = events.next().await? {
             place.note(&event);
             if event.is_message() {
                 self.receive(event.data, Source::Session)?;
             }
         }
-        Ok(Heard::Broke)
+        Ok(())
     }
 }

@@ -18,10 +18,13 @@
 //! the connection.
 
 mod address;
+mod busy;
+mod challenge;
 mod channel;
 mod dial;
 mod driver;
 mod eras;
+mod failure;
 mod fetch;
 mod follow;
 mod headers;
@@ -40,12 +43,17 @@ mod setup;
 mod shared;
 mod stateless;
 mod target;
+mod tls;
 mod tools;
 mod uri;
 mod wishes;
 
-pub use address::Challenge;
+pub use busy::Busy;
+pub use challenge::Challenge;
+#[doc(hidden)]
+pub use challenge::challenges;
 pub use eras::Eras;
+pub use failure::ConnectFailure;
 pub use fetch::{Authorize, Body, HttpClient};
 pub use hyper::HyperClient;
 #[cfg(feature = "reqwest")]

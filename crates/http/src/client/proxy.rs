@@ -22,6 +22,7 @@ use tower_service::Service;
 
 use super::{
     dial::{Failure, Gate},
+    failure::ProxyFailure,
     uri::{self, is_loopback},
 };
 
@@ -93,30 +94,62 @@ impl Service<Uri> for Proxied {
         Box::pin(async move {
             gate.check(&server)?;
             let Some(proxy) = proxies.on_the_way_to(&server) else {
-                return Ok(Stream { io: gate.connector(&server).call(server).await?, reads_requests: false });
+                return Ok(Stream::new(gate.connector(&server).call(server).await?, false));
             };
             if proxy.uri().scheme() != Some(&Scheme::HTTP) {
                 return Err(format!("the proxy `{}` is not an http proxy", proxy.uri()).into());
             }
             // Where the proxy itself is, is not the server's doing.
             let mut direct = Gate::default().connector(proxy.uri());
+            let place =
+                proxy.uri().authority().map_or("", |a| a.as_str()).rsplit('@').next().unwrap_or_default().to_owned();
+            let at_proxy = |cause: Failure| ProxyFailure { proxy: place, cause };
             if server.scheme() == Some(&Scheme::HTTP) {
-                return Ok(Stream { io: direct.call(proxy.uri().clone()).await?, reads_requests: true });
+                let io = direct.call(proxy.uri().clone()).await.map_err(|e| at_proxy(e.into()))?;
+                return Ok(Stream::new(io, true));
             }
             let mut tunnel = Tunnel::new(proxy.uri().clone(), direct);
             if let Some(login) = proxy.basic_auth() {
                 tunnel = tunnel.with_auth(login.clone());
             }
-            Ok(Stream { io: tunnel.call(server).await?, reads_requests: false })
+            let io = tunnel.call(server).await.map_err(|e| at_proxy(e.into()))?;
+            Ok(Stream::new(io, false))
         })
     }
 }
 
 /// A connection, and whether there is a proxy at its end that reads the requests.
+///
+/// A server may answer before it has read the whole request, and close. Then writing fails, but the answer is there to
+/// be read; so what cannot be written any more is dropped.
 #[derive(Debug)]
 pub(crate) struct Stream {
     io: TokioIo<TcpStream>,
     reads_requests: bool,
+    /// Whether the other side does not read any more.
+    is_unread: bool,
+}
+
+impl Stream {
+    fn new(io: TokioIo<TcpStream>, reads_requests: bool) -> Self {
+        Self { io, reads_requests, is_unread: false }
+    }
+
+    /// What came of writing so many bytes.
+    fn wrote(&mut self, outcome: Poll<io::Result<usize>>, length: usize) -> Poll<io::Result<usize>> {
+        match outcome {
+            Poll::Ready(Err(error)) if is_gone(error.kind()) => {
+                self.is_unread = true;
+                Poll::Ready(Ok(length))
+            }
+            outcome => outcome,
+        }
+    }
+}
+
+/// Whether the other side is gone.
+fn is_gone(kind: io::ErrorKind) -> bool {
+    matches!(kind, io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionAborted)
 }
 
 impl Connection for Stream {
@@ -127,13 +160,21 @@ impl Connection for Stream {
 
 impl Read for Stream {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, into: ReadBufCursor<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_read(cx, into)
+        match Pin::new(&mut self.io).poll_read(cx, into) {
+            // What was there has been read.
+            Poll::Ready(Err(error)) if self.is_unread && is_gone(error.kind()) => Poll::Ready(Ok(())),
+            outcome => outcome,
+        }
     }
 }
 
 impl Write for Stream {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.io).poll_write(cx, bytes)
+        if self.is_unread {
+            return Poll::Ready(Ok(bytes.len()));
+        }
+        let outcome = Pin::new(&mut self.io).poll_write(cx, bytes);
+        self.wrote(outcome, bytes.len())
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -153,6 +194,11 @@ impl Write for Stream {
         cx: &mut Context<'_>,
         bytes: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.io).poll_write_vectored(cx, bytes)
+        let length = bytes.iter().map(|piece| piece.len()).sum();
+        if self.is_unread {
+            return Poll::Ready(Ok(length));
+        }
+        let outcome = Pin::new(&mut self.io).poll_write_vectored(cx, bytes);
+        self.wrote(outcome, length)
     }
 }

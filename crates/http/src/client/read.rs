@@ -12,6 +12,7 @@ use http::{Response, StatusCode, header::CONTENT_TYPE};
 use tokio::time::{sleep, timeout};
 
 use super::{
+    busy::{Busy, is_busy, retry_after},
     fetch::Body,
     follow::{Events, Place},
     route::Source,
@@ -102,11 +103,9 @@ impl Shared {
                 Err(error) if error.kind() == ErrorKind::Transport => Some(error),
                 Err(error) => return Err(error),
             };
-            if source.is_alone() {
-                let what = "the stream ended before the answer; the request may be sent again, as a new one";
-                return Err(closed(what, broken));
-            }
-            if place.id.is_none() {
+            place.ended(&events);
+            // Without a session nothing can be taken up again.
+            if source.is_alone() || place.id.is_none() {
                 return Err(closed("the stream ended before the answer; the outcome is not known", broken));
             }
             match self.resume(&mut place).await? {
@@ -160,7 +159,7 @@ impl Shared {
                     return Ok(Some(Events::new(response.into_body(), self.limits.message)));
                 }
                 _ if status == StatusCode::NOT_FOUND && has_session => return Ok(None),
-                _ if status.is_server_error() => {}
+                _ if status.is_server_error() || is_busy(status) => place.hold = retry_after(&response),
                 _ => {
                     let what = format!(
                         "the stream broke and the server does not let it be taken up again ({status}); \
@@ -174,20 +173,34 @@ impl Shared {
 }
 
 /// What a status of failure means: an answer, if the server gave one.
-async fn refusal(response: Response<Body>, sent: &RequestId, bounds: couplet_core::Bounds) -> Result<Reading, Error> {
+pub(crate) async fn refusal(
+    response: Response<Body>,
+    sent: &RequestId,
+    bounds: couplet_core::Bounds,
+) -> Result<Reading, Error> {
     let status = response.status();
-    if !status.is_client_error() {
-        return Err(Error::new(ErrorKind::Transport, format!("the server failed with the status {status}")));
+    let failed = || Error::new(ErrorKind::Transport, format!("the server failed with the status {status}"));
+    if !status.is_client_error() && !is_busy(status) {
+        return Err(failed());
     }
+    let after = retry_after(&response);
     // A body that cannot be read explains nothing.
     let text = response.into_body().read(Shared::EXPLANATION).await.unwrap_or_default();
-    match message::read(text, bounds) {
+    let said = match message::read(text, bounds) {
         Ok(Frame::Single(Message { body: message::Body::Response { id, outcome: Err(error) }, .. }))
             if id.is_none() || id.as_ref() == Some(sent) =>
         {
-            Ok(Reading::Answer(Err(error)))
+            Some(error)
         }
-        _ => Ok(Reading::Refused(status)),
+        _ => None,
+    };
+    if let Some(busy) = Busy::read(status, after, said.as_ref()) {
+        return Err(busy.into());
+    }
+    match said {
+        _ if !status.is_client_error() => Err(failed()),
+        Some(error) => Ok(Reading::Answer(Err(error))),
+        None => Ok(Reading::Refused(status)),
     }
 }
 

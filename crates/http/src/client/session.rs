@@ -10,9 +10,10 @@ use couplet_core::{
 };
 use couplet_types::{CallTool, Initialize, Initialized, Notification, Request, code};
 use http::{HeaderValue, Response, StatusCode, Uri};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use super::{
+    busy::{Busy, pause, retry_after},
     eras::Greeting,
     fetch::Body,
     headers::value,
@@ -181,22 +182,33 @@ impl Shared {
         }
     }
 
-    /// Sends a message that has no answer.
+    /// Sends a message that has no answer. It comes to the same if the server gets it twice.
     pub(crate) async fn tell(&self, text: Bytes) {
-        let endpoint = self.session().endpoint.clone();
-        let http = match endpoint {
-            Some(endpoint) => self.address.post(&endpoint, text),
-            None => {
-                let mut http = self.address.post(&self.address.uri, text);
-                self.mark(&mut http);
-                http
-            }
-        };
-        match timeout(Self::TELLING, self.address.send(http)).await {
-            Ok(Ok((response, _))) if response.status().is_success() => {}
-            Ok(Ok((response, _))) => tracing::warn!(status = %response.status(), "the server refused a message"),
+        match timeout(Self::TELLING, self.tell_patiently(text)).await {
+            Ok(Ok(status)) if status.is_success() => {}
+            Ok(Ok(status)) => tracing::warn!(%status, "the server refused a message"),
             Ok(Err(error)) => tracing::warn!(%error, "a message could not be sent"),
             Err(_) => tracing::warn!("the server did not take a message in time"),
+        }
+    }
+
+    async fn tell_patiently(&self, text: Bytes) -> Result<StatusCode, Error> {
+        let mut repeats = 0;
+        loop {
+            let endpoint = self.session().endpoint.clone();
+            let http = match endpoint {
+                Some(endpoint) => self.address.post(&endpoint, text.clone()),
+                None => {
+                    let mut http = self.address.post(&self.address.uri, text.clone());
+                    self.mark(&mut http);
+                    http
+                }
+            };
+            let (response, _) = self.address.send(http).await?;
+            let after = retry_after(&response).filter(|after| *after <= Busy::LONGEST && repeats < Busy::REPEATS);
+            let Some(after) = after else { return Ok(response.status()) };
+            repeats += 1;
+            sleep(pause(after)).await;
         }
     }
 

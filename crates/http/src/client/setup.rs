@@ -2,26 +2,75 @@
 
 use std::{fmt, net::SocketAddr};
 
-use couplet_core::{Error, ErrorKind};
-use hyper_rustls::ConfigBuilderExt;
+use couplet_core::Error;
 use rustls::ClientConfig;
 
-use super::{dial::Gate, hyper::HyperClient, proxy::Proxies};
+use super::{dial::Gate, hyper::HyperClient, proxy::Proxies, tls::Tls};
 
 /// A [`HyperClient`] that is not there yet.
+///
+/// Certificates of servers are checked against the roots that Mozilla trusts, which are compiled in, if nothing else is
+/// set. Settings that cannot be read are reported by [`build`](Self::build).
+///
+/// ```no_run
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use std::sync::Arc;
+///
+/// use couplet_http::client::{HyperClient, http};
+///
+/// // A company's own authority, besides the public ones, and a certificate of the client.
+/// let client = HyperClient::builder()
+///     .add_root_certificates_pem(&std::fs::read("company-ca.pem")?)
+///     .client_certificate_pem(&std::fs::read("me.pem")?, &std::fs::read("me.key")?)
+///     .build()?;
+/// let target = http("https://tools.example.com/mcp").client(Arc::new(client));
+/// # drop(target);
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "there is no client before `build`"]
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct HyperClientBuilder {
-    tls: Option<ClientConfig>,
+    tls: Tls,
     proxies: Option<Result<Proxies, Error>>,
     gate: Gate,
 }
 
 impl HyperClientBuilder {
-    /// Uses this configuration for https instead of the roots that Mozilla trusts: other roots, a certificate of the
-    /// client. Which versions of HTTP are offered is decided by the client.
+    /// Uses this configuration for https, for everything that the other methods do not cover. It cannot be combined
+    /// with them. Which versions of HTTP are offered is decided by the client.
     pub fn tls(mut self, config: ClientConfig) -> Self {
-        self.tls = Some(config);
+        self.tls.config = Some(config);
+        self
+    }
+
+    /// Checks certificates against the roots of the system instead of the compiled-in ones. `SSL_CERT_FILE` and
+    /// `SSL_CERT_DIR` name others, as they do for OpenSSL. On a system without any, the compiled-in ones are used.
+    ///
+    /// They are read by [`build`](Self::build), which takes a moment on some systems.
+    #[cfg(feature = "system-roots")]
+    pub fn system_roots(mut self) -> Self {
+        self.tls.system_roots = true;
+        self
+    }
+
+    /// Trusts the certificates in this PEM text, too: those of authorities, or of single servers that signed their own.
+    pub fn add_root_certificates_pem(mut self, pem: &[u8]) -> Self {
+        self.tls.add_roots(pem);
+        self
+    }
+
+    /// Presents this certificate to servers that ask for one (mutual TLS): a PEM text with the certificate and those
+    /// that it is based on, and one with its private key, which must not be encrypted.
+    pub fn client_certificate_pem(mut self, certificate: &[u8], key: &[u8]) -> Self {
+        self.tls.present(certificate, key);
+        self
+    }
+
+    /// Accepts any certificate of any server. **Anyone on the network can then read and change everything**, tokens
+    /// included. A warning is logged for each client that is built like this.
+    pub fn danger_accept_invalid_certificates(mut self) -> Self {
+        self.tls.accept_invalid = true;
         self
     }
 
@@ -61,21 +110,14 @@ impl HyperClientBuilder {
     /// The client, with no connections yet.
     ///
     /// # Errors
-    /// When TLS cannot be set up, or the proxy is not one.
+    /// When a certificate or a key cannot be read, or the proxy is not one.
     pub fn build(self) -> Result<HyperClient, Error> {
-        let mut tls = self.tls.map_or_else(public_roots, Ok)?;
+        let mut tls = self.tls.build()?;
         // The connector says itself what it speaks, and panics if somebody else has.
         tls.alpn_protocols.clear();
         let proxies = self.proxies.unwrap_or_else(|| Ok(Proxies::from_env()))?;
         Ok(HyperClient::over(tls, proxies, self.gate))
     }
-}
-
-fn public_roots() -> Result<ClientConfig, Error> {
-    let provider = rustls::crypto::ring::default_provider();
-    let versions = ClientConfig::builder_with_provider(provider.into()).with_safe_default_protocol_versions();
-    let versions = versions.map_err(|e| Error::new(ErrorKind::Config, "TLS cannot be set up").with_source(e))?;
-    Ok(versions.with_webpki_roots().with_no_client_auth())
 }
 
 impl fmt::Debug for HyperClientBuilder {

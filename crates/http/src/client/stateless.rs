@@ -4,27 +4,16 @@ use std::sync::Arc;
 
 use couplet_core::{Error, ErrorKind, Extras, Outgoing};
 use couplet_types::{
-    CallTool, Complete, Discover, GetPrompt, ListPrompts, ListResourceTemplates, ListResources, ListTools,
-    ListToolsParams, Listen, ReadResource, Request, RequestId, RpcError, UnsupportedVersionData, code,
+    CallTool, Discover, ListTools, ListToolsParams, Listen, Request, RequestId, RpcError, UnsupportedVersionData, code,
 };
 
 use super::{
+    busy::READS,
     headers::{Mirrored, mirror},
     read::{Reading, is_another_tongue, refused},
     route::Source,
     shared::{Answer, Shared},
 };
-
-/// What can be asked twice, because it changes nothing.
-const READS: [&str; 7] = [
-    Complete::METHOD,
-    GetPrompt::METHOD,
-    ListPrompts::METHOD,
-    ListResourceTemplates::METHOD,
-    ListResources::METHOD,
-    ListTools::METHOD,
-    ReadResource::METHOD,
-];
 
 impl Shared {
     /// How many pages of tools are read when something about a tool has changed.

@@ -2,7 +2,7 @@
 
 use couplet_core::{
     Text,
-    http::{Refusal, accept, headers, refuse},
+    http::{Refusal, accept, headers, not_carried_out, refuse},
 };
 use couplet_types::RpcError;
 use http::{HeaderValue, Response, StatusCode, header};
@@ -64,9 +64,12 @@ pub(crate) fn error(status: StatusCode, what: impl Into<String>) -> Reply {
     json(status, refuse(&error))
 }
 
-/// There is no room at the moment.
+/// There is no room at the moment. Nothing was carried out, and the client is told so.
 pub(crate) fn busy(status: StatusCode, what: &str) -> Reply {
-    let mut reply = error(status, format!("{what}; try again later"));
+    let what = format!("{what}; try again later");
+    tracing::debug!(status = status.as_u16(), reason = what, "a request is refused");
+    let error = if status.is_server_error() { RpcError::internal(what) } else { RpcError::invalid_request(what) };
+    let mut reply = json(status, refuse(&not_carried_out(error)));
     reply.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
     reply
 }

@@ -22,4 +22,5 @@ mod session;
 mod socket;
 mod stream;
 mod tls;
+mod trust;
 mod wire;

@@ -128,7 +128,7 @@ async fn line_203_what_was_lost_is_asked_anew() {
     client.read("file:///a").await.unwrap();
     // Whether a tool may be called again is for the program to decide.
     let error = client.call("pay", ()).await.unwrap_err();
-    assert!(error.is_closed() && error.to_string().contains("may be sent again"), "{error}");
+    assert!(error.is_closed() && error.to_string().contains("is not known"), "{error}");
     assert_eq!(mock.count("tools/call"), 1);
     client.call("pay", ()).await.unwrap();
     let seen = &mock.seen()[1..];
@@ -207,19 +207,21 @@ async fn line_169_the_server_says_how_long_to_wait() {
     assert_eq!(returns(PRIME, |_, a| stream([event(&a)])).await, [(500, "e1".to_owned())]);
     let slow = &["id: e1\nretry: 45000\ndata: \n\n"];
     assert_eq!(returns(slow, |_, a| stream([event(&a)])).await, [(45_000, "e1".to_owned())]);
-    // What does not come yet is waited for, longer each time but never shorter.
+    // What does not come yet is waited for, up to twice as long each time but never shorter.
     let later = |n, a| match n {
         0 => empty(503),
         1 => stream([]),
         _ => stream([event(&a)]),
     };
     let waits: Vec<_> = returns(PRIME, later).await.into_iter().map(|(wait, _)| wait).collect();
-    assert_eq!(waits, [500, 1000, 2000]);
+    assert_eq!(waits.len(), 3);
+    assert!(waits.iter().zip([500, 1000, 2000]).all(|(wait, most)| (500..=most).contains(wait)), "{waits:?}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn line_170_a_stream_that_was_left_is_taken_up_again() {
-    assert_eq!(returns(&["id: e1\ndata:\n\n"], |_, a| stream([event(&a)])).await, [(1000, "e1".to_owned())]);
+    let taken_up = returns(&["id: e1\ndata:\n\n"], |_, a| stream([event(&a)])).await;
+    assert!(matches!(&*taken_up, [(500..=1000, id)] if id == "e1"), "{taken_up:?}");
     // Without an id there is nothing to come back to.
     let mock = polling(&["retry: 1\ndata:\n\n"], |_, a| stream([event(&a)]));
     let error = mock.connect().await.call("x", ()).await.unwrap_err();
@@ -245,7 +247,8 @@ async fn a_stream_that_cannot_be_taken_up_again_leaves_the_outcome_open() {
         [|_, _| empty(405), |_, _| empty(503), |_, _| stream([]), |_, _| text(200, "text/html", "?")];
     for then in cases {
         let mock = polling(prime, then);
-        let error = mock.connect().await.call("x", ()).await.unwrap_err();
+        let call = mock.connect().await.call("x", ()).timeout(Duration::from_secs(3600)).await;
+        let error = call.unwrap_err();
         assert!(error.is_closed() && error.to_string().contains("not known"), "{error}");
     }
 }

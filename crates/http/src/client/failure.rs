@@ -1,0 +1,141 @@
+//! Why a server could not be reached.
+
+use std::{error::Error as StdError, io};
+
+use couplet_core::Error;
+use rustls::{AlertDescription, CertificateError};
+
+/// Why a server could not be reached, as far as an error tells: for programs that say what to do about it.
+///
+/// ```
+/// use couplet_core::{Error, ErrorKind};
+/// use couplet_http::client::ConnectFailure;
+///
+/// fn hint(error: &Error) -> Option<&'static str> {
+///     match ConnectFailure::of(error)? {
+///         ConnectFailure::UnknownAuthority => Some("name the certificate of the authority with `--cacert`"),
+///         _ => None,
+///     }
+/// }
+/// assert_eq!(hint(&Error::new(ErrorKind::Transport, "no")), None);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ConnectFailure {
+    /// The server's certificate was issued by an authority that is not trusted, or by itself.
+    UnknownAuthority,
+    /// The server's certificate is for other names.
+    WrongName,
+    /// The server's certificate has expired, or is not valid yet.
+    Expired,
+    /// Something else is wrong with the server's certificate.
+    BadCertificate,
+    /// The server demands a certificate of the client, or does not accept the one it got.
+    ClientCertificate,
+    /// An `https://` address leads to a server that does not speak TLS.
+    NotTls,
+    /// An `http://` address leads to a server that does not speak plain HTTP; it may speak TLS.
+    NotHttp,
+    /// The proxy on the way to the server cannot be reached, or does not connect to it.
+    Proxy,
+    /// Nothing listens at the address.
+    Refused,
+}
+
+impl ConnectFailure {
+    /// Finds the reason in an error and its sources; `None` if it is another, or not known.
+    pub fn of(error: &Error) -> Option<Self> {
+        Self::within(error)
+    }
+
+    pub(crate) fn within(error: &(dyn StdError + 'static)) -> Option<Self> {
+        let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        Self::named(error)
+            .or_else(|| inner.and_then(|inner| Self::within(inner)))
+            .or_else(|| error.source().and_then(Self::within))
+    }
+
+    fn named(error: &(dyn StdError + 'static)) -> Option<Self> {
+        if let Some(error) = error.downcast_ref::<rustls::Error>() {
+            return Self::of_tls(error);
+        }
+        if error.is::<ProxyFailure>() {
+            return Some(Self::Proxy);
+        }
+        if error.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_parse) {
+            return Some(Self::NotHttp);
+        }
+        let refused = error.downcast_ref().is_some_and(|e: &io::Error| e.kind() == io::ErrorKind::ConnectionRefused);
+        refused.then_some(Self::Refused)
+    }
+
+    fn of_tls(error: &rustls::Error) -> Option<Self> {
+        Some(match error {
+            rustls::Error::InvalidCertificate(wrong) => match wrong {
+                // A bad signature is what an authority that was made anew, under its old name, leaves behind.
+                CertificateError::UnknownIssuer | CertificateError::BadSignature => Self::UnknownAuthority,
+                CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => Self::WrongName,
+                CertificateError::Expired
+                | CertificateError::ExpiredContext { .. }
+                | CertificateError::NotValidYet
+                | CertificateError::NotValidYetContext { .. } => Self::Expired,
+                _ => Self::BadCertificate,
+            },
+            rustls::Error::AlertReceived(
+                AlertDescription::CertificateRequired
+                | AlertDescription::BadCertificate
+                | AlertDescription::UnsupportedCertificate
+                | AlertDescription::CertificateRevoked
+                | AlertDescription::CertificateExpired
+                | AlertDescription::CertificateUnknown
+                | AlertDescription::UnknownCA
+                | AlertDescription::AccessDenied,
+            ) => Self::ClientCertificate,
+            rustls::Error::InvalidMessage(_) => Self::NotTls,
+            _ => return None,
+        })
+    }
+
+    /// What to say about a server, and what to do.
+    pub(crate) fn told(self) -> &'static str {
+        match self {
+            Self::UnknownAuthority => {
+                "has a certificate that is not trusted; add the certificate of the authority that issued it to the \
+                 trusted ones"
+            }
+            Self::WrongName => {
+                "has a certificate that is not trusted, because it is for other names; use a name that it has"
+            }
+            Self::Expired => {
+                "has a certificate that is not trusted, because it has expired or is not valid yet; renew it, or set \
+                 the clock"
+            }
+            Self::BadCertificate => "has a certificate that is not trusted",
+            Self::ClientCertificate => "does not let the client in without a certificate that it trusts",
+            Self::NotTls => "does not speak TLS; does its address begin with `http://`?",
+            Self::NotHttp => "does not speak plain HTTP; does its address begin with `https://`?",
+            Self::Proxy => "cannot be reached through the proxy",
+            Self::Refused => "cannot be reached",
+        }
+    }
+}
+
+/// What went wrong at a proxy.
+#[derive(Debug)]
+pub(crate) struct ProxyFailure {
+    /// Where it is, without the login that its address may hold.
+    pub(crate) proxy: String,
+    pub(crate) cause: Box<dyn StdError + Send + Sync>,
+}
+
+impl std::fmt::Display for ProxyFailure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "the proxy `{}` fails", self.proxy)
+    }
+}
+
+impl StdError for ProxyFailure {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        Some(&*self.cause)
+    }
+}
