@@ -68,6 +68,7 @@ mod notify;
 mod outputs;
 mod page;
 mod prepared;
+mod questions;
 mod result;
 mod rounds;
 mod sync;
