@@ -1,5 +1,6 @@
 //! One server, every revision: what is on the wire, and what a client makes of it.
 
+mod asking;
 mod child;
 mod extension;
 mod fixture;
