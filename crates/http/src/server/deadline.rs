@@ -2,7 +2,9 @@
 
 use std::{future::poll_fn, pin::Pin, sync::Arc, task::Poll, time::Duration};
 
-use couplet_core::{BoxFuture, Call, Description, Hub, Note, Reply, Service, http::headers::ParamHeader};
+use couplet_core::{
+    BoxFuture, Call, Description, Hub, Note, Reply, Service, http::headers::ParamHeader, message::Params,
+};
 use couplet_types::RpcError;
 use tokio::time::{Sleep, sleep};
 
@@ -53,6 +55,10 @@ impl Service for Timed {
 
     fn mirrored(&self, tool: &str) -> Option<Arc<[ParamHeader]>> {
         self.service.mirrored(tool)
+    }
+
+    fn required_scopes(&self, method: &str, params: &Params) -> Option<Arc<[String]>> {
+        self.service.required_scopes(method, params)
     }
 
     fn has_resource(&self, uri: &str) -> bool {
