@@ -10,6 +10,7 @@ mod long;
 mod media;
 mod mount;
 mod projection;
+mod replayed;
 mod rows;
 mod scenario;
 mod schema;
