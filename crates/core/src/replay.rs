@@ -241,3 +241,33 @@ impl Replay {
         error
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{sync::Arc, task::Wake};
+
+    use couplet_types::{ListRoots, ListRootsParams};
+
+    use super::*;
+    use crate::wire::project::Ask;
+
+    struct Task;
+
+    impl Wake for Task {
+        fn wake(self: Arc<Self>) {}
+    }
+
+    #[test]
+    fn a_question_that_is_polled_often_has_one_waker() {
+        let replay = Replay::new(Vec::new(), None);
+        let request = InputRequest::new::<ListRoots>(&ListRootsParams::new()).unwrap();
+        let mut asking = Box::pin(replay.ask("roots", Asked::new(&Ask::Roots), request));
+        let waker = Waker::from(Arc::new(Task));
+        for _ in 0..1_000 {
+            assert!(asking.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        }
+        assert_eq!(lock(&replay.round).waiting.len(), 1);
+        assert_eq!(replay.end_round().len(), 1);
+        assert!(asking.as_mut().poll(&mut Context::from_waker(&waker)).is_ready());
+    }
+}

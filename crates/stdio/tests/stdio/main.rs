@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
+mod attacks_rounds;
 #[cfg(all(unix, feature = "child"))]
 mod child;
 mod client;

@@ -14,6 +14,7 @@ mod replayed;
 mod rows;
 mod scenario;
 mod schema;
+mod sentinel;
 mod shapes;
 mod talk;
 mod tap;
