@@ -69,6 +69,7 @@ mod outputs;
 mod page;
 mod prepared;
 mod reconnect;
+mod questions;
 mod result;
 mod rounds;
 mod sync;

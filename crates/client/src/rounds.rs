@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use couplet_core::{Dialect, Error, ErrorKind, Event, Exchange, Extras, JsonText, Outcome, Outgoing};
-use couplet_types::{Notification, Progress, ProgressParams, from_json};
+use couplet_types::{InputRequest, Notification, Progress, ProgressParams, from_json};
 use tracing::Instrument;
 
 use crate::{
@@ -11,6 +11,7 @@ use crate::{
     client::Client,
     clock::{Clock, Patience},
     notify::Notice,
+    questions::History,
     trace::Watched,
 };
 
@@ -120,7 +121,7 @@ impl Flight {
 
     /// The rounds after the first one.
     async fn go_on(&mut self, mut outcome: Outcome, clock: &mut Clock) -> Result<Outcome, Error> {
-        let mut rounds = 0;
+        let (mut rounds, mut history) = (0, History::default());
         loop {
             clock.end();
             let (asks, state) = match outcome {
@@ -132,7 +133,8 @@ impl Flight {
                 }
                 Outcome::Complete(_) | Outcome::Extension { .. } => return Ok(outcome),
             };
-            self.check_round(rounds, asks.len(), state.is_some())?;
+            history.add(&asks);
+            self.check_round(rounds, &asks, state.is_some(), &history)?;
             rounds += 1;
             let outgoing = self.next_round(asks, state).await?;
             clock.begin();
@@ -144,7 +146,7 @@ impl Flight {
 
     async fn next_round(
         &mut self,
-        asks: Vec<(String, couplet_types::InputRequest)>,
+        asks: Vec<(String, InputRequest)>,
         state: Option<String>,
     ) -> Result<Outgoing, Error> {
         let mut extras = Extras::default();
@@ -155,15 +157,21 @@ impl Flight {
         self.dialect.again(first, self.client.channel().next_id(), &extras)
     }
 
-    fn check_round(&self, rounds: usize, asks: usize, state: bool) -> Result<(), Error> {
+    fn check_round(
+        &self,
+        rounds: usize,
+        asks: &[(String, InputRequest)],
+        state: bool,
+        history: &History,
+    ) -> Result<(), Error> {
         let method = self.method;
         let most = self.client.rounds();
         let what = if rounds >= most {
-            format!("`{method}` was given up: after {most} rounds the server still asks; `rounds` allows more")
-        } else if asks == 0 && !state {
+            format!("`{method}` was given up: after {most} rounds the server still asks{}", history.told(asks))
+        } else if asks.is_empty() && !state {
             format!("the server asks for input for `{method}` and does not say which")
-        } else if asks > self.client.limits().questions {
-            format!("the server asks {asks} questions at once for `{method}`")
+        } else if asks.len() > self.client.limits().questions {
+            format!("the server asks {} questions at once for `{method}`", asks.len())
         } else {
             return Ok(());
         };

@@ -3,30 +3,36 @@
 //! Where there is a session, a question is a request to the client and the handler waits for the answer. Where there
 //! is none, the handler is *dropped* at an unanswered question; the reply carries the questions and a sealed log of
 //! all that was answered and computed so far; and when the client asks again with the answers, the handler runs from
-//! the top, with everything in the log resolving at once. Nothing is parked between the rounds.
+//! the top, with everything in the log resolving without the client. Nothing is parked between the rounds.
+//!
+//! A key that is used again in one run is the next question, or step, of that name, in the order of use. So a handler
+//! cannot replay more answers than the log has: a loop over a question ends with a question. And each replayed answer
+//! gives way to whatever else is ready, so timeouts, cancellation and other calls go on meanwhile.
 
 use std::{
     fmt,
     future::Future,
     pin::Pin,
     sync::{
-        Arc, OnceLock,
+        Arc, Mutex, OnceLock,
         atomic::{AtomicUsize, Ordering},
     },
     task::{Context, Poll, ready},
 };
 
-use couplet_types::{CreateMessage, Elicit, InputRequest, ListRoots, RawJson, Request, RpcError};
+use couplet_types::{ClientCapabilities, CreateMessage, Elicit, InputRequest, ListRoots, RawJson, Request, RpcError};
 use pin_project_lite::pin_project;
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
     back::Back,
     json::JsonText,
+    question::Asked,
     replay::{Described, Replay},
     running::BoxFuture,
-    seal::{Sealer, fingerprint},
+    seal::Sealer,
     service::{Call, Peer, Reply},
+    sync::lock,
     wire::{project::Ask, revision::Shape},
 };
 
@@ -46,6 +52,8 @@ struct Inner {
     turned: OnceLock<Box<dyn Backchannel>>,
     /// How many questions wait for an answer.
     waiting: AtomicUsize,
+    /// The errors for questions that the client cannot be asked, each once.
+    refused: Mutex<Vec<RpcError>>,
 }
 
 enum Kind {
@@ -65,6 +73,13 @@ impl Inputs {
         Self::new(Kind::Live(Box::new(back)))
     }
 
+    /// Questions end the run, but those that were answered in earlier runs: for a service that runs another one in
+    /// rounds. `answers` are those to the questions of the run before, and `state` is what that run gave in its
+    /// [`Reply::InputRequired`].
+    pub fn rounds(answers: Vec<(String, JsonText)>, state: Option<String>) -> Self {
+        Self::replay(Replay::new(answers, state))
+    }
+
     pub(crate) fn session(back: Back) -> Self {
         Self::new(Kind::Session(back))
     }
@@ -78,7 +93,8 @@ impl Inputs {
     }
 
     fn new(kind: Kind) -> Self {
-        Self(Arc::new(Inner { kind, turned: OnceLock::new(), waiting: AtomicUsize::new(0) }))
+        let (turned, waiting, refused) = (OnceLock::new(), AtomicUsize::new(0), Mutex::default());
+        Self(Arc::new(Inner { kind, turned, waiting, refused }))
     }
 
     /// From now on questions go somewhere else, at once: for a call that goes on after its answer. Once only.
@@ -111,31 +127,64 @@ impl Inputs {
         self.0.waiting.load(Ordering::Acquire) > 0
     }
 
-    /// Asks the client. The key names the question among those of the call; two questions need two keys.
+    /// Whether this request can ask at all. What can be asked depends on the client, too.
+    pub fn are_open(&self) -> bool {
+        !matches!(self.0.kind, Kind::Closed)
+    }
+
+    /// Whether an error came from [`ask`](Inputs::ask) because the client lacks a capability.
+    pub fn is_refusal(&self, error: &RpcError) -> bool {
+        lock(&self.0.refused).contains(error)
+    }
+
+    /// The error that ended this run because a question was another one in an earlier round.
+    pub fn changed(&self) -> Option<RpcError> {
+        match &self.0.kind {
+            Kind::Replay(replay) => replay.changed(),
+            _ => None,
+        }
+    }
+
+    /// Asks the client. The key names the question among those of the call. Used again, it names the next question of
+    /// that name, in the order in which the futures are polled first.
+    ///
+    /// Where the call runs in rounds, the key and the text must be the same in every round. A text that changes ends the
+    /// call with an error that names both.
     ///
     /// # Errors
     /// When the client lacks the capability, answers with an error, or is gone.
     pub async fn ask(&self, shape: Shape, peer: &Peer, key: &str, ask: Ask) -> Result<JsonText, RpcError> {
-        let request = ask.render(shape, &peer.capabilities)?;
-        let _waiting = Waiting::new(&self.0.waiting);
-        if let Some(back) = self.0.turned.get() {
-            return back.request(request).await;
+        let live = self.0.turned.get();
+        let asked = match (&self.0.kind, live) {
+            (Kind::Replay(replay), None) => Some((replay, Asked::new(&ask))),
+            _ => None,
+        };
+        let request = self.render(shape, &peer.capabilities, ask)?;
+        if let Some((replay, asked)) = asked {
+            return replay.ask(key, asked, request).await;
         }
-        match &self.0.kind {
-            Kind::Session(back) => back.request(request).await,
-            Kind::Live(back) => back.request(request).await,
-            Kind::Closed => Err(RpcError::internal("only tools, resources and prompts can ask the client")),
-            Kind::Replay(replay) => {
-                let print = fingerprint(&request.method, request.params.as_ref().map_or("", RawJson::get));
-                match replay.answered(key, &print) {
-                    Some(answer) => Ok(answer),
-                    None => Err(replay.wait_for_the_end(key, print, request).await),
-                }
+        let _waiting = Waiting::new(&self.0.waiting);
+        match (&self.0.kind, live) {
+            (_, Some(back)) | (Kind::Live(back), None) => back.request(request).await,
+            (Kind::Session(back), None) => back.request(request).await,
+            (Kind::Closed | Kind::Replay(_), None) => {
+                Err(RpcError::internal("only tools, resources and prompts can ask the client"))
             }
         }
     }
 
-    /// Runs `work` once per call, however often the handler runs: what it returned is kept and returned again.
+    /// The question as the client can be asked, or a refusal, which is noted.
+    fn render(&self, shape: Shape, can: &ClientCapabilities, ask: Ask) -> Result<InputRequest, RpcError> {
+        ask.render(shape, can).inspect_err(|error| {
+            let mut refused = lock(&self.0.refused);
+            if shape.is_missing_capability(error) && !refused.contains(error) {
+                refused.push(error.clone());
+            }
+        })
+    }
+
+    /// Runs `work` once per call, however often the handler runs: what it returned is stored and returned again. A key
+    /// that is used again in one run names the next step of that name.
     ///
     /// # Errors
     /// When the value cannot be written as JSON, or not be read back.
@@ -147,11 +196,13 @@ impl Inputs {
     {
         let Kind::Replay(replay) = &self.0.kind else { return Ok(work().await) };
         let unreadable = |e: serde_json::Error| RpcError::internal(format!("step `{key}`: {e}"));
-        if let Some(known) = replay.step(key) {
+        let name = replay.name_step(key);
+        if let Some(known) = replay.step(&name) {
+            replay.give_way().await;
             return known.parse().map_err(unreadable);
         }
         let value = work().await;
-        replay.keep_step(key, RawJson::new(&value).map_err(unreadable)?);
+        replay.keep_step(name, RawJson::new(&value).map_err(unreadable)?);
         Ok(value)
     }
 

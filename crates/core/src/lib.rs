@@ -27,6 +27,7 @@ pub mod message;
 mod outbound;
 mod outbox;
 mod pending;
+mod question;
 mod queue;
 mod relay;
 mod replay;

@@ -80,7 +80,10 @@ impl Queue {
             return Poll::Ready(false);
         }
         if state.items.len() >= state.room {
-            state.blocked.push(cx.waker().clone());
+            // A handler may poll this often before there is room.
+            if !state.blocked.iter().any(|known| known.will_wake(cx.waker())) {
+                state.blocked.push(cx.waker().clone());
+            }
             return Poll::Pending;
         }
         state.unowned += usize::from(*kind == Kind::Free);
@@ -209,5 +212,41 @@ impl State {
 
     fn wake_blocked(&mut self) {
         self.blocked.drain(..).for_each(Waker::wake);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        sync::atomic::{AtomicUsize, Ordering},
+        task::Wake,
+    };
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Count(AtomicUsize);
+
+    impl Wake for Count {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    #[test]
+    fn a_full_queue_has_one_waker_for_each_that_waits() {
+        let queue = Queue::new(1);
+        queue.push(Kind::Free, Bytes::from_static(b"{}"));
+        let waiting: [Arc<Count>; 3] = Default::default();
+        for _ in 0..1_000 {
+            for count in &waiting {
+                let waker = Waker::from(count.clone());
+                let mut cx = Context::from_waker(&waker);
+                assert!(queue.poll_push(&mut cx, &Kind::Free, &Bytes::from_static(b"{}")).is_pending());
+            }
+        }
+        assert_eq!(lock(&queue.0).blocked.len(), waiting.len());
+        queue.pop().unwrap();
+        assert_eq!(waiting.each_ref().map(|count| count.0.load(Ordering::SeqCst)), [1; 3]);
     }
 }

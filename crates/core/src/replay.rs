@@ -16,6 +16,7 @@ use crate::{
     caller::Caller,
     json::JsonText,
     message::Params,
+    question::{Asked, Uses},
     seal::{Sealer, Subject},
     service::{Call, Reply},
     sync::lock,
@@ -53,15 +54,23 @@ pub(crate) struct Replay {
 /// Everything already answered or computed; it travels sealed.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Log {
-    /// The fingerprints of the questions of the last round.
-    asked: BTreeMap<String, String>,
-    answers: BTreeMap<String, (Option<String>, RawJson)>,
+    /// The questions of the last round.
+    asked: BTreeMap<String, Asked>,
+    /// The answers, each with its question if that is known.
+    answers: BTreeMap<String, (Option<Asked>, RawJson)>,
     steps: BTreeMap<String, RawJson>,
 }
 
 #[derive(Debug, Default)]
 struct Round {
-    asked: BTreeMap<String, InputRequest>,
+    questions: Uses,
+    steps: Uses,
+    /// What has no answer yet, in the order in which it was asked.
+    asked: Vec<(String, InputRequest)>,
+    /// A question that was another one in an earlier round.
+    changed: Option<RpcError>,
+    /// Whether a replayed answer gave way to others since the handler was polled last.
+    yielded: bool,
     driver: Option<Waker>,
     waiting: Vec<Waker>,
     over: bool,
@@ -77,8 +86,8 @@ impl Replay {
         let asked = std::mem::take(&mut log.asked);
         for (key, answer) in lock(&self.responses).drain(..) {
             match (asked.get(&key), &self.state) {
-                (Some(print), _) => {
-                    log.answers.insert(key, (Some(print.clone()), answer.to_raw()));
+                (Some(question), _) => {
+                    log.answers.insert(key, (Some(question.clone()), answer.to_raw()));
                 }
                 (None, None) => {
                     log.answers.insert(key, (None, answer.to_raw()));
@@ -89,36 +98,68 @@ impl Replay {
         *lock(&self.log) = log;
     }
 
-    /// The answer to a question, unless the question was another one then.
-    pub(crate) fn answered(&self, key: &str, print: &str) -> Option<JsonText> {
-        let log = lock(&self.log);
-        let (asked, answer) = log.answers.get(key)?;
-        asked.as_ref().is_none_or(|a| a == print).then(|| JsonText::from(answer))
+    /// The answer to a question, from the log. Without one, the round ends here.
+    ///
+    /// The handler is dropped while it waits for that; only a task that it spawned sees the error.
+    pub(crate) async fn ask(&self, key: &str, question: Asked, request: InputRequest) -> Result<JsonText, RpcError> {
+        let key = lock(&self.round).questions.next(key);
+        match self.answered(&key, &question) {
+            Ok(Some(answer)) => {
+                self.give_way().await;
+                return Ok(answer);
+            }
+            Ok(None) => {
+                lock(&self.log).asked.insert(key.clone(), question);
+                lock(&self.round).asked.push((key, request));
+            }
+            Err(changed) => lock(&self.round).changed = Some(changed),
+        }
+        self.wait_for_the_end().await;
+        Err(RpcError::internal("the call goes on in another request"))
     }
 
-    /// Notes the question, wakes the driver, and waits for the end of the round.
-    ///
-    /// The handler is dropped while it waits here; only a task that it spawned sees the error.
-    pub(crate) async fn wait_for_the_end(&self, key: &str, print: String, ask: InputRequest) -> RpcError {
-        lock(&self.log).asked.insert(key.to_owned(), print);
-        let driver = {
-            let mut round = lock(&self.round);
-            round.asked.insert(key.to_owned(), ask);
-            round.driver.take()
-        };
-        if let Some(driver) = driver {
-            driver.wake();
+    /// The answer to a question, if there is one; an error if the question was another one then.
+    fn answered(&self, key: &str, question: &Asked) -> Result<Option<JsonText>, RpcError> {
+        match lock(&self.log).answers.get(key) {
+            Some((Some(then), _)) if !then.is_same(question) => Err(then.changed(key, question)),
+            Some((_, answer)) => Ok(Some(JsonText::from(answer))),
+            None => Ok(None),
         }
+    }
+
+    /// Lets everything else go on first: a handler that replays much stops neither its timeout nor other calls.
+    pub(crate) async fn give_way(&self) {
+        lock(&self.round).yielded = true;
+        let mut polled = false;
+        poll_fn(|cx| {
+            if std::mem::replace(&mut polled, true) {
+                return Poll::Ready(());
+            }
+            cx.waker().wake_by_ref();
+            Poll::Pending
+        })
+        .await;
+    }
+
+    async fn wait_for_the_end(&self) {
+        self.wake_driver();
         poll_fn(|cx| {
             let mut round = lock(&self.round);
             if round.over {
                 return Poll::Ready(());
             }
-            round.waiting.push(cx.waker().clone());
+            // A handler may poll this often before the round ends.
+            if !round.waiting.iter().any(|known| known.will_wake(cx.waker())) {
+                round.waiting.push(cx.waker().clone());
+            }
             Poll::Pending
         })
         .await;
-        RpcError::internal("the call goes on in another request")
+    }
+
+    fn wake_driver(&self) {
+        let driver = lock(&self.round).driver.take();
+        driver.into_iter().for_each(Waker::wake);
     }
 
     /// Polls the handler until it is done, or until it waits for an answer.
@@ -131,8 +172,16 @@ impl Replay {
             return Poll::Ready(Some(reply));
         }
         let mut round = lock(&self.round);
+        if let Some(changed) = &round.changed {
+            return Poll::Ready(Some(Reply::Error(changed.clone())));
+        }
+        let yielded = std::mem::take(&mut round.yielded);
         if !round.asked.is_empty() {
-            return Poll::Ready(None);
+            if !yielded {
+                return Poll::Ready(None);
+            }
+            // What follows a replayed answer may be asked in the same round.
+            cx.waker().wake_by_ref();
         }
         // A question from a task that the handler spawned wakes us too.
         round.driver = Some(cx.waker().clone());
@@ -147,7 +196,17 @@ impl Replay {
             (std::mem::take(&mut round.asked), std::mem::take(&mut round.waiting))
         };
         waiting.into_iter().for_each(Waker::wake);
-        asked.into_iter().collect()
+        asked
+    }
+
+    /// The question that was another one in an earlier round, if that ended this one.
+    pub(crate) fn changed(&self) -> Option<RpcError> {
+        lock(&self.round).changed.clone()
+    }
+
+    /// The name of the next use of a step's key.
+    pub(crate) fn name_step(&self, key: &str) -> String {
+        lock(&self.round).steps.next(key)
     }
 
     /// What a step of an earlier round returned.
@@ -155,9 +214,9 @@ impl Replay {
         lock(&self.log).steps.get(key).cloned()
     }
 
-    /// Keeps what a step returned.
-    pub(crate) fn keep_step(&self, key: &str, value: RawJson) {
-        lock(&self.log).steps.insert(key.to_owned(), value);
+    /// Stores what a step returned.
+    pub(crate) fn keep_step(&self, key: String, value: RawJson) {
+        lock(&self.log).steps.insert(key, value);
     }
 
     /// What the client was given to send back.
@@ -180,5 +239,35 @@ impl Replay {
             error.message += &format!("; the largest part is `{key}` with {} bytes", value.get().len());
         }
         error
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{sync::Arc, task::Wake};
+
+    use couplet_types::{ListRoots, ListRootsParams};
+
+    use super::*;
+    use crate::wire::project::Ask;
+
+    struct Task;
+
+    impl Wake for Task {
+        fn wake(self: Arc<Self>) {}
+    }
+
+    #[test]
+    fn a_question_that_is_polled_often_has_one_waker() {
+        let replay = Replay::new(Vec::new(), None);
+        let request = InputRequest::new::<ListRoots>(&ListRootsParams::new()).unwrap();
+        let mut asking = Box::pin(replay.ask("roots", Asked::new(&Ask::Roots), request));
+        let waker = Waker::from(Arc::new(Task));
+        for _ in 0..1_000 {
+            assert!(asking.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        }
+        assert_eq!(lock(&replay.round).waiting.len(), 1);
+        assert_eq!(replay.end_round().len(), 1);
+        assert!(asking.as_mut().poll(&mut Context::from_waker(&waker)).is_ready());
     }
 }

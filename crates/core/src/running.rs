@@ -95,6 +95,11 @@ impl<T, R> Running<T, R> {
                 self.free.push(at);
                 return Poll::Ready((tag, output));
             }
+            if slot.woken.queued.load(Ordering::Acquire) {
+                // It gives way: to the others, which are in front of it now, and to whoever drives the connection.
+                cx.waker().wake_by_ref();
+                return Poll::Pending;
+            }
         }
     }
 }
@@ -149,5 +154,23 @@ mod tests {
         assert_eq!(running.poll_next(&mut cx), Poll::Ready(("late", 2)));
         assert!(running.is_empty());
         assert_eq!(running.slots.len(), 2);
+    }
+
+    #[test]
+    fn one_that_wakes_itself_gives_way() {
+        let mut running = Running::new();
+        let mut polls = 0;
+        let selfish = std::future::poll_fn(move |cx: &mut Context<'_>| {
+            polls += 1;
+            cx.waker().wake_by_ref();
+            if polls < 3 { Poll::Pending } else { Poll::Ready(polls) }
+        });
+        running.push("selfish", Box::pin(selfish));
+        running.push("other", Box::pin(async { 0 }));
+        let mut cx = Context::from_waker(Waker::noop());
+        assert_eq!(running.poll_next(&mut cx), Poll::Pending);
+        assert_eq!(running.poll_next(&mut cx), Poll::Ready(("other", 0)));
+        assert_eq!(running.poll_next(&mut cx), Poll::Pending);
+        assert_eq!(running.poll_next(&mut cx), Poll::Ready(("selfish", 3)));
     }
 }

@@ -4,8 +4,8 @@ use std::{fmt, future::Future, sync::Arc, time::Duration};
 
 use couplet_core::{Ask, Call, JsonText, Peer, RequestContext};
 use couplet_types::{
-    CreateMessageParams, CreateMessageResult, ElicitAction, ElicitParams, ElicitResult, ListRootsResult, LoggingLevel,
-    RawJson, Root, RpcError,
+    ClientCapabilities, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitParams, ElicitResult,
+    ListRootsResult, LoggingLevel, RawJson, Root, RpcError,
 };
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
@@ -24,8 +24,23 @@ use crate::{
 ///
 /// [`elicit`](Ctx::elicit), [`sample`](Ctx::sample) and [`roots`](Ctx::roots) ask the client and wait for the answer.
 /// With clients of 2026-07-28 there is no connection to wait on: the handler is dropped at the question, and *runs
-/// again from the top* when the answer is there, with all earlier answers at once. So what comes before a question
-/// runs once per round; put what must happen only once into a [`step`](Ctx::step).
+/// again from the top* when the answer is there, with all earlier answers replayed. Four rules make a handler work in
+/// every revision:
+///
+/// * **Side effects.** What comes before a question runs once per round. Put what must happen only once into a
+///   [`step`](Ctx::step): its value is stored, and the work is not done again.
+/// * **Keys.** A key names a question, or a step, among those of the call. Used again in one run, it names the next one
+///   of that name, in the order of use: a loop over a question asks `age`, `age#2`, `age#3`. So the order must be the
+///   same in each run. Futures that run at the same time, as in `join!`, count in the order in which they are polled
+///   first: give them keys of their own where that order is not certain.
+/// * **Texts.** A question must be the same in every round, its text, form and URL included. One that changes, because
+///   it has a counter, the time or a random number in it, fails in the second round with an error that names the key
+///   and both texts. Take what changes from a `step`.
+/// * **Clients that cannot be asked.** The error is told to the model if a tool returns it, and to the client as an error
+///   of the protocol otherwise. [`can_elicit`](Ctx::can_elicit) and its like say beforehand what can be asked;
+///   [`require`](Ctx::require) fails the call.
+///
+/// `couplet_testing::Replay` checks the first three rules of a tool, in every revision.
 ///
 /// ```
 /// use couplet_server::{Ctx, Server, ToolError, schemars::JsonSchema, tool};
@@ -142,11 +157,74 @@ impl Ctx {
         self.0.call.outbox.release(come_back_after);
     }
 
-    /// Asks the user to fill in a form, which is made from the type: a flat struct of text, numbers, booleans and
-    /// enums. The key names the question among those of this call.
+    /// Whether the client can ask the user to fill in a form: [`elicit`](Ctx::elicit) then works.
+    ///
+    /// ```
+    /// use couplet_server::{Ctx, Server, ToolError, schemars::JsonSchema, tool};
+    ///
+    /// #[derive(serde::Deserialize, JsonSchema)]
+    /// struct Confirm {
+    ///     yes: bool,
+    /// }
+    ///
+    /// async fn delete(ctx: Ctx) -> Result<&'static str, ToolError> {
+    ///     if !ctx.can_elicit() {
+    ///         return Err(ToolError::new("this deletes for good, and the user cannot be asked here"));
+    ///     }
+    ///     let sure = ctx.elicit::<Confirm>("sure", "Delete it?").await?.accepted()?;
+    ///     Ok(if sure.yes { "deleted" } else { "left alone" })
+    /// }
+    ///
+    /// let server: Server = Server::new("files", "1.0.0").tool(tool("delete", delete));
+    /// ```
+    pub fn can_elicit(&self) -> bool {
+        self.0.call.can_elicit()
+    }
+
+    /// Whether the client can ask the user to open a page: [`elicit_url`](Ctx::elicit_url) then works.
+    pub fn can_elicit_url(&self) -> bool {
+        self.0.call.can_elicit_url()
+    }
+
+    /// Whether the client has a model that can be asked: [`sample`](Ctx::sample) then works.
+    pub fn can_sample(&self) -> bool {
+        self.0.call.can_sample()
+    }
+
+    /// Whether the client lists its roots: [`roots`](Ctx::roots) then works.
+    pub fn can_list_roots(&self) -> bool {
+        self.0.call.can_list_roots()
+    }
+
+    /// Fails unless the client has all of these capabilities, for a call that makes no sense without them. The error is
+    /// the protocol's own, which names them: -32021 in 2026-07-28, and -32600 before. The model does not see it.
+    ///
+    /// ```
+    /// use couplet_server::{Ctx, ToolError};
+    /// use couplet_types::{ClientCapabilities, SamplingCapability};
+    ///
+    /// async fn summarize(ctx: Ctx) -> Result<String, ToolError> {
+    ///     ctx.require(&ClientCapabilities::new().sampling(SamplingCapability::new()))?;
+    ///     // ...
+    ///     # Ok(String::new())
+    /// }
+    /// ```
     ///
     /// # Errors
-    /// When the client cannot ask, is gone, or answers with something that is not the type.
+    /// When the client lacks one of them.
+    pub fn require(&self, capabilities: &ClientCapabilities) -> Result<(), RpcError> {
+        self.0.call.require(capabilities)
+    }
+
+    /// Asks the user to fill in a form, which is made from the type: a flat struct of text, numbers, booleans and
+    /// enums.
+    ///
+    /// The key names the question among those of this call; used again, it names the next question of that name. The
+    /// message must be the same each time the handler runs: see [the rules](Ctx#asking).
+    ///
+    /// # Errors
+    /// When the client cannot ask, is gone, or answers with something that is not the type. A tool that returns the error
+    /// of a client that cannot ask tells the model; see [`can_elicit`](Ctx::can_elicit).
     pub async fn elicit<T: DeserializeOwned + JsonSchema>(
         &self,
         key: &str,
@@ -167,6 +245,8 @@ impl Ctx {
 
     /// Asks the user to visit a page, for what must not pass through the client. Accepting means consent, no more.
     ///
+    /// Key, message and URL follow [the rules](Ctx#asking): take a URL with a random part from a [`step`](Ctx::step).
+    ///
     /// # Errors
     /// When the client cannot ask, or is gone.
     pub async fn elicit_url(
@@ -184,6 +264,8 @@ impl Ctx {
     }
 
     /// Asks the user, with a form written by hand. What is filled in is checked against the form.
+    ///
+    /// Key and question follow [the rules](Ctx#asking).
     ///
     /// # Errors
     /// When the form is not flat, or the address not one of the web; when the client cannot ask, is gone, or answers
@@ -208,7 +290,7 @@ impl Ctx {
         self.0.call.outbox.visited(elicitation_id).await;
     }
 
-    /// Asks the client's model.
+    /// Asks the client's model. Key and question follow [the rules](Ctx#asking).
     ///
     /// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: ask a model through its provider instead.
     ///
@@ -231,6 +313,10 @@ impl Ctx {
 
     /// Runs `work` once per call, however often the handler runs, and returns what it returned. The value travels
     /// through the client, which can read it and cannot change it.
+    ///
+    /// A key that is used again in one run names the next step of that name, which does its own work: three steps `n`
+    /// in a loop work three times. Work that is not done when the handler is dropped at a question that is asked at the
+    /// same time, as in `join!`, is begun again.
     ///
     /// # Errors
     /// When the value cannot be written as JSON, or not be read back.

@@ -4,8 +4,9 @@ use std::{error::Error, fmt};
 
 /// A failure of a handler. Anything that is an error becomes one with `?`.
 ///
-/// A tool's failure is told to the model, as a result with `isError`. Return an
-/// [`RpcError`](couplet_types::RpcError) to report an error of the protocol instead.
+/// A tool's failure is told to the model, as a result with `isError`; so is the error that [`Ctx`](crate::Ctx) returns
+/// when the client cannot be asked. Return an [`RpcError`](couplet_types::RpcError) of your own to report an error of
+/// the protocol instead.
 ///
 /// ```
 /// use couplet_server::ToolError;

@@ -63,6 +63,9 @@ impl<F: Future<Output = Reply>> Future for Timed<F> {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Reply> {
         let this = self.project();
         if let Poll::Ready(reply) = this.handler.poll(cx) {
+            if let Reply::Error(_) = &reply {
+                complain(this.inputs);
+            }
             return Poll::Ready(reply);
         }
         let Some(limit) = *this.limit else { return Poll::Pending };
@@ -77,6 +80,13 @@ impl<F: Future<Output = Reply>> Future for Timed<F> {
             }
             timer.as_mut().reset(Instant::now() + limit);
         }
+    }
+}
+
+/// A question that changes between rounds is a mistake of the developer's, who reads the server's log.
+fn complain(inputs: &Inputs) {
+    if let Some(changed) = inputs.changed() {
+        tracing::warn!(error = ?changed.message, "a handler asks something else in each round");
     }
 }
 

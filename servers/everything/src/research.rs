@@ -45,7 +45,7 @@ async fn simulate_research_query(
     let mut clarification = None;
     for (at, stage) in STAGES.into_iter().enumerate() {
         ctx.progress_of(at as f64, Some(STAGES.len() as f64), Some(format!("{stage}..."))).await;
-        if at == 2 && ambiguous && ctx.peer().capabilities.elicitation.is_some() {
+        if at == 2 && ambiguous && ctx.can_elicit() {
             clarification = Some(clarify(&ctx, &topic).await);
         }
         tokio::time::sleep(STAGE).await;

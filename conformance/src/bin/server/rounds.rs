@@ -88,8 +88,7 @@ async fn test_input_required_result_tampered_state(ctx: Ctx) -> Result<String, T
 /// Asks only what the client can answer.
 #[tool]
 async fn test_input_required_result_capabilities(ctx: Ctx) -> Result<String, ToolError> {
-    let can = &ctx.peer().capabilities;
-    if can.elicitation.is_some() {
+    if ctx.can_elicit() {
         let name = ctx.elicit::<Name>("user_name", "What is your name?").await?.accepted()?;
         return Ok(name.name);
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use couplet::{
     prelude::*,
     server::extract::RawArgs,
-    types::{CreateMessageParams, LoggingLevel, SamplingMessage},
+    types::{ClientCapabilities, CreateMessageParams, LoggingLevel, SamplingCapability, SamplingMessage},
 };
 use serde_json::{Value, json};
 use tokio::time::sleep;
@@ -62,6 +62,7 @@ async fn test_logging_tool(ctx: Ctx) -> &'static str {
 /// Needs a client with a model.
 #[tool]
 async fn test_missing_capability(ctx: Ctx) -> Result<String, ToolError> {
+    ctx.require(&ClientCapabilities::new().sampling(SamplingCapability::new()))?;
     let question = CreateMessageParams::new(vec![SamplingMessage::user("Anything")], 10);
     Ok(ctx.sample("anything", question).await?.content.all_text())
 }

@@ -196,6 +196,38 @@ async fn rounds(ask: Value, allowed: usize, needed: usize) -> (Result<String, Er
     (outcome, count.load(Ordering::Relaxed))
 }
 
+/// The error of a client that was asked these questions, one round each.
+async fn given_up(questions: impl Fn(usize) -> Value + Send + Sync + 'static) -> String {
+    let count = AtomicUsize::new(0);
+    let script = Script::speaking(STATELESS, json!({ "tools": {} }), move |m| {
+        let asks = questions(count.fetch_add(1, Ordering::Relaxed) + 1);
+        vec![result(m, json!({ "resultType": "input_required", "inputRequests": asks, "requestState": "s" }))]
+    });
+    let client = able().connect(script).await.unwrap();
+    client.call("t", ()).await.unwrap_err().to_string()
+}
+
+#[tokio::test]
+async fn the_error_after_too_many_rounds_names_the_questions() {
+    let ask = |message: String| {
+        let mut ask = form();
+        ask["params"]["message"] = json!(message);
+        ask
+    };
+    let told = given_up(move |n| json!({ format!("age#{n}"): ask("How old\nare you?".to_owned()) })).await;
+    let given_up = "`tools/call` was given up: after 10 rounds the server still asks";
+    let same = "it asked the same in every round, so the answers do not satisfy it";
+    assert_eq!(told, format!("{given_up} `age#11` (`How old are you?`); {same}"));
+    let told = self::given_up(move |n| json!({ "page": ask(format!("page {n}?")) })).await;
+    assert_eq!(told, format!("{given_up} `page` (`page 11?`); `rounds` allows more"));
+    let long = move |n| (0..5).map(|k| (format!("k{k}"), ask("x".repeat(1000 + n)))).collect::<Value>();
+    let told = self::given_up(long).await;
+    assert!(told.contains("`k0` (`xxx") && told.contains("…`) and 2 more; `rounds`"), "{told}");
+    assert!(told.len() < 600, "{told}");
+    let told = self::given_up(|_| json!({})).await;
+    assert_eq!(told, format!("{given_up}; `rounds` allows more"));
+}
+
 #[tokio::test]
 async fn rounds_are_bounded() {
     for ask in [json!({}), json!({ "inputRequests": { "k": form() } })] {

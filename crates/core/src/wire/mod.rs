@@ -1,5 +1,6 @@
 //! What is on the wire, per era and per revision. Nothing outside this folder knows of either.
 
+mod ability;
 pub(crate) mod dialect;
 mod form;
 pub(crate) mod http;

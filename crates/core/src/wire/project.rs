@@ -48,6 +48,12 @@ pub trait Project {
         None
     }
 
+    /// Puts back what [`take_long`](Project::take_long) took.
+    #[doc(hidden)]
+    fn put_back(&mut self, text: String) {
+        drop(text);
+    }
+
     /// Why the revision cannot say this at all, if it cannot.
     #[doc(hidden)]
     fn unspeakable(&self, to: Shape) -> Option<&'static str> {
@@ -377,6 +383,15 @@ impl Project for CallToolResult {
         (text.len() >= LONG).then(|| (std::mem::take(text), front))
     }
 
+    fn put_back(&mut self, text: String) {
+        match self.content.first_mut() {
+            Some(ContentBlock::Text(block)) => block.text = text,
+            Some(ContentBlock::Image(block)) => block.data = text,
+            Some(ContentBlock::Audio(block)) => block.data = text,
+            _ => {}
+        }
+    }
+
     fn size_hint(&self) -> usize {
         let block = |block: &ContentBlock| match block {
             ContentBlock::Text(text) => text.text.len(),
@@ -478,7 +493,9 @@ impl Ask {
         match self {
             Self::Elicit(params) => elicit(*params, shape, can),
             Self::Sample(params) => sample(*params, shape, can),
-            Self::Roots if can.roots.is_none() => Err(shape.missing_capability("roots", json!({ "roots": {} }))),
+            Self::Roots if can.roots.is_none() => {
+                Err(shape.cannot_ask("list its roots", "roots", json!({ "roots": {} })))
+            }
             Self::Roots => InputRequest::new::<couplet_types::ListRoots>(&ListRootsParams::default())
                 .map_err(|e| RpcError::internal(e.to_string())),
         }
@@ -486,13 +503,11 @@ impl Ask {
 }
 
 fn elicit(mut params: ElicitParams, shape: Shape, can: &ClientCapabilities) -> Result<InputRequest, RpcError> {
-    let elicitation = can.elicitation.as_ref().filter(|_| shape.0.elicit != Elicit::Never);
     params.task = None;
     if params.is_url() {
-        let spoken = matches!(shape.0.elicit, Elicit::Url | Elicit::UrlWithId);
-        if !spoken || !elicitation.is_some_and(|e| e.allows_url()) {
+        if !shape.can_elicit_url(can) {
             let required = json!({ "elicitation": { "url": {} } });
-            return Err(shape.missing_capability("elicitation by URL", required));
+            return Err(shape.cannot_ask("ask the user to open a page", "URL elicitation", required));
         }
         if !params.url.as_deref().is_some_and(is_web_address) {
             return Err(RpcError::internal("the address to visit must be an absolute `https:` or `http:` URL"));
@@ -503,8 +518,9 @@ fn elicit(mut params: ElicitParams, shape: Shape, can: &ClientCapabilities) -> R
             _ => params.elicitation_id = None,
         }
     } else {
-        if !elicitation.is_some_and(|e| e.allows_form()) {
-            return Err(shape.missing_capability("elicitation", json!({ "elicitation": { "form": {} } })));
+        if !shape.can_elicit(can) {
+            let required = json!({ "elicitation": { "form": {} } });
+            return Err(shape.cannot_ask("ask the user", "elicitation", required));
         }
         match params.schema() {
             Ok(Some(_)) => {}
@@ -540,11 +556,12 @@ fn random_id() -> Result<String, RpcError> {
 
 fn sample(mut params: CreateMessageParams, shape: Shape, can: &ClientCapabilities) -> Result<InputRequest, RpcError> {
     let Some(sampling) = &can.sampling else {
-        return Err(shape.missing_capability("sampling", json!({ "sampling": {} })));
+        return Err(shape.cannot_ask("ask its model", "sampling", json!({ "sampling": {} })));
     };
     let uses_tools = params.tools.is_some() || params.tool_choice.is_some();
-    if uses_tools && !(shape.0.sampling_tools && sampling.tools.is_some()) {
-        return Err(shape.missing_capability("sampling with tools", json!({ "sampling": { "tools": {} } })));
+    let with_tools = || json!({ "sampling": { "tools": {} } });
+    if uses_tools && !shape.can_sample_with_tools(can) {
+        return Err(shape.cannot_ask("ask its model", "sampling with tools", with_tools()));
     }
     if let Some(what) = params.unbalanced() {
         return Err(RpcError::invalid_params(format!("sampling messages: {what}")));
@@ -567,7 +584,7 @@ fn sample(mut params: CreateMessageParams, shape: Shape, can: &ClientCapabilitie
             let tools = blocks.iter().any(|b| matches!(b, ContentBlock::ToolUse(_) | ContentBlock::ToolResult(_)));
             if tools || blocks.len() != 1 {
                 let what = "sampling messages with tools or several blocks";
-                return Err(shape.missing_capability(what, json!({ "sampling": { "tools": {} } })));
+                return Err(shape.cannot_ask("ask its model", what, with_tools()));
             }
         }
     }

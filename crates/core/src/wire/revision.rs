@@ -248,10 +248,22 @@ impl Shape {
         self.0.elicit == Elicit::UrlWithId
     }
 
-    /// The error for a question that the client cannot answer; `required` is the capability that it would need.
-    pub(crate) fn missing_capability(self, what: &str, required: serde_json::Value) -> RpcError {
+    /// The error for something that the client cannot do; `required` is the capability that it would need.
+    pub(crate) fn missing_capability(self, what: &str, required: impl serde::Serialize) -> RpcError {
         RpcError::new(self.0.missing_capability, format!("the client does not support {what}"))
             .with_data(json!({ "requiredCapabilities": required }))
+    }
+
+    /// The error for a question that the client cannot be asked; `required` is the capability that it would need.
+    pub(crate) fn cannot_ask(self, what: &str, capability: &str, required: serde_json::Value) -> RpcError {
+        let mut error = self.missing_capability(capability, required);
+        error.message = format!("the client cannot {what}: it does not support {capability}; use a client that does");
+        error
+    }
+
+    /// Whether an error may be one of [`Shape::missing_capability`].
+    pub(crate) fn is_missing_capability(self, error: &RpcError) -> bool {
+        error.code == self.0.missing_capability && error.data.is_some()
     }
 }
 

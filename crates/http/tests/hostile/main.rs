@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
+#[path = "../attacks/rounds.rs"]
+mod attacks_rounds;
 mod connections;
 mod http2;
 #[path = "../peer/mod.rs"]

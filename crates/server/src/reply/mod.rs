@@ -37,6 +37,12 @@ pub trait Kind: 'static {
 
     /// What an error of a handler becomes. An [`RpcError`] and a [`NotFound`] stay what they are.
     fn failed(error: &(dyn Error + Send + Sync)) -> Result<Self::Result, Rejection>;
+
+    /// What the error becomes that a handler got because the client cannot be asked: an error of the protocol, but for
+    /// tools, where the model is told.
+    fn refused(error: &RpcError) -> Result<Self::Result, Rejection> {
+        Err(Rejection::Rpc(error.clone()))
+    }
 }
 
 /// Tools.
@@ -60,6 +66,10 @@ impl Kind for ToolKind {
 
     fn failed(error: &(dyn Error + Send + Sync)) -> Result<CallToolResult, Rejection> {
         Ok(CallToolResult::error(error.to_string()))
+    }
+
+    fn refused(error: &RpcError) -> Result<CallToolResult, Rejection> {
+        Ok(CallToolResult::error(&*error.message))
     }
 }
 
@@ -148,6 +158,9 @@ impl<K: Kind, T: IntoReply<K>, E: Into<Box<dyn Error + Send + Sync>>> IntoReply<
             Err(error) => error.into(),
         };
         if let Some(rpc) = error.downcast_ref::<RpcError>() {
+            if invocation.call.inputs.is_refusal(rpc) {
+                return K::refused(rpc);
+            }
             return Err(Rejection::Rpc(rpc.clone()));
         }
         if error.is::<NotFound>() {

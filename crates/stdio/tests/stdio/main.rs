@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
 mod attacks;
+mod attacks_rounds;
 #[cfg(all(unix, feature = "child"))]
 mod child;
 #[cfg(all(unix, feature = "child"))]

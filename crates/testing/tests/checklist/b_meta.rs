@@ -3,18 +3,18 @@
 use std::time::Duration;
 
 use couplet_client::Filter;
-use couplet_server::{Server, extract::RawArgs, tool};
+use couplet_server::{Ctx, Server, extract::RawArgs, tool};
 use couplet_testing::{
     Wire, connect,
-    types::{Icon, IconTheme, Implementation, Meta, code},
+    types::{ClientCapabilities, Icon, IconTheme, Implementation, Meta, code},
 };
 use serde_json::{Value, json};
 
 use crate::{
     b_schemas::Trap,
     kit::{
-        RawServer, STATELESS, able, call, client, discovered, everything, example, is_request, open, request, result,
-        revisions, said, stateless_meta, text,
+        RawServer, STATELESS, able, call, client, discovered, everything, example, is_refused, is_request, open,
+        request, result, revisions, said, stateless_meta, text,
     },
 };
 
@@ -182,10 +182,11 @@ async fn line_037_clients_need_no_name() {
     assert_eq!(text(&wire.response(1).await), "hi");
 }
 
-/// Line 38: a server does not use what the request did not declare, and says what it would need.
+/// Line 38: a server does not use what the request did not declare. A tool tells the model so; one that requires a
+/// capability says which one.
 #[tokio::test]
 async fn line_038_undeclared_capabilities_are_not_used() {
-    for (tool, declared, required) in [
+    for (name, declared, required) in [
         ("sure", json!({}), json!({ "elicitation": { "form": {} } })),
         ("sure", json!({ "elicitation": { "url": {} } }), json!({ "elicitation": { "form": {} } })),
         ("visit", json!({ "elicitation": {} }), json!({ "elicitation": { "url": {} } })),
@@ -193,10 +194,17 @@ async fn line_038_undeclared_capabilities_are_not_used() {
         ("sample_tools", json!({ "sampling": {} }), json!({ "sampling": { "tools": {} } })),
         ("roots", json!({ "sampling": {} }), json!({ "roots": {} })),
     ] {
-        let mut wire = open(example().build(), STATELESS, declared).await;
-        let refusal = call(&mut wire, tool, json!({})).await;
-        assert_eq!(refusal["error"]["code"], code::MISSING_CLIENT_CAPABILITY, "{tool}: {refusal}");
-        assert_eq!(refusal["error"]["data"]["requiredCapabilities"], required, "{tool}");
+        let needed: ClientCapabilities = serde_json::from_value(required.clone()).unwrap();
+        let requires = move |ctx: Ctx| std::future::ready(ctx.require(&needed).map(|()| "it is there"));
+        let server = example().tool(tool("requires", requires)).build();
+        let mut wire = open(server.clone(), STATELESS, declared).await;
+        let told = call(&mut wire, name, json!({})).await;
+        assert!(is_refused(&told), "{name}: {told}");
+        let refusal = call(&mut wire, "requires", json!({})).await;
+        assert_eq!(refusal["error"]["code"], code::MISSING_CLIENT_CAPABILITY, "{name}: {refusal}");
+        assert_eq!(refusal["error"]["data"]["requiredCapabilities"], required, "{name}");
+        let mut wire = open(server, STATELESS, required).await;
+        assert_eq!(text(&call(&mut wire, "requires", json!({})).await), "it is there", "{name}");
     }
 }
 

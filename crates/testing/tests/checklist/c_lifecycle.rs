@@ -21,8 +21,8 @@ use couplet_testing::{
 use serde_json::{Value, json};
 
 use crate::kit::{
-    RawServer, SESSIONS, Yes, able, capabilities, client, error, everything, example, initialized, is_request,
-    notification, open, request, result, settle, text,
+    RawServer, SESSIONS, Yes, able, capabilities, client, error, everything, example, initialized, is_refused,
+    is_request, notification, open, request, result, settle, text,
 };
 
 /// Opens a session by hand, without saying that it is open.
@@ -190,7 +190,7 @@ async fn line_061_what_was_agreed_on_counts() {
         }
         for tool in ["sure", "visit", "sample", "sample_tools", "roots"] {
             let refused = wire.request("tools/call", json!({ "name": tool })).await;
-            assert!(refused.get("error").is_some(), "{version} {tool}: {refused}");
+            assert!(is_refused(&refused), "{version} {tool}: {refused}");
         }
         assert!(!wire.ready().iter().any(is_request), "{version}");
         // Declared, but not in this revision.

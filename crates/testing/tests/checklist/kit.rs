@@ -187,6 +187,12 @@ pub(crate) async fn open(server: impl Service, version: ProtocolVersion, capabil
     wire
 }
 
+/// Whether a tool told the model that the client cannot be asked, and nothing was asked.
+pub(crate) fn is_refused(answer: &Value) -> bool {
+    let text = answer["result"]["content"][0]["text"].as_str().unwrap_or_default();
+    answer["result"]["isError"] == true && text.contains("it does not support")
+}
+
 /// The answer to `server/discover`.
 pub(crate) fn discovered(request: &Value, versions: &[ProtocolVersion], capabilities: &Value) -> Value {
     let versions: Vec<&str> = versions.iter().map(|v| v.as_str()).collect();

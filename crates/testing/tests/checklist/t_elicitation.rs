@@ -19,8 +19,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::kit::{
-    RawServer, STATELESS, able, ask_client, ask_tool, client, converse, everything, open, request, revisions, said,
-    settle,
+    RawServer, STATELESS, able, ask_client, ask_tool, client, converse, everything, is_refused, open, request,
+    revisions, said, settle,
 };
 
 pub(crate) const FOURTH: ProtocolVersion = ProtocolVersion::V2025_11_25;
@@ -149,7 +149,7 @@ async fn line_317_no_undeclared_mode() {
         ] {
             let (questions, answered) = ask_tool(server, version, can.clone(), nothing.clone()).await;
             assert_eq!(questions.len(), asked, "{version}: {can}");
-            assert_eq!(answered.get("error").is_some(), asked == 0, "{version}: {answered}");
+            assert_eq!(is_refused(&answered), asked == 0, "{version}: {answered}");
         }
     }
 }
@@ -290,7 +290,7 @@ async fn line_322_nothing_sensitive() {
     let version = ProtocolVersion::V2025_06_18;
     check_nothing_is_asked(version).await;
     let (asked, answered) = ask_tool(asking_to_visit(ADDRESS), version, able(), json!({ "action": "accept" })).await;
-    assert!(asked.is_empty() && answered.get("error").is_some(), "{asked:?}");
+    assert!(asked.is_empty() && is_refused(&answered), "{asked:?}");
 }
 
 /// Secrets have a way of their own, a visit, and it never becomes a form, also not for a client that has only forms.
@@ -307,7 +307,7 @@ async fn line_323_no_secrets_in_forms() {
         check_nothing_is_asked(version).await;
         let forms = json!({ "elicitation": { "form": {} } });
         let (asked, answered) = ask_tool(asking_to_visit(ADDRESS), version, forms, json!({ "action": "accept" })).await;
-        assert!(asked.is_empty() && answered.get("error").is_some(), "{version}: {asked:?}");
+        assert!(asked.is_empty() && is_refused(&answered), "{version}: {asked:?}");
         let ask = |ctx: Ctx| async move { ctx.elicit::<Login>("q", "?").await.map(|_| "asked") };
         let server = Server::new("s", "1").tool(tool("ask", ask)).build();
         let (asked, _) = ask_tool(server, version, able(), json!({ "action": "cancel" })).await;

@@ -89,6 +89,21 @@ async fn ask_two(State(alive): State<Alive>, Args(work): Args<Work>, ctx: Ctx) -
     Ok(if a?.accepted()?.yes && b?.accepted()?.yes { work.text } else { "no".to_owned() })
 }
 
+/// Asks and works under the same keys over and over, also at the same time.
+async fn ask_again(State(alive): State<Alive>, Args(work): Args<Work>, ctx: Ctx) -> Result<String, ToolError> {
+    let _alive = alive.enter();
+    let mut sum = 0;
+    for round in 0..work.steps % 3 {
+        sum += ctx.step("n", || async { round }).await?;
+        if !ctx.elicit::<Yes>("n", format!("{}: {round}, {sum}?", work.text)).await?.accepted()?.yes {
+            return Ok("no".to_owned());
+        }
+    }
+    let (a, b) = tokio::join!(ctx.elicit::<Yes>("n", "a?"), ctx.elicit::<Yes>("n", "b?"));
+    let agreed = a?.accepted()?.yes && b?.accepted()?.yes;
+    Ok(if agreed && sum == (0..work.steps % 3).sum::<u64>() { work.text } else { "no".to_owned() })
+}
+
 async fn stuck(State(alive): State<Alive>) -> String {
     let _alive = alive.enter();
     std::future::pending().await
@@ -118,6 +133,7 @@ pub(crate) fn server(alive: &Alive) -> Handle {
         .tool(tool("talk", talk))
         .tool(tool("ask", ask))
         .tool(tool("ask_two", ask_two))
+        .tool(tool("ask_again", ask_again))
         .tool(tool("stuck", stuck))
         .tool(tool("broken", broken))
         .tool(tool("change", change))

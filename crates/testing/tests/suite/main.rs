@@ -1,5 +1,6 @@
 //! One server, every revision: what is on the wire, and what a client makes of it.
 
+mod asking;
 mod child;
 #[cfg(unix)]
 mod children;
@@ -11,9 +12,11 @@ mod long;
 mod media;
 mod mount;
 mod projection;
+mod replayed;
 mod rows;
 mod scenario;
 mod schema;
+mod sentinel;
 mod shapes;
 mod talk;
 mod tap;

@@ -1,6 +1,10 @@
 //! Every method and every notification of the protocol, in every revision, against the official schemas.
 
-use couplet_testing::block_on;
+use couplet_server::{Ctx, Server, tool};
+use couplet_testing::{
+    block_on,
+    types::{ClientCapabilities, RootsCapability},
+};
 use serde_json::{Value, json};
 
 use crate::{
@@ -230,7 +234,19 @@ fn what_a_client_cannot_do_is_not_asked_for() {
             let mut talk = Talk::with(crate::fixture::server(), row, json!({})).await;
             for tool in ["form", "choose", "visit", "both", "sample", "sample-tools", "roots"] {
                 let answer = talk.ask("tools/call", json!({ "name": tool })).await;
-                assert_eq!(answer["error"]["code"], row.missing_capability, "{}: {tool}: {answer}", row.version);
+                let text = answer["result"]["content"][0]["text"].as_str().unwrap_or_default();
+                assert_eq!(answer["result"]["isError"], true, "{}: {tool}: {answer}", row.version);
+                assert!(text.starts_with("the client cannot ") && text.contains("does not support"), "{text}");
+            }
+            // What no model is told of, or the developer asks for, is an error of the protocol.
+            let read = talk.ask("resources/read", json!({ "uri": "fix://asked" })).await;
+            let needs = ClientCapabilities::new().roots(RootsCapability::new());
+            let requires = move |ctx: Ctx| std::future::ready(ctx.require(&needs).map(|()| "it is there"));
+            let server = Server::new("s", "1").tool(tool("requires", requires)).build();
+            let required =
+                Talk::with(server, row, json!({})).await.ask("tools/call", json!({ "name": "requires" })).await;
+            for answer in [read, required] {
+                assert_eq!(answer["error"]["code"], row.missing_capability, "{}: {answer}", row.version);
                 assert!(answer["error"]["data"]["requiredCapabilities"].is_object(), "{answer}");
                 if !row.session {
                     schema::check(row.version, "MissingRequiredClientCapabilityError", &answer);

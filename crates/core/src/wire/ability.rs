@@ -1,0 +1,78 @@
+//! What a client can be asked, as its revision and its capabilities say.
+
+use couplet_types::{ClientCapabilities, ElicitationCapability, RpcError};
+
+use super::revision::{Elicit, Shape};
+use crate::service::Call;
+
+impl Shape {
+    /// Whether a client with these capabilities can be asked to show a form.
+    pub(crate) fn can_elicit(self, can: &ClientCapabilities) -> bool {
+        self.0.elicit != Elicit::Never && can.elicitation.as_ref().is_some_and(ElicitationCapability::allows_form)
+    }
+
+    /// Whether a client with these capabilities can be asked to open a page.
+    pub(crate) fn can_elicit_url(self, can: &ClientCapabilities) -> bool {
+        let spoken = matches!(self.0.elicit, Elicit::Url | Elicit::UrlWithId);
+        spoken && can.elicitation.as_ref().is_some_and(ElicitationCapability::allows_url)
+    }
+
+    /// Whether a client with these capabilities can be asked for a sample with tools.
+    pub(crate) fn can_sample_with_tools(self, can: &ClientCapabilities) -> bool {
+        self.0.sampling_tools && can.sampling.as_ref().is_some_and(|sampling| sampling.tools.is_some())
+    }
+}
+
+impl Call {
+    /// Whether the client can show the user a form.
+    pub fn can_elicit(&self) -> bool {
+        self.inputs.are_open() && self.shape.can_elicit(&self.peer.capabilities)
+    }
+
+    /// Whether the client can ask the user to open a page.
+    pub fn can_elicit_url(&self) -> bool {
+        self.inputs.are_open() && self.shape.can_elicit_url(&self.peer.capabilities)
+    }
+
+    /// Whether the client has a model that can be asked.
+    pub fn can_sample(&self) -> bool {
+        self.inputs.are_open() && self.peer.capabilities.sampling.is_some()
+    }
+
+    /// Whether the client lists its roots.
+    pub fn can_list_roots(&self) -> bool {
+        self.inputs.are_open() && self.peer.capabilities.roots.is_some()
+    }
+
+    /// Checks that the client has all of these capabilities: elicitation, sampling, roots and extensions.
+    ///
+    /// # Errors
+    /// The protocol's own error for a missing capability, with `needed` in its data: -32021, or -32600 in revisions
+    /// that do not know that code.
+    pub fn require(&self, needed: &ClientCapabilities) -> Result<(), RpcError> {
+        match self.lacks(needed) {
+            None => Ok(()),
+            Some(what) => Err(self.shape.missing_capability(&format!("{what}, which this request needs"), needed)),
+        }
+    }
+
+    /// The first of some capabilities that the client does not have.
+    fn lacks(&self, needed: &ClientCapabilities) -> Option<String> {
+        let has = &self.peer.capabilities;
+        let (elicitation, sampling) = (needed.elicitation.as_ref(), needed.sampling.as_ref());
+        let tools = sampling.is_some_and(|sampling| sampling.tools.is_some());
+        let checks = [
+            ("elicitation", elicitation.is_some_and(|e| e.allows_form()) && !self.can_elicit()),
+            ("URL elicitation", elicitation.is_some_and(|e| e.allows_url()) && !self.can_elicit_url()),
+            ("sampling", sampling.is_some() && !self.can_sample()),
+            ("sampling with tools", tools && !self.shape.can_sample_with_tools(has)),
+            ("roots", needed.roots.is_some() && !self.can_list_roots()),
+        ];
+        let missing = checks.into_iter().find(|(_, missing)| *missing).map(|(what, _)| what.to_owned());
+        let mut extensions = needed.extensions.iter().flat_map(|extensions| extensions.keys());
+        missing.or_else(|| {
+            let id = extensions.find(|id| self.peer.extension(id).is_none())?;
+            Some(format!("the extension `{id}`"))
+        })
+    }
+}

@@ -1,0 +1,81 @@
+//! Services inside of other services: each question reaches the one inside, whose answer is none that a default gives.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use couplet_core::{
+    BoxFuture, Call, Description, Hub, JsonText, Note, Reply, Service, http::headers::ParamHeader, message::Params,
+};
+use couplet_server::Server;
+use couplet_testing::{
+    Wire, replayed,
+    types::{Implementation, ProtocolVersion, RpcError, ServerCapabilities, ToolsCapability},
+};
+use serde_json::json;
+
+#[derive(Clone, Default)]
+struct Sentinel {
+    hub: Hub,
+    notes: Arc<AtomicUsize>,
+}
+
+impl Service for Sentinel {
+    fn describe(&self) -> Arc<Description> {
+        let can = ServerCapabilities::new().tools(ToolsCapability::new());
+        Arc::new(Description::new(Implementation::new("sentinel", "1.0.0"), can))
+    }
+
+    fn call(&self, call: Call) -> BoxFuture<'static, Reply> {
+        let name: String = call.params.read("name").unwrap();
+        Box::pin(std::future::ready(Reply::Error(RpcError::internal(format!("sentinel {name}")))))
+    }
+
+    fn hub(&self) -> &Hub {
+        &self.hub
+    }
+
+    fn notified(&self, _: Note) {
+        self.notes.fetch_add(1, Ordering::SeqCst);
+    }
+
+    fn mirrored(&self, _: &str) -> Option<Arc<[ParamHeader]>> {
+        Some(Arc::new([]))
+    }
+
+    fn required_scopes(&self, _: &str, params: &Params) -> Option<Arc<[String]>> {
+        Some(Arc::new([params.read("name").unwrap()]))
+    }
+
+    fn has_resource(&self, uri: &str) -> bool {
+        uri == "s://here"
+    }
+}
+
+/// Asks a service that has a sentinel inside everything that there is to ask.
+async fn check(what: &str, outer: impl Service + Clone, sentinel: &Sentinel, tool: &str, uri: &str) {
+    assert!(outer.describe().capabilities.tools.is_some(), "{what}");
+    assert!(outer.mirrored(tool).is_some(), "{what}");
+    let params = JsonText::new(json!({ "name": tool }).to_string()).unwrap();
+    let scopes = outer.required_scopes("tools/call", &Params::from_text(params).unwrap());
+    assert_eq!(scopes.as_deref(), Some(&["t".to_owned()][..]), "{what}");
+    assert!(outer.has_resource(uri) && !outer.has_resource("s://elsewhere"), "{what}");
+    let mut wire = Wire::new(outer, ProtocolVersion::V2025_06_18);
+    wire.open().await;
+    let answer = wire.request("tools/call", json!({ "name": tool })).await;
+    assert_eq!(answer["error"]["message"], "sentinel t", "{what}");
+    let before = sentinel.notes.load(Ordering::SeqCst);
+    wire.send(&json!({ "jsonrpc": "2.0", "method": "notifications/roots/list_changed" }));
+    assert_eq!(sentinel.notes.load(Ordering::SeqCst), before + 1, "{what}");
+}
+
+#[tokio::test]
+async fn every_wrapper_passes_everything_on() {
+    let sentinel = Sentinel::default();
+    check("nothing around it", sentinel.clone(), &sentinel, "t", "s://here").await;
+    check("in rounds", replayed(sentinel.clone()), &sentinel, "t", "s://here").await;
+    let inside: Arc<dyn Service> = Arc::new(sentinel.clone());
+    let mounted = Server::<()>::new("outer", "1").mount("m", inside).build();
+    check("mounted", mounted, &sentinel, "m_t", "s://m/here").await;
+}
