@@ -45,7 +45,7 @@ impl Handle {
     /// When the name is taken or not a name, or the schema is not one of an object.
     #[track_caller]
     pub fn add_tool(&self, tool: impl IntoTool<()>) -> Result<(), Error> {
-        let tool = tool.into_tool().checked(self.0.config.dialect, place_of()).map_err(refused)?;
+        let tool = tool.into_tool().checked(&self.0.config, place_of()).map_err(refused)?;
         self.check_tool(&tool).map_err(refused)?;
         self.0.tools.add(tool).map_err(refused)?;
         self.changed(Change::Tools);
@@ -160,6 +160,9 @@ impl Handle {
     /// A tool that was made for an extension needs it, and has to be as the extension wants it.
     pub(crate) fn check_tool(&self, tool: &ToolDef<()>) -> Result<(), String> {
         let name = &tool.spec.name;
+        if let Some(keyword) = tool.checks.unchecked {
+            tracing::warn!(tool = name, "`{keyword}` in the input schema is checked only with `Validation::Full`");
+        }
         for data in &tool.data {
             let id = data.extension();
             if !self.0.has_extension(id) {
@@ -226,7 +229,7 @@ impl Service for Handle {
         }
         let name: String = params.read("name").ok()?;
         if let Some(own) = self.0.tools.get().find(&name) {
-            return own.scopes.clone();
+            return own.required.clone();
         }
         let (mount, inside) = self.0.mounts.iter().find_map(|m| Some((m, m.name_inside(&name)?)))?;
         let inside = mount::renamed_params(params, inside)?;

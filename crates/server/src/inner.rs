@@ -14,6 +14,7 @@ use couplet_types::{
 };
 
 use crate::{
+    checks::Validation,
     extension::{Extension, ExtensionMethod},
     layer::Layer,
     mount::Mount,
@@ -61,6 +62,7 @@ pub(crate) struct Config {
     pub(crate) watch: Option<Arc<dyn Watch>>,
     pub(crate) sealer: Sealer,
     pub(crate) dialect: Dialect,
+    pub(crate) validation: Validation,
     /// Lists are served even while they are empty.
     pub(crate) dynamic: bool,
 }

@@ -7,6 +7,7 @@ use couplet_types::{Icon, Map, Meta, Prompt, PromptArgument, RpcError};
 use serde_json::Value;
 
 use crate::{
+    args,
     definition::{self, Completions, Definition, Run, complete_with, erase},
     handler::Handler,
     reply::{CompleteKind, PromptKind},
@@ -184,8 +185,7 @@ impl PromptDef<()> {
         if self.signature.arguments.is_some() {
             return Ok(());
         }
-        let given: Map<String> =
-            given.parse().map_err(|e| RpcError::invalid_params(format!("the arguments must be texts: {e}")))?;
+        let given: Map<String> = args::parse(given.as_str()).map_err(RpcError::invalid_params)?;
         let required = self.spec.arguments.iter().flatten().filter(|a| a.required == Some(true));
         match required.map(|a| &a.name).find(|name| !given.contains_key(name)) {
             Some(name) => Err(RpcError::invalid_params(format!("argument `{name}` is missing (required)"))),
@@ -193,8 +193,8 @@ impl PromptDef<()> {
         }
     }
 
-    pub(crate) fn has_argument(&self, name: &str) -> bool {
-        has_argument(&self.spec, name)
+    pub(crate) fn arguments(&self) -> impl Iterator<Item = &str> + Clone {
+        self.spec.arguments.iter().flatten().map(|argument| argument.name.as_str())
     }
 }
 

@@ -235,8 +235,9 @@ impl ResourceDef<()> {
         self.template.as_ref()?.matches(uri)
     }
 
-    pub(crate) fn has_variable(&self, name: &str) -> bool {
-        self.template.as_ref().is_some_and(|t| t.variables().any(|v| v == name))
+    pub(crate) fn variables(&self) -> impl Iterator<Item = &str> + Clone {
+        let names: Vec<&str> = self.template.iter().flat_map(UriTemplate::variables).collect();
+        names.into_iter()
     }
 
     fn as_template(&self) -> ResourceTemplate {
