@@ -175,7 +175,7 @@ impl From<&Error> for Failure {
             ErrorKind::Unsupported => "unsupported",
             ErrorKind::Version => "version",
             ErrorKind::Config => "config",
-            ErrorKind::Rpc => "_OTHER",
+            ErrorKind::Rpc | ErrorKind::Other => "_OTHER",
         })
     }
 }

@@ -9,8 +9,8 @@ use std::{
 
 use couplet_core::{BoxFuture, Call, Done, Inputs, JsonText, Reply, Shape};
 use couplet_types::{
-    CallToolResult, Captures, CompleteParams, CompletionContext, CompletionReference, ContentBlock, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, ResourceContents, RpcError,
+    CacheScope, CallToolResult, Captures, CompleteParams, CompletionContext, CompletionReference, ContentBlock,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, ResourceContents, RpcError,
 };
 
 use crate::{
@@ -21,7 +21,7 @@ use crate::{
     handle::Handle,
     inner::Inner,
     mount,
-    registry::{Listing, Set},
+    registry::Listing,
     resource::ResourceDef,
     tool::ToolDef,
     tool_layer::ToolNext,
@@ -85,7 +85,10 @@ pub(crate) fn find_resource(inner: &Inner, uri: &str) -> Option<(Arc<ResourceDef
 fn call_tool(inner: &Arc<Inner>, call: Call) -> Result<BoxFuture<'static, Reply>, RpcError> {
     let name = call.params.read_str("name")?.ok_or_else(|| RpcError::invalid_params("`name` is missing"))?;
     let tools = inner.tools.get();
-    let tool = tools.find(&name).cloned().ok_or_else(|| unknown("tool", &name, &tools))?;
+    let tool = tools.find(&name).cloned().ok_or_else(|| {
+        let shown = tools.iter().filter(|tool| inner.shows(tool, &call));
+        unknown("tool", &name, shown.map(|tool| tool.key()))
+    })?;
     if let Some(scopes) = &tool.required {
         permit(&call, &name, scopes)?;
     }
@@ -179,7 +182,7 @@ fn get_prompt(inner: &Arc<Inner>, call: Call) -> Result<BoxFuture<'static, Reply
     let shape = call.shape;
     let name: String = call.params.read("name")?;
     let prompts = inner.prompts.get();
-    let prompt = prompts.find(&name).cloned().ok_or_else(|| unknown("prompt", &name, &prompts))?;
+    let prompt = prompts.find(&name).cloned().ok_or_else(|| unknown("prompt", &name, prompts.keys()))?;
     let arguments = arguments(&call)?;
     prompt.check_arguments(&arguments)?;
     Ok(round(inner, call, Target::Arguments(arguments), inner.config.timeout, |invocation| {
@@ -217,13 +220,14 @@ fn complete(inner: &Arc<Inner>, call: Call) -> Result<BoxFuture<'static, Reply>,
     let run = match &params.reference {
         CompletionReference::Prompt(reference) => {
             let prompts = inner.prompts.get();
-            let prompt = prompts.find(&reference.name).ok_or_else(|| unknown("prompt", &reference.name, &prompts))?;
-            completion(&prompt.completions, argument, prompt.arguments())
+            let prompt =
+                prompts.find(&reference.name).ok_or_else(|| unknown("prompt", &reference.name, prompts.keys()))?;
+            completion(&prompt.completions, argument, prompt.argument_names())
         }
         CompletionReference::Resource(reference) => {
             let resources = inner.resources.get();
             let resource = resources.find(&reference.uri);
-            let resource = resource.ok_or_else(|| unknown("resource template", &reference.uri, &resources))?;
+            let resource = resource.ok_or_else(|| unknown("resource template", &reference.uri, resources.keys()))?;
             completion(&resource.completions, argument, resource.variables())
         }
         _ => Err(RpcError::invalid_params("`ref` must be a prompt or a resource template")),
@@ -263,8 +267,8 @@ fn completion<'n>(
 }
 
 /// The error for a name that is not registered, with one that is like it.
-fn unknown<D: Definition>(what: &str, name: &str, known: &Set<D>) -> RpcError {
-    let hint = did_you_mean(name, known.iter().map(|definition| definition.key()));
+fn unknown<'n>(what: &str, name: &str, known: impl Iterator<Item = &'n str>) -> RpcError {
+    let hint = did_you_mean(name, known);
     RpcError::invalid_params(format!("there is no {what} `{name}`{hint}"))
 }
 
@@ -310,22 +314,29 @@ fn rejected(shape: Shape, rejection: Rejection, uri: &str) -> Reply {
     })
 }
 
+/// The tools; without those that are forbidden to the caller, where the server hides them.
+fn list_tools(inner: &Inner, call: &Call, cursor: Option<&str>) -> Result<Done, RpcError> {
+    let (size, shape, tools) = (inner.config.page_size, call.shape, inner.tools.get());
+    let done = |tools, next, scope| {
+        let mut result = ListToolsResult::new(tools);
+        (result.next_cursor, result.cache_scope) = (next, scope);
+        shape.done(result)
+    };
+    if !inner.hides_tools() {
+        let print = |tools, next| done(tools, next, None);
+        return tools.page(Listing::TOOLS, cursor, size, shape, |t| Some(t.spec.clone()), print);
+    }
+    let shown = |tool: &ToolDef<()>| inner.shows(tool, call).then(|| tool.spec.clone());
+    // What one caller sees is no other's.
+    let print = |tools, next| done(tools, next, Some(CacheScope::Private));
+    tools.page_for_caller(Listing::TOOLS, cursor, size, shown, print)
+}
+
 pub(crate) fn list(inner: &Inner, call: &Call) -> Result<Done, RpcError> {
     let cursor: Option<String> = call.params.read_opt("cursor")?;
     let (cursor, size, shape) = (cursor.as_deref(), inner.config.page_size, call.shape);
     match &*call.method {
-        "tools/list" => inner.tools.get().page(
-            Listing::TOOLS,
-            cursor,
-            size,
-            shape,
-            |t| Some(t.spec.clone()),
-            |tools, next| {
-                let mut result = ListToolsResult::new(tools);
-                result.next_cursor = next;
-                shape.done(result)
-            },
-        ),
+        "tools/list" => list_tools(inner, call, cursor),
         "prompts/list" => inner.prompts.get().page(
             Listing::PROMPTS,
             cursor,

@@ -53,7 +53,7 @@ pub use prompt::{IntoPrompt, PromptBuilder, PromptDef, prompt};
 pub use reply::Json;
 pub use resource::{IntoResource, ResourceBuilder, ResourceDef, resource};
 pub use schemars;
-pub use server::Server;
+pub use server::{Ready, Server};
 pub use signature::Signature;
 pub use tool::{IntoTool, ToolBuilder, ToolDef, tool};
 pub use tool_layer::{ToolCall, ToolNext};

@@ -78,6 +78,7 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
             sealer: Sealer::random(),
             dialect: Dialect::Portable,
             validation: Validation::default(),
+            hide_forbidden: false,
             dynamic: false,
         };
         Self {
@@ -302,6 +303,22 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
         self
     }
 
+    /// Lists a tool only for callers that have its scopes. A forbidden tool is still refused by name, with the scopes
+    /// that it needs. The list of tools is then cached for one caller only.
+    ///
+    /// ```
+    /// use couplet_server::{Server, tool};
+    ///
+    /// let server: Server = Server::new("tickets", "1.0.0")
+    ///     .hide_forbidden()
+    ///     .tool(tool("list", || "none"))
+    ///     .tool(tool("purge", || "gone").scopes(["tickets:admin"]));
+    /// ```
+    pub fn hide_forbidden(mut self) -> Self {
+        self.config.hide_forbidden = true;
+        self
+    }
+
     /// Lists plain JSON Schema 2020-12, with references, instead of the form that every host accepts: for all tools,
     /// before and after this call.
     #[track_caller]
@@ -374,14 +391,35 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
     }
 }
 
-impl Server<()> {
+/// A server whose handlers have their state, or need none.
+#[diagnostic::on_unimplemented(
+    message = "the handlers of this server have no state yet: `{Self}`",
+    label = "call `.with_state(..)` first",
+    note = "`Server::with_state` gives a `Server<()>`, which can be built and served"
+)]
+pub trait Ready {
+    /// The server itself.
+    fn ready(self) -> Server<()>;
+}
+
+impl Ready for Server<()> {
+    fn ready(self) -> Self {
+        self
+    }
+}
+
+impl<S: Clone + Send + Sync + 'static> Server<S> {
     /// Makes the server ready, to be served or connected to.
     ///
     /// # Panics
     /// When two tools, resources or prompts have one name.
     #[track_caller]
-    pub fn build(self) -> Handle {
-        let Self { config, tools, resources, prompts, methods, layers, listeners, mounts, mut extensions } = self;
+    pub fn build(self) -> Handle
+    where
+        Self: Ready,
+    {
+        let Server { config, tools, resources, prompts, methods, layers, listeners, mounts, mut extensions } =
+            self.ready();
         let extended: Vec<_> = extensions.iter_mut().flat_map(|e| std::mem::take(&mut e.resources)).collect();
         let methods = methods.into_iter().map(|(name, (method, _))| (name, method)).collect();
         let handle = Handle(Arc::new(Inner::new(config, methods, layers, listeners, mounts, extensions)));
@@ -409,7 +447,10 @@ impl Server<()> {
     /// # Panics
     /// When two tools, resources or prompts have one name.
     #[track_caller]
-    pub fn serve(self, transport: impl Transport) -> impl Future<Output = Result<(), Error>> {
+    pub fn serve(self, transport: impl Transport) -> impl Future<Output = Result<(), Error>>
+    where
+        Self: Ready,
+    {
         self.build().serve(transport)
     }
 }

@@ -6,5 +6,6 @@ mod blocking;
 mod errors;
 mod extract;
 mod names;
+mod registration;
 mod support;
 mod validation;
