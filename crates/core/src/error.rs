@@ -40,12 +40,31 @@ pub enum ErrorKind {
     Config,
     /// A callback of the program failed, so the request that it was to answer for was given up.
     Callback,
+    /// Something else of the program's own, such as a file that cannot be read.
+    Other,
 }
 
 impl Error {
     /// A failure of this side.
     pub fn new(kind: ErrorKind, what: impl Into<String>) -> Self {
         Self(Arc::new(Inner { kind, what: what.into(), source: None, outdated: false, unsent: false }))
+    }
+
+    /// Any other error of the program, as one of this type. Its text is that of the error.
+    ///
+    /// ```
+    /// use couplet_core::{Error, ErrorKind};
+    ///
+    /// fn port(text: &str) -> Result<u16, Error> {
+    ///     text.parse().map_err(Error::other)
+    /// }
+    ///
+    /// assert_eq!(port("x").unwrap_err().to_string(), "invalid digit found in string");
+    /// assert_eq!(port("x").unwrap_err().kind(), ErrorKind::Other);
+    /// ```
+    pub fn other(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        let error = error.into();
+        Self::new(ErrorKind::Other, error.to_string()).with_source(error)
     }
 
     /// The same failure with what caused it.
@@ -106,9 +125,34 @@ impl From<RpcError> for Error {
     }
 }
 
+/// A broken connection is one of the transport; any other error keeps its own words, such as those of a file that does not
+/// exist.
 impl From<std::io::Error> for Error {
     fn from(error: std::io::Error) -> Self {
-        Self::new(ErrorKind::Transport, "the transport failed").with_source(error)
+        use std::io::ErrorKind as Io;
+        match error.kind() {
+            Io::BrokenPipe
+            | Io::ConnectionAborted
+            | Io::ConnectionRefused
+            | Io::ConnectionReset
+            | Io::NotConnected
+            | Io::TimedOut
+            | Io::UnexpectedEof
+            | Io::WriteZero => Self::new(ErrorKind::Transport, "the transport failed").with_source(error),
+            _ => Self::other(error),
+        }
+    }
+}
+
+impl From<serde_json::Error> for Error {
+    fn from(error: serde_json::Error) -> Self {
+        Self::other(error)
+    }
+}
+
+impl From<Box<dyn std::error::Error + Send + Sync>> for Error {
+    fn from(error: Box<dyn std::error::Error + Send + Sync>) -> Self {
+        Self::other(error)
     }
 }
 
@@ -132,5 +176,27 @@ impl fmt::Debug for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         self.0.source.as_ref().map(|s| &**s as &(dyn std::error::Error + 'static))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{error::Error as _, io};
+
+    use super::*;
+
+    fn check(error: Error, kind: ErrorKind, text: &str) {
+        assert_eq!((error.kind(), error.to_string().as_str()), (kind, text));
+        assert!(error.source().is_some());
+    }
+
+    #[test]
+    fn errors_of_a_program_keep_their_words() {
+        check(io::Error::new(io::ErrorKind::NotFound, "no such file").into(), ErrorKind::Other, "no such file");
+        check(io::Error::from(io::ErrorKind::BrokenPipe).into(), ErrorKind::Transport, "the transport failed");
+        let json = serde_json::from_str::<u8>("x").unwrap_err();
+        check(json.into(), ErrorKind::Other, "expected value at line 1 column 1");
+        let boxed: Box<dyn std::error::Error + Send + Sync> = "in words".into();
+        check(boxed.into(), ErrorKind::Other, "in words");
     }
 }

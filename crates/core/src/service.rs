@@ -9,8 +9,8 @@ use std::{
 
 use bytes::Bytes;
 use couplet_types::{
-    ClientCapabilities, HasMeta, Implementation, InputRequest, Meta, ProtocolVersion, RawJson, RpcError,
-    ServerCapabilities,
+    CallToolResult, ClientCapabilities, HasMeta, Implementation, InputRequest, Meta, ProtocolVersion, RawJson,
+    RpcError, ServerCapabilities,
 };
 use serde::Serialize;
 
@@ -182,6 +182,21 @@ impl Call {
         self.caller.as_ref().map(|caller| &**caller.principal())
     }
 
+    /// The name of the tool that is called; `None` where the call is not one of a tool.
+    pub fn tool_name(&self) -> Option<Cow<'_, str>> {
+        if self.method != "tools/call" {
+            return None;
+        }
+        self.params.read_str("name").ok().flatten()
+    }
+
+    /// The `arguments` of the call of a tool or a prompt, and nothing else of its parameters; the empty object where
+    /// there are none.
+    pub fn arguments(&self) -> JsonText {
+        let given = self.params.get("arguments").filter(|given| given.as_bytes() != "null");
+        given.unwrap_or_else(JsonText::empty_object)
+    }
+
     /// The open `_meta` of the request, without the keys that are the protocol's own.
     ///
     /// # Errors
@@ -287,6 +302,13 @@ pub enum Reply {
     },
     /// It failed.
     Error(RpcError),
+}
+
+impl Reply {
+    /// The answer to the call of a tool that failed, in words for the model: from middleware, in place of the tool.
+    pub fn tool_error(call: &Call, message: impl Into<String>) -> Self {
+        Self::Complete(call.shape.done(CallToolResult::error(message)))
+    }
 }
 
 impl From<RpcError> for Reply {

@@ -176,7 +176,7 @@ impl From<&Error> for Failure {
             ErrorKind::Version => "version",
             ErrorKind::Callback => "callback",
             ErrorKind::Config => "config",
-            ErrorKind::Rpc => "_OTHER",
+            ErrorKind::Rpc | ErrorKind::Other => "_OTHER",
         })
     }
 }

@@ -23,6 +23,11 @@ impl Mismatch {
         &self.pointer
     }
 
+    /// What is wrong, without the place.
+    pub fn reason(&self) -> &str {
+        &self.text
+    }
+
     /// The keyword of the schema that the value does not fit; empty where that is not known.
     pub fn keyword(&self) -> &str {
         &self.keyword
@@ -75,17 +80,17 @@ fn sentence(error: &ValidationError<'_>) -> String {
         Kind::AnyOf { context } | Kind::OneOfNotValid { context } => return alternatives(context, error.instance()),
         Kind::Required { property } => return format!("expected the member {}, which is missing", name(property)),
         Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => {
-            return format!("expected no other members than those of the schema, found {}", listed(unexpected));
+            return format!("expected no other members than those of the schema, got {}", listed(unexpected));
         }
         Kind::PropertyNames { error } => return format!("a member's name does not fit: {}", sentence(error)),
         Kind::OneOfMultipleValid { .. } => {
-            return format!("expected exactly one alternative to fit, found several for {}", quoted(error.instance()));
+            return format!("expected exactly one alternative to fit, got several for {}", quoted(error.instance()));
         }
-        Kind::FalseSchema => return format!("expected nothing here, found {}", quoted(error.instance())),
+        Kind::FalseSchema => return format!("expected nothing here, got {}", quoted(error.instance())),
         Kind::Referencing(error) => return format!("a reference cannot be followed: {error}"),
         kind => expected(kind).unwrap_or_else(|| format!("something that fits `{}`", kind.keyword())),
     };
-    format!("expected {expected}, found {}", quoted(error.instance()))
+    format!("expected {expected}, got {}", quoted(error.instance()))
 }
 
 fn expected(kind: &Kind) -> Option<String> {
@@ -98,24 +103,28 @@ fn expected(kind: &Kind) -> Option<String> {
         Kind::ExclusiveMinimum { limit } => format!("a number above {limit}"),
         Kind::ExclusiveMaximum { limit } => format!("a number below {limit}"),
         Kind::MultipleOf { multiple_of } => format!("a multiple of {multiple_of}"),
-        Kind::MinLength { limit } => format!("a string of at least {limit} characters"),
-        Kind::MaxLength { limit } => format!("a string of at most {limit} characters"),
+        Kind::MinLength { limit } => format!("a string of at least {}", counted(*limit, "character")),
+        Kind::MaxLength { limit } => format!("a string of at most {}", counted(*limit, "character")),
         Kind::Pattern { pattern } => format!("a string that matches `{}`", capped(pattern, MAX_POINTER)),
-        Kind::MinItems { limit } => format!("an array of at least {limit} items"),
-        Kind::MaxItems { limit } => format!("an array of at most {limit} items"),
+        Kind::MinItems { limit } => format!("an array of at least {}", counted(*limit, "item")),
+        Kind::MaxItems { limit } => format!("an array of at most {}", counted(*limit, "item")),
         Kind::AdditionalItems { limit } => format!("an array of at most {limit} items"),
         Kind::UnevaluatedItems { .. } => "no other items than those of the schema".to_owned(),
         Kind::UniqueItems => "an array without repetitions".to_owned(),
         Kind::Contains => "an array with the items that the schema asks for".to_owned(),
-        Kind::MinProperties { limit } => format!("an object of at least {limit} members"),
-        Kind::MaxProperties { limit } => format!("an object of at most {limit} members"),
+        Kind::MinProperties { limit } => format!("an object of at least {}", counted(*limit, "member")),
+        Kind::MaxProperties { limit } => format!("an object of at most {}", counted(*limit, "member")),
         Kind::Not { .. } => "something that the schema does not exclude".to_owned(),
         _ => return None,
     })
 }
 
+fn counted(limit: u64, thing: &str) -> String {
+    if limit == 1 { format!("1 {thing}") } else { format!("{limit} {thing}s") }
+}
+
 /// Either what kinds of value would do, or what is wrong with the alternative that went furthest.
-fn alternatives(context: &[Vec<ValidationError<'static>>], found: &Value) -> String {
+fn alternatives(context: &[Vec<ValidationError<'static>>], got: &Value) -> String {
     let errors: Vec<_> = context.iter().filter_map(|errors| errors.first()).collect();
     let here = errors.iter().map(|e| e.instance_path().as_str().len()).min().unwrap_or(0);
     let kinds: Option<Vec<_>> = errors
@@ -129,16 +138,32 @@ fn alternatives(context: &[Vec<ValidationError<'static>>], found: &Value) -> Str
             _ => None,
         })
         .collect();
+    if let Some(values) = constants(&errors, here) {
+        return format!("expected one of {}, got {}", values.join(", "), quoted(got));
+    }
     if let Some(kinds) = kinds.filter(|kinds| (1..=MAX_CHOICES).contains(&kinds.len())) {
-        return format!("expected {}, found {}", kinds.join(" or "), quoted(found));
+        return format!("expected {}, got {}", kinds.join(" or "), quoted(got));
     }
     let furthest = errors.iter().max_by_key(|e| (e.instance_path().as_str().len(), !is_choice(e.kind())));
     match furthest {
         Some(error) => {
             format!("expected one of {} alternatives; the nearest fails: {}", context.len(), Mismatch::of(error))
         }
-        None => format!("expected one of {} alternatives, found {}", context.len(), quoted(found)),
+        None => format!("expected one of {} alternatives, got {}", context.len(), quoted(got)),
     }
+}
+
+/// The values that would do, where every alternative is one value or a list of them.
+fn constants(errors: &[&ValidationError<'_>], here: usize) -> Option<Vec<String>> {
+    let mut values = Vec::new();
+    for error in errors.iter().filter(|e| e.instance_path().as_str().len() == here) {
+        match error.kind() {
+            Kind::Constant { expected_value } => values.push(literal(expected_value)),
+            Kind::Enum { options } => values.extend(options.as_array()?.iter().map(literal)),
+            _ => return None,
+        }
+    }
+    (errors.len() > 1 && (2..=MAX_CHOICES).contains(&values.len())).then_some(values)
 }
 
 /// An alternative that fails by its kind was not the one that was meant.

@@ -19,7 +19,7 @@ use crate::{budget::Budget, graph::Graph, meter, mismatch::Mismatch};
 /// assert!(schema.check(r#"{"days":3}"#).is_ok());
 /// assert_eq!(
 ///     schema.check(r#"{"days":0}"#).unwrap_err().to_string(),
-///     "at `/days`: expected a number of at least 1, found the number 0",
+///     "at `/days`: expected a number of at least 1, got the number 0",
 /// );
 /// # Ok::<(), couplet_schema::SchemaError>(())
 /// ```

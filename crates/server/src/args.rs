@@ -7,9 +7,14 @@ use std::{fmt, vec};
 
 use serde::{
     Deserialize, Deserializer,
-    de::{self, DeserializeSeed, Error, Expected, Unexpected, Visitor},
+    de::{self, DeserializeSeed, Error, Unexpected, Visitor},
 };
 use serde_json::value::RawValue;
+
+use crate::{
+    check,
+    fault::{Fault, MAX_QUOTED, Step, capped, nearest, one_of},
+};
 
 /// Reads the arguments of a tool.
 ///
@@ -34,211 +39,30 @@ use serde_json::value::RawValue;
 /// # Ok::<(), String>(())
 /// ```
 pub fn parse<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, String> {
-    serde_json::from_str(json).map_err(|error| match serde_json::from_str::<&'a RawValue>(json) {
-        Err(error) => format!("arguments are not JSON: {error}"),
-        Ok(raw) => match T::deserialize(Node::value(raw)) {
-            Err(fault) => fault.to_string(),
-            Ok(_) => Fault::from(error).to_string(),
-        },
-    })
-}
-
-/// What is wrong, and where.
-#[derive(Debug)]
-struct Fault {
-    /// Innermost first: it grows as the error travels out.
-    path: Vec<Step>,
-    /// What follows the name of the argument.
-    text: String,
-}
-
-#[derive(Debug)]
-enum Step {
-    Key(String),
-    Index(usize),
-}
-
-impl Fault {
-    fn at(name: &str, text: impl Into<String>) -> Self {
-        Self { path: vec![Step::Key(capped(name, MAX_QUOTED))], text: text.into() }
-    }
-
-    fn here(text: impl fmt::Display) -> Self {
-        Self { path: Vec::new(), text: format!(": {text}") }
-    }
-
-    fn inside(mut self, step: Step) -> Self {
-        self.path.push(step);
-        self
+    let error = match serde_json::from_str(json) {
+        Ok(value) => return Ok(value),
+        Err(error) => error,
+    };
+    let raw = serde_json::from_str::<&'a RawValue>(json).map_err(|e| format!("arguments are not JSON: {e}"))?;
+    match T::deserialize(Node::value(raw)) {
+        Err(fault) => Err(fault.to_string()),
+        // JSON Schema takes `1000.0` for an integer, and `serde_json` does not.
+        Ok(value) if check::has_fraction(json) => Ok(value),
+        Ok(_) => Err(Fault::from(error).to_string()),
     }
 }
 
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.path.is_empty() {
-            return write!(f, "arguments{}", self.text);
-        }
-        let mut path = String::new();
-        for step in self.path.iter().rev() {
-            match step {
-                Step::Key(key) if path.is_empty() => path.push_str(key),
-                Step::Key(key) => path.extend([".", key]),
-                Step::Index(index) => path.push_str(&format!("[{index}]")),
-            }
-        }
-        write!(f, "argument `{}`{}", capped(&path, MAX_MESSAGE), self.text)
-    }
+/// Reads a text that stands for JSON, in place of a value that can only be sent as a text.
+pub(crate) fn visit<'a, T>(text: &'a str, read: impl FnOnce(Node<'a>) -> Result<T, Fault>) -> Option<Result<T, Fault>> {
+    serde_json::from_str::<&'a RawValue>(text).ok().map(|raw| read(Node::value(raw)))
 }
 
-impl std::error::Error for Fault {}
-
-impl From<serde_json::Error> for Fault {
-    /// Leaves out the line and the column: they say nothing to someone who did not write the text by hand.
-    fn from(error: serde_json::Error) -> Self {
-        let text = error.to_string();
-        Self::custom(text.split(" at line ").next().unwrap_or(&text))
-    }
-}
-
-impl de::Error for Fault {
-    fn custom<T: fmt::Display>(message: T) -> Self {
-        Self::here(capped(&message.to_string(), MAX_MESSAGE))
-    }
-
-    fn invalid_type(got: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        let expected = match (got, expected.to_string()) {
-            (Unexpected::Str(_), expected) if expected == "a borrowed string" => "a string without escapes".to_owned(),
-            (_, expected) => kind(&expected).to_owned(),
-        };
-        Self::here(format_args!("expected {expected}, got {}", quoted(got)))
-    }
-
-    fn invalid_value(got: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        Self::here(format_args!("expected {}, got {}", range(&expected.to_string()), quoted(got)))
-    }
-
-    fn invalid_length(length: usize, expected: &dyn Expected) -> Self {
-        Self::here(format_args!("expected {}, got {length} items", kind(&expected.to_string())))
-    }
-
-    fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
-        Self::here(format_args!("expected {}, got {}", one_of(expected), quoted(Unexpected::Str(variant))))
-    }
-
-    fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
-        let hint = match (nearest(field, expected), expected) {
-            (Some(near), _) => format!("did you mean `{near}`?"),
-            (None, []) => "no arguments are known here".to_owned(),
-            (None, _) => format!("known are {}", listed(expected)),
-        };
-        Self::at(field, format!(" is unknown; {hint}"))
-    }
-
-    fn missing_field(field: &'static str) -> Self {
-        Self::at(field, " is missing (required)")
-    }
-
-    fn duplicate_field(field: &'static str) -> Self {
-        Self::at(field, " is given twice")
-    }
-}
-
-const MAX_QUOTED: usize = 40;
-const MAX_MESSAGE: usize = 200;
 /// How far down paths are kept. Every level is scanned once more, and what is below is left to `serde_json`.
 const MAX_DEPTH: usize = 16;
 
-fn capped(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
-}
-
-fn quoted(got: Unexpected<'_>) -> String {
-    match got {
-        Unexpected::Bool(value) => format!("the boolean {value}"),
-        Unexpected::Unsigned(value) => format!("the number {value}"),
-        Unexpected::Signed(value) => format!("the number {value}"),
-        Unexpected::Float(value) => format!("the number {value:?}"),
-        Unexpected::Str(value) => format!("the string {:?}", capped(value, MAX_QUOTED)),
-        Unexpected::Unit | Unexpected::Option => "null".to_owned(),
-        Unexpected::Seq => "an array".to_owned(),
-        Unexpected::Map => "an object".to_owned(),
-        other => capped(&other.to_string(), MAX_QUOTED),
-    }
-}
-
-/// Serde names Rust types; whoever sent JSON knows JSON's.
-fn kind(expected: &str) -> &str {
-    match expected {
-        "f32" | "f64" => "a number",
-        "u8" | "u16" | "u32" | "u64" | "u128" | "usize" | "i8" | "i16" | "i32" | "i64" | "i128" | "isize" => {
-            "an integer"
-        }
-        "a sequence" => "an array",
-        "a map" => "an object",
-        "unit" => "null",
-        "a borrowed string" => "a string",
-        _ if expected.starts_with("struct ") => "an object",
-        _ => expected,
-    }
-}
-
-fn range(expected: &str) -> &str {
-    match expected {
-        "u8" => "an integer from 0 to 255",
-        "u16" => "an integer from 0 to 65535",
-        "u32" => "an integer from 0 to 4294967295",
-        "u64" | "u128" | "usize" => "an integer of 0 or more",
-        "i8" => "an integer from -128 to 127",
-        "i16" => "an integer from -32768 to 32767",
-        "i32" => "an integer from -2147483648 to 2147483647",
-        _ => kind(expected),
-    }
-}
-
-fn one_of(names: &[&str]) -> String {
-    match names {
-        [name] => format!("`{name}`"),
-        _ => format!("one of {}", listed(names)),
-    }
-}
-
-fn listed(names: &[&str]) -> String {
-    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
-}
-
-/// The known name that is the fewest edits away, if they are few for its length.
-fn nearest<'n>(name: &str, known: &[&'n str]) -> Option<&'n str> {
-    let name = capped(name, MAX_QUOTED).to_lowercase();
-    let distances = known.iter().map(|known| (distance(&name, &known.to_lowercase()), *known));
-    distances.filter(|(distance, known)| *distance <= known.chars().count().div_ceil(3)).min().map(|(_, known)| known)
-}
-
-/// How many characters must be inserted, removed, replaced or swapped with their neighbour.
-fn distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let mut rows = vec![(0..=b.len()).collect::<Vec<_>>()];
-    for i in 1..=a.len() {
-        let mut row = vec![i];
-        for j in 1..=b.len() {
-            let above = &rows[i - 1];
-            let replaced = above[j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            let mut least = replaced.min(above[j] + 1).min(row[j - 1] + 1);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                least = least.min(rows[i - 2][j - 2] + 1);
-            }
-            row.push(least);
-        }
-        rows.push(row);
-    }
-    rows[a.len()][b.len()]
-}
-
 /// A piece of JSON text, known to be well formed.
 #[derive(Clone, Copy)]
-struct Node<'a> {
+pub(crate) struct Node<'a> {
     raw: &'a RawValue,
     /// Keys are strings, but a map may have numbers for keys.
     is_key: bool,
@@ -280,6 +104,23 @@ impl<'a> Node<'a> {
 
     fn name(self) -> String {
         self.read::<String>().map_or_else(|_| String::new(), |name| capped(&name, MAX_QUOTED))
+    }
+
+    /// Adds that a member is named nearly like a known one: serde ignores unknown members, and the fault may come of it.
+    fn hinted(self, fault: Fault, fields: &[&str]) -> Fault {
+        const MOST: usize = 64;
+        let Ok(Entries(entries)) = self.read() else { return fault };
+        let names: Vec<_> = entries.iter().take(MOST).map(|(name, _)| self.inner(name).name()).collect();
+        let misspelt = names.iter().filter(|name| !fields.contains(&name.as_str())).find_map(|name| {
+            let known = fields.iter().copied().filter(|field| names.iter().all(|given| given != field));
+            Some((name, nearest(name, known)?))
+        });
+        match misspelt {
+            Some((name, near)) if !fault.is_of_unknown() => {
+                fault.hinted(&format!("; `{name}` is unknown: did you mean `{near}`?"))
+            }
+            _ => fault,
+        }
     }
 
     fn number<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Fault> {
@@ -326,7 +167,11 @@ impl<'a> Deserializer<'a> for Node<'a> {
             _ => match (self.read(), self.read()) {
                 (Ok(number), _) => visitor.visit_u64(number),
                 (_, Ok(number)) => visitor.visit_i64(number),
-                _ => visitor.visit_f64(self.read()?),
+                _ => match check::integer(self.raw.get()) {
+                    Some(Ok(number)) => visitor.visit_u64(number),
+                    Some(Err(number)) => visitor.visit_i64(number),
+                    None => visitor.visit_f64(self.read()?),
+                },
             },
         }
     }
@@ -367,11 +212,11 @@ impl<'a> Deserializer<'a> for Node<'a> {
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Fault> {
-        let _ = (name, fields);
-        // Serde would read fields by position; whoever sent an array meant something else.
+        let _ = name;
+        // Serde would read fields by position, but an array was meant to be something else.
         match self.first() {
             b'[' => Err(Fault::invalid_type(Unexpected::Seq, &"an object")),
-            _ => self.deserialize_any(visitor),
+            _ => self.deserialize_any(visitor).map_err(|fault| self.hinted(fault, fields)),
         }
     }
 

@@ -1,98 +1,161 @@
 //! A tool's schemas, compiled: what clients are promised, and what the handler's own types do not check.
 //!
 //! A schema that was given is checked in full. One that was written from a type is checked only where it says more than
-//! the type, such as a range or a pattern: reading the arguments does the rest, with better words.
+//! the type, such as a range: reading the arguments does the rest. A tool whose types say it all has nothing here.
 
 use std::borrow::Cow;
 
 use couplet_core::JsonText;
-use couplet_schema::Schema;
-use couplet_types::{CallToolResult, Tool};
-use serde_json::{Map, Value};
+use couplet_types::CallToolResult;
+use serde_json::Value;
 
-use crate::{schema::Dialect, signature::Signature};
+use crate::{
+    check::{Checker, Origin},
+    full::Full,
+    schema::Dialect,
+    signature::Signature,
+};
 
+/// How far the arguments and the structured output of tools are checked against their schemas.
+///
+/// ```
+/// use couplet_server::{Server, Validation, extract::RawArgs, tool};
+/// use serde_json::json;
+///
+/// let count = json!({ "type": "object", "properties": { "count": { "type": "integer", "maximum": 10 } } });
+/// let server: Server = Server::new("app", "1.0.0")
+///     .validation(Validation::Basic)
+///     .tool(tool("count", |RawArgs(args): RawArgs| args.as_str().to_owned()).input_schema(count));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Validation {
+    /// Only by the types of the handlers. A schema that is broken is refused all the same.
+    Off,
+    /// By types, and by the keywords of schemas that need no large dependency: `type`, `enum`, `const`, `minimum`,
+    /// `maximum`, `exclusiveMinimum`, `exclusiveMaximum`, `multipleOf`, `minLength`, `maxLength`, `minItems`,
+    /// `maxItems`, `uniqueItems`, `minProperties`, `maxProperties`, `properties`, `required`, `additionalProperties`,
+    /// `items`, `prefixItems`, `allOf`, `anyOf`, `oneOf`, `not`, `if`, and `$ref` within the schema. The default.
+    #[default]
+    Basic,
+    /// By the complete validator, which also knows `pattern`, `patternProperties`, `contains`, `propertyNames`, and the
+    /// `dependent…` and `unevaluated…` keywords, in every dialect of JSON Schema.
+    #[cfg(feature = "validate")]
+    Full,
+}
+
+/// What is checked of one tool.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Checks {
-    given: Option<Schema>,
-    typed: Option<Schema>,
-    output: Option<Schema>,
+    input: Option<Checker>,
+    output: Option<Checker>,
+    /// Where the type of the output has floats: those that are not finite are written as `null`.
+    finite: Option<Checker>,
+    full: Full,
+    /// A keyword of the input schema that is not checked.
+    pub(crate) unchecked: Option<&'static str>,
 }
 
 impl Checks {
-    /// Compiles what has to be checked; `given` tells whether the schema of the arguments was.
-    pub(crate) fn new(tool: &Tool, given: bool, signature: &Signature) -> Result<Self, String> {
-        let compile = |what: &str, text: &str| Schema::new(text).map_err(|e| format!("the {what} schema: {e}"));
-        let mut checks = Self::default();
-        if given {
-            checks.given = Some(compile("input", tool.input_schema.get())?);
-        } else if let Some(arguments) = signature.arguments {
-            // Portable schemas have no `null`, but an `Option` is read from it.
-            let schema = arguments(Dialect::Plain)?;
-            checks.typed = says_more(&schema).then(|| compile("input", &schema.to_string())).transpose()?;
-        }
-        checks.output = match (&tool.output_schema, signature.output) {
-            (Some(_), Some(output)) if !says_more(&output(Dialect::Plain)) => None,
-            (Some(schema), _) => Some(compile("output", schema.get())?),
-            (None, _) => None,
+    /// Compiles what has to be checked: schemas that were given, or else those of the handler's types.
+    ///
+    /// # Errors
+    /// When a schema is broken.
+    pub(crate) fn new(
+        input: Option<&Value>,
+        output: Option<&Value>,
+        signature: &Signature,
+        validation: Validation,
+    ) -> Result<Self, String> {
+        // Portable schemas have no `null`, but an `Option` is read from it.
+        let typed_input = signature.arguments.filter(|_| input.is_none()).map(|schema| schema(Dialect::Plain));
+        let typed_input = typed_input.transpose()?;
+        let typed_output = signature.output.filter(|_| output.is_none()).map(|schema| schema(Dialect::Plain));
+        let checks = Self {
+            input: compile("input", input, typed_input.as_ref())?,
+            output: compile("output", output, typed_output.as_ref())?,
+            finite: match &typed_output {
+                Some(schema) if has_floats(schema) => Some(Checker::new(schema, Origin::Type)?),
+                _ => None,
+            },
+            full: Full::new(validation, input, typed_input.as_ref(), output.or(typed_output.as_ref()))?,
+            unchecked: input.or(typed_input.as_ref()).and_then(unchecked),
         };
-        Ok(checks)
+        Ok(match validation {
+            Validation::Off => Self::default(),
+            Validation::Basic => checks,
+            #[cfg(feature = "validate")]
+            Validation::Full => Self { unchecked: None, ..checks },
+        })
     }
 
     /// What is wrong with arguments.
     pub(crate) fn arguments(&self, arguments: &JsonText) -> Option<String> {
-        if let Some(schema) = &self.given {
-            return schema.check(arguments.as_str()).err().map(|e| format!("arguments: {e}"));
-        }
-        let mismatch = self.typed.as_ref()?.check(arguments.as_str()).err()?;
-        // Of these the type knows more, such as what stands for what.
-        let of_type = ["type", "required", "enum", "const", "additionalProperties"].contains(&mismatch.keyword());
-        (!of_type).then(|| format!("arguments: {mismatch}"))
+        let text = arguments.as_str();
+        let basic = || self.input.as_ref()?.check(text).err().map(|fault| fault.to_string());
+        self.full.arguments(text, basic)
     }
 
     /// What is wrong with a result.
     pub(crate) fn output(&self, result: &CallToolResult) -> Option<Cow<'static, str>> {
-        let schema = self.output.as_ref().filter(|_| !result.failed())?;
-        let mismatch = schema.check(result.structured_content.as_ref()?.get()).err()?;
-        Some(format!("the structured content does not fit the output schema: {mismatch}").into())
+        if result.failed() {
+            return None;
+        }
+        let text = result.structured_content.as_ref()?.get();
+        let basic = || self.output.as_ref()?.check(text).err().map(|fault| fault.of_value());
+        let what = self.full.output(text, basic).or_else(|| self.not_finite(text))?;
+        Some(format!("the structured content does not fit the output schema: {what}").into())
+    }
+
+    fn not_finite(&self, text: &str) -> Option<String> {
+        let checker = self.finite.as_ref().filter(|_| text.contains("null"))?;
+        let what = checker.check_all(text).err()?.of_value();
+        let hint = "JSON has no numbers that are not finite, such as NaN";
+        what.ends_with("expected a number, got null").then(|| format!("{what} ({hint})"))
     }
 }
 
-/// Whether a schema that was written from a type has keywords that reading and printing the type does not keep to.
-fn says_more(schema: &Value) -> bool {
-    const MORE: [&str; 10] = [
-        "minLength",
-        "maxLength",
-        "pattern",
-        "minItems",
-        "maxItems",
-        "uniqueItems",
-        "multipleOf",
-        "minProperties",
-        "exclusiveMinimum",
-        "exclusiveMaximum",
-    ];
+fn compile(which: &str, given: Option<&Value>, typed: Option<&Value>) -> Result<Option<Checker>, String> {
+    let compiled = match (given, typed) {
+        (Some(schema), _) => Checker::new(schema, Origin::Given).map(Some),
+        (None, Some(schema)) => Checker::of_type(schema),
+        (None, None) => Ok(None),
+    };
+    compiled.map_err(|what| format!("the {which} schema is broken {what}"))
+}
+
+/// A keyword that only the complete validator knows, of those that people write.
+fn unchecked(schema: &Value) -> Option<&'static str> {
+    const KEYWORDS: [&str; 4] = ["pattern", "patternProperties", "propertyNames", "contains"];
     match schema {
-        Value::Array(items) => items.iter().any(says_more),
+        Value::Array(items) => items.iter().find_map(unchecked),
         Value::Object(members) => {
-            narrowed(members) || MORE.iter().any(|key| members.contains_key(*key)) || members.values().any(says_more)
+            let own = KEYWORDS
+                .into_iter()
+                .find(|keyword| members.get(*keyword).is_some_and(|v| v.is_string() || v.is_object()));
+            // The names of properties are no keywords.
+            own.or_else(|| {
+                let inner =
+                    members.iter().filter(|(key, _)| !["enum", "const", "default", "examples"].contains(&key.as_str()));
+                inner.into_iter().find_map(|(key, value)| match (key.as_str(), value) {
+                    ("properties" | "$defs" | "definitions", Value::Object(named)) => {
+                        named.values().find_map(unchecked)
+                    }
+                    _ => unchecked(value),
+                })
+            })
+        }
+        _ => None,
+    }
+}
+
+fn has_floats(schema: &Value) -> bool {
+    match schema {
+        Value::Array(items) => items.iter().any(has_floats),
+        Value::Object(members) => {
+            members.get("format").is_some_and(|format| format == "double" || format == "float")
+                || members.values().any(has_floats)
         }
         _ => false,
     }
-}
-
-/// Whether a number has another range than that of its type, which stands there, too.
-fn narrowed(members: &Map<String, Value>) -> bool {
-    let own = match members.get("format").and_then(Value::as_str).unwrap_or_default() {
-        "int8" => (Some(-128), Some(127)),
-        "int16" => (Some(-32_768), Some(32_767)),
-        "uint8" => (Some(0), Some(255)),
-        "uint16" => (Some(0), Some(65_535)),
-        format if format.starts_with("uint") => (Some(0), None),
-        _ => (None, None),
-    };
-    let differs = |key: &str, own: Option<i64>| {
-        members.get(key).is_some_and(|limit| limit.as_i64().is_none() || limit.as_i64() != own)
-    };
-    differs("minimum", own.0) || differs("maximum", own.1)
 }

@@ -1,6 +1,13 @@
 //! What a handler can do while it runs: report progress, log, and ask the client.
 
-use std::{fmt, future::Future, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    future::Future,
+    pin::pin,
+    sync::Arc,
+    task::{Context, Waker},
+    time::Duration,
+};
 
 use couplet_core::{Ask, Call, JsonText, Peer, RequestContext};
 use couplet_types::{
@@ -104,6 +111,16 @@ impl Ctx {
     /// Reports how much is done, in any unit, if the client asked to know.
     pub async fn progress_of(&self, done: f64, total: Option<f64>, message: Option<String>) {
         self.0.call.outbox.progress(done, total, message).await;
+    }
+
+    /// Reports how much is done, from 0 to 1, without waiting: for functions that are not `async`. While the client reads
+    /// too slowly, the report is dropped; returns whether there was room for it.
+    ///
+    /// A function that runs on the task of its connection holds it up, so its reports are sent after it: make it
+    /// [`blocking`](crate::ToolBuilder::blocking).
+    pub fn try_progress(&self, part: f64, message: impl Into<String>) -> bool {
+        let report = pin!(self.0.call.outbox.progress(part, Some(1.0), Some(message.into())));
+        report.poll(&mut Context::from_waker(Waker::noop())).is_ready()
     }
 
     /// Sends a log message, if the client wants its level. Never log secrets.

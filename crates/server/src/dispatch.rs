@@ -9,13 +9,14 @@ use std::{
 
 use couplet_core::{BoxFuture, Call, Done, Inputs, JsonText, Reply, Shape};
 use couplet_types::{
-    CallToolResult, Captures, CompleteParams, CompletionContext, CompletionReference, ContentBlock, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, ResourceContents, RpcError,
+    CacheScope, CallToolResult, Captures, CompleteParams, CompletionContext, CompletionReference, ContentBlock,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, ResourceContents, RpcError,
 };
 
 use crate::{
-    definition::Completions,
+    definition::{Completions, Definition},
     extract::{Invocation, Rejection, Target},
+    fault::did_you_mean,
     guard,
     handle::Handle,
     inner::Inner,
@@ -83,9 +84,12 @@ pub(crate) fn find_resource(inner: &Inner, uri: &str) -> Option<(Arc<ResourceDef
 
 fn call_tool(inner: &Arc<Inner>, call: Call) -> Result<BoxFuture<'static, Reply>, RpcError> {
     let name = call.params.read_str("name")?.ok_or_else(|| RpcError::invalid_params("`name` is missing"))?;
-    let tool = inner.tools.get().find(&name).cloned();
-    let tool = tool.ok_or_else(|| RpcError::invalid_params(format!("there is no tool `{name}`")))?;
-    if let Some(scopes) = &tool.scopes {
+    let tools = inner.tools.get();
+    let tool = tools.find(&name).cloned().ok_or_else(|| {
+        let shown = tools.iter().filter(|tool| inner.shows(tool, &call));
+        unknown("tool", &name, shown.map(|tool| tool.key()))
+    })?;
+    if let Some(scopes) = &tool.required {
         permit(&call, &name, scopes)?;
     }
     if inner.tool_layers().next().is_none() {
@@ -177,8 +181,8 @@ fn read_resource(inner: &Arc<Inner>, call: Call) -> Result<BoxFuture<'static, Re
 fn get_prompt(inner: &Arc<Inner>, call: Call) -> Result<BoxFuture<'static, Reply>, RpcError> {
     let shape = call.shape;
     let name: String = call.params.read("name")?;
-    let prompt = inner.prompts.get().find(&name).cloned();
-    let prompt = prompt.ok_or_else(|| RpcError::invalid_params(format!("there is no prompt `{name}`")))?;
+    let prompts = inner.prompts.get();
+    let prompt = prompts.find(&name).cloned().ok_or_else(|| unknown("prompt", &name, prompts.keys()))?;
     let arguments = arguments(&call)?;
     prompt.check_arguments(&arguments)?;
     Ok(round(inner, call, Target::Arguments(arguments), inner.config.timeout, |invocation| {
@@ -214,14 +218,18 @@ fn complete(inner: &Arc<Inner>, call: Call) -> Result<BoxFuture<'static, Reply>,
     let params: CompleteParams = call.params.parse()?;
     let argument = &params.argument.name;
     let run = match &params.reference {
-        CompletionReference::Prompt(reference) => match inner.prompts.get().find(&reference.name) {
-            Some(prompt) => completion(&prompt.completions, argument, prompt.has_argument(argument)),
-            None => Err(RpcError::invalid_params(format!("there is no prompt `{}`", reference.name))),
-        },
-        CompletionReference::Resource(reference) => match inner.resources.get().find(&reference.uri) {
-            Some(resource) => completion(&resource.completions, argument, resource.has_variable(argument)),
-            None => Err(RpcError::invalid_params(format!("there is no resource template `{}`", reference.uri))),
-        },
+        CompletionReference::Prompt(reference) => {
+            let prompts = inner.prompts.get();
+            let prompt =
+                prompts.find(&reference.name).ok_or_else(|| unknown("prompt", &reference.name, prompts.keys()))?;
+            completion(&prompt.completions, argument, prompt.argument_names())
+        }
+        CompletionReference::Resource(reference) => {
+            let resources = inner.resources.get();
+            let resource = resources.find(&reference.uri);
+            let resource = resource.ok_or_else(|| unknown("resource template", &reference.uri, resources.keys()))?;
+            completion(&resource.completions, argument, resource.variables())
+        }
         _ => Err(RpcError::invalid_params("`ref` must be a prompt or a resource template")),
     }?;
     let context = params.context.unwrap_or_else(|| CompletionContext::new([] as [(String, String); 0]));
@@ -241,12 +249,27 @@ type Complete =
     Box<dyn FnOnce(Invocation) -> BoxFuture<'static, Result<couplet_types::CompleteResult, Rejection>> + Send>;
 
 /// The handler that completes an argument; one that exists and has no handler has nothing to offer.
-fn completion(completions: &Completions<()>, argument: &str, exists: bool) -> Result<Complete, RpcError> {
+fn completion<'n>(
+    completions: &Completions<()>,
+    argument: &str,
+    mut known: impl Iterator<Item = &'n str> + Clone,
+) -> Result<Complete, RpcError> {
     match completions.get(argument).cloned() {
         Some(run) => Ok(Box::new(move |invocation| run(invocation, ()))),
-        None if exists => Ok(Box::new(|_| Box::pin(async { Ok(couplet_types::CompleteResult::default()) }))),
-        None => Err(RpcError::invalid_params(format!("there is no argument `{argument}`"))),
+        None if known.clone().any(|name| name == argument) => {
+            Ok(Box::new(|_| Box::pin(async { Ok(couplet_types::CompleteResult::default()) })))
+        }
+        None => {
+            let hint = did_you_mean(argument, &mut known);
+            Err(RpcError::invalid_params(format!("there is no argument `{argument}`{hint}")))
+        }
     }
+}
+
+/// The error for a name that is not registered, with one that is like it.
+fn unknown<'n>(what: &str, name: &str, known: impl Iterator<Item = &'n str>) -> RpcError {
+    let hint = did_you_mean(name, known);
+    RpcError::invalid_params(format!("there is no {what} `{name}`{hint}"))
 }
 
 /// Runs a handler that may ask the client, panic, and take too long.
@@ -291,22 +314,29 @@ fn rejected(shape: Shape, rejection: Rejection, uri: &str) -> Reply {
     })
 }
 
+/// The tools; without those that are forbidden to the caller, where the server hides them.
+fn list_tools(inner: &Inner, call: &Call, cursor: Option<&str>) -> Result<Done, RpcError> {
+    let (size, shape, tools) = (inner.config.page_size, call.shape, inner.tools.get());
+    let done = |tools, next, scope| {
+        let mut result = ListToolsResult::new(tools);
+        (result.next_cursor, result.cache_scope) = (next, scope);
+        shape.done(result)
+    };
+    if !inner.hides_tools() {
+        let print = |tools, next| done(tools, next, None);
+        return tools.page(Listing::TOOLS, cursor, size, shape, |t| Some(t.spec.clone()), print);
+    }
+    let shown = |tool: &ToolDef<()>| inner.shows(tool, call).then(|| tool.spec.clone());
+    // What one caller sees is no other's.
+    let print = |tools, next| done(tools, next, Some(CacheScope::Private));
+    tools.page_for_caller(Listing::TOOLS, cursor, size, shown, print)
+}
+
 pub(crate) fn list(inner: &Inner, call: &Call) -> Result<Done, RpcError> {
     let cursor: Option<String> = call.params.read_opt("cursor")?;
     let (cursor, size, shape) = (cursor.as_deref(), inner.config.page_size, call.shape);
     match &*call.method {
-        "tools/list" => inner.tools.get().page(
-            Listing::TOOLS,
-            cursor,
-            size,
-            shape,
-            |t| Some(t.spec.clone()),
-            |tools, next| {
-                let mut result = ListToolsResult::new(tools);
-                result.next_cursor = next;
-                shape.done(result)
-            },
-        ),
+        "tools/list" => list_tools(inner, call, cursor),
         "prompts/list" => inner.prompts.get().page(
             Listing::PROMPTS,
             cursor,

@@ -4,9 +4,9 @@ use std::{error::Error, fmt};
 
 /// A failure of a handler. Anything that is an error becomes one with `?`.
 ///
-/// A tool's failure is told to the model, as a result with `isError`; so is the error that [`Ctx`](crate::Ctx) returns
-/// when the client cannot be asked. Return an [`RpcError`](couplet_types::RpcError) of your own to report an error of
-/// the protocol instead.
+/// The model sees a tool's failure, as a result with `isError` whose text has all causes of the error: `starting up:
+/// loading the config: no such file`. The same holds for the error that [`Ctx`](crate::Ctx) returns when the client cannot be asked.
+/// Return an [`RpcError`](couplet_types::RpcError) of your own to report an error of the protocol instead.
 ///
 /// ```
 /// use couplet_server::ToolError;
@@ -49,6 +49,29 @@ impl fmt::Display for ToolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
+}
+
+/// The most causes that a message has, and how many bytes they add to it.
+const MAX_CAUSES: usize = 16;
+const MAX_ADDED: usize = 2_000;
+
+/// An error with its causes in one line. A cause that the text before it quotes already is not repeated.
+pub(crate) fn with_causes(error: &(dyn Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let most = text.len() + MAX_ADDED;
+    for cause in std::iter::successors(error.source(), |cause| (*cause).source()).take(MAX_CAUSES) {
+        let cause = cause.to_string();
+        if text.contains(&cause) {
+            continue;
+        }
+        if text.len() + cause.len() > most {
+            text.push_str(": …");
+            break;
+        }
+        text.push_str(": ");
+        text.push_str(&cause);
+    }
+    text
 }
 
 /// The resource that was asked for does not exist. Return it as the error of a resource's handler.

@@ -9,7 +9,7 @@ use couplet_core::{
     BoxFuture, Call, Change, Connect, Connected, Description, Error, ErrorKind, Hub, Inbound, Limits, News, Note,
     Reply, Service, Transport, http::headers::ParamHeader, memory, message::Params,
 };
-use couplet_types::Resource;
+use couplet_types::{Prompt, Resource, ResourceTemplate, Tool};
 
 use crate::{
     dispatch,
@@ -45,11 +45,46 @@ impl Handle {
     /// When the name is taken or not a name, or the schema is not one of an object.
     #[track_caller]
     pub fn add_tool(&self, tool: impl IntoTool<()>) -> Result<(), Error> {
-        let tool = tool.into_tool().checked(self.0.config.dialect, place_of()).map_err(refused)?;
+        let tool = tool.into_tool().checked(&self.0.config, place_of()).map_err(refused)?;
         self.check_tool(&tool).map_err(refused)?;
         self.0.tools.add(tool).map_err(refused)?;
         self.changed(Change::Tools);
         Ok(())
+    }
+
+    /// Puts a tool in the place of the one of that name, or adds it, and notifies clients: at no moment there is none.
+    /// Returns whether there was one.
+    ///
+    /// # Errors
+    /// When the name is not a name, or the schema is not one of an object.
+    #[track_caller]
+    pub fn replace_tool(&self, tool: impl IntoTool<()>) -> Result<bool, Error> {
+        let tool = tool.into_tool().checked(&self.0.config, place_of()).map_err(refused)?;
+        self.check_tool(&tool).map_err(refused)?;
+        let replaced = self.0.tools.replace(tool);
+        self.changed(Change::Tools);
+        Ok(replaced)
+    }
+
+    /// The tools that are registered now, in order; those of mounted servers are not among them.
+    pub fn tools(&self) -> Vec<Tool> {
+        self.0.tools.get().iter().map(|tool| tool.spec.clone()).collect()
+    }
+
+    /// The resources that are registered now, in order, unlisted ones too; those of mounted servers are not among them.
+    pub fn resources(&self) -> Vec<Resource> {
+        self.0.resources.get().iter().filter(|r| !r.is_template()).map(|r| r.spec.clone()).collect()
+    }
+
+    /// The resource templates that are registered now, in order, unlisted ones too; those of mounted servers are not
+    /// among them.
+    pub fn resource_templates(&self) -> Vec<ResourceTemplate> {
+        self.0.resources.get().iter().filter(|r| r.is_template()).map(|r| r.as_template()).collect()
+    }
+
+    /// The prompts that are registered now, in order; those of mounted servers are not among them.
+    pub fn prompts(&self) -> Vec<Prompt> {
+        self.0.prompts.get().iter().map(|prompt| prompt.spec.clone()).collect()
     }
 
     /// Removes a tool, and tells clients; false if there is none of that name.
@@ -160,6 +195,9 @@ impl Handle {
     /// A tool that was made for an extension needs it, and has to be as the extension wants it.
     pub(crate) fn check_tool(&self, tool: &ToolDef<()>) -> Result<(), String> {
         let name = &tool.spec.name;
+        if let Some(keyword) = tool.checks.unchecked {
+            tracing::warn!(tool = name, "`{keyword}` in the input schema is checked only with `Validation::Full`");
+        }
         for data in &tool.data {
             let id = data.extension();
             if !self.0.has_extension(id) {
@@ -226,7 +264,7 @@ impl Service for Handle {
         }
         let name: String = params.read("name").ok()?;
         if let Some(own) = self.0.tools.get().find(&name) {
-            return own.scopes.clone();
+            return own.required.clone();
         }
         let (mount, inside) = self.0.mounts.iter().find_map(|m| Some((m, m.name_inside(&name)?)))?;
         let inside = mount::renamed_params(params, inside)?;

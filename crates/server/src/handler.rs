@@ -20,6 +20,9 @@ use crate::{
     note = "the result must be one that {K} can have, or a `Result` of one"
 )]
 pub trait Handler<K: Kind, M, S>: Clone + Send + Sync + 'static {
+    /// Whether the function is `async`, so that it can wait without holding up its connection.
+    const IS_ASYNC: bool = true;
+
     /// Adds what the parameters and the result say about the handler.
     fn describe(signature: &mut Signature);
 
@@ -35,8 +38,17 @@ pub enum Async {}
 #[derive(Debug)]
 pub enum Plain {}
 
+/// The marker of a function that is not `async`: only such a function can run on a thread for blocking work.
+#[diagnostic::on_unimplemented(
+    message = "only a function that is not `async` can be `blocking`",
+    note = "an `async` function waits with `.await`; move what blocks into `tokio::task::spawn_blocking`"
+)]
+pub trait Synchronous {}
+
 macro_rules! handlers {
     ($($param:ident),*) => {
+        impl<$($param,)*> Synchronous for (Plain, $($param,)*) {}
+
         #[diagnostic::do_not_recommend]
         #[allow(non_snake_case, unused_variables, reason = "the parameters are named like their types, and may be none")]
         impl<K, F, Fut, S, $($param,)*> Handler<K, (Async, $($param,)*), S> for F
@@ -71,6 +83,8 @@ macro_rules! handlers {
             S: Send + Sync + 'static,
             $($param: FromCall<S> + Send,)*
         {
+            const IS_ASYNC: bool = false;
+
             fn describe(signature: &mut Signature) {
                 $($param::describe(signature);)*
                 R::describe(signature);

@@ -14,6 +14,7 @@ use couplet_types::{
 };
 
 use crate::{
+    checks::Validation,
     extension::{Extension, ExtensionMethod},
     layer::Layer,
     mount::Mount,
@@ -61,6 +62,9 @@ pub(crate) struct Config {
     pub(crate) watch: Option<Arc<dyn Watch>>,
     pub(crate) sealer: Sealer,
     pub(crate) dialect: Dialect,
+    pub(crate) validation: Validation,
+    /// Tools that are forbidden to a caller are not listed for it.
+    pub(crate) hide_forbidden: bool,
     /// Lists are served even while they are empty.
     pub(crate) dynamic: bool,
 }
@@ -113,6 +117,17 @@ impl Inner {
         }
         description.extensions = self.extensions.iter().map(|e| e.extra.clone()).collect();
         *self.description.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(description);
+    }
+
+    /// Whether the list of tools differs from caller to caller.
+    pub(crate) fn hides_tools(&self) -> bool {
+        self.config.hide_forbidden && self.tools.get().iter().any(|tool| tool.required.is_some())
+    }
+
+    /// Whether a caller is told that a tool exists.
+    pub(crate) fn shows(&self, tool: &ToolDef<()>, call: &Call) -> bool {
+        let Some(scopes) = tool.required.as_ref().filter(|_| self.config.hide_forbidden) else { return true };
+        call.caller.as_ref().is_some_and(|caller| caller.has_scopes(&**scopes))
     }
 
     /// What the extensions put around the calls of tools, the first one outermost.

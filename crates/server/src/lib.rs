@@ -9,7 +9,8 @@
 //! This crate knows handlers. It must not know transports, revisions or eras.
 
 pub mod args;
-#[cfg_attr(not(feature = "validate"), path = "unchecked.rs")]
+mod blocking;
+mod check;
 mod checks;
 mod ctx;
 mod definition;
@@ -17,6 +18,9 @@ mod dispatch;
 mod error;
 mod extension;
 pub mod extract;
+mod fault;
+#[cfg_attr(not(feature = "validate"), path = "no_full.rs")]
+mod full;
 mod guard;
 mod handle;
 pub mod handler;
@@ -37,6 +41,7 @@ mod tool;
 mod tool_layer;
 mod trace;
 
+pub use checks::Validation;
 pub use ctx::{Answer, Ctx};
 pub use error::{NotFound, ToolError};
 pub use extension::{Extension, ToolData};
@@ -48,7 +53,7 @@ pub use prompt::{IntoPrompt, PromptBuilder, PromptDef, prompt};
 pub use reply::Json;
 pub use resource::{IntoResource, ResourceBuilder, ResourceDef, resource};
 pub use schemars;
-pub use server::Server;
+pub use server::{Ready, Server};
 pub use signature::Signature;
 pub use tool::{IntoTool, ToolBuilder, ToolDef, tool};
 pub use tool_layer::{ToolCall, ToolNext};

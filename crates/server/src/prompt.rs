@@ -6,13 +6,18 @@ use couplet_core::JsonText;
 use couplet_types::{Icon, Map, Meta, Prompt, PromptArgument, RpcError};
 use serde_json::Value;
 
+mod setters;
+
 use crate::{
+    args,
     definition::{self, Completions, Definition, Run, complete_with, erase},
     handler::Handler,
     reply::{CompleteKind, PromptKind},
     schema::{Dialect, order},
     signature::Signature,
 };
+
+use setters::prompt_setters;
 
 /// Makes a prompt of a function.
 ///
@@ -45,53 +50,7 @@ pub struct PromptBuilder<H, M, S> {
 }
 
 impl<H, M, S: Clone + Send + Sync + 'static> PromptBuilder<H, M, S> {
-    /// What it is for.
-    pub fn description(mut self, description: impl Into<String>) -> Self {
-        self.spec.description = Some(description.into());
-        self
-    }
-
-    /// The name for people.
-    pub fn title(mut self, title: impl Into<String>) -> Self {
-        self.spec.title = Some(title.into());
-        self
-    }
-
-    /// Arguments that are not made from a type.
-    pub fn arguments(mut self, arguments: Vec<PromptArgument>) -> Self {
-        self.spec.arguments = Some(arguments);
-        self
-    }
-
-    /// Pictures to show beside the name.
-    pub fn icons(mut self, icons: Vec<Icon>) -> Self {
-        self.spec.icons = Some(icons);
-        self
-    }
-
-    /// The open `_meta` map of the listing.
-    pub fn meta(mut self, meta: Meta) -> Self {
-        self.spec.meta = Some(meta);
-        self
-    }
-
-    /// Completes an argument with a function over [`Completing`](crate::extract::Completing).
-    pub fn complete<C, N>(mut self, argument: impl Into<String>, handler: C) -> Self
-    where
-        C: Handler<CompleteKind, N, S>,
-    {
-        complete_with(&mut self.completions, argument, handler);
-        self
-    }
-
-    /// Completes an argument from a list.
-    pub fn complete_from(
-        self,
-        argument: impl Into<String>,
-        values: impl IntoIterator<Item = impl Into<String>>,
-    ) -> Self {
-        self.complete(argument, definition::choices(values.into_iter().map(Into::into).collect()))
-    }
+    prompt_setters!();
 }
 
 impl<H: std::fmt::Debug, M, S> std::fmt::Debug for PromptBuilder<H, M, S> {
@@ -108,6 +67,15 @@ impl<H: std::fmt::Debug, M, S> std::fmt::Debug for PromptBuilder<H, M, S> {
 pub trait IntoPrompt<S> {
     /// Makes the prompt.
     fn into_prompt(self) -> PromptDef<S>;
+
+    /// Makes the prompt with its state: for a server that is already running, which has none to give.
+    fn with_state(self, state: S) -> PromptDef<()>
+    where
+        Self: Sized,
+        S: Clone + Send + Sync + 'static,
+    {
+        self.into_prompt().bind(&state)
+    }
 }
 
 impl<S, H, M> IntoPrompt<S> for PromptBuilder<H, M, S>
@@ -142,7 +110,8 @@ impl<S> IntoPrompt<S> for PromptDef<S> {
     }
 }
 
-/// A prompt whose function is settled.
+/// A prompt whose function is settled. What else is said of it can still be set, also of a function with `#[prompt]`:
+/// `IntoPrompt::into_prompt(explain).icons(..)`.
 pub struct PromptDef<S> {
     pub(crate) spec: Prompt,
     pub(crate) completions: Completions<S>,
@@ -152,6 +121,8 @@ pub struct PromptDef<S> {
 }
 
 impl<S: Clone + Send + Sync + 'static> PromptDef<S> {
+    prompt_setters!();
+
     pub(crate) fn checked(mut self, place: &'static Location<'static>) -> Result<Self, String> {
         self.place = place;
         let name = &self.spec.name;
@@ -163,6 +134,11 @@ impl<S: Clone + Send + Sync + 'static> PromptDef<S> {
         {
             let schema = schema(Dialect::Portable).map_err(|e| format!("prompt `{name}`: {e}"))?;
             self.spec.arguments = Some(arguments(&schema)).filter(|a| !a.is_empty());
+            for (argument, values) in values(&schema) {
+                if !self.completions.contains_key(argument) {
+                    complete_with(&mut self.completions, argument, definition::choices(values));
+                }
+            }
         }
         if let Some(unknown) = self.completions.keys().find(|c| !has_argument(&self.spec, c)) {
             return Err(format!("prompt `{name}` has no argument `{unknown}` to complete"));
@@ -184,8 +160,7 @@ impl PromptDef<()> {
         if self.signature.arguments.is_some() {
             return Ok(());
         }
-        let given: Map<String> =
-            given.parse().map_err(|e| RpcError::invalid_params(format!("the arguments must be texts: {e}")))?;
+        let given: Map<String> = args::parse(given.as_str()).map_err(RpcError::invalid_params)?;
         let required = self.spec.arguments.iter().flatten().filter(|a| a.required == Some(true));
         match required.map(|a| &a.name).find(|name| !given.contains_key(name)) {
             Some(name) => Err(RpcError::invalid_params(format!("argument `{name}` is missing (required)"))),
@@ -193,13 +168,26 @@ impl PromptDef<()> {
         }
     }
 
-    pub(crate) fn has_argument(&self, name: &str) -> bool {
-        has_argument(&self.spec, name)
+    pub(crate) fn argument_names(&self) -> impl Iterator<Item = &str> + Clone {
+        self.spec.arguments.iter().flatten().map(|argument| argument.name.as_str())
     }
 }
 
 fn has_argument(spec: &Prompt, name: &str) -> bool {
     spec.arguments.iter().flatten().any(|a| a.name == name)
+}
+
+/// The arguments that have few values, and the values: of an enum, or `true` and `false`.
+fn values(schema: &Value) -> impl Iterator<Item = (&str, Vec<String>)> {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    properties.into_iter().flatten().filter_map(|(name, property)| {
+        let values = match (property.get("enum").and_then(Value::as_array), property.get("type")) {
+            (Some(values), _) => values.iter().map(|value| value.as_str().map(str::to_owned)).collect::<Option<_>>()?,
+            (None, Some(kind)) if kind == "boolean" => vec!["true".to_owned(), "false".to_owned()],
+            _ => return None,
+        };
+        Some((name.as_str(), values))
+    })
 }
 
 /// The arguments that a schema describes.

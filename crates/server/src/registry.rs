@@ -60,6 +60,19 @@ impl<D: Definition> Registry<D> {
         Ok(())
     }
 
+    /// Puts a definition in the place of the one with the same name, or at the end; false if there was none.
+    pub(crate) fn replace(&self, definition: D) -> bool {
+        let mut set = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut next = set.copy();
+        let known = next.names.get(definition.key()).copied();
+        match known {
+            Some(serial) => drop(next.all.insert(serial, Arc::new(definition))),
+            None => next.insert(definition),
+        }
+        *set = Arc::new(next);
+        known.is_some()
+    }
+
     /// Takes a definition out; false if there was none.
     pub(crate) fn remove(&self, key: &str) -> bool {
         let mut set = self.0.write().unwrap_or_else(PoisonError::into_inner);
@@ -99,11 +112,15 @@ impl<D: Definition> Set<D> {
         self.all.values()
     }
 
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
+        self.iter().map(|definition| definition.key())
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
-    /// One page of a listing of those for which `item` gives something.
+    /// One page of a listing of those for which `item` gives something. The first page is kept for the next time.
     ///
     /// # Errors
     /// -32602 for a cursor that was not made here.
@@ -116,25 +133,47 @@ impl<D: Definition> Set<D> {
         item: impl Fn(&D) -> Option<T>,
         print: impl Fn(Vec<T>, Option<String>) -> Done,
     ) -> Result<Done, RpcError> {
-        let render = |after: u64| {
-            let rest = self.all.range((Bound::Excluded(after), Bound::Unbounded));
-            let mut items = rest.filter_map(|(serial, d)| Some((*serial, item(d)?)));
-            let mut page = Vec::new();
-            let mut last = after;
-            for (serial, found) in items.by_ref().take(size.max(1)) {
-                last = serial;
-                page.push(found);
-            }
-            let next = items.next().map(|_| listing.cursor(last));
-            print(page, next)
-        };
-        match cursor {
-            None => {
-                let page = &self.first_pages[usize::from(listing.templates)][shape.index()];
-                Ok(page.get_or_init(|| render(0)).clone())
-            }
-            Some(cursor) => listing.position(cursor).map(render),
+        if cursor.is_some() {
+            return self.page_for_caller(listing, cursor, size, item, print);
         }
+        let page = &self.first_pages[usize::from(listing.templates)][shape.index()];
+        Ok(page.get_or_init(|| self.render(listing, 0, size, item, print)).clone())
+    }
+
+    /// The same for a listing that differs from caller to caller.
+    ///
+    /// # Errors
+    /// -32602 for a cursor that was not made here.
+    pub(crate) fn page_for_caller<T>(
+        &self,
+        listing: Listing,
+        cursor: Option<&str>,
+        size: usize,
+        item: impl Fn(&D) -> Option<T>,
+        print: impl Fn(Vec<T>, Option<String>) -> Done,
+    ) -> Result<Done, RpcError> {
+        let after = cursor.map_or(Ok(0), |cursor| listing.position(cursor))?;
+        Ok(self.render(listing, after, size, item, print))
+    }
+
+    fn render<T>(
+        &self,
+        listing: Listing,
+        after: u64,
+        size: usize,
+        item: impl Fn(&D) -> Option<T>,
+        print: impl Fn(Vec<T>, Option<String>) -> Done,
+    ) -> Done {
+        let rest = self.all.range((Bound::Excluded(after), Bound::Unbounded));
+        let mut items = rest.filter_map(|(serial, d)| Some((*serial, item(d)?)));
+        let mut page = Vec::new();
+        let mut last = after;
+        for (serial, found) in items.by_ref().take(size.max(1)) {
+            last = serial;
+            page.push(found);
+        }
+        let next = items.next().map(|_| listing.cursor(last));
+        print(page, next)
     }
 
     fn copy(&self) -> Self {

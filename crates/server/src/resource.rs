@@ -4,12 +4,16 @@ use std::{marker::PhantomData, panic::Location};
 
 use couplet_types::{Annotations, Captures, Icon, Meta, Resource, ResourceTemplate, UriTemplate};
 
+mod setters;
+
 use crate::{
     definition::{self, Completions, Definition, Run, complete_with, erase},
     handler::Handler,
     reply::{CompleteKind, ResourceKind},
     signature::Signature,
 };
+
+use setters::resource_setters;
 
 /// Makes a resource of a function. A URI with variables, `{n}`, is a template (RFC 6570).
 ///
@@ -48,84 +52,7 @@ pub struct ResourceBuilder<H, M, S> {
 }
 
 impl<H, M, S: Clone + Send + Sync + 'static> ResourceBuilder<H, M, S> {
-    /// The name for programs; the URI by default.
-    pub fn name(mut self, name: impl Into<String>) -> Self {
-        self.spec.name = name.into();
-        self
-    }
-
-    /// The name for people.
-    pub fn title(mut self, title: impl Into<String>) -> Self {
-        self.spec.title = Some(title.into());
-        self
-    }
-
-    /// What it is, for the model.
-    pub fn description(mut self, description: impl Into<String>) -> Self {
-        self.spec.description = Some(description.into());
-        self
-    }
-
-    /// The MIME type of the content, where the handler does not say so itself.
-    pub fn mime_type(mut self, mime_type: impl Into<String>) -> Self {
-        self.spec.mime_type = Some(mime_type.into());
-        self
-    }
-
-    /// The size of the content in bytes, for resources that are not templates.
-    pub fn size(mut self, bytes: u64) -> Self {
-        self.spec.size = Some(bytes);
-        self
-    }
-
-    /// Whom it is for, and how important it is.
-    pub fn annotations(mut self, annotations: Annotations) -> Self {
-        self.spec.annotations = Some(annotations);
-        self
-    }
-
-    /// Pictures to show beside the name.
-    pub fn icons(mut self, icons: Vec<Icon>) -> Self {
-        self.spec.icons = Some(icons);
-        self
-    }
-
-    /// The open `_meta` map of the listing.
-    pub fn meta(mut self, meta: Meta) -> Self {
-        self.spec.meta = Some(meta);
-        self
-    }
-
-    /// Clients may ask to be told of changes, which the server announces with
-    /// [`Handle::updated`](crate::Handle::updated).
-    pub fn subscribable(mut self) -> Self {
-        self.subscribable = true;
-        self
-    }
-
-    /// It can be read by those who know its URI, and is in no list.
-    pub fn unlisted(mut self) -> Self {
-        self.listed = false;
-        self
-    }
-
-    /// Completes a variable of the template with a function over [`Completing`](crate::extract::Completing).
-    pub fn complete<C, N>(mut self, variable: impl Into<String>, handler: C) -> Self
-    where
-        C: Handler<CompleteKind, N, S>,
-    {
-        complete_with(&mut self.completions, variable, handler);
-        self
-    }
-
-    /// Completes a variable of the template from a list.
-    pub fn complete_from(
-        self,
-        variable: impl Into<String>,
-        values: impl IntoIterator<Item = impl Into<String>>,
-    ) -> Self {
-        self.complete(variable, definition::choices(values.into_iter().map(Into::into).collect()))
-    }
+    resource_setters!();
 }
 
 impl<H: std::fmt::Debug, M, S> std::fmt::Debug for ResourceBuilder<H, M, S> {
@@ -142,6 +69,15 @@ impl<H: std::fmt::Debug, M, S> std::fmt::Debug for ResourceBuilder<H, M, S> {
 pub trait IntoResource<S> {
     /// Makes the resource.
     fn into_resource(self) -> ResourceDef<S>;
+
+    /// Makes the resource with its state: for a server that is already running, which has none to give.
+    fn with_state(self, state: S) -> ResourceDef<()>
+    where
+        Self: Sized,
+        S: Clone + Send + Sync + 'static,
+    {
+        self.into_resource().bind(&state)
+    }
 }
 
 impl<S, H, M> IntoResource<S> for ResourceBuilder<H, M, S>
@@ -179,7 +115,8 @@ impl<S> IntoResource<S> for ResourceDef<S> {
     }
 }
 
-/// A resource whose function is settled.
+/// A resource whose function is settled. What else is said of it can still be set, also of a function with `#[resource]`:
+/// `IntoResource::into_resource(notes).icons(..)`.
 pub struct ResourceDef<S> {
     pub(crate) spec: Resource,
     template: Option<UriTemplate>,
@@ -192,6 +129,8 @@ pub struct ResourceDef<S> {
 }
 
 impl<S: Clone + Send + Sync + 'static> ResourceDef<S> {
+    resource_setters!();
+
     pub(crate) fn checked(mut self, place: &'static Location<'static>) -> Result<Self, String> {
         self.place = place;
         let uri = &self.spec.uri;
@@ -235,11 +174,12 @@ impl ResourceDef<()> {
         self.template.as_ref()?.matches(uri)
     }
 
-    pub(crate) fn has_variable(&self, name: &str) -> bool {
-        self.template.as_ref().is_some_and(|t| t.variables().any(|v| v == name))
+    pub(crate) fn variables(&self) -> impl Iterator<Item = &str> + Clone {
+        let names: Vec<&str> = self.template.iter().flat_map(UriTemplate::variables).collect();
+        names.into_iter()
     }
 
-    fn as_template(&self) -> ResourceTemplate {
+    pub(crate) fn as_template(&self) -> ResourceTemplate {
         let Resource { uri, name, title, description, mime_type, annotations, icons, meta, .. } = self.spec.clone();
         let mut template = ResourceTemplate::new(uri, name);
         (template.title, template.description, template.mime_type) = (title, description, mime_type);

@@ -2,10 +2,11 @@
 
 use std::{collections::HashMap, fmt, future::Future, panic::Location, sync::Arc, time::Duration};
 
-use couplet_core::{CachePolicy, Call, Error, Limits, Note, Reply, Sealer, Transport, Watch};
+use couplet_core::{CachePolicy, Call, Error, Limits, Note, Reply, Sealer, Shape, Transport, Watch};
 use couplet_types::{CacheScope, Implementation, ProtocolVersion};
 
 use crate::{
+    checks::Validation,
     extension::Extension,
     handle::Handle,
     inner::{Config, Inner, Listener, Method},
@@ -48,7 +49,7 @@ pub struct Server<S = ()> {
     tools: Vec<ToolDef<S>>,
     resources: Vec<ResourceDef<S>>,
     prompts: Vec<PromptDef<S>>,
-    methods: HashMap<String, Method>,
+    methods: HashMap<String, (Method, &'static Location<'static>)>,
     layers: Vec<Layer>,
     listeners: Vec<Listener>,
     mounts: Vec<Mount>,
@@ -76,6 +77,8 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
             watch: None,
             sealer: Sealer::random(),
             dialect: Dialect::Portable,
+            validation: Validation::default(),
+            hide_forbidden: false,
             dynamic: false,
         };
         Self {
@@ -94,11 +97,11 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
     /// Offers a tool.
     ///
     /// # Panics
-    /// When the name is not one, or the arguments are not an object. Two tools of one name panic when the server is
-    /// built, naming both places.
+    /// When the name is not one, the arguments are not an object, or a schema is broken. Two tools of one name panic
+    /// when the server is built, naming both places.
     #[track_caller]
     pub fn tool(mut self, tool: impl IntoTool<S>) -> Self {
-        self.tools.push(or_panic(tool.into_tool().checked(self.config.dialect, place_of())));
+        self.tools.push(or_panic(tool.into_tool().checked(&self.config, place_of())));
         self
     }
 
@@ -222,12 +225,25 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
     }
 
     /// Answers a method beyond the specification.
+    ///
+    /// # Panics
+    /// When the specification has a method of that name, or the server has one already.
+    #[track_caller]
     pub fn method<F, Fut>(mut self, name: impl Into<String>, handler: F) -> Self
     where
         F: Fn(Call) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Reply> + Send + 'static,
     {
-        self.methods.insert(name.into(), Arc::new(move |call| Box::pin(handler(call))));
+        let (name, place) = (name.into(), place_of());
+        let is_known = ProtocolVersion::ALL.into_iter().any(|version| Shape::of(version).has_method(&name));
+        assert!(
+            !is_known,
+            "the method `{name}` is the specification's own, and answered already: registered at {place}"
+        );
+        let method: Method = Arc::new(move |call| Box::pin(handler(call)));
+        if let Some((_, other)) = self.methods.insert(name.clone(), (method, place)) {
+            panic!("there are two methods called `{name}`: one registered at {other}, one at {place}");
+        }
         self
     }
 
@@ -287,10 +303,46 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
         self
     }
 
-    /// Lists plain JSON Schema 2020-12, with references, instead of the form that every host accepts. To be called
-    /// before tools are added.
+    /// Lists a tool only for callers that have its scopes. A forbidden tool is still refused by name, with the scopes
+    /// that it needs. The list of tools is then cached for one caller only.
+    ///
+    /// ```
+    /// use couplet_server::{Server, tool};
+    ///
+    /// let server: Server = Server::new("tickets", "1.0.0")
+    ///     .hide_forbidden()
+    ///     .tool(tool("list", || "none"))
+    ///     .tool(tool("purge", || "gone").scopes(["tickets:admin"]));
+    /// ```
+    pub fn hide_forbidden(mut self) -> Self {
+        self.config.hide_forbidden = true;
+        self
+    }
+
+    /// Lists plain JSON Schema 2020-12, with references, instead of the form that every host accepts: for all tools,
+    /// before and after this call.
+    #[track_caller]
     pub fn plain_schemas(mut self) -> Self {
         self.config.dialect = Dialect::Plain;
+        self.rechecked()
+    }
+
+    /// How far arguments and structured output are checked against the schemas of all tools, before and after this call.
+    ///
+    /// # Panics
+    /// When a schema cannot be used by the complete validator.
+    #[track_caller]
+    pub fn validation(mut self, validation: Validation) -> Self {
+        self.config.validation = validation;
+        self.rechecked()
+    }
+
+    /// Registers all tools once more, with the configuration as it is now.
+    #[track_caller]
+    fn rechecked(mut self) -> Self {
+        for tool in std::mem::take(&mut self.tools) {
+            self.tools.push(or_panic(tool.rechecked(&self.config)));
+        }
         self
     }
 
@@ -339,15 +391,37 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
     }
 }
 
-impl Server<()> {
+/// A server whose handlers have their state, or need none.
+#[diagnostic::on_unimplemented(
+    message = "the handlers of this server have no state yet: `{Self}`",
+    label = "call `.with_state(..)` first",
+    note = "`Server::with_state` gives a `Server<()>`, which can be built and served"
+)]
+pub trait Ready {
+    /// The server itself.
+    fn ready(self) -> Server<()>;
+}
+
+impl Ready for Server<()> {
+    fn ready(self) -> Self {
+        self
+    }
+}
+
+impl<S: Clone + Send + Sync + 'static> Server<S> {
     /// Makes the server ready, to be served or connected to.
     ///
     /// # Panics
     /// When two tools, resources or prompts have one name.
     #[track_caller]
-    pub fn build(self) -> Handle {
-        let Self { config, tools, resources, prompts, methods, layers, listeners, mounts, mut extensions } = self;
+    pub fn build(self) -> Handle
+    where
+        Self: Ready,
+    {
+        let Server { config, tools, resources, prompts, methods, layers, listeners, mounts, mut extensions } =
+            self.ready();
         let extended: Vec<_> = extensions.iter_mut().flat_map(|e| std::mem::take(&mut e.resources)).collect();
+        let methods = methods.into_iter().map(|(name, (method, _))| (name, method)).collect();
         let handle = Handle(Arc::new(Inner::new(config, methods, layers, listeners, mounts, extensions)));
         let inner = &handle.0;
         or_panic(inner.resources.add_all(resources));
@@ -373,7 +447,10 @@ impl Server<()> {
     /// # Panics
     /// When two tools, resources or prompts have one name.
     #[track_caller]
-    pub fn serve(self, transport: impl Transport) -> impl Future<Output = Result<(), Error>> {
+    pub fn serve(self, transport: impl Transport) -> impl Future<Output = Result<(), Error>>
+    where
+        Self: Ready,
+    {
         self.build().serve(transport)
     }
 }

@@ -1,29 +1,34 @@
 //! Values that arrive as text, read into types: template variables, and the arguments of prompts.
 
-use std::fmt;
-
 use couplet_core::JsonText;
+use couplet_types::Map;
 use serde::{
     Deserializer,
-    de::{self, DeserializeOwned, DeserializeSeed, IntoDeserializer, MapAccess, SeqAccess, Visitor, value},
+    de::{
+        DeserializeOwned, DeserializeSeed, Error, Expected, IntoDeserializer, MapAccess, SeqAccess, Unexpected,
+        Visitor, value,
+    },
     forward_to_deserialize_any,
 };
 
-use couplet_types::Map;
+use crate::{
+    args::{self, Node},
+    fault::{Fault, Step},
+};
 
-/// Reads named texts: into a struct or a map by name, into a single value or a tuple by position.
+/// Reads named texts: into a struct or a map by name, into a single value or a tuple by position. Where the type is a
+/// list or an object, the text is read as JSON.
 ///
 /// The error says which one is wrong, and why.
 pub(crate) fn from_pairs<'a, T: DeserializeOwned>(
     pairs: impl Iterator<Item = (&'a str, &'a str)>,
 ) -> Result<T, String> {
-    T::deserialize(Texts { pairs: pairs.collect(), at: 0 }).map_err(|Wrong(what)| what)
+    T::deserialize(Texts { pairs: pairs.collect(), at: 0 }).map_err(|fault| fault.to_string())
 }
 
 /// Reads a JSON object whose values are strings.
 pub(crate) fn from_json<T: DeserializeOwned>(arguments: &JsonText) -> Result<T, String> {
-    let texts: Map<String> =
-        arguments.parse().map_err(|e| format!("the arguments must be an object of strings: {e}"))?;
+    let texts: Map<String> = args::parse(arguments.as_str())?;
     from_pairs(texts.iter().map(|(key, value)| (key, value.as_str())))
 }
 
@@ -32,48 +37,32 @@ struct Texts<'a> {
     at: usize,
 }
 
-/// What is wrong, in words.
-#[derive(Debug)]
-struct Wrong(String);
-
-impl fmt::Display for Wrong {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Wrong {}
-
-impl de::Error for Wrong {
-    fn custom<T: fmt::Display>(message: T) -> Self {
-        Self(message.to_string())
-    }
-
-    fn missing_field(field: &'static str) -> Self {
-        Self(format!("argument `{field}` is missing"))
-    }
-}
-
 impl<'a> Texts<'a> {
-    fn single(&self) -> Result<Text<'a>, Wrong> {
+    fn single(&self) -> Result<Text<'a>, Fault> {
         match self.pairs.as_slice() {
             [(name, text)] => Ok(Text { name, text }),
-            pairs => Err(Wrong(format!("expected one value, got {}", pairs.len()))),
+            pairs => Err(Fault::here(format_args!("expected one value, got {}", pairs.len()))),
         }
+    }
+
+    fn next(&mut self) -> Option<Text<'a>> {
+        let (name, text) = *self.pairs.get(self.at)?;
+        self.at += 1;
+        Some(Text { name, text })
     }
 }
 
 /// Types that one text stands for.
 macro_rules! single {
     ($($method:ident)*) => {$(
-        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wrong> {
-            self.single()?.$method(visitor)
+        fn $method<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Fault> {
+            self.single()?.named(|text| text.$method(visitor))
         }
     )*};
 }
 
-impl<'de> Deserializer<'de> for Texts<'_> {
-    type Error = Wrong;
+impl<'a> Deserializer<'a> for Texts<'a> {
+    type Error = Fault;
 
     single! {
         deserialize_bool deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_i128
@@ -81,143 +70,174 @@ impl<'de> Deserializer<'de> for Texts<'_> {
         deserialize_f64 deserialize_char deserialize_str deserialize_string deserialize_identifier
     }
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wrong> {
+    fn deserialize_any<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Fault> {
         visitor.visit_map(self)
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wrong> {
+    fn deserialize_option<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Fault> {
         if self.pairs.is_empty() { visitor.visit_none() } else { visitor.visit_some(self) }
     }
 
-    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wrong> {
+    fn deserialize_seq<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Fault> {
         visitor.visit_seq(self)
     }
 
-    fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Wrong> {
+    fn deserialize_tuple<V: Visitor<'a>>(self, _: usize, visitor: V) -> Result<V::Value, Fault> {
         visitor.visit_seq(self)
     }
 
-    fn deserialize_tuple_struct<V: Visitor<'de>>(
+    fn deserialize_tuple_struct<V: Visitor<'a>>(
         self,
         _: &'static str,
         _: usize,
         visitor: V,
-    ) -> Result<V::Value, Wrong> {
+    ) -> Result<V::Value, Fault> {
         visitor.visit_seq(self)
     }
 
-    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Wrong> {
+    fn deserialize_newtype_struct<V: Visitor<'a>>(self, _: &'static str, visitor: V) -> Result<V::Value, Fault> {
         visitor.visit_newtype_struct(self)
     }
 
-    fn deserialize_enum<V: Visitor<'de>>(
+    fn deserialize_enum<V: Visitor<'a>>(
         self,
         name: &'static str,
         variants: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Wrong> {
-        self.single()?.deserialize_enum(name, variants, visitor)
+    ) -> Result<V::Value, Fault> {
+        self.single()?.named(|text| text.deserialize_enum(name, variants, visitor))
     }
 
-    fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wrong> {
+    fn deserialize_unit<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Fault> {
         visitor.visit_unit()
     }
 
-    forward_to_deserialize_any! { bytes byte_buf unit_struct map struct ignored_any }
+    forward_to_deserialize_any! { <V: Visitor<'a>> bytes byte_buf unit_struct map struct ignored_any }
 }
 
-impl<'de> MapAccess<'de> for Texts<'_> {
-    type Error = Wrong;
+impl<'a> MapAccess<'a> for Texts<'a> {
+    type Error = Fault;
 
-    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Wrong> {
+    fn next_key_seed<K: DeserializeSeed<'a>>(&mut self, seed: K) -> Result<Option<K::Value>, Fault> {
         let Some((name, _)) = self.pairs.get(self.at) else { return Ok(None) };
-        let name: value::StrDeserializer<'_, Wrong> = (*name).into_deserializer();
+        let name: value::StrDeserializer<'_, Fault> = (*name).into_deserializer();
         seed.deserialize(name).map(Some)
     }
 
-    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Wrong> {
-        let Some((name, text)) = self.pairs.get(self.at).copied() else {
-            return Err(Wrong("a value without a key".to_owned()));
-        };
-        self.at += 1;
-        seed.deserialize(Text { name, text })
+    fn next_value_seed<V: DeserializeSeed<'a>>(&mut self, seed: V) -> Result<V::Value, Fault> {
+        let text = self.next().ok_or_else(|| Fault::custom("a value without a key"))?;
+        text.named(|text| seed.deserialize(text))
     }
 }
 
-impl<'de> SeqAccess<'de> for Texts<'_> {
-    type Error = Wrong;
+impl<'a> SeqAccess<'a> for Texts<'a> {
+    type Error = Fault;
 
-    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Wrong> {
-        let Some((name, text)) = self.pairs.get(self.at).copied() else { return Ok(None) };
-        self.at += 1;
-        seed.deserialize(Text { name, text }).map(Some)
+    fn next_element_seed<T: DeserializeSeed<'a>>(&mut self, seed: T) -> Result<Option<T::Value>, Fault> {
+        let Some(text) = self.next() else { return Ok(None) };
+        text.named(|text| seed.deserialize(text)).map(Some)
     }
 }
 
 /// One text under a name.
+#[derive(Clone, Copy)]
 struct Text<'a> {
     name: &'a str,
     text: &'a str,
 }
 
-impl Text<'_> {
-    fn wrong(&self, expected: &str) -> Wrong {
-        let shown: String = self.text.chars().take(40).collect();
-        Wrong(format!("argument `{}`: expected {expected}, got `{shown}`", self.name))
+impl<'a> Text<'a> {
+    /// Reads the text; what is wrong is said with its name.
+    fn named<T>(self, read: impl FnOnce(Self) -> Result<T, Fault>) -> Result<T, Fault> {
+        read(self).map_err(|fault| fault.inside(Step::key(self.name)))
+    }
+
+    fn wrong(self, expected: &dyn Expected) -> Fault {
+        Fault::invalid_value(Unexpected::Str(self.text), expected)
+    }
+
+    /// Reads the text as JSON.
+    fn json<T>(self, example: &str, read: impl FnOnce(Node<'a>) -> Result<T, Fault>) -> Result<T, Fault> {
+        let expected = format!("JSON, such as `{example}`");
+        args::visit(self.text, read).unwrap_or_else(|| Err(self.wrong(&expected.as_str())))
     }
 }
 
 macro_rules! parsed {
-    ($($method:ident $visit:ident $expected:literal)*) => {$(
-        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wrong> {
+    ($($method:ident $visit:ident $type:ident)*) => {$(
+        fn $method<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Fault> {
             match self.text.trim().parse() {
                 Ok(value) => visitor.$visit(value),
-                Err(_) => Err(self.wrong($expected)),
+                Err(_) => Err(self.wrong(&stringify!($type))),
             }
         }
     )*};
 }
 
-impl<'de> Deserializer<'de> for Text<'_> {
-    type Error = Wrong;
+/// Types that need JSON.
+macro_rules! json {
+    ($($method:ident($($argument:ident: $type:ty),*) $example:literal)*) => {$(
+        fn $method<V: Visitor<'a>>(self, $($argument: $type,)* visitor: V) -> Result<V::Value, Fault> {
+            self.json($example, |node| node.$method($($argument,)* visitor))
+        }
+    )*};
+}
+
+impl<'a> Deserializer<'a> for Text<'a> {
+    type Error = Fault;
 
     parsed! {
-        deserialize_bool visit_bool "`true` or `false`"
-        deserialize_i8 visit_i8 "an integer" deserialize_i16 visit_i16 "an integer"
-        deserialize_i32 visit_i32 "an integer" deserialize_i64 visit_i64 "an integer"
-        deserialize_i128 visit_i128 "an integer" deserialize_u8 visit_u8 "a positive integer"
-        deserialize_u16 visit_u16 "a positive integer" deserialize_u32 visit_u32 "a positive integer"
-        deserialize_u64 visit_u64 "a positive integer" deserialize_u128 visit_u128 "a positive integer"
-        deserialize_f32 visit_f32 "a number" deserialize_f64 visit_f64 "a number"
+        deserialize_i8 visit_i8 i8 deserialize_i16 visit_i16 i16 deserialize_i32 visit_i32 i32
+        deserialize_i64 visit_i64 i64 deserialize_i128 visit_i128 i128 deserialize_u8 visit_u8 u8
+        deserialize_u16 visit_u16 u16 deserialize_u32 visit_u32 u32 deserialize_u64 visit_u64 u64
+        deserialize_u128 visit_u128 u128 deserialize_f32 visit_f32 f32 deserialize_f64 visit_f64 f64
     }
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wrong> {
-        visitor.visit_str(self.text)
+    json! {
+        deserialize_seq() "[\"a\", \"b\"]"
+        deserialize_tuple(length: usize) "[\"a\", \"b\"]"
+        deserialize_tuple_struct(name: &'static str, length: usize) "[\"a\", \"b\"]"
+        deserialize_map() "{\"a\": \"b\"}"
+        deserialize_struct(name: &'static str, fields: &'static [&'static str]) "{\"a\": \"b\"}"
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wrong> {
+    fn deserialize_bool<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Fault> {
+        match self.text.trim().parse() {
+            Ok(value) => visitor.visit_bool(value),
+            Err(_) => Err(self.wrong(&"`true` or `false`")),
+        }
+    }
+
+    fn deserialize_any<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Fault> {
+        visitor.visit_borrowed_str(self.text)
+    }
+
+    fn deserialize_option<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Fault> {
         visitor.visit_some(self)
     }
 
-    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Wrong> {
+    fn deserialize_newtype_struct<V: Visitor<'a>>(self, _: &'static str, visitor: V) -> Result<V::Value, Fault> {
         visitor.visit_newtype_struct(self)
     }
 
-    fn deserialize_enum<V: Visitor<'de>>(
+    fn deserialize_enum<V: Visitor<'a>>(
         self,
-        _: &'static str,
+        name: &'static str,
         variants: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Wrong> {
-        if !variants.contains(&self.text) {
-            return Err(self.wrong(&format!("one of `{}`", variants.join("`, `"))));
+    ) -> Result<V::Value, Fault> {
+        if self.text.trim_start().starts_with('{') {
+            return self.json("{\"a\": \"b\"}", |node| node.deserialize_enum(name, variants, visitor));
         }
-        let variant: value::StrDeserializer<'_, Wrong> = self.text.into_deserializer();
+        if !variants.contains(&self.text) {
+            return Err(Fault::unknown_variant(self.text, variants));
+        }
+        let variant: value::StrDeserializer<'_, Fault> = self.text.into_deserializer();
         visitor.visit_enum(variant)
     }
 
     forward_to_deserialize_any! {
-        char str string bytes byte_buf unit unit_struct seq tuple tuple_struct map struct identifier ignored_any
+        <V: Visitor<'a>> char str string bytes byte_buf unit unit_struct identifier ignored_any
     }
 }
 
@@ -258,13 +278,44 @@ mod tests {
     }
 
     #[test]
+    fn lists_and_objects_are_read_from_json() {
+        #[derive(Debug, Deserialize, PartialEq)]
+        struct Lists {
+            labels: Vec<String>,
+            pair: Option<(u8, bool)>,
+            unit: Option<std::collections::HashMap<String, f64>>,
+        }
+        let pairs = [("labels", r#"["a", "b"]"#), ("pair", "[1, true]"), ("unit", r#"{"x": 1}"#)];
+        let unit = Some([("x".to_owned(), 1.0)].into());
+        let want = Lists { labels: vec!["a".to_owned(), "b".to_owned()], pair: Some((1, true)), unit };
+        assert_eq!(read::<Lists>(&pairs), Ok(want));
+        for (labels, want) in [
+            ("x", r#"argument `labels`: expected JSON, such as `["a", "b"]`, got the string "x""#),
+            ("5", "argument `labels`: expected an array, got the number 5"),
+            (r#"["a", 5]"#, "argument `labels[1]`: expected a string, got the number 5"),
+        ] {
+            assert_eq!(read::<Lists>(&[("labels", labels)]), Err(want.to_owned()));
+        }
+    }
+
+    #[test]
     fn what_is_wrong_is_named() {
         for (result, want) in [
-            (read::<f64>(&[("n", "x")]).map(drop), "argument `n`: expected a number, got `x`"),
-            (read::<u8>(&[("n", "-1")]).map(drop), "argument `n`: expected a positive integer, got `-1`"),
-            (read::<All>(&[("n", "1")]).map(drop), "argument `unit` is missing"),
-            (read::<Unit>(&[("u", "yard")]).map(drop), "argument `u`: expected one of `metre`, `foot`, got `yard`"),
-            (read::<f64>(&[("a", "1"), ("b", "2")]).map(drop), "expected one value, got 2"),
+            (read::<f64>(&[("n", "x")]).map(drop), r#"argument `n`: expected a number, got the string "x""#),
+            (
+                read::<u8>(&[("n", "-1")]).map(drop),
+                r#"argument `n`: expected an integer from 0 to 255, got the string "-1""#,
+            ),
+            (read::<All>(&[("n", "1")]).map(drop), "argument `unit` is missing (required)"),
+            (
+                read::<Unit>(&[("u", "yard")]).map(drop),
+                r#"argument `u`: expected one of `metre`, `foot`, got the string "yard""#,
+            ),
+            (
+                read::<u64>(&[("n", "18446744073709551616")]).map(drop),
+                "argument `n`: expected an integer from 0 to 18446744073709551615, got the string \"18446744073709551616\"",
+            ),
+            (read::<f64>(&[("a", "1"), ("b", "2")]).map(drop), "arguments: expected one value, got 2"),
         ] {
             assert_eq!(result, Err(want.to_owned()));
         }

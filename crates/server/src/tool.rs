@@ -6,15 +6,21 @@ use couplet_core::http::headers::ParamHeader;
 use couplet_types::{Icon, Meta, RawJson, Tool, ToolAnnotations};
 use serde_json::Value;
 
+mod setters;
+
 use crate::{
+    blocking,
     checks::Checks,
     definition::{self, Definition, Run, erase},
     extension::ToolData,
-    handler::Handler,
+    handler::{Handler, Synchronous},
+    inner::Config,
     reply::ToolKind,
-    schema::{Dialect, order},
+    schema::order,
     signature::Signature,
 };
+
+use setters::tool_setters;
 
 /// Makes a tool of a function. The name has 1 to 128 letters, digits, `_`, `-` and `.`.
 ///
@@ -36,9 +42,11 @@ pub fn tool<H, M>(name: impl Into<String>, handler: H) -> ToolBuilder<H, M> {
     ToolBuilder {
         spec: Tool::new(name, RawJson::empty_object()),
         input: None,
+        output: None,
         timeout: None,
         data: Vec::new(),
         scopes: Vec::new(),
+        blocking: false,
         handler,
         marker: PhantomData,
     }
@@ -50,124 +58,36 @@ pub fn tool<H, M>(name: impl Into<String>, handler: H) -> ToolBuilder<H, M> {
 pub struct ToolBuilder<H, M> {
     spec: Tool,
     input: Option<Value>,
+    output: Option<Value>,
     timeout: Option<Option<Duration>>,
     data: Vec<Arc<dyn ToolData>>,
     scopes: Vec<String>,
+    blocking: bool,
     handler: H,
     marker: PhantomData<fn() -> M>,
 }
 
 impl<H, M> ToolBuilder<H, M> {
-    /// What the tool does, for the model.
-    pub fn description(mut self, description: impl Into<String>) -> Self {
-        self.spec.description = Some(description.into());
-        self
-    }
+    tool_setters!();
 
-    /// The name for people.
-    pub fn title(mut self, title: impl Into<String>) -> Self {
-        self.spec.title = Some(title.into());
-        self
-    }
-
-    /// Pictures to show beside the name.
-    pub fn icons(mut self, icons: Vec<Icon>) -> Self {
-        self.spec.icons = Some(icons);
-        self
-    }
-
-    /// The open `_meta` map of the listing.
-    pub fn meta(mut self, meta: Meta) -> Self {
-        self.spec.meta = Some(meta);
-        self
-    }
-
-    /// All hints at once.
-    pub fn annotations(mut self, annotations: ToolAnnotations) -> Self {
-        self.spec.annotations = Some(annotations);
-        self
-    }
-
-    /// Hint: it leaves its surroundings alone.
-    pub fn read_only(mut self) -> Self {
-        self.hints().read_only_hint = Some(true);
-        self
-    }
-
-    /// Hint: whether it may destroy something.
-    pub fn destructive(mut self, destructive: bool) -> Self {
-        self.hints().destructive_hint = Some(destructive);
-        self
-    }
-
-    /// Hint: calling it twice does no more than calling it once.
-    pub fn idempotent(mut self) -> Self {
-        self.hints().idempotent_hint = Some(true);
-        self
-    }
-
-    /// Hint: whether it deals with the world outside.
-    pub fn open_world(mut self, open: bool) -> Self {
-        self.hints().open_world_hint = Some(open);
-        self
-    }
-
-    /// A JSON Schema of the arguments that is not made from a type.
-    pub fn input_schema(mut self, schema: Value) -> Self {
-        self.input = Some(schema);
-        self
-    }
-
-    /// A JSON Schema of the structured content that is not made from a type.
-    pub fn output_schema(mut self, schema: Value) -> Self {
-        self.spec.output_schema = Some(schema.into());
-        self
-    }
-
-    /// How long a call may take, instead of the server's limit.
-    pub fn timeout(mut self, limit: Duration) -> Self {
-        self.timeout = Some(Some(limit));
-        self
-    }
-
-    /// A call may take as long as it wants.
-    pub fn no_timeout(mut self) -> Self {
-        self.timeout = Some(None);
-        self
-    }
-
-    /// What a caller must be allowed to do before the tool is called. Where nobody was authenticated, it is refused.
+    /// Runs the function on a thread for blocking work instead of on the task of its connection: for functions that
+    /// are not `async` and read files, query a database or compute for long.
     ///
-    /// Over HTTP somebody who lacks a scope is told so with the status 403 and all the scopes that the tool needs, so
-    /// that clients can ask the user for them. A server on standard input and output has no callers; a layer can name
-    /// one for it.
+    /// A timeout and a cancellation answer the call at once. The function itself cannot be stopped: it goes on to its
+    /// end on its thread, and its result is dropped. A call that is cancelled before its thread begins does not run.
     ///
     /// ```
     /// use couplet_server::{Server, tool};
     ///
-    /// let server: Server = Server::new("files", "1.0.0").tool(tool("delete", || "gone").scopes(["files:write"]));
+    /// let server: Server = Server::new("files", "1.0.0")
+    ///     .tool(tool("host", || std::fs::read_to_string("/etc/hostname")).blocking());
     /// ```
-    ///
-    /// # Panics
-    /// When a scope is empty, or has characters that none can have.
-    #[track_caller]
-    pub fn scopes(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        for scope in scopes.into_iter().map(Into::into) {
-            let allowed = |c: char| c.is_ascii_graphic() && c != '"' && c != '\\';
-            assert!(!scope.is_empty() && scope.chars().all(allowed), "{scope:?} is not a scope: it is one word");
-            self.scopes.push(scope);
-        }
+    pub fn blocking(mut self) -> Self
+    where
+        M: Synchronous,
+    {
+        self.blocking = true;
         self
-    }
-
-    /// Tells an extension something about the tool. The server must have that extension.
-    pub fn extend(mut self, data: impl ToolData) -> Self {
-        self.data.push(Arc::new(data));
-        self
-    }
-
-    fn hints(&mut self) -> &mut ToolAnnotations {
-        self.spec.annotations.get_or_insert_default()
     }
 }
 
@@ -180,6 +100,24 @@ impl<H, M> ToolBuilder<H, M> {
 pub trait IntoTool<S> {
     /// Makes the tool.
     fn into_tool(self) -> ToolDef<S>;
+
+    /// Makes the tool with its state: for a server that is already running, which has none to give.
+    ///
+    /// ```
+    /// use couplet_server::{IntoTool, Server, extract::State, tool};
+    ///
+    /// let server = Server::new("greeter", "1.0.0").dynamic().build();
+    /// let greet = tool("greet", |State(name): State<String>| format!("Hello, {name}!"));
+    /// server.add_tool(greet.with_state("Ada".to_owned()))?;
+    /// # Ok::<(), couplet_core::Error>(())
+    /// ```
+    fn with_state(self, state: S) -> ToolDef<()>
+    where
+        Self: Sized,
+        S: Clone + Send + Sync + 'static,
+    {
+        self.into_tool().bind(&state)
+    }
 }
 
 impl<S, H, M> IntoTool<S> for ToolBuilder<H, M>
@@ -187,21 +125,27 @@ where
     S: Clone + Send + Sync + 'static,
     H: Handler<ToolKind, M, S>,
 {
-    fn into_tool(mut self) -> ToolDef<S> {
+    fn into_tool(self) -> ToolDef<S> {
         let mut signature = Signature::default();
         H::describe(&mut signature);
-        // Last of all, so that the order of the calls does not matter.
-        self.data.iter().for_each(|data| data.describe(&mut self.spec));
+        let run = match self.blocking {
+            true => blocking::erase::<ToolKind, M, S, H>(self.handler),
+            false if H::IS_ASYNC => erase::<ToolKind, M, S, H>(self.handler),
+            false => blocking::watched::<ToolKind, S>(&self.spec.name, erase::<ToolKind, M, S, H>(self.handler)),
+        };
         ToolDef {
             spec: self.spec,
             input: self.input,
+            output: self.output,
             timeout: self.timeout,
             data: self.data,
-            scopes: (!self.scopes.is_empty()).then(|| self.scopes.into()),
+            described: false,
+            scopes: self.scopes,
+            required: None,
             mirrored: None,
             checks: Checks::default(),
             signature,
-            run: erase::<ToolKind, M, S, H>(self.handler),
+            run,
             place: Location::caller(),
         }
     }
@@ -221,15 +165,28 @@ impl<S> IntoTool<S> for ToolDef<S> {
     }
 }
 
-/// A tool whose function is settled.
+/// A tool whose function is settled. What else is said of it can still be set, also of a function with `#[tool]`:
+///
+/// ```
+/// use couplet_server::{IntoTool, Server, tool};
+/// use std::time::Duration;
+///
+/// // As what `#[tool] fn search()` leaves behind.
+/// let search = || tool("search", || "nothing");
+/// let server: Server = Server::new("app", "1.0.0").tool(search.into_tool().timeout(Duration::from_secs(5)));
+/// ```
 pub struct ToolDef<S> {
     pub(crate) spec: Tool,
     input: Option<Value>,
+    output: Option<Value>,
     pub(crate) timeout: Option<Option<Duration>>,
     /// What extensions want to know.
     pub(crate) data: Vec<Arc<dyn ToolData>>,
-    /// What a caller must be allowed to do.
-    pub(crate) scopes: Option<Arc<[String]>>,
+    /// Whether the extensions have said their part.
+    described: bool,
+    scopes: Vec<String>,
+    /// The scopes, once the tool is registered.
+    pub(crate) required: Option<Arc<[String]>>,
     /// The arguments that clients over HTTP repeat in headers.
     pub(crate) mirrored: Option<Arc<[ParamHeader]>>,
     pub(crate) checks: Checks,
@@ -238,40 +195,79 @@ pub struct ToolDef<S> {
     place: &'static Location<'static>,
 }
 
+impl<S> ToolDef<S> {
+    tool_setters!();
+}
+
 impl<S: Clone + Send + Sync + 'static> ToolDef<S> {
-    /// Writes the schemas, and checks what only the developer can have done wrong.
-    pub(crate) fn checked(mut self, dialect: Dialect, place: &'static Location<'static>) -> Result<Self, String> {
+    /// Registers the tool: writes the schemas, and checks what only the developer can have done wrong.
+    pub(crate) fn checked(mut self, config: &Config, place: &'static Location<'static>) -> Result<Self, String> {
         self.place = place;
-        let name = &self.spec.name;
-        let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-        if !(1..=128).contains(&name.len()) || !name.chars().all(allowed) {
-            return Err(format!("the tool name {name:?} must have 1 to 128 letters, digits, `_`, `-` or `.`"));
-        }
-        let input = match (&self.input, self.signature.arguments) {
-            (Some(schema), _) => schema.clone(),
-            (None, Some(schema)) => schema(dialect).map_err(|e| format!("tool `{name}`: {e}"))?,
-            (None, None) => serde_json::json!({ "type": "object", "properties": {}, "additionalProperties": false }),
-        };
-        if input.get("type").is_none_or(|t| t != "object") {
-            return Err(format!("tool `{name}`: the input schema must have `\"type\": \"object\"`"));
-        }
-        let mirrored = ParamHeader::all(&input).map_err(|e| format!("tool `{name}`: {e}"))?;
-        self.mirrored = (!mirrored.is_empty()).then(|| mirrored.into());
-        self.spec.input_schema = order::print(&input);
-        if let Some(schema) = self.signature.output {
-            self.spec.output_schema = Some(order::print(&schema(dialect)));
-        }
-        let given = self.input.is_some();
-        self.checks =
-            Checks::new(&self.spec, given, &self.signature).map_err(|e| format!("tool `{}`: {e}", self.spec.name))?;
+        self.written(config).map_err(|what| match self.spec.name.as_str() {
+            name if is_name(name) => format!("tool `{name}`: {what}"),
+            name => format!("the tool name {name:?} {what}"),
+        })?;
         Ok(self)
     }
 
-    pub(crate) fn bind(self, state: &S) -> ToolDef<()> {
-        let Self { spec, input, timeout, data, scopes, mirrored, checks, signature, run, place } = self;
-        let run = definition::bind::<ToolKind, S>(run, state);
-        ToolDef { spec, input, timeout, data, scopes, mirrored, checks, signature, run, place }
+    /// The same tool for a server that is configured otherwise.
+    pub(crate) fn rechecked(self, config: &Config) -> Result<Self, String> {
+        let place = self.place;
+        self.checked(config, place)
     }
+
+    fn written(&mut self, config: &Config) -> Result<(), String> {
+        if !is_name(&self.spec.name) {
+            return Err("must have 1 to 128 letters, digits, `_`, `-` or `.`".to_owned());
+        }
+        // Last of all, so that the order of the calls does not matter.
+        if !std::mem::replace(&mut self.described, true) {
+            self.data.iter().for_each(|data| data.describe(&mut self.spec));
+        }
+        self.required = (!self.scopes.is_empty()).then(|| self.scopes.clone().into());
+        let input = match (&self.input, self.signature.arguments) {
+            (Some(schema), _) => schema.clone(),
+            (None, Some(schema)) => schema(config.dialect)?,
+            (None, None) => serde_json::json!({ "type": "object", "properties": {}, "additionalProperties": false }),
+        };
+        if input.get("type").is_none_or(|t| t != "object") {
+            return Err("the input schema must have `\"type\": \"object\"`".to_owned());
+        }
+        let output = self.output.clone().or_else(|| self.signature.output.map(|schema| schema(config.dialect)));
+        self.checks = Checks::new(self.input.as_ref(), self.output.as_ref(), &self.signature, config.validation)?;
+        let mirrored = ParamHeader::all(&input)?;
+        self.mirrored = (!mirrored.is_empty()).then(|| mirrored.into());
+        self.spec.input_schema = order::print(&input);
+        self.spec.output_schema = output.as_ref().map(order::print);
+        Ok(())
+    }
+
+    pub(crate) fn bind(self, state: &S) -> ToolDef<()> {
+        let Self { spec, input, output, timeout, data, described, scopes, .. } = self;
+        let (required, mirrored, checks) = (self.required, self.mirrored, self.checks);
+        let (signature, place) = (self.signature, self.place);
+        let run = definition::bind::<ToolKind, S>(self.run, state);
+        ToolDef {
+            spec,
+            input,
+            output,
+            timeout,
+            data,
+            described,
+            scopes,
+            required,
+            mirrored,
+            checks,
+            signature,
+            run,
+            place,
+        }
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    (1..=128).contains(&name.len()) && name.chars().all(allowed)
 }
 
 impl Definition for ToolDef<()> {

@@ -41,9 +41,9 @@ async fn main() -> couplet::Result<()> {
         };
         assert_eq!(said(client.call("book", json!({ "nights": 3 })).await), "3 nights");
         let long = said(client.call("book", json!({ "nights": 30 })).await);
-        assert!(long.ends_with("at `/nights`: expected a number of at most 14, found the number 30"), "{long}");
+        assert!(long.ends_with("argument `nights`: expected a number of at most 14, got the number 30"), "{long}");
         let other = said(client.call("price", json!({ "room": "barn" })).await);
-        assert!(other.ends_with(r#"expected one of "single", "suite", found the string "barn""#), "{other}");
+        assert!(other.ends_with(r#"expected one of `single`, `suite`, got the string "barn""#), "{other}");
         client.call("price", json!({ "room": "single" })).await?;
         let broken = client.call("price", json!({ "room": "suite" })).await.unwrap_err();
         assert_eq!(broken.rpc().map(|e| e.code), Some(-32603), "the server does not keep its promise");

@@ -59,7 +59,11 @@ async fn gets_reach_the_function() {
     for (prompt, arguments, want) in [
         ("explain", json!({ "expr": "1" }), "Explain 1 2 times to a child."),
         ("explain", json!({ "expr": "1", "times": "3", "level": "cat" }), "Explain 1 3 times to a cat."),
-        ("explain", json!({ "expr": "1", "times": "x" }), "argument `times`: expected a positive integer, got `x`"),
+        (
+            "explain",
+            json!({ "expr": "1", "times": "x" }),
+            "argument `times`: expected an integer from 0 to 255, got the string \"x\"",
+        ),
         ("with-state", json!({}), "7"),
     ] {
         assert_eq!(client.get(prompt, arguments.clone()).await, want, "{prompt} {arguments}");

@@ -26,26 +26,26 @@ fn a_sentence_says_where_and_what() {
     }"#;
     check(form, r#"{"city":"Oslo","at":null,"tags":["a","b"],"a/b":5}"#, "fits");
     for (value, expected) in [
-        ("[]", "expected an object, found an array of 0 items"),
+        ("[]", "expected an object, got an array of 0 items"),
         ("{}", "expected the member `city`, which is missing"),
-        (r#"{"city":5}"#, "at `/city`: expected a string, found the number 5"),
-        (r#"{"city":"O"}"#, "at `/city`: expected a string of at least 2 characters, found the string \"O\""),
-        (r#"{"city":"oslo"}"#, "at `/city`: expected a string that matches `^[A-Z]`, found the string \"oslo\""),
-        (r#"{"city":"Oslo","days":0}"#, "at `/days`: expected a number of at least 1, found the number 0"),
-        (r#"{"city":"Oslo","days":10}"#, "at `/days`: expected a number below 10, found the number 10"),
-        (r#"{"city":"Oslo","days":1.5}"#, "at `/days`: expected an integer, found the number 1.5"),
+        (r#"{"city":5}"#, "at `/city`: expected a string, got the number 5"),
+        (r#"{"city":"O"}"#, "at `/city`: expected a string of at least 2 characters, got the string \"O\""),
+        (r#"{"city":"oslo"}"#, "at `/city`: expected a string that matches `^[A-Z]`, got the string \"oslo\""),
+        (r#"{"city":"Oslo","days":0}"#, "at `/days`: expected a number of at least 1, got the number 0"),
+        (r#"{"city":"Oslo","days":10}"#, "at `/days`: expected a number below 10, got the number 10"),
+        (r#"{"city":"Oslo","days":1.5}"#, "at `/days`: expected an integer, got the number 1.5"),
         (
             r#"{"city":"Oslo","unit":"kelvin"}"#,
-            "at `/unit`: expected one of \"celsius\", \"fahrenheit\", found the string \"kelvin\"",
+            "at `/unit`: expected one of \"celsius\", \"fahrenheit\", got the string \"kelvin\"",
         ),
-        (r#"{"city":"Oslo","at":false}"#, "at `/at`: expected null or a string, found the boolean false"),
-        (r#"{"city":"Oslo","tags":["a",7]}"#, "at `/tags/1`: expected a string, found the number 7"),
+        (r#"{"city":"Oslo","at":false}"#, "at `/at`: expected null or a string, got the boolean false"),
+        (r#"{"city":"Oslo","tags":["a",7]}"#, "at `/tags/1`: expected a string, got the number 7"),
         (
             r#"{"city":"Oslo","tags":["a","a"]}"#,
-            "at `/tags`: expected an array without repetitions, found an array of 2 items",
+            "at `/tags`: expected an array without repetitions, got an array of 2 items",
         ),
-        (r#"{"city":"Oslo","a/b":6}"#, "at `/a~1b`: expected the number 5, found the number 6"),
-        (r#"{"city":"Oslo","town":1}"#, "expected no other members than those of the schema, found `town`"),
+        (r#"{"city":"Oslo","a/b":6}"#, "at `/a~1b`: expected the number 5, got the number 6"),
+        (r#"{"city":"Oslo","town":1}"#, "expected no other members than those of the schema, got `town`"),
     ] {
         check(form, value, expected);
     }
@@ -54,7 +54,10 @@ fn a_sentence_says_where_and_what() {
 #[test]
 fn an_alternative_is_named_by_its_kind_or_by_what_is_wrong_in_it() {
     let either = r#"{"anyOf":[{"type":"string"},{"type":"number"}]}"#;
-    check(either, "true", "expected a string or a number, found the boolean true");
+    let documented = r#"{"oneOf":[{"enum":["normal"]},{"const":"low"},{"const":"very-high"}]}"#;
+    check(documented, "\"x\"", "expected one of \"normal\", \"low\", \"very-high\", got the string \"x\"");
+    check(r#"{"minLength":1}"#, "\"\"", "expected a string of at least 1 character, got the string \"\"");
+    check(either, "true", "expected a string or a number, got the boolean true");
     let shapes = r#"{"oneOf":[
         {"type":"object","properties":{"kind":{"const":"circle"},"radius":{"type":"number"}},"required":["kind","radius"]},
         {"type":"object","properties":{"kind":{"const":"square"},"side":{"type":"number"}},"required":["kind","side"]}
@@ -63,7 +66,7 @@ fn an_alternative_is_named_by_its_kind_or_by_what_is_wrong_in_it() {
     check(
         shapes,
         r#"{"kind":"circle","radius":"wide"}"#,
-        "expected one of 2 alternatives; the nearest fails: at `/radius`: expected a number, found the string \"wide\"",
+        "expected one of 2 alternatives; the nearest fails: at `/radius`: expected a number, got the string \"wide\"",
     );
 }
 
@@ -71,5 +74,5 @@ fn an_alternative_is_named_by_its_kind_or_by_what_is_wrong_in_it() {
 fn long_values_are_cut() {
     let long = format!("{:?}", "x".repeat(1_000_000));
     let said = Schema::new(r#"{"type":"number"}"#).expect("a schema").check(&long).expect_err("a string");
-    assert_eq!(said.to_string(), format!("expected a number, found the string \"{}…\"", "x".repeat(40)));
+    assert_eq!(said.to_string(), format!("expected a number, got the string \"{}…\"", "x".repeat(40)));
 }

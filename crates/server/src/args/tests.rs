@@ -89,7 +89,8 @@ fn the_message_names_the_argument_and_the_trouble() {
         (r#"{"a":1,"a":2}"#, "argument `a` is given twice"),
         (r#"{"a":1,"b":300}"#, "argument `b`: expected an integer from 0 to 255, got the number 300"),
         (r#"{"a":1,"b":-1}"#, "argument `b`: expected an integer from 0 to 255, got the number -1"),
-        (r#"{"a":1,"b":1.0}"#, "argument `b`: expected an integer, got the number 1.0"),
+        (r#"{"a":1,"b":1.5}"#, "argument `b`: expected an integer, got the number 1.5"),
+        (r#"{"a":1,"b":300.0}"#, "argument `b`: expected an integer from 0 to 255, got the number 300"),
         ("[]", "arguments: expected an object, got an array"),
         ("null", "arguments: expected an object, got null"),
         (r#" "x" "#, r#"arguments: expected an object, got the string "x""#),
@@ -197,6 +198,37 @@ fn deep_nesting_is_refused() {
     assert!(error.starts_with("argument `Of.Of.") && error.ends_with("`: recursion limit exceeded"), "{error}");
     let json = format!("{}1{}", r#"{"Of":"#.repeat(20), "}".repeat(20));
     assert!(parse::<Deep>(&json).unwrap_err().starts_with("argument `Of.Of."));
+}
+
+#[test]
+fn misspelt_optional_arguments_are_named() {
+    check::<Add>(&[
+        (r#"{"A":1}"#, "argument `a` is missing (required); `A` is unknown: did you mean `a`?"),
+        (
+            r#"{"a":"x","c":1}"#,
+            "argument `a`: expected a number, got the string \"x\"; `c` is unknown: did you mean `b`?",
+        ),
+        (r#"{"a":"x","far":1}"#, r#"argument `a`: expected a number, got the string "x""#),
+    ]);
+}
+
+#[test]
+fn integers_may_have_a_fraction_of_nothing() {
+    #[derive(Debug, Deserialize, PartialEq)]
+    struct Counts {
+        n: i64,
+        many: Vec<u8>,
+        #[serde(flatten)]
+        rest: Rest,
+    }
+    #[derive(Debug, Deserialize, PartialEq)]
+    struct Rest {
+        deep: u32,
+        part: f64,
+    }
+    let read = parse::<Counts>(r#"{"n":-1000.0,"many":[1.0,2e1,3],"deep":1e3,"part":2.0}"#);
+    let want = Counts { n: -1000, many: vec![1, 20, 3], rest: Rest { deep: 1000, part: 2.0 } };
+    assert_eq!(read, Ok(want));
 }
 
 #[test]

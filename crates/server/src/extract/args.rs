@@ -5,7 +5,13 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
 use super::{FromCall, Invocation, Rejection, Target};
-use crate::{args, signature::Signature, strings};
+use crate::{
+    args,
+    check::{Checker, Origin},
+    schema::{self, Dialect},
+    signature::Signature,
+    strings,
+};
 
 /// The arguments, read into a type. The type's schema is what clients see; its doc comments are the descriptions.
 ///
@@ -41,7 +47,16 @@ impl<S: Sync, T: DeserializeOwned + JsonSchema + Send> FromCall<S> for Args<T> {
             "prompts/get" => strings::from_json(arguments),
             _ => args::parse(arguments.as_str()),
         };
-        read.map(Args).map_err(Rejection::Arguments)
+        read.map(Args).map_err(|what| Rejection::Arguments(explained::<T>(what, arguments)))
+    }
+
+    /// `None` for a call without arguments, where the type needs some.
+    async fn optional(invocation: &Invocation, state: &S) -> Result<Option<Self>, Rejection> {
+        match (Self::from_call(invocation, state).await, &invocation.target) {
+            (Ok(args), _) => Ok(Some(args)),
+            (Err(rejection), Target::Arguments(given)) if *given != JsonText::empty_object() => Err(rejection),
+            (Err(_), _) => Ok(None),
+        }
     }
 }
 
@@ -63,6 +78,20 @@ impl<S: Sync> FromCall<S> for RawArgs {
         let Target::Arguments(arguments) = &invocation.target else { return Err(no_arguments()) };
         Ok(Self(arguments.clone()))
     }
+
+    async fn optional(invocation: &Invocation, state: &S) -> Result<Option<Self>, Rejection> {
+        Ok(Self::from_call(invocation, state).await.ok())
+    }
+}
+
+/// What is wrong, in the words of the schema where the type has none: of an untagged enum serde says its name only.
+fn explained<T: JsonSchema>(what: String, arguments: &JsonText) -> String {
+    if !what.contains("did not match any variant of untagged enum") {
+        return what;
+    }
+    let checker = schema::of::<T>(Dialect::Plain).and_then(|schema| Checker::new(&schema, Origin::Given));
+    let fault = checker.ok().and_then(|checker| checker.check(arguments.as_str()).err());
+    fault.map_or(what, |fault| fault.to_string())
 }
 
 fn no_arguments() -> Rejection {

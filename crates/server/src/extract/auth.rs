@@ -1,4 +1,4 @@
-//! Who asks.
+//! The authenticated caller.
 
 use std::{any::type_name, ops::Deref, sync::Arc};
 
@@ -6,9 +6,9 @@ use couplet_types::RpcError;
 
 use super::{FromCall, Invocation, Rejection};
 
-/// What is known of whoever asks, as the type that was made where requests are let in: over HTTP, by what
-/// `Endpoint::authorize` was given. Where nobody was authenticated, the handler does not run; take an
-/// `Option<Auth<T>>` if it may be called by anybody.
+/// The claims of the authenticated caller, as the type that was made where requests are let in: over HTTP, by what
+/// `Endpoint::authorize` was given. Without an authenticated caller the handler does not run; take an `Option<Auth<T>>`
+/// for a handler that needs none. A caller whose claims are of another type is an error in both.
 ///
 /// ```
 /// use couplet_core::Caller;
@@ -43,19 +43,21 @@ impl<T> Clone for Auth<T> {
 }
 
 impl<S: Sync, T: Send + Sync + 'static> FromCall<S> for Auth<T> {
-    async fn from_call(invocation: &Invocation, _: &S) -> Result<Self, Rejection> {
-        let caller = invocation.call.caller.as_ref();
-        if let Some(claims) = caller.and_then(|caller| caller.claims()) {
-            return Ok(Self(claims));
-        }
-        Err(Rejection::Rpc(match caller {
-            None => RpcError::invalid_request("this needs somebody who was authenticated"),
-            Some(caller) => {
+    async fn from_call(invocation: &Invocation, state: &S) -> Result<Self, Rejection> {
+        let claims = Self::optional(invocation, state).await?;
+        claims.ok_or_else(|| RpcError::invalid_request("this needs an authenticated caller").into())
+    }
+
+    async fn optional(invocation: &Invocation, _: &S) -> Result<Option<Self>, Rejection> {
+        let Some(caller) = &invocation.call.caller else { return Ok(None) };
+        match caller.claims() {
+            Some(claims) => Ok(Some(Self(claims))),
+            None => {
                 // Only the developer can mend it.
                 let (wanted, some) = (type_name::<T>(), if caller.has_claims() { "another type" } else { "nothing" });
                 tracing::error!("a handler takes `Auth<{wanted}>`, but what lets requests in gives {some}");
-                RpcError::internal("the server does not know enough about whoever asks")
+                Err(RpcError::internal("the server does not know enough about the caller").into())
             }
-        }))
+        }
     }
 }

@@ -21,6 +21,10 @@ impl<S: Sync> FromCall<S> for Uri {
             _ => Err(Rejection::Arguments("only resources have a URI".to_owned())),
         }
     }
+
+    async fn optional(invocation: &Invocation, state: &S) -> Result<Option<Self>, Rejection> {
+        Ok(Self::from_call(invocation, state).await.ok())
+    }
 }
 
 /// What is being completed: the text so far, and the arguments that are already settled.
@@ -53,5 +57,9 @@ impl<S: Sync> FromCall<S> for Completing {
             }
             _ => Err(Rejection::Arguments("only completions complete something".to_owned())),
         }
+    }
+
+    async fn optional(invocation: &Invocation, state: &S) -> Result<Option<Self>, Rejection> {
+        Ok(Self::from_call(invocation, state).await.ok())
     }
 }

@@ -6,13 +6,13 @@
 //! | [`RawArgs`] | the arguments as JSON |
 //! | [`Path<T>`] | the variables of a resource template |
 //! | [`Uri`] | the URI that is read |
-//! | [`Auth<T>`] | who asks: what is known of whoever was authenticated |
+//! | [`Auth<T>`] | the authenticated caller |
 //! | [`Request<T>`] | the request of the transport: over HTTP, its headers and address |
 //! | [`State<T>`] | what the server was given with `with_state`, or a part of it |
 //! | [`Ctx`](crate::Ctx) | progress, logging, questions to the client |
 //! | [`Meta`](couplet_types::Meta) | the open `_meta` of the request |
 //! | [`Completing`] | what is being completed |
-//! | `Option<E>` | an extractor that may fail |
+//! | `Option<E>` | an extractor that the call may lack; one that is malformed is still an error |
 
 mod args;
 mod auth;
@@ -71,6 +71,16 @@ pub trait FromCall<S>: Sized {
 
     /// Takes the parameter from the call.
     fn from_call(invocation: &Invocation, state: &S) -> impl Future<Output = Result<Self, Rejection>> + Send;
+
+    /// Takes the parameter from a call that may lack it: as an `Option`. A call that has it, but not as it should be, is
+    /// rejected. By default no call lacks it, so every rejection stays one.
+    fn optional(invocation: &Invocation, state: &S) -> impl Future<Output = Result<Option<Self>, Rejection>> + Send
+    where
+        Self: Send,
+        S: Sync,
+    {
+        async move { Self::from_call(invocation, state).await.map(Some) }
+    }
 }
 
 /// One call of one handler.
@@ -131,6 +141,6 @@ impl<S: Sync, E: FromCall<S> + Send> FromCall<S> for Option<E> {
     }
 
     async fn from_call(invocation: &Invocation, state: &S) -> Result<Self, Rejection> {
-        Ok(E::from_call(invocation, state).await.ok())
+        E::optional(invocation, state).await
     }
 }

@@ -26,4 +26,14 @@ impl<S: Sync, T: DeserializeOwned + Send> FromCall<S> for Path<T> {
         };
         strings::from_pairs(variables.iter()).map(Path).map_err(Rejection::Arguments)
     }
+
+    /// `None` for a resource that is no template.
+    async fn optional(invocation: &Invocation, state: &S) -> Result<Option<Self>, Rejection> {
+        match &invocation.target {
+            Target::Resource { variables, .. } if variables.iter().next().is_some() => {
+                Self::from_call(invocation, state).await.map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
 }

@@ -25,7 +25,7 @@ use std::error::Error;
 use couplet_types::{CallToolResult, CompleteResult, GetPromptResult, ReadResourceResult, RpcError};
 
 use crate::{
-    error::NotFound,
+    error::{NotFound, with_causes},
     extract::{Invocation, Rejection},
     signature::Signature,
 };
@@ -35,11 +35,11 @@ pub trait Kind: 'static {
     /// What its handlers answer in the end.
     type Result: Send + 'static;
 
-    /// What an error of a handler becomes. An [`RpcError`] and a [`NotFound`] stay what they are.
-    fn failed(error: &(dyn Error + Send + Sync)) -> Result<Self::Result, Rejection>;
+    /// What an error of a handler becomes, with its causes. An [`RpcError`] and a [`NotFound`] stay what they are.
+    fn failed(error: &(dyn Error + Send + Sync + 'static)) -> Result<Self::Result, Rejection>;
 
     /// What the error becomes that a handler got because the client cannot be asked: an error of the protocol, but for
-    /// tools, where the model is told.
+    /// tools, where the model sees it.
     fn refused(error: &RpcError) -> Result<Self::Result, Rejection> {
         Err(Rejection::Rpc(error.clone()))
     }
@@ -64,8 +64,8 @@ pub enum CompleteKind {}
 impl Kind for ToolKind {
     type Result = CallToolResult;
 
-    fn failed(error: &(dyn Error + Send + Sync)) -> Result<CallToolResult, Rejection> {
-        Ok(CallToolResult::error(error.to_string()))
+    fn failed(error: &(dyn Error + Send + Sync + 'static)) -> Result<CallToolResult, Rejection> {
+        Ok(CallToolResult::error(with_causes(error)))
     }
 
     fn refused(error: &RpcError) -> Result<CallToolResult, Rejection> {
@@ -76,24 +76,24 @@ impl Kind for ToolKind {
 impl Kind for ResourceKind {
     type Result = ReadResourceResult;
 
-    fn failed(error: &(dyn Error + Send + Sync)) -> Result<ReadResourceResult, Rejection> {
-        Err(RpcError::internal(error.to_string()).into())
+    fn failed(error: &(dyn Error + Send + Sync + 'static)) -> Result<ReadResourceResult, Rejection> {
+        Err(RpcError::internal(with_causes(error)).into())
     }
 }
 
 impl Kind for PromptKind {
     type Result = GetPromptResult;
 
-    fn failed(error: &(dyn Error + Send + Sync)) -> Result<GetPromptResult, Rejection> {
-        Err(RpcError::internal(error.to_string()).into())
+    fn failed(error: &(dyn Error + Send + Sync + 'static)) -> Result<GetPromptResult, Rejection> {
+        Err(RpcError::internal(with_causes(error)).into())
     }
 }
 
 impl Kind for CompleteKind {
     type Result = CompleteResult;
 
-    fn failed(error: &(dyn Error + Send + Sync)) -> Result<CompleteResult, Rejection> {
-        Err(RpcError::internal(error.to_string()).into())
+    fn failed(error: &(dyn Error + Send + Sync + 'static)) -> Result<CompleteResult, Rejection> {
+        Err(RpcError::internal(with_causes(error)).into())
     }
 }
 

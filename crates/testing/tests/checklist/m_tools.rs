@@ -331,10 +331,7 @@ async fn line_247_inputs_are_validated() {
             assert_eq!(text(&call(&mut wire, name, json!({ "total": 10 })).await), "ran", "{version}");
             let refused = call(&mut wire, name, json!({ "total": 11 })).await;
             let said = refused["error"]["message"].as_str().unwrap_or_else(|| text(&refused));
-            assert_eq!(
-                said, "arguments: at `/total`: expected a number of at most 10, found the number 11",
-                "{version}"
-            );
+            assert_eq!(said, "argument `total`: expected a number of at most 10, got the number 11", "{version}");
             assert_eq!(refused.get("error").is_none(), revisions(4, 5).contains(&version), "{version}");
         }
     }

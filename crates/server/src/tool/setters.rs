@@ -1,0 +1,122 @@
+//! What can be said of a tool, of a builder and of a definition alike.
+
+/// The methods that set it. Both types have the fields `spec`, `input`, `output`, `timeout`, `scopes` and `data`.
+macro_rules! tool_setters {
+    () => {
+        /// What the tool does, for the model.
+        pub fn description(mut self, description: impl Into<String>) -> Self {
+            self.spec.description = Some(description.into());
+            self
+        }
+
+        /// The name for people.
+        pub fn title(mut self, title: impl Into<String>) -> Self {
+            self.spec.title = Some(title.into());
+            self
+        }
+
+        /// Pictures to show beside the name.
+        pub fn icons(mut self, icons: Vec<Icon>) -> Self {
+            self.spec.icons = Some(icons);
+            self
+        }
+
+        /// The open `_meta` map of the listing.
+        pub fn meta(mut self, meta: Meta) -> Self {
+            self.spec.meta = Some(meta);
+            self
+        }
+
+        /// All hints at once.
+        pub fn annotations(mut self, annotations: ToolAnnotations) -> Self {
+            self.spec.annotations = Some(annotations);
+            self
+        }
+
+        /// Hint: it leaves its surroundings alone.
+        pub fn read_only(mut self) -> Self {
+            self.hints().read_only_hint = Some(true);
+            self
+        }
+
+        /// Hint: whether it may destroy something.
+        pub fn destructive(mut self, destructive: bool) -> Self {
+            self.hints().destructive_hint = Some(destructive);
+            self
+        }
+
+        /// Hint: calling it twice does no more than calling it once.
+        pub fn idempotent(mut self) -> Self {
+            self.hints().idempotent_hint = Some(true);
+            self
+        }
+
+        /// Hint: whether it deals with the world outside.
+        pub fn open_world(mut self, open: bool) -> Self {
+            self.hints().open_world_hint = Some(open);
+            self
+        }
+
+        /// A JSON Schema of the arguments that is not made from a type. Arguments are checked against it before the
+        /// handler runs; see [`Validation`](crate::Validation).
+        pub fn input_schema(mut self, schema: Value) -> Self {
+            self.input = Some(schema);
+            self
+        }
+
+        /// A JSON Schema of the structured content, instead of the one that is made from a type. Results are checked
+        /// against it.
+        pub fn output_schema(mut self, schema: Value) -> Self {
+            self.output = Some(schema);
+            self
+        }
+
+        /// How long a call may take, instead of the server's limit.
+        pub fn timeout(mut self, limit: Duration) -> Self {
+            self.timeout = Some(Some(limit));
+            self
+        }
+
+        /// A call may take as long as it wants.
+        pub fn no_timeout(mut self) -> Self {
+            self.timeout = Some(None);
+            self
+        }
+
+        /// What a caller must be allowed to do before the tool is called. Where nobody was authenticated, it is refused.
+        ///
+        /// Over HTTP somebody who lacks a scope is told so with the status 403 and all the scopes that the tool needs, so
+        /// that clients can ask the user for them. A server on standard input and output has no callers; a layer can name
+        /// one for it.
+        ///
+        /// ```
+        /// use couplet_server::{Server, tool};
+        ///
+        /// let server: Server = Server::new("files", "1.0.0").tool(tool("delete", || "gone").scopes(["files:write"]));
+        /// ```
+        ///
+        /// # Panics
+        /// When a scope is empty, or has characters that none can have.
+        #[track_caller]
+        pub fn scopes(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
+            for scope in scopes.into_iter().map(Into::into) {
+                let allowed = |c: char| c.is_ascii_graphic() && c != '"' && c != '\\';
+                assert!(!scope.is_empty() && scope.chars().all(allowed), "{scope:?} is not a scope: it is one word");
+                self.scopes.push(scope);
+            }
+            self
+        }
+
+        /// Tells an extension something about the tool. The server must have that extension.
+        pub fn extend(mut self, data: impl ToolData) -> Self {
+            self.data.push(Arc::new(data));
+            self
+        }
+
+        fn hints(&mut self) -> &mut ToolAnnotations {
+            self.spec.annotations.get_or_insert_default()
+        }
+    };
+}
+
+pub(super) use tool_setters;

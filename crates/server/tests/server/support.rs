@@ -1,0 +1,62 @@
+//! A client of a few lines: JSON in, JSON out.
+
+use std::{future::poll_fn, sync::Arc};
+
+use couplet_core::{Caller, Connection};
+use couplet_server::{Handle, Server};
+use serde_json::{Value, json};
+
+/// A server, and a connection to it on which the handshake is done.
+pub(crate) struct Client {
+    connection: Connection,
+}
+
+impl Client {
+    pub(crate) async fn new(server: Server) -> Self {
+        Self::of(server.build(), None).await
+    }
+
+    /// The same with an authenticated caller.
+    pub(crate) async fn of(server: Handle, caller: Option<Caller>) -> Self {
+        let mut connection = Connection::new(Arc::new(server.clone()), server.limits().clone());
+        connection.asked_by(caller.map(Arc::new));
+        let mut client = Self { connection };
+        let hello = json!({
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "clientInfo": { "name": "test", "version": "1" },
+        });
+        client.ask("initialize", hello).await;
+        client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+        client
+    }
+
+    /// The result of a request, or its error.
+    pub(crate) async fn ask(&mut self, method: &str, params: Value) -> Value {
+        self.send(&json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }));
+        let mut answer = self.next().await;
+        let key = if answer.get("error").is_some() { "error" } else { "result" };
+        answer[key].take()
+    }
+
+    /// The next message of the server.
+    pub(crate) async fn next(&mut self) -> Value {
+        let message = poll_fn(|cx| self.connection.poll_send(cx)).await.unwrap();
+        serde_json::from_slice(&message.into_bytes()).unwrap()
+    }
+
+    /// The text that a tool answers with; errors for the model and for the program are marked.
+    pub(crate) async fn call(&mut self, tool: &str, arguments: Value) -> String {
+        let result = self.ask("tools/call", json!({ "name": tool, "arguments": arguments })).await;
+        let text = result["content"][0]["text"].as_str();
+        match (result["message"].as_str(), result["isError"] == true) {
+            (Some(message), _) => format!("{}: {message}", result["code"]),
+            (_, true) => format!("error: {}", text.unwrap_or_default()),
+            (_, false) => text.unwrap_or_default().to_owned(),
+        }
+    }
+
+    pub(crate) fn send(&mut self, message: &Value) {
+        self.connection.receive(message.to_string().into());
+    }
+}
