@@ -139,6 +139,7 @@ impl From<Error> for Failure {
             ErrorKind::Closed | ErrorKind::Transport => Exit::Unreachable,
             ErrorKind::Auth => Exit::Unauthorized,
             ErrorKind::Config => Exit::Usage,
+            ErrorKind::Callback => Exit::Unanswered,
             _ => Exit::Protocol,
         };
         if let Some(rpc) = error.rpc() {

@@ -52,6 +52,21 @@ where
     })
 }
 
+/// The same callbacks for another connection: roots are a copy, and who is busy is counted anew.
+impl Clone for Answers {
+    fn clone(&self) -> Self {
+        Self {
+            form: self.form.clone(),
+            visit: self.visit.clone(),
+            sample: self.sample.clone(),
+            sampling_tools: self.sampling_tools,
+            roots: self.roots.as_ref().map(|roots| Mutex::new(lock(roots).clone())),
+            activity: Arc::default(),
+            whole: self.whole.clone(),
+        }
+    }
+}
+
 impl Answers {
     /// What the client declares.
     pub(crate) fn capabilities(&self) -> ClientCapabilities {
@@ -124,7 +139,7 @@ impl Answers {
         let answers = join(answers).await;
         let failed = |method: &str, e: &RpcError| {
             Error::new(
-                ErrorKind::Config,
+                ErrorKind::Callback,
                 format!("the callback for `{method}` failed, so the request was given up: {e}"),
             )
         };

@@ -27,7 +27,23 @@ use crate::{
 ///
 /// What the client declares follows from what is set: without [`ClientBuilder::on_elicit`], for one, no server may
 /// ask the person anything.
+///
+/// A clone sets up the same client once more, for another connection: it has the same callbacks, the same extensions and
+/// the same cache if [one was given](ClientBuilder::cache).
+///
+/// ```
+/// # async fn example(one: std::sync::Arc<dyn couplet_core::Service>, two: std::sync::Arc<dyn couplet_core::Service>)
+/// # -> Result<(), couplet_core::Error> {
+/// use couplet_client::Client;
+///
+/// let setup = Client::new("demo", "1.0.0").on_elicit(|ask| async move { ask.decline() });
+/// let clients = [setup.clone().connect(one).await?, setup.connect(two).await?];
+/// # drop(clients);
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "nothing happens before `connect`"]
+#[derive(Clone)]
 pub struct ClientBuilder {
     info: Implementation,
     versions: Vec<ProtocolVersion>,
@@ -39,8 +55,27 @@ pub struct ClientBuilder {
     probe_timeout: Option<Duration>,
     rounds: usize,
     limits: Limits,
-    cache: Option<Cache>,
+    cache: Caching,
     watch: Option<Arc<dyn Watch>>,
+}
+
+/// Where answers are cached.
+#[derive(Clone, Debug)]
+enum Caching {
+    /// In a cache of each connection's own.
+    Own,
+    Given(Cache),
+    Off,
+}
+
+impl Caching {
+    fn cache(self) -> Option<Cache> {
+        match self {
+            Self::Own => Some(Cache::new()),
+            Self::Given(cache) => Some(cache),
+            Self::Off => None,
+        }
+    }
 }
 
 impl ClientBuilder {
@@ -56,7 +91,7 @@ impl ClientBuilder {
             probe_timeout: Some(Duration::from_secs(10)),
             rounds: 10,
             limits: Limits::default(),
-            cache: Some(Cache::new()),
+            cache: Caching::Own,
             watch: None,
         }
     }
@@ -197,7 +232,7 @@ impl ClientBuilder {
     /// Where answers are kept for as long as the server allows: in a cache of this client's own, unless it is given
     /// one that others have, too. `None` keeps nothing. A single request can be [fresh](crate::Prepared::fresh).
     pub fn cache(mut self, cache: impl Into<Option<Cache>>) -> Self {
-        self.cache = cache.into();
+        self.cache = cache.into().map_or(Caching::Off, Caching::Given);
         self
     }
 
@@ -222,7 +257,7 @@ impl ClientBuilder {
     /// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: log to standard error, or with
     /// OpenTelemetry, instead.
     pub fn on_log(mut self, tell: impl Fn(LogParams) + Send + Sync + 'static) -> Self {
-        self.on_log = Some(Box::new(tell));
+        self.on_log = Some(Arc::new(tell));
         self
     }
 
@@ -264,7 +299,7 @@ impl ClientBuilder {
             timeout: self.patience.timeout,
             limits: self.limits,
         };
-        let seat = self.cache.map(|cache| Seat::new(&cache, target.server()));
+        let seat = self.cache.cache().map(|cache| Seat::new(&cache, target.server()));
         let inbox = Arc::new(Inbox::new(self.answers, extensions, self.on_log, seat));
         let (connected, server) = connect::open(target, &inbox, &greeting).await?;
         let watched = self.watch.clone().map(|watch| {

@@ -268,9 +268,30 @@ impl Client {
     /// When it ended badly.
     pub async fn close(&self) -> Result<(), Error> {
         self.channel().close();
+        self.closed().await
+    }
+
+    /// Waits until the connection has ended, for whatever reason: because the server is gone, for one.
+    ///
+    /// ```
+    /// # async fn example(client: couplet_client::Client) {
+    /// if let Err(error) = client.closed().await {
+    ///     tracing::warn!(%error, "the server is gone");
+    /// }
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Why it ended, unless this side closed it.
+    pub async fn closed(&self) -> Result<(), Error> {
         let mut ending = self.0.ending.clone();
         // A driver that is gone without a word has ended, too.
         ending.wait_for(Option::is_some).await.map_or(Ok(()), |ending| ending.clone().unwrap_or(Ok(())))
+    }
+
+    /// Whether the connection has ended. A request fails from then on.
+    pub fn is_closed(&self) -> bool {
+        self.0.ending.borrow().is_some()
     }
 
     pub(crate) fn from_shared(shared: Shared) -> Self {

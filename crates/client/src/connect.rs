@@ -188,7 +188,7 @@ async fn initialize(
 }
 
 /// The end of an exchange, whatever is told before it.
-async fn answer(exchange: &mut Exchange) -> Event {
+pub(crate) async fn answer(exchange: &mut Exchange) -> Event {
     loop {
         match exchange.next().await {
             Event::Notification { .. } => {}

@@ -27,6 +27,7 @@ use crate::{answers::Answers, client::Client};
 /// # drop(client);
 /// ```
 #[must_use = "register it with `ClientBuilder::extension`"]
+#[derive(Clone)]
 pub struct Extension {
     id: String,
     settings: RawJson,
@@ -37,7 +38,7 @@ pub struct Extension {
 }
 
 type Finish = Arc<dyn Fn(Client, JsonText) -> BoxFuture<'static, Result<JsonText, Error>> + Send + Sync>;
-type Declare = Box<dyn Fn(&mut ClientCapabilities) + Send + Sync>;
+type Declare = Arc<dyn Fn(&mut ClientCapabilities) + Send + Sync>;
 type AskedLayer = Arc<dyn Fn(Asked, AskedNext) -> BoxFuture<'static, Result<JsonText, RpcError>> + Send + Sync>;
 
 impl Extension {
@@ -95,7 +96,7 @@ impl Extension {
 
     /// Declares more than the extension itself, where the protocol has a capability for it.
     pub fn capabilities(mut self, declare: impl Fn(&mut ClientCapabilities) + Send + Sync + 'static) -> Self {
-        self.capabilities = Some(Box::new(declare));
+        self.capabilities = Some(Arc::new(declare));
         self
     }
 }
@@ -165,7 +166,7 @@ impl fmt::Debug for AskedNext {
 }
 
 /// The extensions of one client.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Extensions(Vec<Extension>);
 
 impl Extensions {

@@ -18,7 +18,7 @@ use crate::{
     outputs::Outputs, sync::lock,
 };
 
-pub(crate) type OnLog = Box<dyn Fn(LogParams) + Send + Sync>;
+pub(crate) type OnLog = Arc<dyn Fn(LogParams) + Send + Sync>;
 
 /// The inbound side of one client.
 pub(crate) struct Inbox {

@@ -13,6 +13,7 @@ struct Inner {
     what: String,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
     outdated: bool,
+    unsent: bool,
 }
 
 /// The kinds of failure.
@@ -37,25 +38,33 @@ pub enum ErrorKind {
     Version,
     /// The program asked for something that cannot be.
     Config,
+    /// A callback of the program failed, so the request that it was to answer for was given up.
+    Callback,
 }
 
 impl Error {
     /// A failure of this side.
     pub fn new(kind: ErrorKind, what: impl Into<String>) -> Self {
-        Self(Arc::new(Inner { kind, what: what.into(), source: None, outdated: false }))
+        Self(Arc::new(Inner { kind, what: what.into(), source: None, outdated: false, unsent: false }))
     }
 
     /// The same failure with what caused it.
     #[must_use]
     pub fn with_source(self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
-        let Inner { kind, what, outdated, .. } = &*self.0;
-        Self(Arc::new(Inner { kind: *kind, what: what.clone(), source: Some(source.into()), outdated: *outdated }))
+        let Inner { kind, what, outdated, unsent, .. } = &*self.0;
+        let (what, source) = (what.clone(), Some(source.into()));
+        Self(Arc::new(Inner { kind: *kind, what, source, outdated: *outdated, unsent: *unsent }))
     }
 
     /// A failure with what caused it, because something that was remembered about the peer holds no more. It is
     /// forgotten now, so the same may succeed when it is tried again.
     pub fn outdated(kind: ErrorKind, what: impl Into<String>, source: Self) -> Self {
-        Self(Arc::new(Inner { kind, what: what.into(), source: Some(source.into()), outdated: true }))
+        Self(Arc::new(Inner { kind, what: what.into(), source: Some(source.into()), outdated: true, unsent: false }))
+    }
+
+    /// A failure because of which a request was not sent.
+    pub fn unsent(kind: ErrorKind, what: impl Into<String>) -> Self {
+        Self(Arc::new(Inner { kind, what: what.into(), source: None, outdated: false, unsent: true }))
     }
 
     /// What kind of failure it is.
@@ -76,6 +85,12 @@ impl Error {
     /// Whether something that was remembered was wrong, and nothing else.
     pub fn is_outdated(&self) -> bool {
         self.0.outdated
+    }
+
+    /// Whether the request that failed was certainly not sent, so that it can be repeated without being carried out
+    /// twice.
+    pub fn is_unsent(&self) -> bool {
+        self.0.unsent
     }
 
     /// Whether the connection ended.

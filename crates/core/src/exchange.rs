@@ -146,7 +146,11 @@ pub enum Event {
 pub struct Exchange {
     mailbox: Mailbox,
     cancel: Option<Cancel>,
+    rescue: Option<Rescue>,
 }
+
+/// What is done when the connection fails first.
+type Rescue = Box<dyn FnOnce(Error) -> Result<Exchange, Error> + Send>;
 
 /// How a request is taken back.
 enum Cancel {
@@ -162,19 +166,27 @@ pub(crate) trait Cancelled: Send + Sync {
 impl Exchange {
     /// An exchange whose events arrive in a mailbox; `cancel` is called if it is dropped before the end.
     pub fn new(mailbox: Mailbox, cancel: impl FnOnce() + Send + 'static) -> Self {
-        Self { mailbox, cancel: Some(Cancel::Call(Box::new(cancel))) }
+        Self { mailbox, cancel: Some(Cancel::Call(Box::new(cancel))), rescue: None }
     }
 
     /// The same for many exchanges that are taken back in one place.
     pub(crate) fn numbered(mailbox: Mailbox, place: Arc<dyn Cancelled>, number: i64) -> Self {
-        Self { mailbox, cancel: Some(Cancel::Tell(place, number)) }
+        Self { mailbox, cancel: Some(Cancel::Tell(place, number)), rescue: None }
     }
 
-    /// An exchange that is over.
-    pub(crate) fn failed(error: Error) -> Self {
+    /// An exchange that failed before it began.
+    pub fn failed(error: Error) -> Self {
         let mailbox = Mailbox::new();
         mailbox.put(Event::Failed(error));
-        Self { mailbox, cancel: None }
+        Self { mailbox, cancel: None, rescue: None }
+    }
+
+    /// Lets `rescue` decide what happens when the exchange [fails](Event::Failed): another exchange takes its place, or
+    /// it fails with that error.
+    #[must_use]
+    pub fn rescued(mut self, rescue: impl FnOnce(Error) -> Result<Self, Error> + Send + 'static) -> Self {
+        self.rescue = Some(Box::new(rescue));
+        self
     }
 
     /// The next event.
@@ -185,11 +197,20 @@ impl Exchange {
 
     /// The next event, if it is there.
     pub fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Event> {
-        let event = ready!(self.mailbox.poll_take(cx.waker()));
-        if !matches!(event, Event::Notification { .. }) {
+        loop {
+            let event = ready!(self.mailbox.poll_take(cx.waker()));
+            if matches!(event, Event::Notification { .. }) {
+                return Poll::Ready(event);
+            }
             self.cancel = None;
+            match (event, self.rescue.take()) {
+                (Event::Failed(error), Some(rescue)) => match rescue(error) {
+                    Ok(other) => *self = other,
+                    Err(error) => return Poll::Ready(Event::Failed(error)),
+                },
+                (event, _) => return Poll::Ready(event),
+            }
         }
-        Poll::Ready(event)
     }
 
     /// Hears of the end as soon as it is there, also while nobody asks for events. If the exchange is given up first,

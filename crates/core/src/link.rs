@@ -4,7 +4,7 @@
 //! [`Handle`] is what a client sends requests with.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     fmt,
     hash::{BuildHasherDefault, Hasher},
     sync::{Arc, Mutex},
@@ -143,8 +143,11 @@ impl Link {
             state.closed = true;
             std::mem::take(&mut state.exchanges)
         };
-        for waiting in exchanges.into_values() {
-            waiting.mailbox.put(Event::Failed(Error::new(ErrorKind::Closed, why.to_owned())));
+        let unsent = if exchanges.is_empty() { HashSet::new() } else { self.shared.queue.calls() };
+        for (number, waiting) in exchanges {
+            let is_unsent = unsent.contains(&RequestId::Number(number));
+            let error = if is_unsent { Error::unsent } else { Error::new }(ErrorKind::Closed, why);
+            waiting.mailbox.put(Event::Failed(error));
         }
         self.shared.queue.close();
     }
@@ -337,7 +340,7 @@ impl Channel for Handle {
         {
             let mut state = lock(&self.0.0.state);
             if state.closed {
-                return Exchange::failed(Error::new(ErrorKind::Closed, "the connection is closed"));
+                return Exchange::failed(Error::unsent(ErrorKind::Closed, "the connection is closed"));
             }
             state.exchanges.insert(number, waiting);
         }

@@ -4,7 +4,7 @@
 //! reader slows the handler that talks too much, and memory stays bounded.
 
 use std::{
-    collections::VecDeque,
+    collections::{HashSet, VecDeque},
     sync::{Arc, Mutex, PoisonError},
     task::{Context, Poll, Waker},
 };
@@ -114,6 +114,11 @@ impl Queue {
     /// Takes back a question; true if it was still here.
     pub(crate) fn purge_question(&self, id: i64) -> bool {
         self.take_back(|kind| matches!(kind, Kind::Question(_, i) if *i == id))
+    }
+
+    /// The calls that something here belongs to.
+    pub(crate) fn calls(&self) -> HashSet<RequestId> {
+        lock(&self.0).items.iter().filter_map(|(kind, _)| kind.call().cloned()).collect()
     }
 
     /// The questions of a call that are still here.

@@ -29,6 +29,26 @@ pub trait Connect: Send {
     }
 }
 
+impl<C: Connect + ?Sized> Connect for Box<C> {
+    fn connect(&mut self, inbound: Arc<dyn Inbound>, limits: Limits) -> BoxFuture<'_, Result<Connected, Error>> {
+        (**self).connect(inbound, limits)
+    }
+
+    fn server(&self) -> Option<String> {
+        (**self).server()
+    }
+}
+
+impl<C: Connect + ?Sized> Connect for &mut C {
+    fn connect(&mut self, inbound: Arc<dyn Inbound>, limits: Limits) -> BoxFuture<'_, Result<Connected, Error>> {
+        (**self).connect(inbound, limits)
+    }
+
+    fn server(&self) -> Option<String> {
+        (**self).server()
+    }
+}
+
 /// A connection that was opened.
 pub struct Connected {
     /// What to send requests with.

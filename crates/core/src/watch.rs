@@ -174,6 +174,7 @@ impl From<&Error> for Failure {
             ErrorKind::Auth => "auth",
             ErrorKind::Unsupported => "unsupported",
             ErrorKind::Version => "version",
+            ErrorKind::Callback => "callback",
             ErrorKind::Config => "config",
             ErrorKind::Rpc => "_OTHER",
         })

@@ -169,7 +169,7 @@ async fn callbacks_that_fail_or_panic_harm_nobody_else() {
     for builder in [failing(), panicking()] {
         let client = builder.connect(asking_in_rounds(json!({ "k": form() }))).await.unwrap();
         let failed = client.call("t", ()).await.unwrap_err();
-        assert_eq!(failed.kind(), ErrorKind::Config);
+        assert_eq!(failed.kind(), ErrorKind::Callback);
         assert!(failed.rpc().is_none());
         assert!(client.tools().await.is_ok());
     }

@@ -7,6 +7,7 @@ mod answers;
 mod cache;
 mod connect;
 mod listen;
+mod reconnect;
 mod request;
 mod script;
 mod service;

@@ -67,6 +67,11 @@ impl Script {
         })
     }
 
+    /// What the server does with a message.
+    pub(crate) fn say(&self, message: &Value) -> Say {
+        (self.behaviour)(message)
+    }
+
     /// Sends a message out of the blue.
     pub(crate) fn push(&self, message: Value) {
         let mut shared = self.shared.lock().unwrap();
