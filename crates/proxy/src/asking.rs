@@ -103,6 +103,11 @@ impl Asking {
         state.session = session;
     }
 
+    /// The session that the connection belongs to.
+    pub(crate) fn session(&self) -> Option<Session> {
+        self.lock().session.clone()
+    }
+
     /// Whether no request is passed on, because it could belong to another caller's call that was given up.
     pub(crate) fn is_muted(&self) -> bool {
         self.lock().is_muted()

@@ -3,11 +3,12 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use couplet_client::ClientBuilder;
-use couplet_core::{Connect, Error, Hub, Sealer};
+use couplet_core::{Connect, Error, Extra, Hub, Sealer};
 use tokio::sync::watch;
 
 use crate::{
     describe::About,
+    extensions::Extensions,
     pool::Pool,
     proxy::{Proxy, Shared},
     supervise::Supervisor,
@@ -21,6 +22,7 @@ pub(crate) struct Options {
     pub(crate) answer: Duration,
     pub(crate) idle: Duration,
     pub(crate) attempts: Option<u32>,
+    pub(crate) extensions: Extensions,
 }
 
 impl Default for Options {
@@ -31,6 +33,7 @@ impl Default for Options {
             answer: Duration::from_secs(600),
             idle: Duration::from_secs(300),
             attempts: None,
+            extensions: Extensions::default(),
         }
     }
 }
@@ -99,6 +102,13 @@ impl ProxyBuilder {
         self
     }
 
+    /// Passes the methods and the kinds of results of an extension through, if the server declares it. Tasks and skills
+    /// are known already; of an extension that is not known only the settings are passed on.
+    pub fn extension(mut self, extension: Extra) -> Self {
+        self.options.extensions.add(extension);
+        self
+    }
+
     /// Connects to the server. The callbacks of the client are not used: callers of the proxy answer.
     ///
     /// # Errors
@@ -107,7 +117,7 @@ impl ProxyBuilder {
         let hub = Hub::new();
         let pool = Pool::new(self.client, Box::new(server), hub.clone(), self.options);
         let lead = pool.connect().await?;
-        let about = Arc::new(About::new(&lead.client));
+        let about = Arc::new(About::new(&lead.client, pool.options.extensions.clone()));
         let given_up = Arc::new(watch::Sender::new(None));
         let supervisor =
             Supervisor { pool: pool.clone(), hub: hub.clone(), about: about.clone(), given_up: given_up.clone() };

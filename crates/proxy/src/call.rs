@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use couplet_client::{Client, Outcome};
-use couplet_core::{Ask, Call, Error, ErrorKind, Event, Exchange, Extras, JsonText, Reply};
+use couplet_core::{Ask, Call, Done, Error, ErrorKind, Event, Exchange, Extras, JsonText, Reply, Shape};
 use couplet_types::{
-    ElicitationComplete, ElicitationCompleteParams, InputRequest, LogMessage, LogParams, Notification, Progress,
-    ProgressParams, RpcError, from_json,
+    ElicitationComplete, ElicitationCompleteParams, InputRequest, ListTasks, LogMessage, LogParams, Notification,
+    Progress, ProgressParams, RawJson, Request, RpcError, from_json,
 };
 
 use crate::{
     asking::{Aside, Listening, Question},
+    extensions::{Raw, common},
     parked::Parked,
     pool::{Lease, Pool},
     result,
@@ -109,6 +110,9 @@ struct Passing<'a> {
 
 impl Passing<'_> {
     async fn run(&self) -> Result<Reply, Error> {
+        if self.call.method == ListTasks::METHOD {
+            return Err(RpcError::method_not_found(ListTasks::METHOD).into());
+        }
         let mut extras = self.extras();
         let ticket = self.ticket().await?;
         let mut open = match self.parked(ticket.as_deref()) {
@@ -119,9 +123,13 @@ impl Passing<'_> {
             let answer;
             (open, answer) = self.follow(open, ticket.as_deref()).await?;
             let client = &open.upstream.client;
-            let (asks, state) = match client.outcome(answer)? {
+            let known = &self.pool.options.extensions;
+            let (asks, state) = match client.outcome_with(answer, |kind| known.has_result(kind))? {
                 Outcome::Complete(text) => return Ok(result::reply(client.shape(), self.call, &text)),
                 Outcome::InputRequired { asks, state } => (asks, state),
+                Outcome::Extension { kind, result } if is_passed_on(client, self.call) => {
+                    return Ok(Reply::Extension { kind: kind.into(), done: Done::uncached_json(&result) });
+                }
                 Outcome::Extension { kind, .. } => {
                     return Err(Error::new(ErrorKind::Protocol, format!("the server gave a `{kind}` unasked")));
                 }
@@ -135,7 +143,7 @@ impl Passing<'_> {
                 extras.answers.push((key, answer));
             }
             extras.state = state;
-            open.exchange = client.forward(&self.call.method, &self.call.params, &extras)?;
+            open.exchange = self.send(client, &extras)?;
         }
         Err(Error::new(ErrorKind::Protocol, format!("after {ROUNDS} rounds the server still asks")))
     }
@@ -143,16 +151,30 @@ impl Passing<'_> {
     fn extras(&self) -> Extras {
         let mut extras = Extras::default();
         extras.progress = self.call.outbox.wants_progress();
-        // What belongs to an extension, such as a task, could not be passed on afterwards.
         let mut capabilities = self.call.peer.capabilities.clone();
-        (capabilities.extensions, capabilities.tasks) = (None, None);
+        // Questions that are tasks of the client could not be passed on.
+        capabilities.tasks = None;
+        // Only what the server has, too, and only where both sides say so with each request.
+        let server = self.pool.lead().ok().filter(|lead| is_passed_on(&lead.client, self.call));
+        let common = server.and_then(|server| common(capabilities.extensions.as_ref(), server.capabilities()));
+        capabilities.extensions = common;
         extras.capabilities = Some(capabilities);
         extras
     }
 
+    fn send(&self, client: &Client, extras: &Extras) -> Result<Exchange, Error> {
+        let (method, params) = (&self.call.method, &self.call.params);
+        match self.pool.options.extensions.method(&client.server().capabilities, method) {
+            Some(known) if !client.shape().has_method(method) => {
+                client.forward_extension(known.name, known.named_by, params, extras)
+            }
+            _ => client.forward(method, params, extras),
+        }
+    }
+
     /// Whether the server may ask while it answers.
     fn may_be_asked(&self) -> bool {
-        matches!(&*self.call.method, "tools/call" | "prompts/get" | "resources/read")
+        matches!(&*self.call.method, "tools/call" | "prompts/get" | "resources/read" | "tasks/result")
     }
 
     /// The number under which the call waits for its caller's answers, where the caller answers in another request.
@@ -179,7 +201,7 @@ impl Passing<'_> {
                 (lease.upstream.clone(), Some(lease))
             }
         };
-        let exchange = upstream.client.forward(&self.call.method, &self.call.params, extras)?;
+        let exchange = self.send(&upstream.client, extras)?;
         Ok(Open::new(upstream, lease, exchange, self.may_be_asked()))
     }
 
@@ -191,7 +213,9 @@ impl Passing<'_> {
             }
             match open.next().await? {
                 Received::Log(line) => self.log(line).await,
-                Received::Notification(method, params) => self.notify(&method, &params).await,
+                Received::Notification(method, params) => {
+                    self.notify(open.upstream.client.shape(), &method, &params).await
+                }
                 Received::Answer(answer) => return Ok((open, answer)),
                 Received::Question(question) => {
                     open.lease.iter().for_each(Lease::claim);
@@ -225,7 +249,7 @@ impl Passing<'_> {
         self.call.inputs.ask(self.call.shape, &self.call.peer, key, Ask::of(question)?).await
     }
 
-    async fn notify(&self, method: &str, params: &str) {
+    async fn notify(&self, server: Shape, method: &str, params: &str) {
         let outbox = &self.call.outbox;
         match method {
             Progress::METHOD => {
@@ -241,6 +265,11 @@ impl Passing<'_> {
             ElicitationComplete::METHOD => {
                 if let Ok(ElicitationCompleteParams { elicitation_id, .. }) = from_json(params) {
                     outbox.visited(elicitation_id).await;
+                }
+            }
+            other if server.index() == self.call.shape.index() => {
+                if let Ok(params) = RawJson::from_text(params) {
+                    outbox.notify(other, Raw(params)).await;
                 }
             }
             other => tracing::debug!(method = other, "a notification is not passed on"),

@@ -15,6 +15,7 @@ mod builder;
 mod call;
 mod changes;
 mod describe;
+mod extensions;
 mod parked;
 mod pool;
 mod proxy;

@@ -13,7 +13,7 @@ use std::{
 };
 
 use couplet_client::ClientBuilder;
-use couplet_core::{Change, Connect, Error, ErrorKind, Hub, message::Params};
+use couplet_core::{Change, Connect, Error, ErrorKind, Hub, Peer, message::Params};
 use couplet_types::{Notification, PromptListChanged, ResourceListChanged, RootsListChanged, ToolListChanged};
 use tokio::{
     sync::Notify,
@@ -98,9 +98,15 @@ impl Pool {
         own.map_or_else(|| self.lead(), Ok)
     }
 
-    /// All connections.
-    pub(crate) fn all(&self) -> Vec<Arc<Upstream>> {
-        self.lock().slots.iter().map(|slot| slot.upstream.clone()).collect()
+    /// The connections that notifications of a client go to: its own, and those that still belong to no caller.
+    pub(crate) fn of_client(&self, peer: &Arc<Peer>) -> Vec<Arc<Upstream>> {
+        let state = self.lock();
+        let own = state.slots.iter().filter(|slot| match &slot.owner {
+            Owner::Free => true,
+            Owner::Session(session) => session.is_of(peer),
+            Owner::Principal(_) => false,
+        });
+        own.map(|slot| slot.upstream.clone()).collect()
     }
 
     /// A connection for a call that can be asked.
@@ -200,10 +206,13 @@ impl Pool {
     /// Passes on which lists change on a connection, and lets it go when it ends.
     fn watch(self: &Arc<Self>, id: u64, upstream: &Arc<Upstream>) {
         let (pool, hub, mut notices) = (Arc::downgrade(self), self.hub.clone(), upstream.client.notifications());
+        let (asking, shape) = (upstream.asking.clone(), upstream.client.shape());
         tokio::spawn(async move {
             while let Some(notice) = notices.next().await {
-                if let Some(change) = list_change(&notice.method) {
-                    hub.send(change);
+                match (list_change(&notice.method), asking.session()) {
+                    (Some(change), _) => hub.send(change),
+                    (None, Some(session)) => session.notify(shape, &notice.method, &notice.params).await,
+                    (None, None) => {}
                 }
             }
             pool.upgrade().into_iter().for_each(|pool| pool.remove(id));

@@ -28,6 +28,13 @@ use crate::{builder::ProxyBuilder, call, describe::About, pool::Pool};
 /// It does run again from its beginning when the next request comes to another replica, or when it was given up: after
 /// [a time](ProxyBuilder::answer_timeout), or because all connections were in use.
 ///
+/// # Extensions and tasks
+/// Extensions of the server are declared to clients, and their methods are passed on as they are: those of tasks and
+/// skills, and of [others](ProxyBuilder::extension) that the proxy is told of. Kinds of results and notifications that an
+/// extension adds go through where both sides speak the same revision. Tasks of 2025-11-25 and tasks of 2026-07-28 are
+/// not turned into each other; subscriptions to tasks are not passed on, so clients poll; `tasks/list` is not served,
+/// because to the server all callers of the proxy are one.
+///
 /// ```
 /// # async fn example(remote: impl couplet_core::Connect + 'static) -> Result<(), couplet_core::Error> {
 /// use std::sync::Arc;
@@ -125,7 +132,7 @@ impl Service for Proxy {
     }
 
     fn notified(&self, note: Note) {
-        for upstream in self.0.pool.all() {
+        for upstream in note.peer.iter().flat_map(|peer| self.0.pool.of_client(peer)) {
             upstream.client.forward_notification(&note.method, &note.params);
         }
     }

@@ -2,9 +2,11 @@
 
 use std::{sync::Arc, time::Duration};
 
-use couplet_core::{Ask, Call, Inputs, JsonText, Outbox, Peer, Shape};
-use couplet_types::{InputRequest, RpcError};
+use couplet_core::{Ask, Call, Inputs, JsonText, Outbox, Peer, Shape, message::Params};
+use couplet_types::{InputRequest, LogMessage, Notification, Progress, ResourceUpdated, RpcError};
 use tokio::time::timeout;
+
+use crate::extensions::Raw;
 
 /// How long the client of a session may take for a request that belongs to none of its calls.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -66,6 +68,22 @@ impl Session {
     pub(crate) async fn ask(&self, request: &InputRequest) -> Result<JsonText, RpcError> {
         let asked = self.inputs.ask(self.shape, &self.peer, "outside", Ask::of(request)?);
         timeout(PATIENCE, asked).await.unwrap_or_else(|_| Err(RpcError::internal("the client did not answer in time")))
+    }
+
+    /// Passes on what the server announces outside of calls, where both sides speak the same revision. Log messages and
+    /// progress belong to calls.
+    pub(crate) async fn notify(&self, server: Shape, method: &str, params: &Params) {
+        let belongs_to_call = matches!(method, LogMessage::METHOD | Progress::METHOD | ResourceUpdated::METHOD);
+        if !belongs_to_call && server.index() == self.shape.index() {
+            let told = self.outbox.notify(method, Raw(params.text().to_raw()));
+            // A client that does not read must not hold up the connection.
+            let _ = timeout(Duration::from_secs(1), told).await;
+        }
+    }
+
+    /// Whether it is the session of this client.
+    pub(crate) fn is_of(&self, peer: &Arc<Peer>) -> bool {
+        Arc::ptr_eq(&self.peer, peer)
     }
 
     pub(crate) fn has_roots(&self) -> bool {

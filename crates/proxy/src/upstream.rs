@@ -7,7 +7,7 @@ use std::{
 
 use couplet_client::{Client, ClientBuilder};
 use couplet_core::{Connect, Error};
-use couplet_types::LoggingLevel;
+use couplet_types::{LoggingLevel, ServerCapabilities};
 use tokio::sync::{Mutex, Notify};
 
 use crate::asking::Asking;
@@ -23,6 +23,10 @@ pub(crate) struct Upstream {
 impl Upstream {
     pub(crate) fn has_sessions(&self) -> bool {
         self.client.shape().has_sessions()
+    }
+
+    pub(crate) fn capabilities(&self) -> &ServerCapabilities {
+        &self.client.server().capabilities
     }
 }
 
