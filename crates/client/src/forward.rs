@@ -1,4 +1,4 @@
-//! Requests that somebody else made: for proxies and gateways.
+//! Requests of other clients: for proxies and gateways.
 
 use couplet_core::{Error, Exchange, Extras, JsonText, Outcome, message::Params};
 
@@ -29,7 +29,23 @@ impl Client {
         Ok(self.channel().open(outgoing))
     }
 
-    /// Tells the server what somebody else tells, where there is a session.
+    /// Sends a request of an extension as it is, like [`Client::forward`]. `named_by` is the parameter that names what the
+    /// request is about, if there is one.
+    ///
+    /// # Errors
+    /// When `_meta` is not an object.
+    pub fn forward_extension(
+        &self,
+        method: &'static str,
+        named_by: Option<&'static str>,
+        params: &Params,
+        extras: &Extras,
+    ) -> Result<Exchange, Error> {
+        let outgoing = self.dialect().forward_as(self.channel().next_id(), method, named_by, params, extras)?;
+        Ok(self.channel().open(outgoing))
+    }
+
+    /// Sends a notification of another client to the server, where there is a session.
     pub fn forward_notification(&self, method: &str, params: &Params) {
         let dialect = self.dialect();
         if dialect.has_session() {
@@ -43,6 +59,14 @@ impl Client {
     /// When it is of a kind that is not known.
     pub fn outcome(&self, answer: JsonText) -> Result<Outcome, Error> {
         self.dialect().outcome(answer)
+    }
+
+    /// The outcome in an answer to a request whose result may be of a kind that an extension adds.
+    ///
+    /// # Errors
+    /// When it is of a kind that is not known, or not accepted.
+    pub fn outcome_with(&self, answer: JsonText, accepts: impl Fn(&str) -> bool) -> Result<Outcome, Error> {
+        self.dialect().outcome_with(answer, accepts)
     }
 
     /// Whether the server serves a method of the protocol: the revision has it, and the server what it needs.

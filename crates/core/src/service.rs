@@ -348,6 +348,15 @@ impl Done {
     ///
     /// Members that say what kind of result it is are left out: they are added for the client's revision.
     pub fn json(result: &JsonText) -> Self {
+        Self::parsed(result, true)
+    }
+
+    /// The same for a result that is never cached: members that are called as those of caching are its own.
+    pub fn uncached_json(result: &JsonText) -> Self {
+        Self::parsed(result, false)
+    }
+
+    fn parsed(result: &JsonText, caches: bool) -> Self {
         let Ok(members) = Params::from_text(result.clone()) else {
             return Self { body: one_line(result.as_bytes().clone()), long: None, meta: None, cache: None };
         };
@@ -359,8 +368,8 @@ impl Done {
             match &*key {
                 "_meta" => meta = value.parse().ok().map(modern::without_reserved),
                 key if modern::is_added(key) => {}
-                "ttlMs" => (cacheable, cache.ttl_ms) = (true, value.parse().ok()),
-                "cacheScope" => (cacheable, cache.scope) = (true, value.parse().ok()),
+                "ttlMs" if caches => (cacheable, cache.ttl_ms) = (true, value.parse().ok()),
+                "cacheScope" if caches => (cacheable, cache.scope) = (true, value.parse().ok()),
                 _ => {
                     if body.len() > 1 {
                         body.push(b',');

@@ -1,18 +1,22 @@
-//! One call, from whoever asks to the server and back.
+//! One call, from its caller to the server and back.
 
 use std::sync::Arc;
 
 use couplet_client::{Client, Outcome};
-use couplet_core::{Ask, Call, Error, ErrorKind, Event, Exchange, Extras, JsonText, Reply};
+use couplet_core::{Ask, Call, Done, Error, ErrorKind, Event, Exchange, Extras, JsonText, Reply, Shape};
 use couplet_types::{
-    ElicitationComplete, ElicitationCompleteParams, InputRequest, LogMessage, LogParams, Notification, Progress,
-    ProgressParams, RpcError, from_json,
+    ElicitationComplete, ElicitationCompleteParams, InputRequest, ListTasks, LogMessage, LogParams, Notification,
+    Progress, ProgressParams, RawJson, Request, RpcError, from_json,
 };
 
 use crate::{
-    asking::{Aside, Listening},
-    proxy::Shared,
+    asking::{Aside, Listening, Question},
+    extensions::{Raw, common},
+    parked::Parked,
+    pool::{Lease, Pool},
     result,
+    session::{Owner, can_be_asked},
+    upstream::Upstream,
 };
 
 /// How often a server may answer one call with questions.
@@ -23,42 +27,114 @@ pub(crate) fn is_passed_on(client: &Client, call: &Call) -> bool {
     !client.shape().has_sessions() && !call.shape.has_sessions()
 }
 
-pub(crate) async fn run(shared: Arc<Shared>, call: Call) -> Reply {
-    Passing { shared: &shared, call: &call, asked: 0 }.run().await.unwrap_or_else(|error| Reply::Error(told(&error)))
+pub(crate) async fn run(pool: Arc<Pool>, call: Call) -> Reply {
+    Passing { pool: &pool, call: &call }.run().await.unwrap_or_else(|error| Reply::Error(reported(&error)))
+}
+
+/// A call that runs at the server.
+pub(crate) struct Open {
+    exchange: Exchange,
+    listening: Option<Listening>,
+    upstream: Arc<Upstream>,
+    /// What the server asks, until it is answered.
+    question: Option<Question>,
+    /// How many questions there were: each needs a name.
+    asked: usize,
+    lease: Option<Lease>,
+}
+
+/// What comes from the server while a call runs.
+enum Received {
+    Log(LogParams),
+    Question(Question),
+    Notification(String, String),
+    Answer(JsonText),
+}
+
+impl Open {
+    fn new(upstream: Arc<Upstream>, lease: Option<Lease>, exchange: Exchange, listens: bool) -> Self {
+        let listening = listens.then(|| upstream.asking.listen());
+        Self { exchange, listening, upstream, question: None, asked: 0, lease }
+    }
+
+    /// Answers the question, unless the server does not wait any more.
+    async fn settle(mut self, asked: impl Future<Output = Result<JsonText, RpcError>>) -> Self {
+        if let Some(Question { mut answer, .. }) = self.question.take() {
+            tokio::select! {
+                biased;
+                said = asked => drop(answer.send(said)),
+                () = answer.closed() => {}
+            }
+        }
+        self
+    }
+
+    async fn next(&mut self) -> Result<Received, Error> {
+        loop {
+            let aside = async {
+                match &mut self.listening {
+                    Some(listening) => listening.asides.recv().await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                // What was sent before the answer is passed on before it.
+                biased;
+                aside = aside => match aside {
+                    Some(Aside::Log(line)) => return Ok(Received::Log(line)),
+                    Some(Aside::Question(question)) => return Ok(Received::Question(question)),
+                    None => self.listening = None,
+                },
+                event = self.exchange.next() => return match event {
+                    Event::Notification { method, params } => {
+                        Ok(Received::Notification(method, params.text().as_str().to_owned()))
+                    }
+                    Event::Answer(answer) => {
+                        self.listening.iter_mut().for_each(|listening| listening.answered = true);
+                        answer.map(Received::Answer).map_err(Error::from)
+                    }
+                    Event::Failed(error) => Err(error),
+                    Event::Ended => {
+                        Err(Error::new(ErrorKind::Protocol, "the server ended the call without an answer"))
+                    }
+                },
+            }
+        }
+    }
 }
 
 struct Passing<'a> {
-    shared: &'a Shared,
+    pool: &'a Arc<Pool>,
     call: &'a Call,
-    /// How many questions there were: each needs a name.
-    asked: usize,
 }
 
 impl Passing<'_> {
-    async fn run(&mut self) -> Result<Reply, Error> {
-        let (client, call) = (&self.shared.client, self.call);
-        let asks = matches!(&*call.method, "tools/call" | "prompts/get" | "resources/read");
-        let mut listening = match asks {
-            true => Some(self.shared.asking.listen(client.shape().has_sessions()).await),
-            false => None,
+    async fn run(&self) -> Result<Reply, Error> {
+        if self.call.method == ListTasks::METHOD {
+            return Err(RpcError::method_not_found(ListTasks::METHOD).into());
+        }
+        let mut extras = self.extras();
+        let ticket = self.ticket().await?;
+        let mut open = match self.parked(ticket.as_deref()) {
+            Some(open) => open,
+            None => self.begin(&extras).await?,
         };
-        let mut extras = Extras::default();
-        extras.progress = call.outbox.wants_progress();
-        // What belongs to an extension, such as a task, could not be passed on afterwards.
-        let mut capabilities = call.peer.capabilities.clone();
-        (capabilities.extensions, capabilities.tasks) = (None, None);
-        extras.capabilities = Some(capabilities);
         for _ in 0..ROUNDS {
-            let exchange = client.forward(&call.method, &call.params, &extras)?;
-            let answer = self.follow(exchange, listening.as_mut()).await?;
-            let (asks, state) = match client.outcome(answer)? {
-                Outcome::Complete(text) => return Ok(result::reply(client.shape(), call, &text)),
+            let answer;
+            (open, answer) = self.follow(open, ticket.as_deref()).await?;
+            let client = &open.upstream.client;
+            let known = &self.pool.options.extensions;
+            let (asks, state) = match client.outcome_with(answer, |kind| known.has_result(kind))? {
+                Outcome::Complete(text) => return Ok(result::reply(client.shape(), self.call, &text)),
                 Outcome::InputRequired { asks, state } => (asks, state),
+                Outcome::Extension { kind, result } if is_passed_on(client, self.call) => {
+                    return Ok(Reply::Extension { kind: kind.into(), done: Done::uncached_json(&result) });
+                }
                 Outcome::Extension { kind, .. } => {
                     return Err(Error::new(ErrorKind::Protocol, format!("the server gave a `{kind}` unasked")));
                 }
             };
-            if is_passed_on(client, call) {
+            if is_passed_on(client, self.call) {
                 return Ok(Reply::InputRequired { asks, state });
             }
             extras.answers = Vec::new();
@@ -67,43 +143,104 @@ impl Passing<'_> {
                 extras.answers.push((key, answer));
             }
             extras.state = state;
+            open.exchange = self.send(client, &extras)?;
         }
         Err(Error::new(ErrorKind::Protocol, format!("after {ROUNDS} rounds the server still asks")))
     }
 
-    /// The answer to a request, with all that is told and asked before it.
-    async fn follow(
-        &mut self,
-        mut exchange: Exchange,
-        mut listening: Option<&mut Listening<'_>>,
-    ) -> Result<JsonText, Error> {
+    fn extras(&self) -> Extras {
+        let mut extras = Extras::default();
+        extras.progress = self.call.outbox.wants_progress();
+        let mut capabilities = self.call.peer.capabilities.clone();
+        // Questions that are tasks of the client could not be passed on.
+        capabilities.tasks = None;
+        // Only what the server has, too, and only where both sides say so with each request.
+        let server = self.pool.lead().ok().filter(|lead| is_passed_on(&lead.client, self.call));
+        let common = server.and_then(|server| common(capabilities.extensions.as_ref(), server.capabilities()));
+        capabilities.extensions = common;
+        extras.capabilities = Some(capabilities);
+        extras
+    }
+
+    fn send(&self, client: &Client, extras: &Extras) -> Result<Exchange, Error> {
+        let (method, params) = (&self.call.method, &self.call.params);
+        match self.pool.options.extensions.method(&client.server().capabilities, method) {
+            Some(known) if !client.shape().has_method(method) => {
+                client.forward_extension(known.name, known.named_by, params, extras)
+            }
+            _ => client.forward(method, params, extras),
+        }
+    }
+
+    /// Whether the server may ask while it answers.
+    fn may_be_asked(&self) -> bool {
+        matches!(&*self.call.method, "tools/call" | "prompts/get" | "resources/read" | "tasks/result")
+    }
+
+    /// The number under which the call waits for its caller's answers, where the caller answers in another request.
+    async fn ticket(&self) -> Result<Option<String>, Error> {
+        let parks = self.may_be_asked() && !self.call.shape.has_sessions() && self.pool.lead()?.has_sessions();
+        if !parks {
+            return Ok(None);
+        }
+        let ticket = self.call.inputs.step("proxy", || async { Parked::ticket() }).await;
+        ticket.map_err(Error::from)
+    }
+
+    fn parked(&self, ticket: Option<&str>) -> Option<Open> {
+        self.pool.parked.take(ticket?, self.call.principal())
+    }
+
+    async fn begin(&self, extras: &Extras) -> Result<Open, Error> {
+        let lead = self.pool.lead()?;
+        let (upstream, lease) = match (lead.has_sessions(), self.may_be_asked()) {
+            (false, _) => (lead, None),
+            (true, false) => (self.pool.shared(&Owner::of(self.call))?, None),
+            (true, true) => {
+                let lease = self.pool.lease(&Owner::of(self.call), can_be_asked(self.call)).await?;
+                (lease.upstream.clone(), Some(lease))
+            }
+        };
+        let exchange = self.send(&upstream.client, extras)?;
+        Ok(Open::new(upstream, lease, exchange, self.may_be_asked()))
+    }
+
+    /// The answer to a request, with all that is sent and asked before it.
+    async fn follow(&self, mut open: Open, ticket: Option<&str>) -> Result<(Open, JsonText), Error> {
         loop {
-            let aside = async {
-                match &mut listening {
-                    Some(listening) => listening.asides.recv().await,
-                    None => std::future::pending().await,
+            if open.question.is_some() {
+                open = self.answer(open, ticket).await?;
+            }
+            match open.next().await? {
+                Received::Log(line) => self.log(line).await,
+                Received::Notification(method, params) => {
+                    self.notify(open.upstream.client.shape(), &method, &params).await
                 }
-            };
-            tokio::select! {
-                // What was said before the answer is passed on before it.
-                biased;
-                aside = aside => match aside {
-                    Some(Aside::Log(line)) => self.log(line).await,
-                    Some(Aside::Question(question, answer)) => {
-                        self.asked += 1;
-                        let said = self.ask(&self.asked.to_string(), &question).await;
-                        let _ = answer.send(said);
-                    }
-                    None => listening = None,
-                },
-                event = exchange.next() => match event {
-                    Event::Notification { method, params } => self.notify(&method, params.text().as_str()).await,
-                    Event::Answer(answer) => return answer.map_err(Error::from),
-                    Event::Failed(error) => return Err(error),
-                    Event::Ended => {
-                        return Err(Error::new(ErrorKind::Protocol, "the server ended the call without an answer"));
-                    }
-                },
+                Received::Answer(answer) => return Ok((open, answer)),
+                Received::Question(question) => {
+                    open.lease.iter().for_each(Lease::claim);
+                    open.asked += 1;
+                    open.question = Some(question);
+                }
+            }
+        }
+    }
+
+    /// Lets the caller answer. Where it does so in another request, this one ends here, and the call waits.
+    async fn answer(&self, open: Open, ticket: Option<&str>) -> Result<Open, Error> {
+        let Some(request) = open.question.as_ref().map(|question| question.request.clone()) else { return Ok(open) };
+        let key = open.asked.to_string();
+        let asked = self.ask(&key, &request);
+        let Some(ticket) = ticket else { return Ok(open.settle(asked).await) };
+        let principal = self.call.caller.as_ref().map(|caller| caller.principal().clone());
+        match self.pool.parked.put(ticket, principal, open) {
+            // The call is given up here, and runs again with the answer.
+            Err(open) => Ok(open.settle(asked).await),
+            Ok(()) => {
+                let said = asked.await;
+                let given_up = || Error::new(ErrorKind::Closed, "the call was given up while it waited; try again");
+                let open = self.parked(Some(ticket)).ok_or_else(given_up)?;
+                Ok(open.settle(async { said }).await)
             }
         }
     }
@@ -112,7 +249,7 @@ impl Passing<'_> {
         self.call.inputs.ask(self.call.shape, &self.call.peer, key, Ask::of(question)?).await
     }
 
-    async fn notify(&self, method: &str, params: &str) {
+    async fn notify(&self, server: Shape, method: &str, params: &str) {
         let outbox = &self.call.outbox;
         match method {
             Progress::METHOD => {
@@ -130,6 +267,11 @@ impl Passing<'_> {
                     outbox.visited(elicitation_id).await;
                 }
             }
+            other if server.index() == self.call.shape.index() => {
+                if let Ok(params) = RawJson::from_text(params) {
+                    outbox.notify(other, Raw(params)).await;
+                }
+            }
             other => tracing::debug!(method = other, "a notification is not passed on"),
         }
     }
@@ -139,8 +281,8 @@ impl Passing<'_> {
     }
 }
 
-/// What the server reported stays as it is; what happened on the way is told as such.
-fn told(error: &Error) -> RpcError {
+/// What the server reported stays as it is; what happened on the way is reported as such.
+pub(crate) fn reported(error: &Error) -> RpcError {
     match (error.rpc(), error.kind()) {
         (Some(reported), _) => reported.clone(),
         (None, ErrorKind::Unsupported) => RpcError::new(couplet_types::code::METHOD_NOT_FOUND, error.to_string()),

@@ -3,20 +3,40 @@
 use std::{fmt, sync::Arc, time::SystemTime};
 
 use couplet_client::{Client, ClientBuilder};
-use couplet_core::{BoxFuture, Call, Connect, Description, Error, Hub, Inputs, Note, Reply, Sealer, Service};
-use couplet_types::{Implementation, LoggingLevel, RawJson, ServerCapabilities};
-use tokio::task::JoinHandle;
+use couplet_core::{
+    BoxFuture, Call, Connect, Description, Error, ErrorKind, Hub, Inputs, Note, Reply, Sealer, Service,
+};
+use tokio::{sync::watch, task::JoinHandle};
 
-use crate::{asking::Asking, call, changes};
+use crate::{builder::ProxyBuilder, call, describe::About, pool::Pool};
 
 /// A server that is somewhere else, served as if it were here. Clones are the same proxy.
 ///
-/// A server with a session asks without saying for which call, so of the calls that can lead to a question one runs at a
-/// time there; give every user a connection of their own. A call by a client without sessions begins anew with each
-/// answer, so the server sees it again, and what it did before the question is done again.
+/// # Connections
+/// A server without sessions has one connection. To a server with sessions each downstream session has a connection of
+/// its own, up to [a limit](ProxyBuilder::connections); the state that such a server keeps per session is never shared.
+/// Callers without a session share connections with callers of the same principal, and once the server has asked a
+/// question, each of their calls that can be asked has a connection for itself while it runs. Calls beyond the limit
+/// wait. A target that can be connected to only once is shared by all, in turns.
+///
+/// A connection that is lost is made anew, with backoff; meanwhile calls fail at once with an error that says so.
+/// Clients are notified that all lists may have changed when the server goes and when it is back.
+///
+/// # Questions
+/// What the server asks is asked of the caller whose call it belongs to, never of another one. A caller without a session
+/// answers by sending its request again; a call of a server with sessions stays open in between and does not run twice.
+/// It does run again from its beginning when the next request comes to another replica, or when it was given up: after
+/// [a time](ProxyBuilder::answer_timeout), or because all connections were in use.
+///
+/// # Extensions and tasks
+/// Extensions of the server are declared to clients, and their methods are passed on as they are: those of tasks and
+/// skills, and of [others](ProxyBuilder::extension) that the proxy is told of. Kinds of results and notifications that an
+/// extension adds go through where both sides speak the same revision. Tasks of 2025-11-25 and tasks of 2026-07-28 are
+/// not turned into each other; subscriptions to tasks are not passed on, so clients poll; `tasks/list` is not served,
+/// because to the server all callers of the proxy are one.
 ///
 /// ```
-/// # async fn example(remote: impl couplet_core::Connect) -> Result<(), couplet_core::Error> {
+/// # async fn example(remote: impl couplet_core::Connect + 'static) -> Result<(), couplet_core::Error> {
 /// use std::sync::Arc;
 /// use couplet_client::Client;
 /// use couplet_core::Service;
@@ -29,48 +49,62 @@ use crate::{asking::Asking, call, changes};
 /// # }
 /// ```
 #[derive(Clone)]
-pub struct Proxy(Arc<Shared>);
+pub struct Proxy(pub(crate) Arc<Shared>);
 
 pub(crate) struct Shared {
-    pub(crate) client: Client,
-    pub(crate) asking: Arc<Asking>,
-    hub: Hub,
-    about: Arc<Description>,
-    sealer: Sealer,
-    changes: JoinHandle<()>,
+    pub(crate) pool: Arc<Pool>,
+    pub(crate) hub: Hub,
+    pub(crate) about: Arc<About>,
+    pub(crate) sealer: Sealer,
+    pub(crate) supervisor: JoinHandle<()>,
+    pub(crate) given_up: Arc<watch::Sender<Option<Error>>>,
 }
 
 impl Proxy {
-    /// Connects to the server. The callbacks of the client are not used: whoever calls answers.
+    /// Connects to the server. The callbacks of the client are not used: callers of the proxy answer.
     ///
     /// # Errors
     /// When the server cannot be reached.
-    pub async fn connect(client: ClientBuilder, server: impl Connect) -> Result<Self, Error> {
-        let asking = Arc::new(Asking::default());
-        let (questions, lines) = (asking.clone(), asking.clone());
-        let client = client
-            .on_question(Asking::capabilities(), move |question| {
-                let asking = questions.clone();
-                async move { asking.pass_on(question).await }
-            })
-            .on_log(move |line| lines.tell(line))
-            // Who wants less is told less.
-            .log_level(LoggingLevel::Debug)
-            .connect(server)
-            .await?;
-        let hub = Hub::new();
-        let lists = client.listen(changes::lists()).await?;
-        let changes = tokio::spawn(changes::pass_on(client.clone(), hub.clone(), lists));
-        let about = Arc::new(describe(&client));
-        Ok(Self(Arc::new(Shared { client, asking, hub, about, sealer: Sealer::random(), changes })))
+    pub async fn connect(client: ClientBuilder, server: impl Connect + 'static) -> Result<Self, Error> {
+        Self::builder(client).connect(server).await
     }
 
-    /// The connection to the server.
-    pub fn client(&self) -> &Client {
-        &self.0.client
+    /// Begins to set up a proxy.
+    pub fn builder(client: ClientBuilder) -> ProxyBuilder {
+        ProxyBuilder::new(client)
     }
 
-    /// The proxy as what is served, connected to or mounted.
+    /// The first connection to the server, or the last one while there is none.
+    pub fn client(&self) -> Client {
+        self.0.about.client()
+    }
+
+    /// The reason why the server cannot be reached at the moment; `None` if it can.
+    pub fn failure(&self) -> Option<Error> {
+        self.0.pool.failure()
+    }
+
+    /// Waits until the proxy is closed, or until [no further attempt](ProxyBuilder::reconnect_attempts) is made to
+    /// connect to the server, and returns the reason.
+    pub async fn closed(&self) -> Error {
+        let mut given_up = self.0.given_up.subscribe();
+        let error = given_up.wait_for(Option::is_some).await.ok().and_then(|error| error.clone());
+        error.unwrap_or_else(closed)
+    }
+
+    /// Closes the connections to the server, and waits for the end of the first one.
+    ///
+    /// # Errors
+    /// When that connection ended badly.
+    pub async fn close(&self) -> Result<(), Error> {
+        self.0.supervisor.abort();
+        self.0.pool.close();
+        self.0.pool.set_failure(closed());
+        self.0.given_up.send_if_modified(|error| error.is_none().then(|| *error = Some(closed())).is_some());
+        self.0.about.client().close().await
+    }
+
+    /// The proxy as a service, to be served, connected to or mounted.
     pub fn service(&self) -> Arc<dyn Service> {
         Arc::new(self.clone())
     }
@@ -78,16 +112,19 @@ impl Proxy {
 
 impl Service for Proxy {
     fn describe(&self) -> Arc<Description> {
-        self.0.about.clone()
+        self.0.about.description()
     }
 
     fn call(&self, call: Call) -> BoxFuture<'static, Reply> {
-        let shared = self.0.clone();
-        if call::is_passed_on(&shared.client, &call) {
-            return Box::pin(call::run(shared, call));
+        let pool = self.0.pool.clone();
+        match pool.lead() {
+            Err(error) => {
+                let error = call::reported(&error);
+                Box::pin(async move { Reply::Error(error) })
+            }
+            Ok(lead) if call::is_passed_on(&lead.client, &call) => Box::pin(call::run(pool, call)),
+            Ok(_) => Box::pin(Inputs::drive(call, &self.0.sealer, now, |call| call::run(pool, call))),
         }
-        let sealer = shared.sealer.clone();
-        Box::pin(Inputs::drive(call, &sealer, now, |call| call::run(shared, call)))
     }
 
     fn hub(&self) -> &Hub {
@@ -95,36 +132,27 @@ impl Service for Proxy {
     }
 
     fn notified(&self, note: Note) {
-        self.0.client.forward_notification(&note.method, &note.params);
+        for upstream in note.peer.iter().flat_map(|peer| self.0.pool.of_client(peer)) {
+            upstream.client.forward_notification(&note.method, &note.params);
+        }
     }
 }
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        self.changes.abort();
+        self.supervisor.abort();
+        self.pool.close();
     }
 }
 
 impl fmt::Debug for Proxy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Proxy").field("client", &self.0.client).finish_non_exhaustive()
+        f.debug_struct("Proxy").field("client", &self.client()).finish_non_exhaustive()
     }
 }
 
-/// What the server says about itself, as far as a proxy can keep it.
-fn describe(client: &Client) -> Description {
-    let server = client.server();
-    let mut can = ServerCapabilities::default();
-    can.tools.clone_from(&server.capabilities.tools);
-    can.prompts.clone_from(&server.capabilities.prompts);
-    can.resources.clone_from(&server.capabilities.resources);
-    can.logging.clone_from(&server.capabilities.logging);
-    // In the oldest revision nobody says so.
-    can.completions = client.serves("completion/complete").then(RawJson::empty_object);
-    let info = server.info.clone().unwrap_or_else(|| Implementation::new("proxy", env!("CARGO_PKG_VERSION")));
-    let mut about = Description::new(info, can);
-    about.instructions.clone_from(&server.instructions);
-    about
+fn closed() -> Error {
+    Error::new(ErrorKind::Closed, "the proxy is closed")
 }
 
 fn now() -> u64 {

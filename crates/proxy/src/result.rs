@@ -1,6 +1,6 @@
-//! Results, as whoever asked can read them.
+//! Results in the revision of the caller.
 
-use couplet_core::{Call, Done, JsonText, Project, Reply, Shape};
+use couplet_core::{Call, Dialect, Done, JsonText, Project, Reply, Shape};
 use couplet_types::{
     CallTool, Complete, GetPrompt, HasMeta, ListPrompts, ListResourceTemplates, ListResources, ListTools, ReadResource,
     Request, RpcError, from_json,
@@ -10,7 +10,7 @@ use couplet_types::{
 pub(crate) fn reply(server: Shape, call: &Call, text: &JsonText) -> Reply {
     let to = call.shape;
     if server.index() == to.index() {
-        return Reply::Complete(Done::json(text));
+        return Reply::Complete(verbatim(&call.method, text));
     }
     let done = match &*call.method {
         CallTool::METHOD => again::<CallTool>(to, text),
@@ -21,7 +21,7 @@ pub(crate) fn reply(server: Shape, call: &Call, text: &JsonText) -> Reply {
         GetPrompt::METHOD => again::<GetPrompt>(to, text),
         ListPrompts::METHOD => again::<ListPrompts>(to, text),
         Complete::METHOD => again::<Complete>(to, text),
-        _ => Ok(Done::json(text)),
+        method => Ok(verbatim(method, text)),
     };
     done.map_or_else(
         |e| RpcError::internal(format!("the result of the server cannot be read: {e}")).into(),
@@ -29,7 +29,12 @@ pub(crate) fn reply(server: Shape, call: &Call, text: &JsonText) -> Reply {
     )
 }
 
-/// Reads a result and prints it for another revision.
+/// The result as it was written.
+fn verbatim(method: &str, text: &JsonText) -> Done {
+    if Dialect::is_cacheable(method) { Done::json(text) } else { Done::uncached_json(text) }
+}
+
+/// Parses a result and serializes it for another revision.
 fn again<R: Request>(to: Shape, text: &JsonText) -> Result<Done, String>
 where
     R::Result: Project + HasMeta,

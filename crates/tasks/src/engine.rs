@@ -16,7 +16,9 @@ use couplet_core::{BoxFuture, JsonText};
 use couplet_types::RpcError;
 
 use crate::{
+    bounded::Bounded,
     clock,
+    finish::{Running, abandoned, running, runs_here},
     live::{Live, Tell},
     record::{Change, Finished, Record},
     store::Store,
@@ -31,16 +33,23 @@ pub(crate) struct Limits {
     pub(crate) ttl: Duration,
     /// How long to wait between two looks.
     pub(crate) poll_interval: Duration,
+    /// How long one call of the store may take.
+    pub(crate) store: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { running: 256, ttl: Duration::from_secs(24 * 3600), poll_interval: Duration::from_millis(500) }
+        Self {
+            running: 256,
+            ttl: Duration::from_secs(24 * 3600),
+            poll_interval: Duration::from_millis(500),
+            store: Duration::from_secs(10),
+        }
     }
 }
 
 pub(crate) struct Engine {
-    store: Arc<dyn Store>,
+    store: Bounded,
     pub(crate) limits: Limits,
     live: Mutex<HashMap<String, Arc<Live>>>,
     purged: AtomicU64,
@@ -51,7 +60,7 @@ const PURGE_MILLIS: u64 = 10_000;
 
 impl Engine {
     pub(crate) fn new(store: Arc<dyn Store>, limits: Limits) -> Self {
-        Self { store, limits, live: Mutex::default(), purged: AtomicU64::new(0) }
+        Self { store: Bounded::new(store, limits.store), limits, live: Mutex::default(), purged: AtomicU64::new(0) }
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Live>>> {
@@ -86,6 +95,7 @@ impl Engine {
             if running.len() >= self.limits.running {
                 return Err(RpcError::internal(format!("{} tasks are running; try again later", running.len())));
             }
+            live.set_record(record.clone());
             running.insert(live.id.clone(), live.clone());
         }
         if let Err(error) = self.store.insert(record.clone()).await {
@@ -93,26 +103,56 @@ impl Engine {
             return Err(error.into());
         }
         tracing::info!(task = record.id, owner = record.owner.as_deref(), "a task begins");
-        let (engine, task, ttl) = (self.clone(), live.clone(), Duration::from_millis(record.ttl));
+        let ttl = Duration::from_millis(record.ttl);
+        let task = Running::new(self, &live, ttl);
         let running = tokio::spawn(async move {
             let finished = tokio::time::timeout(ttl, work).await.unwrap_or_else(|_| {
                 Finished::Error(RpcError::internal("the task was not done when its time to live was over"))
             });
-            if engine.change(&task.id, Change::Finished(finished)).await.is_err() {
-                tracing::error!(task = task.id, "a task is over, and its result cannot be kept");
-            }
-            engine.forget(&task);
+            task.finish(finished).await;
         });
         live.set_abort(running.abort_handle());
         Ok(record)
     }
 
-    /// The task, if it is this owner's.
+    /// The task, if it is this owner's. While it runs here, it is found even if the store does not answer.
     pub(crate) async fn get(&self, owner: Option<&str>, id: &str) -> Result<Record, RpcError> {
-        let record = self.store.get(id).await?;
-        // Whether another's task exists is nobody's business.
-        let own = record.filter(|r| r.owner.as_deref() == owner && r.expires() > clock::now());
+        let ran = runs_here(id);
+        let found = match (self.store.get(id).await, self.live(id)) {
+            (Ok(found), live) => found.or_else(|| live?.record()),
+            (Err(error), Some(live)) => {
+                tracing::warn!(%error, task = id, "the store cannot be reached; the task is known from memory");
+                live.record()
+            }
+            (Err(error), None) => return Err(error.into()),
+        };
+        let record = found.map(|record| self.seen(record, ran));
+        // Whether another's task exists is not told.
+        let own = record.filter(|r| r.owner.as_deref() == owner && self.is_there(r));
         own.ok_or_else(|| RpcError::invalid_params(format!("there is no task `{id}`")))
+    }
+
+    /// The task as it is: a result may not be stored yet, and what does not run any more has failed. `ran` if the task
+    /// ran here before the record was read.
+    fn seen(&self, mut record: Record, ran: bool) -> Record {
+        if record.status.is_terminal() {
+            return record;
+        }
+        match self.live(&record.id) {
+            Some(live) => {
+                if let Some(outcome) = live.outcome() {
+                    record.apply(Change::Finished(outcome), clock::now());
+                }
+                record
+            }
+            None if self.store.is_exclusive() && !ran && !runs_here(&record.id) => abandoned(record),
+            None => record,
+        }
+    }
+
+    /// Whether its time to live is not over. A clock that is put forward does not end what runs.
+    fn is_there(&self, record: &Record) -> bool {
+        record.expires() > clock::now() || self.live(&record.id).is_some()
     }
 
     /// A page of the owner's tasks; `None` if the cursor is not one.
@@ -123,7 +163,10 @@ impl Engine {
         most: usize,
     ) -> Result<Option<Vec<Record>>, RpcError> {
         self.purge().await;
-        Ok(self.store.list(owner, after, most).await?)
+        let ran = running();
+        let page = self.store.list(owner, after, most).await?;
+        Ok(page
+            .map(|page| page.into_iter().map(|r| (ran.contains(&r.id), r)).map(|(ran, r)| self.seen(r, ran)).collect()))
     }
 
     /// Changes a task, and tells of it.
@@ -131,15 +174,27 @@ impl Engine {
         let new_status = !matches!(change, Change::Message(_));
         let record = self.store.change(id, change).await?;
         if let (Some(record), Some(live)) = (&record, self.live(id)) {
+            live.set_record(record.clone());
             (live.tell)(record, new_status);
             live.changes.send_modify(|count| *count += 1);
         }
         Ok(record)
     }
 
+    /// Tells how a task ended whose result is not stored yet.
+    pub(crate) fn announce(&self, live: &Live) {
+        let Some(record) = live.record().filter(|record| !record.status.is_terminal()) else { return };
+        let record = self.seen(record, true);
+        (live.tell)(&record, true);
+        live.set_record(record);
+        live.changes.send_modify(|count| *count += 1);
+    }
+
     /// Cancels a task: first for those who look, then in fact. `None` if it was over already.
     pub(crate) async fn cancel(&self, owner: Option<&str>, id: &str) -> Result<Option<Record>, RpcError> {
-        self.get(owner, id).await?;
+        if self.get(owner, id).await?.status.is_terminal() {
+            return Ok(None);
+        }
         let cancelled = self.change(id, Change::Cancelled).await?;
         if let Some(live) = self.live(id).filter(|_| cancelled.is_some()) {
             tracing::info!(task = id, "a task is cancelled");
@@ -193,13 +248,15 @@ impl Engine {
         }
     }
 
-    fn forget(&self, live: &Live) {
+    pub(crate) fn forget(&self, live: &Live) {
         self.lock().remove(&live.id);
     }
 
     async fn purge(&self) {
         let (now, last) = (clock::now(), self.purged.load(Ordering::Relaxed));
-        if now >= last + PURGE_MILLIS {
+        // What runs ends with its time to live, so it expires only when the clock is put forward. It stays until then.
+        let expired = self.lock().values().any(|live| live.expires() <= now);
+        if now >= last.saturating_add(PURGE_MILLIS) && !expired {
             self.purged.store(now, Ordering::Relaxed);
             if let Err(error) = self.store.purge(now).await {
                 tracing::warn!(%error, "expired tasks cannot be forgotten");

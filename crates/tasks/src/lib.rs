@@ -9,10 +9,12 @@
 //!
 //! What this crate must not know: transports, and which revision has which wire (a `Shape` is asked).
 
+mod bounded;
 #[cfg(feature = "client")]
 mod client;
 mod clock;
 mod engine;
+mod finish;
 mod live;
 mod memory;
 mod record;

@@ -15,7 +15,7 @@ use tokio::{
 
 use crate::{
     engine::Engine,
-    record::{Change, Record},
+    record::{Change, Finished, Record},
 };
 
 /// Hears of every change of one task.
@@ -39,6 +39,10 @@ struct State {
     /// What no client was asked yet, where a request asks and not a result.
     undelivered: VecDeque<(String, InputRequest)>,
     abort: Option<AbortHandle>,
+    /// The task as it was last stored.
+    record: Option<Record>,
+    /// How it ended, before that is stored.
+    outcome: Option<Finished>,
 }
 
 impl Live {
@@ -52,6 +56,29 @@ impl Live {
 
     pub(crate) fn set_abort(&self, abort: AbortHandle) {
         self.lock().abort = Some(abort);
+    }
+
+    pub(crate) fn set_record(&self, record: Record) {
+        self.lock().record = Some(record);
+    }
+
+    /// The task as it was last known.
+    pub(crate) fn record(&self) -> Option<Record> {
+        self.lock().record.clone()
+    }
+
+    /// When it expires, in milliseconds since 1970.
+    pub(crate) fn expires(&self) -> u64 {
+        self.lock().record.as_ref().map_or(u64::MAX, Record::expires)
+    }
+
+    pub(crate) fn set_outcome(&self, outcome: Finished) {
+        self.lock().outcome = Some(outcome);
+    }
+
+    /// How it ended, if it did.
+    pub(crate) fn outcome(&self) -> Option<Finished> {
+        self.lock().outcome.clone()
     }
 
     /// Drops what runs.

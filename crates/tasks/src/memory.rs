@@ -109,4 +109,8 @@ impl Store for Memory {
         self.lock().all.retain(|_, (_, r)| r.expires() > now);
         Self::done(Ok(()))
     }
+
+    fn is_exclusive(&self) -> bool {
+        true
+    }
 }

@@ -3,11 +3,12 @@
 use std::{
     path::Path,
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
 use couplet_core::BoxFuture;
 use couplet_types::RpcError;
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
 
 use crate::{
     clock,
@@ -44,10 +45,17 @@ impl Sqlite {
     /// This reads and writes the file at once: call it before the server runs, or where blocking is allowed.
     ///
     /// # Errors
-    /// When the file cannot be opened, or another process has it.
+    /// When the file cannot be opened, or at once when another process has it; the error names that process where the
+    /// system tells.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        let path = path.as_ref();
         let connection = Connection::open(path).map_err(StoreError::new)?;
-        connection.execute_batch(SCHEMA).map_err(StoreError::new)?;
+        // The process that has the file keeps it, so there is nothing to wait for.
+        connection.busy_timeout(Duration::ZERO).map_err(StoreError::new)?;
+        connection.execute_batch(SCHEMA).map_err(|error| match error.sqlite_error_code() {
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => taken(path),
+            _ => StoreError::new(error),
+        })?;
         abandon(&connection)?;
         Ok(Self(Arc::new(Mutex::new(connection))))
     }
@@ -125,6 +133,40 @@ impl Store for Sqlite {
             Ok(())
         })
     }
+
+    fn is_exclusive(&self) -> bool {
+        true
+    }
+}
+
+/// The error for a file that is in use.
+fn taken(path: &Path) -> StoreError {
+    let who = match holder(path) {
+        Some(pid) if pid == std::process::id() => "this process".to_owned(),
+        Some(pid) => format!("another process (pid {pid})"),
+        None => "another process".to_owned(),
+    };
+    StoreError::new(format!("{who} has `{}` open; give each process a file of its own", path.display()))
+}
+
+/// The process that has a lock on a file.
+#[cfg(target_os = "linux")]
+fn holder(path: &Path) -> Option<u32> {
+    use std::os::unix::fs::MetadataExt;
+
+    let inode = std::fs::metadata(path).ok()?.ino().to_string();
+    // A line is: number, kind, mode, access, process, device:device:inode, begin, end.
+    let locks = std::fs::read_to_string("/proc/locks").ok()?;
+    locks.lines().find_map(|line| {
+        let mut words = line.split_whitespace().skip(4);
+        let (pid, file) = (words.next()?, words.next()?);
+        (file.rsplit(':').next() == Some(&*inode)).then(|| pid.parse().ok()).flatten()
+    })
+}
+
+#[cfg(not(target_os = "linux"))]
+fn holder(_: &Path) -> Option<u32> {
+    None
 }
 
 /// Nobody runs what a process before this one left.

@@ -31,6 +31,12 @@ pub trait Store: Send + Sync + 'static {
 
     /// Forgets tasks that expired before a time.
     fn purge(&self, now: u64) -> BoxFuture<'_, Result<(), StoreError>>;
+
+    /// Whether no other process runs tasks of this store, as in memory or in a locked file. Then a task that claims to
+    /// run and does not run in this process has failed, and is shown so. Stores that several processes share say no.
+    fn is_exclusive(&self) -> bool {
+        false
+    }
 }
 
 /// A store that is shared is one store.
@@ -58,6 +64,10 @@ impl<S: Store + ?Sized> Store for Arc<S> {
 
     fn purge(&self, now: u64) -> BoxFuture<'_, Result<(), StoreError>> {
         (**self).purge(now)
+    }
+
+    fn is_exclusive(&self) -> bool {
+        (**self).is_exclusive()
     }
 }
 

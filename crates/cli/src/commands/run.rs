@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use couplet::{
-    Client,
     core::{Limits, Transport},
     http::server::HttpTransport,
     proxy::Proxy,
@@ -18,14 +17,27 @@ use crate::{
     target::{Heard, TargetArgs, builder, or_interrupted},
 };
 
+/// How often in a row a server that is gone is started again.
+const RESTARTS: u32 = 5;
+
+const HELP: &str = "A server that keeps sessions has a connection (a process, on stdio) for each session of a client, \
+up to --connections. Clients that keep no session share one, until the server asks its first question. \
+A client that keeps no session answers a question by sending its request again; the call waits at the server meanwhile \
+and runs once. It runs again from its beginning if the client comes back after 10 minutes, to another `couplet run`, or \
+when all connections are in use. A server that ends is started again, up to 5 times in a row.";
+
 /// What to serve, and where.
 #[derive(clap::Args, Debug)]
+#[command(after_help = HELP)]
 pub(crate) struct Args {
     #[command(flatten)]
     target: TargetArgs,
     /// Serves over Streamable HTTP at this address (127.0.0.1:8080, or a port alone) and not over stdio
     #[arg(long, value_name = "ADDR")]
     http: Option<String>,
+    /// The most connections to a server that keeps sessions
+    #[arg(long, value_name = "NUMBER", default_value_t = 16)]
+    connections: usize,
     #[command(flatten)]
     site: SiteArgs,
 }
@@ -57,7 +69,8 @@ pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
     let heard = Arc::new(Heard::new(output));
     let client = builder(&args.target.connection)?;
     let server = target.connector(heard.clone(), output)?;
-    let connecting = async { Ok(Proxy::connect(client, server).await?) };
+    let proxy = Proxy::builder(client).connections(args.connections).reconnect_attempts(RESTARTS);
+    let connecting = async { Ok(proxy.connect(server).await?) };
     let proxy = or_interrupted(Box::pin(connecting)).await.map_err(|failure| heard.explain(failure))?;
     output.note(&show::heading(proxy.client().server(), &target, output.err));
     let service = proxy.service();
@@ -67,11 +80,11 @@ pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
             let transport = args.site.transport(listener);
             let shutdown = transport.shutdown();
             let serving = transport.serve(service, Limits::default());
-            let ended = serve(proxy.client(), serving).await;
+            let ended = serve(&proxy, serving).await;
             shutdown.shut_down();
             ended
         }
-        None => serve(proxy.client(), stdio().serve(service, Limits::default())).await,
+        None => serve(&proxy, stdio().serve(service, Limits::default())).await,
     };
     let outcome = serving.map_err(|failure| heard.explain(failure));
     // Whoever is interrupted has what they wanted.
@@ -79,23 +92,18 @@ pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
         Err(failure) if failure.exit == Exit::Interrupted => {}
         outcome => outcome?,
     }
-    let _ = proxy.client().close().await;
+    let _ = proxy.close().await;
     Ok(())
 }
 
 /// Serves until the client is gone, the server is, or the person has enough.
 pub(crate) async fn serve(
-    server: &Client,
+    proxy: &Proxy,
     serving: impl Future<Output = Result<(), couplet::Error>>,
 ) -> Result<(), Failure> {
-    let mut notices = server.notifications();
-    let gone = async { while notices.next().await.is_some() {} };
     tokio::select! {
         served = or_interrupted(async { Ok(serving.await?) }) => served,
-        () = gone => Err(match server.close().await {
-            Err(error) => error.into(),
-            Ok(()) => Failure::new(Exit::Unreachable, "the server is gone"),
-        }),
+        error = proxy.closed() => Err(error.into()),
     }
 }
 

@@ -121,8 +121,8 @@ impl Dialect {
         Ok(Outgoing { id, method: R::METHOD, params: text, named_by: R::NAMED_BY })
     }
 
-    /// Writes a request as somebody else wrote it, for programs that pass requests on. The parameters stay as they are;
-    /// what an era adds around them is that of this client.
+    /// Writes a request as it was written for another server, for programs that pass requests on. The parameters stay as
+    /// they are; what an era adds around them is that of this client.
     ///
     /// # Errors
     /// When the revision has no such method, or `_meta` is not an object.
@@ -131,6 +131,21 @@ impl Dialect {
             let what = format!("revision {} has no method `{method}`", self.shape.version());
             return Err(Error::new(ErrorKind::Unsupported, what));
         };
+        self.forward_as(id, known.name, None, params, extras)
+    }
+
+    /// The same for a method that the specification does not have, with the parameter that names what it is about.
+    ///
+    /// # Errors
+    /// When `_meta` is not an object.
+    pub fn forward_as(
+        &self,
+        id: RequestId,
+        method: &'static str,
+        named_by: Option<&'static str>,
+        params: &Params,
+        extras: &Extras,
+    ) -> Result<Outgoing, Error> {
         let meta: Meta = params.read_opt("_meta")?.map(modern::without_reserved).unwrap_or_default();
         let token = extras.progress.then_some(&id);
         let mut identity = Cow::Borrowed(&self.identity);
@@ -155,7 +170,7 @@ impl Dialect {
         }
         write_round(&mut text, extras);
         text.push(b'}');
-        Ok(Outgoing { id, method: known.name, params: text.into(), named_by: None })
+        Ok(Outgoing { id, method, params: text.into(), named_by })
     }
 
     /// Writes a request once more, under a new id: for the next round, with what that round asks for.

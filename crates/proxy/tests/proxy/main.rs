@@ -2,7 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test reports by panicking")]
 
+mod attacks;
+mod extensions;
+mod kit;
 mod remote;
+mod replicas;
 mod table;
 mod turns;
 mod verbatim;

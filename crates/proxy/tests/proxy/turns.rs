@@ -71,7 +71,7 @@ async fn the_connection_ends_with_the_proxy_and_the_proxy_says_when_it_has() {
     let proxy = Proxy::connect(Client::new("proxy", "1"), server).await.unwrap();
     let client = Client::new("asker", "1").connect(proxy.service()).await.unwrap();
     assert_eq!(client.call("one", ()).await.unwrap().text(), "1");
-    proxy.client().close().await.unwrap();
+    proxy.close().await.unwrap();
     let error = client.call("one", ()).await.unwrap_err();
     assert_eq!(error.rpc().unwrap().code, -32603, "{error}");
     assert!(error.to_string().contains("the server behind the proxy"), "{error}");

@@ -74,6 +74,13 @@ impl Tasks {
         self
     }
 
+    /// Limits how long one call of the store may take: 10 s by default. A result that cannot be stored is kept in memory
+    /// and tried again until the task's time to live is over.
+    pub fn store_timeout(mut self, limit: Duration) -> Self {
+        self.limits.store = limit;
+        self
+    }
+
     /// Lets clients of 2025-11-25 list their tasks. Only for servers that know who asks: without authentication,
     /// everybody is the same and would see everybody's tasks.
     pub fn list(mut self) -> Self {

@@ -213,7 +213,11 @@ async fn one_process_has_the_file() {
     let mut child = start(&file, "killed::worker");
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     assert!(lines.any(|line| line.is_ok_and(|line| line.contains("begun "))));
-    assert!(Sqlite::open(&file.0).is_err(), "two processes have it");
+    let error = Sqlite::open(&file.0).expect_err("two processes have it").to_string();
+    assert!(error.contains("another process"), "{error}");
+    if cfg!(target_os = "linux") {
+        assert!(error.contains(&format!("(pid {})", child.id())), "{error}");
+    }
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(Sqlite::open(&file.0).is_ok());

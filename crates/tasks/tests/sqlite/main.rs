@@ -1,5 +1,6 @@
 //! Tasks in a file: they outlive the process, also one that is killed.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test reports by panicking, and its child by printing")]
 
+mod failing;
 mod killed;
 mod store;

@@ -80,3 +80,12 @@ async fn a_full_memory_forgets_what_is_over() {
     client.call_task("hold", ()).await.unwrap();
     assert!(client.call_task("hold", ()).await.is_err(), "nothing is over");
 }
+
+/// A file has one process. Another one hears of it at once, and which one it is.
+#[tokio::test]
+async fn attack_11_a_file_that_is_in_use_is_refused_at_once() {
+    let file = TempFile::new("taken");
+    let _first = Sqlite::open(&file.0).unwrap();
+    let error = Sqlite::open(&file.0).unwrap_err().to_string();
+    assert!(error.contains("process") && error.contains("taken.db` open"), "{error}");
+}

@@ -1,0 +1,97 @@
+//! Extensions that are passed through: what the proxy has to know of them.
+
+use std::{
+    collections::BTreeSet,
+    sync::{Mutex, PoisonError},
+};
+
+use couplet_core::{Extra, ExtraMethod, Project, Shape};
+use couplet_types::{Map, RawJson, SKILLS_EXTENSION, ServerCapabilities, TASKS_EXTENSION};
+use serde::Serialize;
+
+/// The methods and kinds of results of the extensions that are known. Of others only the settings are passed on.
+#[derive(Clone, Debug)]
+pub(crate) struct Extensions(Vec<Extra>);
+
+/// A method of an extension.
+#[derive(Clone, Copy)]
+pub(crate) struct Known {
+    pub(crate) name: &'static str,
+    pub(crate) named_by: Option<&'static str>,
+}
+
+impl Default for Extensions {
+    fn default() -> Self {
+        let about_a_task = |name: &str| ExtraMethod::new(name).named_by("taskId");
+        let mut tasks = Extra::new(TASKS_EXTENSION)
+            .method(about_a_task("tasks/get"))
+            .method(about_a_task("tasks/update"))
+            .method(about_a_task("tasks/cancel"))
+            .result_type("task");
+        tasks.stateless = true;
+        let skills = ["skills/list", "skills/get", "resources/directory/read"].into_iter();
+        let skills = skills.fold(Extra::new(SKILLS_EXTENSION), |all, name| all.method(ExtraMethod::new(name)));
+        Self(vec![tasks, skills])
+    }
+}
+
+impl Extensions {
+    /// Adds an extension, or replaces what is known of it.
+    pub(crate) fn add(&mut self, mut extension: Extra) {
+        // Subscriptions to what extensions announce are not passed on.
+        extension.filters.clear();
+        self.0.retain(|known| known.id != extension.id);
+        self.0.push(extension);
+    }
+
+    /// What the extensions of a server add.
+    pub(crate) fn of(&self, server: &ServerCapabilities) -> Vec<Extra> {
+        let ids = server.extensions.iter().flat_map(Map::keys);
+        ids.map(|id| self.0.iter().find(|known| known.id == id).cloned().unwrap_or_else(|| Extra::new(id))).collect()
+    }
+
+    /// A method of one of the server's extensions.
+    pub(crate) fn method(&self, server: &ServerCapabilities, name: &str) -> Option<Known> {
+        let declared =
+            |extension: &&Extra| server.extensions.as_ref().is_some_and(|all| all.contains_key(&extension.id));
+        let mut methods = self.0.iter().filter(declared).flat_map(|extension| &extension.methods);
+        let method = methods.find(|method| method.name == name)?;
+        Some(Known { name: interned(&method.name), named_by: method.named_by.as_deref().map(interned) })
+    }
+
+    /// Whether a kind of result is known.
+    pub(crate) fn has_result(&self, kind: &str) -> bool {
+        self.0.iter().any(|extension| extension.result_types.iter().any(|known| known == kind))
+    }
+}
+
+/// The extensions of a caller that the server has, too.
+pub(crate) fn common(caller: Option<&Map<RawJson>>, server: &ServerCapabilities) -> Option<Map<RawJson>> {
+    let server = server.extensions.as_ref()?;
+    let both = caller?.iter().filter(|(id, _)| server.contains_key(id));
+    let both: Map<RawJson> = both.map(|(id, settings)| (id, settings.clone())).collect();
+    (!both.is_empty()).then_some(both)
+}
+
+/// A name that is never freed: only names that a program configures come here, each once.
+fn interned(name: &str) -> &'static str {
+    static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+    match names.get(name) {
+        Some(known) => known,
+        None => {
+            let new: &'static str = Box::leak(name.into());
+            names.insert(new);
+            new
+        }
+    }
+}
+
+/// Parameters as they were written.
+#[derive(Serialize)]
+#[serde(transparent)]
+pub(crate) struct Raw(pub(crate) RawJson);
+
+impl Project for Raw {
+    fn project(&mut self, _: Shape) {}
+}

@@ -1,0 +1,98 @@
+//! Calls that wait at the server while their caller answers in another request.
+//!
+//! A caller without a session answers a question by sending its request again. So that the server does not run the call
+//! twice, the first run stays open here in between, under a number that travels in the sealed state of the request.
+//! There is a limit for how many wait and for how long; a call beyond it runs again from its beginning.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    time::Duration,
+};
+
+use tokio::task::AbortHandle;
+
+use crate::call::Open;
+
+pub(crate) struct Parked {
+    calls: Arc<Mutex<VecDeque<Entry>>>,
+    most: usize,
+    time: Duration,
+}
+
+struct Entry {
+    ticket: String,
+    principal: Option<Arc<str>>,
+    open: Open,
+    expiry: Option<AbortHandle>,
+}
+
+type Calls = Mutex<VecDeque<Entry>>;
+
+impl Parked {
+    pub(crate) fn new(most: usize, time: Duration) -> Self {
+        Self { calls: Arc::default(), most, time }
+    }
+
+    /// A number that cannot be guessed.
+    pub(crate) fn ticket() -> Option<String> {
+        let mut bytes = [0; 16];
+        getrandom::fill(&mut bytes).ok()?;
+        Some(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+
+    /// Keeps a call.
+    ///
+    /// # Errors
+    /// The call itself, when there is no room for it.
+    pub(crate) fn put(&self, ticket: &str, principal: Option<Arc<str>>, open: Open) -> Result<(), Box<Open>> {
+        let mut calls = lock(&self.calls);
+        if calls.len() >= self.most || calls.iter().any(|entry| entry.ticket == ticket) {
+            return Err(Box::new(open));
+        }
+        let expiry = self.expire_later(ticket.to_owned());
+        calls.push_back(Entry { ticket: ticket.to_owned(), principal, open, expiry: Some(expiry) });
+        Ok(())
+    }
+
+    /// Takes a call back, if it is this caller's.
+    pub(crate) fn take(&self, ticket: &str, principal: Option<&str>) -> Option<Open> {
+        let mut entry = take(&self.calls, |entry| entry.ticket == ticket && entry.principal.as_deref() == principal)?;
+        entry.expiry.take().inspect(AbortHandle::abort);
+        Some(entry.open)
+    }
+
+    /// The call that has waited longest, to be given up.
+    pub(crate) fn give_way(&self) -> Option<Open> {
+        let mut entry = take(&self.calls, |_| true)?;
+        tracing::debug!("a call that waits for its caller's answer is given up: its connection is needed");
+        entry.expiry.take().inspect(AbortHandle::abort);
+        Some(entry.open)
+    }
+
+    /// Gives all calls up.
+    pub(crate) fn clear(&self) {
+        while self.give_way().is_some() {}
+    }
+
+    fn expire_later(&self, ticket: String) -> AbortHandle {
+        let (calls, time): (Weak<Calls>, _) = (Arc::downgrade(&self.calls), self.time);
+        let expiry = tokio::spawn(async move {
+            tokio::time::sleep(time).await;
+            let Some(calls) = calls.upgrade() else { return };
+            drop(take(&calls, |entry| entry.ticket == ticket));
+        });
+        expiry.abort_handle()
+    }
+}
+
+/// What is taken out is dropped by the caller, after the lock.
+fn take(calls: &Calls, is_it: impl Fn(&Entry) -> bool) -> Option<Entry> {
+    let mut calls = lock(calls);
+    let at = calls.iter().position(is_it)?;
+    calls.remove(at)
+}
+
+fn lock(calls: &Calls) -> MutexGuard<'_, VecDeque<Entry>> {
+    calls.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,377 @@
+//! The connections to the server: which one a call uses, and for how long.
+//!
+//! A server without sessions needs one connection. A server with sessions gets a connection for each downstream session,
+//! up to a limit; callers without a session share one until the server asks its first question, and from then on each of
+//! their calls that can be asked has a connection for itself.
+
+use std::{
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use couplet_client::ClientBuilder;
+use couplet_core::{Change, Connect, Error, ErrorKind, Hub, Peer, message::Params};
+use couplet_types::{Notification, PromptListChanged, ResourceListChanged, RootsListChanged, ToolListChanged};
+use tokio::{
+    sync::Notify,
+    time::{Instant, timeout},
+};
+
+use crate::{
+    builder::Options,
+    parked::Parked,
+    session::Owner,
+    upstream::{Dialer, Upstream},
+};
+
+pub(crate) struct Pool {
+    dialer: Dialer,
+    state: Mutex<State>,
+    freed: Notify,
+    hub: Hub,
+    pub(crate) options: Options,
+    asks: Arc<AtomicBool>,
+    pub(crate) parked: Parked,
+}
+
+#[derive(Default)]
+struct State {
+    slots: Vec<Slot>,
+    last: u64,
+    opening: usize,
+    /// Until when no further connection is tried, because the target gave none.
+    alone: Option<Instant>,
+    /// Why there is no connection, if there is none.
+    failure: Option<Error>,
+}
+
+struct Slot {
+    id: u64,
+    upstream: Arc<Upstream>,
+    owner: Owner,
+    running: usize,
+    exclusive: bool,
+    /// Whether another connection is about to take its place.
+    leaving: bool,
+    used: Instant,
+}
+
+/// What to do for a call.
+enum Take {
+    Leased(Lease),
+    /// Make a connection, and let the slot go whose place it takes.
+    Dial(Opening, Option<u64>),
+    Wait,
+    Down(Error),
+}
+
+impl Pool {
+    /// How long a target that gave no further connection is not asked for another.
+    const ALONE: Duration = Duration::from_secs(30);
+
+    pub(crate) fn new(client: ClientBuilder, target: Box<dyn Connect>, hub: Hub, options: Options) -> Arc<Self> {
+        let asks = Arc::new(AtomicBool::new(false));
+        let dialer = Dialer::new(client, target, asks.clone(), options.answer);
+        let parked = Parked::new(options.connections.saturating_sub(1).max(1), options.answer);
+        Arc::new(Self { dialer, state: Mutex::default(), freed: Notify::new(), hub, options, asks, parked })
+    }
+
+    /// Connects while there is no connection.
+    pub(crate) async fn connect(self: &Arc<Self>) -> Result<Arc<Upstream>, Error> {
+        let upstream = self.dialer.dial().await?;
+        self.add(&upstream, Owner::Free, 0);
+        Ok(upstream)
+    }
+
+    /// The connection for what is the same for every caller.
+    pub(crate) fn lead(&self) -> Result<Arc<Upstream>, Error> {
+        let state = self.lock();
+        state.slots.first().map(|slot| slot.upstream.clone()).ok_or_else(|| state.down())
+    }
+
+    /// The connection of a caller that has one, or else the first.
+    pub(crate) fn shared(&self, owner: &Owner) -> Result<Arc<Upstream>, Error> {
+        let own = self.lock().slots.iter().find(|slot| slot.owner.is(owner)).map(|slot| slot.upstream.clone());
+        own.map_or_else(|| self.lead(), Ok)
+    }
+
+    /// The connections that notifications of a client go to: its own, and those that still belong to no caller.
+    pub(crate) fn of_client(&self, peer: &Arc<Peer>) -> Vec<Arc<Upstream>> {
+        let state = self.lock();
+        let own = state.slots.iter().filter(|slot| match &slot.owner {
+            Owner::Free => true,
+            Owner::Session(session) => session.is_of(peer),
+            Owner::Principal(_) => false,
+        });
+        own.map(|slot| slot.upstream.clone()).collect()
+    }
+
+    /// A connection for a call that can be asked.
+    pub(crate) async fn lease(self: &Arc<Self>, owner: &Owner, can_be_asked: bool) -> Result<Lease, Error> {
+        let leased = timeout(self.options.wait, self.lease_in_turn(owner, can_be_asked)).await;
+        leased.unwrap_or_else(|_| {
+            let most = self.options.connections;
+            Err(Error::new(
+                ErrorKind::Timeout,
+                format!("all of {most} connections to the server are in use; try again"),
+            ))
+        })
+    }
+
+    async fn lease_in_turn(self: &Arc<Self>, owner: &Owner, can_be_asked: bool) -> Result<Lease, Error> {
+        loop {
+            let freed = self.freed.notified();
+            match self.take(owner, can_be_asked) {
+                Take::Leased(lease) => return Ok(lease),
+                Take::Down(error) => return Err(error),
+                Take::Wait => freed.await,
+                Take::Dial(opening, replaced) => match self.dialer.dial().await {
+                    Ok(upstream) => {
+                        drop(opening);
+                        let slot = self.add(&upstream, owner.clone(), 1);
+                        self.hold(slot, can_be_asked);
+                        replaced.into_iter().for_each(|id| self.remove(id));
+                        return Ok(Lease { pool: self.clone(), slot, upstream });
+                    }
+                    Err(error) => {
+                        tracing::warn!(%error, "the server gives no further connection; callers take turns");
+                        self.lock().alone = Some(Instant::now() + Self::ALONE);
+                        drop(opening);
+                    }
+                },
+            }
+        }
+    }
+
+    fn take(self: &Arc<Self>, owner: &Owner, can_be_asked: bool) -> Take {
+        let asks = self.asks.load(Ordering::Acquire);
+        let exclusive = asks && can_be_asked && owner.session().is_none();
+        let mut state = self.lock();
+        if state.slots.is_empty() && state.opening == 0 {
+            return Take::Down(state.down());
+        }
+        let own = state.slots.iter_mut().find(|slot| slot.owner.is(owner) && slot.is_open(exclusive));
+        if let Some(slot) = own {
+            return Take::Leased(slot.lease(self, exclusive));
+        }
+        if let Some(slot) = state.slots.iter_mut().find(|slot| matches!(slot.owner, Owner::Free) && !slot.leaving) {
+            slot.belong_to(owner);
+            return Take::Leased(slot.lease(self, exclusive));
+        }
+        let may_dial = state.alone.is_none_or(|until| until <= Instant::now());
+        let has_room = state.slots.len() + state.opening < self.options.connections;
+        match state.longest_idle() {
+            Some(slot) if may_dial && (slot.owner.is_gone() || !has_room) => {
+                slot.leaving = true;
+                let id = slot.id;
+                return Take::Dial(Opening::new(self, &mut state, Some(id)), Some(id));
+            }
+            _ if may_dial && has_room => return Take::Dial(Opening::new(self, &mut state, None), None),
+            Some(slot) => {
+                slot.belong_to(owner);
+                return Take::Leased(slot.lease(self, exclusive));
+            }
+            None => {}
+        }
+        drop(state);
+        // A call that waits for its caller's answer runs again later. Its connection is freed while it is dropped.
+        drop(self.parked.give_way());
+        Take::Wait
+    }
+
+    fn add(self: &Arc<Self>, upstream: &Arc<Upstream>, owner: Owner, running: usize) -> u64 {
+        let mut state = self.lock();
+        state.last += 1;
+        let id = state.last;
+        let mut slot = Slot {
+            id,
+            upstream: upstream.clone(),
+            owner: Owner::Free,
+            running,
+            exclusive: false,
+            leaving: false,
+            used: Instant::now(),
+        };
+        slot.belong_to(&owner);
+        state.slots.push(slot);
+        state.failure = None;
+        drop(state);
+        self.watch(id, upstream);
+        id
+    }
+
+    /// Passes on which lists change on a connection, and lets it go when it ends.
+    fn watch(self: &Arc<Self>, id: u64, upstream: &Arc<Upstream>) {
+        let (pool, hub, mut notices) = (Arc::downgrade(self), self.hub.clone(), upstream.client.notifications());
+        let (asking, shape) = (upstream.asking.clone(), upstream.client.shape());
+        tokio::spawn(async move {
+            while let Some(notice) = notices.next().await {
+                match (list_change(&notice.method), asking.session()) {
+                    (Some(change), _) => hub.send(change),
+                    (None, Some(session)) => session.notify(shape, &notice.method, &notice.params).await,
+                    (None, None) => {}
+                }
+            }
+            pool.upgrade().into_iter().for_each(|pool| pool.remove(id));
+        });
+    }
+
+    fn hold(&self, slot: u64, can_be_asked: bool) {
+        let exclusive = can_be_asked && self.asks.load(Ordering::Acquire);
+        if let Some(slot) = self.lock().slots.iter_mut().find(|s| s.id == slot && s.owner.session().is_none()) {
+            slot.exclusive |= exclusive;
+        }
+    }
+
+    fn remove(&self, id: u64) {
+        let mut state = self.lock();
+        if let Some(at) = state.slots.iter().position(|slot| slot.id == id) {
+            let slot = state.slots.remove(at);
+            drop(state);
+            slot.upstream.retired.notify_one();
+            self.freed.notify_waiters();
+        }
+    }
+
+    /// Closes connections that are not needed any more: of sessions that are gone, and those that were not used for
+    /// long. The first one stays.
+    pub(crate) fn close_idle(&self) {
+        let idle: Vec<_> = {
+            let state = self.lock();
+            let rest = state.slots.iter().skip(1).filter(|slot| slot.running == 0);
+            let over = rest.filter(|slot| slot.owner.is_gone() || slot.used.elapsed() >= self.options.idle);
+            over.map(|slot| slot.id).collect()
+        };
+        idle.into_iter().for_each(|id| self.remove(id));
+    }
+
+    /// Notes why there is no connection.
+    pub(crate) fn set_failure(&self, error: Error) {
+        self.lock().failure = Some(error);
+    }
+
+    pub(crate) fn failure(&self) -> Option<Error> {
+        self.lock().failure.clone()
+    }
+
+    /// Lets all connections go.
+    pub(crate) fn close(&self) {
+        self.parked.clear();
+        let ids: Vec<_> = self.lock().slots.iter().map(|slot| slot.id).collect();
+        ids.into_iter().for_each(|id| self.remove(id));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn down(&self) -> Error {
+        let why = self.failure.as_ref().map_or_else(String::new, |error| format!(": {error}"));
+        Error::new(ErrorKind::Closed, format!("the server is restarting and cannot be reached; try again later{why}"))
+    }
+
+    /// The slot to give to another owner: of a session that is gone, or else the longest unused.
+    fn longest_idle(&mut self) -> Option<&mut Slot> {
+        let idle = self.slots.iter_mut().filter(|slot| slot.running == 0 && !slot.leaving);
+        idle.min_by_key(|slot| (!slot.owner.is_gone(), slot.used))
+    }
+}
+
+impl Slot {
+    /// Whether its owner may run another call on it.
+    fn is_open(&self, exclusive: bool) -> bool {
+        if self.leaving || self.exclusive {
+            return false;
+        }
+        if exclusive {
+            return self.running == 0 && !self.upstream.asking.is_muted();
+        }
+        self.owner.session().is_some() || !self.upstream.asking.is_holding()
+    }
+
+    fn belong_to(&mut self, owner: &Owner) {
+        if let Some(session) = owner.session() {
+            self.upstream.asking.belong_to(Some(session.clone()));
+            if session.has_roots() {
+                // The server may have asked for roots before there was a client that has some.
+                self.upstream.client.forward_notification(RootsListChanged::METHOD, &Params::default());
+            }
+        } else {
+            self.upstream.asking.belong_to(None);
+        }
+        self.owner = owner.clone();
+    }
+
+    fn lease(&mut self, pool: &Arc<Pool>, exclusive: bool) -> Lease {
+        self.running += 1;
+        self.exclusive = exclusive;
+        Lease { pool: pool.clone(), slot: self.id, upstream: self.upstream.clone() }
+    }
+}
+
+/// A connection that a call uses, until it is dropped.
+pub(crate) struct Lease {
+    pool: Arc<Pool>,
+    slot: u64,
+    pub(crate) upstream: Arc<Upstream>,
+}
+
+impl Lease {
+    /// From now on no other call begins on the connection: the server asks.
+    pub(crate) fn claim(&self) {
+        self.pool.hold(self.slot, true);
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        let mut state = self.pool.lock();
+        if let Some(slot) = state.slots.iter_mut().find(|slot| slot.id == self.slot) {
+            slot.running -= 1;
+            slot.exclusive &= slot.running > 0;
+            slot.used = Instant::now();
+        }
+        drop(state);
+        self.pool.freed.notify_waiters();
+    }
+}
+
+/// A connection that is being made.
+struct Opening {
+    pool: Weak<Pool>,
+    replaced: Option<u64>,
+}
+
+impl Opening {
+    fn new(pool: &Arc<Pool>, state: &mut State, replaced: Option<u64>) -> Self {
+        state.opening += 1;
+        Self { pool: Arc::downgrade(pool), replaced }
+    }
+}
+
+impl Drop for Opening {
+    fn drop(&mut self) {
+        let Some(pool) = self.pool.upgrade() else { return };
+        let mut state = pool.lock();
+        state.opening -= 1;
+        if let Some(slot) = state.slots.iter_mut().find(|slot| Some(slot.id) == self.replaced) {
+            slot.leaving = false;
+        }
+        drop(state);
+        pool.freed.notify_waiters();
+    }
+}
+
+fn list_change(method: &str) -> Option<Change> {
+    match method {
+        ToolListChanged::METHOD => Some(Change::Tools),
+        PromptListChanged::METHOD => Some(Change::Prompts),
+        ResourceListChanged::METHOD => Some(Change::Resources),
+        _ => None,
+    }
+}

@@ -1,0 +1,98 @@
+//! The caller that a connection to the server belongs to.
+
+use std::{sync::Arc, time::Duration};
+
+use couplet_core::{Ask, Call, Inputs, JsonText, Outbox, Peer, Shape, message::Params};
+use couplet_types::{InputRequest, LogMessage, Notification, Progress, ResourceUpdated, RpcError};
+use tokio::time::timeout;
+
+use crate::extensions::Raw;
+
+/// How long the client of a session may take for a request that belongs to none of its calls.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Whose calls a connection serves. The server keeps a session per connection, and sessions are not mixed.
+#[derive(Clone, Debug)]
+pub(crate) enum Owner {
+    /// Nobody's calls yet.
+    Free,
+    /// The calls of one downstream session.
+    Session(Session),
+    /// Calls without a session, of one principal.
+    Principal(Option<Arc<str>>),
+}
+
+impl Owner {
+    pub(crate) fn of(call: &Call) -> Self {
+        let principal = call.caller.as_ref().map(|caller| caller.principal().clone());
+        if !call.shape.has_sessions() {
+            return Self::Principal(principal);
+        }
+        let (outbox, inputs) = (call.outbox.lasting(), call.inputs.lasting());
+        Self::Session(Session { outbox, inputs, peer: call.peer.clone(), shape: call.shape, principal })
+    }
+
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Session(a), Self::Session(b)) => a.outbox.leads_to_same(&b.outbox) && a.principal == b.principal,
+            (Self::Principal(a), Self::Principal(b)) => a == b,
+            _ => false,
+        }
+    }
+
+    pub(crate) fn session(&self) -> Option<&Session> {
+        match self {
+            Self::Session(session) => Some(session),
+            _ => None,
+        }
+    }
+
+    /// Whether no call of it will come any more.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.session().is_some_and(|session| session.outbox.is_closed())
+    }
+}
+
+/// A downstream session: its client can be asked while it is there.
+#[derive(Clone, Debug)]
+pub(crate) struct Session {
+    outbox: Outbox,
+    inputs: Inputs,
+    peer: Arc<Peer>,
+    shape: Shape,
+    principal: Option<Arc<str>>,
+}
+
+impl Session {
+    /// Asks the client outside of a call.
+    pub(crate) async fn ask(&self, request: &InputRequest) -> Result<JsonText, RpcError> {
+        let asked = self.inputs.ask(self.shape, &self.peer, "outside", Ask::of(request)?);
+        timeout(PATIENCE, asked).await.unwrap_or_else(|_| Err(RpcError::internal("the client did not answer in time")))
+    }
+
+    /// Passes on what the server announces outside of calls, where both sides speak the same revision. Log messages and
+    /// progress belong to calls.
+    pub(crate) async fn notify(&self, server: Shape, method: &str, params: &Params) {
+        let belongs_to_call = matches!(method, LogMessage::METHOD | Progress::METHOD | ResourceUpdated::METHOD);
+        if !belongs_to_call && server.index() == self.shape.index() {
+            let told = self.outbox.notify(method, Raw(params.text().to_raw()));
+            // A client that does not read must not hold up the connection.
+            let _ = timeout(Duration::from_secs(1), told).await;
+        }
+    }
+
+    /// Whether it is the session of this client.
+    pub(crate) fn is_of(&self, peer: &Arc<Peer>) -> bool {
+        Arc::ptr_eq(&self.peer, peer)
+    }
+
+    pub(crate) fn has_roots(&self) -> bool {
+        self.peer.capabilities.roots.is_some()
+    }
+}
+
+/// Whether a caller can be asked anything.
+pub(crate) fn can_be_asked(call: &Call) -> bool {
+    let can = &call.peer.capabilities;
+    can.elicitation.is_some() || can.sampling.is_some() || can.roots.is_some()
+}

@@ -1,0 +1,110 @@
+//! Tasks and other extensions of the server, used through the proxy.
+
+use couplet_client::{Client, Extension as ClientExtension};
+use couplet_core::{Done, Extra, ExtraMethod, Reply};
+use couplet_proxy::Proxy;
+use couplet_server::{Ctx, Extension, Server, ToolError, tool};
+use couplet_tasks::{CallTask, Called, ClientTasks, Task, TaskTool, Tasks};
+use couplet_types::{ListTasks, ListTasksParams, Meta, ProtocolVersion, Request};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::kit::{SESSIONS, STATELESS};
+
+#[derive(Deserialize, JsonSchema)]
+struct Name {
+    name: String,
+}
+
+async fn job(ctx: Ctx) -> Result<String, ToolError> {
+    Ok(ctx.elicit::<Name>("name", "who are you?").await?.accepted()?.name)
+}
+
+/// A task begins, asks and ends behind the proxy, where both sides have the same kind of tasks; elsewhere the caller waits.
+#[tokio::test]
+async fn attack_10_tasks_go_through() {
+    for near in [SESSIONS, STATELESS] {
+        for far in [SESSIONS, STATELESS] {
+            let server = Server::new("far", "1")
+                .versions([far])
+                .extension(Tasks::in_memory().list())
+                .tool(tool("job", job).task(Task::optional()))
+                .build();
+            let proxy = Proxy::connect(Client::new("proxy", "1"), server).await.unwrap();
+            let client = Client::new("near", "1")
+                .versions([near])
+                .extension(ClientTasks::new())
+                .on_elicit(|ask| async move { ask.accept(json!({ "name": "Ada" })) })
+                .connect(proxy.service())
+                .await
+                .unwrap();
+            let called = client.call_task("job", ()).await.unwrap();
+            assert_eq!(matches!(called, Called::Task(_)), near == far, "{near} over {far}");
+            assert_eq!(called.wait().await.unwrap().text(), "Ada", "{near} over {far}");
+            // To the server all callers are one, so nobody may see the list.
+            let list = client.request::<ListTasks>(ListTasksParams::new()).await;
+            assert!(list.is_err(), "{near} over {far}");
+        }
+    }
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Zone {
+    zone: String,
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    meta: Option<Meta>,
+}
+
+couplet_core::extension_messages!(Zone);
+
+struct GetClock;
+
+impl Request for GetClock {
+    const METHOD: &'static str = "clock/get";
+    const EXTENSION: Option<&'static str> = Some("com.example/clock");
+    const NAMED_BY: Option<&'static str> = Some("zone");
+    type Params = Zone;
+    type Result = Zone;
+}
+
+#[tokio::test]
+async fn methods_of_an_extension_go_through() {
+    for version in [SESSIONS, STATELESS] {
+        let clock = Extension::new("com.example/clock").named_method("clock/get", "zone", |call, _| async move {
+            let zone: String = call.params.read("zone").unwrap();
+            Reply::Complete(Done::value(&json!({ "zone": format!("{zone} noon") })))
+        });
+        let server = Server::new("far", "1").versions([version]).extension(clock).tool(tool("one", || 1)).build();
+        let known = Extra::new("com.example/clock").method(ExtraMethod::new("clock/get").named_by("zone"));
+        let proxy = Proxy::builder(Client::new("proxy", "1").extension(ClientExtension::new("com.example/clock")))
+            .extension(known)
+            .connect(server)
+            .await
+            .unwrap();
+        let client = Client::new("near", "1")
+            .versions([version])
+            .extension(ClientExtension::new("com.example/clock"))
+            .connect(proxy.service())
+            .await
+            .unwrap();
+        let zone = client.request::<GetClock>(Zone { zone: "UTC".into(), meta: None }).await.unwrap();
+        assert_eq!(zone.zone, "UTC noon", "{version}");
+    }
+}
+
+/// What the proxy was not told of is not served, and says so.
+#[tokio::test]
+async fn an_unknown_extension_is_declared_only() {
+    let server = Server::new("far", "1").extension(Extension::new("com.example/clock")).tool(tool("one", || 1)).build();
+    let proxy = Proxy::connect(Client::new("proxy", "1"), server).await.unwrap();
+    let client = Client::new("near", "1")
+        .versions([ProtocolVersion::V2026_07_28])
+        .extension(ClientExtension::new("com.example/clock"))
+        .connect(proxy.service())
+        .await
+        .unwrap();
+    assert!(client.server().capabilities.extensions.as_ref().is_some_and(|all| all.contains_key("com.example/clock")));
+    let refused = client.request::<GetClock>(Zone { zone: "UTC".into(), meta: None }).await.unwrap_err();
+    assert_eq!(refused.rpc().unwrap().code, -32601);
+}

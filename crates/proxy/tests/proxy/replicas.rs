@@ -1,0 +1,53 @@
+//! Several proxies in front of one server.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use couplet_client::Client;
+use couplet_core::Outcome;
+use couplet_proxy::Proxy;
+use couplet_server::{Ctx, Server, ToolError, tool};
+use couplet_types::{CallTool, CallToolParams};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::kit::{SESSIONS, STATELESS, caller};
+
+#[derive(Deserialize, JsonSchema)]
+struct Name {
+    name: String,
+}
+
+/// A question that one replica asked is answered at another: the call runs again there.
+#[tokio::test]
+async fn attack_10_replicas_with_one_key_share_questions() {
+    let runs = Arc::new(AtomicUsize::new(0));
+    let counted = runs.clone();
+    let who = move |ctx: Ctx| {
+        counted.fetch_add(1, Ordering::SeqCst);
+        async move { Ok::<_, ToolError>(ctx.elicit::<Name>("name", "who are you?").await?.accepted()?.name) }
+    };
+    let server = Server::new("far", "1").versions([SESSIONS]).tool(tool("who", who)).build();
+    let mut clients = Vec::new();
+    for key in [[1; 32], [1; 32], [2; 32]] {
+        let proxy = Proxy::builder(Client::new("proxy", "1")).state_key(key).connect(server.clone()).await.unwrap();
+        clients.push(caller("Ada", STATELESS).connect(proxy.service()).await.unwrap());
+    }
+    let Outcome::InputRequired { asks, state } = clients[0].call_once("who", ()).await.unwrap() else {
+        panic!("a question")
+    };
+    let mut params = CallToolParams::new("who");
+    let answer = json!({ "action": "accept", "content": { "name": "Ada" } });
+    params.input_responses = Some([(asks[0].0.clone(), answer.into())].into_iter().collect());
+    params.request_state = state;
+    let result = clients[1].request::<CallTool>(params.clone()).await.unwrap();
+    assert_eq!((result.content[0].as_text(), runs.load(Ordering::SeqCst)), (Some("Ada"), 2));
+    let stranger = clients[2].request::<CallTool>(params.clone()).await.unwrap_err();
+    assert!(stranger.to_string().contains("not made here"), "{stranger}");
+    // Where it was asked, it is still open.
+    clients[0].request::<CallTool>(params).await.unwrap();
+    assert_eq!(runs.load(Ordering::SeqCst), 2);
+}
