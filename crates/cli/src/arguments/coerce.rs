@@ -28,7 +28,7 @@ fn within(text: &str, schema: &Schema, depth: usize) -> Result<Tree, String> {
         return Ok(Tree::Leaf(anything(text)));
     }
     // A text is a text only if it is nothing else that would do.
-    let mut tried = kinds.clone();
+    let mut tried = kinds;
     tried.sort_by_key(|kind| *kind == Kind::String);
     let mut reason = None;
     for kind in tried {

@@ -286,7 +286,7 @@ mod tests {
     fn home_is_written_out() {
         let home = env::home_dir().unwrap().display().to_string();
         for (text, expected) in
-            [("~/x", format!("{home}/x")), ("~", home.clone()), ("~x", "~x".into()), ("a~", "a~".into())]
+            [("~/x", format!("{home}/x")), ("~", home), ("~x", "~x".into()), ("a~", "a~".into())]
         {
             assert_eq!(file::expanded(text), expected);
         }

@@ -85,7 +85,11 @@ impl Session {
             Err(failure) => {
                 if failure.exit.is_signal() {
                     // Its input is closed: it may end by itself before it is killed.
-                    let _ = or_interrupted(async { Ok(heard.ended().await) }).await;
+                    let ended = async {
+                        heard.ended().await;
+                        Ok(())
+                    };
+                    let _ = or_interrupted(ended).await;
                 }
                 return Err(target.explain(heard.explain(failure)));
             }

@@ -27,15 +27,16 @@ fn until(what: &str, mut is_so: impl FnMut() -> bool) {
 }
 
 /// Starts a command with a server that does not want to end, and waits until the server runs: both.
-fn stubborn(folder: &Folder, name: &str, args: impl Fn(&str, &str) -> Vec<String>) -> (Child, String) {
-    let file = folder.file(name);
-    let child = couplet()
-        .args(args(&odd(), &file))
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+fn stubborn(folder: &Folder, command: &str, name: &str) -> (Child, String) {
+    let (odd, file, log) = (odd(), folder.file(name), folder.file("log.jsonl"));
+    let server = format!("{odd} stubborn {file}");
+    let args = match command {
+        "tap" => vec!["tap", "--log", &log, &odd, "stubborn", &file],
+        command => vec![command, &server],
+    };
+    let args = if command == "call" { [&args[..], &["x"]].concat() } else { args };
+    let mut command = couplet();
+    let child = command.args(args).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     until("the server starts", || fs::metadata(&file).is_ok());
     (child, fs::read_to_string(&file).unwrap())
 }
@@ -43,23 +44,12 @@ fn stubborn(folder: &Folder, name: &str, args: impl Fn(&str, &str) -> Vec<String
 #[test]
 fn attack_08_signals_end_a_server_that_does_not_want_to() {
     let folder = Folder::new("signals");
-    let log = folder.file("log.jsonl");
-    let call = |server: &str, file: &str| {
-        ["call", &format!("{server} stubborn {file}"), "x"].iter().map(ToString::to_string).collect::<Vec<_>>()
-    };
-    let run = |server: &str, file: &str| {
-        ["run", &format!("{server} stubborn {file}")].iter().map(ToString::to_string).collect::<Vec<_>>()
-    };
-    let tap = |server: &str, file: &str| {
-        ["tap", "--log", &log, server, "stubborn", file].iter().map(ToString::to_string).collect::<Vec<_>>()
-    };
-    let commands: [(&str, &dyn Fn(&str, &str) -> Vec<String>); 3] = [("call", &call), ("run", &run), ("tap", &tap)];
-    for (name, args) in commands {
+    for command in ["call", "run", "tap"] {
         for (sent, code) in [("TERM", 143), ("HUP", 129), ("INT", 130)] {
-            let (mut child, server) = stubborn(&folder, &format!("{name}-{sent}"), args);
+            let (mut child, server) = stubborn(&folder, command, &format!("{command}-{sent}"));
             assert!(signal("0", &server), "it runs");
             assert!(signal(sent, &child.id().to_string()));
-            assert_eq!(child.wait().unwrap().code(), Some(code), "{name} {sent}");
+            assert_eq!(child.wait().unwrap().code(), Some(code), "{command} {sent}");
             until("the server is gone", || !signal("0", &server));
         }
     }
