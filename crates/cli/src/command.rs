@@ -5,6 +5,7 @@ use std::{process::ExitCode, sync::Arc};
 use clap::{Parser, Subcommand};
 use couplet_bundle::cli as bundle;
 use couplet_hosts::cli as hosts;
+use couplet_serve::LogFormat;
 
 use crate::{
     commands::{
@@ -12,13 +13,16 @@ use crate::{
         read, repl, replay, run, tap, vocabulary, written,
     },
     exit::{self, Exit, Failure},
+    logs,
     output::{Colour, Look, Output},
+    target::overdue,
 };
 
 /// Any server of the Model Context Protocol, from the command line.
 ///
-/// TARGET is a URL, a command in one argument ("node server.js"; it is split into words, never run by a shell), or the
-/// name of a server that a host on this machine has configured.
+/// TARGET is a URL; a command in one argument ("node server.js"; it is split into words, never run by a shell); the
+/// name of a server that a host on this machine has configured; a file with a server in it (server.py, server.js,
+/// server.ts); or a file of a configuration (mcp.json, or mcp.json:name where it has several servers).
 #[derive(Debug, Parser)]
 #[command(name = "couplet", version, after_long_help = exit::help(), disable_help_subcommand = true)]
 pub(crate) struct Cli {
@@ -59,7 +63,7 @@ enum Command {
     Bench(bench::Args),
     /// Writes a server to begin with
     New(new::Args),
-    /// Logs in at a server that wants to know who asks
+    /// Logs in at a server that wants to know the caller
     Login(login::Args),
     /// Forgets a login
     Logout(login::Args),
@@ -93,6 +97,17 @@ enum Command {
     Completions(completions::Args),
 }
 
+impl Command {
+    /// Whether it serves over HTTP, for as long as it runs.
+    fn serves(&self) -> bool {
+        match self {
+            Self::Run(args) => args.is_http(),
+            Self::Demo(_) => true,
+            _ => false,
+        }
+    }
+}
+
 /// Runs the command that the process was started with, and says how it should end.
 pub fn main() -> ExitCode {
     let Cli { look, command } = match Cli::try_parse() {
@@ -100,6 +115,7 @@ pub fn main() -> ExitCode {
         Err(error) => return misread(&error),
     };
     let output = Arc::new(Output::new(look));
+    logs::start(look, command.serves(), &output);
     match start(command, &output) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => ExitCode::from(failure.tell(&output)),
@@ -112,7 +128,7 @@ fn misread(error: &clap::Error) -> ExitCode {
         let text = error.render().to_string();
         let first: Vec<&str> = text.lines().take_while(|line| !line.is_empty()).map(str::trim).collect();
         let message = first.join(" ").trim_start_matches("error: ").to_owned();
-        let look = Look { json: true, verbose: false, color: Colour::Never };
+        let look = Look { json: true, verbose: false, color: Colour::Never, log_format: LogFormat::Text };
         return ExitCode::from(Failure::usage(message).tell(&Output::new(look)));
     }
     // Who has closed the pipe does not want to know.
@@ -132,7 +148,7 @@ fn start(command: Command, output: &Arc<Output>) -> Result<(), Failure> {
         Command::Ping(args) => wait(ping::run(args, output)),
         Command::Discover(args) => wait(discover::run(args, output)),
         Command::Repl(args) => wait(repl::run(args, output)),
-        Command::Run(args) => wait(run::run(args, output)),
+        Command::Run(args) => run_to_end(run::run(args, output)),
         Command::Tap(args) => tap::run(&args, output),
         Command::Replay(args) => replay::run(args, output),
         Command::Bench(args) => wait(bench::run(args, output)),
@@ -163,12 +179,23 @@ fn start(command: Command, output: &Arc<Output>) -> Result<(), Failure> {
         Command::Schema(args) => vocabulary::schema(&args, output),
         Command::Validate(args) => vocabulary::validate(args, output),
         Command::Rdf(args) => vocabulary::rdf(&args, output),
-        Command::Demo(args) => wait(demo::run(args, output)),
+        Command::Demo(args) => run_to_end(demo::run(args, output)),
         Command::Completions(args) => completions::run(&args, output),
     }
 }
 
+/// Runs something that ends itself at a signal; if it does not, it is ended.
 pub(crate) fn wait<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    run_to_end(async {
+        tokio::select! {
+            outcome = work => outcome,
+            signal = overdue() => Err(Failure::silent(signal.into())),
+        }
+    })
+}
+
+/// Runs something that serves, and knows itself how long it takes to end.
+fn run_to_end<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use couplet::{Error, ErrorKind, types::RpcError};
+use couplet_serve::{BindError, Caught};
 use serde_json::json;
 
 use crate::output::{Output, Paint, text};
@@ -18,7 +19,26 @@ pub(crate) enum Exit {
     Unanswered = 6,
     Unauthorized = 7,
     File = 8,
+    HungUp = 129,
     Interrupted = 130,
+    Terminated = 143,
+}
+
+impl Exit {
+    /// Whether a signal ended the program.
+    pub(crate) fn is_signal(self) -> bool {
+        matches!(self, Self::HungUp | Self::Interrupted | Self::Terminated)
+    }
+}
+
+impl From<Caught> for Exit {
+    fn from(signal: Caught) -> Self {
+        match signal {
+            Caught::Interrupt => Self::Interrupted,
+            Caught::Terminate => Self::Terminated,
+            Caught::HangUp => Self::HungUp,
+        }
+    }
 }
 
 /// Every code, its name in JSON, and what it means.
@@ -35,7 +55,9 @@ const TABLE: &[(Exit, &str, &str)] = &[
     (Exit::Unanswered, "unanswered", "a question needs a person, and there is no terminal, or they refused"),
     (Exit::Unauthorized, "unauthorized", "the server wants to know who asks"),
     (Exit::File, "file", "a file here cannot be read or written"),
-    (Exit::Interrupted, "interrupted", "Ctrl-C"),
+    (Exit::HungUp, "hung-up", "SIGHUP: the terminal is gone"),
+    (Exit::Interrupted, "interrupted", "Ctrl-C (SIGINT)"),
+    (Exit::Terminated, "terminated", "SIGTERM"),
 ];
 
 /// The table, for `--help`.
@@ -44,8 +66,17 @@ pub(crate) fn help() -> String {
     for (code, _, meaning) in TABLE {
         let _ = writeln!(help, "  {:>3}  {meaning}", *code as u8);
     }
-    help + "\nWith --json, a failure is one line of JSON on standard error."
+    help + JSON
 }
+
+/// What `--json` prints, for `--help`.
+const JSON: &str = "
+With --json:
+  standard output   The result on one line. `listen`, `ping`, `lint`, `validate` and `bench` print a
+                    line for each change, answer, finding, problem or measurement. The result of a
+                    tool that failed is a result too: it has `isError`, and the exit code is 1.
+  standard error    A failure is one line: {\"error\":{\"exit\":2,\"kind\":\"usage\",\"message\":\"…\"}}, with
+                    `details`, `hint` and `rpc` where there are any; a warning is {\"warning\":\"…\"}.";
 
 /// Something that ends the program: what happened, what else is known about it, and what to do.
 #[derive(Debug)]
@@ -161,6 +192,12 @@ impl From<Error> for Failure {
     }
 }
 
+impl From<BindError> for Failure {
+    fn from(error: BindError) -> Self {
+        Self::new(Exit::Unreachable, error.to_string()).hint(error.hint())
+    }
+}
+
 impl From<couplet_hosts::Error> for Failure {
     fn from(error: couplet_hosts::Error) -> Self {
         use couplet_hosts::ErrorKind as Kind;
@@ -204,13 +241,41 @@ fn told(error: &Error) -> String {
     while let Some(source) = root.source() {
         root = source;
     }
-    let root = root.to_string();
+    let (message, root) = (plain(&message), plain(&root.to_string()));
     if message.contains(&root) || message.ends_with('?') { message } else { format!("{message}: {root}") }
+}
+
+/// Messages of the libraries name what a program would call. A person at a terminal has flags.
+const CALLS: &[(&str, &str)] = &[
+    ("; `timeout` sets how long to wait", ""),
+    ("; `max_timeout` sets how long to wait", ""),
+    ("`OAuth::registered` takes an id that it knows", "bring a token with --header \"Authorization: Bearer …\""),
+    ("`OAuth::reach` can allow more", "use its `https://` address"),
+    ("`HyperClientBuilder::tls` takes other roots", "--cacert FILE trusts another authority"),
+];
+
+fn plain(message: &str) -> String {
+    CALLS.iter().fold(message.to_owned(), |message, (call, flag)| message.replace(call, flag))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_person_is_told_of_flags() {
+        for (said, expected) in [
+            ("no answer within 1s; `timeout` sets how long to wait", "no answer within 1s"),
+            (
+                "`a.example` registers no clients; `OAuth::registered` takes an id that it knows",
+                "`a.example` registers no clients; bring a token with --header \"Authorization: Bearer …\"",
+            ),
+            ("nothing to change", "nothing to change"),
+        ] {
+            let failure: Failure = Error::new(ErrorKind::Timeout, said).into();
+            assert_eq!(failure.message, expected);
+        }
+    }
 
     #[test]
     fn the_documentation_has_every_code() {

@@ -25,7 +25,9 @@
 //! | 6 | `unanswered` | a question needs a person, and there is no terminal, or they refused |
 //! | 7 | `unauthorized` | the server wants to know who asks |
 //! | 8 | `file` | a file here cannot be read or written |
-//! | 130 | `interrupted` | Ctrl-C |
+//! | 129 | `hung-up` | SIGHUP: the terminal is gone |
+//! | 130 | `interrupted` | Ctrl-C (SIGINT) |
+//! | 143 | `terminated` | SIGTERM |
 //!
 //! # How it is made
 //!
@@ -34,6 +36,7 @@
 //! * `arguments` makes JSON of `key=value`, with the help of a schema.
 //! * `questions` asks the person at the terminal what servers ask.
 //! * `show` turns what comes back into text, `output` puts it where it belongs.
+//! * `logs` lets the libraries' log lines out.
 //! * `exit` is the table of exit codes, and the one type of failure.
 //!
 //! Invariants:
@@ -49,6 +52,7 @@ mod arguments;
 mod command;
 mod commands;
 mod exit;
+mod logs;
 mod output;
 mod questions;
 mod show;

@@ -38,6 +38,7 @@ mod spawn;
 mod stderr;
 mod stdin;
 mod streams;
+mod until;
 
 pub use pipe::{Pipe, pipe};
 pub use serve::{Stdio, stdio};

@@ -1,10 +1,14 @@
 //! A server on the standard input and output of its process.
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 use couplet_core::{BoxFuture, Error, Limits, Service, Transport};
 
-use crate::{ends, pipe::pipe};
+use crate::{
+    ends,
+    pipe::pipe,
+    until::{Signal, Until},
+};
 
 /// The standard input and output of this process, as a place to serve a server on.
 ///
@@ -25,17 +29,38 @@ use crate::{ends, pipe::pipe};
 /// }
 /// ```
 pub fn stdio() -> Stdio {
-    Stdio { _private: () }
+    Stdio { signal: None }
 }
 
 /// Standard input and output; made by [`stdio`].
-#[derive(Debug)]
 pub struct Stdio {
-    _private: (),
+    signal: Option<Signal>,
+}
+
+impl Stdio {
+    /// Stops reading when the future is ready, as if the client had closed the input: the calls that run are finished
+    /// and answered, then serving ends.
+    #[must_use]
+    pub fn with_graceful_shutdown(mut self, signal: impl Future<Output = ()> + Send + 'static) -> Self {
+        self.signal = Some(Box::pin(signal));
+        self
+    }
+}
+
+impl fmt::Debug for Stdio {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stdio").finish_non_exhaustive()
+    }
 }
 
 impl Transport for Stdio {
     fn serve(self, service: Arc<dyn Service>, limits: Limits) -> BoxFuture<'static, Result<(), Error>> {
-        Box::pin(async move { pipe(ends::input()?, ends::output()).serve(service, limits).await })
+        Box::pin(async move {
+            let input = ends::input()?;
+            match self.signal {
+                None => pipe(input, ends::output()).serve(service, limits).await,
+                Some(signal) => pipe(Until::new(input, signal), ends::output()).serve(service, limits).await,
+            }
+        })
     }
 }

@@ -1,9 +1,9 @@
 //! Content blocks: what tools, prompts and models say.
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, ser::SerializeMap};
 
 use crate::{
-    Annotations, Meta, RawJson, Resource, ResourceContents, field,
+    Annotations, Map, Meta, RawJson, Resource, ResourceContents, field,
     tagged::{self, Tagged},
 };
 
@@ -17,8 +17,7 @@ use crate::{
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[doc(alias = "SamplingMessageContentBlock")]
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ContentBlock {
     /// Text.
@@ -35,6 +34,8 @@ pub enum ContentBlock {
     ToolUse(ToolUseContent),
     /// What such a call gave; only in sampling.
     ToolResult(ToolResultContent),
+    /// A block of a type that this version does not know, as it came.
+    Other(OtherContent),
 }
 
 impl ContentBlock {
@@ -128,7 +129,6 @@ impl Tagged for ContentBlock {
     const WHAT: &'static str = "block";
 
     fn read<'de, D: Deserializer<'de>>(tag: &str, members: D) -> Result<Self, D::Error> {
-        const KNOWN: &[&str] = &["text", "image", "audio", "resource", "resource_link", "tool_use", "tool_result"];
         match tag {
             "text" => TextContent::deserialize(members).map(Self::Text),
             "image" => ImageContent::deserialize(members).map(Self::Image),
@@ -137,8 +137,35 @@ impl Tagged for ContentBlock {
             "resource_link" => Resource::deserialize(members).map(Self::ResourceLink),
             "tool_use" => ToolUseContent::deserialize(members).map(Self::ToolUse),
             "tool_result" => ToolResultContent::deserialize(members).map(Self::ToolResult),
-            _ => Err(serde::de::Error::unknown_variant(tag, KNOWN)),
+            kind => Ok(Self::Other(OtherContent { kind: kind.to_owned(), members: Map::deserialize(members)? })),
         }
+    }
+}
+
+impl Serialize for ContentBlock {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        #[serde(tag = "type", rename_all = "snake_case")]
+        enum Known<'a> {
+            Text(&'a TextContent),
+            Image(&'a ImageContent),
+            Audio(&'a AudioContent),
+            Resource(&'a EmbeddedResource),
+            ResourceLink(&'a Resource),
+            ToolUse(&'a ToolUseContent),
+            ToolResult(&'a ToolResultContent),
+        }
+        let known = match self {
+            Self::Text(block) => Known::Text(block),
+            Self::Image(block) => Known::Image(block),
+            Self::Audio(block) => Known::Audio(block),
+            Self::Resource(block) => Known::Resource(block),
+            Self::ResourceLink(block) => Known::ResourceLink(block),
+            Self::ToolUse(block) => Known::ToolUse(block),
+            Self::ToolResult(block) => Known::ToolResult(block),
+            Self::Other(block) => return block.serialize(serializer),
+        };
+        known.serialize(serializer)
     }
 }
 
@@ -157,6 +184,27 @@ impl From<&str> for ContentBlock {
 impl From<String> for ContentBlock {
     fn from(text: String) -> Self {
         Self::text(text)
+    }
+}
+
+/// A block of a type that this version does not know. It is passed on as it came.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct OtherContent {
+    /// The member `type`.
+    pub kind: String,
+    /// The other members.
+    pub members: Map<RawJson>,
+}
+
+impl Serialize for OtherContent {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.members.len() + 1))?;
+        map.serialize_entry("type", &self.kind)?;
+        for (key, value) in self.members.iter() {
+            map.serialize_entry(key, value)?;
+        }
+        map.end()
     }
 }
 

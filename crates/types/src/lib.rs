@@ -57,7 +57,8 @@ pub use completion::{
     PromptReference, ResourceTemplateReference,
 };
 pub use content::{
-    AudioContent, ContentBlock, EmbeddedResource, ImageContent, TextContent, ToolResultContent, ToolUseContent,
+    AudioContent, ContentBlock, EmbeddedResource, ImageContent, OtherContent, TextContent, ToolResultContent,
+    ToolUseContent,
 };
 pub use decode::from_json;
 pub use elicit::{ElicitAction, ElicitMode, ElicitParams, ElicitResult, ElicitationCompleteParams};

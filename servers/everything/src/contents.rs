@@ -1,7 +1,5 @@
 //! Tools of the contract that answer at once: text, numbers, a picture, structured content.
 
-use std::collections::BTreeMap;
-
 use couplet::{
     prelude::*,
     server::media::Image,
@@ -57,21 +55,6 @@ pub(crate) fn get_annotated_message(
         content.push(Image::new(LOGO, "image/png").annotations(hints(0.5, &[Role::User])).into());
     }
     content
-}
-
-/// Returns all environment variables, helpful for debugging MCP server configuration
-#[tool(
-    name = "get-env",
-    title = "Print Environment Tool",
-    read_only,
-    destructive = false,
-    idempotent,
-    open_world = false
-)]
-pub(crate) fn get_env() -> Result<String, ToolError> {
-    let text = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
-    let all: BTreeMap<_, _> = std::env::vars_os().map(|(name, value)| (text(name), text(value))).collect();
-    Ok(serde_json::to_string_pretty(&all)?)
 }
 
 #[derive(Deserialize, JsonSchema)]

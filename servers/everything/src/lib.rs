@@ -16,6 +16,7 @@ mod background;
 mod caller;
 mod clock;
 mod contents;
+mod env;
 mod fetch;
 mod gzip;
 mod links;
@@ -38,9 +39,12 @@ use couplet::{
     types::{CacheScope, Icon, Implementation},
 };
 
+pub use env::ShownEnv;
+
 /// What the tools remember between calls.
 #[derive(Clone, Default)]
 struct App {
+    shown: env::ShownEnv,
     logs: logging::Logs,
     updates: updates::Updates,
     visits: visiting::Prerequisites,
@@ -60,7 +64,15 @@ struct App {
 /// # Ok(())
 /// # }
 /// ```
+///
+/// Its tool `get-env` shows only variables that begin with `COUPLET_`, so that it can be served over HTTP;
+/// [`server_showing`] can show more.
 pub fn server() -> Server {
+    server_showing(ShownEnv::default())
+}
+
+/// The server with other variables of the environment in `get-env`.
+pub fn server_showing(shown: ShownEnv) -> Server {
     let server = Server::new("couplet-everything", env!("CARGO_PKG_VERSION"))
         .info(info())
         .instructions(resources::INSTRUCTIONS)
@@ -73,7 +85,7 @@ pub fn server() -> Server {
     let server = server
         .tool(contents::echo)
         .tool(contents::get_annotated_message)
-        .tool(contents::get_env)
+        .tool(env::get_env)
         .tool(links::get_resource_links)
         .tool(links::get_resource_reference)
         .tool(contents::get_structured_content)
@@ -97,7 +109,7 @@ pub fn server() -> Server {
         .tool(sampling::trigger_sampling_with_tools);
     let server = app::register(server).extension(skill::skills());
     let server = resources::register(prompts::register(server));
-    rounds::register(server).with_state(App::default())
+    rounds::register(server).with_state(App { shown, ..App::default() })
 }
 
 fn info() -> Implementation {

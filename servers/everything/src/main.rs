@@ -1,21 +1,23 @@
 //! `couplet-everything`: the server on standard input and output, or on the network.
 
-use std::process::ExitCode;
+use std::{error::Error, process::ExitCode, sync::Arc};
 
 use clap::Parser;
-use couplet::{http::server::HttpTransport, prelude::*};
-use tokio::net::TcpListener;
+use couplet_everything::ShownEnv;
+use couplet_serve::{ServeArgs, serve};
 
 /// A server that shows everything that the Model Context Protocol has
 #[derive(Parser)]
 #[command(version)]
 struct Flags {
-    /// Serve HTTP at this address, such as 127.0.0.1:3001, instead of standard input and output
-    #[arg(long, value_name = "ADDRESS")]
-    http: Option<String>,
     /// How many entries a page of a list has
     #[arg(long, value_name = "COUNT", default_value_t = 500)]
     page_size: usize,
+    /// Over HTTP, the tool get-env shows this variable too, beside those that begin with COUPLET_
+    #[arg(long, value_name = "NAME")]
+    show_env: Vec<String>,
+    #[command(flatten)]
+    serve: ServeArgs,
 }
 
 #[tokio::main(flavor = "current_thread")]
@@ -30,11 +32,12 @@ async fn main() -> ExitCode {
     }
 }
 
-#[expect(clippy::print_stderr, reason = "whoever started it wants to know where it is")]
-async fn run(flags: Flags) -> Result<(), Box<dyn std::error::Error>> {
-    let server = couplet_everything::server().page_size(flags.page_size);
-    let Some(address) = flags.http else { return Ok(server.serve(stdio()).await?) };
-    let listener = TcpListener::bind(&address).await.map_err(|e| format!("cannot listen at `{address}`: {e}"))?;
-    eprintln!("http://{}/mcp", listener.local_addr()?);
-    Ok(server.serve(HttpTransport::on(listener)).await?)
+async fn run(flags: Flags) -> Result<(), Box<dyn Error>> {
+    // Over standard input and output the client is the program that set the environment.
+    let shown = match flags.serve.http {
+        None => ShownEnv::all(),
+        Some(_) => ShownEnv::only(flags.show_env),
+    };
+    let server = couplet_everything::server_showing(shown).page_size(flags.page_size);
+    serve(Arc::new(server.build()), &flags.serve).await
 }

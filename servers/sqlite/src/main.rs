@@ -1,11 +1,10 @@
 //! `couplet-sqlite`: the server on standard input and output, or on the network.
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{error::Error, path::PathBuf, process::ExitCode, sync::Arc};
 
 use clap::Parser;
-use couplet::{http::server::HttpTransport, prelude::*};
+use couplet_serve::{ServeArgs, serve};
 use couplet_sqlite::{Database, Limits};
-use tokio::net::TcpListener;
 
 /// A server of the Model Context Protocol that explores a SQLite database
 #[derive(Parser)]
@@ -23,9 +22,8 @@ struct Flags {
     /// How many rows a query gives at most
     #[arg(long, value_name = "COUNT", default_value_t = 100)]
     rows: usize,
-    /// Serve HTTP at this address, such as 127.0.0.1:3002, instead of standard input and output
-    #[arg(long, value_name = "ADDRESS")]
-    http: Option<String>,
+    #[command(flatten)]
+    serve: ServeArgs,
 }
 
 #[tokio::main(flavor = "current_thread")]
@@ -40,8 +38,7 @@ async fn main() -> ExitCode {
     }
 }
 
-#[expect(clippy::print_stderr, reason = "whoever started it wants to know where it is")]
-async fn run(flags: Flags) -> Result<(), Box<dyn std::error::Error>> {
+async fn run(flags: Flags) -> Result<(), Box<dyn Error>> {
     let mut limits = Limits::default();
     limits.rows = flags.rows;
     let database = match (flags.db, flags.data.or_else(data_folder)) {
@@ -51,10 +48,7 @@ async fn run(flags: Flags) -> Result<(), Box<dyn std::error::Error>> {
     };
     let database = if flags.write { database.writable() } else { database };
     let server = couplet_sqlite::server(database.limits(limits)).await?;
-    let Some(address) = flags.http else { return Ok(server.serve(stdio()).await?) };
-    let listener = TcpListener::bind(&address).await.map_err(|e| format!("cannot listen at `{address}`: {e}"))?;
-    eprintln!("http://{}/mcp", listener.local_addr()?);
-    Ok(server.serve(HttpTransport::on(listener)).await?)
+    serve(Arc::new(server), &flags.serve).await
 }
 
 /// Where programs keep data of this user, on this system.

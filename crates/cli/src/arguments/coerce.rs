@@ -28,7 +28,7 @@ fn within(text: &str, schema: &Schema, depth: usize) -> Result<Tree, String> {
         return Ok(Tree::Leaf(anything(text)));
     }
     // A text is a text only if it is nothing else that would do.
-    let mut tried = kinds.clone();
+    let mut tried = kinds;
     tried.sort_by_key(|kind| *kind == Kind::String);
     let mut reason = None;
     for kind in tried {
@@ -40,8 +40,18 @@ fn within(text: &str, schema: &Schema, depth: usize) -> Result<Tree, String> {
     if let Some(what) = reason {
         return Err(what);
     }
-    let wanted = kinds.iter().map(|kind| words(*kind, schema)).collect::<Vec<_>>().join(" or ");
-    Err(format!("must be {wanted}, and `{text}` is none"))
+    Err(none(text, &wanted(schema)))
+}
+
+fn none(text: &str, wanted: &[String]) -> String {
+    format!("must be {}, and `{text}` is none", wanted.join(" or "))
+}
+
+/// What would do, in words; null comes last, since it is seldom what is wanted.
+fn wanted(schema: &Schema) -> Vec<String> {
+    let mut kinds = schema.kinds();
+    kinds.sort_by_key(|kind| *kind == Kind::Null);
+    kinds.iter().map(|kind| words(*kind, schema)).collect()
 }
 
 /// Yes or no, in the words that people use.
@@ -84,29 +94,34 @@ fn words(kind: Kind, schema: &Schema) -> String {
         Kind::Boolean => "true or false".to_owned(),
         Kind::Null => "null".to_owned(),
         Kind::Array => "a list".to_owned(),
-        Kind::Object => {
-            let member = schema.names().next().unwrap_or("member");
-            format!("an object (`.{member}=…`, or JSON)")
-        }
+        Kind::Object => match schema.names().next() {
+            Some(member) => format!("an object (`.{member}=…`, or JSON)"),
+            None => "a JSON object".to_owned(),
+        },
     }
 }
 
 fn choose(text: &str, choices: &[Value]) -> Result<Tree, String> {
-    let plain = |choice: &Value| choice.as_str().map_or_else(|| choice.to_string(), str::to_owned);
     match choices.iter().find(|choice| plain(choice) == text) {
         Some(choice) => Ok(Tree::Leaf(choice.clone().into())),
-        None => {
-            let names: Vec<_> = choices.iter().map(plain).collect();
-            Err(format!("must be one of {}, and `{text}` is none", names.join(", ")))
-        }
+        None => Err(none(text, &[format!("one of {}", names(choices))])),
     }
+}
+
+fn names(choices: &[Value]) -> String {
+    choices.iter().map(plain).collect::<Vec<_>>().join(", ")
+}
+
+fn plain(choice: &Value) -> String {
+    choice.as_str().map_or_else(|| choice.to_string(), str::to_owned)
 }
 
 /// The first alternative that takes the text; one that takes any text comes last.
 fn any_of(text: &str, alternatives: &[Schema], depth: usize) -> Result<Tree, String> {
     let mut ordered: Vec<&Schema> = alternatives.iter().collect();
     ordered.sort_by_key(|schema| schema.kinds().contains(&Kind::String) && schema.choices().is_none());
-    let mut reason = Err(format!("takes nothing like `{text}`"));
+    let mut reasons: Vec<String> = Vec::new();
+    let mut all: Vec<String> = Vec::new();
     for schema in ordered {
         // Alternatives of alternatives are for those who write JSON.
         if !schema.alternatives().is_empty() {
@@ -114,10 +129,20 @@ fn any_of(text: &str, alternatives: &[Schema], depth: usize) -> Result<Tree, Str
         }
         match within(text, schema, depth) {
             Ok(value) => return Ok(value),
-            Err(what) => reason = Err(what),
+            Err(what) => reasons.push(what),
+        }
+        match schema.choices() {
+            Some(choices) => all.push(format!("one of {}", names(&choices))),
+            None => all.extend(wanted(schema)),
         }
     }
-    reason
+    all.sort_by_key(|word| word == "null");
+    all.dedup();
+    match (reasons.as_slice(), all.as_slice()) {
+        ([], _) => Err(format!("takes nothing like `{text}`; `:=` takes JSON as it is")),
+        ([reason], _) | ([reason, ..], []) => Err(reason.clone()),
+        (_, all) => Err(none(text, all)),
+    }
 }
 
 /// Where anything goes, what looks like JSON is JSON.

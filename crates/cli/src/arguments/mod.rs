@@ -1,4 +1,5 @@
-//! The arguments of tools and prompts, as they are typed: `key=value`, `key:=json`, `a.b=value`, `@file.json`, `@-`.
+//! The arguments of tools and prompts, as they are typed: `key=value`, `key:=json`, `a.b=value`, `key=@file`,
+//! `key:=@file.json`, `@file.json`, `@-`.
 //!
 //! What `=` means is looked up in the schema of the tool: a number, yes or no, an entry of a list. What `:=` says is sent
 //! as it is, also where the schema knows nothing of it.
@@ -40,7 +41,7 @@ pub(crate) fn collect(words: &[String], schema: &Schema) -> Result<Tree, Failure
             Word::Text(key, text) => {
                 let (path, place) = find(schema, key)?;
                 let again = given.contains(&path);
-                let value = coerce::value(text, &place).map_err(|what| wrong(key, &what, &place))?;
+                let value = coerce::value(text, &place).map_err(|what| wrong(key, text, &what, &place))?;
                 let keys: Vec<&str> = path.iter().map(String::as_str).collect();
                 match (again, value) {
                     (_, Tree::List(items)) => arguments.append(&keys, items, again),
@@ -94,8 +95,16 @@ fn path<'a>(schema: &Schema, key: &'a str) -> Vec<&'a str> {
     }
 }
 
-fn wrong(key: &str, what: &str, place: &Schema) -> Failure {
+fn wrong(key: &str, text: &str, what: &str, place: &Schema) -> Failure {
     let failure = Failure::usage(format!("the argument `{key}` {what}"));
+    let failure = match text.split_once(',').filter(|_| place.is_list()) {
+        Some((first, rest)) => {
+            let second = rest.split(',').next().unwrap_or_default();
+            failure
+                .hint(format!("a list is written {key}={first} {key}={second}, or as JSON: {key}='[{first},{second}]'"))
+        }
+        None => failure,
+    };
     match place.description() {
         Some(description) => failure.detail(format!("{key}: {description}")),
         None => failure,
@@ -139,6 +148,8 @@ mod tests {
             "place": { "type": "object", "properties": { "lat": { "type": "number" }, "name": {} }, "required": ["lat"] },
             "ref": { "$ref": "#/$defs/Count" },
             "maybe": { "anyOf": [{ "type": "integer" }, { "type": "string" }] },
+            "spot": { "type": ["null", "object"] },
+            "point": { "anyOf": [{ "type": "null" }, { "type": "object", "properties": { "x": { "type": "number" } } }] },
             "a.b": { "type": "integer" },
             "any": {}
         },
@@ -192,6 +203,15 @@ mod tests {
         check(&["place.lat=59.9", "place.name=Oslo"], Ok(r#"{"place":{"lat":59.9,"name":"Oslo"}}"#));
         check(&[r#"place={"lat":1}"#, "place.name=x"], Ok(r#"{"place":{"lat":1,"name":"x"}}"#));
         check(&["place=x"], Err("the argument `place` must be an object (`.lat=…`, or JSON), and `x` is none"));
+        check(&["spot=x"], Err("the argument `spot` must be a JSON object or null, and `x` is none"));
+        check(&["point=x"], Err("the argument `point` must be an object (`.x=…`, or JSON) or null, and `x` is none"));
+        check(&["point=null", r#"spot={"a":1}"#], Ok(r#"{"point":null,"spot":{"a":1}}"#));
+        check(
+            &["sizes=1,2,3"],
+            Err(
+                "the argument `sizes` must be an integer, and `1,2,3` is none (a list is written sizes=1 sizes=2, or as JSON: sizes='[1,2]')",
+            ),
+        );
         check(&["a.b=1"], Ok(r#"{"a.b":1}"#));
         check(&["city=a", "city=b"], Err("the argument `city` is given twice"));
     }
@@ -211,7 +231,7 @@ mod tests {
     fn wrong_names_get_a_suggestion() {
         check(&["citty=Oslo"], Err("there is no argument `citty` (did you mean `city`?)"));
         check(&["place.latt=1"], Err("there is no argument `latt` (did you mean `lat`?)"));
-        check(&["Oslo"], Err("`Oslo` is not an argument (write key=value, key:=json or @file.json)"));
+        check(&["Oslo"], Err("`Oslo` is not an argument (write key=value, key:=json, key=@file or @file.json)"));
         check(
             &["@/does/not/exist.json"],
             Err("`/does/not/exist.json` cannot be read: No such file or directory (os error 2)"),
@@ -226,6 +246,43 @@ mod tests {
         assert_eq!(failure.message, "arguments are missing: `a`, `b`");
         assert_eq!(failure.details, ["a (number) The first.", "b (any)"]);
         assert_eq!(failure.hint.as_deref(), Some("add a=… b=…"));
+    }
+
+    #[test]
+    fn an_object_without_properties_takes_any() {
+        for (text, open) in [
+            (r#"{"type":"object"}"#, true),
+            (r#"{"type":"object","properties":{}}"#, false),
+            (r#"{"type":"object","additionalProperties":false}"#, false),
+            (r#"{"type":"object","properties":{},"additionalProperties":true}"#, true),
+        ] {
+            assert_eq!(collect(&["x=1".to_owned()], &schema(text)).is_ok(), open, "{text}");
+        }
+    }
+
+    #[test]
+    fn files_give_values() {
+        let folder = std::env::temp_dir().join(format!("couplet-words-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let file = |name: &str, text: &[u8]| {
+            std::fs::write(folder.join(name), text).unwrap();
+            folder.join(name).display().to_string()
+        };
+        let (city, days) = (file("city.txt", b"\xef\xbb\xbfOslo\n"), file("days.json", b"\xef\xbb\xbf 3\n"));
+        check(&[&format!("city=@{city}"), &format!("days=@{days}")], Ok(r#"{"city":"Oslo\n","days":3}"#));
+        check(&[&format!("any:=@{days}")], Ok(r#"{"any":3}"#));
+        check(&["city=@@home"], Ok(r#"{"city":"@home"}"#));
+        check(
+            &["city=@/does/not/exist"],
+            Err(
+                "`/does/not/exist` cannot be read: No such file or directory (os error 2) (a text that begins with @ is written city=@@…)",
+            ),
+        );
+        let whole = file("whole.json", b"\xef\xbb\xbf{\"days\": 2}");
+        check(&[&format!("@{whole}")], Ok(r#"{"days":2}"#));
+        let bytes = file("bytes", b"\xff\xfe");
+        check(&[&format!("city=@{bytes}")], Err(&format!("`{bytes}` is not a text in UTF-8")));
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

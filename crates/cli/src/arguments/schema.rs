@@ -32,7 +32,7 @@ pub(crate) enum Kind {
 struct Keywords {
     #[serde(rename = "type")]
     kind: Value,
-    properties: Map<RawJson>,
+    properties: Option<Map<RawJson>>,
     required: Vec<String>,
     items: Option<RawJson>,
     #[serde(rename = "enum")]
@@ -77,18 +77,22 @@ impl Schema {
 
     /// What a member has to be, if the schema knows it.
     pub(crate) fn property(&self, name: &str) -> Option<Self> {
-        let own = self.here.properties.get(name).map(|schema| self.part(schema));
+        let own = self.property_here(name);
         own.or_else(|| self.parts().find_map(|part| part.property_here(name)))
     }
 
     /// Without looking further, so that no schema can lead in circles.
     fn property_here(&self, name: &str) -> Option<Self> {
-        self.here.properties.get(name).map(|schema| self.part(schema))
+        self.here.properties.as_ref()?.get(name).map(|schema| self.part(schema))
+    }
+
+    fn has_properties(&self) -> bool {
+        self.here.properties.as_ref().is_some_and(|properties| !properties.is_empty())
     }
 
     /// The names of the members, in the order of the schema.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
-        self.here.properties.keys()
+        self.here.properties.iter().flat_map(Map::keys)
     }
 
     /// The names of the members that have to be there.
@@ -101,12 +105,12 @@ impl Schema {
         self.here.required.iter().any(|n| n == name)
     }
 
-    /// Whether members may have other names. One that knows none, or says so, is open; one that only does not say is not:
-    /// it is more likely that somebody mistyped a name.
+    /// Whether members may have other names. One that names none, or says so, is open; one that only does not say is not:
+    /// it is more likely that a name was mistyped.
     pub(crate) fn is_open(&self) -> bool {
         match &self.here.additional_properties {
             Some(schema) => schema.get() != "false",
-            None => self.here.properties.is_empty() && self.here.kind != "object",
+            None => !self.has_properties() && (self.here.properties.is_none() || self.here.kind != "object"),
         }
     }
 
@@ -145,7 +149,7 @@ impl Schema {
         if kinds.is_empty() {
             kinds = self.parts().flat_map(|part| part.kinds_here()).collect();
         }
-        if kinds.is_empty() && !self.here.properties.is_empty() {
+        if kinds.is_empty() && self.has_properties() {
             kinds.push(Kind::Object);
         }
         kinds
@@ -159,6 +163,23 @@ impl Schema {
     pub(crate) fn is_object(&self) -> bool {
         let takes = |schema: &Self| schema.kinds().contains(&Kind::Object);
         takes(self) || self.alternatives().iter().any(takes)
+    }
+
+    /// Whether it may be a list.
+    pub(crate) fn is_list(&self) -> bool {
+        let takes = |schema: &Self| schema.kinds().contains(&Kind::Array);
+        takes(self) || self.alternatives().iter().any(takes)
+    }
+
+    /// The members of the object that it is, or whose list it is, with what stands before their names.
+    pub(crate) fn inner(&self) -> Option<(&'static str, Self)> {
+        let has_members = |schema: &Self| schema.names().next().is_some();
+        let object = |schema: &Self| std::iter::once(schema.clone()).chain(schema.alternatives()).find(has_members);
+        if let Some(schema) = object(self) {
+            return Some((".", schema));
+        }
+        let list = std::iter::once(self.clone()).chain(self.alternatives()).find(Self::is_list)?;
+        object(&list.items()).map(|schema| ("[].", schema))
     }
 
     /// What it is for, on one line.

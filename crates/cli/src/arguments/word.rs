@@ -8,14 +8,17 @@ use std::{
 
 use couplet::types::{Map, RawJson, from_json};
 
-use crate::exit::Failure;
+use crate::{
+    exit::{Exit, Failure},
+    target::expanded,
+};
 
 /// What a word says.
 #[derive(Debug)]
 pub(crate) enum Word {
-    /// `key=text`.
+    /// `key=text`, or `key=@file` with the text in the file.
     Text(String, String),
-    /// `key:=json`.
+    /// `key:=json`, or `key:=@file`.
     Json(String, RawJson),
     /// `@file`, `@-` or an object as it is: all of the arguments, or many of them.
     Whole(Map<RawJson>),
@@ -30,32 +33,47 @@ impl Word {
             return object(word, "the argument").map(Self::Whole);
         }
         let Some((key, value)) = word.split_once('=').filter(|(key, _)| !key.trim_end_matches(':').is_empty()) else {
-            return Err(
-                Failure::usage(format!("`{word}` is not an argument")).hint("write key=value, key:=json or @file.json")
-            );
+            return Err(Failure::usage(format!("`{word}` is not an argument"))
+                .hint("write key=value, key:=json, key=@file or @file.json"));
         };
-        match key.strip_suffix(':') {
-            None => Ok(Self::Text(key.to_owned(), value.to_owned())),
-            Some(key) => match RawJson::from_text(value.trim()) {
-                Ok(json) => Ok(Self::Json(key.to_owned(), json)),
-                Err(error) => Err(Failure::usage(format!("`{word}` is not JSON: {error}"))
-                    .hint(format!("a text is written `{key}={value}`"))),
-            },
+        let (key, is_json) = key.strip_suffix(':').map_or((key, false), |key| (key, true));
+        let value = match value.strip_prefix('@') {
+            None => value.to_owned(),
+            Some(text) if text.starts_with('@') => text.to_owned(),
+            Some(file) => text(file).map_err(|failure| match failure.exit {
+                Exit::File => failure.hint(format!("a text that begins with @ is written {key}=@@…")),
+                _ => failure,
+            })?,
+        };
+        if !is_json {
+            return Ok(Self::Text(key.to_owned(), value));
+        }
+        match RawJson::from_text(value.trim()) {
+            Ok(json) => Ok(Self::Json(key.to_owned(), json)),
+            Err(error) => Err(Failure::usage(format!("`{word}` is not JSON: {error}"))
+                .hint(format!("a text is written `{key}={value}`"))),
         }
     }
 }
 
 /// A file with an object in it; `-` is standard input.
 fn read(file: &str) -> Result<Word, Failure> {
-    let path = Path::new(file);
-    let text = if file == "-" {
-        let mut text = String::new();
-        io::stdin().read_to_string(&mut text).map(|_| text)
+    object(&text(file)?, &format!("`{file}`")).map(Word::Whole)
+}
+
+/// The text in a file, without a mark of its byte order; `-` is standard input.
+fn text(file: &str) -> Result<String, Failure> {
+    let file = expanded(file);
+    let path = Path::new(&file);
+    let bytes = if file == "-" {
+        let mut bytes = Vec::new();
+        io::stdin().read_to_end(&mut bytes).map(|_| bytes)
     } else {
-        fs::read_to_string(path)
+        fs::read(path)
     };
-    let text = text.map_err(|e| Failure::file(path, "read", &e))?;
-    object(&text, &format!("`{file}`")).map(Word::Whole)
+    let bytes = bytes.map_err(|e| Failure::file(path, "read", &e))?;
+    let text = String::from_utf8(bytes).map_err(|_| Failure::usage(format!("`{file}` is not a text in UTF-8")))?;
+    Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }
 
 fn object(text: &str, what: &str) -> Result<Map<RawJson>, Failure> {

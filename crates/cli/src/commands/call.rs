@@ -3,6 +3,7 @@
 use std::{path::PathBuf, sync::Arc};
 
 use couplet::{
+    ProtocolVersion,
     client::ToolResult,
     tasks::{CallTask, Called},
     types::{RpcError, Tool, UrlElicitationRequiredData, code},
@@ -24,9 +25,10 @@ pub(crate) struct Args {
     target: TargetArgs,
     /// The tool
     tool: String,
-    /// key=value as the schema of the tool says, key:=json as it is, @file.json, or @- for standard input
+    /// key=value as the schema of the tool says, key:=json as it is; key=@file and key:=@file take the value from a file,
+    /// @file.json and @- (standard input) all of them
     arguments: Vec<String>,
-    /// Where pictures and other files go: a file or a folder
+    /// Where pictures and other files go: a file, or a folder (one that ends with / is made)
     #[arg(short, long, value_name = "PATH")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -70,11 +72,21 @@ pub(crate) async fn call(
         let page = renderer.result(&result.content, result.structured_content.as_ref())?;
         match failed {
             // What a tool says when it fails is no result.
-            true => return Err(Failure::new(Exit::Refused, format!("the tool `{name}` failed: {}", page.trim_end()))),
+            true => return Err(failed_tool(name, page.trim_end(), session.client.server().version)),
             false => output.print(&page)?,
         }
     }
     if failed { Err(Failure::silent(Exit::Refused)) } else { Ok(()) }
+}
+
+/// A tool that failed. Some cannot do in a revision what they can do in others, and say so.
+fn failed_tool(name: &str, said: &str, version: ProtocolVersion) -> Failure {
+    let failure = Failure::new(Exit::Refused, format!("the tool `{name}` failed: {said}"));
+    let other = ProtocolVersion::ALL.into_iter().rev().find(|other| *other != version);
+    match other.filter(|_| said.contains(version.as_str())) {
+        Some(other) => failure.hint(format!("the server may be able to do it in another revision: --revision {other}")),
+        None => failure,
+    }
 }
 
 async fn send(session: &Session, name: &str, arguments: &Tree, output: &Arc<Output>) -> Result<ToolResult, Failure> {

@@ -6,16 +6,14 @@ use couplet::{
     Client,
     core::{Limits, Service, Transport},
 };
+use couplet_everything::ShownEnv;
+use couplet_serve::{Signals, SiteArgs, bind, drained, url};
 use couplet_sqlite::Database;
 
-use super::{
-    list::Offer,
-    run::{self, SiteArgs},
-};
+use super::list::Offer;
 use crate::{
-    exit::Failure,
+    exit::{Exit, Failure},
     output::{Output, text},
-    target::or_interrupted,
 };
 
 /// What to try: a command, and what comes after the address.
@@ -31,26 +29,29 @@ pub(crate) struct Args {
     /// The address to serve at; port 0 takes any that is free
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:7878")]
     http: String,
+    /// The tool get-env shows this variable too, beside those that begin with COUPLET_
+    #[arg(long, value_name = "NAME")]
+    show_env: Vec<String>,
     #[command(flatten)]
     site: SiteArgs,
 }
 
 pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure> {
-    let listener = run::listen(&args.http).await?;
-    let url = run::url(&listener, &args.site);
-    let service: Arc<dyn Service> = server().await?;
+    let signals = Signals::new().map_err(|e| Failure::new(Exit::File, format!("signals cannot be handled: {e}")))?;
+    let listener = bind(&args.http).await?;
+    let url = url(&listener, &args.site);
+    let service: Arc<dyn Service> = server(ShownEnv::only(args.show_env)).await?;
     output.print(&page(&service, &url, output).await?)?;
-    let serving = args.site.transport(listener).serve(service, Limits::default());
-    match or_interrupted(async { Ok(serving.await?) }).await {
-        Err(failure) if failure.exit == crate::exit::Exit::Interrupted => Ok(()),
-        outcome => outcome,
-    }
+    let transport = args.site.transport(listener);
+    let shutdown = transport.shutdown();
+    let serving = transport.serve(service, Limits::default());
+    Ok(drained(signals, serving, move || shutdown.shut_down(), args.site.grace).await?)
 }
 
 /// Everything that is served: the server that shows it all, with the database in it.
-async fn server() -> Result<Arc<dyn Service>, Failure> {
+async fn server(shown: ShownEnv) -> Result<Arc<dyn Service>, Failure> {
     let database = couplet_sqlite::server(Database::sample()?).await?;
-    Ok(Arc::new(couplet_everything::server().mount("sqlite", database).build()))
+    Ok(Arc::new(couplet_everything::server_showing(shown).mount("sqlite", database).build()))
 }
 
 /// What is there, and what to try.

@@ -5,13 +5,16 @@ use std::{fmt::Write, sync::Arc};
 use couplet::{
     Client,
     client::ServerInfo,
-    types::{Prompt, Resource, ResourceTemplate, Tool},
+    types::{
+        ListPrompts, ListResourceTemplates, ListResources, ListTools, Prompt, Request, Resource, ResourceTemplate,
+        Tool, code,
+    },
 };
 use serde_json::json;
 
 use crate::{
     arguments::nearest,
-    exit::Failure,
+    exit::{Exit, Failure},
     output::{Output, text},
     show::{self, Entry, columns},
     target::{Opening, Session, TargetArgs},
@@ -27,11 +30,14 @@ pub(crate) struct Args {
 }
 
 /// Everything that a server lists.
+#[derive(Default)]
 pub(crate) struct Offer {
     pub(crate) tools: Vec<Tool>,
     pub(crate) resources: Vec<Resource>,
     pub(crate) templates: Vec<ResourceTemplate>,
     pub(crate) prompts: Vec<Prompt>,
+    /// The lists that the server did not give, with the reasons.
+    pub(crate) failed: Vec<(&'static str, Failure)>,
 }
 
 pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure> {
@@ -45,40 +51,72 @@ pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
             Some("tools" | "resources" | "prompts") => offer.to_text(output),
             Some(name) => offer.one(name, output)?,
         };
-        output.print(text.trim_start_matches('\n'))
+        output.print(text.trim_start_matches('\n'))?;
+        offer.check(output)
     })
     .await
 }
 
 impl Offer {
-    /// Asks for the lists, or for one of them.
+    /// Asks for the lists, or for one of them. One of several that the server answers with an error is left out.
     pub(crate) async fn of(session: &Session, what: Option<&str>) -> Result<Self, Failure> {
-        Ok(Self::from_client(&session.client, what).await?)
+        Self::from_client(&session.client, what).await
     }
 
     /// The same, where there is no session.
-    pub(crate) async fn from_client(client: &Client, what: Option<&str>) -> Result<Self, couplet::Error> {
+    pub(crate) async fn from_client(client: &Client, what: Option<&str>) -> Result<Self, Failure> {
         let wants = |kind: &str| match what {
             Some(one @ ("tools" | "resources" | "prompts")) => one == kind,
             Some(_) => kind != "resources",
             None => true,
         };
-        let mut offer = Self { tools: Vec::new(), resources: Vec::new(), templates: Vec::new(), prompts: Vec::new() };
+        let is_one = matches!(what, Some("tools" | "resources" | "prompts"));
+        let mut offer = Self::default();
         if wants("tools") {
-            offer.tools = client.tools().await?;
+            offer.tools = offer.unless_refused(ListTools::METHOD, client.tools().await, is_one)?;
         }
         if wants("resources") {
-            offer.resources = client.resources().await?;
-            offer.templates = client.resource_templates().await?;
+            offer.resources = offer.unless_refused(ListResources::METHOD, client.resources().await, is_one)?;
+            let templates = client.resource_templates().await;
+            // A server may have resources and no templates.
+            offer.templates = offer.unless_refused(ListResourceTemplates::METHOD, templates, false)?;
         }
         if wants("prompts") {
-            offer.prompts = client.prompts().await?;
+            offer.prompts = offer.unless_refused(ListPrompts::METHOD, client.prompts().await, is_one)?;
         }
         Ok(offer)
     }
 
+    /// A list, or none where the server answered with an error. Where it is the only one, that is a failure.
+    fn unless_refused<T>(
+        &mut self,
+        method: &'static str,
+        listed: Result<Vec<T>, couplet::Error>,
+        is_one: bool,
+    ) -> Result<Vec<T>, Failure> {
+        let failure: Failure = match listed {
+            Ok(list) => return Ok(list),
+            Err(error) => error.into(),
+        };
+        if is_one || !matches!(failure.exit, Exit::Refused | Exit::Protocol) {
+            return Err(failure);
+        }
+        self.failed.push((method, failure));
+        Ok(Vec::new())
+    }
+
+    /// Tells of lists that are missing. A server that does not know the method has none; anything else is a failure.
+    pub(crate) fn check(&self, output: &Output) -> Result<(), Failure> {
+        let mut fails = false;
+        for (method, failure) in &self.failed {
+            output.warn(&text::visible(&format!("`{method}` failed: {}", failure.message)));
+            fails |= failure.rpc().is_none_or(|rpc| rpc.code != code::METHOD_NOT_FOUND);
+        }
+        if fails { Err(Failure::silent(Exit::Refused)) } else { Ok(()) }
+    }
+
     fn to_json(&self, server: &ServerInfo) -> Result<String, Failure> {
-        show::json_line(&json!({
+        let mut all = json!({
             "server": server.info,
             "revision": server.version.as_str(),
             "capabilities": server.capabilities,
@@ -87,7 +125,13 @@ impl Offer {
             "resources": self.resources,
             "resourceTemplates": self.templates,
             "prompts": self.prompts,
-        }))
+        });
+        if !self.failed.is_empty() {
+            let failed: Vec<_> =
+                self.failed.iter().map(|(m, f)| json!({ "method": m, "message": f.message })).collect();
+            all["failed"] = json!(failed);
+        }
+        show::json_line(&all)
     }
 
     pub(crate) fn to_text(&self, output: &Output) -> String {

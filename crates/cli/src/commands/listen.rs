@@ -33,16 +33,7 @@ pub(crate) struct Args {
 pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure> {
     let opening = args.talk.open(&args.target)?;
     let heard = Session::with(opening, output, async |session: &Session| {
-        let wanted = args.uris.iter().fold(Filter::new().tools().prompts().resources(), |all, uri| all.resource(uri));
-        let mut changes = begin(session, wanted.clone()).await?;
-        check(&wanted, &changes, output)?;
-        let mut count = 0;
-        while args.count.is_none_or(|most| count < most) {
-            let Some(change) = changes.next().await else { return over(&changes) };
-            output.print(&line(&change, output)?)?;
-            count += 1;
-        }
-        Ok(())
+        changes(session, &args.uris, args.count, output).await
     })
     .await;
     match heard {
@@ -66,6 +57,25 @@ async fn begin(session: &Session, wanted: Filter) -> Result<Changes, Failure> {
         }
         _ => error.into(),
     })
+}
+
+/// Prints changes of the lists and of some resources, as many as are wanted.
+pub(crate) async fn changes(
+    session: &Session,
+    uris: &[String],
+    most: Option<usize>,
+    output: &Output,
+) -> Result<(), Failure> {
+    let wanted = uris.iter().fold(Filter::new().tools().prompts().resources(), |all, uri| all.resource(uri));
+    let mut changes = begin(session, wanted.clone()).await?;
+    check(&wanted, &changes, output)?;
+    let mut count = 0;
+    while most.is_none_or(|most| count < most) {
+        let Some(change) = changes.next().await else { return over(&changes) };
+        output.print(&line(&change, output)?)?;
+        count += 1;
+    }
+    Ok(())
 }
 
 /// Says what the server will not tell. One that tells nothing is not worth waiting for.

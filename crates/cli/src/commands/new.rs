@@ -131,7 +131,8 @@ fn manifest(name: &str, checkout: Option<&Path>, in_workspace: bool) -> Result<S
     };
     let alone = "\n# There is a workspace above, and this is no part of it.\n[workspace]\n";
     Ok(format!(
-        "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[dependencies]\n{}\n\
+        "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\
+         description = \"A server of the Model Context Protocol\"\n\n[dependencies]\n{}\n\
          tokio = {{ version = \"1\", features = [\"macros\", \"rt\"] }}\n\n[dev-dependencies]\n{}\nserde_json = \"1\"\n{}",
         from("couplet", "couplet")?,
         from("couplet-testing", "testing")?,
@@ -174,7 +175,7 @@ mod tests {
     #[test]
     fn a_manifest_names_this_version() {
         let manifest = manifest("notes", None, true).unwrap();
-        for part in ["name = \"notes\"", env!("CARGO_PKG_VERSION"), "\n[workspace]\n"] {
+        for part in ["name = \"notes\"", "\ndescription = \"", env!("CARGO_PKG_VERSION"), "\n[workspace]\n"] {
             assert!(manifest.contains(part), "{manifest}");
         }
     }

@@ -55,7 +55,7 @@ pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
 }
 
 /// Where there is no ping any more, the server is asked what it is.
-pub(super) async fn once(client: &Client) -> Result<Duration, Failure> {
+pub(crate) async fn once(client: &Client) -> Result<Duration, Failure> {
     let began = Instant::now();
     if client.serves(Ping::METHOD) {
         client.ping().await?;

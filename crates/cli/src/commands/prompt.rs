@@ -22,7 +22,7 @@ pub(crate) struct Args {
     prompt: String,
     /// What is filled in: key=value
     arguments: Vec<String>,
-    /// Where pictures and other files go: a file or a folder
+    /// Where pictures and other files go: a file, or a folder (one that ends with / is made)
     #[arg(short, long, value_name = "PATH")]
     output: Option<PathBuf>,
     #[command(flatten)]

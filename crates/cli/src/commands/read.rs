@@ -25,7 +25,7 @@ pub(crate) struct Args {
     uri: String,
     /// What goes into a template: key=value
     arguments: Vec<String>,
-    /// Where bytes go: a file or a folder
+    /// Where bytes go: a file, or a folder (one that ends with / is made)
     #[arg(short, long, value_name = "PATH")]
     output: Option<PathBuf>,
     #[command(flatten)]

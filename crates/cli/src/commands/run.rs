@@ -2,13 +2,8 @@
 
 use std::sync::Arc;
 
-use couplet::{
-    core::{Limits, Transport},
-    http::server::HttpTransport,
-    proxy::Proxy,
-    stdio::stdio,
-};
-use tokio::net::TcpListener;
+use couplet::{core::Transport, proxy::Proxy, stdio::stdio};
+use couplet_serve::{Signals, SiteArgs, bind, drained, url};
 
 use crate::{
     exit::{Exit, Failure},
@@ -42,28 +37,18 @@ pub(crate) struct Args {
     site: SiteArgs,
 }
 
-/// How a server is reached over HTTP.
-#[derive(clap::Args, Clone, Debug)]
-pub(crate) struct SiteArgs {
-    /// Where the endpoint is
-    #[arg(long, help_heading = "HTTP", value_name = "PATH", default_value = "/mcp")]
-    path: String,
-    /// Answers requests to this host name, beside those of this machine
-    #[arg(long, help_heading = "HTTP", value_name = "NAME")]
-    allow_host: Vec<String>,
-    /// Answers requests of pages from this origin, such as https://app.example.com
-    #[arg(long, help_heading = "HTTP", value_name = "ORIGIN")]
-    allow_origin: Vec<String>,
-    /// Serves clients of HTTP+SSE, the transport of the first revision, too
-    #[arg(long, help_heading = "HTTP")]
-    sse: bool,
+impl Args {
+    /// Whether it serves over HTTP.
+    pub(crate) fn is_http(&self) -> bool {
+        self.http.is_some()
+    }
 }
 
 pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure> {
     let target = args.target.find()?;
     // Before anything is started: an address that is taken is told at once.
     let listener = match &args.http {
-        Some(address) => Some(listen(address).await?),
+        Some(address) => Some(bind(address).await?),
         None => None,
     };
     let heard = Arc::new(Heard::new(output));
@@ -72,73 +57,44 @@ pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
     let proxy = Proxy::builder(client).connections(args.connections).reconnect_attempts(RESTARTS);
     let connecting = async { Ok(proxy.connect(server).await?) };
     let proxy = or_interrupted(Box::pin(connecting)).await.map_err(|failure| heard.explain(failure))?;
+    // Before the address is told: from then on a signal may come.
+    let signals = Signals::new().map_err(|e| Failure::new(Exit::File, format!("signals cannot be handled: {e}")))?;
     output.note(&show::heading(proxy.client().server(), &target, output.err));
     let service = proxy.service();
+    let (limits, grace) = (args.target.connection.limits(), args.site.grace);
     let serving = match listener {
         Some(listener) => {
             output.note(&format!("serving at {}", output.err.name(url(&listener, &args.site))));
+            if args.site.sse {
+                output.note("clients of HTTP+SSE begin with a GET at the same address");
+            }
             let transport = args.site.transport(listener);
             let shutdown = transport.shutdown();
-            let serving = transport.serve(service, Limits::default());
-            let ended = serve(&proxy, serving).await;
-            shutdown.shut_down();
-            ended
+            let serving = transport.serve(service, limits);
+            serve(&proxy, drained(signals, serving, move || shutdown.shut_down(), grace)).await
         }
-        None => serve(&proxy, stdio().serve(service, Limits::default())).await,
+        None => {
+            let (begin, begun) = tokio::sync::oneshot::channel::<()>();
+            let serving = stdio().with_graceful_shutdown(async { drop(begun.await) }).serve(service, limits);
+            let drain = move || {
+                let _ = begin.send(());
+            };
+            serve(&proxy, drained(signals, serving, drain, grace)).await
+        }
     };
-    let outcome = serving.map_err(|failure| heard.explain(failure));
-    // Whoever is interrupted has what they wanted.
-    match outcome {
-        Err(failure) if failure.exit == Exit::Interrupted => {}
-        outcome => outcome?,
-    }
-    let _ = proxy.close().await;
+    serving.map_err(|failure| heard.explain(failure))?;
+    // A second signal does not wait for a server that does not want to end.
+    let _ = or_interrupted(async { Ok(proxy.close().await?) }).await;
     Ok(())
 }
 
-/// Serves until the client is gone, the server is, or the person has enough.
+/// Serves until the client is gone, the server is, or a signal came and running calls are finished.
 pub(crate) async fn serve(
     proxy: &Proxy,
     serving: impl Future<Output = Result<(), couplet::Error>>,
 ) -> Result<(), Failure> {
     tokio::select! {
-        served = or_interrupted(async { Ok(serving.await?) }) => served,
+        served = serving => Ok(served?),
         error = proxy.closed() => Err(error.into()),
-    }
-}
-
-/// Listens at an address; a port alone is one of this machine.
-pub(crate) async fn listen(address: &str) -> Result<TcpListener, Failure> {
-    let address = match address.strip_prefix(':').unwrap_or(address).parse::<u16>() {
-        Ok(port) => format!("127.0.0.1:{port}"),
-        Err(_) => address.to_owned(),
-    };
-    TcpListener::bind(&address).await.map_err(|error| {
-        let failure = Failure::new(Exit::Unreachable, format!("cannot listen at `{address}`: {error}"));
-        match error.kind() {
-            std::io::ErrorKind::AddrInUse => {
-                failure.hint("another program listens there; port 0 takes any that is free")
-            }
-            std::io::ErrorKind::PermissionDenied => failure.hint("ports below 1024 are for the system; choose another"),
-            _ => failure.hint("an address is written as 127.0.0.1:8080"),
-        }
-    })
-}
-
-/// Where clients find it.
-pub(crate) fn url(listener: &TcpListener, site: &SiteArgs) -> String {
-    let address = listener.local_addr().map_or_else(|_| "?".to_owned(), |address| address.to_string());
-    format!("http://{address}{}", site.path)
-}
-
-impl SiteArgs {
-    pub(crate) fn transport(&self, listener: TcpListener) -> HttpTransport {
-        let site = self.clone();
-        HttpTransport::on(listener).path(self.path.clone()).endpoint(move |endpoint| {
-            let endpoint = site.allow_host.into_iter().fold(endpoint, |endpoint, host| endpoint.allow_host(host));
-            let endpoint =
-                site.allow_origin.into_iter().fold(endpoint, |endpoint, origin| endpoint.allow_origin(origin));
-            endpoint.sse_2024(site.sse)
-        })
     }
 }

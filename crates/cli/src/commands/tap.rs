@@ -1,16 +1,22 @@
 //! `couplet tap`: between a host and a server on stdio. Bytes go through as they are; messages are written down.
 //!
-//! Two threads copy, each in its direction, and no runtime is needed. What cannot be written down goes through all the
-//! same.
+//! Two threads copy, each in its direction, and a third one waits for signals. What cannot be written down goes through
+//! all the same.
 
 use std::{
     fs::{File, OpenOptions},
     io::{self, Read, Write},
-    path::PathBuf,
-    process::{Child, Command, Stdio},
-    sync::{Arc, Mutex, PoisonError},
+    path::{Path, PathBuf},
+    process::{Child, ChildStdin, Command, Stdio},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        mpsc::{self, RecvTimeoutError, SyncSender},
+    },
     thread,
+    time::Duration,
 };
+
+use couplet_serve::Signals;
 
 use crate::{
     commands::replay::recording::{Direction, Lines, entry},
@@ -21,43 +27,192 @@ use crate::{
 /// What to sit in front of.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// The file to write to; what is in it stays
+    /// The file to write to, which only the user can read; what is in it stays
     #[arg(long, value_name = "FILE")]
     log: PathBuf,
-    /// The server, with its arguments
-    #[arg(last = true, required = true)]
+    /// The server, with its arguments; everything from its name on, or after --, is its own
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     command: Vec<String>,
 }
 
+/// How long a server may take to end after a signal.
+const AT_ONCE: Duration = Duration::from_secs(1);
+/// The same after it closed its standard output.
+const BY_ITSELF: Duration = Duration::from_secs(10);
+
+/// Something that happened while bytes were copied.
+enum News {
+    /// The server said something.
+    Said,
+    /// The host closed standard input.
+    InputEnded,
+    /// The server closed its standard output, or nobody reads ours any more.
+    OutputEnded,
+    /// A signal came.
+    Signal(Exit),
+}
+
 pub(crate) fn run(args: &Args, output: &Arc<Output>) -> Result<(), Failure> {
-    let log = OpenOptions::new().append(true).create(true).open(&args.log);
-    let log = log.map_err(|e| Failure::file(&args.log, "written", &e))?;
+    let log = open(&args.log).map_err(|e| Failure::file(&args.log, "written", &e))?;
     let log = Arc::new(Log { file: Mutex::new(Some(log)), session: session(), output: output.clone() });
-    let mut child = start(&args.command)?;
-    let (to_server, from_server) = (child.stdin.take(), child.stdout.take());
-    let up = log.clone();
-    // It is not waited for: a read of standard input cannot be taken back.
+    let (tell, news) = mpsc::sync_channel(64);
+    watch_signals(tell.clone())?;
+    let mut child = start(&words(&args.command)?)?;
+    let to_server = Arc::new(Mutex::new(child.stdin.take()));
+    let from_server = child.stdout.take();
+    let (up, down, input) = (log.clone(), tell.clone(), to_server.clone());
+    // They are not waited for: a read of standard input cannot be taken back.
     thread::spawn(move || {
-        if let Some(server) = to_server {
-            copy(io::stdin().lock(), server, Direction::ClientToServer, &up);
-        }
+        copy(io::stdin().lock(), Server(&input), Direction::ClientToServer, &up, || {});
+        lock(&input).take();
+        let _ = tell.send(News::InputEnded);
     });
-    if let Some(server) = from_server {
-        copy(server, io::stdout().lock(), Direction::ServerToClient, &log);
+    thread::spawn(move || {
+        if let Some(server) = from_server {
+            copy(server, io::stdout().lock(), Direction::ServerToClient, &log, || drop(down.try_send(News::Said)));
+        }
+        let _ = down.send(News::OutputEnded);
+    });
+    let signal = follow(&news);
+    // From here on the server has no input, unless it does not even take what it was sent.
+    if let Ok(mut server) = to_server.try_lock() {
+        server.take();
     }
-    let status = child.wait().map_err(|e| Failure::new(Exit::Unreachable, format!("the server is lost: {e}")))?;
-    match status.code() {
-        Some(0) => Ok(()),
-        // Whoever started us should see what they would have seen without us.
-        Some(code) => std::process::exit(code),
-        None => Err(Failure::new(Exit::Unreachable, format!("the server ended: {status}"))),
+    let status = stop(&mut child, if signal.is_some() { AT_ONCE } else { BY_ITSELF })?;
+    match (signal, status.code()) {
+        (Some(exit), _) => Err(Failure::silent(exit)),
+        (None, Some(0)) => Ok(()),
+        // The host should see what it would have seen without us.
+        (None, Some(code)) => std::process::exit(code),
+        (None, None) => Err(Failure::new(Exit::Unreachable, format!("the server ended: {status}"))),
+    }
+}
+
+/// Waits until there is nothing more to copy: a signal came, the server is silent for good, or its last words are said
+/// and its input is closed.
+fn follow(news: &mpsc::Receiver<News>) -> Option<Exit> {
+    /// How long a server may be silent that was told that nothing more comes. What it works on still counts.
+    const SILENCE: Duration = Duration::from_secs(60);
+    let mut input_ended = false;
+    loop {
+        let next = match input_ended {
+            true => news.recv_timeout(SILENCE),
+            false => news.recv().map_err(|_| RecvTimeoutError::Disconnected),
+        };
+        match next {
+            Ok(News::Said) => {}
+            Ok(News::InputEnded) => input_ended = true,
+            Ok(News::OutputEnded) | Err(_) => return None,
+            Ok(News::Signal(exit)) => return Some(exit),
+        }
+    }
+}
+
+/// A recording may have secrets in it: nobody else can read it.
+fn open(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.append(true).create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+/// The words of a command. One that came as a single argument, as other subcommands take it, is split.
+fn words(command: &[String]) -> Result<Vec<String>, Failure> {
+    match command {
+        [one] if one.contains(char::is_whitespace) && !Path::new(one).exists() => shlex::split(one)
+            .filter(|words| !words.is_empty())
+            .ok_or_else(|| Failure::usage(format!("the command `{one}` cannot be split into words"))),
+        words => Ok(words.to_vec()),
     }
 }
 
 fn start(command: &[String]) -> Result<Child, Failure> {
     let Some((program, args)) = command.split_first() else { return Err(Failure::usage("there is no command")) };
-    let started = Command::new(program).args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+    let mut command = Command::new(program);
+    // A group of its own, so that everything that it starts can be ended with it.
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    let started = command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
     started.map_err(|e| Failure::new(Exit::Unreachable, format!("`{program}` cannot be started: {e}")))
+}
+
+/// Tells of the first signal. It waits on a thread, with a runtime that does nothing else.
+fn watch_signals(tell: SyncSender<News>) -> Result<(), Failure> {
+    let cannot = |e: io::Error| Failure::new(Exit::File, format!("signals cannot be handled: {e}"));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().map_err(cannot)?;
+    let mut signals = {
+        let _inside = runtime.enter();
+        Signals::new().map_err(cannot)?
+    };
+    thread::spawn(move || {
+        runtime.block_on(async { while tell.send(News::Signal(signals.next().await.into())).is_ok() {} });
+    });
+    Ok(())
+}
+
+/// Ends the server, whose input is closed, and everything that it started: waits, tells it to end, waits, kills it.
+fn stop(child: &mut Child, grace: Duration) -> Result<std::process::ExitStatus, Failure> {
+    const PATIENCE: Duration = Duration::from_secs(2);
+    let lost = |e: io::Error| Failure::new(Exit::Unreachable, format!("the server is lost: {e}"));
+    if let Some(status) = wait(child, grace).map_err(lost)? {
+        return Ok(status);
+    }
+    group::terminate(child);
+    if let Some(status) = wait(child, PATIENCE).map_err(lost)? {
+        return Ok(status);
+    }
+    group::kill(child);
+    child.wait().map_err(lost)
+}
+
+/// Waits for the end of the server, but not for ever.
+fn wait(child: &mut Child, time: Duration) -> io::Result<Option<std::process::ExitStatus>> {
+    const GLANCE: Duration = Duration::from_millis(10);
+    let mut left = time;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if left.is_zero() {
+            return Ok(None);
+        }
+        thread::sleep(GLANCE);
+        left = left.saturating_sub(GLANCE);
+    }
+}
+
+#[cfg(unix)]
+mod group {
+    use std::process::Child;
+
+    use rustix::process::{Pid, Signal, kill_process_group};
+
+    pub(super) fn terminate(child: &Child) {
+        signal(child, Signal::TERM);
+    }
+
+    pub(super) fn kill(child: &Child) {
+        signal(child, Signal::KILL);
+    }
+
+    fn signal(child: &Child, signal: Signal) {
+        // It fails when it is gone already, which is what is wanted.
+        if let Some(id) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+            let _ = kill_process_group(id, signal);
+        }
+    }
+}
+
+#[cfg(not(unix))]
+mod group {
+    use std::process::Child;
+
+    pub(super) fn terminate(_: &Child) {}
+
+    pub(super) fn kill(child: &mut Child) {
+        let _ = child.kill();
+    }
 }
 
 /// A name for what is recorded now, among what else is in the file.
@@ -67,9 +222,25 @@ fn session() -> String {
     random.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// The server's standard input, until it is closed.
+struct Server<'a>(&'a Mutex<Option<ChildStdin>>);
+
+impl Write for Server<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut *lock(self.0) {
+            Some(server) => server.write(bytes),
+            None => Err(io::ErrorKind::BrokenPipe.into()),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// Writes down the lines in what comes, and passes it on. In this order: otherwise the answer to a line could stand before
-/// the line, and nobody could tell what came of what.
-fn copy(mut from: impl Read, mut to: impl Write, direction: Direction, log: &Log) {
+/// the line, and the recording would not tell what came of what.
+fn copy(mut from: impl Read, mut to: impl Write, direction: Direction, log: &Log, mut said: impl FnMut()) {
     let mut buffer = vec![0; 64 << 10];
     let mut lines = Lines::default();
     loop {
@@ -79,8 +250,9 @@ fn copy(mut from: impl Read, mut to: impl Write, direction: Direction, log: &Log
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(_) => break,
         };
+        said();
         lines.take(&buffer[..count], &mut |line| log.write(direction, line));
-        // Once nobody reads, nothing more needs to be passed on.
+        // Once the other side is gone, nothing more needs to be passed on.
         if to.write_all(&buffer[..count]).and_then(|()| to.flush()).is_err() {
             break;
         }
@@ -97,7 +269,7 @@ struct Log {
 
 impl Log {
     fn write(&self, direction: Direction, line: &[u8]) {
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut file = lock(&self.file);
         let Some(open) = file.as_mut() else { return };
         let mut text = entry(direction, &self.session, line);
         text.push('\n');
@@ -106,4 +278,8 @@ impl Log {
             *file = None;
         }
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -7,7 +7,7 @@ use couplet_hosts::Env;
 
 use crate::{
     exit::{Exit, Failure},
-    output::{Output, Paint},
+    output::{Output, Paint, compact},
     target::environment,
 };
 
@@ -44,7 +44,9 @@ pub(crate) fn whole<E: Into<Failure>>(
 pub(crate) fn print(output: &Output, written: &[u8]) -> Result<(), Failure> {
     let text = String::from_utf8_lossy(written);
     if output.json {
-        return output.print(&text);
+        // One layout for all commands: a value on a line.
+        let is_one = serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok();
+        return if is_one { output.print(&(compact(&text) + "\n")) } else { output.print(&text) };
     }
     let said = output.said(&text);
     output.print(&said.split_inclusive('\n').map(|line| painted(line, output.out)).collect::<String>())

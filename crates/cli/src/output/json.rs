@@ -48,6 +48,20 @@ pub(crate) fn pretty(json: &str, paint: Paint) -> String {
     out
 }
 
+/// JSON on one line: without the blanks between its tokens. Numbers, order and strings stay as they are.
+pub(crate) fn compact(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    let mut rest = json;
+    while let Some(c) = rest.chars().next() {
+        let end = if c == '"' { string_end(rest) } else { c.len_utf8() };
+        if !c.is_ascii_whitespace() {
+            out.push_str(&rest[..end]);
+        }
+        rest = &rest[end..];
+    }
+    out
+}
+
 /// Where a string ends, quotes included.
 fn string_end(json: &str) -> usize {
     let mut escaped = false;
@@ -91,10 +105,16 @@ mod tests {
     }
 
     #[test]
+    fn one_line_is_one_line() {
+        let json = "[\n  {\n    \"b c\": 1.50,\n    \"a\": \"x \\\" y\"\n  }\n]\n";
+        assert_eq!(compact(json), r#"[{"b c":1.50,"a":"x \" y"}]"#);
+    }
+
+    #[test]
     fn a_broken_text_ends() {
         let plain = Paint { colour: false, terminal: false };
         for json in ["\"", "{\"a", "}}}}", "[1,", "é\u{1b}"] {
-            let _ = pretty(json, plain);
+            let _ = (pretty(json, plain), compact(json));
         }
     }
 }

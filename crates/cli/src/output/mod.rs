@@ -7,15 +7,19 @@ pub(crate) mod text;
 use std::{
     fmt,
     io::{self, IsTerminal, Write},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use clap::{Args, ValueEnum};
+use couplet_serve::LogFormat;
 use indicatif::{ProgressBar, ProgressDrawTarget};
 
 use crate::exit::{Exit, Failure};
 
-pub(crate) use json::pretty;
+pub(crate) use json::{compact, pretty};
 pub(crate) use paint::Paint;
 
 /// How things are shown, for every command.
@@ -30,6 +34,9 @@ pub(crate) struct Look {
     /// Whether to use colours: auto, always or never
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_possible_values = true)]
     pub(crate) color: Colour,
+    /// How log lines on standard error look: text or json. The variable RUST_LOG chooses them: info, debug, couplet=trace
+    #[arg(long, global = true, value_name = "FORMAT", default_value = "text", hide_possible_values = true)]
+    pub(crate) log_format: LogFormat,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -48,6 +55,8 @@ pub(crate) struct Output {
     /// How standard error is painted.
     pub(crate) err: Paint,
     notes: Mutex<Notes>,
+    /// Whether a person was asked to do something that takes a while.
+    asked: AtomicBool,
 }
 
 /// What else uses the terminal. Notes go above it.
@@ -66,6 +75,7 @@ impl Output {
             out: Paint::of(look.color, &io::stdout()),
             err: Paint::of(look.color, &io::stderr()),
             notes: Mutex::default(),
+            asked: AtomicBool::new(false),
         }
     }
 
@@ -73,7 +83,14 @@ impl Output {
     pub(crate) fn silent() -> Self {
         let nobody = Paint { colour: false, terminal: false };
         let notes = Notes { bar: None, printer: Some(Box::new(|_| {})) };
-        Self { json: false, verbose: false, out: nobody, err: nobody, notes: Mutex::new(notes) }
+        Self {
+            json: false,
+            verbose: false,
+            out: nobody,
+            err: nobody,
+            notes: Mutex::new(notes),
+            asked: AtomicBool::new(false),
+        }
     }
 
     /// Writes a part of the result, as it is.
@@ -111,9 +128,12 @@ impl Output {
         let _ = io::stderr().lock().write_all(format!("{line}\n").as_bytes());
     }
 
-    /// A warning.
+    /// A warning; a line of JSON for programs.
     pub(crate) fn warn(&self, what: &str) {
-        self.note(&format!("{} {what}", self.err.warning("warning:")));
+        match self.json {
+            true => self.note(&serde_json::json!({ "warning": what }).to_string()),
+            false => self.note(&format!("{} {what}", self.err.warning("warning:"))),
+        }
     }
 
     /// Notes go above a progress bar from now on.
@@ -146,6 +166,16 @@ impl Output {
     /// Notes go through this function from now on.
     pub(crate) fn print_with(&self, print: impl FnMut(String) + Send + 'static) {
         self.notes().printer = Some(Box::new(print));
+    }
+
+    /// A person is asked to do something that takes a while.
+    pub(crate) fn asks(&self) {
+        self.asked.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether that was ever so.
+    pub(crate) fn has_asked(&self) -> bool {
+        self.asked.load(Ordering::Relaxed)
     }
 
     /// Whether somebody can be asked: they see the question, and can type.

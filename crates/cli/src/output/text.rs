@@ -77,6 +77,11 @@ pub(crate) fn size(bytes: usize) -> String {
     }
 }
 
+/// A time for people, as it was given: `5 s`, `0.2 s`.
+pub(crate) fn time(time: std::time::Duration) -> String {
+    format!("{} s", time.as_secs_f64())
+}
+
 fn is_hidden(c: char) -> bool {
     match c {
         '\n' | '\t' => false,

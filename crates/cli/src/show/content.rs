@@ -57,7 +57,8 @@ impl<'a> Renderer<'a> {
                 Some(media) => self.media(&media),
                 None => Ok(String::new()),
             },
-            _ => json_line(block),
+            // A type that is not known yet: what came, as it came.
+            _ => Ok(self.output.said(&json_line(block)?).into_owned()),
         }
     }
 

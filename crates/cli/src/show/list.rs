@@ -19,7 +19,11 @@ pub(crate) struct Entry {
 
 pub(crate) fn tool(tool: &Tool) -> Entry {
     let schema = Schema::new(&tool.input_schema);
-    let arguments: Vec<_> = schema.names().map(|name| argument(&schema, name)).collect();
+    let mut arguments: Vec<_> = schema.names().map(|name| argument(&schema, name)).collect();
+    if arguments.is_empty() && schema.is_open() {
+        // It takes any.
+        arguments.push("…".to_owned());
+    }
     let description = tool.description.as_deref().or(tool.title.as_deref()).unwrap_or_default();
     Entry {
         name: text::line(&tool.name),
@@ -84,39 +88,46 @@ pub(crate) fn tool_in_full(tool: &Tool, paint: Paint) -> String {
         let _ = writeln!(page, "  {}", text::line(title));
     }
     paragraph(&mut page, tool.description.as_deref());
-    let arguments: Vec<Entry> = schema
-        .names()
-        .map(|name| {
-            let place = schema.property(name);
-            let default = place.as_ref().and_then(Schema::default_value).map(|d| format!("; {d} if left out"));
-            let kind = place.as_ref().map_or("any".to_owned(), Schema::sketch);
-            let optional = if schema.is_required(name) { "" } else { ", may be left out" };
-            let description = place.as_ref().and_then(Schema::description).unwrap_or_default();
-            Entry {
-                name: text::line(name),
-                more: format!(" {}", text::line(&format!("{kind}{}", default.as_deref().unwrap_or(optional)))),
-                description,
-            }
-        })
-        .collect();
+    let mut arguments = Vec::new();
+    members(&schema, "", NESTED, &mut arguments);
     section(&mut page, "Arguments", &columns(&arguments, paint), paint);
     if let Some(output) = tool.output_schema.as_ref().map(Schema::new) {
-        let members: Vec<Entry> = output
-            .names()
-            .map(|name| {
-                let place = output.property(name);
-                let kind = place.as_ref().map_or("any".to_owned(), Schema::sketch);
-                let description = place.as_ref().and_then(Schema::description).unwrap_or_default();
-                Entry { name: text::line(name), more: format!(" {}", text::line(&kind)), description }
-            })
-            .collect();
-        section(&mut page, "Result", &columns(&members, paint), paint);
+        let mut results = Vec::new();
+        members(&output, "", NESTED, &mut results);
+        for entry in &mut results {
+            // That a member of a result may be missing is of little use.
+            entry.more = entry.more.trim_end_matches(OPTIONAL).to_owned();
+        }
+        section(&mut page, "Result", &columns(&results, paint), paint);
     }
     let hints = hints(tool);
     if !hints.is_empty() {
         let _ = writeln!(page, "{} {}", paint.strong("It says that it"), hints.join(", "));
     }
     page
+}
+
+/// How deep members of members are shown. A schema can lead in circles.
+const NESTED: usize = 3;
+const OPTIONAL: &str = ", may be left out";
+
+/// The members of an object, each with its own: as `place.lat` is typed, and `points[].x` is meant.
+fn members(schema: &Schema, before: &str, depth: usize, entries: &mut Vec<Entry>) {
+    for name in schema.names() {
+        let place = schema.property(name);
+        let default = place.as_ref().and_then(Schema::default_value).map(|d| format!("; {d} if left out"));
+        let kind = place.as_ref().map_or("any".to_owned(), Schema::sketch);
+        let optional = if schema.is_required(name) { "" } else { OPTIONAL };
+        let full = format!("{before}{name}");
+        entries.push(Entry {
+            name: text::line(&full),
+            more: format!(" {}", text::line(&format!("{kind}{}", default.as_deref().unwrap_or(optional)))),
+            description: place.as_ref().and_then(Schema::description).unwrap_or_default(),
+        });
+        if let Some((join, inner)) = place.as_ref().filter(|_| depth > 1).and_then(Schema::inner) {
+            members(&inner, &format!("{full}{join}"), depth - 1, entries);
+        }
+    }
 }
 
 /// A prompt with all that is said about it.

@@ -3,7 +3,7 @@
 use std::{
     fs,
     io::{self, Write},
-    path::{Path, PathBuf},
+    path::{self, Path, PathBuf},
 };
 
 use couplet::{client::Media, types::mime};
@@ -43,6 +43,10 @@ impl Saver {
         let name = format!("{}-{}.{extension}", self.base, self.count);
         match &self.wanted {
             Some(wanted) if wanted.is_dir() => Ok(wanted.join(name)),
+            Some(wanted) if wanted.to_string_lossy().ends_with(path::is_separator) => {
+                fs::create_dir_all(wanted).map_err(|e| Failure::file(wanted, "made", &e))?;
+                Ok(wanted.join(name))
+            }
             Some(wanted) if self.count == 1 => Ok(wanted.clone()),
             Some(wanted) => Ok(numbered(wanted, self.count)),
             None => Ok(self.own_folder()?.join(name)),

@@ -5,6 +5,9 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use couplet::types::code;
+use tokio::sync::watch;
+
 use crate::{
     exit::{Exit, Failure},
     output::{Output, text},
@@ -15,7 +18,13 @@ use crate::{
 pub(crate) struct Heard {
     output: Arc<Output>,
     record: Mutex<Record>,
+    /// How many connections are open: those to a program end after the program.
+    open: watch::Sender<usize>,
 }
+
+/// A connection that is open until this is dropped.
+#[derive(Debug)]
+pub(super) struct Open(Arc<Heard>);
 
 #[derive(Debug, Default)]
 struct Record {
@@ -23,8 +32,14 @@ struct Record {
     errors: VecDeque<String>,
     /// How many lines were no messages.
     strays: usize,
+    /// How many messages could not be read: they began as objects. And why the last one could not.
+    unread: (usize, String),
     /// What it was asked, in order, until it answered for the first time.
     sent: Vec<String>,
+    /// What it was asked last.
+    last: String,
+    /// Whether there is a session: it has answered.
+    met: bool,
 }
 
 impl Heard {
@@ -32,7 +47,24 @@ impl Heard {
     const SENT: usize = 8;
 
     pub(crate) fn new(output: &Arc<Output>) -> Self {
-        Self { output: output.clone(), record: Mutex::default() }
+        Self { output: output.clone(), record: Mutex::default(), open: watch::Sender::new(0) }
+    }
+
+    /// A connection begins.
+    pub(super) fn opened(self: &Arc<Self>) -> Open {
+        self.open.send_modify(|count| *count += 1);
+        Open(self.clone())
+    }
+
+    /// Waits until every connection has ended, and the programs behind them.
+    pub(super) async fn ended(&self) {
+        // It cannot fail while `self` is there.
+        let _ = self.open.subscribe().wait_for(|count| *count == 0).await;
+    }
+
+    /// There is a session.
+    pub(super) fn met(&self) {
+        self.record().met = true;
     }
 
     /// The server is started, perhaps once more.
@@ -58,8 +90,11 @@ impl Heard {
         const SHOWN: usize = 100;
         let strays = {
             let mut record = self.record();
-            record.strays += 1;
-            record.strays
+            match excerpt.trim_ascii_start().starts_with(b"{") {
+                true => record.unread = (record.unread.0 + 1, what.to_owned()),
+                false => record.strays += 1,
+            }
+            record.strays + record.unread.0
         };
         if strays > 1 && !self.output.verbose {
             return;
@@ -79,22 +114,39 @@ impl Heard {
             self.output.note(&self.output.err.faint(format!("sent {method}")));
         }
         let mut record = self.record();
+        method.clone_into(&mut record.last);
         if record.sent.len() < Self::SENT {
             record.sent.push(method.to_owned());
         }
     }
 
     /// Adds what is known to a failure of the connection.
-    pub(crate) fn explain(&self, mut failure: Failure) -> Failure {
-        if !matches!(failure.exit, Exit::Unreachable | Exit::Timeout | Exit::Protocol) {
-            return failure;
+    pub(crate) fn explain(&self, failure: Failure) -> Failure {
+        match failure.exit {
+            Exit::Refused => self.name_method(failure),
+            Exit::Unreachable | Exit::Timeout | Exit::Protocol => self.add_words(failure),
+            _ => failure,
         }
+    }
+
+    /// A server that does not know a method seldom says which.
+    fn name_method(&self, mut failure: Failure) -> Failure {
+        let last = &self.record().last;
+        let is_unknown = failure.rpc().is_some_and(|rpc| rpc.code == code::METHOD_NOT_FOUND);
+        if is_unknown && !failure.message.contains(last.as_str()) {
+            failure.message =
+                failure.message.replacen("the server answered:", &format!("the server answered `{last}`:"), 1);
+        }
+        failure
+    }
+
+    fn add_words(&self, mut failure: Failure) -> Failure {
         let record = self.record();
         // The words of the server follow in full.
         if let Some(at) = failure.message.find("; its last words: ") {
             failure.message.truncate(at);
         }
-        if failure.exit == Exit::Timeout && !record.sent.is_empty() {
+        if failure.exit == Exit::Timeout && !record.met && !record.sent.is_empty() {
             failure = failure.detail(format!("it was sent: {}", record.sent.join(", ")));
         }
         if !record.errors.is_empty() {
@@ -107,13 +159,37 @@ impl Heard {
                 .detail(format!("it wrote {lines} to its standard output"))
                 .hint("standard output belongs to the protocol: a server's own words go to standard error");
         }
-        if failure.exit == Exit::Timeout {
-            failure = failure.hint("is it a server, and does it wait for something else? --timeout gives it more time");
+        if let (1.., what) = &record.unread {
+            failure = match failure.message.contains(what.as_str()) {
+                true => failure,
+                false => failure.detail(format!("a message of the server could not be read: {}", text::line(what))),
+            };
+            failure = failure.hint(unread(what));
         }
-        failure
+        match (failure.exit, record.met) {
+            (Exit::Timeout, true) => failure.hint("--timeout 0 waits for as long as it takes; Ctrl-C ends it"),
+            (Exit::Timeout, false) => {
+                failure.hint("is it a server, and does it wait for something else? --timeout gives it more time")
+            }
+            _ => failure,
+        }
     }
 
     fn record(&self) -> MutexGuard<'_, Record> {
         self.record.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.open.send_modify(|count| *count -= 1);
+    }
+}
+
+/// What to do about a message that cannot be read.
+fn unread(what: &str) -> &'static str {
+    match ["too long", "longer than", "bytes; a message may have", "larger than"].iter().any(|w| what.contains(w)) {
+        true => "--max-message 64M takes larger messages",
+        false => "this is a fault of the server: what it sends must be JSON in UTF-8, a message on a line",
     }
 }

@@ -2,7 +2,7 @@
 
 use couplet_hosts::{Discovery, Entry, Env, ErrorKind, Hosts, Server, discover};
 
-use super::{Place, Target};
+use super::{Place, Target, place::address};
 use crate::{
     arguments::nearest,
     exit::{Exit, Failure},
@@ -44,6 +44,10 @@ impl Known {
     /// Nothing has that name.
     pub(crate) fn unknown(&self, word: &str) -> Failure {
         let failure = Failure::usage(format!("`{word}` is neither a configured server nor a program in PATH"));
+        let failure = match address(word) {
+            Some(url) => failure.hint(format!("is it an address? A URL begins with http:// or https://: {url}")),
+            None => failure,
+        };
         let failure = match nearest(word, self.found.servers.iter().map(|s| s.name.as_str())) {
             Some(name) => failure.hint(format!("did you mean `{name}`?")),
             None => failure
@@ -59,18 +63,24 @@ impl Target {
     /// # Errors
     /// When something that it refers to is not there.
     pub(crate) fn configured(server: &Server, env: &Env) -> Result<Self, Failure> {
+        Ok(Self { place: Place::of(server.resolve(env)?), host: Some(server.host.clone()) })
+    }
+}
+
+impl Place {
+    /// Where the server of an entry is that has nothing left to fill in.
+    pub(super) fn of(entry: Entry) -> Self {
         let pairs = |pairs: Vec<(String, couplet_hosts::Text)>| {
             pairs.into_iter().map(|(name, value)| (name, value.to_string())).collect()
         };
-        let place = match server.resolve(env)? {
-            Entry::Remote(remote) => Place::Url { url: remote.url.to_string(), headers: pairs(remote.headers) },
-            Entry::Stdio(stdio) => Place::Program {
+        match entry {
+            Entry::Remote(remote) => Self::Url { url: remote.url.to_string(), headers: pairs(remote.headers) },
+            Entry::Stdio(stdio) => Self::Program {
                 words: std::iter::once(&stdio.command).chain(&stdio.args).map(ToString::to_string).collect(),
                 env: pairs(stdio.env),
                 cwd: stdio.cwd.map(|folder| folder.to_string().into()),
             },
-        };
-        Ok(Self { place, host: Some(server.host.clone()) })
+        }
     }
 }
 

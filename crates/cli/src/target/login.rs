@@ -49,6 +49,7 @@ fn show(page: &str, output: &Output) -> Result<(), Error> {
     if !output.can_ask() {
         return Err(Error::new(ErrorKind::Auth, "the server wants a login, and there is no terminal to tell somebody"));
     }
+    output.asks();
     output.note(&format!("The server wants to know who asks. Log in at\n  {}", output.err.name(text::line(page))));
     if questions::open(page).is_err() {
         output.note("There is no browser here to open it: open it in yours, on this machine.");

@@ -5,8 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{ConnectionArgs, Known};
-use crate::exit::Failure;
+use super::{ConnectionArgs, Known, file};
+use crate::exit::{Exit, Failure};
 
 /// Where a server is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,8 +26,8 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// Finds out what a text stands for: a URL by its scheme, a command by its blanks or slashes, and a single word as
-    /// the name of a configured server, or else as a program.
+    /// Finds out what a text stands for: a URL by its scheme, a configuration and a script by the ending of its name, a
+    /// command by its blanks or slashes, and a single word as the name of a configured server, or else as a program.
     pub(crate) fn find(
         text: &str,
         more: &ConnectionArgs,
@@ -36,12 +36,31 @@ impl Target {
         let text = text.trim();
         let found = if is_url(text) {
             Self { place: Place::Url { url: text.to_owned(), headers: Vec::new() }, host: None }
-        } else if is_command(text) {
+        } else if let Some(configured) = file::configured(text) {
+            configured?
+        } else if is_place(text) {
             Self { place: program(text)?, host: None }
         } else {
             by_name(text, &known()?)?
         };
         found.with(more)
+    }
+
+    /// Adds what is known about the way to a server to a failure.
+    pub(crate) fn explain(&self, failure: Failure) -> Failure {
+        match &self.place {
+            Place::Url { url, .. } => way(url, failure),
+            Place::Program { words, .. } if failure.exit == Exit::Unreachable => {
+                let program = words.first().map(String::as_str).unwrap_or_default();
+                match address(program).filter(|_| failure.message.contains("was not found")) {
+                    Some(url) => {
+                        failure.hint(format!("is it an address? A URL begins with http:// or https://: {url}"))
+                    }
+                    None => failure,
+                }
+            }
+            Place::Program { .. } => failure,
+        }
     }
 
     /// Adds what the command line says beside TARGET.
@@ -79,13 +98,46 @@ impl fmt::Display for Target {
 }
 
 /// Whether a text is no name: it has a blank, or a slash.
-pub(crate) fn is_command(text: &str) -> bool {
+fn is_command(text: &str) -> bool {
     text.contains(|c: char| c.is_whitespace() || c == '/' || c == std::path::MAIN_SEPARATOR)
 }
 
-pub(crate) fn is_url(text: &str) -> bool {
+/// Whether a text says itself where a server is, and is not the name of one that a host has configured.
+pub(crate) fn is_place(text: &str) -> bool {
+    is_url(text) || is_command(text) || file::is_file(text)
+}
+
+fn is_url(text: &str) -> bool {
     let scheme = text.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
     scheme.is_some_and(|s| s == "http" || s == "https")
+}
+
+/// The URL that was probably meant by an address without a scheme: `127.0.0.1:8080/mcp`, `example.com/mcp`.
+pub(super) fn address(text: &str) -> Option<String> {
+    let (place, _) = text.split_once('/').unwrap_or((text, ""));
+    let (host, port) = place.rsplit_once(':').map_or((place, None), |(host, port)| (host, Some(port)));
+    let is_port = port.is_none_or(|port| port.parse::<u16>().is_ok());
+    let is_host = !host.is_empty() && host.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-'));
+    let is_local = host == "localhost" || host.parse::<std::net::IpAddr>().is_ok();
+    let is_domain = host.contains('.') && !host.starts_with('.') && text.contains('/');
+    let meant = is_host && is_port && (port.is_some() || is_local || is_domain) && !Path::new(text).exists();
+    meant.then(|| format!("{}://{text}", if is_local || port.is_some() { "http" } else { "https" }))
+}
+
+/// Explains mix-ups of http and https.
+fn way(url: &str, mut failure: Failure) -> Failure {
+    let says = |words: &[&str]| words.iter().any(|word| failure.message.contains(word));
+    let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+    let rest = rest.split(['?', '#']).next().unwrap_or_default();
+    let hint = match scheme.to_ascii_lowercase().as_str() {
+        "https" if says(&["InvalidContentType"]) => format!("the server does not speak TLS there: try http://{rest}"),
+        "http" if says(&["connection closed before message completed", "invalid HTTP version"]) => {
+            format!("perhaps the server speaks TLS there: try https://{rest}")
+        }
+        _ => return failure,
+    };
+    failure.hint = Some(hint);
+    failure
 }
 
 /// Splits a command. Backslashes are part of paths where paths have them.
@@ -102,6 +154,10 @@ fn program(text: &str) -> Result<Place, Failure> {
     {
         return Err(Failure::usage(format!("`{word}` is for shells, and a command is not run by one"))
             .hint("start a shell yourself if you want one: \"sh -c '…'\""));
+    }
+    let mut words: Vec<String> = words.iter().map(|word| file::expanded(word)).collect();
+    if let Some(script) = file::script(&words[0]) {
+        words.splice(..1, script);
     }
     if words[0].contains('=') && !Path::new(&words[0]).exists() {
         return Err(
@@ -120,7 +176,8 @@ fn by_name(word: &str, known: &Known) -> Result<Target, Failure> {
     }
 }
 
-fn is_program(word: &str) -> bool {
+/// Whether a word names a program in PATH.
+pub(super) fn is_program(word: &str) -> bool {
     let endings: &[&str] = if cfg!(windows) { &["", ".exe", ".cmd", ".bat"] } else { &[""] };
     let folders = env::var_os("PATH").unwrap_or_default();
     env::split_paths(&folders).any(|folder| endings.iter().any(|end| folder.join(format!("{word}{end}")).is_file()))
@@ -180,6 +237,59 @@ mod tests {
             "`|` is for shells, and a command is not run by one (start a shell yourself if you want one: \"sh -c '…'\")",
         );
         check("A=1 server", "`A=1` is not a program (variables are set with --env KEY=VALUE)");
+    }
+
+    #[test]
+    fn an_address_without_a_scheme_is_seen() {
+        for (text, url) in [
+            ("127.0.0.1:9103/mcp", Some("http://127.0.0.1:9103/mcp")),
+            ("localhost:3000", Some("http://localhost:3000")),
+            ("example.com/mcp", Some("https://example.com/mcp")),
+            ("example.com:8443/mcp", Some("http://example.com:8443/mcp")),
+            ("./server", None),
+            ("bin/server", None),
+            ("zed:weather", None),
+            ("server.py", None),
+            ("/usr/bin/x", None),
+        ] {
+            assert_eq!(address(text).as_deref(), url, "{text}");
+        }
+    }
+
+    #[test]
+    fn files_are_targets() {
+        let folder = env::temp_dir().join(format!("couplet-files-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let file = |name: &str, text: &str| {
+            std::fs::write(folder.join(name), text).unwrap();
+            folder.join(name).display().to_string()
+        };
+        let js = file("server.js", "");
+        check(&js, &format!("program {:?}", ["node", &js]));
+        check(&format!("{js} --x"), &format!("program {:?}", ["node", &js, "--x"]));
+        let one = r#"\u{feff}{ "mcpServers": { "a": { "command": "run", "args": ["x"], "env": { "K": "v" } } } }"#;
+        let one = file("one.json", &one.replace("\\u{feff}", "\u{feff}"));
+        check(&one, r#"program ["run", "x"]"#);
+        check(&format!("{one}:a"), r#"program ["run", "x"]"#);
+        check(&format!("{one}:b"), &format!("`{one}` has no server `b` (did you mean `a`?)"));
+        let two =
+            file("two.json", r#"{ "servers": { "a": { "url": "https://a.example" }, "b": { "command": "b" } } }"#);
+        check(&format!("{two}:a"), "url https://a.example");
+        let several = format!("`{two}` has several servers (say which one, such as `{two}:a`; there are a, b)");
+        check(&two, &several);
+        let none = file("none.json", "{}");
+        check(&none, &format!("`{none}` has no servers (they stand under `mcpServers`)"));
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn home_is_written_out() {
+        let home = env::home_dir().unwrap().display().to_string();
+        for (text, expected) in
+            [("~/x", format!("{home}/x")), ("~", home), ("~x", "~x".into()), ("a~", "a~".into())]
+        {
+            assert_eq!(file::expanded(text), expected);
+        }
     }
 
     #[test]

@@ -11,7 +11,10 @@ use couplet::{
     types::{LogParams, LoggingLevel, Root},
 };
 
-use super::{ConnectionArgs, Patience, Place, Recorder, Target, heard::Heard, login::oauth, observed::Observed};
+use super::{
+    ConnectionArgs, Patience, Place, Recorder, Stop, Target, heard::Heard, login::oauth, observed::Observed,
+    stop::or_interrupted,
+};
 use crate::{
     exit::{Exit, Failure},
     output::{Output, text},
@@ -62,19 +65,36 @@ impl Session {
         output: &Arc<Output>,
         work: impl AsyncFnOnce(&Self) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        let work = async |session: &Self| or_interrupted(Box::pin(work(session))).await;
+        let stop = Stop::new(opening.connection.max_time);
+        let work = async |session: &Self| stop.unless(Box::pin(work(session))).await;
         Self::hold(opening, output, work).await
     }
 
-    /// The same, and once there is a session, Ctrl-C is for whoever works with it.
+    /// The same, and once there is a session, Ctrl-C is a matter of the work.
     pub(crate) async fn hold<T>(
         opening: Opening,
         output: &Arc<Output>,
         work: impl AsyncFnOnce(&Self) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
         let heard = Arc::new(Heard::new(output));
-        let opened = or_interrupted(Box::pin(Self::open(opening, output, heard.clone()))).await;
-        let session = opened.map_err(|failure| heard.explain(failure))?;
+        let (target, connection) = (opening.target.clone(), &opening.connection);
+        let (stop, patience) = (Stop::new(connection.max_time), connection.timeout);
+        let opened = in_time(Self::open(opening, output, heard.clone()), patience, output);
+        let session = match stop.unless(Box::pin(opened)).await {
+            Ok(session) => session,
+            Err(failure) => {
+                if failure.exit.is_signal() {
+                    // Its input is closed: it may end by itself before it is killed.
+                    let ended = async {
+                        heard.ended().await;
+                        Ok(())
+                    };
+                    let _ = or_interrupted(ended).await;
+                }
+                return Err(target.explain(heard.explain(failure)));
+            }
+        };
+        heard.met();
         let outcome = tokio::select! {
             outcome = Box::pin(work(&session)) => outcome,
             failure = session.questions.unanswerable() => Err(failure),
@@ -85,10 +105,12 @@ impl Session {
             // There is nobody to say goodbye to.
             return outcome;
         }
-        if let Err(error) = session.client.close().await
+        // A second signal does not wait for a server that does not want to end.
+        let closing = or_interrupted(async { Ok(session.client.close().await?) }).await;
+        if let Err(failure) = closing
             && output.verbose
         {
-            output.note(&text::visible(&format!("the connection ended badly: {error}")));
+            output.note(&text::visible(&format!("the connection ended badly: {}", failure.message)));
         }
         outcome
     }
@@ -126,13 +148,17 @@ impl Session {
 
 /// A client that is set up as the command line says.
 pub(crate) fn builder(connection: &ConnectionArgs) -> Result<ClientBuilder, Failure> {
+    /// A server of an older revision may not answer what it does not know.
     const PROBE: Duration = Duration::from_secs(10);
     let Patience(timeout) = connection.timeout;
+    // The probe is a part of the time for the connection, and leaves as much for the handshake.
+    let probe = timeout.map_or(PROBE, |timeout| (timeout / 2).min(PROBE));
     let mut client = Client::new("couplet", env!("CARGO_PKG_VERSION"))
         .title("Couplet")
         .timeout(timeout)
         .max_timeout(None)
-        .probe_timeout(timeout.unwrap_or(PROBE).min(PROBE));
+        .probe_timeout(probe)
+        .limits(connection.limits());
     if let Some(revision) = connection.revision {
         client = client.versions([revision]);
     }
@@ -177,11 +203,26 @@ impl Target {
     }
 }
 
-/// Waits for something, but not longer than the person does.
-pub(crate) async fn or_interrupted<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+/// Waits for a connection within the time for an answer, which is that of all its messages together. A login takes as
+/// long as it takes.
+async fn in_time<T>(
+    opening: impl Future<Output = Result<T, Failure>>,
+    Patience(timeout): Patience,
+    output: &Output,
+) -> Result<T, Failure> {
+    let Some(timeout) = timeout else { return opening.await };
+    let late = async {
+        tokio::time::sleep(timeout).await;
+        if output.has_asked() {
+            std::future::pending::<()>().await;
+        }
+    };
     tokio::select! {
-        outcome = work => outcome,
-        _ = tokio::signal::ctrl_c() => Err(Failure::silent(Exit::Interrupted)),
+        biased;
+        opened = opening => opened,
+        () = late => {
+            Err(Failure::new(Exit::Timeout, format!("there was no connection within {}", text::time(timeout))))
+        }
     }
 }
 

@@ -21,6 +21,11 @@ pub(crate) fn mill() -> String {
     example("mill")
 }
 
+/// The server that does what servers should not do.
+pub(crate) fn odd() -> String {
+    example("odd")
+}
+
 /// Cargo builds the examples together with the tests, next to them.
 fn example(name: &str) -> String {
     let test = std::env::current_exe().unwrap();
@@ -33,7 +38,9 @@ fn example(name: &str) -> String {
 /// The command, in an environment without surprises.
 pub(crate) fn couplet() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_couplet"));
-    for name in ["NO_COLOR", "CLICOLOR_FORCE", "CLICOLOR", "TMUX", "TERM_PROGRAM", "KITTY_WINDOW_ID", "COLUMNS"] {
+    for name in
+        ["NO_COLOR", "CLICOLOR_FORCE", "CLICOLOR", "TMUX", "TERM_PROGRAM", "KITTY_WINDOW_ID", "COLUMNS", "RUST_LOG"]
+    {
         command.env_remove(name);
     }
     command.envs(places()).stdin(Stdio::null());
@@ -80,7 +87,8 @@ pub(crate) fn show(args: &[&str], output: &Output) -> String {
 
 /// Without what is different each time: where the programs are, times, ports, names that are made up.
 pub(crate) fn plain(text: &str) -> String {
-    let text = text.replace(&shop(), "shop").replace(&mill(), "mill").replace(env!("CARGO_BIN_EXE_couplet"), "couplet");
+    let text = text.replace(&shop(), "shop").replace(&mill(), "mill").replace(&odd(), "odd");
+    let text = text.replace(env!("CARGO_BIN_EXE_couplet"), "couplet");
     let text = numbers_before(&text, " ms");
     let text = text.replace(&format!("{TEMPORARY}/couplet-"), "TMP/couplet-");
     let made_up = [("TMP/couplet-", "N"), ("127.0.0.1:", "PORT"), ("the task ", "ID"), ("(os error ", "N")];

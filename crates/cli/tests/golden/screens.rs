@@ -54,7 +54,7 @@ fn commands_without_questions() {
 
 #[test]
 fn the_demo_is_there_until_it_is_interrupted() {
-    let mut terminal = Terminal::start_with(&["demo", "--http", "127.0.0.1:0"], &[]);
+    let mut terminal = Terminal::start_with(&["demo", "--http", "127.0.0.1:0"], &[("RUST_LOG", "warn")]);
     terminal.wait_for("Ctrl-C ends it.");
     terminal.press("\u{3}");
     golden("terminal-demo", &terminal.end());

@@ -222,6 +222,18 @@ fn unknown_members_are_ignored() {
 }
 
 #[test]
+fn blocks_of_unknown_types_are_kept() {
+    let known = r#"{"type":"text","text":"t"}"#;
+    let first = r#"{"type":"hologram","depth":1.50,"data":{"b":1,"a":[2]}}"#;
+    let late = r#"{"depth":1.50,"data":{"b":1,"a":[2]},"type":"hologram"}"#;
+    for block in [first, late] {
+        let result: CallToolResult = from_json(&format!(r#"{{"content":[{known},{block}]}}"#)).unwrap();
+        assert!(matches!(&result.content[1], ContentBlock::Other(other) if other.kind == "hologram"), "{result:?}");
+        assert_eq!(serde_json::to_string(&result.content).unwrap(), format!("[{known},{first}]"));
+    }
+}
+
+#[test]
 fn a_negative_ttl_is_expired() {
     for (text, expected) in
         [("-1", Some(0)), ("1.5", Some(1)), ("null", None), ("-0.5", Some(0)), ("1e30", Some(u64::MAX))]

@@ -120,7 +120,8 @@ fn rows() -> Vec<Row> {
 #[couplet::test]
 async fn each_is_called(version: ProtocolVersion) {
     tokio::time::pause();
-    let client = connect(couplet_everything::server().build(), version).await;
+    let server = couplet_everything::server_showing(couplet_everything::ShownEnv::all());
+    let client = connect(server.build(), version).await;
     for (tool, arguments, says, marks) in rows() {
         let result = client.call(tool, arguments).await;
         if !is_in(marks, version) {

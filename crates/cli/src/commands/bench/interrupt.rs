@@ -1,6 +1,8 @@
-//! Ctrl-C, which ends the measuring and not the telling.
+//! A signal, which ends the measuring and not the telling.
 
 use std::pin::Pin;
+
+use couplet_serve::Signals;
 
 /// Whether somebody has had enough.
 pub(super) struct Interrupt {
@@ -11,8 +13,11 @@ impl Interrupt {
     /// Waits for it from now on, whatever else is done.
     pub(super) async fn new() -> Self {
         let mut waiting: Pin<Box<dyn Future<Output = ()>>> = Box::pin(async {
-            if tokio::signal::ctrl_c().await.is_err() {
-                std::future::pending::<()>().await;
+            match Signals::new() {
+                Ok(mut signals) => {
+                    signals.next().await;
+                }
+                Err(_) => std::future::pending().await,
             }
         });
         // The system is told when it is polled for the first time.

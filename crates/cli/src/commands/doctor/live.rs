@@ -35,6 +35,11 @@ pub(super) async fn look(target: Target, connection: ConnectionArgs) -> Vec<Find
             parts.join(", ")
         );
         let mut findings = vec![Finding::new(Severity::Note, "answers", what)];
+        for (method, failure) in &offer.failed {
+            let what = format!("`{method}` fails: {}", failure.message);
+            let fix = "let it answer with an empty list, or not declare what it does not have";
+            findings.push(Finding::new(Severity::Warning, "list-fails", what).fix(fix));
+        }
         if session.strays() > 0 {
             let lines = text::count(session.strays(), "line that is no message", "lines that are no messages");
             let what = format!("it writes {lines} to its standard output, and some hosts give up on that");

@@ -16,7 +16,7 @@ use super::written;
 use crate::{
     exit::Failure,
     output::Output,
-    target::{ConnectionArgs, Patience, Target, environment, is_command, is_url, seconds},
+    target::{ConnectionArgs, Patience, Target, environment, is_place, seconds},
 };
 
 /// How many servers are started at once.
@@ -38,7 +38,7 @@ pub(crate) struct Args {
 pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure> {
     let env = environment()?;
     let connection = ConnectionArgs { timeout: args.timeout, ..ConnectionArgs::default() };
-    let (servers, findings) = match args.doctor.server.as_deref().filter(|text| is_url(text) || is_command(text)) {
+    let (servers, findings) = match args.doctor.server.as_deref().filter(|text| is_place(text)) {
         Some(text) => {
             let target = Target::find(text, &connection, crate::target::Known::here)?;
             (1, live::look(target, connection).await)

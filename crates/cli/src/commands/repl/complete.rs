@@ -54,16 +54,17 @@ impl Menu {
     /// Where the word begins that is being typed, and what it could become. It may ask the server, and waits for it: it
     /// is called on a thread of its own.
     pub(crate) fn complete(&self, line: &str) -> (usize, Vec<String>) {
-        let start = line.rfind(char::is_whitespace).map_or(0, |at| at + 1);
-        let word = &line[start..];
-        let wanted = wanted(line, &self.offer());
-        let (from, candidates) = match wanted {
-            Wanted::OneOf(words) => (start, words),
-            Wanted::Value(of, argument, typed) => (start + word.len() - typed.len(), self.ask(of, &argument, &typed)),
+        let (words, start) = split(line);
+        let typed = words.last().map_or("", String::as_str);
+        let wanted = wanted(&words, &self.offer());
+        let candidates = match wanted {
+            Wanted::OneOf(words) => words,
+            Wanted::Value(of, argument, typed) => {
+                self.ask(of, &argument, &typed).into_iter().map(|value| format!("{argument}={value}")).collect()
+            }
         };
-        let typed = &line[from..];
         let fits = |candidate: &String| candidate.starts_with(typed) && text::visible(candidate) == candidate.as_str();
-        (from, candidates.into_iter().filter(fits).collect())
+        (start, candidates.into_iter().filter(fits).map(|candidate| quoted(&candidate)).collect())
     }
 
     fn ask(&self, of: CompletionReference, argument: &str, typed: &str) -> Vec<String> {
@@ -77,10 +78,48 @@ impl Menu {
     }
 }
 
-fn wanted(line: &str, offer: &Offer) -> Wanted {
-    let mut words: Vec<&str> = line.split_whitespace().collect();
-    // A line that ends with a blank begins a new word.
-    let typed = if line.ends_with(char::is_whitespace) { "" } else { words.pop().unwrap_or_default() };
+/// The words of a line as they are read when it is entered, the last one perhaps empty and perhaps in an open quote, and
+/// where that one begins.
+fn split(line: &str) -> (Vec<String>, usize) {
+    let (mut words, mut word, mut start) = (Vec::new(), String::new(), 0);
+    let mut quote = None;
+    let mut rest = line.char_indices();
+    while let Some((at, c)) = rest.next() {
+        match (c, quote) {
+            ('\\', None | Some('"')) => word.extend(rest.next().map(|(_, c)| c)),
+            (c, Some(open)) if c == open => quote = None,
+            (c, Some(_)) => word.push(c),
+            ('\'' | '"', None) => quote = Some(c),
+            (c, None) if c.is_whitespace() => {
+                // Several blanks are one.
+                if start < at {
+                    words.push(std::mem::take(&mut word));
+                }
+                start = at + c.len_utf8();
+            }
+            (c, None) => word.push(c),
+        }
+    }
+    words.push(word);
+    (words, start)
+}
+
+/// A word as it has to be typed: what follows `key=` in quotes where it needs them.
+fn quoted(word: &str) -> String {
+    let (key, value) = match word.split_once('=') {
+        Some((key, value)) => (format!("{key}="), value),
+        None => (String::new(), word),
+    };
+    match (value, shlex::try_quote(value)) {
+        ("", _) => key,
+        (_, Ok(quoted)) => key + &quoted,
+        (value, Err(_)) => key + value,
+    }
+}
+
+fn wanted(words: &[String], offer: &Offer) -> Wanted {
+    let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let typed = words.pop().unwrap_or_default();
     let tools = || offer.tools.iter().map(|tool| tool.name.clone());
     let prompts = || offer.prompts.iter().map(|prompt| prompt.name.clone());
     let templates = || offer.templates.iter().map(|template| template.uri_template.clone());
@@ -150,45 +189,66 @@ mod tests {
     use super::*;
 
     fn offer() -> Offer {
-        let schema = r#"{"properties":{"size":{"enum":["S","L"]},"loud":{"type":"boolean"},"name":{"type":"string"}}}"#;
+        let schema = r#"{"properties":{"size":{"enum":["S","L","Extra large"]},"loud":{"type":"boolean"},"name":{"type":"string"}}}"#;
         Offer {
             tools: vec![Tool::new("order", RawJson::from_text(schema).unwrap())],
             resources: vec![Resource::new("shop://menu", "menu")],
             templates: vec![ResourceTemplate::new("shop://item/{id}", "item")],
             prompts: vec![Prompt::new("plan").arguments(vec![PromptArgument::new("city")])],
+            failed: Vec::new(),
         }
     }
 
     #[track_caller]
     fn check(line: &str, expected: &[&str]) {
-        let Wanted::OneOf(words) = wanted(line, &offer()) else { panic!("{line} asks the server") };
-        let last = line.rsplit(char::is_whitespace).next().unwrap_or_default();
-        let fitting: Vec<_> = words.iter().filter(|word| word.starts_with(last)).collect();
+        let words = split(line).0;
+        let Wanted::OneOf(found) = wanted(&words, &offer()) else { panic!("{line} asks the server") };
+        let last = words.last().unwrap();
+        let fitting: Vec<_> = found.iter().filter(|word| word.starts_with(last)).map(|word| quoted(word)).collect();
         assert_eq!(fitting, expected, "{line}");
     }
 
     #[test]
     fn words_are_completed_by_their_place() {
-        check("", &["list", "call", "read", "prompt", "complete", "info", "help", "quit", "order"]);
+        let commands = ["list", "call", "read", "prompt", "complete", "listen", "log", "ping", "info", "help", "quit"];
+        check("", &[&commands[..], &["order"]].concat());
         check("o", &["order"]);
         check("call ", &["order"]);
         check("order ", &["size=", "loud=", "name="]);
         check("call order size=S ", &["loud=", "name="]);
-        check("order size=", &["size=S", "size=L"]);
+        check("order size=", &["size=S", "size=L", "size='Extra large'"]);
+        for typed in ["size=E", "size='Extra l", "size=\"Extra l", "size=Extra\\ l", "'size=Ex"] {
+            check(&format!("order {typed}"), &["size='Extra large'"]);
+        }
+        check("order size='Extra large' lo", &["loud="]);
+        check("read shop://i", &["'shop://item/{id}'"]);
         check("order loud=t", &["loud=true"]);
         check("order name=", &[]);
         check("prompt plan ", &["city="]);
-        check("read ", &["shop://menu", "shop://item/{id}"]);
-        check("read shop://item/{id} ", &["id="]);
+        check("read ", &["shop://menu", "'shop://item/{id}'"]);
+        check("read 'shop://item/{id}' ", &["id="]);
         check("list t", &["tools"]);
         check("nothing ", &[]);
     }
 
     #[test]
+    fn a_line_is_split_as_when_it_is_entered() {
+        for (line, words, start) in [
+            ("", &[""][..], 0),
+            ("a  b ", &["a", "b", ""], 5),
+            ("a 'b c", &["a", "b c"], 2),
+            ("a b\\ c", &["a", "b c"], 2),
+            ("a 'b'\"c d\"e", &["a", "bc de"], 2),
+        ] {
+            assert_eq!(split(line), (words.iter().map(ToString::to_string).collect(), start), "{line}");
+        }
+    }
+
+    #[test]
     fn values_of_prompts_and_templates_are_asked_for() {
         let city = Wanted::Value(CompletionReference::prompt("plan"), "city".into(), "Os".into());
-        assert_eq!(wanted("prompt plan city=Os", &offer()), city);
+        assert_eq!(wanted(&split("prompt plan city=Os").0, &offer()), city);
         let id = Wanted::Value(CompletionReference::resource("shop://item/{id}"), "id".into(), String::new());
-        assert_eq!(wanted("read shop://item/{id} id=", &offer()), id);
+        assert_eq!(wanted(&split("read shop://item/{id} id=").0, &offer()), id);
     }
 }

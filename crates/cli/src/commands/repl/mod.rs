@@ -6,13 +6,17 @@ mod editor;
 use std::{sync::Arc, time::Duration};
 
 use couplet::client::{Changes, Filter};
+use couplet_serve::{Caught, Signals};
 use rustyline::error::ReadlineError;
 
 use self::{
     complete::Menu,
     editor::{Prompter, history},
 };
-use super::{TalkArgs, call::call, complete::reference, list::Offer, prompt::prompt, read::read};
+use super::{
+    TalkArgs, call::call, complete::reference, level, list::Offer, listen::changes, ping::once, prompt::prompt,
+    read::read,
+};
 use crate::{
     arguments::nearest,
     exit::{Exit, Failure},
@@ -37,6 +41,9 @@ pub(crate) const COMMANDS: &[(&str, &str, &str)] = &[
     ("read", "URI [key=value…]", "reads a resource"),
     ("prompt", "NAME [key=value…]", "gets a prompt"),
     ("complete", "NAME argument[=typed]", "asks for suggestions"),
+    ("listen", "[URI…]", "prints changes as they happen, until Ctrl-C"),
+    ("log", "LEVEL", "the least serious log messages to show, from debug to emergency"),
+    ("ping", "", "asks whether the server is there"),
     ("info", "", "who the server is"),
     ("help", "", "this"),
     ("quit", "", "ends the session; so does Ctrl-D"),
@@ -76,32 +83,51 @@ impl Repl<'_> {
         let name = self.session.client.server().info.as_ref().map_or("couplet", |info| info.display_name());
         let prompt = format!("{}> ", text::cut(&text::line(name), 24));
         let mut prompter = Prompter::new(&self.menu, self.output)?;
+        // A script should see that something in it failed; a person has seen it.
+        let mut failed = None;
         loop {
             self.refresh().await?;
-            let (back, line) = prompter.ask(prompt.clone()).await?;
+            let (back, line) = or_ended(prompter.ask(prompt.clone())).await?;
             prompter = back;
             let line = match line {
                 Ok(line) => line,
-                Err(ReadlineError::Interrupted) => continue,
+                Err(ReadlineError::Interrupted) => {
+                    self.output.note(
+                        &self.output.err.faint("Ctrl-C ends a command that runs; `quit` or Ctrl-D ends the session."),
+                    );
+                    continue;
+                }
                 Err(_) => break,
             };
             let line = line.trim();
             if line.is_empty() {
                 continue;
             }
-            match or_interrupted(self.execute(line)).await {
+            match or_interrupted(Box::pin(self.execute(line))).await {
                 Ok(Next::Line) => {}
                 Ok(Next::End) => break,
-                Err(failure) if failure.exit == Exit::Unreachable => return Err(failure),
+                Err(failure) if matches!(failure.exit, Exit::Unreachable | Exit::Terminated | Exit::HungUp) => {
+                    return Err(failure);
+                }
                 Err(failure) => {
                     self.output.hide_bar();
-                    let failure = self.session.explain(failure);
-                    failure.tell(self.output);
+                    failed = failed.or(Some(failure.exit));
+                    self.tell(failure);
                 }
             }
         }
         prompter.save(history());
-        Ok(())
+        match failed.filter(|_| !self.output.can_ask()) {
+            Some(exit) => Err(Failure::silent(exit)),
+            None => Ok(()),
+        }
+    }
+
+    fn tell(&self, failure: Failure) {
+        if failure.exit == Exit::Interrupted {
+            return self.output.note(&self.output.err.faint("interrupted"));
+        }
+        self.session.explain(failure).tell(self.output);
     }
 
     /// Asks for the lists again, if they have changed.
@@ -136,7 +162,16 @@ impl Repl<'_> {
                 prompt(session, &prompts, name, more, None, output).await?;
             }
             ("complete", Some(of)) => self.complete(of, more).await?,
-            ("call" | "read" | "prompt" | "complete", None) => {
+            ("listen", _) => changes(session, rest, None, output).await?,
+            ("log", Some(name)) => {
+                let level = level(name).map_err(|what| Failure::usage(format!("`{name}` is no level")).hint(what))?;
+                session.client.set_log_level(level).await?;
+            }
+            ("ping", _) => {
+                let took = once(&session.client).await?;
+                output.print(&format!("answered in {:.1} ms\n", took.as_secs_f64() * 1e3))?;
+            }
+            ("call" | "read" | "prompt" | "complete" | "log", None) => {
                 let (_, takes, _) = COMMANDS.iter().find(|(name, ..)| name == command).unwrap_or(&("", "", ""));
                 return Err(Failure::usage(format!("`{command}` of what?")).hint(format!("{command} {takes}")));
             }
@@ -160,7 +195,8 @@ impl Repl<'_> {
             None | Some("tools" | "resources" | "prompts") => offer.to_text(self.output),
             Some(name) => offer.one(name, self.output)?,
         };
-        self.output.print(page.trim_start_matches('\n'))
+        self.output.print(page.trim_start_matches('\n'))?;
+        offer.check(self.output)
     }
 
     async fn call(&self, tool: &str, words: &[String]) -> Result<(), Failure> {
@@ -173,6 +209,23 @@ impl Repl<'_> {
         let (argument, typed) = argument.split_once('=').unwrap_or((argument, ""));
         let found = self.session.client.complete(reference(of), argument, typed).await?;
         found.values.iter().try_for_each(|value| self.output.print(&format!("{}\n", self.output.said(value))))
+    }
+}
+
+/// Waits for a line, but not beyond the end of the terminal. Ctrl-C is for the editor.
+async fn or_ended<T>(line: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    let Ok(mut signals) = Signals::new() else { return line.await };
+    let ended = async {
+        loop {
+            match signals.next().await {
+                Caught::Interrupt => {}
+                signal => return signal,
+            }
+        }
+    };
+    tokio::select! {
+        line = line => line,
+        signal = ended => Err(Failure::silent(signal.into())),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
+use base64::{Engine, engine::general_purpose::STANDARD};
 use couplet::types::{RawJson, RequestId, from_json};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -28,15 +29,19 @@ struct Entry<'a> {
     /// A line that is no JSON, or too long to be kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     raw: Option<String>,
+    /// The bytes of a line that is not UTF-8, which `raw` cannot show as they are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    base64: Option<String>,
 }
 
 /// The line of a recording for a line that went through.
 pub(crate) fn entry(direction: Direction, session: &str, line: &[u8]) -> String {
     let message: Option<&RawValue> = serde_json::from_slice(line).ok();
     let raw = message.is_none().then(|| String::from_utf8_lossy(line).into_owned());
+    let base64 = str::from_utf8(line).is_err().then(|| STANDARD.encode(line));
     // Six digits, so that times can be compared as texts.
     let time = format!("{:.6}", Timestamp::now());
-    serde_json::to_string(&Entry { time, direction, session, message, raw }).unwrap_or_default()
+    serde_json::to_string(&Entry { time, direction, session, message, raw, base64 }).unwrap_or_default()
 }
 
 /// Cuts bytes into lines. A line that is very long is cut short: its bytes went through, but are not all written down.
@@ -184,7 +189,7 @@ mod tests {
         assert_eq!(rest, r#""direction":"client-to-server","session":"s","message":{ "id": 1.0,  "method":"x"}}"#);
         let line = entry(Direction::ServerToClient, "s", b"oh no\xff");
         assert!(
-            line.ends_with("\"direction\":\"server-to-client\",\"session\":\"s\",\"raw\":\"oh no\u{fffd}\"}"),
+            line.ends_with("\"direction\":\"server-to-client\",\"session\":\"s\",\"raw\":\"oh no\u{fffd}\",\"base64\":\"b2ggbm//\"}"),
             "{line}"
         );
     }

@@ -1,0 +1,84 @@
+//! Log lines on standard error.
+
+use std::env;
+
+use clap::ValueEnum;
+use tracing_subscriber::{
+    filter::Targets,
+    fmt::{self, MakeWriter},
+    layer::SubscriberExt,
+    util::SubscriberInitExt,
+};
+
+/// How logs are written.
+#[derive(clap::Args, Clone, Copy, Debug)]
+pub struct LogArgs {
+    /// How log lines on standard error look: text or json. The variable RUST_LOG chooses them: info, debug, couplet=trace
+    #[arg(long, value_name = "FORMAT", default_value = "text", hide_possible_values = true)]
+    pub log_format: LogFormat,
+}
+
+/// The form of a log line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// A line for people.
+    Text,
+    /// A JSON object on a line, for programs.
+    Json,
+}
+
+/// The lines that `RUST_LOG` chooses, or those of `default` when it is not set. The second value is a warning about a
+/// `RUST_LOG` that cannot be understood.
+#[must_use]
+pub fn filter(default: &str) -> (Targets, Option<String>) {
+    chosen(env::var("RUST_LOG").ok().as_deref(), default)
+}
+
+fn chosen(wanted: Option<&str>, default: &str) -> (Targets, Option<String>) {
+    let usual = || default.parse().unwrap_or_default();
+    match wanted.map(str::trim).filter(|text| !text.is_empty()) {
+        None => (usual(), None),
+        Some(text) => match text.parse() {
+            Ok(targets) => (targets, None),
+            Err(error) => {
+                let what = format!("`RUST_LOG` is not understood: {error}; write info, or couplet_http=debug,warn");
+                (usual(), Some(what))
+            }
+        },
+    }
+}
+
+/// Writes log lines from now on. A process that writes them already goes on as before.
+pub fn start_logs<W>(format: LogFormat, targets: Targets, writer: W)
+where
+    W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
+{
+    let registry = tracing_subscriber::registry().with(targets);
+    // It fails if there is a subscriber already, which is then the one that is wanted.
+    let _ = match format {
+        LogFormat::Text => registry.with(fmt::layer().with_ansi(false).with_writer(writer)).try_init(),
+        LogFormat::Json => registry.with(fmt::layer().json().flatten_event(true).with_writer(writer)).try_init(),
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use tracing_subscriber::filter::LevelFilter;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(wanted: Option<&str>, expected: LevelFilter, complains: bool) {
+        let (targets, complaint) = chosen(wanted, "info");
+        assert_eq!((targets.default_level(), complaint.is_some()), (Some(expected), complains), "{wanted:?}");
+    }
+
+    #[test]
+    fn the_environment_chooses_the_lines() {
+        check(None, LevelFilter::INFO, false);
+        check(Some(" "), LevelFilter::INFO, false);
+        check(Some("debug"), LevelFilter::DEBUG, false);
+        check(Some("couplet_http=trace,error"), LevelFilter::ERROR, false);
+        check(Some("couplet_http=loud"), LevelFilter::INFO, true);
+    }
+}

@@ -1,0 +1,105 @@
+//! Serving until it is over, or until a signal comes.
+
+use std::{error::Error, pin::pin, sync::Arc, time::Duration};
+
+use couplet::{
+    core::{Limits, Service, Transport},
+    stdio::stdio,
+};
+
+use crate::{
+    logs::{LogArgs, LogFormat, filter, start_logs},
+    signals::Signals,
+    site::{SiteArgs, bind, bytes, url},
+};
+
+/// The flags that every server of ours has.
+#[derive(clap::Args, Clone, Debug)]
+pub struct ServeArgs {
+    /// Serve HTTP at this address, such as 127.0.0.1:3001, instead of standard input and output
+    #[arg(long, value_name = "ADDRESS")]
+    pub http: Option<String>,
+    /// The size of one message: 16M by default; K, M and G are for 1024
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    pub max_message: Option<usize>,
+    /// The flags of the HTTP endpoint.
+    #[command(flatten)]
+    pub site: SiteArgs,
+    /// The flags of the logs.
+    #[command(flatten)]
+    pub log: LogArgs,
+}
+
+/// Serves over standard input and output, or over HTTP, until the client is gone or a signal comes; running calls are
+/// finished. Over HTTP the first line of standard error is the URL (with `--log-format json` it is a log line), and
+/// logs begin at `info`; otherwise at `warn`.
+///
+/// # Errors
+/// When the address cannot be listened at, or the connection is lost.
+#[expect(clippy::print_stderr, reason = "the caller of a program wants to know where it is")]
+pub async fn serve(service: Arc<dyn Service>, args: &ServeArgs) -> Result<(), Box<dyn Error>> {
+    let (targets, complaint) = filter(if args.http.is_some() { "info" } else { "warn" });
+    let mut limits = Limits::default();
+    limits.message = args.max_message.unwrap_or(limits.message);
+    let grace = args.site.grace;
+    // Before the address is told: from then on a signal may come.
+    let signals = Signals::new()?;
+    let Some(address) = &args.http else {
+        start_logs(args.log.log_format, targets, std::io::stderr);
+        report(complaint);
+        let (begin, begun) = tokio::sync::oneshot::channel::<()>();
+        let transport = stdio().with_graceful_shutdown(async { drop(begun.await) });
+        let drain = move || {
+            let _ = begin.send(());
+        };
+        return Ok(drained(signals, transport.serve(service, limits), drain, grace).await?);
+    };
+    let listener = bind(address).await?;
+    let url = url(&listener, &args.site);
+    if args.log.log_format == LogFormat::Text {
+        eprintln!("{url}");
+    }
+    start_logs(args.log.log_format, targets, std::io::stderr);
+    report(complaint);
+    if args.log.log_format == LogFormat::Json {
+        tracing::info!(url, "serving");
+    }
+    let transport = args.site.transport(listener);
+    let shutdown = transport.shutdown();
+    Ok(drained(signals, transport.serve(service, limits), move || shutdown.shut_down(), grace).await?)
+}
+
+fn report(complaint: Option<String>) {
+    if let Some(what) = complaint {
+        tracing::warn!("{what}");
+    }
+}
+
+/// Serves until it is over or a signal comes. Then `drain` is called, and serving may go on for `grace` to finish what
+/// runs; a second signal ends it at once.
+///
+/// # Errors
+/// Those of serving.
+pub async fn drained<E>(
+    mut signals: Signals,
+    serving: impl Future<Output = Result<(), E>>,
+    drain: impl FnOnce(),
+    grace: Duration,
+) -> Result<(), E> {
+    /// The transport has the same time, and says what it did with it.
+    const LATE: Duration = Duration::from_millis(500);
+    let mut serving = pin!(serving);
+    let signal = tokio::select! {
+        done = &mut serving => return done,
+        signal = signals.next() => signal,
+    };
+    tracing::info!(?signal, "shutting down: running calls are finished");
+    drain();
+    tokio::select! {
+        done = tokio::time::timeout(grace + LATE, serving) => done.unwrap_or(Ok(())),
+        signal = signals.next() => {
+            tracing::warn!(?signal, "running calls are cut off");
+            Ok(())
+        }
+    }
+}
