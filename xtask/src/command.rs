@@ -28,7 +28,16 @@ const CASES: [(&str, &[&str], f64); 2] =
 
 /// Prints a table; fails if something takes longer than it should.
 pub(crate) fn run(_: &[String]) -> Result<(), Failure> {
-    workspace::cargo(["build", "--quiet", "--profile", "dist", "--package", "couplet-cli", "--package", "couplet-everything"])?;
+    workspace::cargo([
+        "build",
+        "--quiet",
+        "--profile",
+        "dist",
+        "--package",
+        "couplet-cli",
+        "--package",
+        "couplet-everything",
+    ])?;
     let folder = workspace::target()?.join("dist");
     let (couplet, server) = (folder.join("couplet"), folder.join("couplet-everything"));
     let mut missed = Vec::new();

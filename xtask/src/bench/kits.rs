@@ -125,7 +125,9 @@ impl Folders {
     /// Builds what measures, and our servers without what only measuring needs.
     pub(super) fn build_ours(&self) -> Result<(), Failure> {
         let rig = ["bench-load", "bench-bare", "bench-client"].into_iter().flat_map(|program| ["--bin", program]);
-        cargo(["build", "--profile", "dist", "--package", "couplet-bench", "--features", "rig"].into_iter().chain(rig))?;
+        cargo(
+            ["build", "--profile", "dist", "--package", "couplet-bench", "--features", "rig"].into_iter().chain(rig),
+        )?;
         cargo(["build", "--profile", "dist", "--package", "couplet-bench"])
     }
 
