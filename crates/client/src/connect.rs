@@ -52,7 +52,11 @@ async fn open_once(
         step = match step {
             Step::Discover(version) => {
                 let dialect = greeting.dialect(version);
-                match discover(&mut line, &dialect, greeting.probe_timeout, inbox).await? {
+                // A client that cannot fall back has no reason to stop waiting early.
+                let probe = negotiation.has_fallback().then_some(greeting.probe_timeout);
+                match discover(&mut line, &dialect, probe.unwrap_or(greeting.timeout), inbox).await? {
+                    Found::Late if probe.is_none() => return Err(unanswered(Discover::METHOD, greeting)),
+                    Found::Late => negotiation.probed(&Probe::Silence)?,
                     Found::Server(result, info) => {
                         server = Some(ServerInfo::discovered(version, &result, info));
                         negotiation.probed(&Probe::Answer(result))?
@@ -108,6 +112,8 @@ impl Greeting {
 enum Found {
     Server(Box<DiscoverResult>, Option<Implementation>),
     Nothing(Probe),
+    /// No answer came in time.
+    Late,
     Lost(Error),
 }
 
@@ -132,7 +138,7 @@ async fn discover(
         // A server that kept silent about this may not understand that it is not wanted any more, either.
         None => {
             exchange.abandon();
-            Found::Nothing(Probe::Silence)
+            Found::Late
         }
         Some(Err(why)) => Found::Lost(why),
         Some(Ok(Event::Failed(why))) if why.kind() == ErrorKind::Closed => Found::Lost(why),
@@ -173,11 +179,7 @@ async fn initialize(
     let mut exchange = line.channel.open(outgoing);
     let channel = line.channel.clone();
     match within(greeting.timeout, &*channel, beside(&mut line.driver, answer(&mut exchange))).await {
-        None => {
-            let waited = greeting.timeout.unwrap_or_default();
-            let what = format!("the server did not answer `{}` within {waited:?}", Initialize::METHOD);
-            Err(Error::new(ErrorKind::Timeout, what))
-        }
+        None => Err(unanswered(Initialize::METHOD, greeting)),
         Some(Err(why)) | Some(Ok(Event::Failed(why))) => Err(why),
         Some(Ok(Event::Answer(Err(refused)))) => Ok(Err(refused)),
         Some(Ok(Event::Answer(Ok(text)))) => from_json(text.as_str())
@@ -185,6 +187,11 @@ async fn initialize(
             .map_err(|e| Error::new(ErrorKind::Protocol, "the answer to `initialize` cannot be read").with_source(e)),
         Some(Ok(_)) => Err(Error::new(ErrorKind::Protocol, "the server ended `initialize` without an answer")),
     }
+}
+
+fn unanswered(method: &str, greeting: &Greeting) -> Error {
+    let waited = greeting.timeout.unwrap_or_default();
+    Error::new(ErrorKind::Timeout, format!("the server did not answer `{method}` within {waited:?}"))
 }
 
 /// The end of an exchange, whatever is told before it.

@@ -1,21 +1,22 @@
 //! The command `couplet` with servers that people use, as they come from their registries.
 
 use std::{
-    fs,
     ops::Add,
-    path::{Path, PathBuf},
+    path::Path,
     process::{Command, Output},
     thread,
 };
 
 use super::{
-    peer::{Missing, npm, venv},
+    peer::Missing,
     report::Counts,
+    servers::{
+        Server::{self, Everything, FastMcp, Fetch, Git, Time},
+        Servers,
+    },
     text,
 };
-use crate::workspace::{capture, command, root};
-
-use Server::{Everything, FastMcp, Git, Time};
+use crate::workspace::command;
 
 /// A command line: what comes before TARGET and after it, and what has to be said on standard output and error.
 struct Line {
@@ -23,18 +24,6 @@ struct Line {
     words: (&'static str, &'static [&'static str]),
     says: &'static [&'static str],
     tells: &'static [&'static str],
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Server {
-    /// `@modelcontextprotocol/server-everything` of npm.
-    Everything,
-    /// `mcp-server-time` of PyPI.
-    Time,
-    /// `mcp-server-git` of PyPI.
-    Git,
-    /// `fastmcp_server.py`, with FastMCP of PyPI.
-    FastMcp,
 }
 
 const fn line(
@@ -83,6 +72,7 @@ const LINES: &[Line] = &[
         &["T21:30:00+09:00", "\"time_difference\": \"+9.0h\""],
         &[],
     ),
+    line(Fetch, "call", &["fetch", "url=PAGE"], &["High water at noon."], &[]),
     line(Git, "call", &["git_log", "repo_path=REPOSITORY", "max_count=1"], &["The first of all"], &[]),
     line(FastMcp, "call", &["add", "a=2", "b=3"], &["5\n"], &[]),
     line(
@@ -118,21 +108,12 @@ const LINES: &[Line] = &[
 ];
 
 /// Runs all lines, and prints what came of each. Each server has a thread: most of the time is spent in starting it.
-pub(super) fn suite(couplet: &Path, folder: &Path) -> Counts {
-    let python = venv(folder, &here().join("requirements.txt")).map(drop);
-    let node = npm(&folder.join("npm"), &here().join("package.json"));
-    let repository = repository(&folder.join("repository"));
-    let there = |server| match server {
-        Everything => node.as_ref().copied(),
-        Git => python.as_ref().and(repository.as_ref()).copied(),
-        Time | FastMcp => python.as_ref().copied(),
-    };
+pub(super) fn suite(couplet: &Path, servers: &Servers) -> Counts {
     thread::scope(|scope| {
-        let threads = [Everything, Time, Git, FastMcp].map(|server| {
-            let there = there(server);
+        let threads = Server::ALL.map(|server| {
             scope.spawn(move || {
                 let lines = LINES.iter().filter(|line| line.server == server);
-                lines.map(|line| counted(line, there, couplet, folder)).fold(Counts::default(), Counts::add)
+                lines.map(|line| counted(line, couplet, servers)).fold(Counts::default(), Counts::add)
             })
         });
         threads
@@ -142,45 +123,17 @@ pub(super) fn suite(couplet: &Path, folder: &Path) -> Counts {
     })
 }
 
-fn counted(line: &Line, there: Result<(), &Missing>, couplet: &Path, folder: &Path) -> Counts {
-    let mut counts = Counts::default();
-    let outcome = there.map_err(Clone::clone).and_then(|()| run(line, couplet, folder).map_err(Missing::Broken));
-    let outcome = match outcome {
-        Ok(()) => {
-            counts.passed += 1;
-            "ok".to_owned()
-        }
-        Err(Missing::Skipped(why)) => {
-            counts.skipped += 1;
-            format!("skipped: {why}")
-        }
-        Err(Missing::Broken(why)) => {
-            counts.failed += 1;
-            format!("FAILED: {why}")
-        }
-    };
-    println!("couplet {} {:?} {}: {outcome}", line.words.0, line.server, line.words.1.join(" "));
-    counts
+fn counted(line: &Line, couplet: &Path, servers: &Servers) -> Counts {
+    let outcome = servers.there(line.server).and_then(|()| run(line, couplet, servers).map_err(Missing::Broken));
+    let name = format!("couplet {} {:?} {}", line.words.0, line.server, line.words.1.join(" "));
+    Counts::told(&name, outcome)
 }
 
-fn here() -> PathBuf {
-    root().join("interop/servers")
-}
-
-fn run(line: &Line, couplet: &Path, folder: &Path) -> Result<(), String> {
-    let program = |name: &str| text(&folder.join("venv/bin").join(name));
-    let everything = folder.join("npm/node_modules/@modelcontextprotocol/server-everything/dist/index.js");
-    let target = match line.server {
-        Everything => format!("node '{}' stdio", everything.display()),
-        Time => format!("'{}'", program("mcp-server-time")),
-        Git => format!("'{}'", program("mcp-server-git")),
-        FastMcp => format!("'{}' '{}'", program("python"), here().join("fastmcp_server.py").display()),
-    };
+fn run(line: &Line, couplet: &Path, servers: &Servers) -> Result<(), String> {
     let (verb, words) = line.words;
-    let words = words.iter().map(|word| word.replace("REPOSITORY", &text(&folder.join("repository"))));
     let mut call: Command = command(&text(couplet));
-    call.args([verb, &target]).args(words).env("XDG_STATE_HOME", folder.join("state"));
-    let output = call.output().map_err(|e| e.to_string())?;
+    call.args([verb, &servers.target(line.server)]).args(words.iter().map(|word| servers.fill(word)));
+    let output = call.env("XDG_STATE_HOME", servers.state()).output().map_err(|e| e.to_string())?;
     judge(line, &output)
 }
 
@@ -193,24 +146,6 @@ fn judge(line: &Line, output: &Output) -> Result<(), String> {
         Some(words) => Err(format!("`{words}` is not there:\n{out}{err}")),
         None => Ok(()),
     }
-}
-
-/// A repository for the server that looks at them.
-fn repository(folder: &Path) -> Result<(), Missing> {
-    if capture(command("git").arg("--version")).is_err() {
-        return Err(Missing::Skipped("there is no `git`".to_owned()));
-    }
-    if folder.join(".git").exists() {
-        return Ok(());
-    }
-    fs::create_dir_all(folder).map_err(|e| Missing::Broken(e.to_string()))?;
-    let git = |words: &[&str]| {
-        let mut git = command("git");
-        git.arg("-C").arg(folder).args(["-c", "user.name=Nobody", "-c", "user.email=nobody@example.com"]).args(words);
-        capture(&mut git).map(drop).map_err(Missing::Broken)
-    };
-    git(&["init", "--quiet"])?;
-    git(&["commit", "--quiet", "--allow-empty", "--message", "The first of all"])
 }
 
 #[cfg(test)]

@@ -3,9 +3,11 @@
 //! Every client goes through the same steps and looks at what comes back, every server looks at what arrives. What is
 //! here only starts the programs, and counts.
 
+mod behind;
 mod command;
 mod peer;
 mod report;
+mod servers;
 
 use std::{
     fs,
@@ -17,6 +19,7 @@ use std::{
 
 use peer::{PEERS, Peer, Programs};
 use report::{Counts, Outcome, Role, Row, Transport, judge, table};
+use servers::Servers;
 
 use crate::{
     Failure,
@@ -29,6 +32,8 @@ const DEADLINE: Duration = Duration::from_secs(60);
 
 /// The name of what is run with the command `couplet`.
 const COMMAND: &str = "command";
+/// The name of what is run through `couplet run`, a mount and `couplet listen`.
+const BEHIND: &str = "behind";
 
 /// All peers, or those whose names have one of the arguments in them. The last line is for machines.
 pub(crate) fn run(names: &[String]) -> Result<(), Failure> {
@@ -45,9 +50,10 @@ pub(crate) fn suite(names: &[String]) -> Result<Counts, Failure> {
     let started = Instant::now();
     let wanted = |peer: &&Peer| names.is_empty() || names.iter().any(|name| peer.name.contains(name));
     let peers: Vec<&Peer> = PEERS.iter().filter(wanted).collect();
-    let with_command = names.is_empty() || names.iter().any(|name| name == COMMAND);
-    if peers.is_empty() && !with_command {
-        let known: Vec<_> = PEERS.iter().map(|peer| peer.name).chain([COMMAND]).collect();
+    let with = |suite: &str| names.is_empty() || names.iter().any(|name| name == suite);
+    let (with_command, with_behind) = (with(COMMAND), with(BEHIND));
+    if peers.is_empty() && !with_command && !with_behind {
+        let known: Vec<_> = PEERS.iter().map(|peer| peer.name).chain([COMMAND, BEHIND]).collect();
         return Err(format!("there is no such peer; there are {}", known.join(", ")));
     }
     build_programs()?;
@@ -62,9 +68,16 @@ pub(crate) fn suite(names: &[String]) -> Result<Counts, Failure> {
     let bench = Bench { couplet, login: programs.join("interop-login"), port, folder, logs };
     // Each peer has a thread: most of the time is spent in waiting for programs to start.
     let (rows, commands) = thread::scope(|scope| {
-        let (binary, folder) = (programs.join("couplet"), bench.folder.join("servers"));
-        let commands = with_command.then(|| scope.spawn(move || command::suite(&binary, &folder)));
-        let threads: Vec<_> = peers.iter().map(|peer| scope.spawn(|| bench.all(peer))).collect();
+        let (programs, bench) = (&programs, &bench);
+        let commands = (with_command || with_behind).then(|| {
+            scope.spawn(move || {
+                let servers = Servers::install(&bench.folder.join("servers"));
+                let commands = with_command.then(|| command::suite(&programs.join("couplet"), &servers));
+                let behind = with_behind.then(|| behind::suite(programs, &servers, &bench.logs));
+                commands.unwrap_or_default() + behind.unwrap_or_default()
+            })
+        });
+        let threads: Vec<_> = peers.iter().map(|&peer| scope.spawn(move || bench.all(peer))).collect();
         let rows: Vec<Row> =
             threads.into_iter().flat_map(|thread| thread.join().expect("a thread does not panic")).collect();
         (rows, commands.map(|thread| thread.join().expect("a thread does not panic")).unwrap_or_default())

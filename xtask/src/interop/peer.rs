@@ -180,7 +180,7 @@ pub(super) fn npm(folder: &Path, package: &Path) -> Result<(), Missing> {
 }
 
 /// Programs for node find their packages in a folder above them, so they are copied to where those are.
-fn node(folder: &Path) -> Result<Programs, Missing> {
+pub(super) fn node(folder: &Path) -> Result<Programs, Missing> {
     let here = root().join("interop").join(folder.file_name().expect("the folder has the name of the peer"));
     npm(folder, &here.join("package.json"))?;
     // Somebody in front of a browser is the client of an authorization server.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::peer::Peer;
+use super::peer::{Missing, Peer};
 use crate::Failure;
 
 /// What every client does, in this order.
@@ -152,6 +152,29 @@ impl Counts {
             }
             counts
         })
+    }
+}
+
+impl Counts {
+    /// One run that has a line of its own, which is printed.
+    pub(super) fn told(name: &str, outcome: Result<(), Missing>) -> Self {
+        let mut counts = Self::default();
+        let outcome = match outcome {
+            Ok(()) => {
+                counts.passed += 1;
+                "ok".to_owned()
+            }
+            Err(Missing::Skipped(why)) => {
+                counts.skipped += 1;
+                format!("skipped: {why}")
+            }
+            Err(Missing::Broken(why)) => {
+                counts.failed += 1;
+                format!("FAILED: {why}")
+            }
+        };
+        println!("{name}: {outcome}");
+        counts
     }
 }
 

@@ -1,6 +1,9 @@
 //! How a client and a server come to speak the same revision.
 
-use std::time::Duration;
+use std::{
+    sync::atomic::{AtomicUsize, Ordering},
+    time::Duration,
+};
 
 use couplet_client::Client;
 use couplet_core::ErrorKind;
@@ -135,6 +138,38 @@ async fn a_server_that_keeps_silent() {
 
     let script = Script::new(|_| Say::Send(vec![]));
     check(script, &ProtocolVersion::ALL, Err(ErrorKind::Timeout), &HANDSHAKE[..2]).await;
+}
+
+/// A server that takes long to start has read everything that was sent meanwhile before it answers. One of the stateless era
+/// then refuses the handshake, and names what it speaks.
+#[tokio::test(start_paused = true)]
+async fn a_server_that_starts_slowly() {
+    let slow = |late: usize| {
+        let probes = AtomicUsize::new(0);
+        Script::new(move |m| {
+            Say::Send(match m["method"].as_str() {
+                Some("server/discover") if probes.fetch_add(1, Ordering::Relaxed) >= late => {
+                    vec![discovered(m, &[LATEST])]
+                }
+                Some("initialize") => {
+                    let data = json!({ "supported": [LATEST], "requested": "2025-11-25" });
+                    let error = json!({ "code": -32022, "message": "no", "data": data });
+                    vec![json!({ "jsonrpc": "2.0", "id": m["id"], "error": error })]
+                }
+                _ => vec![],
+            })
+        })
+    };
+    let again = ["server/discover", "initialize", "server/discover"];
+    check(slow(1), &ProtocolVersion::ALL, Ok(LATEST), &again).await;
+    // It is asked twice, and not for ever.
+    check(slow(9), &ProtocolVersion::ALL, Err(ErrorKind::Version), &again).await;
+
+    // A client that has nothing to fall back on waits as long as for anything else, and says what it waited for.
+    let script = Script::new(|_| Say::Send(vec![]));
+    let began = tokio::time::Instant::now();
+    check(script.clone(), &[ProtocolVersion::V2026_07_28], Err(ErrorKind::Timeout), &again[..1]).await;
+    assert_eq!(began.elapsed(), Duration::from_secs(60));
 }
 
 #[tokio::test]

@@ -45,6 +45,8 @@ pub struct Negotiation {
     /// What the client speaks, the preferred one first.
     wanted: Vec<Shape>,
     tried: Vec<ProtocolVersion>,
+    /// Whether nothing came back from the first probe: a server that starts slowly may answer the next one.
+    was_silent: bool,
 }
 
 impl Negotiation {
@@ -55,7 +57,7 @@ impl Negotiation {
     pub fn new(versions: Vec<ProtocolVersion>) -> Result<(Self, Step), Error> {
         let mut wanted: Vec<Shape> = versions.into_iter().map(Shape::of).collect();
         wanted.sort_by_key(|s| std::cmp::Reverse(s.index()));
-        let mut this = Self { wanted, tried: Vec::new() };
+        let mut this = Self { wanted, tried: Vec::new(), was_silent: false };
         let step = match this.wanted.first().copied() {
             None => return Err(Error::new(ErrorKind::Config, "the client must speak at least one revision")),
             Some(first) => this.open_with(first)?,
@@ -81,8 +83,20 @@ impl Negotiation {
             Probe::Refused(error) if matches!(error.code, code::HEADER_MISMATCH | code::MISSING_CLIENT_CAPABILITY) => {
                 Err(error.clone().into())
             }
-            Probe::Refused(_) | Probe::Silence => self.handshake(),
+            Probe::Refused(_) => self.handshake(),
+            Probe::Silence => {
+                if !self.was_silent {
+                    self.tried.pop();
+                    self.was_silent = true;
+                }
+                self.handshake()
+            }
         }
+    }
+
+    /// Whether the handshake can be tried when nothing comes back from the probe.
+    pub fn has_fallback(&self) -> bool {
+        self.wanted.iter().any(|shape| shape.0.codec.has_handshake())
     }
 
     /// What the answer to `initialize` means.
@@ -111,6 +125,10 @@ impl Negotiation {
     fn handshake(&mut self) -> Result<Step, Error> {
         let latest = self.wanted.iter().copied().find(|s| s.0.codec.has_handshake());
         match latest {
+            Some(shape) if self.tried.contains(&shape.version()) => {
+                let what = "the server refuses `initialize`, and does not answer `server/discover`";
+                Err(Error::new(ErrorKind::Version, what))
+            }
             Some(shape) => self.open_with(shape),
             None => Err(self.nothing("only revisions that begin with `initialize`")),
         }
