@@ -127,6 +127,12 @@ impl Inputs {
         self.0.waiting.load(Ordering::Acquire) > 0
     }
 
+    /// Whether the handler waits only because a replayed answer lets others go first: it goes on when it is polled again,
+    /// and has woken whoever polls it.
+    pub fn is_yielding(&self) -> bool {
+        matches!(&self.0.kind, Kind::Replay(replay) if replay.is_yielding())
+    }
+
     /// Whether this request can ask at all. What can be asked depends on the client, too.
     pub fn are_open(&self) -> bool {
         !matches!(self.0.kind, Kind::Closed)
@@ -198,7 +204,7 @@ impl Inputs {
         let unreadable = |e: serde_json::Error| RpcError::internal(format!("step `{key}`: {e}"));
         let name = replay.name_step(key);
         if let Some(known) = replay.step(&name) {
-            replay.give_way().await;
+            replay.yield_now().await;
             return known.parse().map_err(unreadable);
         }
         let value = work().await;

@@ -69,8 +69,10 @@ struct Round {
     asked: Vec<(String, InputRequest)>,
     /// A question that was another one in an earlier round.
     changed: Option<RpcError>,
-    /// Whether a replayed answer gave way to others since the handler was polled last.
+    /// Whether a replayed answer yielded since the handler was polled last.
     yielded: bool,
+    /// Whether that is why the handler waits.
+    yielding: bool,
     driver: Option<Waker>,
     waiting: Vec<Waker>,
     over: bool,
@@ -105,7 +107,7 @@ impl Replay {
         let key = lock(&self.round).questions.next(key);
         match self.answered(&key, &question) {
             Ok(Some(answer)) => {
-                self.give_way().await;
+                self.yield_now().await;
                 return Ok(answer);
             }
             Ok(None) => {
@@ -127,8 +129,8 @@ impl Replay {
         }
     }
 
-    /// Lets everything else go on first: a handler that replays much stops neither its timeout nor other calls.
-    pub(crate) async fn give_way(&self) {
+    /// Yields to everything else that is ready: a handler that replays much stops neither its timeout nor other calls.
+    pub(crate) async fn yield_now(&self) {
         lock(&self.round).yielded = true;
         let mut polled = false;
         poll_fn(|cx| {
@@ -175,9 +177,9 @@ impl Replay {
         if let Some(changed) = &round.changed {
             return Poll::Ready(Some(Reply::Error(changed.clone())));
         }
-        let yielded = std::mem::take(&mut round.yielded);
+        round.yielding = std::mem::take(&mut round.yielded);
         if !round.asked.is_empty() {
-            if !yielded {
+            if !round.yielding {
                 return Poll::Ready(None);
             }
             // What follows a replayed answer may be asked in the same round.
@@ -197,6 +199,11 @@ impl Replay {
         };
         waiting.into_iter().for_each(Waker::wake);
         asked
+    }
+
+    /// Whether the handler waits only because a replayed answer lets others go first.
+    pub(crate) fn is_yielding(&self) -> bool {
+        lock(&self.round).yielding
     }
 
     /// The question that was another one in an earlier round, if that ended this one.

@@ -95,3 +95,96 @@ fn failed(panic: &(dyn Any + Send)) -> Reply {
     tracing::error!(panic = what.unwrap_or("of an unknown kind"), "a handler panicked");
     Reply::Error(RpcError::internal("the handler failed unexpectedly"))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        fmt,
+        sync::{
+            Arc, Mutex,
+            atomic::{AtomicU64, Ordering},
+        },
+        task::Waker,
+    };
+
+    use couplet_core::{Connection, Limits};
+    use serde_json::{Value, json};
+    use tracing::{
+        Event, Level, Metadata, Subscriber,
+        field::{Field, Visit},
+        span,
+    };
+
+    use super::*;
+    use crate::{Ctx, Server, tool};
+
+    /// Collects what is logged at `warn`.
+    #[derive(Clone, Default)]
+    struct Log(Arc<Mutex<Vec<String>>>);
+
+    impl Subscriber for Log {
+        fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+            metadata.is_event() && *metadata.level() == Level::WARN
+        }
+
+        fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
+            span::Id::from_u64(1)
+        }
+
+        fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
+
+        fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
+
+        fn event(&self, event: &Event<'_>) {
+            event.record(&mut self.clone());
+        }
+
+        fn enter(&self, _: &span::Id) {}
+
+        fn exit(&self, _: &span::Id) {}
+    }
+
+    impl Visit for Log {
+        fn record_debug(&mut self, _: &Field, value: &dyn fmt::Debug) {
+            self.0.lock().unwrap().push(format!("{value:?}"));
+        }
+    }
+
+    #[derive(serde::Deserialize, schemars::JsonSchema)]
+    struct Form {}
+
+    fn ask(connection: &mut Connection, more: &Value) -> Value {
+        let meta = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": { "elicitation": {} },
+        });
+        let mut params = json!({ "name": "unstable", "_meta": meta });
+        more.as_object().unwrap().iter().for_each(|(key, value)| params[key] = value.clone());
+        let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+        connection.receive(message.to_string().into());
+        let Poll::Ready(Some(text)) = connection.poll_send(&mut Context::from_waker(Waker::noop())) else {
+            panic!("it is answered at once")
+        };
+        serde_json::from_slice(&text.into_bytes()).unwrap()
+    }
+
+    #[test]
+    fn a_question_that_changes_is_logged() {
+        let count = Arc::new(AtomicU64::new(0));
+        let unstable = move |ctx: Ctx| {
+            let number = count.fetch_add(1, Ordering::SeqCst);
+            async move { ctx.elicit::<Form>("a", format!("order {number}?")).await.map(|_| "done") }
+        };
+        let server = Server::<()>::new("s", "1").no_timeout().tool(tool("unstable", unstable)).build();
+        let mut connection = Connection::new(Arc::new(server), Limits::default());
+        let log = Log::default();
+        tracing::subscriber::set_global_default(log.clone()).expect("no other test of this crate sets one");
+        let asked = ask(&mut connection, &json!({}));
+        let answers = json!({ "a": { "action": "accept", "content": {} } });
+        let more = json!({ "requestState": asked["result"]["requestState"], "inputResponses": answers });
+        let answer = ask(&mut connection, &more);
+        assert_eq!(answer["error"]["code"], -32603, "{answer}");
+        let logged = log.0.lock().unwrap().join("\n");
+        assert!(logged.contains("the question `a` was `order 0?` and is now `order 1?`"), "{logged}");
+    }
+}

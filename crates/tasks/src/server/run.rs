@@ -89,8 +89,12 @@ async fn unsolicited(engine: Arc<Engine>, asked: ToolCall, next: ToolNext, task:
         call.outbox = call.outbox.tapped(Reports::new(&engine, &live, None));
         let inputs = call.inputs.clone();
         let mut running = next.no_timeout().run(call);
-        // Answers of earlier rounds are there at once, so a function that still waits now waits for something else.
-        if let Poll::Ready(reply) = poll_fn(|cx| Poll::Ready(running.as_mut().poll(cx))).await {
+        // Answers of earlier rounds are there already, so a function that still waits now waits for something else.
+        let begun = poll_fn(|cx| match running.as_mut().poll(cx) {
+            Poll::Pending if inputs.is_yielding() => Poll::Pending,
+            polled => Poll::Ready(polled),
+        });
+        if let Poll::Ready(reply) = begun.await {
             return Ok(reply);
         }
         inputs.turn(Back { engine: engine.clone(), live: live.clone() });

@@ -11,13 +11,14 @@ use couplet_core::{
     http::{Field, Fields, sort},
     message,
 };
-use couplet_tasks::{Change, Memory, Record, Store, StoreError, Tasks};
+use couplet_server::{Ctx, ToolError, tool};
+use couplet_tasks::{Change, Memory, Record, Store, StoreError, Task, TaskTool, Tasks};
 use couplet_testing::Wire;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
 use crate::{
-    kit::{STATELESS, call, capabilities, open, stateless_meta, text, yes},
+    kit::{STATELESS, Yes, call, capabilities, open, stateless_meta, text, yes},
     task_kit::{ID, RELATED, about, begin, begin_id, extension, knowing, open_as, server, tools, until},
 };
 
@@ -305,4 +306,31 @@ async fn line_385_questions_of_the_call_come_before_the_task() {
     assert_eq!((&created["resultType"], created.get("requestState")), (&json!("task"), None));
     let done = until(&mut wire, created["taskId"].as_str().unwrap(), "completed").await;
     assert_eq!(done["result"]["content"][0]["text"], "sure: true");
+}
+
+/// The same with several rounds: replaying the answers of earlier ones is not yet the work of the task.
+#[tokio::test]
+async fn line_385_several_rounds_come_before_the_task() {
+    let both = |ctx: Ctx| async move {
+        let mut agreed = 0;
+        for _ in 0..3 {
+            agreed += u32::from(ctx.elicit::<Yes>("sure", "Sure?").await?.accepted()?.yes);
+        }
+        tokio::task::yield_now().await;
+        Ok::<_, ToolError>(agreed)
+    };
+    let server = tools().tool(tool("several", both).task(Task::required().asks_first()));
+    let server = server.extension(Tasks::in_memory().poll_interval(Duration::from_millis(1))).build();
+    let mut wire = open(server, STATELESS, knowing()).await;
+    let mut params = json!({ "name": "several" });
+    for key in ["sure", "sure#2", "sure#3"] {
+        let asked = wire.request("tools/call", params.clone()).await["result"].take();
+        assert!(asked["inputRequests"].get(key).is_some(), "{key}: {asked}");
+        params["requestState"] = asked["requestState"].clone();
+        params["inputResponses"] = json!({ key: yes() });
+    }
+    let created = wire.request("tools/call", params).await["result"].take();
+    assert_eq!(created["resultType"], "task", "{created}");
+    let done = until(&mut wire, created["taskId"].as_str().unwrap(), "completed").await;
+    assert_eq!(done["result"]["content"][0]["text"], "3");
 }
