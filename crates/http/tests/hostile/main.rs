@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
+#[path = "../attacks/handlers.rs"]
+mod attacks_handlers;
 mod connections;
 mod http2;
 #[path = "../peer/mod.rs"]
