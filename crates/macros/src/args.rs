@@ -61,7 +61,7 @@ impl Args {
         match self.take(key) {
             None => Ok(None),
             Some((_, Value::Expr(expr))) => Ok(Some(expr)),
-            Some((span, _)) => Err(Error::new(span, format!("`{key}` needs a value: `{key} = \"…\"`"))),
+            Some((span, _)) => Err(Error::new(span, format!("`{key}` needs a value: `{key} = …`"))),
         }
     }
 

@@ -5,7 +5,7 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{Error, FnArg, Ident, ItemFn, Pat, Result, Type, ext::IdentExt, spanned::Spanned};
 
 use crate::{
-    function::Function,
+    function::{Function, is_associated},
     input::{self, Field},
     kind::Kind,
     param::{Param, has_impl},
@@ -47,7 +47,7 @@ pub(crate) fn expand(
 
 /// A thing that can be registered, in place of one with mistakes.
 fn stand_in(kind: &Kind, item: &ItemFn) -> TokenStream {
-    if item.sig.receiver().is_some() {
+    if is_associated(&item.sig, &item.block) {
         return TokenStream::new();
     }
     let (vis, ident) = (&item.vis, &item.sig.ident);

@@ -33,6 +33,14 @@ impl Function {
     pub(crate) fn new(kind: &Kind, item: ItemFn) -> Result<Self> {
         let ItemFn { attrs, vis, mut sig, block, .. } = item;
         check(kind, &sig)?;
+        if is_associated(&sig, &block) {
+            let why = format!(
+                "a {} is a function of its own, not one of a type: move it out of the `impl`, and write the type's name \
+                 for `Self`",
+                kind.name
+            );
+            return Err(Error::new_spanned(&sig.ident, why));
+        }
         let description = doc::description(&attrs);
         let is = |attr: &Attribute, names: &[&str]| names.iter().any(|name| attr.path().is_ident(name));
         let (cfgs, rest): (Vec<_>, Vec<_>) = attrs.into_iter().partition(|a| is(a, &["cfg"]));
@@ -68,6 +76,14 @@ impl Function {
             ReturnType::Default => None,
         }
     }
+}
+
+/// Whether the function can only stand in an `impl`, as far as that can be seen from here.
+pub(crate) fn is_associated(sig: &Signature, block: &Block) -> bool {
+    let own = |tokens| crate::param::has_self(tokens);
+    // Inside of the body there may be an `impl` with a `Self` of its own.
+    let has_impl = block.to_token_stream().to_string().contains("impl ");
+    sig.receiver().is_some() || own(sig.to_token_stream()) || (!has_impl && own(block.to_token_stream()))
 }
 
 /// Refuses functions that cannot be called by a client.

@@ -71,21 +71,24 @@
 //!
 //! # Parameters
 //!
-//! A parameter is an *extractor* if its type is called `State`, `Auth`, `Ctx`, `Args`, `RawArgs`, `Path`, `Uri`, `Meta`
-//! or `Completing`, alone or in an `Option`, or if it is marked `#[extract]`. Every other parameter is an *argument*: the
-//! client gives it, under the parameter's name. Macros see names only: a type of your own that is called `State` needs
-//! another one, as by `use geography::State as Province`. An argument
+//! A parameter is an *extractor* if its type is called `State<..>`, `Auth<..>`, `Args<..>`, `Path<..>`, `Ctx`, `RawArgs`,
+//! `Uri`, `Meta` or `Completing`, alone or in an `Option`, or if it is marked `#[extract]`. Every other parameter is an
+//! *argument*: the client gives it, under the parameter's name. Macros see names only: a type of your own that is called
+//! `Meta` needs another one, as by `use html::Meta as Head`; one that is called `State` and has no type parameters is an
+//! argument. An argument
 //!
 //! * is described by its doc comment,
 //! * may be left out if it is an `Option`, or if it has `#[default(value)]` or `#[default]`,
 //! * is owned: `String`, not `&str`,
-//! * can have `#[serde(..)]` and `#[schemars(..)]` as a field can.
+//! * can have `#[serde(..)]` and `#[schemars(..)]` as a field can. What they say is checked before the function runs:
+//!   `#[schemars(range(min = 1, max = 14))]`; for a `pattern`, see `couplet::server::Validation`.
 //!
 //! Extractors come in the order they are written, and all arguments at the place of the first one. At most 8 are
 //! allowed, where the arguments count as one.
 //!
 //! The types of a tool's and a prompt's arguments implement `Deserialize` and `JsonSchema`, the types of a resource's
-//! variables `Deserialize`.
+//! variables `Deserialize`. The features `chrono`, `jiff`, `url` and `uuid` of `couplet` let the types of these crates be
+//! arguments; switch on the feature `serde` of such a crate, too.
 //!
 //! ```
 //! use couplet::{Server, server::extract::{FromCall, Invocation, Rejection, State}, tool};
@@ -149,6 +152,9 @@ use proc_macro::TokenStream;
 /// | `destructive`, `destructive = false` | hint: whether it may destroy something |
 /// | `idempotent` | hint: calling it twice does no more than calling it once |
 /// | `open_world`, `open_world = false` | hint: whether it deals with the world outside |
+/// | `blocking` | the function, which is not `async`, runs on a thread for blocking work |
+/// | `timeout = Duration::from_secs(5)`, `no_timeout` | how long a call may take, instead of the server's limit |
+/// | `icons = vec![..]`, `meta = ..`, `output_schema = json!(..)` | what the builder's functions of these names set; any expression |
 /// | `scopes("files:write")` | what a caller must be allowed to do, one or more; others are refused |
 /// | `task`, `task = required` | it runs as a task, with clients that know tasks or only with them (feature `tasks`); or any expression of the type `Task` |
 /// | `crate = "path"` | where `couplet` is, if not at `::couplet` |
@@ -174,6 +180,27 @@ use proc_macro::TokenStream;
 ///
 /// let server: Server = Server::new("calc", "1.0.0").tool(divide);
 /// assert!(divide::call(1.0, 0.0).is_err());
+/// ```
+///
+/// # Functions that block
+///
+/// A function that is not `async` runs on the task of its connection. Until it returns, that connection answers nothing
+/// else: no ping, no cancellation, no other call, and its timeout does not count. That is right for what is done in
+/// microseconds. A function that reads files, queries a database or computes for long is `async`, or `blocking`: then it
+/// runs on a thread of its own, and a timeout or a cancellation answers the call at once, while the function goes on to
+/// its end. In programs with debug assertions a function that takes longer than 100 ms is reported with `tracing`.
+/// Progress is reported with `Ctx::try_progress`.
+///
+/// ```
+/// use couplet::{Server, tool};
+///
+/// /// How many lines a file has.
+/// #[tool(blocking, read_only)]
+/// fn lines(path: String) -> Result<usize, std::io::Error> {
+///     Ok(std::fs::read_to_string(path)?.lines().count())
+/// }
+///
+/// let server: Server = Server::new("files", "1.0.0").tool(lines);
 /// ```
 #[proc_macro_attribute]
 pub fn tool(attr: TokenStream, item: TokenStream) -> TokenStream {

@@ -12,6 +12,9 @@ use crate::kind::Kind;
 /// The extractors that are known by name; others are marked with `#[extract]`.
 const EXTRACTORS: [&str; 9] = ["State", "Auth", "Ctx", "Args", "RawArgs", "Path", "Uri", "Meta", "Completing"];
 
+/// Those of them that have a type parameter.
+const GENERIC: [&str; 4] = ["State", "Auth", "Args", "Path"];
+
 pub(crate) enum Param {
     Argument(Argument),
     Extractor { ty: Type, is_whole: bool },
@@ -97,6 +100,11 @@ impl Fallback {
     }
 }
 
+/// Whether the tokens mention `Self`.
+pub(crate) fn has_self(tokens: TokenStream) -> bool {
+    mentions(tokens, &|token| matches!(token, TokenTree::Ident(word) if word == "Self"))
+}
+
 /// Whether the type mentions `impl Trait`.
 pub(crate) fn has_impl(ty: &Type) -> bool {
     mentions(ty.to_token_stream(), &|token| matches!(token, TokenTree::Ident(word) if word == "impl"))
@@ -113,12 +121,14 @@ fn refuse_cfg(attrs: &[Attribute]) -> Result<()> {
     }
 }
 
-/// The name of the extractor that a type is, also in an `Option`.
+/// The name of the extractor that a type is, also in an `Option`. One that has a parameter is none without it: a type of
+/// the user's own that is called `State` is an argument.
 fn extractor(ty: &Type) -> Option<&'static str> {
     let Type::Path(path) = ty else { return None };
     let last = path.path.segments.last()?;
     if last.ident != "Option" {
-        return EXTRACTORS.into_iter().find(|name| last.ident == name);
+        let name = EXTRACTORS.into_iter().find(|name| last.ident == name)?;
+        return (!GENERIC.contains(&name) || !last.arguments.is_empty()).then_some(name);
     }
     match &last.arguments {
         PathArguments::AngleBracketed(inner) => match inner.args.first()? {

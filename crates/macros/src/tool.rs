@@ -1,8 +1,8 @@
 //! `#[tool]`.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, TokenStream};
 use quote::quote;
-use syn::{Error, Expr, LitStr, Result, ext::IdentExt};
+use syn::{Error, Expr, LitStr, Result, ext::IdentExt, spanned::Spanned};
 
 use crate::{
     args::Args,
@@ -11,8 +11,24 @@ use crate::{
     kind::TOOL,
 };
 
-const KEYS: [&str; 10] =
-    ["name", "title", "description", "read_only", "destructive", "idempotent", "open_world", "scopes", "task", "crate"];
+const KEYS: [&str; 16] = [
+    "name",
+    "title",
+    "description",
+    "read_only",
+    "destructive",
+    "idempotent",
+    "open_world",
+    "blocking",
+    "timeout",
+    "no_timeout",
+    "icons",
+    "meta",
+    "output_schema",
+    "scopes",
+    "task",
+    "crate",
+];
 
 pub(crate) fn tool(attr: TokenStream, item: TokenStream) -> TokenStream {
     expand(&TOOL, item, |function| settings(syn::parse2(attr)?, function))
@@ -35,6 +51,22 @@ fn settings(mut args: Args, function: &Function) -> Result<Settings> {
     }
     if let Some(switch) = args.switch("open_world")? {
         calls.extend(quote!(.open_world(#switch)));
+    }
+    if args.flag("blocking")? {
+        if let Some(word) = function.sig.asyncness {
+            let why = "an `async` function cannot be `blocking`: leave out one of the two";
+            return Err(Error::new(word.span, why));
+        }
+        calls.extend(quote!(.blocking()));
+    }
+    if args.flag("no_timeout")? {
+        calls.extend(quote!(.no_timeout()));
+    }
+    for key in ["timeout", "icons", "meta", "output_schema"] {
+        if let Some(value) = args.expr(key)? {
+            let set = Ident::new(key, value.span());
+            calls.extend(quote!(.#set(#value)));
+        }
     }
     let scopes = args.words("scopes")?;
     if !scopes.is_empty() {

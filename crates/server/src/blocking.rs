@@ -63,28 +63,59 @@ impl<T> Drop for OnThread<T> {
 
 /// The same handler, in a program with debug assertions with a warning the first time that it takes long.
 pub(crate) fn watched<K: Kind, S: 'static>(name: &str, run: Run<K, S>) -> Run<K, S> {
-    match cfg!(debug_assertions) {
-        true => watched_by::<K, S>(name, run, Instant::now),
-        false => run,
+    if !cfg!(debug_assertions) {
+        return run;
+    }
+    let watch = Arc::new(Watch { name: name.to_owned(), has_warned: AtomicBool::new(false), now: Instant::now });
+    Arc::new(move |invocation, state| {
+        let (watch, running) = (watch.clone(), run(invocation, state));
+        Box::pin(async move { watch.over(running).await })
+    })
+}
+
+/// What watches over a function that is not `async`.
+struct Watch {
+    name: String,
+    has_warned: AtomicBool,
+    now: fn() -> Instant,
+}
+
+impl Watch {
+    async fn over<T>(&self, running: impl Future<Output = T>) -> T {
+        let began = (self.now)();
+        let result = running.await;
+        let took = (self.now)().duration_since(began);
+        if took >= LONG && !self.has_warned.swap(true, Ordering::Relaxed) {
+            tracing::warn!(
+                tool = self.name,
+                ?took,
+                "a function that is not `async` held up its connection; make it `async`, or `blocking`"
+            );
+        }
+        result
     }
 }
 
-fn watched_by<K: Kind, S: 'static>(name: &str, run: Run<K, S>, now: fn() -> Instant) -> Run<K, S> {
-    let watch: Arc<(String, AtomicBool)> = Arc::new((name.to_owned(), AtomicBool::new(false)));
-    Arc::new(move |invocation, state| {
-        let (watch, running) = (watch.clone(), run(invocation, state));
-        Box::pin(async move {
-            let began = now();
-            let result = running.await;
-            let (took, (name, warned)) = (now().duration_since(began), &*watch);
-            if took >= LONG && !warned.swap(true, Ordering::Relaxed) {
-                tracing::warn!(
-                    tool = name,
-                    ?took,
-                    "a function that is not `async` held up its connection; make it `async`, or `blocking`"
-                );
-            }
-            result
-        })
-    })
+#[cfg(test)]
+mod tests {
+    use std::{cell::Cell, sync::LazyLock};
+
+    use super::*;
+
+    static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
+
+    thread_local! {
+        static PASSED: Cell<Duration> = const { Cell::new(Duration::ZERO) };
+    }
+
+    #[tokio::test]
+    async fn a_function_that_holds_up_its_connection_is_noticed() {
+        let now = || *BEGAN + PASSED.get();
+        let watch = Watch { name: "slow".to_owned(), has_warned: AtomicBool::new(false), now };
+        for (takes, warned) in [(Duration::ZERO, false), (LONG - Duration::from_nanos(1), false), (LONG, true)] {
+            let result = watch.over(async { PASSED.set(PASSED.get() + takes) });
+            result.await;
+            assert_eq!(watch.has_warned.load(Ordering::Relaxed), warned, "{takes:?}");
+        }
+    }
 }

@@ -3,14 +3,14 @@
 //! A schema that was given is checked in full. One that was written from a type is checked only where it says more than
 //! the type, such as a range: reading the arguments does the rest. A tool whose types say it all has nothing here.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::Arc};
 
 use couplet_core::JsonText;
 use couplet_types::CallToolResult;
 use serde_json::Value;
 
 use crate::{
-    check::{Checker, Origin},
+    check::{self, Checker, Origin},
     full::Full,
     schema::Dialect,
     signature::Signature,
@@ -52,6 +52,8 @@ pub(crate) struct Checks {
     /// Where the type of the output has floats: those that are not finite are written as `null`.
     finite: Option<Checker>,
     full: Full,
+    /// The arguments that are known, where others are refused.
+    pub(crate) known: Option<Arc<[String]>>,
     /// A keyword of the input schema that is not checked.
     pub(crate) unchecked: Option<&'static str>,
 }
@@ -79,6 +81,7 @@ impl Checks {
                 _ => None,
             },
             full: Full::new(validation, input, typed_input.as_ref(), output.or(typed_output.as_ref()))?,
+            known: None,
             unchecked: input.or(typed_input.as_ref()).and_then(unchecked),
         };
         Ok(match validation {
@@ -92,6 +95,11 @@ impl Checks {
     /// What is wrong with arguments.
     pub(crate) fn arguments(&self, arguments: &JsonText) -> Option<String> {
         let text = arguments.as_str();
+        if let Some(known) = &self.known
+            && let Some(unknown) = check::unknown_member(text, known)
+        {
+            return Some(unknown.to_string());
+        }
         let basic = || self.input.as_ref()?.check(text).err().map(|fault| fault.to_string());
         self.full.arguments(text, basic)
     }

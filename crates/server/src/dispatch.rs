@@ -16,7 +16,7 @@ use couplet_types::{
 use crate::{
     definition::{Completions, Definition},
     extract::{Invocation, Rejection, Target},
-    fault::did_you_mean,
+    fault::{capped, did_you_mean},
     guard,
     handle::Handle,
     inner::Inner,
@@ -268,7 +268,7 @@ fn completion<'n>(
 
 /// The error for a name that is not registered, with one that is like it.
 fn unknown<'n>(what: &str, name: &str, known: impl Iterator<Item = &'n str>) -> RpcError {
-    let hint = did_you_mean(name, known);
+    let (hint, name) = (did_you_mean(name, known), capped(name, 200));
     RpcError::invalid_params(format!("there is no {what} `{name}`{hint}"))
 }
 

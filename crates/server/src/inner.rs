@@ -63,6 +63,8 @@ pub(crate) struct Config {
     pub(crate) sealer: Sealer,
     pub(crate) dialect: Dialect,
     pub(crate) validation: Validation,
+    /// Arguments that a type does not know are refused.
+    pub(crate) deny_unknown: bool,
     /// Tools that are forbidden to a caller are not listed for it.
     pub(crate) hide_forbidden: bool,
     /// Lists are served even while they are empty.

@@ -13,7 +13,7 @@ use crate::{
     definition::{self, Completions, Definition, Run, complete_with, erase},
     handler::Handler,
     reply::{CompleteKind, PromptKind},
-    schema::{Dialect, order},
+    schema::{Dialect, declared::Declared, order},
     signature::Signature,
 };
 
@@ -132,8 +132,10 @@ impl<S: Clone + Send + Sync + 'static> PromptDef<S> {
         if self.spec.arguments.is_none()
             && let Some(schema) = self.signature.arguments
         {
-            let schema = schema(Dialect::Portable).map_err(|e| format!("prompt `{name}`: {e}"))?;
-            self.spec.arguments = Some(arguments(&schema)).filter(|a| !a.is_empty());
+            let mut schema = schema(Dialect::Portable).map_err(|e| format!("prompt `{name}`: {e}"))?;
+            let declared = self.signature.declared.map(|of| of()).unwrap_or_default();
+            declared.sort(&mut schema);
+            self.spec.arguments = Some(arguments(&schema, &declared)).filter(|a| !a.is_empty());
             for (argument, values) in values(&schema) {
                 if !self.completions.contains_key(argument) {
                     complete_with(&mut self.completions, argument, definition::choices(values));
@@ -191,10 +193,10 @@ fn values(schema: &Value) -> impl Iterator<Item = (&str, Vec<String>)> {
 }
 
 /// The arguments that a schema describes.
-fn arguments(schema: &Value) -> Vec<PromptArgument> {
+fn arguments(schema: &Value, declared: &Declared) -> Vec<PromptArgument> {
     let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
     let required = |name: &str| schema["required"].as_array().is_some_and(|r| r.iter().any(|n| n == name));
-    let properties = schema.as_object().map(order::properties).unwrap_or_default();
+    let properties = schema.as_object().map(|s| order::declared_properties(s, declared)).unwrap_or_default();
     properties
         .into_iter()
         .map(|name| {

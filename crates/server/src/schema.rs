@@ -3,6 +3,7 @@
 //! All of this runs once a tool, at registration. `schemars` knows the types; this module knows what hosts accept.
 //! It does not validate values: deserialising does.
 
+pub(crate) mod declared;
 mod form;
 pub(crate) mod order;
 

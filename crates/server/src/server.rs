@@ -78,6 +78,7 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
             sealer: Sealer::random(),
             dialect: Dialect::Portable,
             validation: Validation::default(),
+            deny_unknown: false,
             hide_forbidden: false,
             dynamic: false,
         };
@@ -334,6 +335,15 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
     #[track_caller]
     pub fn validation(mut self, validation: Validation) -> Self {
         self.config.validation = validation;
+        self.rechecked()
+    }
+
+    /// Refuses arguments that a tool does not know, in all tools before and after this call whose arguments are a type:
+    /// as `#[serde(deny_unknown_fields)]` would. Without it an unknown argument is ignored, as serde does, and named only
+    /// where another one is wrong. Schemas then say `"additionalProperties": false`.
+    #[track_caller]
+    pub fn deny_unknown_arguments(mut self) -> Self {
+        self.config.deny_unknown = true;
         self.rechecked()
     }
 

@@ -3,12 +3,14 @@
 use schemars::JsonSchema;
 use serde_json::Value;
 
-use crate::schema::{self, Dialect};
+use crate::schema::{self, Dialect, declared::Declared};
 
 /// What is known of a handler before it is called. Extractors and results add to it.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Signature {
+    /// What the type of the arguments declares.
+    pub(crate) declared: Option<fn() -> Declared>,
     /// How to make the schema of the arguments.
     pub arguments: Option<fn(Dialect) -> Result<Value, String>>,
     /// How to make the schema of the structured result.

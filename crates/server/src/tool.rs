@@ -16,7 +16,7 @@ use crate::{
     handler::{Handler, Synchronous},
     inner::Config,
     reply::ToolKind,
-    schema::order,
+    schema::{declared::Declared, order},
     signature::Signature,
 };
 
@@ -225,7 +225,8 @@ impl<S: Clone + Send + Sync + 'static> ToolDef<S> {
             self.data.iter().for_each(|data| data.describe(&mut self.spec));
         }
         self.required = (!self.scopes.is_empty()).then(|| self.scopes.clone().into());
-        let input = match (&self.input, self.signature.arguments) {
+        let declared = self.signature.declared.filter(|_| self.input.is_none()).map(|of| of()).unwrap_or_default();
+        let mut input = match (&self.input, self.signature.arguments) {
             (Some(schema), _) => schema.clone(),
             (None, Some(schema)) => schema(config.dialect)?,
             (None, None) => serde_json::json!({ "type": "object", "properties": {}, "additionalProperties": false }),
@@ -233,11 +234,16 @@ impl<S: Clone + Send + Sync + 'static> ToolDef<S> {
         if input.get("type").is_none_or(|t| t != "object") {
             return Err("the input schema must have `\"type\": \"object\"`".to_owned());
         }
+        declared.sort(&mut input);
+        let closed = config.deny_unknown && self.input.is_none() && close(&mut input);
         let output = self.output.clone().or_else(|| self.signature.output.map(|schema| schema(config.dialect)));
         self.checks = Checks::new(self.input.as_ref(), self.output.as_ref(), &self.signature, config.validation)?;
+        if closed {
+            self.checks.known = Some(known_arguments(&input, &declared));
+        }
         let mirrored = ParamHeader::all(&input)?;
         self.mirrored = (!mirrored.is_empty()).then(|| mirrored.into());
-        self.spec.input_schema = order::print(&input);
+        self.spec.input_schema = order::print_declared(&input, &declared);
         self.spec.output_schema = output.as_ref().map(order::print);
         Ok(())
     }
@@ -263,6 +269,25 @@ impl<S: Clone + Send + Sync + 'static> ToolDef<S> {
             place,
         }
     }
+}
+
+/// Lets an object schema allow no other properties than it names; false if it says itself which it allows.
+fn close(schema: &mut Value) -> bool {
+    let says = ["additionalProperties", "unevaluatedProperties"].iter().any(|key| schema.get(*key).is_some());
+    if !says && let Some(members) = schema.as_object_mut() {
+        members.insert("additionalProperties".to_owned(), false.into());
+    }
+    !says
+}
+
+/// The properties of a schema, and the other names that its type reads them from.
+fn known_arguments(schema: &Value, declared: &Declared) -> Arc<[String]> {
+    let listed = schema.get("properties").and_then(Value::as_object).into_iter().flat_map(|p| p.keys().cloned());
+    let mut names: Vec<String> = listed.collect();
+    let others = declared.fields.iter().filter(|field| names.iter().all(|name| name != *field));
+    let others: Vec<String> = others.map(|&field| field.to_owned()).collect();
+    names.extend(others);
+    names.into()
 }
 
 fn is_name(name: &str) -> bool {

@@ -41,16 +41,28 @@ impl Surface {
         &self.0
     }
 
-    /// Compares with a file. If the environment has `UPDATE_SURFACE=1`, or there is no file, it is written.
+    /// Compares with a file. If the environment has `UPDATE_SURFACE=1`, it is written; so is one that does not exist,
+    /// except where `CI` is set: a test that had nothing to compare with proves nothing there.
     ///
     /// # Panics
-    /// When the two differ, showing the first line that does; or when the file cannot be read or written.
+    /// When the two differ, showing the first line that does; when the file cannot be read or written; and when it does
+    /// not exist where `CI` is set.
     #[track_caller]
     pub fn assert_matches(&self, path: impl AsRef<Path>) {
-        let path = path.as_ref();
+        let is_set = |name: &str| std::env::var(name).is_ok_and(|value| !["", "0", "false"].contains(&value.as_str()));
+        self.compare(path.as_ref(), is_set("UPDATE_SURFACE"), is_set("CI"));
+    }
+
+    #[track_caller]
+    fn compare(&self, path: &Path, update: bool, is_ci: bool) {
         let now = self.to_string();
-        let update = std::env::var_os("UPDATE_SURFACE").is_some_and(|v| v == "1");
-        if update || !path.exists() {
+        let exists = path.exists();
+        assert!(
+            exists || update || !is_ci,
+            "`{}` does not exist; set UPDATE_SURFACE=1 to write it, and add it to the repository",
+            path.display()
+        );
+        if update || !exists {
             fs::write(path, now).unwrap_or_else(|e| panic!("cannot write `{}`: {e}", path.display()));
             return;
         }
@@ -75,5 +87,25 @@ impl Surface {
 impl fmt::Display for Surface {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{:#}", self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_file_is_written_but_not_in_continuous_integration() {
+        let folder = std::env::temp_dir().join(format!("couplet-surface-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("a temporary folder");
+        let path = folder.join("surface.json");
+        let surface = Surface(json!({ "tools": [] }));
+        let missing = std::panic::catch_unwind(|| surface.compare(&path, false, true));
+        assert!(missing.is_err() && !path.exists());
+        surface.compare(&path, false, false);
+        surface.compare(&path, false, true);
+        let changed = std::panic::catch_unwind(|| Surface(json!({ "tools": [1] })).compare(&path, false, true));
+        assert!(changed.is_err());
+        fs::remove_dir_all(&folder).expect("the temporary folder");
     }
 }

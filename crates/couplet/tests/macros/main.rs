@@ -9,5 +9,6 @@ mod names;
 mod prompt;
 mod resource;
 mod revisions;
+mod settings;
 mod support;
 mod tool;

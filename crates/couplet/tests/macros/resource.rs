@@ -65,7 +65,7 @@ async fn reads_reach_the_function() {
     for (uri, want) in [
         ("calc://square/3", "9.0"),
         ("calc://square/3?digits=2", "9.00"),
-        ("calc://square/x", "argument `n`: expected a number, got `x`"),
+        ("calc://square/x", "argument `n`: expected a number, got the string \"x\""),
         ("notes://a/b?rev=2", "a/b Some(2) notes://a/b?rev=2"),
         ("notes://a%20b", "a b None notes://a%20b"),
         ("calc://pair/1/2", "1 2"),

@@ -4,6 +4,8 @@
 
 #[path = "../attacks/rounds.rs"]
 mod attacks_rounds;
+#[path = "../attacks/handlers.rs"]
+mod attacks_handlers;
 mod connections;
 mod http2;
 #[path = "../peer/mod.rs"]

@@ -17,6 +17,12 @@ fn switch() {}
 #[tool(scopes = "files:read")]
 fn scopes() {}
 
+#[tool(blocking)]
+async fn waits() {}
+
+#[tool(timeout)]
+fn limited() {}
+
 #[resource("x://a", uri = "x://b")]
 fn uri() -> u32 {
     1

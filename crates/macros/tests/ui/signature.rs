@@ -9,6 +9,17 @@ impl Calc {
     }
 }
 
+impl Calc {
+    #[tool]
+    fn associated(a: f64) -> f64 {
+        Self::twice(a)
+    }
+
+    fn twice(a: f64) -> f64 {
+        2.0 * a
+    }
+}
+
 #[tool]
 fn reference(text: &str, list: &[u8], maybe: Option<&str>) -> usize {
     text.len()

@@ -164,6 +164,20 @@ const TYPES: [(&str, u8); 7] = [
     ("object", 1 << 6),
 ];
 
+/// A member of an object that is not among the known ones.
+pub(crate) fn unknown_member(json: &str, known: &[String]) -> Option<Fault> {
+    let mut cursor = Cursor::new(json);
+    cursor.enter();
+    while cursor.next() {
+        let key = cursor.key();
+        if known.iter().all(|name| *name != key) {
+            return Some(Fault::unknown(&key, known.iter().map(String::as_str)));
+        }
+        cursor.skip();
+    }
+    None
+}
+
 /// The integer that a number is, if it is one that is written with a fraction or an exponent: `1000.0`, `1e3`.
 pub(crate) fn integer(number: &str) -> Option<Result<u64, i64>> {
     match Number::parse(number) {

@@ -8,7 +8,7 @@ use super::{FromCall, Invocation, Rejection, Target};
 use crate::{
     args,
     check::{Checker, Origin},
-    schema::{self, Dialect},
+    schema::{self, Dialect, declared::Declared},
     signature::Signature,
     strings,
 };
@@ -38,6 +38,7 @@ pub struct Args<T>(pub T);
 impl<S: Sync, T: DeserializeOwned + JsonSchema + Send> FromCall<S> for Args<T> {
     fn describe(signature: &mut Signature) {
         signature.takes::<T>();
+        signature.declared = Some(Declared::of::<T>);
     }
 
     async fn from_call(invocation: &Invocation, _: &S) -> Result<Self, Rejection> {

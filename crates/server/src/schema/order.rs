@@ -1,15 +1,23 @@
 //! Properties in the order of their declaration, as far as it is known.
 //!
-//! `serde_json` keeps the members of an object sorted, unless a feature for the whole program is on. What is left of the
-//! declaration is the list of required properties: they come first, in that order, and the others follow.
+//! `serde_json` keeps the members of an object sorted, unless a feature for the whole program is on. What a type declares
+//! is known of the arguments themselves. Further inside, what is left of the declaration is the list of required
+//! properties: they come first, in that order, and the others follow.
 
 use couplet_types::RawJson;
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::{Map, Value};
 
+use super::declared::Declared;
+
 /// Writes a schema with its properties in order.
 pub(crate) fn print(schema: &Value) -> RawJson {
     RawJson::new(&Ordered(schema)).expect("a `Value` is always printable")
+}
+
+/// Writes the schema of a type with its properties as the type declares them.
+pub(crate) fn print_declared(schema: &Value, declared: &Declared) -> RawJson {
+    RawJson::new(&Root { schema, declared }).expect("a `Value` is always printable")
 }
 
 /// The names of an object schema's properties, in order.
@@ -23,7 +31,20 @@ pub(crate) fn properties(schema: &Map<String, Value>) -> Vec<&str> {
     names
 }
 
+/// The same, as a type declares them.
+pub(crate) fn declared_properties<'s>(schema: &'s Map<String, Value>, declared: &Declared) -> Vec<&'s str> {
+    let mut names = properties(schema);
+    names.sort_by_key(|name| declared.position(name));
+    names
+}
+
 struct Ordered<'a>(&'a Value);
+
+/// The whole schema of a type.
+struct Root<'a> {
+    schema: &'a Value,
+    declared: &'a Declared,
+}
 
 struct Properties<'a> {
     names: Vec<&'a str>,
@@ -34,21 +55,33 @@ impl Serialize for Ordered<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0 {
             Value::Array(items) => serializer.collect_seq(items.iter().map(Ordered)),
-            Value::Object(schema) => {
-                let mut map = serializer.serialize_map(Some(schema.len()))?;
-                for (key, value) in schema {
-                    match value {
-                        Value::Object(values) if key == "properties" => {
-                            map.serialize_entry(key, &Properties { names: properties(schema), values })?;
-                        }
-                        _ => map.serialize_entry(key, &Ordered(value))?,
-                    }
-                }
-                map.end()
-            }
+            Value::Object(schema) => write(schema, properties(schema), serializer),
             plain => plain.serialize(serializer),
         }
     }
+}
+
+impl Serialize for Root<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.schema {
+            Value::Object(schema) => write(schema, declared_properties(schema, self.declared), serializer),
+            other => Ordered(other).serialize(serializer),
+        }
+    }
+}
+
+/// Writes an object, and its properties in the order of their names here.
+fn write<S: Serializer>(schema: &Map<String, Value>, names: Vec<&str>, serializer: S) -> Result<S::Ok, S::Error> {
+    let mut map = serializer.serialize_map(Some(schema.len()))?;
+    for (key, value) in schema {
+        match value {
+            Value::Object(values) if key == "properties" => {
+                map.serialize_entry(key, &Properties { names: names.clone(), values })?;
+            }
+            _ => map.serialize_entry(key, &Ordered(value))?,
+        }
+    }
+    map.end()
 }
 
 impl Serialize for Properties<'_> {

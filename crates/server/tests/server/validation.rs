@@ -91,6 +91,52 @@ async fn validation_can_be_switched_off_for_all_tools() {
     assert_eq!(client.call("stay", json!({ "nights": 99 })).await, "99");
 }
 
+#[tokio::test]
+async fn unknown_arguments_can_be_refused() {
+    let known = json!({ "nights": 3, "labls": ["a"] });
+    assert_eq!(Client::new(stay()).await.call("stay", known.clone()).await, "3");
+    let mut client = Client::new(stay().deny_unknown_arguments()).await;
+    let want = "error: argument `labls` is unknown; did you mean `labels`?";
+    assert_eq!(client.call("stay", known).await, want);
+    let listed = client.ask("tools/list", json!({})).await;
+    assert_eq!(listed["tools"][0]["inputSchema"]["additionalProperties"], false);
+}
+
+#[tokio::test]
+async fn arguments_are_listed_as_they_are_declared() {
+    #[derive(Deserialize, JsonSchema)]
+    #[serde(rename_all = "kebab-case")]
+    #[allow(dead_code)]
+    enum Level {
+        Normal,
+        /// Slow.
+        Low,
+        VeryHigh,
+        /// Fast.
+        Top,
+    }
+    #[derive(Deserialize, JsonSchema)]
+    #[allow(dead_code)]
+    struct Search {
+        text: String,
+        unit: Option<String>,
+        level: Option<Level>,
+        after: Option<u8>,
+    }
+    let search = tool("search", |Args(_): Args<Search>| "");
+    let find = prompt("find", |Args(_): Args<Search>| "");
+    let server = Server::new("s", "1").tool(search).prompt(find).build();
+    let schema = server.tools().remove(0).input_schema.get().to_owned();
+    let place = |name: &str| schema.find(&format!("\"{name}\":{{")).unwrap();
+    assert!(
+        place("text") < place("unit") && place("unit") < place("level") && place("level") < place("after"),
+        "{schema}"
+    );
+    assert!(schema.contains(r#"["normal","low","very-high","top"]"#), "{schema}");
+    let arguments: Vec<_> = server.prompts().remove(0).arguments.unwrap().into_iter().map(|a| a.name).collect();
+    assert_eq!(arguments, ["text", "unit", "level", "after"]);
+}
+
 #[test]
 #[should_panic = "tool `raw`: the input schema is broken at `/properties`: expected an object of schemas, got `5`"]
 fn a_broken_schema_is_refused() {
