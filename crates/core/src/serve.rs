@@ -29,7 +29,7 @@ use crate::{
     pending::Pending,
     queue::{Kind, Queue},
     running::Running,
-    service::{Call, Description, Done, Note, Peer, Reply, RequestContext, Service},
+    service::{Asker, Call, Description, Done, Note, Peer, Reply, RequestContext, Service},
     session::{Legacy, Session},
     text::Text,
     wire::{
@@ -53,9 +53,7 @@ pub struct Connection {
     listens: Vec<Listen>,
     questions: Pending,
     memo: Memo,
-    caller: Option<Arc<Caller>>,
-    /// What is known of the frame that is taken right now.
-    context: Option<Arc<dyn RequestContext>>,
+    asker: Asker,
     input_over: bool,
 }
 
@@ -101,8 +99,7 @@ impl Connection {
             listens: Vec::new(),
             questions: Pending::default(),
             memo: Memo::default(),
-            caller: None,
-            context: None,
+            asker: Asker::default(),
             input_over: false,
         }
     }
@@ -111,12 +108,12 @@ impl Connection {
     ///
     /// Where each message says who sends it, what was taken before stays with whoever asked it.
     pub fn asked_by(&mut self, caller: Option<Arc<Caller>>) {
-        self.caller = caller;
+        self.asker.0 = caller;
     }
 
     /// Sets the transport's context for the next frame.
     pub fn set_context(&mut self, context: Option<Arc<dyn RequestContext>>) {
-        self.context = context;
+        self.asker.1 = context;
     }
 
     /// Makes this as good as a new one, for somebody else; false if it cannot be: there was a handshake, something is
@@ -124,7 +121,7 @@ impl Connection {
     pub fn renew(&mut self) -> bool {
         let is_silent = self.session.is_none() && self.listens.is_empty() && !self.input_over;
         let is_done = self.running.is_empty() && self.waiting.is_empty() && self.requests.is_empty();
-        self.caller = None;
+        self.asker = Asker::default();
         self.running.forget_driver();
         is_silent && is_done && self.queue.renew() && self.questions.renew()
     }
@@ -150,7 +147,7 @@ impl Connection {
             Frame::Single(message) => self.message(message, None),
             Frame::Batch(messages) => self.batch(messages),
         }
-        self.context = None;
+        self.asker.1 = None;
     }
 
     /// No more messages will come. What was received is still answered.
@@ -331,15 +328,8 @@ impl Connection {
                 Ok(token) => {
                     let outbox = Outbox::new(self.queue.clone(), id.clone(), shape, token, level);
                     let back = Back::new(self.queue.clone(), self.questions.clone(), id.clone(), self.limits.questions);
-                    let call = Call::new(
-                        method,
-                        params,
-                        peer,
-                        shape,
-                        outbox.clone(),
-                        Inputs::session(back),
-                        (self.caller.clone(), self.context.clone()),
-                    );
+                    let (inputs, asker) = (Inputs::session(back), self.asker.clone());
+                    let call = Call::new(method, params, peer, shape, outbox.clone(), inputs, asker);
                     self.start(Job { id, shape, outbox, batch, asks: false }, call);
                 }
                 Err(error) => self.refuse(id, &error, batch.as_ref()),
@@ -373,8 +363,7 @@ impl Connection {
                 let outbox = Outbox::new(self.queue.clone(), id.clone(), shape, lifted.token, level);
                 let asks = modern::may_ask(&method);
                 let inputs = if asks { Inputs::replay(lifted.replay) } else { Inputs::closed() };
-                let asker = (self.caller.clone(), self.context.clone());
-                let call = Call::new(method, params, lifted.peer, shape, outbox.clone(), inputs, asker);
+                let call = Call::new(method, params, lifted.peer, shape, outbox.clone(), inputs, self.asker.clone());
                 self.start(Job { id, shape, outbox, batch, asks }, call);
             }
         }
@@ -470,7 +459,7 @@ impl Connection {
         about: &Description,
     ) -> Result<(), RpcError> {
         let (honoured, mut interest) = modern::listen(params, shape, peer, about, self.limits.uris)?;
-        interest.principal = self.caller.as_ref().map(|caller| caller.principal().clone());
+        interest.principal = self.asker.0.as_ref().map(|caller| caller.principal().clone());
         if self.listens.len() >= self.limits.subscriptions {
             let most = self.limits.subscriptions;
             return Err(RpcError::internal(format!("there are already {most} subscriptions on this connection")));

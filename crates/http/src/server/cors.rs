@@ -2,18 +2,20 @@
 //!
 //! Which origins are allowed is decided by the guard, before anything here is reached.
 
-use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header, request::Parts};
+use std::sync::LazyLock;
 
-use couplet_core::http::headers::PARAM_PREFIX;
+use couplet_core::http::headers::{LAST_EVENT_ID, METHOD, NAME, PARAM_PREFIX, PROTOCOL_VERSION, SESSION};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header, request::Parts};
 
 use super::reply::{self, Reply};
 
 const METHODS: &str = "GET, POST, DELETE, OPTIONS";
 /// What every client sends, beside the headers that mirror arguments.
-const HEADERS: &str = "authorization, content-type, accept, last-event-id, mcp-protocol-version, mcp-session-id, \
-                       mcp-method, mcp-name";
+const HEADERS: [&str; 8] =
+    ["authorization", "content-type", "accept", LAST_EVENT_ID, PROTOCOL_VERSION, SESSION, METHOD, NAME];
 /// What a page may read beside the headers that it always may.
-const EXPOSED: &str = "mcp-session-id, www-authenticate, mcp-protocol-version, retry-after";
+static EXPOSED: LazyLock<HeaderValue> =
+    LazyLock::new(|| list(&[SESSION, "www-authenticate", PROTOCOL_VERSION, "retry-after"]));
 /// For how long a browser may remember all this, in seconds. Most remember nothing for longer.
 const MAX_AGE: &str = "7200";
 
@@ -43,7 +45,7 @@ pub(crate) fn preflight(parts: &Parts) -> Option<Reply> {
 pub(crate) fn allow(reply: &mut Reply, origin: HeaderValue) {
     let fields = reply.headers_mut();
     fields.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
-    fields.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSED));
+    fields.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED.clone());
     vary(reply);
 }
 
@@ -62,10 +64,11 @@ fn allowed_headers(asked: &HeaderMap) -> HeaderValue {
     const MOST: usize = 64;
     let asked = asked.get_all(header::ACCESS_CONTROL_REQUEST_HEADERS).iter().filter_map(|list| list.to_str().ok());
     let names = asked.flat_map(|list| list.split(',')).filter_map(|name| name.trim().parse::<HeaderName>().ok());
-    let mut all = HEADERS.to_owned();
-    for name in names.filter(|name| name.as_str().starts_with(PARAM_PREFIX)).take(MOST) {
-        all.push_str(", ");
-        all.push_str(name.as_str());
-    }
-    HeaderValue::try_from(all).unwrap_or_else(|_| HeaderValue::from_static(HEADERS))
+    let params: Vec<_> = names.filter(|name| name.as_str().starts_with(PARAM_PREFIX)).take(MOST).collect();
+    let all: Vec<&str> = HEADERS.into_iter().chain(params.iter().map(HeaderName::as_str)).collect();
+    list(&all)
+}
+
+fn list(names: &[&str]) -> HeaderValue {
+    HeaderValue::try_from(names.join(", ")).expect("names of headers are good values")
 }

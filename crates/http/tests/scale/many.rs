@@ -152,31 +152,15 @@ async fn twenty_thousand_handshakes_leave_a_small_server_that_serves() {
         let address = peer.address.clone();
         work.spawn(async move {
             let mut http = Http::connect(&address).await;
-            let (mut opened, mut refused) = (0, 0);
             for _ in 0..20_000 / WORKERS {
                 let reply = http.send(request(Method::POST, &[], &initialize())).await;
-                match reply.0.status().as_u16() {
-                    200 => opened += 1,
-                    503 => {
-                        refused += 1;
-                        assert_eq!(reply.header("retry-after"), Some("1"));
-                        let error = reply.json().await;
-                        let words = error["error"]["message"].as_str().unwrap_or_default().to_owned();
-                        assert!(words.contains("too many sessions") && words.contains("later"), "{error}");
-                        assert_eq!((&error["jsonrpc"], &error["error"]["code"]), (&"2.0".into(), &(-32603).into()));
-                        continue;
-                    }
-                    status => panic!("an unexpected status: {status}"),
-                }
+                assert_eq!(reply.0.status(), 200, "each takes the place of one that was never used");
                 reply.bytes().await;
             }
-            (opened, refused)
         });
     }
-    let counts = work.join_all().await;
-    let (opened, refused) = counts.iter().fold((0, 0), |(a, b), (c, d)| (a + c, b + d));
+    work.join_all().await;
     let most = HttpLimits::default().sessions;
-    assert_eq!((opened, refused), (most - 1, 20_001 - most), "one session was there already");
     let (now, peak) = (peer.memory(), peer.peak());
     say(&format!(
         "20,000 handshakes in {:.1?}: {bare:?} kB before, {now:?} kB after, {peak:?} kB at most",
