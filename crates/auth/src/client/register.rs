@@ -30,7 +30,10 @@ pub(crate) async fn register(
 ) -> Result<Registration, Error> {
     let endpoint = server.registration_endpoint.as_deref().and_then(parse);
     let endpoint = endpoint.ok_or_else(|| {
-        failed(format!("`{}` registers no clients; `OAuth::registered` takes an id that it knows", server.issuer))
+        failed(format!(
+            "`{}` registers no clients; register this one there by hand, and use the id that it gets",
+            server.issuer
+        ))
     })?;
     // What runs on somebody's machine is native; what has an address of its own, or a scheme, tells it by that.
     let native = parse(redirect).is_none_or(|uri| is_local(&uri));
@@ -54,7 +57,7 @@ pub(crate) async fn register(
     if !matches!(response.status, StatusCode::OK | StatusCode::CREATED) {
         let (_, why) = problem(&response);
         let what = format!("`{}` does not register this client: {why}", server.issuer);
-        return Err(failed(format!("{what}; `OAuth::registered` takes an id that it knows")));
+        return Err(failed(format!("{what}; register it there by hand, and use the id that it gets")));
     }
     let answer: Answer = response.json()?;
     Ok(Registration {

@@ -19,6 +19,7 @@ mod admit;
 mod alone;
 mod authorize;
 mod body;
+mod combine;
 pub mod contract;
 mod deadline;
 mod drive;
@@ -47,6 +48,7 @@ mod watch;
 
 pub use authorize::{Authorize, Challenge};
 pub use body::EndpointBody;
+pub use combine::Or;
 pub use endpoint::Endpoint;
 pub use events::{EventStore, MemoryEvents, StoredEvent};
 pub use limits::HttpLimits;
