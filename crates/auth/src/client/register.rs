@@ -9,7 +9,7 @@ use http::{
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{login::Registration, metadata::ServerMetadata, token::problem};
+use super::{device::DEVICE_CODE, login::Registration, metadata::ServerMetadata, token::problem};
 use crate::fetch::{Fetcher, failed, is_local, parse};
 
 #[derive(Deserialize)]
@@ -30,15 +30,20 @@ pub(crate) async fn register(
 ) -> Result<Registration, Error> {
     let endpoint = server.registration_endpoint.as_deref().and_then(parse);
     let endpoint = endpoint.ok_or_else(|| {
-        failed(format!("`{}` registers no clients; `OAuth::registered` takes an id that it knows", server.issuer))
+        failed(format!(
+            "`{}` registers no clients; register this one there by hand, and use the id that it gets",
+            server.issuer
+        ))
     })?;
     // What runs on somebody's machine is native; what has an address of its own, or a scheme, tells it by that.
     let native = parse(redirect).is_none_or(|uri| is_local(&uri));
     let method = method(server);
+    let mut grants = vec!["authorization_code", "refresh_token"];
+    grants.extend(server.device_authorization_endpoint.as_ref().map(|_| DEVICE_CODE));
     let wanted = json!({
         "client_name": name,
         "redirect_uris": [redirect],
-        "grant_types": ["authorization_code", "refresh_token"],
+        "grant_types": grants,
         "response_types": ["code"],
         "token_endpoint_auth_method": method,
         "application_type": if native { "native" } else { "web" },
@@ -52,7 +57,7 @@ pub(crate) async fn register(
     if !matches!(response.status, StatusCode::OK | StatusCode::CREATED) {
         let (_, why) = problem(&response);
         let what = format!("`{}` does not register this client: {why}", server.issuer);
-        return Err(failed(format!("{what}; `OAuth::registered` takes an id that it knows")));
+        return Err(failed(format!("{what}; register it there by hand, and use the id that it gets")));
     }
     let answer: Answer = response.json()?;
     Ok(Registration {

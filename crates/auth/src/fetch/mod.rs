@@ -138,7 +138,7 @@ impl Fetcher {
         let client = match home {
             Some((_, client)) => client,
             None => {
-                self.reach.check(uri).map_err(|why| failed(format!("`{name}` {why}; a `Reach` can allow more")))?;
+                self.reach.check(uri).map_err(|why| failed(format!("`{name}` {why}")))?;
                 &self.client
             }
         };

@@ -1,6 +1,9 @@
 //! An authorization server whose tokens are believed.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
+
+use ring::hmac;
+use zeroize::Zeroizing;
 
 use super::algorithm::Algorithm;
 use crate::{Secret, fetch::Reach};
@@ -23,6 +26,9 @@ pub struct Issuer {
     pub(crate) algorithms: Vec<Algorithm>,
     pub(crate) asks: Option<Asks>,
     pub(crate) keys: Option<String>,
+    /// Keys that are given instead of read.
+    pub(crate) jwks: Option<String>,
+    pub(crate) secret: Option<SharedSecret>,
     pub(crate) reach: Option<Reach>,
     pub(crate) pause: Duration,
 }
@@ -35,6 +41,27 @@ pub(crate) struct Asks {
     pub(crate) endpoint: Option<String>,
 }
 
+/// A secret that signs tokens, and checks them.
+#[derive(Clone)]
+pub(crate) struct SharedSecret(Zeroizing<Vec<u8>>);
+
+impl SharedSecret {
+    /// As many bytes as the hash has (RFC 7518, section 3.2).
+    pub(crate) fn is_long_enough(&self) -> bool {
+        self.0.len() >= 32
+    }
+
+    pub(crate) fn verify(&self, signed: &[u8], by: &[u8]) -> bool {
+        hmac::verify(&hmac::Key::new(hmac::HMAC_SHA256, &self.0), signed, by).is_ok()
+    }
+}
+
+impl fmt::Debug for SharedSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SharedSecret")
+    }
+}
+
 impl Issuer {
     /// The issuer of this name, exactly as it stands in its metadata and in its tokens.
     pub fn new(name: impl Into<String>) -> Self {
@@ -43,6 +70,8 @@ impl Issuer {
             algorithms: Algorithm::ALL.to_vec(),
             asks: None,
             keys: None,
+            jwks: None,
+            secret: None,
             reach: None,
             pause: Duration::from_secs(30),
         }
@@ -57,6 +86,31 @@ impl Issuer {
     /// Its keys are at this address; its metadata is not looked at.
     pub fn keys_at(mut self, url: impl Into<String>) -> Self {
         self.keys = Some(url.into());
+        self
+    }
+
+    /// These are its keys: a set of keys as JSON (RFC 7517), with public keys alone. Nothing is read over the network, so
+    /// the name of the issuer need not be an address.
+    ///
+    /// ```
+    /// use couplet_auth::server::{Issuer, Verifier};
+    ///
+    /// # fn main() -> Result<(), couplet_core::Error> {
+    /// let keys = r#"{"keys":[{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}"#;
+    /// let verifier = Verifier::new("https://mcp.example.com/mcp", Issuer::new("our company").keys(keys))?;
+    /// # drop(verifier);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn keys(mut self, jwks: impl Into<String>) -> Self {
+        self.jwks = Some(jwks.into());
+        self
+    }
+
+    /// Believes tokens that are signed with this secret (HS256), which whoever makes tokens has, too: at least 32 bytes,
+    /// random ones. Whoever checks tokens can then make them as well. Nothing is read over the network.
+    pub fn hs256(mut self, secret: impl AsRef<[u8]>) -> Self {
+        self.secret = Some(SharedSecret(Zeroizing::new(secret.as_ref().to_vec())));
         self
     }
 

@@ -8,6 +8,7 @@ use serde::{
 
 use super::{
     algorithm::Algorithm,
+    issuer::SharedSecret,
     key::{Jwk, Key},
 };
 
@@ -42,6 +43,11 @@ impl<'t> Jws<'t> {
     /// How it was signed, if that is one of the ways that are allowed.
     pub(crate) fn algorithm(&self, allowed: &[Algorithm]) -> Option<Algorithm> {
         Algorithm::named(&self.header.alg).filter(|algorithm| allowed.contains(algorithm))
+    }
+
+    /// Whether it was signed with this secret; nothing if it does not say that it was signed with one.
+    pub(crate) fn is_by_secret(&self, secret: &SharedSecret) -> Option<bool> {
+        (self.header.alg == "HS256").then(|| secret.verify(self.signed, &self.signature))
     }
 
     /// Whether it is of one of these types; in lower case, without the part that all of them may have in front.

@@ -26,6 +26,8 @@ pub(crate) struct Known {
     pub(crate) fetcher: Fetcher,
     /// Where its metadata may be.
     places: Vec<String>,
+    /// What is not read, because the program gave it.
+    given: Option<Published>,
     published: Mutex<Option<Published>>,
     /// Whoever reads; others wait, or go on with what is there. It holds when that may be tried once more.
     turn: Turn<Option<Instant>>,
@@ -50,6 +52,32 @@ struct Set {
     keys: Vec<serde_json::Value>,
 }
 
+impl Published {
+    /// One key that is of no use here does not spoil the others.
+    fn new(keys: &[serde_json::Value], introspection: Option<String>) -> Self {
+        let read = |key: &serde_json::Value| Key::new(&Jwk::deserialize(key).ok()?);
+        let keys = keys.iter().take(Known::MOST_KEYS).filter_map(read).collect();
+        Self { keys, introspection, read: Instant::now() }
+    }
+}
+
+/// The keys that the program gives; the error is what is wrong with them.
+fn given(issuer: &Issuer) -> Result<Option<Published>, &'static str> {
+    if issuer.secret.as_ref().is_some_and(|secret| !secret.is_long_enough()) {
+        return Err("has a secret for HS256 that is shorter than 32 bytes");
+    }
+    let Some(jwks) = &issuer.jwks else {
+        return Ok(issuer.secret.as_ref().map(|_| Published::new(&[], None)));
+    };
+    let set: Set =
+        serde_json::from_str(jwks).map_err(|_| "has keys that are not a set of keys: `{\"keys\": [...]}`")?;
+    let published = Published::new(&set.keys, None);
+    if published.keys.is_empty() {
+        return Err("has no key that signatures can be checked with");
+    }
+    Ok(Some(published))
+}
+
 impl Known {
     /// After this the keys are read once more.
     const FRESH: Duration = Duration::from_secs(60 * 60);
@@ -62,14 +90,25 @@ impl Known {
     /// # Errors
     /// When the name is not an address, or TLS cannot be set up.
     pub(crate) fn new(issuer: Issuer) -> Result<Self, Error> {
-        let what = || Error::new(ErrorKind::Config, format!("`{}` is not the address of an issuer", issuer.name));
-        let uri = parse(&issuer.name).ok_or_else(what)?;
-        let fetcher = Fetcher::new(issuer.reach.unwrap_or_else(|| Reach::of(&uri)))?;
-        Ok(Self { issuer, fetcher, places: server_places(&uri), published: Mutex::default(), turn: Turn::new(None) })
+        let wrong = |what: &str| Error::new(ErrorKind::Config, format!("`{}` {what}", issuer.name));
+        let given = given(&issuer).map_err(wrong)?;
+        let uri = match (parse(&issuer.name), &given) {
+            (None, None) => return Err(wrong("is not the address of an issuer")),
+            (uri, _) => uri,
+        };
+        let reach = issuer.reach.or(uri.as_ref().map(Reach::of)).unwrap_or_default();
+        let places = uri.as_ref().map(server_places).unwrap_or_default();
+        let fetcher = Fetcher::new(reach)?;
+        Ok(Self { issuer, fetcher, places, given, published: Mutex::default(), turn: Turn::new(None) })
     }
 
     /// Whether a signed text is by this issuer.
     pub(crate) async fn signed(&self, jws: &Jws<'_>) -> Result<(), Refusal> {
+        let forged = Refusal::Invalid("the signature of the token is wrong");
+        // A secret is compared with what it alone can have made; it is never used as another key, nor another as it.
+        if let Some(good) = self.issuer.secret.as_ref().and_then(|secret| jws.is_by_secret(secret)) {
+            return if good { Ok(()) } else { Err(forged) };
+        }
         let unsigned = Refusal::Invalid("the token is not signed in a way that is allowed here");
         let algorithm = jws.algorithm(&self.issuer.algorithms).ok_or(unsigned)?;
         let fits = |key: &&Key| key.fits(algorithm) && (jws.header.kid.is_none() || key.kid == jws.header.kid);
@@ -81,7 +120,7 @@ impl Known {
         }
         match keys.any(|key| jws.is_by(key, algorithm)) {
             true => Ok(()),
-            false => Err(Refusal::Invalid("the signature of the token is wrong")),
+            false => Err(forged),
         }
     }
 
@@ -98,6 +137,9 @@ impl Known {
 
     /// What the issuer publishes; read once more if it is old, or not enough.
     async fn published(&self, is_enough: impl Fn(&Published) -> bool) -> Result<Published, Refusal> {
+        if let Some(given) = &self.given {
+            return Ok(given.clone());
+        }
         let kept = self.kept();
         let mut turn = match kept {
             Some(kept) if is_enough(&kept) => {
@@ -155,10 +197,7 @@ impl Known {
             Some(url) => self.fetcher.get(&url).await?.json::<Set>()?.keys,
             None => Vec::new(),
         };
-        // One key that is of no use here does not spoil the others.
-        let read = |key: &serde_json::Value| Key::new(&Jwk::deserialize(key).ok()?);
-        let keys = keys.iter().take(Self::MOST_KEYS).filter_map(read).collect();
-        Ok(Published { keys, introspection, read: Instant::now() })
+        Ok(Published::new(&keys, introspection))
     }
 
     /// The metadata, at the first of its addresses where there is any.

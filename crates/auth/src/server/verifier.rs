@@ -21,6 +21,7 @@ use super::{
     published::Known,
     refusal::Refusal,
 };
+use crate::fetch::parse;
 
 /// Lets in whoever sends a token that an authorization server made for this server, and tells everybody else how to get
 /// one. Give it to `Endpoint::authorize`.
@@ -93,7 +94,10 @@ impl Verifier {
         if issuer.asks.is_some() && self.issuers.iter().any(|known| known.issuer.asks.is_some()) {
             return Err(Error::new(ErrorKind::Config, "only one issuer can be asked about tokens"));
         }
-        self.metadata.authorization_servers.push(issuer.name.clone());
+        // Clients can do nothing with a name that is no address.
+        if parse(&issuer.name).is_some() {
+            self.metadata.authorization_servers.push(issuer.name.clone());
+        }
         self.issuers.push(Known::new(issuer)?);
         Ok(self)
     }

@@ -4,6 +4,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
 mod attacks;
+mod combined;
+mod inline;
 mod issuers;
 mod lines;
 mod login;

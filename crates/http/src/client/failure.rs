@@ -62,7 +62,7 @@ impl ConnectFailure {
         if error.is::<ProxyFailure>() {
             return Some(Self::Proxy);
         }
-        if error.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_parse) {
+        if error.downcast_ref().is_some_and(|e: &hyper::Error| e.is_parse() && !e.is_parse_too_large()) {
             return Some(Self::NotHttp);
         }
         let refused = error.downcast_ref().is_some_and(|e: &io::Error| e.kind() == io::ErrorKind::ConnectionRefused);

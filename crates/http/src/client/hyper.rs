@@ -10,7 +10,7 @@ use std::{
 use bytes::Bytes;
 use couplet_core::{BoxFuture, Error, ErrorKind};
 use futures_core::Stream;
-use http::{Request, Response, header::PROXY_AUTHORIZATION};
+use http::{Request, Response, header::PROXY_AUTHORIZATION, uri::Scheme};
 use http_body_util::Full;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::{
@@ -77,6 +77,7 @@ impl HttpClient for HyperClient {
         if let Some(login) = self.proxies.login(request.uri()) {
             request.headers_mut().insert(PROXY_AUTHORIZATION, login);
         }
+        let is_plain = request.uri().scheme() == Some(&Scheme::HTTP);
         let host = request.uri().authority().map(ToString::to_string).unwrap_or_default();
         let response = self.client.request(request.map(Full::new));
         Box::pin(async move {
@@ -84,6 +85,11 @@ impl HttpClient for HyperClient {
                 Ok(response) => Ok(response.map(|body| Body::new(Pieces(body)))),
                 Err(error) => {
                     let what = match ConnectFailure::within(&error) {
+                        // Within TLS it is not the scheme that is wrong.
+                        Some(ConnectFailure::NotHttp) if !is_plain => {
+                            let what = format!("`{host}` does not answer in HTTP: {}", root(&error));
+                            return Err(Error::new(ErrorKind::Transport, what));
+                        }
                         Some(failure) => failure.told(),
                         None if error.is_connect() => "cannot be reached",
                         None => "did not answer",

@@ -11,6 +11,7 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts};
 
 use super::{
     admit::Admitted,
+    combine::Or,
     cors,
     endpoint::Endpoint,
     reply::{self, Reply},
@@ -56,6 +57,15 @@ pub trait Authorize: Send + Sync + 'static {
     fn document(&self, path: &str) -> Option<Bytes> {
         let _ = path;
         None
+    }
+
+    /// Lets in whom this one or another lets in, which is asked second: fixed tokens for some and an authorization
+    /// server for the others, for example. Whoever neither lets in is told what both ask for.
+    fn or<B: Authorize>(self, other: B) -> Or<Self, B>
+    where
+        Self: Sized,
+    {
+        Or { first: self, second: other }
     }
 }
 

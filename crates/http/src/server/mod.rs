@@ -21,6 +21,7 @@ mod alone;
 mod authorize;
 mod body;
 mod chunks;
+mod combine;
 pub mod contract;
 mod cors;
 mod deadline;
@@ -55,6 +56,7 @@ mod watch;
 
 pub use authorize::{Authorize, Challenge};
 pub use body::EndpointBody;
+pub use combine::Or;
 pub use endpoint::Endpoint;
 pub use events::{EventStore, MemoryEvents, StoredEvent};
 pub use http_request::HttpRequest;
