@@ -1,6 +1,7 @@
 //! A server for the tests of `couplet`: every kind of thing that a server can do, and several ways to fail.
 //!
-//! `shop` serves on stdio; `shop dies`, `shop silent`, `shop noisy` and `shop garbage` do not do it well.
+//! `shop` serves on stdio; `shop dies`, `shop silent`, `shop noisy` and `shop garbage` do not do it well. `shop quiet`
+//! notifies of no changes, and does not know `subscriptions/listen`.
 
 use std::{
     io::{self, BufRead, Write},
@@ -40,12 +41,43 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             }
             return Ok(());
         }
+        Some("quiet") => {
+            for line in io::stdin().lock().lines() {
+                if let Some(answer) = quiet(&serde_json::from_str(&line?)?) {
+                    writeln!(io::stdout(), "{answer}")?;
+                }
+            }
+            return Ok(());
+        }
         Some("noisy") => writeln!(io::stdout(), "Shop is open, come in! \u{1b}[2J")?,
         _ => {}
     }
     let versions = words.iter().filter_map(|word| word.parse::<ProtocolVersion>().ok()).collect::<Vec<_>>();
     let server = if versions.is_empty() { server() } else { server().versions(versions) };
     Ok(server.serve(stdio()).await?)
+}
+
+/// The answer of a server that knows little.
+fn quiet(request: &serde_json::Value) -> Option<serde_json::Value> {
+    let id = request.get("id")?;
+    let result = match request["method"].as_str()? {
+        "server/discover" => serde_json::json!({
+            "resultType": "complete", "supportedVersions": ["2026-07-28"], "ttlMs": 0, "cacheScope": "private",
+            "capabilities": { "tools": { "listChanged": false } },
+        }),
+        "tools/list" => serde_json::json!({
+            "resultType": "complete", "ttlMs": 0, "cacheScope": "private",
+            "tools": [{ "name": "tea", "inputSchema": { "type": "object" } }],
+        }),
+        "tools/call" => serde_json::json!({
+            "resultType": "complete", "content": [{ "type": "text", "text": "tea is ready" }],
+        }),
+        _ => {
+            let error = serde_json::json!({ "code": -32601, "message": "Method not found" });
+            return Some(serde_json::json!({ "jsonrpc": "2.0", "id": id, "error": error }));
+        }
+    };
+    Some(serde_json::json!({ "jsonrpc": "2.0", "id": id, "result": result }))
 }
 
 fn server() -> Server {

@@ -193,9 +193,10 @@ impl Asking {
 
     /// Passes a log message on to the call that it belongs to.
     pub(crate) fn log(&self, line: LogParams) {
-        match &*self.lock().calls {
+        let state = self.lock();
+        match (&*state.calls, &state.session) {
             // Of too many, the last ones are lost.
-            [(_, only)] => drop(only.try_send(Aside::Log(line))),
+            ([.., (_, latest)], Some(_)) | ([(_, latest)], None) => drop(latest.try_send(Aside::Log(line))),
             _ => tracing::debug!("a log message belongs to no call, or to one of several, and is not passed on"),
         }
     }

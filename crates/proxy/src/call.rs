@@ -119,6 +119,7 @@ impl Passing<'_> {
             Some(open) => open,
             None => self.begin(&extras).await?,
         };
+        let mut keys = String::new();
         for _ in 0..ROUNDS {
             let answer;
             (open, answer) = self.follow(open, ticket.as_deref()).await?;
@@ -138,6 +139,7 @@ impl Passing<'_> {
                 return Ok(Reply::InputRequired { asks, state });
             }
             extras.answers = Vec::new();
+            keys = asks.iter().map(|(key, _)| format!("`{key}`")).collect::<Vec<_>>().join(", ");
             for (key, ask) in asks {
                 let answer = self.ask(&key, &ask).await.map_err(Error::from)?;
                 extras.answers.push((key, answer));
@@ -145,7 +147,7 @@ impl Passing<'_> {
             extras.state = state;
             open.exchange = self.send(client, &extras)?;
         }
-        Err(Error::new(ErrorKind::Protocol, format!("after {ROUNDS} rounds the server still asks")))
+        Err(Error::new(ErrorKind::Protocol, format!("after {ROUNDS} rounds the server still asks {keys}")))
     }
 
     fn extras(&self) -> Extras {
@@ -195,7 +197,7 @@ impl Passing<'_> {
         let lead = self.pool.lead()?;
         let (upstream, lease) = match (lead.has_sessions(), self.may_be_asked()) {
             (false, _) => (lead, None),
-            (true, false) => (self.pool.shared(&Owner::of(self.call))?, None),
+            (true, false) => (self.pool.shared(&Owner::of(self.call)).await?, None),
             (true, true) => {
                 let lease = self.pool.lease(&Owner::of(self.call), can_be_asked(self.call)).await?;
                 (lease.upstream.clone(), Some(lease))
@@ -214,7 +216,7 @@ impl Passing<'_> {
             match open.next().await? {
                 Received::Log(line) => self.log(line).await,
                 Received::Notification(method, params) => {
-                    self.notify(open.upstream.client.shape(), &method, &params).await
+                    self.notify(open.upstream.client.shape(), &method, &params).await;
                 }
                 Received::Answer(answer) => return Ok((open, answer)),
                 Received::Question(question) => {

@@ -46,6 +46,8 @@ struct State {
     alone: Option<Instant>,
     /// Why there is no connection, if there is none.
     failure: Option<Error>,
+    /// The server's name.
+    name: Option<String>,
 }
 
 struct Slot {
@@ -82,7 +84,7 @@ impl Pool {
     /// Connects while there is no connection.
     pub(crate) async fn connect(self: &Arc<Self>) -> Result<Arc<Upstream>, Error> {
         let upstream = self.dialer.dial().await?;
-        self.add(&upstream, Owner::Free, 0);
+        self.add(&upstream, &Owner::Free, |_| {});
         Ok(upstream)
     }
 
@@ -92,10 +94,19 @@ impl Pool {
         state.slots.first().map(|slot| slot.upstream.clone()).ok_or_else(|| state.down())
     }
 
-    /// The connection of a caller that has one, or else the first.
-    pub(crate) fn shared(&self, owner: &Owner) -> Result<Arc<Upstream>, Error> {
-        let own = self.lock().slots.iter().find(|slot| slot.owner.is(owner)).map(|slot| slot.upstream.clone());
-        own.map_or_else(|| self.lead(), Ok)
+    /// A connection of the caller for a request that asks nothing. It does not wait for the caller's other calls.
+    pub(crate) async fn shared(self: &Arc<Self>, owner: &Owner) -> Result<Arc<Upstream>, Error> {
+        let own = {
+            let state = self.lock();
+            // Where there can be one connection only, all callers share it.
+            let alone = state.alone.is_some_and(|until| until > Instant::now());
+            let own = state.slots.iter().find(|slot| alone || slot.owner.is(owner));
+            own.map(|slot| slot.upstream.clone())
+        };
+        match own {
+            Some(upstream) => Ok(upstream),
+            None => self.lease(owner, false).await.map(|lease| lease.upstream.clone()),
+        }
     }
 
     /// The connections that notifications of a client go to: its own, and those that still belong to no caller.
@@ -130,11 +141,11 @@ impl Pool {
                 Take::Wait => freed.await,
                 Take::Dial(opening, replaced) => match self.dialer.dial().await {
                     Ok(upstream) => {
-                        drop(opening);
-                        let slot = self.add(&upstream, owner.clone(), 1);
-                        self.hold(slot, can_be_asked);
+                        let exclusive = self.is_exclusive(owner, can_be_asked);
+                        let lease = self.add(&upstream, owner, |slot| slot.lease(self, exclusive));
                         replaced.into_iter().for_each(|id| self.remove(id));
-                        return Ok(Lease { pool: self.clone(), slot, upstream });
+                        drop(opening);
+                        return Ok(lease);
                     }
                     Err(error) => {
                         tracing::warn!(%error, "the server gives no further connection; callers take turns");
@@ -147,8 +158,7 @@ impl Pool {
     }
 
     fn take(self: &Arc<Self>, owner: &Owner, can_be_asked: bool) -> Take {
-        let asks = self.asks.load(Ordering::Acquire);
-        let exclusive = asks && can_be_asked && owner.session().is_none();
+        let exclusive = self.is_exclusive(owner, can_be_asked);
         let mut state = self.lock();
         if state.slots.is_empty() && state.opening == 0 {
             return Take::Down(state.down());
@@ -182,7 +192,12 @@ impl Pool {
         Take::Wait
     }
 
-    fn add(self: &Arc<Self>, upstream: &Arc<Upstream>, owner: Owner, running: usize) -> u64 {
+    /// Whether a call has a connection for itself: a question could not be attributed otherwise.
+    fn is_exclusive(&self, owner: &Owner, can_be_asked: bool) -> bool {
+        can_be_asked && owner.session().is_none() && self.asks.load(Ordering::Acquire)
+    }
+
+    fn add<T>(self: &Arc<Self>, upstream: &Arc<Upstream>, owner: &Owner, begin: impl FnOnce(&mut Slot) -> T) -> T {
         let mut state = self.lock();
         state.last += 1;
         let id = state.last;
@@ -190,17 +205,19 @@ impl Pool {
             id,
             upstream: upstream.clone(),
             owner: Owner::Free,
-            running,
+            running: 0,
             exclusive: false,
             leaving: false,
             used: Instant::now(),
         };
-        slot.belong_to(&owner);
+        slot.belong_to(owner);
+        let begun = begin(&mut slot);
         state.slots.push(slot);
         state.failure = None;
+        state.name = upstream.client.server().info.as_ref().map(|info| info.name.clone());
         drop(state);
         self.watch(id, upstream);
-        id
+        begun
     }
 
     /// Passes on which lists change on a connection, and lets it go when it ends.
@@ -219,10 +236,10 @@ impl Pool {
         });
     }
 
-    fn hold(&self, slot: u64, can_be_asked: bool) {
-        let exclusive = can_be_asked && self.asks.load(Ordering::Acquire);
+    /// From now on no other call begins on a connection, unless it is of one session.
+    fn hold(&self, slot: u64) {
         if let Some(slot) = self.lock().slots.iter_mut().find(|s| s.id == slot && s.owner.session().is_none()) {
-            slot.exclusive |= exclusive;
+            slot.exclusive = true;
         }
     }
 
@@ -272,7 +289,8 @@ impl Pool {
 impl State {
     fn down(&self) -> Error {
         let why = self.failure.as_ref().map_or_else(String::new, |error| format!(": {error}"));
-        Error::new(ErrorKind::Closed, format!("the server is restarting and cannot be reached; try again later{why}"))
+        let name = self.name.as_deref().unwrap_or("?");
+        Error::new(ErrorKind::Closed, format!("`{name}` is restarting and cannot be reached; try again later{why}"))
     }
 
     /// The slot to give to another owner: of a session that is gone, or else the longest unused.
@@ -309,7 +327,7 @@ impl Slot {
 
     fn lease(&mut self, pool: &Arc<Pool>, exclusive: bool) -> Lease {
         self.running += 1;
-        self.exclusive = exclusive;
+        self.exclusive |= exclusive;
         Lease { pool: pool.clone(), slot: self.id, upstream: self.upstream.clone() }
     }
 }
@@ -324,7 +342,7 @@ pub(crate) struct Lease {
 impl Lease {
     /// From now on no other call begins on the connection: the server asks.
     pub(crate) fn claim(&self) {
-        self.pool.hold(self.slot, true);
+        self.pool.hold(self.slot);
     }
 }
 

@@ -17,7 +17,8 @@ use crate::{builder::ProxyBuilder, call, describe::About, pool::Pool};
 /// its own, up to [a limit](ProxyBuilder::connections); the state that such a server keeps per session is never shared.
 /// Callers without a session share connections with callers of the same principal, and once the server has asked a
 /// question, each of their calls that can be asked has a connection for itself while it runs. Calls beyond the limit
-/// wait. A target that can be connected to only once is shared by all, in turns.
+/// wait. A target that can be connected to only once is shared by all, in turns. Resources are subscribed to on the first
+/// connection.
 ///
 /// A connection that is lost is made anew, with backoff; meanwhile calls fail at once with an error that says so.
 /// Clients are notified that all lists may have changed when the server goes and when it is back.

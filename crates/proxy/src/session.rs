@@ -3,7 +3,9 @@
 use std::{sync::Arc, time::Duration};
 
 use couplet_core::{Ask, Call, Inputs, JsonText, Outbox, Peer, Shape, message::Params};
-use couplet_types::{InputRequest, LogMessage, Notification, Progress, ResourceUpdated, RpcError};
+use couplet_types::{
+    Cancelled, InputRequest, LogMessage, Notification, Progress, ResourceUpdated, RootsListChanged, RpcError,
+};
 use tokio::time::timeout;
 
 use crate::extensions::Raw;
@@ -70,11 +72,18 @@ impl Session {
         timeout(PATIENCE, asked).await.unwrap_or_else(|_| Err(RpcError::internal("the client did not answer in time")))
     }
 
-    /// Passes on what the server announces outside of calls, where both sides speak the same revision. Log messages and
-    /// progress belong to calls.
+    /// Passes on what the server announces outside of calls, where both sides speak the same revision.
     pub(crate) async fn notify(&self, server: Shape, method: &str, params: &Params) {
-        let belongs_to_call = matches!(method, LogMessage::METHOD | Progress::METHOD | ResourceUpdated::METHOD);
-        if !belongs_to_call && server.index() == self.shape.index() {
+        // What belongs to a request, and what is announced to every subscriber, is passed on elsewhere.
+        let is_known = matches!(
+            method,
+            Cancelled::METHOD
+                | LogMessage::METHOD
+                | Progress::METHOD
+                | ResourceUpdated::METHOD
+                | RootsListChanged::METHOD
+        );
+        if !is_known && server.index() == self.shape.index() {
             let told = self.outbox.notify(method, Raw(params.text().to_raw()));
             // A client that does not read must not hold up the connection.
             let _ = timeout(Duration::from_secs(1), told).await;

@@ -107,6 +107,31 @@ fn changes_are_heard() {
     }
 }
 
+/// A server that does not know `subscriptions/listen` can be served, and `listen` says what it does not offer.
+#[test]
+fn attack_10_a_server_that_notifies_of_nothing() {
+    let quiet = format!("{} quiet", shop());
+    let bridge = format!("{} run '{quiet}'", env!("CARGO_BIN_EXE_couplet"));
+    for revision in ["2025-06-18", "2025-11-25", "2026-07-28"] {
+        let tea = run(&["call", &bridge, "tea", "--revision", revision]);
+        assert!(tea.contains("tea is ready") && tea.ends_with("[exit 0]\n"), "{revision}: {tea}");
+    }
+    check("listen-quiet", &[&["listen", &quiet]]);
+}
+
+/// A server that keeps sessions and asks is served to clients that keep none.
+#[test]
+fn attack_10_a_server_that_keeps_sessions_asks_clients_that_keep_none() {
+    let once = format!("{} 2025-11-25", shop());
+    let served = Served::start(&["run", &once, "--http", "127.0.0.1:0"]);
+    let url = served.url.as_str();
+    let answers = ["--answer", "what=tea", "--answer", "size=Large", "--answer", "count=2"];
+    for revision in ["2025-11-25", "2026-07-28"] {
+        let order = run(&[&["call", url, "order", "--revision", revision][..], &answers].concat());
+        assert!(order.contains("\n2 large tea\n"), "{revision}: {order}");
+    }
+}
+
 #[test]
 fn a_bridge_ends_with_its_server() {
     let shop = shop();

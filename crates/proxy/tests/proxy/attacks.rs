@@ -229,3 +229,29 @@ async fn attack_10_a_server_without_subscriptions_is_served() {
         assert_eq!(client.tools().await.unwrap().len(), 3, "{near}");
     }
 }
+
+/// A mounted server that is gone hides no other one, and is back when it is.
+#[tokio::test(start_paused = true)]
+async fn attack_10_a_mounted_server_that_is_gone_comes_back() {
+    for near in [SESSIONS, STATELESS] {
+        let cable = Cable::new();
+        let proxy = Proxy::connect(Client::new("proxy", "1"), cable.to(Far::new(SESSIONS).handle)).await.unwrap();
+        let near_by = Server::new("near", "1").tool(tool("two", || 2));
+        let city = Server::new("city", "1").mount("far", proxy.service()).mount("near", near_by).build();
+        let client = caller("Ada", near).connect(city.clone()).await.unwrap();
+        let mut changes = client.listen(Filter::new().tools()).await.unwrap();
+        assert_eq!(client.tools().await.unwrap().len(), 4, "{near}");
+        assert_eq!(soon(client.call("far_who", ())).await.unwrap().text(), "Ada Ada", "{near}");
+        cable.set_out_of_order(true);
+        cable.cut();
+        assert_eq!(soon(changes.next()).await, Some(Change::Tools), "{near}");
+        let names: Vec<_> = client.tools().await.unwrap().into_iter().map(|tool| tool.name).collect();
+        assert_eq!(names, ["near_two"], "{near}");
+        let failure = city.mounts()[0].failure.clone().unwrap();
+        assert!(failure.contains("`far` is restarting"), "{near}: {failure}");
+        cable.set_out_of_order(false);
+        assert_eq!(soon(changes.next()).await, Some(Change::Tools), "{near}");
+        assert_eq!(client.tools().await.unwrap().len(), 4, "{near}");
+        assert!(city.mounts()[0].failure.is_none(), "{near}");
+    }
+}

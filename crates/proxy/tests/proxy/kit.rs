@@ -8,8 +8,10 @@ use std::sync::{
 use bytes::Bytes;
 use couplet_client::{Client, ClientBuilder};
 use couplet_core::{
-    BoxFuture, Channel, Connect, Connected, Dialect, Error, ErrorKind, Exchange, Inbound, Limits, Outgoing, Service,
+    BoxFuture, Call, Caller, Channel, Connect, Connected, Description, Dialect, Error, ErrorKind, Exchange, Hub,
+    Inbound, Limits, Outgoing, Reply, Service,
 };
+use couplet_proxy::Proxy;
 use couplet_server::Handle;
 use couplet_types::{ProtocolVersion, RequestId, RpcError};
 use serde_json::json;
@@ -135,4 +137,28 @@ pub(crate) fn caller(name: &'static str, version: ProtocolVersion) -> ClientBuil
 /// A client that never answers.
 pub(crate) fn silent(version: ProtocolVersion) -> ClientBuilder {
     Client::new("silent", "1").versions([version]).on_elicit(|_| std::future::pending())
+}
+
+/// A service whose callers were all authenticated as one principal.
+pub(crate) struct As(pub(crate) &'static str, pub(crate) Arc<dyn Service>);
+
+impl Service for As {
+    fn describe(&self) -> Arc<Description> {
+        self.1.describe()
+    }
+
+    fn call(&self, mut call: Call) -> BoxFuture<'static, Reply> {
+        call.caller = Some(Arc::new(Caller::new(self.0)));
+        self.1.call(call)
+    }
+
+    fn hub(&self) -> &Hub {
+        self.1.hub()
+    }
+}
+
+impl As {
+    pub(crate) fn service(name: &'static str, proxy: &Proxy) -> Arc<dyn Service> {
+        Arc::new(Self(name, proxy.service()))
+    }
 }

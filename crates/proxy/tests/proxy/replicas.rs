@@ -1,4 +1,4 @@
-//! Several proxies in front of one server.
+//! Several users and several replicas: whose a question is.
 
 use std::sync::{
     Arc,
@@ -8,41 +8,69 @@ use std::sync::{
 use couplet_client::Client;
 use couplet_core::Outcome;
 use couplet_proxy::Proxy;
-use couplet_server::{Ctx, Server, ToolError, tool};
+use couplet_server::{Ctx, Handle, Server, ToolError, tool};
 use couplet_types::{CallTool, CallToolParams};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::kit::{SESSIONS, STATELESS, caller};
+use crate::kit::{As, Cable, SESSIONS, STATELESS, caller};
 
 #[derive(Deserialize, JsonSchema)]
 struct Name {
     name: String,
 }
 
-/// A question that one replica asked is answered at another: the call runs again there.
-#[tokio::test]
-async fn attack_10_replicas_with_one_key_share_questions() {
+/// The server of these tests, and how often its tool ran.
+fn far() -> (Handle, Arc<AtomicUsize>) {
     let runs = Arc::new(AtomicUsize::new(0));
     let counted = runs.clone();
     let who = move |ctx: Ctx| {
         counted.fetch_add(1, Ordering::SeqCst);
         async move { Ok::<_, ToolError>(ctx.elicit::<Name>("name", "who are you?").await?.accepted()?.name) }
     };
-    let server = Server::new("far", "1").versions([SESSIONS]).tool(tool("who", who)).build();
-    let mut clients = Vec::new();
-    for key in [[1; 32], [1; 32], [2; 32]] {
-        let proxy = Proxy::builder(Client::new("proxy", "1")).state_key(key).connect(server.clone()).await.unwrap();
-        clients.push(caller("Ada", STATELESS).connect(proxy.service()).await.unwrap());
-    }
-    let Outcome::InputRequired { asks, state } = clients[0].call_once("who", ()).await.unwrap() else {
+    (Server::new("far", "1").versions([SESSIONS]).tool(tool("who", who)).build(), runs)
+}
+
+/// The parameters that answer the question of a call.
+async fn answered(client: &Client) -> CallToolParams {
+    let Outcome::InputRequired { asks, state } = client.call_once("who", ()).await.unwrap() else {
         panic!("a question")
     };
     let mut params = CallToolParams::new("who");
     let answer = json!({ "action": "accept", "content": { "name": "Ada" } });
     params.input_responses = Some([(asks[0].0.clone(), answer.into())].into_iter().collect());
     params.request_state = state;
+    params
+}
+
+/// One caller's open question is of no use to another.
+#[tokio::test]
+async fn attack_10_a_question_is_answered_by_its_caller_only() {
+    let (server, runs) = far();
+    let cable = Cable::new();
+    let proxy = Proxy::connect(Client::new("proxy", "1"), cable.to(server)).await.unwrap();
+    let ann = caller("ann", STATELESS).connect(As::service("ann", &proxy)).await.unwrap();
+    let bob = caller("bob", STATELESS).connect(As::service("bob", &proxy)).await.unwrap();
+    let params = answered(&ann).await;
+    let stolen = bob.request::<CallTool>(params.clone()).await.unwrap_err();
+    assert!(stolen.to_string().contains("another request"), "{stolen}");
+    assert_eq!(ann.request::<CallTool>(params.clone()).await.unwrap().content[0].as_text(), Some("Ada"));
+    assert_eq!(runs.load(Ordering::SeqCst), 1);
+    assert_eq!(bob.call("who", ()).await.unwrap().text(), "bob");
+    assert_eq!(cable.connected(), 2, "two users do not share a session of the server");
+}
+
+/// A question that one replica asked is answered at another: the call runs again there.
+#[tokio::test]
+async fn attack_10_replicas_with_one_key_share_questions() {
+    let (server, runs) = far();
+    let mut clients = Vec::new();
+    for key in [[1; 32], [1; 32], [2; 32]] {
+        let proxy = Proxy::builder(Client::new("proxy", "1")).state_key(key).connect(server.clone()).await.unwrap();
+        clients.push(caller("Ada", STATELESS).connect(proxy.service()).await.unwrap());
+    }
+    let params = answered(&clients[0]).await;
     let result = clients[1].request::<CallTool>(params.clone()).await.unwrap();
     assert_eq!((result.content[0].as_text(), runs.load(Ordering::SeqCst)), (Some("Ada"), 2));
     let stranger = clients[2].request::<CallTool>(params.clone()).await.unwrap_err();
