@@ -32,10 +32,10 @@ const IN_FRONT: [&str; 2] = ["2025-11-25", "2026-07-28"];
 /// What a mounted server is called.
 const PREFIX: &str = "peer";
 
-/// How a server ends that tells of no changes, as `couplet --help` has it: not what was asked for.
-const NO_CHANGES: (i32, &str) = (4, "no changes");
+/// How `couplet listen` ends where there is nothing to listen for, and what it says.
+const NO_CHANGES: (i32, &str) = (4, "does not notify of changes");
 
-/// A server, a call that it answers, and what it tells of.
+/// A server, a call that it answers, and the changes that it notifies of.
 struct Case {
     server: Server,
     /// The revisions that it is spoken to in; `auto` is the newest one that it speaks.
@@ -43,8 +43,8 @@ struct Case {
     tool: &'static str,
     arguments: &'static [&'static str],
     answer: &'static str,
-    /// The revisions in which it tells of changes.
-    tells: &'static [&'static str],
+    /// The revisions in which it notifies of changes.
+    notifies: &'static [&'static str],
 }
 
 const BOTH: &[&str] = &["auto", "2025-11-25"];
@@ -56,7 +56,7 @@ const CASES: [Case; 6] = [
         tool: "echo",
         arguments: &["message=hi"],
         answer: "Echo: hi",
-        tells: &["auto"],
+        notifies: &["auto"],
     },
     Case {
         server: Time,
@@ -64,7 +64,7 @@ const CASES: [Case; 6] = [
         tool: "convert_time",
         arguments: &["source_timezone=UTC", "time=12:30", "target_timezone=Asia/Tokyo"],
         answer: "T21:30:00+09:00",
-        tells: &[],
+        notifies: &[],
     },
     Case {
         server: Git,
@@ -72,7 +72,7 @@ const CASES: [Case; 6] = [
         tool: "git_log",
         arguments: &["repo_path=REPOSITORY", "max_count=1"],
         answer: "The first of all",
-        tells: &[],
+        notifies: &[],
     },
     Case {
         server: Fetch,
@@ -80,7 +80,7 @@ const CASES: [Case; 6] = [
         tool: "fetch",
         arguments: &["url=PAGE"],
         answer: "High water at noon.",
-        tells: &[],
+        notifies: &[],
     },
     Case {
         server: FastMcp,
@@ -88,9 +88,9 @@ const CASES: [Case; 6] = [
         tool: "add",
         arguments: &["a=20", "b=22"],
         answer: "42\n",
-        tells: &["2025-11-25"],
+        notifies: &["2025-11-25"],
     },
-    Case { server: TsV2, spoken: BOTH, tool: "add", arguments: &["a=2", "b=3"], answer: "\"sum\": 5", tells: BOTH },
+    Case { server: TsV2, spoken: BOTH, tool: "add", arguments: &["a=2", "b=3"], answer: "\"sum\": 5", notifies: BOTH },
 ];
 
 /// Runs all cases, and prints what came of each run. Each server has a thread.
@@ -180,10 +180,10 @@ impl Behind<'_> {
         listen.args(["listen", &self.target()]).args(revision(spoken));
         let log = self.log(&name);
         let heard = Group::start(&mut listen, &log).and_then(|group| heard(group, &log));
-        let outcome = match (heard, self.case.tells.contains(&spoken)) {
+        let outcome = match (heard, self.case.notifies.contains(&spoken)) {
             (Ok(Heard::Listening), true) => Ok(()),
             (Ok(Heard::Ended(code, said)), false) if code == Some(NO_CHANGES.0) => expect(&said, NO_CHANGES.1),
-            (Ok(other), tells) => Err(format!("{other:?}, though it tells of changes: {tells}")),
+            (Ok(other), notifies) => Err(format!("{other:?}, though it notifies of changes: {notifies}")),
             (Err(why), _) => Err(why),
         };
         self.told(&name, outcome)
@@ -282,7 +282,7 @@ mod tests {
     fn each_server_is_behind_something() {
         for server in Server::ALL {
             let case = CASES.iter().find(|case| case.server == server).unwrap();
-            assert!(case.tells.iter().all(|revision| case.spoken.contains(revision)));
+            assert!(case.notifies.iter().all(|revision| case.spoken.contains(revision)));
         }
         assert!(expect("one two", "two").is_ok() && expect("one", "two").is_err());
     }
