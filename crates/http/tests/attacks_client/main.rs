@@ -1,4 +1,4 @@
-//! What a server may do to a client: tests named after the number that the attack has in the list of sharp edges.
+//! Attacks on a client, a row each: `attack_NN` names the kind of attack.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 

@@ -5,6 +5,7 @@
 mod answers;
 mod arguments;
 mod bodies;
+mod handlers;
 mod hosts;
 mod quiet;
 mod sessions;

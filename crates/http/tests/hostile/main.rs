@@ -2,10 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
-#[path = "../attacks/rounds.rs"]
-mod attacks_rounds;
-#[path = "../attacks/handlers.rs"]
-mod attacks_handlers;
 mod connections;
 mod http2;
 #[path = "../peer/mod.rs"]
@@ -15,4 +11,5 @@ mod replies;
 #[path = "../peer/request.rs"]
 mod request;
 mod requests;
+mod rounds;
 mod unread;
