@@ -194,8 +194,17 @@ impl Skimmer {
         let value = std::mem::take(&mut self.captured);
         if std::mem::take(&mut self.key) == Member::Id && !self.at_key {
             self.ids += 1;
-            self.id = serde_json::from_slice(&value).ok();
+            self.id = read_id(&value);
         }
+    }
+}
+
+/// An id as the envelope has it: a string, or an integer, which may be `-0`.
+fn read_id(text: &[u8]) -> Option<RequestId> {
+    match text.first()? {
+        b'"' => serde_json::from_slice(text).ok().map(RequestId::String),
+        b'-' | b'0'..=b'9' => std::str::from_utf8(text).ok()?.parse().ok().map(RequestId::Number),
+        _ => None,
     }
 }
 
@@ -218,6 +227,7 @@ mod tests {
         for (text, expected) in [
             (r#"{"jsonrpc":"2.0","id":7,"result":{"id":1,"x":[{"id":2}]}}"#, Gist::Response(seven.clone())),
             (r#" { "result" : {"a":"\"id\":3,{"} , "id" : 7 }  "#, Gist::Response(seven.clone())),
+            (r#"{"id":-0,"method":"x"}"#, Gist::Request(RequestId::Number(0))),
             (r#"{"error":{"id":1},"id":-7}"#, Gist::Response(RequestId::Number(-7))),
             (r#"{"id":"a\"b","method":"x","params":{"result":1}}"#, Gist::Request(name)),
             (r#"{"params":["id",{"id":5}],"method":"x","\u0069d":7}"#, Gist::Request(seven)),

@@ -69,7 +69,7 @@ pub async fn stop(grace: Duration) {
         return;
     }
     kill();
-    // Killed means gone soon; whoever still owns the connection takes note of it.
+    // Killed means gone soon; the driver of the connection then takes note of it.
     gone(Instant::now() + Process::PATIENCE).await;
 }
 

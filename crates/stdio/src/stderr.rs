@@ -81,8 +81,8 @@ impl Capture {
         let buffer = std::mem::take(&mut self.buffer);
         let chunk = &buffer[..count];
         self.tail.push(chunk);
-        match self.pace.check() {
-            // Nobody would hear of the lines, so they are only counted.
+        match self.pace.check(Instant::now()) {
+            // The lines would not be passed on, so they are only counted.
             Check::Exhausted => {
                 self.line.clear();
                 self.pace.left_out += chunk.iter().filter(|byte| **byte == b'\n').count();
@@ -144,6 +144,7 @@ struct Pace {
 }
 
 /// Whether lines are passed on at the moment.
+#[derive(Debug, PartialEq)]
 enum Check {
     Open,
     /// A new second has begun, and this many lines were left out before.
@@ -159,23 +160,16 @@ impl Pace {
         Self { since: Instant::now(), left: Self::RATE, left_out: 0 }
     }
 
-    fn check(&mut self) -> Check {
-        if self.left > 0 {
-            return Check::Open;
+    fn check(&mut self, now: Instant) -> Check {
+        if now.duration_since(self.since) >= Duration::from_secs(1) {
+            (self.since, self.left) = (now, Self::RATE);
+            return Check::Renewed(std::mem::take(&mut self.left_out));
         }
-        let now = Instant::now();
-        if now.duration_since(self.since) < Duration::from_secs(1) {
-            return Check::Exhausted;
-        }
-        (self.since, self.left) = (now, Self::RATE);
-        Check::Renewed(std::mem::take(&mut self.left_out))
+        if self.left > 0 { Check::Open } else { Check::Exhausted }
     }
 
     /// Whether the next line is passed on.
     fn next(&mut self) -> bool {
-        if self.left == Self::RATE {
-            self.since = Instant::now();
-        }
         let goes = self.left > 0;
         self.left = self.left.saturating_sub(1);
         self.left_out += usize::from(!goes);
@@ -244,6 +238,20 @@ impl Tail {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_thousand_lines_a_second_are_passed_on_and_the_others_counted() {
+        let mut pace = Pace::new();
+        let began = pace.since;
+        assert_eq!(pace.check(began), Check::Open);
+        assert_eq!((0..1500).filter(|_| pace.next()).count(), 1000);
+        assert_eq!(pace.check(began + Duration::from_millis(999)), Check::Exhausted);
+        assert_eq!(pace.check(began + Duration::from_secs(1)), Check::Renewed(500));
+        assert_eq!((0..999).filter(|_| pace.next()).count(), 999);
+        // What was said in the last hour does not count now.
+        assert_eq!(pace.check(began + Duration::from_secs(3600)), Check::Renewed(0));
+        assert_eq!((0..1000).filter(|_| pace.next()).count(), 1000);
+    }
 
     #[test]
     fn the_tail_keeps_the_end_and_no_more_than_its_room() {

@@ -4,21 +4,26 @@ use std::mem::discriminant;
 
 use bytes::Bytes;
 use couplet_core::{
-    Bounds,
+    Bounds, Gist, Oversized,
     message::{Body, Frame, Message, read},
 };
+use couplet_types::RequestId;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
 /// Reads the input as one frame.
 ///
 /// # Panics
-/// When the reader panics, accepts what is not JSON, or reads a message differently the second time.
+/// When the reader panics, accepts what is not JSON, or reads a message differently the second time; and when what is
+/// seen of a message without reading it is something else.
 pub fn envelope(data: &[u8]) {
+    let seen = Oversized::of(data);
+    assert_eq!(seen.length, data.len());
     match read(Bytes::copy_from_slice(data), Bounds::default()) {
         Err(_) => {}
         Ok(Frame::Single(message)) => {
             assert_json(data);
+            check_gist(&message.body, &seen.gist);
             check(&message);
         }
         Ok(Frame::Batch(messages)) => {
@@ -26,6 +31,21 @@ pub fn envelope(data: &[u8]) {
             assert!(!messages.is_empty(), "a batch has messages");
             messages.iter().flatten().for_each(check);
         }
+    }
+}
+
+/// What goes by without being read is what it would have been read as. An id of more than a kilobyte is not seen.
+fn check_gist(body: &Body, gist: &Gist) {
+    let expected = match body {
+        Body::Request { id, .. } => Gist::Request(id.clone()),
+        Body::Notification { .. } => Gist::Notification,
+        Body::Response { id: Some(id), .. } => Gist::Response(id.clone()),
+        Body::Response { id: None, .. } => Gist::Unknown,
+    };
+    let is_long = |id: &RequestId| id.to_string().len() > 100;
+    match body {
+        Body::Request { id, .. } | Body::Response { id: Some(id), .. } if is_long(id) => {}
+        _ => assert_eq!(*gist, expected),
     }
 }
 

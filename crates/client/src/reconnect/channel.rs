@@ -16,7 +16,7 @@ use tokio::sync::watch;
 use super::restore::{Listening, Session};
 use crate::sync::lock;
 
-/// What the client holds: when it is gone, nobody can ask any more.
+/// The client's end: dropping it closes the connection.
 pub(super) struct Outer(pub(super) Arc<Line>);
 
 impl Drop for Outer {
@@ -255,7 +255,7 @@ impl Channel for Outer {
         self.0.open(request)
     }
 
-    /// Without a connection there is nobody to be told, and a server that comes back asks anew.
+    /// Without a connection it is dropped: a server that comes back asks anew.
     fn notify(&self, text: Bytes) {
         if let Some(channel) = self.0.channel() {
             channel.notify(text);

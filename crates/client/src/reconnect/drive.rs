@@ -36,7 +36,7 @@ enum Failed {
 impl Supervisor {
     /// Runs one connection after the other, until the client closes it or the server is given up.
     pub(super) async fn drive(self, first: BoxFuture<'static, Ending>) -> Ending {
-        // However this ends, nobody waits for it in vain.
+        // However this ends, requests that wait must fail.
         let over = Over(self.line.clone());
         let ending = self.run(first).await;
         if let Err(error) = &ending {
@@ -53,7 +53,7 @@ impl Supervisor {
             let since = Instant::now();
             let ending = self.live(&mut driver).await;
             drop(driver);
-            // Before both sides have agreed, whoever connects decides what to do.
+            // Before both sides have agreed, the caller of `connect` decides what to do.
             if self.line.is_closing() || self.line.agreed().is_none() {
                 return ending;
             }

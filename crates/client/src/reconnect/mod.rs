@@ -56,7 +56,7 @@ pub struct Reconnecting {
     on_state: Option<OnState>,
 }
 
-/// Whoever connects has the target to itself.
+/// One connection is opened at a time.
 type Target = Arc<tokio::sync::Mutex<Box<dyn Connect>>>;
 type OnState = Arc<dyn Fn(&ConnectionState) + Send + Sync>;
 

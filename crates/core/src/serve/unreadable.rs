@@ -29,7 +29,7 @@ impl Connection {
     pub(super) fn unreadable(&mut self, malformed: &Malformed) {
         match (&*malformed.gist, &malformed.id) {
             (Gist::Response(id), _) if self.questions.settle(id, Err(malformed.error.clone())) => {}
-            // Whatever it answers, nobody waits for it.
+            // The question that it answers is not open.
             (Gist::Response(_), None) => {}
             // An answer to this id would be taken for the answer to the request that runs.
             (Gist::Request(_), Some(id)) if self.requests.contains_key(id) => {

@@ -143,7 +143,7 @@ async fn attack_07_what_is_no_answer_fails_no_call() {
     ] {
         assert!(hears(1, line.as_bytes()).await.is_ok(), "{}", &line[..60]);
     }
-    // Of several calls, nobody knows which one it belongs to.
+    // Of several calls, it is not known which one it belongs to.
     assert!(hears(2, format!(r#"[{{"id":1,"result":"{long}"}}]"#).as_bytes()).await.is_ok());
 }
 
@@ -159,7 +159,7 @@ async fn attack_07_a_lost_message_is_noted() {
     let noted = channel.note().unwrap();
     assert_eq!(noted, "a message that was dropped has 200,004 bytes; a message may have 100,000");
     drop(second);
-    assert_eq!(channel.note(), None, "nobody waits who could have been meant");
+    assert_eq!(channel.note(), None, "no call is left that could have been meant");
 }
 
 #[tokio::test]
