@@ -1,5 +1,6 @@
 //! What a server asked in the rounds of one request, for the error that ends them.
 
+use couplet_core::excerpt;
 use couplet_types::{InputRequest, RawJson};
 
 /// How many questions an error names, and how many bytes of each.
@@ -43,19 +44,9 @@ fn name(key: &str, ask: &InputRequest) -> String {
     struct Message {
         message: String,
     }
-    let key = excerpt(key);
+    let key = excerpt(key, EXCERPT);
     match ask.params.as_ref().and_then(|params| params.parse::<Message>().ok()) {
-        Some(Message { message }) => format!("`{key}` (`{}`)", excerpt(&message)),
-        None => format!("`{key}` (`{}`)", excerpt(&ask.method)),
+        Some(Message { message }) => format!("`{key}` (`{}`)", excerpt(&message, EXCERPT)),
+        None => format!("`{key}` (`{}`)", excerpt(&ask.method, EXCERPT)),
     }
-}
-
-/// The beginning of a text of the server's, in one line.
-fn excerpt(text: &str) -> String {
-    let end = text.floor_char_boundary(EXCERPT);
-    let mut short: String = text[..end].chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    if end < text.len() {
-        short.push('…');
-    }
-    short
 }

@@ -10,15 +10,30 @@ use crate::{seal::fingerprint, wire::project::Ask};
 /// How many bytes of a text are stored, to show how it changed. All of them travel through the client.
 const EXCERPT: usize = 200;
 
-/// How often each key was used in one run of a handler.
+/// How often each key was used in one run of a handler. Most handlers use none, and have no room for them.
 #[derive(Debug, Default)]
-pub(crate) struct Uses(BTreeMap<String, usize>);
+pub(crate) struct Names(Option<Box<(Uses, Uses)>>);
+
+impl Names {
+    /// The name of the next question with a key.
+    pub(crate) fn question(&mut self, key: &str) -> String {
+        self.0.get_or_insert_default().0.next(key)
+    }
+
+    /// The name of the next step with a key.
+    pub(crate) fn step(&mut self, key: &str) -> String {
+        self.0.get_or_insert_default().1.next(key)
+    }
+}
+
+#[derive(Debug, Default)]
+struct Uses(BTreeMap<String, usize>);
 
 impl Uses {
     /// The name of the next use of a key: `age`, then `age#2`, `age#3`.
     ///
     /// No two uses of any keys have one name: a key that itself looks like `age#2` is numbered from its first use on.
-    pub(crate) fn next(&mut self, key: &str) -> String {
+    fn next(&mut self, key: &str) -> String {
         let uses = match self.0.get_mut(key) {
             Some(uses) => uses,
             None => self.0.entry(key.to_owned()).or_default(),
@@ -53,7 +68,7 @@ impl Asked {
             Ask::Sample(params) => (CreateMessage::METHOD, serde_json::to_string(params), String::new()),
             Ask::Roots => (ListRoots::METHOD, Ok(String::new()), String::new()),
         };
-        Self { print: fingerprint(method, &params.unwrap_or_default()), text: excerpt(text) }
+        Self { print: fingerprint(method, &params.unwrap_or_default()), text: excerpt(&text, EXCERPT) }
     }
 
     pub(crate) fn is_same(&self, other: &Self) -> bool {
@@ -72,12 +87,18 @@ impl Asked {
     }
 }
 
-fn excerpt(mut text: String) -> String {
-    if text.len() > EXCERPT {
-        text.truncate(text.floor_char_boundary(EXCERPT - '…'.len_utf8()));
-        text.push('…');
+/// The beginning of a text in one line, for an error that shows it: at most so many bytes, and a mark if there is more.
+#[doc(hidden)]
+pub fn excerpt(text: &str, most: usize) -> String {
+    let mut short = String::new();
+    for c in text.chars().map(|c| if c.is_control() { ' ' } else { c }) {
+        if short.len() + c.len_utf8() > most {
+            short.push('…');
+            break;
+        }
+        short.push(c);
     }
-    text
+    short
 }
 
 #[cfg(test)]
@@ -120,6 +141,7 @@ mod tests {
             assert_eq!(then.changed("k", &now).message, told);
         }
         let long = form(&"ä".repeat(10_000));
-        assert!(long.text.len() <= EXCERPT && long.text.ends_with('…'), "{}", long.text);
+        assert!(long.text.len() <= EXCERPT + 3 && long.text.ends_with('…'), "{}", long.text);
+        assert_eq!(excerpt("a\nb", 3), "a b");
     }
 }

@@ -16,7 +16,7 @@ use crate::{
     caller::Caller,
     json::JsonText,
     message::Params,
-    question::{Asked, Uses},
+    question::{Asked, Names},
     seal::{Sealer, Subject},
     service::{Call, Reply},
     sync::lock,
@@ -63,12 +63,11 @@ pub(crate) struct Log {
 
 #[derive(Debug, Default)]
 struct Round {
-    questions: Uses,
-    steps: Uses,
+    names: Names,
     /// What has no answer yet, in the order in which it was asked.
     asked: Vec<(String, InputRequest)>,
     /// A question that was another one in an earlier round.
-    changed: Option<RpcError>,
+    changed: Option<Box<RpcError>>,
     /// Whether a replayed answer yielded since the handler was polled last.
     yielded: bool,
     /// Whether that is why the handler waits.
@@ -104,7 +103,7 @@ impl Replay {
     ///
     /// The handler is dropped while it waits for that; only a task that it spawned sees the error.
     pub(crate) async fn ask(&self, key: &str, question: Asked, request: InputRequest) -> Result<JsonText, RpcError> {
-        let key = lock(&self.round).questions.next(key);
+        let key = lock(&self.round).names.question(key);
         match self.answered(&key, &question) {
             Ok(Some(answer)) => {
                 self.yield_now().await;
@@ -114,7 +113,7 @@ impl Replay {
                 lock(&self.log).asked.insert(key.clone(), question);
                 lock(&self.round).asked.push((key, request));
             }
-            Err(changed) => lock(&self.round).changed = Some(changed),
+            Err(changed) => lock(&self.round).changed = Some(Box::new(changed)),
         }
         self.wait_for_the_end().await;
         Err(RpcError::internal("the call goes on in another request"))
@@ -175,7 +174,7 @@ impl Replay {
         }
         let mut round = lock(&self.round);
         if let Some(changed) = &round.changed {
-            return Poll::Ready(Some(Reply::Error(changed.clone())));
+            return Poll::Ready(Some(Reply::Error((**changed).clone())));
         }
         round.yielding = std::mem::take(&mut round.yielded);
         if !round.asked.is_empty() {
@@ -208,12 +207,12 @@ impl Replay {
 
     /// The question that was another one in an earlier round, if that ended this one.
     pub(crate) fn changed(&self) -> Option<RpcError> {
-        lock(&self.round).changed.clone()
+        lock(&self.round).changed.as_deref().cloned()
     }
 
     /// The name of the next use of a step's key.
     pub(crate) fn name_step(&self, key: &str) -> String {
-        lock(&self.round).steps.next(key)
+        lock(&self.round).names.step(key)
     }
 
     /// What a step of an earlier round returned.

@@ -122,7 +122,7 @@ impl Replay {
 
     async fn run(&self, version: ProtocolVersion, way: impl Fn(Script) -> Way) -> Run {
         let count = || self.watched.iter().map(|(_, count)| count());
-        let script = Script::new(&self.answers);
+        let script = Script::new(self.answers.clone());
         let service = Replayed::new((self.server)(), way(script.clone()));
         let able = json!({ "elicitation": { "form": {}, "url": {} }, "sampling": { "tools": {} }, "roots": {} });
         let able = serde_json::from_value(able).expect("capabilities");
@@ -215,9 +215,8 @@ struct State {
 }
 
 impl Script {
-    fn new(answers: &[Value]) -> Self {
-        let answers = answers.to_vec().into_iter();
-        Self(Arc::new(Mutex::new(State { answers, asked: Vec::new(), missing: None })))
+    fn new(answers: Vec<Value>) -> Self {
+        Self(Arc::new(Mutex::new(State { answers: answers.into_iter(), asked: Vec::new(), missing: None })))
     }
 
     /// The questions, sorted: some may be asked at the same time.

@@ -35,7 +35,7 @@ pub(crate) fn answering(version: ProtocolVersion, ages: &[u64]) -> (ClientBuilde
     let (asked, ages) = (Asked::default(), ages.to_vec());
     let seen = asked.clone();
     let answer = move |ask: Elicitation| {
-        let mut seen = seen.lock().unwrap();
+        let mut seen = seen.lock().expect("nothing panics with it");
         seen.push(ask.message().to_owned());
         let age = ages.get(seen.len() - 1).or(ages.last()).copied().unwrap_or_default();
         async move { ask.accept(json!({ "age": age })) }
@@ -46,12 +46,12 @@ pub(crate) fn answering(version: ProtocolVersion, ages: &[u64]) -> (ClientBuilde
 /// What a tool answers to a client that gives these ages, and what it asked.
 async fn call(server: &Handle, version: ProtocolVersion, name: &str, ages: &[u64]) -> (String, Vec<String>) {
     let (builder, asked) = answering(version, ages);
-    let client = builder.connect(server.clone()).await.unwrap();
+    let client = builder.connect(server.clone()).await.expect("a server in memory");
     let text = match client.call(name, json!({})).await {
         Ok(result) => result.text(),
         Err(error) => error.to_string(),
     };
-    let asked = asked.lock().unwrap().clone();
+    let asked = asked.lock().expect("nothing panics with it").clone();
     (text, asked)
 }
 

@@ -138,7 +138,7 @@ async fn completions_questions_and_progress_come_through() {
         match version {
             // There, nobody can be asked.
             ProtocolVersion::V2024_11_05 | ProtocolVersion::V2025_03_26 => {
-                assert!(changed.unwrap().is_error(), "{version}")
+                assert!(changed.unwrap().is_error(), "{version}");
             }
             _ => assert_eq!(changed.unwrap().text(), "Some(true)", "{version}"),
         }

@@ -28,7 +28,7 @@ impl Service for Sentinel {
     }
 
     fn call(&self, call: Call) -> BoxFuture<'static, Reply> {
-        let name: String = call.params.read("name").unwrap();
+        let name: String = call.params.read("name").expect("a name");
         Box::pin(std::future::ready(Reply::Error(RpcError::internal(format!("sentinel {name}")))))
     }
 
@@ -45,7 +45,7 @@ impl Service for Sentinel {
     }
 
     fn required_scopes(&self, _: &str, params: &Params) -> Option<Arc<[String]>> {
-        Some(Arc::new([params.read("name").unwrap()]))
+        Some(Arc::new([params.read("name").expect("a name")]))
     }
 
     fn has_resource(&self, uri: &str) -> bool {
@@ -57,8 +57,9 @@ impl Service for Sentinel {
 async fn check(what: &str, outer: impl Service + Clone, sentinel: &Sentinel, tool: &str, uri: &str) {
     assert!(outer.describe().capabilities.tools.is_some(), "{what}");
     assert!(outer.mirrored(tool).is_some(), "{what}");
-    let params = JsonText::new(json!({ "name": tool }).to_string()).unwrap();
-    let scopes = outer.required_scopes("tools/call", &Params::from_text(params).unwrap());
+    let params = JsonText::new(json!({ "name": tool }).to_string()).expect("it is JSON");
+    let params = Params::from_text(params).expect("it is an object");
+    let scopes = outer.required_scopes("tools/call", &params);
     assert_eq!(scopes.as_deref(), Some(&["t".to_owned()][..]), "{what}");
     assert!(outer.has_resource(uri) && !outer.has_resource("s://elsewhere"), "{what}");
     let mut wire = Wire::new(outer, ProtocolVersion::V2025_06_18);
