@@ -129,7 +129,7 @@ fn compile(which: &str, given: Option<&Value>, typed: Option<&Value>) -> Result<
         (None, Some(schema)) => Checker::of_type(schema),
         (None, None) => Ok(None),
     };
-    compiled.map_err(|what| format!("the {which} schema is broken {what}"))
+    compiled.map_err(|what| format!("the {which} schema is broken: {what}"))
 }
 
 /// A keyword that only the complete validator knows, of those that people write.

@@ -104,7 +104,7 @@ fn permit(call: &Call, name: &str, scopes: &[String]) -> Result<(), RpcError> {
     let what = match &call.caller {
         Some(caller) if caller.has_scopes(scopes) => return Ok(()),
         Some(_) => "needs a caller with more scopes",
-        None => "needs somebody who was authenticated",
+        None => "needs an authenticated caller",
     };
     let error = RpcError::invalid_request(format!("the tool `{name}` {what}: `{}`", scopes.join("`, `")));
     Err(error.with_data(serde_json::json!({ "scopes": scopes })))

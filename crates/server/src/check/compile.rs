@@ -13,10 +13,26 @@ const MAX_DEPTH: usize = 96;
 
 /// Compiles a schema; the first rules are those of its root.
 pub(super) fn compile(schema: &Value, origin: Origin) -> Result<Vec<Rules>, String> {
+    check_dialect(schema)?;
     let mut compiler = Compiler { document: schema, origin, rules: Vec::new(), known: HashMap::new() };
     compiler.schema(schema, "", 0)?;
-    refuse_circles(&compiler.rules)?;
+    check_work(&compiler.rules)?;
     Ok(compiler.rules)
+}
+
+/// Refuses a schema in a dialect that is not known: its keywords may mean anything.
+fn check_dialect(schema: &Value) -> Result<(), String> {
+    const KNOWN: [&str; 5] =
+        ["/draft/2020-12/schema", "/draft/2019-09/schema", "/draft-07/schema", "/draft-06/schema", "/draft-04/schema"];
+    let Some(dialect) = schema.get("$schema") else { return Ok(()) };
+    let address = dialect.as_str().unwrap_or_default().trim_end_matches('#');
+    let path = address.split_once("://json-schema.org").map_or("", |(_, path)| path);
+    if KNOWN.contains(&path) {
+        return Ok(());
+    }
+    Err(format!(
+        "the dialect {dialect} is not known; `$schema` may name 2020-12, 2019-09, draft-07, draft-06 or draft-04"
+    ))
 }
 
 struct Compiler<'s> {
@@ -162,9 +178,12 @@ impl<'s> Compiler<'s> {
         match found {
             Some(schema) => Ok(Some(schema)),
             None if find(self.document, &is_addressed).is_some() => Ok(None),
+            None if reference.starts_with('#') => {
+                Err(format!("at `{place}`: `{}` leads nowhere within the schema", capped(reference, 100)))
+            }
             None => {
                 let reference = capped(reference, 100);
-                Err(format!("at `{place}`: `{reference}` leads nowhere within the schema, and nothing is fetched"))
+                Err(format!("at `{place}`: it refers to `{reference}`, which is outside of it, and nothing is fetched"))
             }
         }
     }
@@ -244,29 +263,49 @@ fn drop_own_limits(rules: &mut Rules, keywords: &Map<String, Value>) {
     });
 }
 
-/// A subschema for the same value that leads back to itself would never be done.
-fn refuse_circles(rules: &[Rules]) -> Result<(), String> {
-    fn visit(rules: &[Rules], id: Id, state: &mut [u8]) -> Result<(), String> {
-        match state[id] {
-            0 => state[id] = 1,
-            1 => return Err("a `$ref` leads back to itself".to_owned()),
-            _ => return Ok(()),
-        }
-        for same in &rules[id].same {
-            let ids = match same {
-                Same::All(ids) | Same::Any(ids) | Same::One(ids) => ids.clone(),
-                Same::Not(id) => vec![*id],
-                Same::If { condition, then, otherwise } => {
-                    [Some(*condition), *then, *otherwise].into_iter().flatten().collect()
-                }
-            };
-            ids.into_iter().try_for_each(|id| visit(rules, id, state))?;
-        }
-        state[id] = 2;
-        Ok(())
+/// The most subschemas that apply to one value at once.
+const MAX_EXPANDED: u64 = 10_000;
+
+/// Refuses a schema with a subschema that leads back to itself for the same value, which would never be done, and one
+/// that multiplies.
+fn check_work(rules: &[Rules]) -> Result<(), String> {
+    let mut work = vec![Work::Unknown; rules.len()];
+    (0..rules.len()).try_for_each(|id| expanded(rules, id, &mut work).map(drop))
+}
+
+/// How many subschemas apply to the value of one.
+#[derive(Clone, Copy)]
+enum Work {
+    Unknown,
+    /// It is being counted.
+    Open,
+    Is(u64),
+}
+
+fn expanded(rules: &[Rules], id: Id, work: &mut [Work]) -> Result<u64, String> {
+    match work[id] {
+        Work::Is(count) => return Ok(count),
+        Work::Open => return Err("a `$ref` leads back to itself".to_owned()),
+        Work::Unknown => work[id] = Work::Open,
     }
-    let mut state = vec![0; rules.len()];
-    (0..rules.len()).try_for_each(|id| visit(rules, id, &mut state))
+    let mut count: u64 = 1;
+    for same in &rules[id].same {
+        let ids = match same {
+            Same::All(ids) | Same::Any(ids) | Same::One(ids) => ids.clone(),
+            Same::Not(id) => vec![*id],
+            Same::If { condition, then, otherwise } => {
+                [Some(*condition), *then, *otherwise].into_iter().flatten().collect()
+            }
+        };
+        for id in ids {
+            count = count.saturating_add(expanded(rules, id, work)?);
+        }
+    }
+    if count > MAX_EXPANDED {
+        return Err(format!("it applies more than {MAX_EXPANDED} subschemas to one value, which is beyond the budget"));
+    }
+    work[id] = Work::Is(count);
+    Ok(count)
 }
 
 fn array<'v>(value: &'v Value, place: &str) -> Result<&'v Vec<Value>, String> {

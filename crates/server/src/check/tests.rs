@@ -253,11 +253,11 @@ fn broken_schemas_are_refused_with_their_place() {
         ),
         (
             json!({ "items": { "$ref": "#/$defs/none" } }),
-            "at `/items/$ref`: `#/$defs/none` leads nowhere within the schema, and nothing is fetched",
+            "at `/items/$ref`: `#/$defs/none` leads nowhere within the schema",
         ),
         (
             json!({ "$ref": "http://example.com/s.json" }),
-            "at `/$ref`: `http://example.com/s.json` leads nowhere within the schema, and nothing is fetched",
+            "at `/$ref`: it refers to `http://example.com/s.json`, which is outside of it, and nothing is fetched",
         ),
         (json!({ "anyOf": [] }), "at `/anyOf`: expected one schema or more, got `[]`"),
         (json!({ "multipleOf": 0 }), "at `/multipleOf`: expected a number above 0, got `0`"),
@@ -269,6 +269,17 @@ fn broken_schemas_are_refused_with_their_place() {
     ] {
         assert_eq!(Checker::new(&schema, Origin::Given).unwrap_err(), expected, "{schema}");
     }
+    let known = json!({ "$schema": "http://json-schema.org/draft-07/schema#", "items": [{ "type": "string" }] });
+    check(&known, &[(r#"["a",1]"#, ""), ("[1]", "argument `[0]`: expected a string, got the number 1")]);
+    let unknown = json!({ "$schema": "https://example.com/unknown" });
+    let refused = Checker::new(&unknown, Origin::Given).unwrap_err();
+    assert!(refused.starts_with(r#"the dialect "https://example.com/unknown" is not known"#), "{refused}");
+    let mut doubling = json!({ "$defs": { "d30": {} }, "allOf": [{ "$ref": "#/$defs/d0" }] });
+    for i in 0..30 {
+        let next = json!({ "$ref": format!("#/$defs/d{}", i + 1) });
+        doubling["$defs"][format!("d{i}")] = json!({ "allOf": [next, next] });
+    }
+    assert!(Checker::new(&doubling, Origin::Given).unwrap_err().ends_with("which is beyond the budget"));
     let deep = (0..200).fold(json!({}), |inner, _| json!({ "items": inner }));
     assert!(Checker::new(&deep, Origin::Given).unwrap_err().ends_with("nested deeper than 96"));
 }

@@ -83,11 +83,10 @@ macro_rules! tool_setters {
             self
         }
 
-        /// What a caller must be allowed to do before the tool is called. Where nobody was authenticated, it is refused.
+        /// The scopes that a caller must have before the tool is called. A call without an authenticated caller is refused.
         ///
-        /// Over HTTP somebody who lacks a scope is told so with the status 403 and all the scopes that the tool needs, so
-        /// that clients can ask the user for them. A server on standard input and output has no callers; a layer can name
-        /// one for it.
+        /// Over HTTP a caller that lacks a scope gets the status 403 with all the scopes that the tool needs, so that clients
+        /// can ask the user for them. A server on standard input and output has no callers; a layer can name one for it.
         ///
         /// ```
         /// use couplet_server::{Server, tool};

@@ -138,13 +138,13 @@ async fn arguments_are_listed_as_they_are_declared() {
 }
 
 #[test]
-#[should_panic = "tool `raw`: the input schema is broken at `/properties`: expected an object of schemas, got `5`"]
+#[should_panic = "tool `raw`: the input schema is broken: at `/properties`: expected an object of schemas, got `5`"]
 fn a_broken_schema_is_refused() {
     let _ = raw(json!({ "type": "object", "properties": 5 }));
 }
 
 #[test]
-#[should_panic = "tool `raw`: the input schema is broken at `/properties/a/$ref`: `#/$defs/A` leads nowhere"]
+#[should_panic = "tool `raw`: the input schema is broken: at `/properties/a/$ref`: `#/$defs/A` leads nowhere"]
 fn a_broken_reference_is_refused() {
     let _ = raw(json!({ "type": "object", "properties": { "a": { "$ref": "#/$defs/A" } } }));
 }

@@ -74,7 +74,7 @@ async fn line_043_the_default_dialect() {
                             "unevaluatedProperties": false, "$defs": { "b": {} } });
         called_by_client(*version, &newer, json!({ "a": ["x"] })).await.unwrap();
         let refused = called_by_client(*version, &newer, json!({ "a": [1] })).await.unwrap_err();
-        assert!(refused.to_string().ends_with("at `/a/0`: expected a string, found the number 1"), "{refused}");
+        assert!(refused.to_string().ends_with("at `/a/0`: expected a string, got the number 1"), "{refused}");
     }
 }
 
@@ -118,7 +118,7 @@ async fn line_044_dialects() {
         let mut wire = open(serving(&older).unwrap(), *version, json!({})).await;
         assert_eq!(text(&call(&mut wire, "odd", json!({ "a": ["x", 1] })).await), "called", "{version}");
         let refused = call(&mut wire, "odd", json!({ "a": [1] })).await;
-        assert_eq!(text(&refused), "arguments: at `/a/0`: expected a string, found the number 1", "{version}");
+        assert_eq!(text(&refused), "argument `a[0]`: expected a string, got the number 1", "{version}");
         for dialect in ["https://example.com/unknown", ""] {
             let schema = json!({ "$schema": dialect, "type": "object", "divisibleBy": 2 });
             let refused = called_by_client(*version, &schema, json!({})).await.unwrap_err();

@@ -76,19 +76,19 @@ async fn line_238_structured_output_fits() {
                 "promised",
                 json!({ "total": 3 }),
                 json!({ "total": "many" }),
-                "expected an integer, found the string \"many\"",
+                "expected an integer, got the string \"many\"",
             ),
             (
                 "narrow",
                 json!({ "total": 10 }),
                 json!({ "total": 11 }),
-                "expected a number of at most 10, found the number 11",
+                "expected a number of at most 10, got the number 11",
             ),
         ] {
             assert_eq!(call(&mut wire, name, fits.clone()).await["result"]["structuredContent"], fits, "{version}");
             let error = call(&mut wire, name, wrong).await["error"].take();
             assert_eq!(error["code"], -32603, "{version}");
-            assert!(error["message"].as_str().unwrap().ends_with(&format!("at `/total`: {what}")), "{error}");
+            assert!(error["message"].as_str().unwrap().ends_with(&format!("`total`: {what}")), "{error}");
         }
     }
 }
@@ -121,7 +121,7 @@ async fn line_239_structured_output_is_checked() {
         client.tools().await.unwrap();
         for (name, answer, refused) in [
             ("sum", json!({ "content": [], "structuredContent": { "total": 3 } }), None),
-            ("sum", wrong.clone(), Some("at `/total`: expected an integer, found the string \"many\"")),
+            ("sum", wrong.clone(), Some("at `/total`: expected an integer, got the string \"many\"")),
             ("sum", json!({ "content": [] }), Some("gave no structured content")),
             ("sum", json!({ "content": [], "isError": true }), None),
             ("free", wrong, None),
