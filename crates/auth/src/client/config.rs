@@ -5,7 +5,7 @@ use std::{fmt, future::Future, sync::Arc, time::Duration};
 use couplet_core::{BoxFuture, Error};
 use couplet_http::client::HyperClientBuilder;
 
-use super::{identity::Credential, store::Store};
+use super::{device::DeviceCode, identity::Credential, store::Store};
 use crate::{
     Secret,
     fetch::{Fetcher, Reach},
@@ -46,6 +46,8 @@ impl Config {
 pub(crate) enum Grant {
     /// A person allows it on a page.
     Page(Page),
+    /// A person allows it on a page of another machine, with a code. The function shows both.
+    Device(Shower),
     /// The client itself is who asks.
     Client,
     /// The company's identity provider vouches for a person.
@@ -70,10 +72,14 @@ pub(crate) enum Way {
     Opened(Opener),
     /// Something opens the page, and brings the address that it leads back to.
     Visited(Visitor),
+    /// The same, but whoever comes back may also knock here.
+    Pasted(Visitor),
 }
 
 pub(crate) type Opener = Arc<dyn Fn(String) -> BoxFuture<'static, Result<(), Error>> + Send + Sync>;
 pub(crate) type Visitor = Arc<dyn Fn(String) -> BoxFuture<'static, Result<String, Error>> + Send + Sync>;
+
+pub(crate) type Shower = Arc<dyn Fn(DeviceCode) -> BoxFuture<'static, Result<(), Error>> + Send + Sync>;
 
 /// Where assertions come from. It is told who they are for.
 #[derive(Clone)]

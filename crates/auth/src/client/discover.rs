@@ -73,7 +73,7 @@ impl Inquiry<'_> {
     }
 
     /// The metadata of an authorization server, which has to have the name under which it was asked, to the letter.
-    async fn authorization_server(&self, issuer: &str) -> Result<ServerMetadata, Error> {
+    pub(crate) async fn authorization_server(&self, issuer: &str) -> Result<ServerMetadata, Error> {
         let wrong = || failed(format!("`{}` does not name an authorization server", shown(issuer)));
         let uri = parse(issuer).filter(|_| !issuer.contains(['?', '#'])).ok_or_else(wrong)?;
         for place in server_places(&uri) {

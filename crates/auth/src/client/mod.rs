@@ -7,6 +7,7 @@
 mod browser;
 mod challenge;
 mod config;
+mod device;
 mod discover;
 mod dpop;
 mod identity;
@@ -14,6 +15,7 @@ mod key;
 mod legacy;
 mod listen;
 mod login;
+mod logout;
 mod metadata;
 mod oauth;
 mod obtain;
@@ -26,9 +28,11 @@ mod token;
 mod words;
 
 pub use config::Enterprise;
+pub use device::DeviceCode;
 pub use identity::Credential;
 pub use key::SigningKey;
+pub use logout::LogOut;
 pub use oauth::OAuth;
 #[cfg(feature = "keychain")]
 pub use store::Keychain;
-pub use store::{FileStore, MemoryStore, Store};
+pub use store::{FileStore, MemoryStore, Store, StoreLock};

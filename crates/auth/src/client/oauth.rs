@@ -7,8 +7,10 @@ use couplet_http::client::{Authorize, HttpClient, HyperClient, HyperClientBuilde
 
 use super::{
     config::{Config, Enterprise, Grant, Page, Source, Way},
+    device::DeviceCode,
     identity::Credential,
     login::Login,
+    logout::{self, LogOut},
     send::Authorized,
     session::Session,
     store::{MemoryStore, Store},
@@ -45,6 +47,28 @@ impl OAuth {
     pub fn new(name: impl Into<String>) -> Self {
         let page = Page { way: Way::Browser, redirect: None, patience: Duration::from_secs(300) };
         Self::with(Grant::Page(page), name.into(), None)
+    }
+
+    /// A person logs in with a browser of another machine (device code, RFC 8628): for programs on a machine without
+    /// one. `show` tells the person where to go and which code to enter; the program then waits until that is done.
+    ///
+    /// ```no_run
+    /// use couplet_auth::client::OAuth;
+    ///
+    /// let oauth = OAuth::device("Notes", |code| async move {
+    ///     tracing::info!("open {} and enter {}", code.verification_uri, code.user_code);
+    ///     Ok(())
+    /// });
+    /// # drop(oauth);
+    /// ```
+    ///
+    /// The authorization server has to offer it; not all do.
+    pub fn device<F, W>(name: impl Into<String>, show: F) -> Self
+    where
+        F: Fn(DeviceCode) -> W + Send + Sync + 'static,
+        W: Future<Output = Result<(), Error>> + Send + 'static,
+    {
+        Self::with(Grant::Device(Arc::new(move |code| Box::pin(show(code)))), name.into(), None)
     }
 
     /// The program itself is who asks: client credentials, with a [`Secret`] or a [`SigningKey`](super::SigningKey).
@@ -140,6 +164,17 @@ impl OAuth {
         })
     }
 
+    /// Opens the page with this function, which may return the address that the page led back to, as the person pasted
+    /// it: for a browser on another machine, where that address leads nowhere. A browser of this machine still gets
+    /// through; whichever comes first counts. What is pasted is checked like what comes by itself.
+    pub fn paste<F, W>(self, visit: F) -> Self
+    where
+        F: Fn(String) -> W + Send + Sync + 'static,
+        W: Future<Output = Result<String, Error>> + Send + 'static,
+    {
+        self.page(|page| page.way = Way::Pasted(Arc::new(move |url| Box::pin(visit(url)))))
+    }
+
     /// Waits for people at this address of this machine, such as `http://127.0.0.1:7777/callback`, and not on any port.
     pub fn redirect(self, redirect: impl Into<String>) -> Self {
         self.page(|page| page.redirect = Some(redirect.into()))
@@ -167,7 +202,17 @@ impl OAuth {
         self.set(|config| config.settings = settings)
     }
 
-    /// Forgets the token for a server. Who the client is to its authorization server is kept.
+    /// Ends the login to a server: its tokens are revoked at the authorization server (RFC 7009), if that is offered,
+    /// and forgotten in any case. Who the client is to the authorization server is kept.
+    ///
+    /// # Errors
+    /// When the store fails, or the address is not one. That the revocation failed is told by the outcome.
+    pub async fn log_out(&self, server: &str) -> Result<LogOut, Error> {
+        logout::log_out(&self.0, server).await
+    }
+
+    /// Forgets the token for a server, which stays good at the authorization server; see [`log_out`](Self::log_out).
+    /// Who the client is to its authorization server is kept.
     ///
     /// # Errors
     /// When the store fails.

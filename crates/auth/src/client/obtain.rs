@@ -46,6 +46,7 @@ impl Obtain<'_> {
     pub(crate) async fn grant(self) -> Result<Login, Error> {
         let issued = match &self.config.grant {
             Grant::Page(page) => self.by_page(page).await,
+            Grant::Device(show) => self.by_device(show).await,
             Grant::Client => self.by_itself().await,
             Grant::Enterprise(enterprise) => self.by_enterprise(enterprise).await,
             Grant::Workload(source) => self.by_platform(source).await,
@@ -65,19 +66,22 @@ impl Obtain<'_> {
 
     /// Gets the next token from the last one.
     pub(crate) async fn refresh(self, old: &Login, token: &Secret) -> Result<Login, Refused> {
-        let identity = match self.agreed().await? {
-            Some(identity) => identity,
-            None => match Registration::load(&*self.config.store, self.issuer()).await? {
-                Some(registration) => registration.identity(),
-                None => return Err(failed("the client is not registered any more").into()),
-            },
-        };
+        let identity = self.known().await?.ok_or_else(|| failed("the client is not registered any more"))?;
         let fields = [("grant_type", "refresh_token"), ("refresh_token", token.reveal()), self.resource()];
         let mut issued = self.endpoint(&identity).ask(&fields).await?;
         issued.refresh.get_or_insert_with(|| token.clone());
         let mut login = self.login(issued);
         login.asked.clone_from(&old.asked);
         Ok(login)
+    }
+
+    /// Who the client is, if that was agreed or it is registered.
+    pub(crate) async fn known(&self) -> Result<Option<Identity>, Error> {
+        if let Some(agreed) = self.agreed().await? {
+            return Ok(Some(agreed));
+        }
+        let registration = Registration::load(&*self.config.store, self.issuer()).await?;
+        Ok(registration.map(Registration::identity))
     }
 
     async fn by_page(&self, page: &Page) -> Result<Issued, Refused> {
@@ -92,6 +96,10 @@ impl Obtain<'_> {
             match (&page.way, door) {
                 (Way::Visited(visitor), _) => returned(&redirect, &visitor(address).await?),
                 (_, None) => Err(failed("there is no place to come back to")),
+                (Way::Pasted(visitor), Some(door)) => tokio::select! {
+                    answer = door.answer(visit.clone()) => answer,
+                    pasted = visitor(address) => returned(&redirect, pasted?.trim()),
+                },
                 (Way::Browser, Some(door)) => {
                     browser::open(&address);
                     door.answer(visit.clone()).await
@@ -137,13 +145,15 @@ impl Obtain<'_> {
         let identity = match (agreed, known.filter(|known| known.redirect == redirect)) {
             (Some(identity), _) => identity,
             (None, Some(known)) => known.identity(),
-            (None, None) => {
-                let registration = register(self.fetcher, &self.found.server, &self.config.name, &redirect).await?;
-                registration.save(store, self.issuer()).await?;
-                registration.identity()
-            }
+            (None, None) => self.register(&redirect).await?,
         };
         Ok((identity, redirect, door))
+    }
+
+    pub(crate) async fn register(&self, redirect: &str) -> Result<Identity, Error> {
+        let registration = register(self.fetcher, &self.found.server, &self.config.name, redirect).await?;
+        registration.save(&*self.config.store, self.issuer()).await?;
+        Ok(registration.identity())
     }
 
     /// Who the client is without being registered: because that was agreed, or because it says so in a document.
@@ -218,11 +228,11 @@ impl Obtain<'_> {
         &self.found.server.issuer
     }
 
-    fn resource(&self) -> (&'static str, &str) {
+    pub(crate) fn resource(&self) -> (&'static str, &str) {
         ("resource", &self.found.resource)
     }
 
-    fn endpoint<'a>(&'a self, identity: &'a Identity) -> Endpoint<'a> {
+    pub(crate) fn endpoint<'a>(&'a self, identity: &'a Identity) -> Endpoint<'a> {
         let key = self.key.as_ref().map(|bound| &bound.key);
         Endpoint { fetcher: self.fetcher, server: &self.found.server, identity, key, nonces: self.nonces }
     }

@@ -9,7 +9,7 @@ use http::{
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{login::Registration, metadata::ServerMetadata, token::problem};
+use super::{device::DEVICE_CODE, login::Registration, metadata::ServerMetadata, token::problem};
 use crate::fetch::{Fetcher, failed, is_local, parse};
 
 #[derive(Deserialize)]
@@ -35,10 +35,12 @@ pub(crate) async fn register(
     // What runs on somebody's machine is native; what has an address of its own, or a scheme, tells it by that.
     let native = parse(redirect).is_none_or(|uri| is_local(&uri));
     let method = method(server);
+    let mut grants = vec!["authorization_code", "refresh_token"];
+    grants.extend(server.device_authorization_endpoint.as_ref().map(|_| DEVICE_CODE));
     let wanted = json!({
         "client_name": name,
         "redirect_uris": [redirect],
-        "grant_types": ["authorization_code", "refresh_token"],
+        "grant_types": grants,
         "response_types": ["code"],
         "token_endpoint_auth_method": method,
         "application_type": if native { "native" } else { "web" },

@@ -185,17 +185,10 @@ impl Session {
         let found = self.found(&challenge, &headers).await?;
         // What another authorization server issued counts no more.
         let old = old.filter(|old| old.issuer == found.server.issuer);
-        if let Some((old, token)) = old.as_ref().and_then(|o| Some((o, o.refresh.as_ref()?))).filter(|_| may_refresh) {
-            let obtain = self.obtain(&found, old.key.clone(), Vec::new());
-            match obtain.refresh(old, token).await {
-                Ok(login) => {
-                    login.save(&*self.config.store, &self.url).await?;
-                    return Ok((How::Refreshed, login));
-                }
-                // Without an answer nothing is known, and a person need not be asked for that.
-                Err(refused) if refused.code.is_none() => return Err(refused.error),
-                Err(refused) => tracing::debug!(error = %refused.error, "a token is not refreshed"),
-            }
+        if let Some(old) = old.as_ref().filter(|_| may_refresh)
+            && let Some(done) = self.refresh(&found, old).await?
+        {
+            return Ok(done);
         }
         if quiet && self.asks_people() {
             // The server will say so itself, and what it takes.
@@ -207,6 +200,38 @@ impl Session {
         let login = self.obtain(&found, key, scopes).grant().await?;
         login.save(&*self.config.store, &self.url).await?;
         Ok((How::Granted, login))
+    }
+
+    /// Gets the next token from the last one, if there is a way to. A refresh token can be used once, so other programs
+    /// with the same store wait, and take what came of it.
+    async fn refresh(&self, found: &Found, old: &Login) -> Result<Option<(How, Login)>, Error> {
+        let store = &*self.config.store;
+        let _turn = match store.lock(&self.url).await {
+            Ok(turn) => Some(turn),
+            Err(error) => {
+                tracing::warn!(%error, "a token is refreshed without a lock");
+                None
+            }
+        };
+        let kept = Login::load(store, &self.url).await?.filter(|kept| kept.issuer == found.server.issuer);
+        let mut newer = kept.filter(|kept| kept.access.reveal() != old.access.reveal());
+        if let Some(newer) = newer.take_if(|newer| !newer.is_over()) {
+            return Ok(Some((How::Adopted, newer)));
+        }
+        let last = newer.as_ref().unwrap_or(old);
+        let Some(token) = &last.refresh else { return Ok(None) };
+        match self.obtain(found, last.key.clone(), Vec::new()).refresh(last, token).await {
+            Ok(login) => {
+                login.save(store, &self.url).await?;
+                Ok(Some((How::Refreshed, login)))
+            }
+            // Without an answer nothing is known, and a person need not be asked for that.
+            Err(refused) if refused.code.is_none() => Err(refused.error),
+            Err(refused) => {
+                tracing::debug!(error = %refused.error, "a token is not refreshed");
+                Ok(None)
+            }
+        }
     }
 
     async fn found(&self, challenge: &Challenge, headers: &HeaderMap) -> Result<Arc<Found>, Error> {
@@ -263,7 +288,7 @@ impl Session {
     }
 
     fn asks_people(&self) -> bool {
-        matches!(self.config.grant, Grant::Page(_))
+        matches!(self.config.grant, Grant::Page(_) | Grant::Device(_))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

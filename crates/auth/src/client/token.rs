@@ -103,10 +103,11 @@ impl Endpoint<'_> {
     }
 
     async fn answer(&self, fields: &[(&str, &str)]) -> Result<Answer, Refused> {
-        let mut response = self.fetcher.send(self.request(fields)?).await?;
+        let uri = self.uri()?;
+        let mut response = self.fetcher.send(self.request(uri.clone(), fields)?).await?;
         // A proof without the word that the server wants is sent again with it, once.
         if self.key.is_some() && self.note(&response)? && problem(&response).0.as_deref() == Some("use_dpop_nonce") {
-            response = self.fetcher.send(self.request(fields)?).await?;
+            response = self.fetcher.send(self.request(uri, fields)?).await?;
             self.note(&response)?;
         }
         if response.status == StatusCode::OK {
@@ -125,8 +126,18 @@ impl Endpoint<'_> {
         endpoint.ok_or_else(|| failed("the authorization server has no token endpoint"))
     }
 
-    fn request(&self, fields: &[(&str, &str)]) -> Result<Request<Bytes>, Error> {
-        let uri = self.uri()?;
+    /// Sends a form to another endpoint of the authorization server, as the client.
+    pub(crate) async fn post(&self, endpoint: &str, fields: &[(&str, &str)]) -> Result<Fetched, Refused> {
+        let uri = parse(endpoint).ok_or_else(|| failed("the authorization server names an endpoint that is none"))?;
+        let response = self.fetcher.send(self.request(uri, fields)?).await?;
+        if response.status == StatusCode::OK {
+            return Ok(response);
+        }
+        let (code, error) = problem(&response);
+        Err(Refused { code, error })
+    }
+
+    fn request(&self, uri: http::Uri, fields: &[(&str, &str)]) -> Result<Request<Bytes>, Error> {
         let shown = self.identity.show(self.server)?;
         let mut form = form_urlencoded::Serializer::new(String::new());
         form.extend_pairs(fields).extend_pairs(shown.fields);

@@ -1,12 +1,16 @@
 //! Logins in a keychain.
 
-use std::sync::Arc;
+use std::{any::Any, cell::RefCell, collections::HashMap, sync::Arc};
 
 use couplet_auth::{
     Secret,
     client::{Keychain, Store},
 };
-use keyring_core::{CredentialStore, Error, mock};
+use keyring_core::{
+    Credential, CredentialStore, Entry, Error,
+    api::{CredentialApi, CredentialStoreApi},
+    mock,
+};
 
 use crate::world::World;
 
@@ -61,19 +65,82 @@ async fn a_login_in_a_keychain_outlives_the_client() {
     assert_eq!(world.inner().pages.len(), 1);
 }
 
-/// That of this machine, if there is one.
+/// A keychain in which each thread finds only what it stored itself, as that of Linux is where nobody has logged in.
+#[derive(Debug)]
+struct OfThreads;
+
+#[derive(Debug)]
+struct OfThread(String);
+
+thread_local! {
+    static KEPT: RefCell<HashMap<String, Vec<u8>>> = RefCell::default();
+}
+
+impl CredentialStoreApi for OfThreads {
+    fn vendor(&self) -> String {
+        "test".to_owned()
+    }
+
+    fn id(&self) -> String {
+        "test".to_owned()
+    }
+
+    fn build(&self, _: &str, user: &str, _: Option<&HashMap<&str, &str>>) -> Result<Entry, Error> {
+        Ok(Entry::new_with_credential(Arc::new(OfThread(user.to_owned()))))
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl CredentialApi for OfThread {
+    fn set_secret(&self, secret: &[u8]) -> Result<(), Error> {
+        KEPT.with_borrow_mut(|kept| kept.insert(self.0.clone(), secret.to_vec()));
+        Ok(())
+    }
+
+    fn get_secret(&self) -> Result<Vec<u8>, Error> {
+        KEPT.with_borrow(|kept| kept.get(&self.0).cloned()).ok_or(Error::NoEntry)
+    }
+
+    fn delete_credential(&self) -> Result<(), Error> {
+        KEPT.with_borrow_mut(|kept| kept.remove(&self.0)).map(|_| ()).ok_or(Error::NoEntry)
+    }
+
+    fn get_credential(&self) -> Result<Option<Arc<Credential>>, Error> {
+        Ok(None)
+    }
+
+    fn get_specifiers(&self) -> Option<(String, String)> {
+        None
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+#[test]
+fn a_keychain_that_keeps_nothing_is_said_to() {
+    let (store, keychain) = chain();
+    keychain.check().unwrap();
+    assert!(!has(&store, &format!("check of process {}", std::process::id())));
+
+    let error = Keychain::over("couplet", Arc::new(OfThreads)).check().unwrap_err().to_string();
+    assert!(error.contains("no login session") && error.contains("in a file instead"), "{error}");
+    assert!(KEPT.with_borrow(HashMap::is_empty));
+}
+
+/// That of this machine works, or says why it does not.
 #[tokio::test]
 async fn the_keychain_of_the_system() {
-    let name = format!("couplet test {}", std::process::id());
-    let Ok(keychain) = Keychain::system(name) else { return eprintln!("skipped: there is no keychain here") };
-    if keychain.save("a", Some(Secret::new("1"))).await.is_err() {
-        return eprintln!("skipped: the keychain of this machine is locked");
-    }
-    let Some(kept) = keychain.load("a").await.unwrap() else {
-        // Linux gives each thread a ring of keys of its own where nobody has logged in.
-        return eprintln!("skipped: there is no session here that keys belong to");
+    let keychain = match Keychain::system(format!("couplet test {}", std::process::id())) {
+        Ok(keychain) => keychain,
+        Err(error) => return assert!(error.to_string().starts_with("the keychain of the system"), "{error}"),
     };
-    assert_eq!(kept.reveal(), "1");
+    keychain.save("a", Some(Secret::new("1"))).await.unwrap();
+    assert_eq!(keychain.load("a").await.unwrap().unwrap().reveal(), "1");
     keychain.save("a", None).await.unwrap();
     assert!(keychain.load("a").await.unwrap().is_none());
 }

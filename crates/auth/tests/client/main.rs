@@ -1,10 +1,11 @@
 //! Clients that log in, in a world without a network: whatever is sent is answered by a function. The names of tests that
 //! begin with `line_` give the lines of the checklist that they cover.
 
-#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test that fails, or is skipped, should say where")]
+#![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
 mod attacks;
 mod bound;
+mod device;
 mod discovery;
 mod door;
 mod exposed;
@@ -13,6 +14,8 @@ mod grants;
 mod identity;
 #[cfg(feature = "keychain")]
 mod keychain;
+mod logout;
+mod paste;
 mod patience;
 mod renewal;
 mod scopes;

@@ -55,8 +55,57 @@ async fn a_login_in_a_file_outlives_the_program() {
         assert_eq!(world.once(&oauth).await.unwrap(), 200);
     }
     assert_eq!(world.inner().pages.len(), 1);
-    // Nothing is left beside it.
-    assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 1);
+    // Nothing is left beside it but what is locked.
+    let names = fs::read_dir(&folder.0).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    assert_eq!(names.filter(|name| !name.ends_with(".lock")).collect::<Vec<_>>(), ["logins.json"]);
+}
+
+/// Each store is as good as a process of its own: they have nothing in common but the file.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn several_processes_change_the_file_and_lose_nothing() {
+    let folder = Folder::new("several");
+    let mut all = tokio::task::JoinSet::new();
+    for process in 0..8 {
+        let store = FileStore::open(folder.file()).unwrap();
+        all.spawn(async move {
+            for n in 0..10 {
+                store.save(&format!("{process} {n}"), Some(Secret::new("x"))).await.unwrap();
+            }
+        });
+    }
+    while let Some(done) = all.join_next().await {
+        done.unwrap();
+    }
+    let store = FileStore::open(folder.file()).unwrap();
+    for key in (0..8).flat_map(|process| (0..10).map(move |n| format!("{process} {n}"))) {
+        assert!(store.load(&key).await.unwrap().is_some(), "{key}");
+    }
+}
+
+#[tokio::test]
+async fn a_refresh_token_is_used_by_one_process() {
+    let (folder, world) = (Folder::new("refresh"), World::new());
+    {
+        let mut inner = world.inner();
+        (inner.refreshes, inner.lasts) = (true, 0);
+    }
+    let process = || world.person().store(FileStore::open(folder.file()).unwrap());
+    assert_eq!(world.once(&process()).await.unwrap(), 200);
+    // What was issued has ended.
+    world.revoke();
+    let refreshes = || world.seen("/token").iter().filter(|s| s.field("refresh_token").is_some()).count();
+    let before = refreshes();
+    world.inner().lasts = 3600;
+    let clients: Vec<_> = (0..4).map(|_| world.client(&process())).collect();
+    let mut calls = tokio::task::JoinSet::new();
+    for client in clients {
+        let world = world.clone();
+        calls.spawn(async move { world.call(&client).await });
+    }
+    while let Some(done) = calls.join_next().await {
+        assert_eq!(done.unwrap().unwrap(), 200);
+    }
+    assert_eq!((refreshes() - before, world.inner().pages.len()), (1, 1));
 }
 
 #[cfg(unix)]

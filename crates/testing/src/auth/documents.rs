@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
+    device::DEVICE_CODE,
     misbehaviour::Misbehaviour,
     settings::Discovery,
     state::State,
@@ -45,9 +46,10 @@ impl State {
             "token_endpoint": at("/token"),
             "introspection_endpoint": at("/introspect"),
             "revocation_endpoint": at("/revoke"),
+            "device_authorization_endpoint": at("/device_authorization"),
             "jwks_uri": at("/jwks"),
             "response_types_supported": ["code"],
-            "grant_types_supported": ["authorization_code", "refresh_token", "client_credentials", EXCHANGE, JWT_BEARER],
+            "grant_types_supported": ["authorization_code", "refresh_token", "client_credentials", DEVICE_CODE, EXCHANGE, JWT_BEARER],
             "code_challenge_methods_supported": ["S256"],
             "token_endpoint_auth_methods_supported": ["none", "client_secret_basic", "client_secret_post", "private_key_jwt"],
             "token_endpoint_auth_signing_alg_values_supported": ["ES256"],

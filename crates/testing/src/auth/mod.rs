@@ -1,12 +1,13 @@
 //! An authorization server for tests, on this machine and for nobody else.
 //!
 //! It does what the specification asks of one (code with PKCE, registration, client metadata documents, client
-//! credentials, people that an identity provider vouches for, refresh, introspection, revocation, signed tokens, bound
+//! credentials, device codes, people that an identity provider vouches for, refresh, introspection, revocation, signed tokens, bound
 //! ones), and on request what a bad one does. Whoever visits its page is logged in already, and approves with a click:
 //! [`visit`] is that visit, and [`log_in`] what a browser does.
 
 mod authorize;
 mod clients;
+mod device;
 mod documents;
 mod jwt;
 mod misbehaviour;
@@ -148,6 +149,13 @@ impl AuthServer {
     /// Every token that was given out has come to its end; it can be renewed.
     pub fn expire_all(&self) {
         self.state.lock().tokens.clear();
+    }
+
+    /// Whoever is logged in enters the code that a client showed, and approves, or not. Whether there was such a code.
+    pub fn enter_device_code(&self, user_code: &str, approve: bool) -> bool {
+        let mut inner = self.state.lock();
+        let device = inner.devices.values_mut().find(|device| device.user_code == user_code);
+        device.map(|device| device.approved = Some(approve)).is_some()
     }
 
     /// No token is good any more, nor any way to renew one.

@@ -9,6 +9,7 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{
+    device::Device,
     jwt::{SigningKey, merged},
     misbehaviour::Misbehaviour,
     settings::AuthSettings,
@@ -32,6 +33,8 @@ pub(super) struct Inner {
     /// Requests whose page is open, by what the page sends back.
     pub(super) pages: HashMap<String, Grant>,
     pub(super) codes: HashMap<String, Grant>,
+    /// Codes that are entered on another machine, by what the client has.
+    pub(super) devices: HashMap<String, Device>,
     pub(super) refreshes: HashMap<String, Grant>,
     /// What is good, and what it says.
     pub(super) tokens: HashMap<String, Value>,
@@ -97,6 +100,7 @@ impl State {
             documents: HashMap::new(),
             pages: HashMap::new(),
             codes: HashMap::new(),
+            devices: HashMap::new(),
             refreshes: HashMap::new(),
             tokens: HashMap::new(),
             trusted: HashMap::new(),

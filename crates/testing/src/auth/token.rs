@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
+    device::DEVICE_CODE,
     jwt::{self, merged},
     misbehaviour::Misbehaviour,
     state::{Client, Grant, State, now, random},
@@ -34,6 +35,7 @@ impl State {
             Some("authorization_code") => self.by_code(asked, &client),
             Some("refresh_token") => self.by_refresh(asked, &client),
             Some("client_credentials") => Self::by_itself(asked, &client),
+            Some(DEVICE_CODE) => self.by_device(asked, &client),
             Some(JWT_BEARER) => self.by_assertion(asked, &client),
             _ => Err(("unsupported_grant_type", "there is no such grant")),
         };
@@ -42,9 +44,10 @@ impl State {
             Ok(grant) if grant.key.is_some() && grant.key != key => {
                 Answer::error(400, "invalid_grant", "another key was promised")
             }
-            Ok(grant) => {
-                self.give(Grant { key, ..grant }, matches!(kind, Some("authorization_code" | "refresh_token")))
-            }
+            Ok(grant) => self.give(
+                Grant { key, ..grant },
+                matches!(kind, Some("authorization_code" | "refresh_token" | DEVICE_CODE)),
+            ),
         }
     }
 

@@ -136,6 +136,7 @@ impl State {
             (&Method::POST, "/token") => self.grant(asked),
             (&Method::POST, "/register") if self.settings.registration => self.register(asked),
             (&Method::POST, "/introspect") => self.introspect(asked),
+            (&Method::POST, "/device_authorization") => self.device_authorization(asked),
             (&Method::POST, "/revoke") => self.revoke(asked),
             _ => Answer::text(404, "not here"),
         }

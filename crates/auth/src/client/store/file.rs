@@ -6,18 +6,21 @@ use std::{
     io::{self, Read, Write},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
 };
 
 use couplet_core::{BoxFuture, Error, ErrorKind};
+use fs4::{FileExt, TryLockError};
 use zeroize::Zeroizing;
 
-use super::Store;
+use super::{Store, StoreLock};
 use crate::Secret;
 
 /// Keeps logins in a file, which is made with the permissions `0600` and not used with any more than these.
 ///
 /// It is written anew and put in the place of the old one, so a crash leaves one or the other. Several processes can
-/// use it: each reads it before it changes something.
+/// use it: files with the endings `.lock` and `.refresh.lock` beside it are locked while one of them changes something,
+/// or refreshes a token.
 #[derive(Clone, Debug)]
 pub struct FileStore {
     path: Arc<PathBuf>,
@@ -29,6 +32,9 @@ type Kept = BTreeMap<String, String>;
 impl FileStore {
     /// More than this is not a file of ours.
     const LIMIT: u64 = 16 << 20;
+    /// How long others may take to change the file, and to refresh a token.
+    const CHANGE: Duration = Duration::from_secs(10);
+    const REFRESH: Duration = Duration::from_secs(30);
 
     /// Uses a file, which need not be there yet; its folder has to be.
     ///
@@ -65,6 +71,7 @@ impl Store for FileStore {
     fn save(&self, key: &str, value: Option<Secret>) -> BoxFuture<'_, Result<(), Error>> {
         let key = key.to_owned();
         self.blocking(move |path| {
+            let _turn = locked(path, ".lock", Self::CHANGE)?;
             let mut kept = read(path)?;
             match value {
                 Some(value) => kept.insert(key, value.reveal().to_owned()),
@@ -73,6 +80,39 @@ impl Store for FileStore {
             let text = Zeroizing::new(serde_json::to_string(&kept).unwrap_or_default());
             replace(path, text.as_bytes()).map_err(|e| wrong(path, "cannot be written").with_source(e))
         })
+    }
+
+    fn lock(&self, _: &str) -> BoxFuture<'_, Result<StoreLock, Error>> {
+        // Not in turn with the other work: it goes on while the lock is held.
+        let path = self.path.clone();
+        Box::pin(async move {
+            let wait = move || locked(&path, ".refresh.lock", Self::REFRESH);
+            let held = tokio::task::spawn_blocking(wait).await;
+            held.unwrap_or_else(|_| Err(Error::new(ErrorKind::Config, "the runtime has ended"))).map(StoreLock::new)
+        })
+    }
+}
+
+/// Locks a file beside this one. A file system that has no locks does not keep anyone from working.
+fn locked(path: &Path, ending: &str, patience: Duration) -> Result<Option<File>, Error> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(ending);
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let Ok(file) = options.open(path.with_file_name(name)) else { return Ok(None) };
+    let end = Instant::now() + patience;
+    loop {
+        match FileExt::try_lock(&file) {
+            Ok(()) => return Ok(Some(file)),
+            Err(TryLockError::WouldBlock) if Instant::now() < end => std::thread::sleep(Duration::from_millis(10)),
+            Err(TryLockError::WouldBlock) => return Err(wrong(path, "is locked by another program; try again later")),
+            Err(error) => {
+                tracing::debug!(%error, "a file cannot be locked");
+                return Ok(None);
+            }
+        }
     }
 }
 

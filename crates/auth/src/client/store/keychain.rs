@@ -41,8 +41,11 @@ const MOST: usize = 500;
 impl Keychain {
     /// The keychain of this system; what is kept there bears this name.
     ///
+    /// Where nobody has logged in, as in a container or a service, Linux gives each thread a keyring of its own, which
+    /// would lose every login; that is found out here, by storing something and removing it.
+    ///
     /// # Errors
-    /// When there is none.
+    /// When there is none, or when it does not keep what is stored.
     pub fn system(service: impl Into<String>) -> Result<Self, Error> {
         #[cfg(target_os = "macos")]
         let store = apple_native_keyring_store::keychain::Store::new();
@@ -53,7 +56,29 @@ impl Keychain {
         #[cfg(not(any(target_os = "macos", target_os = "linux", windows)))]
         let store: Result<Arc<keyring_core::mock::Store>, Failure> =
             Err(Failure::NotSupportedByStore("there is none for this system".to_owned()));
-        store.map(|store| Self::over(service, store)).map_err(failed)
+        let keychain = store.map(|store| Self::over(service, store)).map_err(failed)?;
+        keychain.check()?;
+        Ok(keychain)
+    }
+
+    /// Checks that what one thread stores is found by another, and removes it.
+    ///
+    /// # Errors
+    /// When it is not found, or the keychain fails.
+    pub fn check(&self) -> Result<(), Error> {
+        let key = format!("check of process {}", std::process::id());
+        self.write(&key, Some(&Secret::new("stored"))).map_err(failed)?;
+        let found = std::thread::scope(|scope| scope.spawn(|| self.read(&key)).join());
+        let removed = self.write(&key, None);
+        match found {
+            Ok(Ok(Some(found))) if found.reveal() == "stored" => removed.map_err(failed),
+            Ok(Err(failure)) => Err(failed(failure)),
+            _ => Err(Error::new(
+                ErrorKind::Config,
+                "the keychain of the system does not keep what is stored, because there is no login session here; \
+                 store logins in a file instead",
+            )),
+        }
     }
 
     /// A keychain that the program has chosen.
