@@ -76,9 +76,9 @@ pub(crate) fn help() -> String {
 /// What `--json` prints, for `--help`.
 const JSON: &str = "
 With --json:
-  standard output   The result on one line. `listen`, `ping`, `lint`, `validate` and `bench` print a
-                    line for each change, answer, finding, problem or measurement. The result of a
-                    tool that failed is a result too: it has `isError`, and the exit code is 1.
+  standard output   The result on one line. `listen`, `ping`, `lint` and `validate` print a line for
+                    each change, answer, finding or file; `schema` and `rdf` print documents. The
+                    result of a tool that failed is a result: it has `isError`, and the exit code is 1.
   standard error    A failure is one line: {\"error\":{\"exit\":2,\"kind\":\"usage\",\"message\":\"…\"}}, with
                     `details`, `hint` and `rpc` where there are any; a warning is {\"warning\":\"…\"}.";
 
