@@ -65,8 +65,8 @@ enum Command {
     New(new::Args),
     /// Logs in at a server that wants to know the caller
     Login(login::Args),
-    /// Forgets a login
-    Logout(login::Args),
+    /// Forgets a login, and revokes its tokens
+    Logout(login::OutArgs),
     /// Adds a server to hosts, such as Claude, Cursor or VS Code
     Install(hosts::InstallArgs),
     /// Takes a server out of hosts

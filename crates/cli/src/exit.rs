@@ -2,7 +2,11 @@
 
 use std::fmt::Write;
 
-use couplet::{Error, ErrorKind, types::RpcError};
+use couplet::{
+    Error, ErrorKind,
+    http::client::{Challenge, ConnectFailure},
+    types::RpcError,
+};
 use couplet_serve::{BindError, Caught};
 use serde_json::json;
 
@@ -72,9 +76,9 @@ pub(crate) fn help() -> String {
 /// What `--json` prints, for `--help`.
 const JSON: &str = "
 With --json:
-  standard output   The result on one line. `listen`, `ping`, `lint`, `validate` and `bench` print a
-                    line for each change, answer, finding, problem or measurement. The result of a
-                    tool that failed is a result too: it has `isError`, and the exit code is 1.
+  standard output   The result on one line. `listen`, `ping`, `lint` and `validate` print a line for
+                    each change, answer, finding or file; `schema` and `rdf` print documents. The
+                    result of a tool that failed is a result: it has `isError`, and the exit code is 1.
   standard error    A failure is one line: {\"error\":{\"exit\":2,\"kind\":\"usage\",\"message\":\"…\"}}, with
                     `details`, `hint` and `rpc` where there are any; a warning is {\"warning\":\"…\"}.";
 
@@ -87,13 +91,15 @@ pub(crate) struct Failure {
     pub(crate) details: Vec<String>,
     pub(crate) hint: Option<String>,
     rpc: Option<Box<RpcError>>,
+    /// Why a server could not be reached, where that is known.
+    pub(crate) way: Option<ConnectFailure>,
     /// It is told already, or nobody is there to be told.
     silent: bool,
 }
 
 impl Failure {
     pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Self {
-        Self { exit, message: message.into(), details: Vec::new(), hint: None, rpc: None, silent: false }
+        Self { exit, message: message.into(), details: Vec::new(), hint: None, rpc: None, way: None, silent: false }
     }
 
     pub(crate) fn usage(message: impl Into<String>) -> Self {
@@ -175,21 +181,51 @@ impl From<Error> for Failure {
         };
         if let Some(rpc) = error.rpc() {
             let message = format!("the server answered: {} ({})", rpc.message, rpc.code);
-            return Self { rpc: Some(Box::new(rpc.clone())), ..Self::new(exit, message) };
+            let failure = Self { rpc: Some(Box::new(rpc.clone())), ..Self::new(exit, message) };
+            return match way_out(exit, &failure, None) {
+                Some(hint) => failure.hint(hint),
+                None => failure,
+            };
         }
-        let failure = Self::new(exit, told(&error));
-        match exit {
-            Exit::Unauthorized => failure
-                .hint("log in with `couplet login URL` in a terminal, or bring --header \"Authorization: Bearer …\""),
-            Exit::Unreachable if failure.message.contains("cannot be reached") => {
-                failure.hint("is the server running, and is the address right?")
-            }
-            Exit::Unreachable if ["with the status", "at this address"].iter().any(|w| failure.message.contains(w)) => {
-                failure.hint("is it the address of an endpoint, such as https://example.com/mcp?")
-            }
-            _ => failure,
+        let failure = Self { way: ConnectFailure::of(&error), ..Self::new(exit, told(&error)) };
+        match way_out(exit, &failure, Challenge::of(&error)) {
+            Some(hint) => failure.hint(hint),
+            None => failure,
         }
     }
+}
+
+/// What to do about a failure.
+fn way_out(exit: Exit, failure: &Failure, challenge: Option<&Challenge>) -> Option<&'static str> {
+    let says = |words: &[&str]| words.iter().any(|word| failure.message.contains(word));
+    Some(match (exit, failure.way) {
+        (_, Some(ConnectFailure::UnknownAuthority)) => {
+            "--cacert FILE trusts the authority in a file; --insecure checks nothing"
+        }
+        (_, Some(ConnectFailure::ClientCertificate)) => "--cert FILE --key FILE show it a certificate",
+        (_, Some(ConnectFailure::Proxy)) => {
+            "the variables HTTPS_PROXY, HTTP_PROXY and ALL_PROXY name proxies; NO_PROXY lists hosts that need none"
+        }
+        (_, Some(ConnectFailure::WrongName | ConnectFailure::Expired | ConnectFailure::BadCertificate)) => {
+            "--insecure connects all the same, without any check"
+        }
+        _ if says(&["; a message may have "]) => "--max-message 64M allows larger messages",
+        (Exit::Unauthorized, _) if challenge.is_some_and(|challenge| !challenge.wants_login()) => {
+            if !says(&["host name"]) {
+                return None;
+            }
+            "use a name that the server serves; one of Couplet's takes more names with --allow-host"
+        }
+        (Exit::Unauthorized, _) if says(&["plain `http://`"]) => return None,
+        (Exit::Unauthorized, _) => {
+            "log in with `couplet login URL` in a terminal, or bring --header \"Authorization: Bearer …\""
+        }
+        (Exit::Unreachable, _) if says(&["cannot be reached"]) => "is the server running, and is the address right?",
+        (Exit::Unreachable, _) if says(&["with the status", "at this address"]) => {
+            "is it the address of an endpoint, such as https://example.com/mcp?"
+        }
+        _ => return None,
+    })
 }
 
 impl From<BindError> for Failure {
@@ -234,15 +270,23 @@ impl From<couplet_vocab::cli::Failure> for Failure {
     }
 }
 
-/// An error with what is at the bottom of it, if that says more.
+/// An error with what is at the bottom of it, if that says more, and with the proxy on the way, if that failed.
 fn told(error: &Error) -> String {
-    let message = error.to_string();
-    let mut root: &dyn std::error::Error = error;
-    while let Some(source) = root.source() {
-        root = source;
+    let mut told = plain(&error.to_string());
+    let mut sources = Vec::new();
+    let mut source = std::error::Error::source(error);
+    while let Some(error) = source {
+        sources.push(plain(&error.to_string()));
+        source = error.source();
     }
-    let (message, root) = (plain(&message), plain(&root.to_string()));
-    if message.contains(&root) || message.ends_with('?') { message } else { format!("{message}: {root}") }
+    let root = sources.pop().filter(|_| !told.ends_with('?'));
+    let proxy = sources.into_iter().find(|source| source.starts_with("the proxy `"));
+    for more in proxy.into_iter().chain(root) {
+        if !told.contains(&more) {
+            let _ = write!(told, ": {more}");
+        }
+    }
+    told
 }
 
 /// Messages of the libraries name what a program would call. A person at a terminal has flags.
@@ -250,8 +294,6 @@ const CALLS: &[(&str, &str)] = &[
     ("; `timeout` sets how long to wait", ""),
     ("; `max_timeout` sets how long to wait", ""),
     ("`OAuth::registered` takes an id that it knows", "bring a token with --header \"Authorization: Bearer …\""),
-    ("`OAuth::reach` can allow more", "use its `https://` address"),
-    ("`HyperClientBuilder::tls` takes other roots", "--cacert FILE trusts another authority"),
 ];
 
 fn plain(message: &str) -> String {

@@ -15,9 +15,9 @@ use tracing_subscriber::{
 
 use crate::output::{Look, Output, text};
 
-/// Failures of a connection are told by the command itself, so the client need not.
-const USUAL: &str = "warn,couplet_client=off";
-const VERBOSE: &str = "info,couplet_client=off";
+/// Failures of a connection, and certificates that are not checked, are told by the command itself.
+const USUAL: &str = "warn,couplet_client=off,couplet_http::client::tls=off";
+const VERBOSE: &str = "info,couplet_client=off,couplet_http::client::tls=off";
 const SERVING: &str = "info";
 
 /// Begins to write log lines, as `RUST_LOG` says. Without it, only a command that serves over HTTP tells of all.

@@ -39,8 +39,7 @@ pub struct ServeArgs {
 #[expect(clippy::print_stderr, reason = "the caller of a program wants to know where it is")]
 pub async fn serve(service: Arc<dyn Service>, args: &ServeArgs) -> Result<(), Box<dyn Error>> {
     let (targets, complaint) = filter(if args.http.is_some() { "info" } else { "warn" });
-    let mut limits = Limits::default();
-    limits.message = args.max_message.unwrap_or(limits.message);
+    let limits = args.max_message.map_or_else(Limits::default, |bytes| Limits::default().max_message(bytes));
     let grace = args.site.grace;
     // Before the address is told: from then on a signal may come.
     let signals = Signals::new()?;

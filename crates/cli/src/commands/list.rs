@@ -109,7 +109,8 @@ impl Offer {
     pub(crate) fn check(&self, output: &Output) -> Result<(), Failure> {
         let mut fails = false;
         for (method, failure) in &self.failed {
-            output.warn(&text::visible(&format!("`{method}` failed: {}", failure.message)));
+            let hint = failure.hint.as_ref().map(|hint| format!("\n  hint: {hint}")).unwrap_or_default();
+            output.warn(&text::visible(&format!("`{method}` failed: {}{hint}", failure.message)));
             fails |= failure.rpc().is_none_or(|rpc| rpc.code != code::METHOD_NOT_FOUND);
         }
         if fails { Err(Failure::silent(Exit::Refused)) } else { Ok(()) }

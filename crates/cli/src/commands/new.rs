@@ -1,7 +1,7 @@
 //! `couplet new`: a server to begin with.
 
 use std::{
-    fs, io,
+    env, fs, io,
     io::Write,
     path::{self, Path, PathBuf},
     sync::Arc,
@@ -132,12 +132,19 @@ fn manifest(name: &str, checkout: Option<&Path>, in_workspace: bool) -> Result<S
     let alone = "\n# There is a workspace above, and this is no part of it.\n[workspace]\n";
     Ok(format!(
         "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\
-         description = \"A server of the Model Context Protocol\"\n\n[dependencies]\n{}\n\
+         description = \"A server of the Model Context Protocol\"\nauthors = [{}]\n\n[dependencies]\n{}\n\
          tokio = {{ version = \"1\", features = [\"macros\", \"rt\"] }}\n\n[dev-dependencies]\n{}\nserde_json = \"1\"\n{}",
+        Value::from(author()),
         from("couplet", "couplet")?,
         from("couplet-testing", "testing")?,
         if in_workspace { alone } else { "" },
     ))
+}
+
+/// The name that the user has on this machine: a bundle needs one, and the user can write a better one.
+fn author() -> String {
+    let name = |variable| env::var(variable).ok().filter(|name| !name.trim().is_empty());
+    name("USER").or_else(|| name("USERNAME")).unwrap_or_else(|| "the author".to_owned())
 }
 
 /// Whether cargo would look for the server among the members of a workspace.
@@ -175,7 +182,9 @@ mod tests {
     #[test]
     fn a_manifest_names_this_version() {
         let manifest = manifest("notes", None, true).unwrap();
-        for part in ["name = \"notes\"", "\ndescription = \"", env!("CARGO_PKG_VERSION"), "\n[workspace]\n"] {
+        for part in
+            ["name = \"notes\"", "\ndescription = \"", "\nauthors = [\"", env!("CARGO_PKG_VERSION"), "\n[workspace]\n"]
+        {
             assert!(manifest.contains(part), "{manifest}");
         }
     }

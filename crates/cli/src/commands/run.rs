@@ -9,7 +9,7 @@ use crate::{
     exit::{Exit, Failure},
     output::Output,
     show,
-    target::{Heard, TargetArgs, builder, or_interrupted},
+    target::{Heard, Stop, TargetArgs, builder, end_children, or_interrupted},
 };
 
 /// How often in a row a server that is gone is started again.
@@ -45,7 +45,7 @@ impl Args {
 }
 
 pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure> {
-    let target = args.target.find()?;
+    let (target, stop) = (args.target.find()?, Stop::new(args.target.connection.max_time));
     // Before anything is started: an address that is taken is told at once.
     let listener = match &args.http {
         Some(address) => Some(bind(address).await?),
@@ -56,7 +56,13 @@ pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
     let server = target.connector(heard.clone(), output)?;
     let proxy = Proxy::builder(client).connections(args.connections).reconnect_attempts(RESTARTS);
     let connecting = async { Ok(proxy.connect(server).await?) };
-    let proxy = or_interrupted(Box::pin(connecting)).await.map_err(|failure| heard.explain(failure))?;
+    let proxy = match stop.unless(Box::pin(connecting)).await {
+        Ok(proxy) => proxy,
+        Err(failure) => {
+            end_children(&failure).await;
+            return Err(target.explain(heard.explain(failure)));
+        }
+    };
     // Before the address is told: from then on a signal may come.
     let signals = Signals::new().map_err(|e| Failure::new(Exit::File, format!("signals cannot be handled: {e}")))?;
     output.note(&show::heading(proxy.client().server(), &target, output.err));
@@ -71,7 +77,7 @@ pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
             let transport = args.site.transport(listener);
             let shutdown = transport.shutdown();
             let serving = transport.serve(service, limits);
-            serve(&proxy, drained(signals, serving, move || shutdown.shut_down(), grace)).await
+            stop.in_time(serve(&proxy, drained(signals, serving, move || shutdown.shut_down(), grace))).await
         }
         None => {
             let (begin, begun) = tokio::sync::oneshot::channel::<()>();
@@ -79,13 +85,12 @@ pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
             let drain = move || {
                 let _ = begin.send(());
             };
-            serve(&proxy, drained(signals, serving, drain, grace)).await
+            stop.in_time(serve(&proxy, drained(signals, serving, drain, grace))).await
         }
     };
-    serving.map_err(|failure| heard.explain(failure))?;
     // A second signal does not wait for a server that does not want to end.
     let _ = or_interrupted(async { Ok(proxy.close().await?) }).await;
-    Ok(())
+    serving.map_err(|failure| heard.explain(failure))
 }
 
 /// Serves until the client is gone, the server is, or a signal came and running calls are finished.

@@ -27,7 +27,7 @@ use crate::{
     output::{Output, text},
 };
 
-pub(crate) use prompt::reading;
+pub(crate) use prompt::{Line, line, reading};
 pub(crate) use scripted::Script;
 pub(crate) use visit::open;
 

@@ -6,7 +6,6 @@ use std::{
 };
 
 use couplet::types::code;
-use tokio::sync::watch;
 
 use crate::{
     exit::{Exit, Failure},
@@ -18,13 +17,7 @@ use crate::{
 pub(crate) struct Heard {
     output: Arc<Output>,
     record: Mutex<Record>,
-    /// How many connections are open: those to a program end after the program.
-    open: watch::Sender<usize>,
 }
-
-/// A connection that is open until this is dropped.
-#[derive(Debug)]
-pub(super) struct Open(Arc<Heard>);
 
 #[derive(Debug, Default)]
 struct Record {
@@ -47,19 +40,7 @@ impl Heard {
     const SENT: usize = 8;
 
     pub(crate) fn new(output: &Arc<Output>) -> Self {
-        Self { output: output.clone(), record: Mutex::default(), open: watch::Sender::new(0) }
-    }
-
-    /// A connection begins.
-    pub(super) fn opened(self: &Arc<Self>) -> Open {
-        self.open.send_modify(|count| *count += 1);
-        Open(self.clone())
-    }
-
-    /// Waits until every connection has ended, and the programs behind them.
-    pub(super) async fn ended(&self) {
-        // It cannot fail while `self` is there.
-        let _ = self.open.subscribe().wait_for(|count| *count == 0).await;
+        Self { output: output.clone(), record: Mutex::default() }
     }
 
     /// There is a session.
@@ -180,15 +161,9 @@ impl Heard {
     }
 }
 
-impl Drop for Open {
-    fn drop(&mut self) {
-        self.0.open.send_modify(|count| *count -= 1);
-    }
-}
-
 /// What to do about a message that cannot be read.
 fn unread(what: &str) -> &'static str {
-    match ["too long", "longer than", "bytes; a message may have", "larger than"].iter().any(|w| what.contains(w)) {
+    match ["too long", "; a message may have "].iter().any(|w| what.contains(w)) {
         true => "--max-message 64M takes larger messages",
         false => "this is a fault of the server: what it sends must be JSON in UTF-8, a message on a line",
     }

@@ -2,7 +2,7 @@
 
 use couplet_hosts::{Discovery, Entry, Env, ErrorKind, Hosts, Server, discover};
 
-use super::{Place, Target, place::address};
+use super::{LoginWay, Place, Target, TlsArgs, place::address};
 use crate::{
     arguments::nearest,
     exit::{Exit, Failure},
@@ -74,7 +74,12 @@ impl Place {
             pairs.into_iter().map(|(name, value)| (name, value.to_string())).collect()
         };
         match entry {
-            Entry::Remote(remote) => Self::Url { url: remote.url.to_string(), headers: pairs(remote.headers) },
+            Entry::Remote(remote) => Self::Url {
+                url: remote.url.to_string(),
+                headers: pairs(remote.headers),
+                tls: TlsArgs::default(),
+                login: LoginWay::Browser,
+            },
             Entry::Stdio(stdio) => Self::Program {
                 words: std::iter::once(&stdio.command).chain(&stdio.args).map(ToString::to_string).collect(),
                 env: pairs(stdio.env),

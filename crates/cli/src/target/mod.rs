@@ -9,6 +9,7 @@ mod place;
 mod recorder;
 mod session;
 mod stop;
+mod tls;
 
 use std::{env, path::PathBuf, time::Duration};
 
@@ -20,11 +21,12 @@ use crate::exit::Failure;
 pub(crate) use file::expanded;
 pub(crate) use heard::Heard;
 pub(crate) use known::{Known, environment};
-pub(crate) use login::{oauth, state_folder};
+pub(crate) use login::{LoginWay, oauth, state_folder};
 pub(crate) use place::{Place, Target, is_place};
 pub(crate) use recorder::Recorder;
 pub(crate) use session::{Opening, Session, builder};
-pub(crate) use stop::{Stop, or_interrupted, overdue};
+pub(crate) use stop::{Stop, end_children, or_interrupted, overdue};
+pub(crate) use tls::TlsArgs;
 
 /// TARGET and how to reach it.
 #[derive(Args, Clone, Debug)]
@@ -53,6 +55,8 @@ pub(crate) struct ConnectionArgs {
     /// Sends a header with every request to a URL
     #[arg(short = 'H', long, help_heading = "Connection", value_name = "NAME: VALUE", value_parser = header)]
     pub(crate) header: Vec<(String, String)>,
+    #[command(flatten)]
+    pub(crate) tls: TlsArgs,
     /// Sets a variable in the environment of a command; KEY alone takes the value that it has here
     #[arg(short, long, help_heading = "Connection", value_name = "KEY[=VALUE]", value_parser = variable)]
     pub(crate) env: Vec<(String, String)>,
@@ -72,6 +76,7 @@ impl Default for ConnectionArgs {
             max_time: None,
             max_message: None,
             header: Vec::new(),
+            tls: TlsArgs::default(),
             env: Vec::new(),
             cwd: None,
             root: Vec::new(),
@@ -86,9 +91,10 @@ pub(crate) struct Patience(pub(crate) Option<Duration>);
 impl ConnectionArgs {
     /// The limits of the connection.
     pub(crate) fn limits(&self) -> Limits {
-        let mut limits = Limits::default();
-        limits.message = self.max_message.unwrap_or(limits.message);
-        limits
+        match self.max_message {
+            Some(bytes) => Limits::default().max_message(bytes),
+            None => Limits::default(),
+        }
     }
 }
 

@@ -29,12 +29,6 @@ impl Connect for Observed {
         let connecting = self.inner.connect(Arc::new(Ears { inbound, heard: heard.clone() }), limits);
         Box::pin(async move {
             let Connected { channel, driver } = connecting.await?;
-            let open = heard.opened();
-            let driver = Box::pin(async move {
-                let ended = driver.await;
-                drop(open);
-                ended
-            });
             Ok(Connected { channel: Arc::new(Mouth { channel, heard, recorder }), driver })
         })
     }

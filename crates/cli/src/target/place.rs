@@ -5,14 +5,16 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{ConnectionArgs, Known, file};
-use crate::exit::{Exit, Failure};
+use couplet::http::client::ConnectFailure;
+
+use super::{ConnectionArgs, Known, LoginWay, TlsArgs, file};
+use crate::exit::Failure;
 
 /// Where a server is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     /// At an address.
-    Url { url: String, headers: Vec<(String, String)> },
+    Url { url: String, headers: Vec<(String, String)>, tls: TlsArgs, login: LoginWay },
     /// In a program to be started. The words are never read by a shell.
     Program { words: Vec<String>, env: Vec<(String, String)>, cwd: Option<PathBuf> },
 }
@@ -35,7 +37,15 @@ impl Target {
     ) -> Result<Self, Failure> {
         let text = text.trim();
         let found = if is_url(text) {
-            Self { place: Place::Url { url: text.to_owned(), headers: Vec::new() }, host: None }
+            Self {
+                place: Place::Url {
+                    url: text.to_owned(),
+                    headers: Vec::new(),
+                    tls: TlsArgs::default(),
+                    login: LoginWay::Browser,
+                },
+                host: None,
+            }
         } else if let Some(configured) = file::configured(text) {
             configured?
         } else if is_place(text) {
@@ -47,12 +57,16 @@ impl Target {
     }
 
     /// Adds what is known about the way to a server to a failure.
-    pub(crate) fn explain(&self, failure: Failure) -> Failure {
+    pub(crate) fn explain(&self, mut failure: Failure) -> Failure {
         match &self.place {
-            Place::Url { url, .. } => way(url, failure),
-            Place::Program { words, .. } if failure.exit == Exit::Unreachable => {
-                let program = words.first().map(String::as_str).unwrap_or_default();
-                match address(program).filter(|_| failure.message.contains("was not found")) {
+            Place::Url { url, .. } => {
+                if let Some(right) = failure.way.and_then(|way| other_scheme(url, way)) {
+                    failure.hint = Some(format!("try {right}"));
+                }
+                failure
+            }
+            Place::Program { words, .. } if failure.message.contains("was not found") => {
+                match words.first().and_then(|program| address(program)) {
                     Some(url) => {
                         failure.hint(format!("is it an address? A URL begins with http:// or https://: {url}"))
                     }
@@ -66,15 +80,20 @@ impl Target {
     /// Adds what the command line says beside TARGET.
     fn with(mut self, more: &ConnectionArgs) -> Result<Self, Failure> {
         match &mut self.place {
-            Place::Url { headers, .. } => {
+            Place::Url { headers, tls, .. } => {
                 if !more.env.is_empty() || more.cwd.is_some() {
                     return Err(Failure::usage("--env and --cwd are for commands, and TARGET is a URL"));
                 }
                 headers.extend_from_slice(&more.header);
+                *tls = more.tls.clone();
             }
             Place::Program { env, cwd, .. } => {
                 if !more.header.is_empty() {
                     return Err(Failure::usage("--header is for URLs, and TARGET is a command"));
+                }
+                if more.tls.is_set() {
+                    let what = "--cacert, --cert, --key and --insecure are for URLs, and TARGET is a command";
+                    return Err(Failure::usage(what));
                 }
                 env.extend_from_slice(&more.env);
                 *cwd = more.cwd.clone().or(cwd.take());
@@ -124,20 +143,15 @@ pub(super) fn address(text: &str) -> Option<String> {
     meant.then(|| format!("{}://{text}", if is_local || port.is_some() { "http" } else { "https" }))
 }
 
-/// Explains mix-ups of http and https.
-fn way(url: &str, mut failure: Failure) -> Failure {
-    let says = |words: &[&str]| words.iter().any(|word| failure.message.contains(word));
-    let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+/// The URL that was probably meant by one with the wrong scheme.
+fn other_scheme(url: &str, why: ConnectFailure) -> Option<String> {
+    let (_, rest) = url.split_once("://")?;
     let rest = rest.split(['?', '#']).next().unwrap_or_default();
-    let hint = match scheme.to_ascii_lowercase().as_str() {
-        "https" if says(&["InvalidContentType"]) => format!("the server does not speak TLS there: try http://{rest}"),
-        "http" if says(&["connection closed before message completed", "invalid HTTP version"]) => {
-            format!("perhaps the server speaks TLS there: try https://{rest}")
-        }
-        _ => return failure,
-    };
-    failure.hint = Some(hint);
-    failure
+    match why {
+        ConnectFailure::NotTls => Some(format!("http://{rest}")),
+        ConnectFailure::NotHttp => Some(format!("https://{rest}")),
+        _ => None,
+    }
 }
 
 /// Splits a command. Backslashes are part of paths where paths have them.
@@ -285,9 +299,7 @@ mod tests {
     #[test]
     fn home_is_written_out() {
         let home = env::home_dir().unwrap().display().to_string();
-        for (text, expected) in
-            [("~/x", format!("{home}/x")), ("~", home), ("~x", "~x".into()), ("a~", "a~".into())]
-        {
+        for (text, expected) in [("~/x", format!("{home}/x")), ("~", home), ("~x", "~x".into()), ("a~", "a~".into())] {
             assert_eq!(file::expanded(text), expected);
         }
     }

@@ -6,14 +6,17 @@ use couplet::{
     Client,
     client::ClientBuilder,
     http::client::http,
-    stdio::Command,
+    stdio::{Command, children},
     tasks::ClientTasks,
     types::{LogParams, LoggingLevel, Root},
 };
 
 use super::{
-    ConnectionArgs, Patience, Place, Recorder, Stop, Target, heard::Heard, login::oauth, observed::Observed,
-    stop::or_interrupted,
+    ConnectionArgs, Patience, Place, Recorder, Stop, Target,
+    heard::Heard,
+    login::oauth,
+    observed::Observed,
+    stop::{end_children, or_interrupted},
 };
 use crate::{
     exit::{Exit, Failure},
@@ -83,14 +86,7 @@ impl Session {
         let session = match stop.unless(Box::pin(opened)).await {
             Ok(session) => session,
             Err(failure) => {
-                if failure.exit.is_signal() {
-                    // Its input is closed: it may end by itself before it is killed.
-                    let ended = async {
-                        heard.ended().await;
-                        Ok(())
-                    };
-                    let _ = or_interrupted(ended).await;
-                }
+                end_children(&failure).await;
                 return Err(target.explain(heard.explain(failure)));
             }
         };
@@ -177,16 +173,20 @@ impl Target {
         /// How long a server may take to end when it is not needed any more.
         const GRACE: Duration = Duration::from_secs(1);
         match &self.place {
-            Place::Url { url, headers } => {
-                let target = headers.iter().fold(http(url), |target, (name, value)| target.header(name, value));
-                // Whoever brings a token does not log in.
+            Place::Url { url, headers, tls, login } => {
+                let settings = tls.settings(output)?;
+                let target = http(url).client(Arc::new(settings.clone().build()?));
+                let target = headers.iter().fold(target, |target, (name, value)| target.header(name, value));
+                // A caller that brings a token does not log in.
                 let target = match headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization")) {
                     true => target,
-                    false => target.authorize(oauth(output)?),
+                    false => target.authorize(oauth(output, *login)?.client_settings(settings)),
                 };
                 Ok(Observed { inner: Box::new(target), heard, recorder: None })
             }
             Place::Program { words, env, cwd } => {
+                // They end with this program, however it ends; at least where a guard can be started.
+                let _ = children::guard();
                 let (program, args) = words.split_first().map_or((String::new(), &[][..]), |(p, a)| (p.clone(), a));
                 let listener = heard.clone();
                 let mut command =

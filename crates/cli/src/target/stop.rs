@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use couplet::stdio::children;
 use couplet_serve::{Caught, Signals};
 use tokio::time::Instant;
 
@@ -26,22 +27,16 @@ impl Stop {
 
     /// Waits for something, but not beyond a signal or the end of the time.
     pub(crate) async fn unless<T>(&self, work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
-        let late = async {
-            match self.deadline {
-                Some((deadline, time)) => {
-                    tokio::time::sleep_until(deadline).await;
-                    time
-                }
-                None => std::future::pending().await,
-            }
-        };
-        tokio::select! {
-            outcome = or_interrupted(work) => outcome,
-            time = late => {
-                let what = format!("the command was not done within {}", text::time(time));
-                Err(Failure::new(Exit::Timeout, what).hint("--max-time sets how long the whole command may take"))
-            }
-        }
+        or_interrupted(self.in_time(work)).await
+    }
+
+    /// Waits for something, but not beyond the end of the time.
+    pub(crate) async fn in_time<T>(&self, work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+        let Some((deadline, time)) = self.deadline else { return work.await };
+        tokio::time::timeout_at(deadline, work).await.unwrap_or_else(|_| {
+            let what = format!("the command was not done within {}", text::time(time));
+            Err(Failure::new(Exit::Timeout, what).hint("--max-time sets how long the whole command may take"))
+        })
     }
 }
 
@@ -51,6 +46,19 @@ pub(crate) async fn or_interrupted<T>(work: impl Future<Output = Result<T, Failu
     tokio::select! {
         outcome = work => outcome,
         signal = signals.next() => Err(Failure::silent(signal.into())),
+    }
+}
+
+/// After a signal, ends what was started in three steps: the end of its input, SIGTERM, SIGKILL. A second signal does not
+/// wait.
+pub(crate) async fn end_children(failure: &Failure) {
+    const GRACE: Duration = Duration::from_secs(1);
+    if failure.exit.is_signal() {
+        let stopped = async {
+            children::stop(GRACE).await;
+            Ok(())
+        };
+        let _ = or_interrupted(stopped).await;
     }
 }
 

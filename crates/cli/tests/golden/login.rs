@@ -7,7 +7,7 @@ use couplet::{
     http::server::{HttpTransport, Shutdown},
     tool,
 };
-use couplet_testing::auth::{AuthServer, log_in};
+use couplet_testing::auth::{AuthServer, log_in, visit};
 use tokio::{net::TcpListener, runtime::Runtime};
 
 use crate::{
@@ -70,4 +70,32 @@ fn a_login_is_remembered_until_it_is_forgotten() {
     text.push_str(&run(&["call", &vault.url, "open", "--header", "Authorization: Bearer wrong"]));
     text.push_str(&run(&["login", "./server"]));
     golden("login", &plain(&text));
+}
+
+#[test]
+fn attack_15_a_login_without_a_browser_here() {
+    let (vault, folder) = (Guarded::start(), Folder::new("login-paste"));
+    let state = folder.file("state");
+    let mut terminal = Terminal::start_with(&["login", &vault.url, "--no-browser"], &[("XDG_STATE_HOME", &state)]);
+    terminal.wait_for("address:");
+    let page = terminal.joined("  http://").replace(' ', "");
+    let back = vault.runtime.block_on(visit(&page)).unwrap();
+    terminal.press(&format!("{back}\r"));
+    let end = terminal.end();
+    assert!(end.contains("you are let in by vault 1.0.0"), "{end}");
+}
+
+#[test]
+fn attack_15_a_login_with_a_code() {
+    use std::io::{BufRead, BufReader};
+
+    let (vault, folder) = (Guarded::start(), Folder::new("login-device"));
+    let mut command = couplet();
+    command.args(["login", &vault.url, "--device"]).env("XDG_STATE_HOME", folder.file("state"));
+    let mut child = command.stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let code = said.find_map(|line| Some(line.strip_prefix("with the code ")?.to_owned())).expect("a code");
+    assert!(vault.issuer.enter_device_code(&code, true), "{code}");
+    assert!(said.any(|line| line.starts_with("you are let in by vault 1.0.0")));
+    assert_eq!(child.wait().unwrap().code(), Some(0));
 }

@@ -19,4 +19,5 @@ mod record;
 mod screens;
 mod signals;
 mod terminal;
+mod tls;
 mod vocabulary;

@@ -7,7 +7,9 @@ use crate::kit::{Folder, couplet, golden, show};
 #[test]
 fn a_server_is_written() {
     let folder = Folder::new("new");
-    let run = |args: &[&str]| show(args, &couplet().current_dir(folder.path()).args(args).output().unwrap());
+    let run = |args: &[&str]| {
+        show(args, &couplet().current_dir(folder.path()).env("USER", "ada").args(args).output().unwrap())
+    };
     fs::write(folder.file("file"), "").unwrap();
     fs::create_dir(folder.file("empty")).unwrap();
     let text = [
@@ -25,6 +27,9 @@ fn a_server_is_written() {
     golden("new", &format!("{}\n{manifest}", text.join("\n")));
     assert_eq!(read("notes/src/main.rs"), include_str!("../../template/main.rs"));
     assert!(!folder.path().join("other").exists(), "what cannot work is not begun");
+    // What is written can be packed; here with a program that every system has.
+    let packed = run(&["pack", "notes", "--binary", "/bin/sh", "--dry-run"]);
+    assert!(packed.ends_with("[exit 0]\n"), "{packed}");
 }
 
 #[test]

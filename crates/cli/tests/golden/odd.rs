@@ -2,7 +2,10 @@
 
 use std::fs;
 
-use crate::kit::{Folder, check, couplet, golden, odd, run, shop};
+use crate::{
+    bridge::Served,
+    kit::{Folder, check, couplet, golden, odd, run, shop},
+};
 
 #[test]
 fn one_list_that_fails_does_not_hide_the_others() {
@@ -63,6 +66,32 @@ fn variables_and_headers_have_short_names() {
             &["call", &shop, "add", "a=1", "b=@@2"],
         ],
     );
+}
+
+#[test]
+fn attack_07_a_message_that_is_too_large_is_told_at_once() {
+    let shop = shop();
+    for args in [
+        &["list", &shop, "--max-message", "1K"][..],
+        &["call", &shop, "add", "a=1", &format!("b:={}", "1".repeat(20_000)), "--max-message", "16K"],
+    ] {
+        let text = run(args);
+        assert!(text.contains("; a message may have ") && text.contains("hint: --max-message"), "{text}");
+    }
+}
+
+#[test]
+fn attack_12_a_host_that_is_not_served_is_no_login() {
+    let shop = shop();
+    let served = Served::start(&["run", &shop, "--http", "127.0.0.1:0"]);
+    let proxy = served.url.trim_end_matches("/mcp");
+    // The server is its own proxy, and sees the name of another.
+    let mut command = couplet();
+    command.args(["list", "http://mcp.example.test/mcp"]).env("HTTP_PROXY", proxy);
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("403") && said.contains("--allow-host") && !said.contains("couplet login"), "{said}");
+    assert_eq!(output.status.code(), Some(7));
 }
 
 #[test]

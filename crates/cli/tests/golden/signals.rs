@@ -56,6 +56,17 @@ fn attack_08_signals_end_a_server_that_does_not_want_to() {
 }
 
 #[test]
+fn attack_08_a_command_that_is_killed_leaves_no_server() {
+    let folder = Folder::new("killed");
+    for command in ["call", "run"] {
+        let (mut child, server) = stubborn(&folder, command, command);
+        assert!(signal("KILL", &child.id().to_string()));
+        assert_eq!(child.wait().unwrap().code(), None, "{command}");
+        until("the server is gone", || !signal("0", &server));
+    }
+}
+
+#[test]
 fn attack_16_a_bridge_lets_calls_finish() {
     let (shop, folder) = (shop(), Folder::new("drain"));
     for name in ["TERM", "INT"] {

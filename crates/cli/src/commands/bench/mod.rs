@@ -28,7 +28,7 @@ use crate::{
     exit::{Exit, Failure},
     output::{Output, text},
     show,
-    target::{Heard, Target, TargetArgs, builder, or_interrupted},
+    target::{Heard, Stop, Target, TargetArgs, builder},
 };
 
 /// What to measure.
@@ -93,9 +93,10 @@ pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
         load.once().await?;
         Ok(load)
     };
-    let load = or_interrupted(Box::pin(opening)).await.map_err(|failure| heard.explain(failure))?;
+    let stop = Stop::new(args.target.connection.max_time);
+    let load = stop.unless(Box::pin(opening)).await.map_err(|failure| target.explain(heard.explain(failure)))?;
     let bench = Bench { args: &args, target, load, output };
-    let outcome = Box::pin(bench.measure()).await.map_err(|failure| heard.explain(failure));
+    let outcome = stop.in_time(Box::pin(bench.measure())).await.map_err(|failure| heard.explain(failure));
     bench.load.close().await;
     outcome
 }

@@ -76,11 +76,17 @@ fn finding(failure: &Failure, place: &Place) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::target::{LoginWay, TlsArgs};
 
     #[track_caller]
     fn check(exit: Exit, message: &str, detail: &str, url: bool, expected: (&str, &str)) {
         let place = match url {
-            true => Place::Url { url: "https://example.com/mcp".to_owned(), headers: Vec::new() },
+            true => Place::Url {
+                url: "https://example.com/mcp".to_owned(),
+                headers: Vec::new(),
+                tls: TlsArgs::default(),
+                login: LoginWay::Browser,
+            },
             false => Place::Program { words: Vec::new(), env: Vec::new(), cwd: None },
         };
         let found = finding(&Failure::new(exit, message).detail(detail), &place);

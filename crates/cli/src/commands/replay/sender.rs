@@ -20,7 +20,7 @@ use super::{
 use crate::{
     exit::Failure,
     output::Output,
-    target::{ConnectionArgs, Target, or_interrupted},
+    target::{ConnectionArgs, Stop, Target},
 };
 
 /// What came of a replay.
@@ -47,11 +47,11 @@ pub(crate) async fn send(
     ignored: &[String],
     output: &Arc<Output>,
 ) -> Result<Report, Failure> {
-    or_interrupted(async {
+    let sending = async {
         let wire = Wire::open(target, more, output).await?;
         Sender::new(said, wire, ignored).run().await
-    })
-    .await
+    };
+    Stop::new(more.max_time).unless(sending).await
 }
 
 struct Sender<'a> {
