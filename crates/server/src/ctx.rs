@@ -92,8 +92,8 @@ impl Ctx {
         self.0.call.request()
     }
 
-    /// The id of the session that the call belongs to, where the transport has one. It is a secret: whoever knows it
-    /// can use the session.
+    /// The id of the session that the call belongs to, where the transport has one. It is a secret: a
+    /// client that knows it can use the session.
     pub fn session_id(&self) -> Option<&str> {
         self.0.call.session_id()
     }

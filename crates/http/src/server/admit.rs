@@ -62,7 +62,7 @@ impl Endpoint {
         if before >= self.config.limits.requests {
             return Err(reply::busy(StatusCode::SERVICE_UNAVAILABLE, "the server cannot take more requests").into());
         }
-        // Whoever is done with a session makes room.
+        // The end of a session frees memory.
         if self.config.in_flight.bytes() >= self.config.limits.answers && *method != Method::DELETE {
             let what = "the server waits for clients to read their answers";
             return Err(reply::busy(StatusCode::SERVICE_UNAVAILABLE, what).into());

@@ -46,7 +46,7 @@ impl Waiting {
         Some(piece)
     }
 
-    /// Adds something; false if nobody will read it.
+    /// Adds something; false if it was let go.
     fn put(&self, bytes: Bytes) -> bool {
         lock(&self.0).as_mut().map(|waiting| waiting.push_back(bytes)).is_some()
     }

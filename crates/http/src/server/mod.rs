@@ -4,6 +4,10 @@
 #![cfg_attr(feature = "listen", doc = "* [`http()`] and [`http_unix`] listen themselves.")]
 #![cfg_attr(not(feature = "listen"), doc = "* `http` and `http_unix`, with the feature `listen`, listen themselves.")]
 //!
+//! Each request is one line in the log when it is over, at the level `info` with the target `couplet::access`: method,
+//! path, status, method of the protocol, principal and duration. A client that hung up before the answer has the status
+//! 499.
+//!
 //! Invariants:
 //!
 //! * Host and Origin are checked before anything else is looked at, and nothing is kept for a request that fails a
@@ -13,6 +17,8 @@
 //! * A session has one connection. A task drives it while something runs or a stream is open, and no task is there
 //!   otherwise.
 //! * A request counts until it is answered, also when nobody waits for the answer any more.
+//! * Answers that are not sent yet have a bound in bytes over all responses: above it new requests get 503.
+//! * No store is waited for without a timeout.
 //! * Every queue is bounded. A reader that is too slow slows down its own session, and is let go after a while.
 
 mod access;

@@ -142,7 +142,7 @@ mod tests {
         let address = listener.local_addr().expect("it has an address");
         let mut listener = Tcp::new(listener, Duration::from_secs(60));
         let (client, accepted) = tokio::join!(TcpStream::connect(address), listener.accept());
-        let (stream, remote) = accepted.expect("somebody connects");
+        let (stream, remote) = accepted.expect("a client connects");
         assert_eq!(remote, client.expect("it can connect").local_addr().ok());
         let socket = SockRef::from(&stream);
         assert!(socket.keepalive().expect("it can be asked"));

@@ -26,7 +26,7 @@ async fn attack_11_answers_have_a_bound_in_bytes() {
     let two = session.tool(1, "large").await;
     let three = session.tool(2, "large").await;
     assert!([&one, &two, &three].iter().all(|reply| reply.status == 200));
-    // There are nine megabytes now, and nobody reads them.
+    // There are nine megabytes now, and none of them is read.
     let ping = request("POST", &[], call(1, "ping", &json!({})).to_string());
     for refused in [send(&endpoint, large()).await, session.tool(3, "hello").await, send(&endpoint, ping).await] {
         assert_eq!((refused.status.as_u16(), refused.header("retry-after")), (503, Some("1")));
@@ -39,7 +39,7 @@ async fn attack_11_answers_have_a_bound_in_bytes() {
     let held = [send(&endpoint, large()).await, send(&endpoint, large()).await, send(&endpoint, large()).await];
     assert!(held.iter().all(|reply| reply.status == 200));
     assert_eq!(session.tool(5, "hello").await.status, 503);
-    assert_eq!(session.delete().await.status, 204, "whoever makes room is let in");
+    assert_eq!(session.delete().await.status, 204, "it frees memory");
 }
 
 #[tokio::test]

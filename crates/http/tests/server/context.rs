@@ -14,7 +14,7 @@ use crate::{
 
 fn header(request: &HttpRequest) -> String {
     let name = request.headers.get("x-tenant").and_then(|name| name.to_str().ok());
-    format!("{} of {}", name.unwrap_or("nobody"), request.uri.path())
+    format!("{} of {}", name.unwrap_or("none"), request.uri.path())
 }
 
 fn tenant(request: Request<HttpRequest>) -> String {
@@ -63,8 +63,8 @@ async fn a_request_without_a_session_has_its_head() {
     assert_eq!(text(messages.last().unwrap()), "acme of /mcp, session none", "{STATELESS}");
     // Connections are used again, what was known of a request is not.
     let other = send(&endpoint, alone("tools/call", json!({ "name": "tenant" }), &[])).await;
-    assert_eq!(text(&other.json().await), "nobody of /mcp");
-    assert_eq!(seen.lock().unwrap().concat(), r#"Some("acme of /mcp")Some("acme of /mcp")Some("nobody of /mcp")"#);
+    assert_eq!(text(&other.json().await), "none of /mcp");
+    assert_eq!(seen.lock().unwrap().concat(), r#"Some("acme of /mcp")Some("acme of /mcp")Some("none of /mcp")"#);
 }
 
 #[tokio::test]
@@ -87,14 +87,14 @@ async fn a_request_in_a_session_has_its_head_and_the_session() {
     let stateless = endpoint.clone().stateless_legacy(true);
     let session = Session { endpoint: stateless, id: "none".to_owned(), version: POLLING.to_owned() };
     let reply = session.post(&call(1, "tools/call", &json!({ "name": "later" }))).await;
-    assert_eq!(text(&reply.json().await), "nobody of /mcp, session none");
+    assert_eq!(text(&reply.json().await), "none of /mcp, session none");
     let endpoint = endpoint.sse_2024(true);
     let (mut stream, address) = legacy::open(&endpoint).await;
     legacy::post(&endpoint, &address, &initialize(OLDEST)).await;
     stream.body.message().await.unwrap();
     legacy::post(&endpoint, &address, &call(1, "tools/call", &json!({ "name": "later" }))).await;
     let id = address.split_once('=').unwrap().1;
-    assert_eq!(text(&stream.body.message().await.unwrap()), format!("nobody of /mcp, session {id}"));
+    assert_eq!(text(&stream.body.message().await.unwrap()), format!("none of /mcp, session {id}"));
 }
 
 #[tokio::test]

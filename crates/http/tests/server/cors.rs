@@ -88,8 +88,8 @@ async fn every_response_to_a_page_can_be_read() {
         ("a method that is none", &open, request("PUT", &[origin], ""), 405),
         ("no preflight", &open, request("OPTIONS", &[origin], ""), 405),
         ("too long", &open, request("POST", &[origin], " ".repeat(501)), 413),
-        ("nobody", &closed, request("POST", &[origin], &*ping), 401),
-        ("somebody", &closed, request("POST", &[origin, by], &*ping), 200),
+        ("without credentials", &closed, request("POST", &[origin], &*ping), 401),
+        ("with credentials", &closed, request("POST", &[origin, by], &*ping), 200),
         ("the document", &closed, document, 200),
     ];
     for (what, endpoint, request, status) in rows {

@@ -35,7 +35,7 @@ async fn what_opens_a_session_is_not_too_long() {
     };
     let reply = send(&endpoint, opening(64 << 10)).await;
     assert_eq!((reply.status.as_u16(), reply.code().await), (413, -32600));
-    // All together they have a limit as well. Whoever is busy does not give way; a session that ends makes room.
+    // All together they have a limit as well. A busy session does not give way; one that ends makes room.
     let endpoint = endpoint.limits(limits(|l| l.openings = 100 << 10));
     let reply = send(&endpoint, opening(60 << 10)).await;
     let id = reply.header("mcp-session-id").unwrap().to_owned();
