@@ -4,7 +4,9 @@ use couplet_auth::client::OAuth;
 
 use crate::world::World;
 
-fn pasting(world: &World, change: fn(String) -> String) -> OAuth {
+type Change = fn(String) -> String;
+
+fn pasting(world: &World, change: Change) -> OAuth {
     let visiting = world.clone();
     world.at_home(OAuth::new("Test").paste(move |page| {
         let back = change(visiting.visit(&page));
@@ -21,7 +23,7 @@ async fn the_address_that_the_page_led_to_is_pasted() {
 
 #[tokio::test]
 async fn what_is_pasted_is_checked_like_what_comes_by_itself() {
-    let cases: [(fn(String) -> String, &str); 4] = [
+    let cases: [(Change, &str); 4] = [
         (|back| back.replace("state=", "state=x"), "another login"),
         (|back| back.replace("iss=", "iss=x"), "another authorization server"),
         (|back| back.replace("127.0.0.1", "evil.example"), "elsewhere"),

@@ -56,6 +56,10 @@ impl Inbound for Ears {
         self.inbound.overhear(method, params);
     }
 
+    fn silent(&self, why: Option<Error>) {
+        self.inbound.silent(why);
+    }
+
     fn malformed(&self, malformed: &Malformed) {
         self.heard.stray(&malformed.excerpt, &malformed.error.message);
         self.inbound.malformed(malformed);

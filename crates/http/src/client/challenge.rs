@@ -135,7 +135,15 @@ impl std::error::Error for Challenge {}
 /// The parameters of a challenge, by name.
 type Params = Vec<(String, String)>;
 
-/// The challenges of a header: a scheme, and parameters up to the next scheme.
+/// Parses a `WWW-Authenticate` header: the schemes, each with its parameters, whose names are in lower case. What cannot
+/// be read is left out.
+///
+/// ```
+/// use couplet_http::client::challenges;
+///
+/// let found = challenges("Basic realm=\"a\", Bearer scope=\"files:read\"");
+/// assert_eq!(found[1], ("Bearer", vec![("scope".to_owned(), "files:read".to_owned())]));
+/// ```
 pub fn challenges(header: &str) -> Vec<(&str, Params)> {
     let mut all: Vec<(&str, Params)> = Vec::new();
     let mut rest = header;

@@ -113,7 +113,7 @@ impl ConnectFailure {
             Self::BadCertificate => "has a certificate that is not trusted",
             Self::ClientCertificate => "does not let the client in without a certificate that it trusts",
             Self::NotTls => "does not speak TLS; does its address begin with `http://`?",
-            Self::NotHttp => "does not speak plain HTTP; does its address begin with `https://`?",
+            Self::NotHttp => "did not answer in plain HTTP; does its address begin with `https://`?",
             Self::Proxy => "cannot be reached through the proxy",
             Self::Refused => "cannot be reached",
         }

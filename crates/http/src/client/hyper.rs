@@ -87,7 +87,7 @@ impl HttpClient for HyperClient {
                     let what = match ConnectFailure::within(&error) {
                         // Within TLS it is not the scheme that is wrong.
                         Some(ConnectFailure::NotHttp) if !is_plain => {
-                            let what = format!("`{host}` does not answer in HTTP: {}", root(&error));
+                            let what = format!("`{host}` did not answer in HTTP: {}", root(&error));
                             return Err(Error::new(ErrorKind::Transport, what));
                         }
                         Some(failure) => failure.told(),

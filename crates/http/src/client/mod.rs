@@ -49,9 +49,7 @@ mod uri;
 mod wishes;
 
 pub use busy::Busy;
-pub use challenge::Challenge;
-#[doc(hidden)]
-pub use challenge::challenges;
+pub use challenge::{Challenge, challenges};
 pub use eras::Eras;
 pub use failure::ConnectFailure;
 pub use fetch::{Authorize, Body, HttpClient};

@@ -58,18 +58,13 @@ pub(crate) fn refused(refusal: &Refusal) -> Reply {
 
 /// A request that did not get as far as its message.
 pub(crate) fn error(status: StatusCode, what: impl Into<String>) -> Reply {
-    let what = what.into();
-    tracing::debug!(status = status.as_u16(), reason = what, "a request is refused");
-    let error = if status.is_server_error() { RpcError::internal(what) } else { RpcError::invalid_request(what) };
-    json(status, refuse(&error))
+    json(status, refuse(&refusal(status, what.into())))
 }
 
 /// There is no room at the moment. Nothing was carried out, and the client is told so.
 pub(crate) fn busy(status: StatusCode, what: &str) -> Reply {
-    let what = format!("{what}; try again later");
-    tracing::debug!(status = status.as_u16(), reason = what, "a request is refused");
-    let error = if status.is_server_error() { RpcError::internal(what) } else { RpcError::invalid_request(what) };
-    let mut reply = json(status, refuse(&not_carried_out(error)));
+    let error = not_carried_out(refusal(status, format!("{what}; try again later")));
+    let mut reply = json(status, refuse(&error));
     reply.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
     reply
 }
@@ -79,4 +74,9 @@ pub(crate) fn not_allowed(allowed: &'static str) -> Reply {
     let mut reply = error(StatusCode::METHOD_NOT_ALLOWED, format!("use {allowed}"));
     reply.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allowed));
     reply
+}
+
+fn refusal(status: StatusCode, what: String) -> RpcError {
+    tracing::debug!(status = status.as_u16(), reason = what, "a request is refused");
+    if status.is_server_error() { RpcError::internal(what) } else { RpcError::invalid_request(what) }
 }

@@ -20,8 +20,10 @@ use crate::mock::{Mock, Step, empty, event, says, send, stream};
 const ENOUGH: usize = 1000;
 const HOUR: Duration = Duration::from_secs(3600);
 
+type Each = fn(usize) -> Response<Body>;
+
 /// A server whose stream of the session does this each time.
-fn speaking(each: fn(usize) -> Response<Body>) -> Mock {
+fn speaking(each: Each) -> Mock {
     let times = AtomicUsize::new(0);
     Mock::legacy(move |seen| match seen.what() {
         "GET" => match times.fetch_add(1, Ordering::SeqCst) {
@@ -34,7 +36,7 @@ fn speaking(each: fn(usize) -> Response<Body>) -> Mock {
 
 #[tokio::test(start_paused = true)]
 async fn attack_05_a_stream_that_ends_at_once_is_given_up() {
-    let cases: [(&str, fn(usize) -> Response<Body>); 5] = [
+    let cases: [(&str, Each); 5] = [
         ("retry: 0", |_| stream([send("retry: 0\ndata:\n\n")])),
         ("retry: 0 and an id", |n| stream([send(&format!("id: {n}\nretry: 0\ndata:\n\n"))])),
         ("nothing", |_| stream([])),
