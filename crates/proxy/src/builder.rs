@@ -83,7 +83,7 @@ impl ProxyBuilder {
     }
 
     /// Limits how long a caller may take to answer a question of a server with sessions: 10 min by default. The server
-    /// is then told that there is no answer.
+    /// then gets an error in place of the answer.
     pub fn answer_timeout(mut self, timeout: Duration) -> Self {
         self.options.answer = timeout;
         self

@@ -1,6 +1,12 @@
 //! Changes at the server, announced to the clients of the proxy.
 
-use std::{collections::BTreeSet, future::poll_fn, task::Poll, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    future::poll_fn,
+    pin::pin,
+    task::Poll,
+    time::Duration,
+};
 
 use couplet_client::{Changes, Client, Filter};
 use couplet_core::{Change, Hub};
@@ -47,49 +53,68 @@ async fn follow(client: &Client, hub: &Hub, filter: Filter) {
     }
 }
 
+/// Resources that one subscription is about.
+type Group = BTreeSet<String>;
+
 async fn subscriptions(client: &Client, hub: &Hub) {
     let mut uris = BTreeSet::new();
-    let mut resources: Option<Changes> = None;
+    let mut open: BTreeMap<Group, Changes> = BTreeMap::new();
     loop {
         tokio::select! {
-            change = next(&mut resources) => match change {
+            (group, change) = next(&mut open) => match change {
                 Some(change) => hub.send(change),
                 None => {
                     // The server ended the subscription, and the same resources are wanted.
+                    open.remove(&group);
                     tokio::time::sleep(PAUSE).await;
-                    resources = subscribe(client, &uris).await;
+                    subscribe(client, group, &mut open).await;
                 }
             },
             wanted = other_than(hub, &uris) => {
-                // The old subscription ends after the new one has begun, so that nothing is missed.
-                let next = subscribe(client, &wanted).await;
-                resources = next;
+                let groups = groups(client, &wanted);
+                for group in groups.difference(&open.keys().cloned().collect()) {
+                    subscribe(client, group.clone(), &mut open).await;
+                }
+                // Old subscriptions end after the new ones have begun, so that nothing is missed.
+                open.retain(|group, _| groups.contains(group));
                 uris = wanted;
             }
         }
     }
 }
 
-async fn subscribe(client: &Client, uris: &BTreeSet<String>) -> Option<Changes> {
-    let filter = uris.iter().fold(Filter::new(), |filter, uri| filter.resource(uri));
-    let filter = client.declared_changes(filter);
-    if filter == Filter::new() {
-        return None;
-    }
-    match client.listen(filter).await {
-        Ok(changes) => Some(changes),
-        Err(error) => {
-            tracing::warn!(%error, "the server does not notify of changes of resources");
-            None
-        }
+/// A server with a session is asked for one resource at a time, so that one that it does not have costs no other.
+fn groups(client: &Client, uris: &BTreeSet<String>) -> BTreeSet<Group> {
+    match client.shape().has_sessions() {
+        true => uris.iter().map(|uri| Group::from([uri.clone()])).collect(),
+        false => BTreeSet::from([uris.clone()]),
     }
 }
 
-async fn next(changes: &mut Option<Changes>) -> Option<Change> {
-    match changes {
-        Some(changes) => changes.next().await,
-        None => std::future::pending().await,
+async fn subscribe(client: &Client, group: Group, open: &mut BTreeMap<Group, Changes>) {
+    let filter = group.iter().fold(Filter::new(), |filter, uri| filter.resource(uri));
+    let filter = client.declared_changes(filter);
+    if filter == Filter::new() {
+        return;
     }
+    match client.listen(filter).await {
+        Ok(changes) => drop(open.insert(group, changes)),
+        Err(error) => tracing::warn!(%error, "the server does not notify of changes of a resource"),
+    }
+}
+
+/// The next change of any subscription; `None` when that one is over.
+async fn next(open: &mut BTreeMap<Group, Changes>) -> (Group, Option<Change>) {
+    poll_fn(|cx| {
+        for (group, changes) in open.iter_mut() {
+            // The future holds nothing between two polls, so it can be made anew for each.
+            if let Poll::Ready(change) = pin!(changes.next()).poll(cx) {
+                return Poll::Ready((group.clone(), change));
+            }
+        }
+        Poll::Pending
+    })
+    .await
 }
 
 /// The resources that are wanted here, once they are others.

@@ -31,7 +31,7 @@ use crate::{builder::ProxyBuilder, call, describe::About, pool::Pool};
 ///
 /// # Extensions and tasks
 /// Extensions of the server are declared to clients, and their methods are passed on as they are: those of tasks and
-/// skills, and of [others](ProxyBuilder::extension) that the proxy is told of. Kinds of results and notifications that an
+/// skills, and of [others](ProxyBuilder::extension) that are configured. Kinds of results and notifications that an
 /// extension adds go through where both sides speak the same revision. Tasks of 2025-11-25 and tasks of 2026-07-28 are
 /// not turned into each other; subscriptions to tasks are not passed on, so clients poll; `tasks/list` is not served,
 /// because to the server all callers of the proxy are one.

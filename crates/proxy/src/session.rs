@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Whose calls a connection serves. The server keeps a session per connection, and sessions are not mixed.
 #[derive(Clone, Debug)]
 pub(crate) enum Owner {
-    /// Nobody's calls yet.
+    /// No calls yet.
     Free,
     /// The calls of one downstream session.
     Session(Session),
@@ -84,9 +84,9 @@ impl Session {
                 | RootsListChanged::METHOD
         );
         if !is_known && server.index() == self.shape.index() {
-            let told = self.outbox.notify(method, Raw(params.text().to_raw()));
+            let sent = self.outbox.notify(method, Raw(params.text().to_raw()));
             // A client that does not read must not hold up the connection.
-            let _ = timeout(Duration::from_secs(1), told).await;
+            let _ = timeout(Duration::from_secs(1), sent).await;
         }
     }
 

@@ -127,7 +127,7 @@ impl Engine {
             (Err(error), None) => return Err(error.into()),
         };
         let record = found.map(|record| self.seen(record, ran));
-        // Whether another's task exists is not told.
+        // Whether another owner's task exists is not disclosed.
         let own = record.filter(|r| r.owner.as_deref() == owner && self.is_there(r));
         own.ok_or_else(|| RpcError::invalid_params(format!("there is no task `{id}`")))
     }
@@ -181,7 +181,7 @@ impl Engine {
         Ok(record)
     }
 
-    /// Tells how a task ended whose result is not stored yet.
+    /// Notifies of the end of a task whose result is not stored yet.
     pub(crate) fn announce(&self, live: &Live) {
         let Some(record) = live.record().filter(|record| !record.status.is_terminal()) else { return };
         let record = self.seen(record, true);

@@ -59,7 +59,7 @@ impl Running {
                 return;
             }
             tracing::error!(task = self.live.id, "the result of a task cannot be stored; it is kept in memory");
-            // Only now: what was told must not be lost with the process, where there is a choice.
+            // Only now: a status that a client has seen must not be lost with the process, where there is a choice.
             self.live.set_outcome(finished.clone());
             self.engine.announce(&self.live);
             tokio::time::sleep(pause.min(left)).await;

@@ -46,7 +46,7 @@ impl Sqlite {
     ///
     /// # Errors
     /// When the file cannot be opened, or at once when another process has it; the error names that process where the
-    /// system tells.
+    /// system knows it.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref();
         let connection = Connection::open(path).map_err(StoreError::new)?;

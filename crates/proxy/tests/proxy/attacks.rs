@@ -10,8 +10,9 @@ use std::{
 };
 
 use couplet_client::{Change, Client, Filter};
+use couplet_core::Service;
 use couplet_proxy::Proxy;
-use couplet_server::{Ctx, Handle, Server, ToolError, tool};
+use couplet_server::{Ctx, Handle, Server, ToolError, resource, tool};
 use couplet_types::ProtocolVersion;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -253,5 +254,24 @@ async fn attack_10_a_mounted_server_that_is_gone_comes_back() {
         assert_eq!(soon(changes.next()).await, Some(Change::Tools), "{near}");
         assert_eq!(client.tools().await.unwrap().len(), 4, "{near}");
         assert!(city.mounts()[0].failure.is_none(), "{near}");
+    }
+}
+
+/// A subscription to a resource that the server does not have costs no other one.
+#[tokio::test(start_paused = true)]
+async fn attack_10_a_wrong_subscription_harms_no_other() {
+    for near in [SESSIONS, STATELESS] {
+        for far in [SESSIONS, STATELESS] {
+            let one = resource("far://one", || "first").subscribable();
+            let server = Server::new("far", "1").versions([far]).resource(one).build();
+            let proxy = Proxy::connect(Client::new("proxy", "1"), server.clone()).await.unwrap();
+            let wrong = caller("wrong", near).connect(proxy.service()).await.unwrap();
+            let _none = wrong.listen(Filter::new().resource("far://none")).await.unwrap();
+            let right = caller("right", near).connect(proxy.service()).await.unwrap();
+            let mut changes = right.listen(Filter::new().resource("far://one")).await.unwrap();
+            until(|| server.hub().interest().uris.contains("far://one")).await;
+            server.updated("far://one");
+            assert_eq!(soon(changes.next()).await, Some(Change::Updated("far://one".into())), "{near} over {far}");
+        }
     }
 }

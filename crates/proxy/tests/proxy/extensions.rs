@@ -42,7 +42,7 @@ async fn attack_10_tasks_go_through() {
             let called = client.call_task("job", ()).await.unwrap();
             assert_eq!(matches!(called, Called::Task(_)), near == far, "{near} over {far}");
             assert_eq!(called.wait().await.unwrap().text(), "Ada", "{near} over {far}");
-            // To the server all callers are one, so nobody may see the list.
+            // To the server all callers are one, so none may see the list.
             let list = client.request::<ListTasks>(ListTasksParams::new()).await;
             assert!(list.is_err(), "{near} over {far}");
         }
@@ -93,7 +93,7 @@ async fn methods_of_an_extension_go_through() {
     }
 }
 
-/// What the proxy was not told of is not served, and says so.
+/// The methods of an extension that was not configured are not served.
 #[tokio::test]
 async fn an_unknown_extension_is_declared_only() {
     let server = Server::new("far", "1").extension(Extension::new("com.example/clock")).tool(tool("one", || 1)).build();

@@ -91,7 +91,7 @@ impl Connect for Plugged {
             let driver = Box::pin(async move {
                 tokio::select! {
                     ended = driver => ended,
-                    () = state.cut.notified() => Err(Error::new(ErrorKind::Transport, "somebody fell over the cable")),
+                    () = state.cut.notified() => Err(Error::new(ErrorKind::Transport, "the cable was pulled")),
                 }
             });
             Ok(Connected { channel: Arc::new(Ear { channel, deaf }), driver })

@@ -1,8 +1,11 @@
 //! Several users and several replicas: whose a question is.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 
 use couplet_client::Client;
@@ -78,4 +81,19 @@ async fn attack_10_replicas_with_one_key_share_questions() {
     // Where it was asked, it is still open.
     clients[0].request::<CallTool>(params).await.unwrap();
     assert_eq!(runs.load(Ordering::SeqCst), 2);
+}
+
+/// A caller that comes back late finds its call given up, and it runs again.
+#[tokio::test(start_paused = true)]
+async fn attack_10_a_call_waits_for_its_caller_for_a_time() {
+    let (server, runs) = far();
+    let builder = Proxy::builder(Client::new("proxy", "1")).answer_timeout(Duration::from_secs(60));
+    let proxy = builder.connect(server).await.unwrap();
+    let client = caller("Ada", STATELESS).connect(proxy.service()).await.unwrap();
+    for (pause, expected) in [(59, 1), (61, 3)] {
+        let params = answered(&client).await;
+        tokio::time::sleep(Duration::from_secs(pause)).await;
+        client.request::<CallTool>(params).await.unwrap();
+        assert_eq!(runs.load(Ordering::SeqCst), expected, "after {pause} s");
+    }
 }

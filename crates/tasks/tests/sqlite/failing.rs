@@ -89,7 +89,7 @@ struct Kit {
 const REVISIONS: [ProtocolVersion; 2] = [ProtocolVersion::V2025_11_25, ProtocolVersion::V2026_07_28];
 
 impl Kit {
-    /// A server with a task that ends when it is told to, and one that panics.
+    /// A server with a task that ends on demand, and one that ends at once.
     async fn new(version: ProtocolVersion, ttl: Duration) -> Self {
         let (disk, go) = (Disk::default(), Arc::new(Notify::new()));
         let waiting = go.clone();
