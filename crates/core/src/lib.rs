@@ -57,7 +57,6 @@ pub use limits::Limits;
 pub use link::{Handle, Link};
 pub use outbound::{Outbound, Route};
 pub use outbox::{Outbox, Tap};
-#[doc(hidden)]
 pub use question::excerpt;
 pub use relay::Relay;
 pub use running::BoxFuture;

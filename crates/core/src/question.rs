@@ -88,7 +88,6 @@ impl Asked {
 }
 
 /// The beginning of a text in one line, for an error that shows it: at most so many bytes, and a mark if there is more.
-#[doc(hidden)]
 pub fn excerpt(text: &str, most: usize) -> String {
     let mut short = String::new();
     for c in text.chars().map(|c| if c.is_control() { ' ' } else { c }) {
