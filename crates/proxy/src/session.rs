@@ -27,7 +27,9 @@ pub(crate) enum Owner {
 impl Owner {
     pub(crate) fn of(call: &Call) -> Self {
         let principal = call.caller.as_ref().map(|caller| caller.principal().clone());
-        if !call.shape.has_sessions() {
+        // A transport may serve the revisions with sessions without any, a request at a time.
+        let stands_alone = call.context.as_ref().is_some_and(|context| context.session_id().is_none());
+        if !call.shape.has_sessions() || stands_alone {
             return Self::Principal(principal);
         }
         let (outbox, inputs) = (call.outbox.lasting(), call.inputs.lasting());

@@ -18,7 +18,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::{sync::Barrier, time::timeout};
 
-use crate::kit::{Cable, SESSIONS, STATELESS, caller, silent};
+use crate::kit::{Cable, SESSIONS, STATELESS, caller, one_by_one, silent};
 
 #[derive(Deserialize, JsonSchema)]
 struct Name {
@@ -274,4 +274,17 @@ async fn attack_10_a_wrong_subscription_harms_no_other() {
             assert_eq!(soon(changes.next()).await, Some(Change::Updated("far://one".into())), "{near} over {far}");
         }
     }
+}
+
+/// Requests that a transport serves one by one, each as a session, share a connection.
+#[tokio::test(start_paused = true)]
+async fn requests_without_a_session_share_a_connection() {
+    let cable = Cable::new();
+    let proxy = Proxy::connect(Client::new("proxy", "1"), cable.to(Far::new(SESSIONS).handle)).await.unwrap();
+    for _ in 0..3 {
+        let client = caller("Ada", SESSIONS).connect(one_by_one(&proxy)).await.unwrap();
+        assert_eq!(client.call("one", ()).await.unwrap().text(), "1");
+        client.close().await.unwrap();
+    }
+    assert_eq!(cable.connected(), 1);
 }

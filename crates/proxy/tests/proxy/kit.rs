@@ -9,7 +9,7 @@ use bytes::Bytes;
 use couplet_client::{Client, ClientBuilder};
 use couplet_core::{
     BoxFuture, Call, Caller, Channel, Connect, Connected, Description, Dialect, Error, ErrorKind, Exchange, Hub,
-    Inbound, Limits, Outgoing, Reply, Service,
+    Inbound, Limits, Outgoing, Reply, RequestContext, Service,
 };
 use couplet_proxy::Proxy;
 use couplet_server::Handle;
@@ -139,26 +139,34 @@ pub(crate) fn silent(version: ProtocolVersion) -> ClientBuilder {
     Client::new("silent", "1").versions([version]).on_elicit(|_| std::future::pending())
 }
 
-/// A service whose callers were all authenticated as one principal.
-pub(crate) struct As(pub(crate) &'static str, pub(crate) Arc<dyn Service>);
+/// A service whose calls are changed on their way.
+pub(crate) struct Changed(Arc<dyn Service>, Box<dyn Fn(&mut Call) + Send + Sync>);
 
-impl Service for As {
+impl Service for Changed {
     fn describe(&self) -> Arc<Description> {
-        self.1.describe()
+        self.0.describe()
     }
 
     fn call(&self, mut call: Call) -> BoxFuture<'static, Reply> {
-        call.caller = Some(Arc::new(Caller::new(self.0)));
-        self.1.call(call)
+        (self.1)(&mut call);
+        self.0.call(call)
     }
 
     fn hub(&self) -> &Hub {
-        self.1.hub()
+        self.0.hub()
     }
 }
 
-impl As {
-    pub(crate) fn service(name: &'static str, proxy: &Proxy) -> Arc<dyn Service> {
-        Arc::new(Self(name, proxy.service()))
-    }
+/// The proxy with callers that were all authenticated as one principal.
+pub(crate) fn authenticated(name: &'static str, proxy: &Proxy) -> Arc<dyn Service> {
+    let caller = Arc::new(Caller::new(name));
+    Arc::new(Changed(proxy.service(), Box::new(move |call| call.caller = Some(caller.clone()))))
+}
+
+/// The proxy behind a transport that takes each request for itself.
+pub(crate) fn one_by_one(proxy: &Proxy) -> Arc<dyn Service> {
+    #[derive(Debug)]
+    struct Alone;
+    impl RequestContext for Alone {}
+    Arc::new(Changed(proxy.service(), Box::new(|call| call.context = Some(Arc::new(Alone)))))
 }

@@ -17,7 +17,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::kit::{As, Cable, SESSIONS, STATELESS, caller};
+use crate::kit::{Cable, SESSIONS, STATELESS, authenticated, caller};
 
 #[derive(Deserialize, JsonSchema)]
 struct Name {
@@ -53,8 +53,8 @@ async fn attack_10_a_question_is_answered_by_its_caller_only() {
     let (server, runs) = far();
     let cable = Cable::new();
     let proxy = Proxy::connect(Client::new("proxy", "1"), cable.to(server)).await.unwrap();
-    let ann = caller("ann", STATELESS).connect(As::service("ann", &proxy)).await.unwrap();
-    let bob = caller("bob", STATELESS).connect(As::service("bob", &proxy)).await.unwrap();
+    let ann = caller("ann", STATELESS).connect(authenticated("ann", &proxy)).await.unwrap();
+    let bob = caller("bob", STATELESS).connect(authenticated("bob", &proxy)).await.unwrap();
     let params = answered(&ann).await;
     let stolen = bob.request::<CallTool>(params.clone()).await.unwrap_err();
     assert!(stolen.to_string().contains("another request"), "{stolen}");
