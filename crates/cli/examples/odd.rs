@@ -28,6 +28,8 @@ fn stubborn(file: &str) -> Result<(), Box<dyn std::error::Error>> {
     runtime.block_on(async {
         #[cfg(unix)]
         let _heard = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
+        // A client that says something has done all that it does when it starts a server.
+        io::stdin().lock().read_line(&mut String::new())?;
         // It is there whole, or not at all.
         fs::write(format!("{file}.new"), std::process::id().to_string())?;
         fs::rename(format!("{file}.new"), file)?;

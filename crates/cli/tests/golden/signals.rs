@@ -3,7 +3,7 @@
 
 use std::{
     fs,
-    io::{BufRead, BufReader, Read},
+    io::{BufRead, BufReader, Read, Write},
     os::unix::fs::PermissionsExt,
     process::{Child, Command, Stdio},
     time::{Duration, Instant},
@@ -36,7 +36,10 @@ fn stubborn(folder: &Folder, command: &str, name: &str) -> (Child, String) {
     };
     let args = if command == "call" { [&args[..], &["x"]].concat() } else { args };
     let mut command = couplet();
-    let child = command.args(args).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut child =
+        command.args(args).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    // A tap says nothing by itself. The input stays open.
+    child.stdin.as_mut().unwrap().write_all(b"{}\n").unwrap();
     until("the server starts", || fs::metadata(&file).is_ok());
     (child, fs::read_to_string(&file).unwrap())
 }

@@ -133,12 +133,11 @@ fn attack_14_wrong_files_are_named() {
 fn attack_14_plain_http_and_tls_are_not_the_same() {
     let (shop, runtime) = (shop(), Runtime::new().unwrap());
     let served = Served::start(&["run", &shop, "--http", "127.0.0.1:0"]);
-    let plain = served.url.clone();
-    let guarded = Authority::new().guard(&runtime, &plain, false);
-    for (url, right) in [
-        (plain.replace("http://", "https://"), plain.clone()),
-        (guarded.replace("https://", "http://"), guarded.clone()),
-    ] {
+    let plain = served.url.as_str();
+    let guarded = Authority::new().guard(&runtime, plain, false);
+    for (url, right) in
+        [(plain.replace("http://", "https://"), plain), (guarded.replace("https://", "http://"), guarded.as_str())]
+    {
         let (code, said) = list(&url, &[], &[]);
         assert!(code == Some(3) && said.contains(&format!("hint: try {right}\n")), "{url}: {said}");
     }

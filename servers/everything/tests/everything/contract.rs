@@ -120,6 +120,6 @@ async fn tools_that_cannot_be_used_are_not_listed_in_sessions(version: ProtocolV
     assert_eq!(missing, expected);
     // What is not listed says what it would need.
     let plain = couplet_testing::connect(server, version).await.unwrap();
-    let error = plain.call("get-roots-list", ()).await.expect_err("the client has no roots");
-    assert!(error.to_string().contains("roots"), "{error}");
+    let result = plain.call("get-roots-list", ()).await.expect("a result that the model sees");
+    assert!(result.is_error() && result.text().contains("roots"), "{result:?}");
 }

@@ -51,7 +51,7 @@ pub(crate) async fn send(
         let wire = Wire::open(target, more, output).await?;
         Sender::new(said, wire, ignored).run().await
     };
-    Stop::new(more.max_time).unless(sending).await
+    Stop::new(more.max_time).unless(Box::pin(sending)).await
 }
 
 struct Sender<'a> {
