@@ -28,10 +28,14 @@ impl<T> Clone for Request<T> {
 }
 
 impl<S: Sync, T: RequestContext> FromCall<S> for Request<T> {
-    async fn from_call(invocation: &Invocation, _: &S) -> Result<Self, Rejection> {
-        invocation.call.request().map(Self).ok_or_else(|| {
+    async fn from_call(invocation: &Invocation, state: &S) -> Result<Self, Rejection> {
+        Self::optional(invocation, state).await?.ok_or_else(|| {
             let name = type_name::<T>().rsplit("::").next().unwrap_or_default();
             Rejection::Rpc(RpcError::invalid_request(format!("this needs a transport whose requests have `{name}`")))
         })
+    }
+
+    async fn optional(invocation: &Invocation, _: &S) -> Result<Option<Self>, Rejection> {
+        Ok(invocation.call.request().map(Self))
     }
 }
