@@ -203,7 +203,14 @@ impl<'de> Deserialize<'de> for SamplingContent {
                 Vec::deserialize(SeqAccessDeserializer::new(blocks)).map(SamplingContent::Many)
             }
         }
-        deserializer.deserialize_any(OneOrMany)
+        let content = deserializer.deserialize_any(OneOrMany)?;
+        // A user approves what a model is given, so there must be nothing that cannot be shown.
+        for block in content.blocks() {
+            if let ContentBlock::Other(other) = block {
+                return Err(serde::de::Error::custom(format_args!("unknown type `{}` of a content block", other.kind)));
+            }
+        }
+        Ok(content)
     }
 }
 

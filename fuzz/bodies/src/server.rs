@@ -1,8 +1,11 @@
 //! A whole server on a byte stream, without the bytes moving.
 
 use std::{
-    sync::Arc,
-    task::{Context, Poll, Waker},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Poll, Wake, Waker},
 };
 
 use bytes::Bytes;
@@ -113,8 +116,25 @@ impl Session {
         }
     }
 
+    /// Pending only where the connection waits for something else than for its next turn.
     fn poll(&mut self) -> Poll<Option<Bytes>> {
-        let mut cx = Context::from_waker(Waker::noop());
-        self.connection.poll_send(&mut cx).map(|text| text.map(Text::into_bytes))
+        loop {
+            let woken = Arc::new(Woken::default());
+            let waker = Waker::from(woken.clone());
+            let sent = self.connection.poll_send(&mut Context::from_waker(&waker));
+            if sent.is_ready() || !woken.0.load(Ordering::Acquire) {
+                return sent.map(|text| text.map(Text::into_bytes));
+            }
+        }
+    }
+}
+
+/// Notes that it was woken.
+#[derive(Default)]
+struct Woken(AtomicBool);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Ordering::Release);
     }
 }
