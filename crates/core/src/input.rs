@@ -53,7 +53,7 @@ struct Inner {
     /// How many questions wait for an answer.
     waiting: AtomicUsize,
     /// The errors for questions that the client cannot be asked, each once.
-    refused: Mutex<Vec<RpcError>>,
+    refused: OnceLock<Box<Mutex<Vec<RpcError>>>>,
 }
 
 enum Kind {
@@ -93,7 +93,7 @@ impl Inputs {
     }
 
     fn new(kind: Kind) -> Self {
-        let (turned, waiting, refused) = (OnceLock::new(), AtomicUsize::new(0), Mutex::default());
+        let (turned, waiting, refused) = (OnceLock::new(), AtomicUsize::new(0), OnceLock::new());
         Self(Arc::new(Inner { kind, turned, waiting, refused }))
     }
 
@@ -140,7 +140,7 @@ impl Inputs {
 
     /// Whether an error came from [`ask`](Inputs::ask) because the client lacks a capability.
     pub fn is_refusal(&self, error: &RpcError) -> bool {
-        lock(&self.0.refused).contains(error)
+        self.0.refused.get().is_some_and(|refused| lock(refused).contains(error))
     }
 
     /// The error that ended this run because a question was another one in an earlier round.
@@ -182,8 +182,11 @@ impl Inputs {
     /// The question as the client can be asked, or a refusal, which is noted.
     fn render(&self, shape: Shape, can: &ClientCapabilities, ask: Ask) -> Result<InputRequest, RpcError> {
         ask.render(shape, can).inspect_err(|error| {
-            let mut refused = lock(&self.0.refused);
-            if shape.is_missing_capability(error) && !refused.contains(error) {
+            if !shape.is_missing_capability(error) {
+                return;
+            }
+            let mut refused = lock(self.0.refused.get_or_init(Box::default));
+            if !refused.contains(error) {
                 refused.push(error.clone());
             }
         })

@@ -19,11 +19,6 @@ static EXPOSED: LazyLock<HeaderValue> =
 /// For how long a browser may remember all this, in seconds. Most remember nothing for longer.
 const MAX_AGE: &str = "7200";
 
-/// The origin of the page that sent a request, if one did.
-pub(crate) fn origin(parts: &Parts) -> Option<HeaderValue> {
-    parts.headers.get(header::ORIGIN).cloned()
-}
-
 /// The answer to a browser that asks whether a page may send a request, if this is one.
 ///
 /// It has no credentials, so it must be answered before anything looks for them.

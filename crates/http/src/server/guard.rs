@@ -24,18 +24,19 @@ impl Guard {
     ///
     /// # Errors
     /// Why it is not let in.
-    pub(crate) fn check(&self, parts: &Parts) -> Result<(), &'static str> {
+    pub(crate) fn check<'p>(&self, parts: &'p Parts) -> Result<Option<&'p HeaderValue>, &'static str> {
         self.check_host(parts)?;
         let mut origins = parts.headers.get_all(header::ORIGIN).iter();
         let origin = match (origins.next(), origins.next()) {
-            (None, _) => return Ok(()),
-            (Some(origin), None) => origin.to_str().ok(),
+            (None, _) => return Ok(None),
+            (Some(origin), None) => Some(origin),
             _ => None,
         };
-        if origin.is_some_and(|origin| self.allows_origin(origin)) {
-            return Ok(());
+        let text = origin.and_then(|origin| origin.to_str().ok());
+        if text.is_some_and(|text| self.allows_origin(text)) {
+            return Ok(origin);
         }
-        if let Some(origin) = origin.filter(|origin| self.is_news(origin)) {
+        if let Some(origin) = text.filter(|text| self.is_news(text)) {
             tracing::warn!(
                 "requests of pages from `{origin}` are refused; to serve them, add `.allow_origin(\"{origin}\")`"
             );
@@ -56,6 +57,9 @@ impl Guard {
             return Err("the request names no host");
         }
         for text in header.into_iter().chain(target) {
+            if is_plainly_loopback(text) {
+                continue;
+            }
             let host = Host::parse(text).ok_or(MALFORMED)?;
             if !self.allows_host(&host) {
                 if self.is_news(text) {
@@ -121,6 +125,19 @@ impl<'a> Host<'a> {
     }
 }
 
+/// Whether this is a common name of this machine, and perhaps a port: what most requests name is known without parsing.
+fn is_plainly_loopback(text: &str) -> bool {
+    let rest = text.strip_prefix("127.0.0.1").or_else(|| text.strip_prefix("localhost"));
+    rest.is_some_and(|rest| match rest.as_bytes() {
+        [] => true,
+        // What begins with `6` and has five digits may be more than a port can be; that is for the parser to say.
+        [b':', first @ b'1'..=b'9', rest @ ..] => {
+            rest.len() <= if *first < b'6' { 4 } else { 3 } && rest.iter().all(u8::is_ascii_digit)
+        }
+        _ => false,
+    })
+}
+
 fn is_port(text: &str) -> bool {
     text.bytes().all(|b| b.is_ascii_digit()) && text.parse::<u16>().is_ok_and(|port| port > 0)
 }
@@ -128,6 +145,18 @@ fn is_port(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn common_names_are_known_without_parsing() {
+        for text in ["127.0.0.1", "localhost", "localhost:1", "127.0.0.1:8080", "127.0.0.1:59999"] {
+            assert!(is_plainly_loopback(text), "{text}");
+            assert!(Host::parse(text).is_some_and(|host| host.is_loopback()), "{text}");
+        }
+        for text in ["localhost.", "localhost:", "localhost:0", "127.0.0.1:60000", "127.0.0.1:1@evil", "127.0.0.10", ""]
+        {
+            assert!(!is_plainly_loopback(text), "{text}");
+        }
+    }
 
     #[test]
     fn the_log_cannot_be_filled() {

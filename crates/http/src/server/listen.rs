@@ -1,12 +1,9 @@
 //! A listener of our own, for those who want no framework.
 
-use std::{
-    convert::Infallible, fmt, future::poll_fn, io, net::SocketAddr, path::PathBuf, pin::pin, sync::Arc, task::Poll,
-    time::Duration,
-};
+use std::{fmt, future::poll_fn, io, net::SocketAddr, path::PathBuf, pin::pin, sync::Arc, task::Poll, time::Duration};
 
 use couplet_core::{BoxFuture, Error, ErrorKind, Limits, Service, Transport};
-use http::{Request, Response, StatusCode};
+use http::{Request, StatusCode};
 use hyper::body::Incoming;
 use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
@@ -22,11 +19,11 @@ use tokio::{
 use super::socket::unix::Unix;
 use super::{
     access::Access,
-    body::EndpointBody,
     endpoint::Endpoint,
     limits::HttpLimits,
     patient::Patient,
     reply,
+    request::Answering,
     socket::{Listen, Tcp},
 };
 
@@ -240,7 +237,7 @@ async fn run<L: Listen>(
             }
         };
         let site = site.clone();
-        let answer = hyper::service::service_fn(move |request| site.clone().answer(request, remote));
+        let answer = hyper::service::service_fn(move |request| site.answer(request, remote));
         let connection = open.watch(server.serve_connection(stream, answer).into_owned());
         connections.spawn(async move {
             if let Err(error) = connection.await {
@@ -303,22 +300,16 @@ struct Site {
 }
 
 impl Site {
-    async fn answer(
-        self,
-        request: Request<Incoming>,
-        remote: Option<SocketAddr>,
-    ) -> Result<Response<EndpointBody>, Infallible> {
+    fn answer(&self, request: Request<Incoming>, remote: Option<SocketAddr>) -> Answering {
         match request.uri().path() {
-            path if path == &*self.path || self.endpoint.has_document(path) => {
-                self.endpoint.call_from(request, remote).await
-            }
-            "/health" => Ok(reply::empty(StatusCode::OK)),
+            path if path == &*self.path || self.endpoint.has_document(path) => self.endpoint.call_from(request, remote),
+            "/health" => Answering::ready(reply::empty(StatusCode::OK)),
             _ => {
                 let mut reply = reply::empty(StatusCode::NOT_FOUND);
                 if let Some(access) = Access::begin(request.method(), request.uri()) {
                     access.ends_with(&mut reply);
                 }
-                Ok(reply)
+                Answering::ready(reply)
             }
         }
     }

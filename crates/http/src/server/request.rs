@@ -30,34 +30,28 @@ use super::{
 };
 
 impl Endpoint {
-    async fn answer<B>(self, parts: Parts, body: B, remote: Option<SocketAddr>) -> Reply
+    async fn answer<B>(self, request: Arc<HttpRequest>, body: B) -> Reply
     where
         B: http_body::Body,
     {
-        let version = parts.version;
-        let mut access = Access::begin(&parts.method, &parts.uri);
-        let mut reply = match self.config.guard.check(&parts) {
-            Ok(()) => self.share(Arc::new(HttpRequest::new(parts, remote)), body, &mut access).await,
-            Err(why) => reply::error(StatusCode::FORBIDDEN, why),
+        let version = request.version;
+        let mut access = Access::begin(&request.method, &request.uri);
+        let origin = self.config.guard.check(&request).map(Option::<&_>::cloned);
+        let mut reply = match &origin {
+            Ok(origin) => match origin.as_ref().and_then(|_| cors::preflight(&request)) {
+                Some(preflight) => preflight,
+                None => self.respond(request, body, &mut access).await,
+            },
+            Err(why) => reply::error(StatusCode::FORBIDDEN, *why),
         };
+        // A page that may send a request may read the answer.
+        if let Ok(Some(origin)) = origin {
+            cors::allow(&mut reply, origin);
+        }
         self.hold(&mut reply, version);
         if let Some(access) = access {
             access.ends_with(&mut reply);
         }
-        reply
-    }
-
-    /// Answers a request that may be sent, and lets the page that sent it read the answer if there is one.
-    async fn share<B>(&self, request: Arc<HttpRequest>, body: B, access: &mut Option<Box<Access>>) -> Reply
-    where
-        B: http_body::Body,
-    {
-        let Some(origin) = cors::origin(&request) else { return self.respond(request, body, access).await };
-        let mut reply = match cors::preflight(&request) {
-            Some(preflight) => preflight,
-            None => self.respond(request, body, access).await,
-        };
-        cors::allow(&mut reply, origin);
         reply
     }
 
@@ -260,21 +254,29 @@ where
 
     fn call(&mut self, request: Request<B>) -> Answering {
         let (parts, body) = request.into_parts();
-        Answering(Box::pin(self.clone().answer(parts, body, None)))
+        Answering(Box::pin(self.clone().answer(Arc::new(HttpRequest::new(parts, None)), body)))
     }
 }
 
 impl Endpoint {
     /// Answers a request that our own listener accepted.
     #[cfg(feature = "listen")]
-    pub(crate) fn call_from(self, request: Request<hyper::body::Incoming>, remote: Option<SocketAddr>) -> Answering {
+    pub(crate) fn call_from(&self, request: Request<hyper::body::Incoming>, remote: Option<SocketAddr>) -> Answering {
         let (parts, body) = request.into_parts();
-        Answering(Box::pin(self.answer(parts, body, remote)))
+        Answering(Box::pin(self.clone().answer(Arc::new(HttpRequest::new(parts, remote)), body)))
     }
 }
 
 /// A response that is being made.
 pub struct Answering(BoxFuture<'static, Reply>);
+
+#[cfg(feature = "listen")]
+impl Answering {
+    /// A response that is there already.
+    pub(crate) fn ready(reply: Reply) -> Self {
+        Self(Box::pin(std::future::ready(reply)))
+    }
+}
 
 impl Future for Answering {
     type Output = Result<Reply, Infallible>;
