@@ -55,7 +55,7 @@ impl Supervisor {
         self.pool.set_failure(error.clone());
         self.announce();
         loop {
-            if self.pool.options.attempts.is_some_and(|most| backoff.attempts >= most) {
+            if self.pool.options.attempts.is_some_and(|most| backoff.attempts >= most as usize) {
                 self.given_up.send_replace(Some(error));
                 return None;
             }

@@ -35,6 +35,7 @@ pub mod reply;
 mod resource;
 pub mod schema;
 mod server;
+mod setters;
 mod signature;
 mod strings;
 mod tool;

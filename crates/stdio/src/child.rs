@@ -104,8 +104,12 @@ pub(crate) struct Group(Option<rustix::process::Pid>);
 #[cfg(unix)]
 impl Group {
     fn of(child: &Child) -> Self {
-        let id = child.id().and_then(|id| i32::try_from(id).ok());
-        Self(id.and_then(rustix::process::Pid::from_raw))
+        child.id().map_or(Self(None), Self::led_by)
+    }
+
+    /// The group whose leader has this process id.
+    pub(crate) fn led_by(id: u32) -> Self {
+        Self(i32::try_from(id).ok().and_then(rustix::process::Pid::from_raw))
     }
 
     /// The number of the group.
@@ -141,6 +145,10 @@ pub(crate) struct Group;
 #[cfg(not(unix))]
 impl Group {
     fn of(_: &Child) -> Self {
+        Self
+    }
+
+    pub(crate) fn led_by(_: u32) -> Self {
         Self
     }
 

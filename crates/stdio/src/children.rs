@@ -94,6 +94,29 @@ pub fn guard() -> io::Result<()> {
     Ok(())
 }
 
+/// Lets the [`guard`] end a process group that this program has started itself, such as a server whose bytes it passes on.
+/// `leader` is the id of the process that leads the group.
+///
+/// The group is the program's own again when the returned value is dropped.
+pub fn watch(leader: u32) -> Watched {
+    let group = Group::led_by(leader);
+    #[cfg(unix)]
+    crate::guard::watch(group);
+    Watched(group)
+}
+
+/// A process group that the guard ends when this process is gone; made by [`watch`].
+#[derive(Debug)]
+#[must_use = "the group is not watched any more when this is dropped"]
+pub struct Watched(#[cfg_attr(not(unix), expect(dead_code, reason = "there is no guard"))] Group);
+
+#[cfg(unix)]
+impl Drop for Watched {
+    fn drop(&mut self) {
+        crate::guard::forget(self.0);
+    }
+}
+
 /// The entry of a server; it goes when this is dropped.
 pub(crate) struct Live {
     number: u64,

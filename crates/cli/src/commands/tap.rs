@@ -16,6 +16,7 @@ use std::{
     time::Duration,
 };
 
+use couplet::stdio::children;
 use couplet_serve::Signals;
 
 use crate::{
@@ -57,7 +58,10 @@ pub(crate) fn run(args: &Args, output: &Arc<Output>) -> Result<(), Failure> {
     let log = Arc::new(Log { file: Mutex::new(Some(log)), session: session(), output: output.clone() });
     let (tell, news) = mpsc::sync_channel(64);
     watch_signals(tell.clone())?;
+    // Without it the server would only see the end of its input if this process is killed.
+    let _ = children::guard();
     let mut child = start(&words(&args.command)?)?;
+    let _watched = children::watch(child.id());
     let to_server = Arc::new(Mutex::new(child.stdin.take()));
     let from_server = child.stdout.take();
     let (up, down, input) = (log.clone(), tell.clone(), to_server.clone());

@@ -61,7 +61,7 @@ fn attack_08_signals_end_a_server_that_does_not_want_to() {
 #[test]
 fn attack_08_a_command_that_is_killed_leaves_no_server() {
     let folder = Folder::new("killed");
-    for command in ["call", "run"] {
+    for command in ["call", "run", "tap"] {
         let (mut child, server) = stubborn(&folder, command, command);
         assert!(signal("KILL", &child.id().to_string()));
         assert_eq!(child.wait().unwrap().code(), None, "{command}");

@@ -69,7 +69,7 @@ impl Backoff {
     }
 
     /// The delay after so many failures in a row; `None` if that is too many.
-    pub(super) fn delay(&self, failures: usize) -> Option<Duration> {
+    pub fn delay(&self, failures: usize) -> Option<Duration> {
         let within = self.attempts.is_none_or(|most| failures <= most);
         within.then(|| self.jittered(failures, RandomState::new().build_hasher().finish()))
     }

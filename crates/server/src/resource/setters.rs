@@ -3,21 +3,15 @@
 /// The methods that set it. Both types have the fields `spec`, `subscribable`, `listed` and `completions`.
 macro_rules! resource_setters {
     () => {
+        $crate::setters::listing_setters!("What it is, for the model.");
+        $crate::setters::completion_setters!(
+            "Completes a variable of the template with a function over [`Completing`](crate::extract::Completing).",
+            "Completes a variable of the template from a list."
+        );
+
         /// The name for programs; the URI by default.
         pub fn name(mut self, name: impl Into<String>) -> Self {
             self.spec.name = name.into();
-            self
-        }
-
-        /// The name for people.
-        pub fn title(mut self, title: impl Into<String>) -> Self {
-            self.spec.title = Some(title.into());
-            self
-        }
-
-        /// What it is, for the model.
-        pub fn description(mut self, description: impl Into<String>) -> Self {
-            self.spec.description = Some(description.into());
             self
         }
 
@@ -39,18 +33,6 @@ macro_rules! resource_setters {
             self
         }
 
-        /// Pictures to show beside the name.
-        pub fn icons(mut self, icons: Vec<Icon>) -> Self {
-            self.spec.icons = Some(icons);
-            self
-        }
-
-        /// The open `_meta` map of the listing.
-        pub fn meta(mut self, meta: Meta) -> Self {
-            self.spec.meta = Some(meta);
-            self
-        }
-
         /// Clients may ask to be told of changes, which the server announces with
         /// [`Handle::updated`](crate::Handle::updated).
         pub fn subscribable(mut self) -> Self {
@@ -62,24 +44,6 @@ macro_rules! resource_setters {
         pub fn unlisted(mut self) -> Self {
             self.listed = false;
             self
-        }
-
-        /// Completes a variable of the template with a function over [`Completing`](crate::extract::Completing).
-        pub fn complete<C, N>(mut self, variable: impl Into<String>, handler: C) -> Self
-        where
-            C: Handler<CompleteKind, N, S>,
-        {
-            complete_with(&mut self.completions, variable, handler);
-            self
-        }
-
-        /// Completes a variable of the template from a list.
-        pub fn complete_from(
-            self,
-            variable: impl Into<String>,
-            values: impl IntoIterator<Item = impl Into<String>>,
-        ) -> Self {
-            self.complete(variable, definition::choices(values.into_iter().map(Into::into).collect()))
         }
     };
 }

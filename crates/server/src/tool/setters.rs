@@ -3,29 +3,7 @@
 /// The methods that set it. Both types have the fields `spec`, `input`, `output`, `timeout`, `scopes` and `data`.
 macro_rules! tool_setters {
     () => {
-        /// What the tool does, for the model.
-        pub fn description(mut self, description: impl Into<String>) -> Self {
-            self.spec.description = Some(description.into());
-            self
-        }
-
-        /// The name for people.
-        pub fn title(mut self, title: impl Into<String>) -> Self {
-            self.spec.title = Some(title.into());
-            self
-        }
-
-        /// Pictures to show beside the name.
-        pub fn icons(mut self, icons: Vec<Icon>) -> Self {
-            self.spec.icons = Some(icons);
-            self
-        }
-
-        /// The open `_meta` map of the listing.
-        pub fn meta(mut self, meta: Meta) -> Self {
-            self.spec.meta = Some(meta);
-            self
-        }
+        $crate::setters::listing_setters!("What the tool does, for the model.");
 
         /// All hints at once.
         pub fn annotations(mut self, annotations: ToolAnnotations) -> Self {
