@@ -14,7 +14,7 @@ pub struct SiteArgs {
     /// Answers requests to this host name, beside those of this machine
     #[arg(long, help_heading = "HTTP", value_name = "NAME")]
     pub allow_host: Vec<String>,
-    /// Answers requests of pages from this origin, such as https://app.example.com
+    /// Answers requests of pages from this origin, such as `https://app.example.com`
     #[arg(long, help_heading = "HTTP", value_name = "ORIGIN")]
     pub allow_origin: Vec<String>,
     /// Serves clients of HTTP+SSE, the transport of the first revision, too: they begin with a GET at the same path
