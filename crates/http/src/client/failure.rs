@@ -62,7 +62,7 @@ impl ConnectFailure {
         if error.is::<ProxyFailure>() {
             return Some(Self::Proxy);
         }
-        if error.downcast_ref().is_some_and(|e: &hyper::Error| e.is_parse() && !e.is_parse_too_large()) {
+        if error.downcast_ref().is_some_and(is_no_http) {
             return Some(Self::NotHttp);
         }
         let refused = error.downcast_ref().is_some_and(|e: &io::Error| e.kind() == io::ErrorKind::ConnectionRefused);
@@ -118,6 +118,11 @@ impl ConnectFailure {
             Self::Refused => "cannot be reached",
         }
     }
+}
+
+/// Whether what came is not HTTP at all. A head that is too large is; hyper has a predicate for that only in servers.
+fn is_no_http(error: &hyper::Error) -> bool {
+    error.is_parse() && !error.to_string().contains("too large")
 }
 
 /// What went wrong at a proxy.
