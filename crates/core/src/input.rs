@@ -128,7 +128,7 @@ impl Inputs {
     }
 
     /// Whether the handler waits only because a replayed answer lets others go first: it goes on when it is polled again,
-    /// and has woken whoever polls it.
+    /// and has woken the task that polls it.
     pub fn is_yielding(&self) -> bool {
         matches!(&self.0.kind, Kind::Replay(replay) if replay.is_yielding())
     }

@@ -96,7 +96,7 @@ impl<T, R> Running<T, R> {
                 return Poll::Ready((tag, output));
             }
             if slot.woken.queued.load(Ordering::Acquire) {
-                // It gives way: to the others, which are in front of it now, and to whoever drives the connection.
+                // It gives way: to the others, which are in front of it now, and to the driver of the connection.
                 cx.waker().wake_by_ref();
                 return Poll::Pending;
             }

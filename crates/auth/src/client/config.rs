@@ -72,7 +72,7 @@ pub(crate) enum Way {
     Opened(Opener),
     /// Something opens the page, and brings the address that it leads back to.
     Visited(Visitor),
-    /// The same, but whoever comes back may also knock here.
+    /// The same, but the callback may also arrive here.
     Pasted(Visitor),
 }
 

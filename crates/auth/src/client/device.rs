@@ -18,7 +18,7 @@ use crate::{Secret, fetch::failed};
 
 pub(crate) const DEVICE_CODE: &str = "urn:ietf:params:oauth:grant-type:device_code";
 
-/// Where a client that needs a redirect address to be registered would be; nobody is ever sent there.
+/// Where a client that needs a redirect address to be registered would be; no user is ever sent there.
 const NOWHERE: &str = "http://127.0.0.1/callback";
 
 /// Where a person has to go to log in, and the code that they enter there.
@@ -82,7 +82,7 @@ impl Obtain<'_> {
         })
     }
 
-    /// Asks until somebody has entered the code.
+    /// Polls until the user has entered the code.
     async fn poll(
         &self,
         identity: &Identity,

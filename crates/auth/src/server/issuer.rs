@@ -107,8 +107,8 @@ impl Issuer {
         self
     }
 
-    /// Believes tokens that are signed with this secret (HS256), which whoever makes tokens has, too: at least 32 bytes,
-    /// random ones. Whoever checks tokens can then make them as well. Nothing is read over the network.
+    /// Believes tokens that are signed with this secret (HS256), which the issuer of the tokens has, too: at least 32 bytes,
+    /// random ones. A server that checks tokens can then make them as well. Nothing is read over the network.
     pub fn hs256(mut self, secret: impl AsRef<[u8]>) -> Self {
         self.secret = Some(SharedSecret(Zeroizing::new(secret.as_ref().to_vec())));
         self

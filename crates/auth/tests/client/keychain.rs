@@ -65,7 +65,7 @@ async fn a_login_in_a_keychain_outlives_the_client() {
     assert_eq!(world.inner().pages.len(), 1);
 }
 
-/// A keychain in which each thread finds only what it stored itself, as that of Linux is where nobody has logged in.
+/// A keychain in which each thread finds only what it stored itself, as that of Linux is without a login session.
 #[derive(Debug)]
 struct OfThreads;
 

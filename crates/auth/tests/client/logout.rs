@@ -24,7 +24,7 @@ impl Store for Shared {
     }
 }
 
-/// Somebody who has logged in.
+/// A user who has logged in.
 async fn logged_in(offers: bool) -> (World, OAuth) {
     let world = World::new();
     world.inner().refreshes = true;

@@ -47,7 +47,7 @@ enum News {
     Said,
     /// The host closed standard input.
     InputEnded,
-    /// The server closed its standard output, or nobody reads ours any more.
+    /// The server closed its standard output, or ours is not read any more.
     OutputEnded,
     /// A signal came.
     Signal(Exit),
@@ -112,7 +112,7 @@ fn follow(news: &mpsc::Receiver<News>) -> Option<Exit> {
     }
 }
 
-/// A recording may have secrets in it: nobody else can read it.
+/// A recording may have secrets in it: only its owner can read it.
 fn open(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.append(true).create(true);

@@ -34,7 +34,7 @@ pub struct Busy {
 impl Busy {
     /// How often a request is repeated.
     pub(crate) const REPEATS: u32 = 3;
-    /// Whoever has to wait longer than this is told.
+    /// A user who has to wait longer than this is notified.
     pub(crate) const LONGEST: Duration = Duration::from_secs(30);
     const SHORTEST: Duration = Duration::from_millis(250);
 

@@ -60,7 +60,7 @@ pub trait Authorize: Send + Sync + 'static {
     }
 
     /// Lets in whom this one or another lets in, which is asked second: fixed tokens for some and an authorization
-    /// server for the others, for example. Whoever neither lets in is told what both ask for.
+    /// server for the others, for example. A request that neither lets in gets the challenges of both.
     fn or<B: Authorize>(self, other: B) -> Or<Self, B>
     where
         Self: Sized,

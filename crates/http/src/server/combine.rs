@@ -58,7 +58,7 @@ impl Challenge {
     }
 }
 
-/// A function decides: who sends a request, nobody in particular, or what to answer instead.
+/// A function decides: the caller of a request, none, or what to answer instead.
 ///
 /// ```
 /// use couplet_core::Caller;

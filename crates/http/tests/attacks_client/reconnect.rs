@@ -113,7 +113,7 @@ async fn attack_05_a_subscription_ends_with_the_stream_and_says_why() {
     assert_eq!(timeout(HOUR, changes.next()).await, Ok(None));
     let Some(Ended::Failed(why)) = changes.ended() else { panic!("{changes:?}") };
     assert!(why.to_string().contains("given up"), "{why}");
-    // The client lives, and whoever subscribes now is told at once.
+    // The client lives, and a new subscription hears of it at once.
     assert_eq!(client.call("x", ()).await.unwrap().text(), "done");
     let mut late = client.listen(Filter::new().tools()).await.unwrap();
     assert_eq!(timeout(HOUR, late.next()).await, Ok(None));

@@ -23,7 +23,7 @@ use crate::{
     wire::{Wire, connect},
 };
 
-/// An authority that nobody knows, and what it has signed.
+/// An authority that is not trusted, and what it has signed.
 struct Authority {
     pem: String,
     issuer: Issuer<'static, KeyPair>,

@@ -151,7 +151,7 @@ impl AuthServer {
         self.state.lock().tokens.clear();
     }
 
-    /// Whoever is logged in enters the code that a client showed, and approves, or not. Whether there was such a code.
+    /// The user who is logged in enters the code that a client showed, and approves, or not. Whether there was such a code.
     pub fn enter_device_code(&self, user_code: &str, approve: bool) -> bool {
         let mut inner = self.state.lock();
         let device = inner.devices.values_mut().find(|device| device.user_code == user_code);

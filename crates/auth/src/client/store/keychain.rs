@@ -41,7 +41,7 @@ const MOST: usize = 500;
 impl Keychain {
     /// The keychain of this system; what is kept there bears this name.
     ///
-    /// Where nobody has logged in, as in a container or a service, Linux gives each thread a keyring of its own, which
+    /// Without a login session, as in a container or a service, Linux gives each thread a keyring of its own, which
     /// would lose every login; that is found out here, by storing something and removing it.
     ///
     /// # Errors

@@ -41,7 +41,7 @@ pub trait Store: Send + Sync + 'static {
     fn save(&self, key: &str, value: Option<Secret>) -> BoxFuture<'_, Result<(), Error>>;
 
     /// Holds off others that use the same store, in this process or another, until the lock is dropped: while a token
-    /// for a server is refreshed, which only one of them may do. A store that nobody shares needs no lock.
+    /// for a server is refreshed, which only one of them may do. A store that is not shared needs no lock.
     ///
     /// # Errors
     /// When others hold it for too long.
@@ -57,7 +57,7 @@ pub struct StoreLock {
 }
 
 impl StoreLock {
-    /// A lock that holds off nobody.
+    /// A lock without effect.
     pub fn none() -> Self {
         Self { _held: None }
     }
