@@ -1,15 +1,25 @@
-//! DESIGN.md: every entry has its parts, a link in the contents, and paths that exist.
+//! DESIGN.md: every entry has its parts, a link in the contents, and paths that exist. The recipes of CONTRIBUTING.md: each
+//! begins its bullets with a path that exists.
 
 use super::Finding;
 
 const FILE: &str = "DESIGN.md";
+const RECIPES: &str = "CONTRIBUTING.md";
 const PARTS: [&str; 3] = ["Decision", "Why", "Where"];
 
-/// Checks each `###` entry. A path in `Where` starts at the root of the repository or in `crates/`.
+/// Checks each `###` entry and each bullet of a recipe. A path starts at the root of the repository or in `crates/`.
 pub(super) fn check(texts: &[(&str, String)]) -> Vec<Finding> {
-    let Some((_, design)) = texts.iter().find(|(file, _)| *file == FILE) else { return Vec::new() };
+    let text = |name| texts.iter().find(|(file, _)| *file == name).map_or("", |(_, text)| text);
+    let (design, recipes) = (text(FILE), text(RECIPES));
     let exists = |path: &str| texts.iter().any(|(file, _)| is_at(file, path));
-    entries(design).iter().flat_map(|entry| entry.problems(design, &exists)).collect()
+    let mut findings: Vec<_> = entries(design).iter().flat_map(|entry| entry.problems(design, &exists)).collect();
+    for (at, line) in recipes.lines().enumerate() {
+        let path = line.strip_prefix("- `").and_then(|rest| rest.split_once('`'));
+        if let Some((path, _)) = path.filter(|(path, _)| !exists(path)) {
+            findings.push(Finding::new(RECIPES, at + 1, format!("`{path}` does not exist")));
+        }
+    }
+    findings
 }
 
 /// Whether a file is at a path, or in the folder at a path.
@@ -106,5 +116,12 @@ mod tests {
                 Some(what) => assert!(found.len() == 1 && found[0].contains(what), "{to}: {found:?}"),
             }
         }
+    }
+    #[test]
+    fn recipes_begin_with_a_path() {
+        let file = |name| (name, String::new());
+        let text = "- `crates/a/b.rs`: see `c`\n- `c.rs`: a row\n* `d.rs`\n".to_owned();
+        let found = check(&[(RECIPES, text), file("crates/a/b.rs")]);
+        assert_eq!(found, [Finding::new(RECIPES, 2, "`c.rs` does not exist")]);
     }
 }

@@ -131,7 +131,11 @@ mod tests {
         };
         let file = "crates/a/src/b.rs";
         check_one(file, "crates/a 2\n", &[]);
-        check_one(file, "crates/a 1\n", &["crates/a/src/b.rs:1: the doc comment says `nobody`", "crates/a/src/b.rs:3: "]);
+        check_one(
+            file,
+            "crates/a 1\n",
+            &["crates/a/src/b.rs:1: the doc comment says `nobody`", "crates/a/src/b.rs:3: "],
+        );
         check_one(file, "", &["crates/a/src/b.rs:1: ", "crates/a/src/b.rs:3: "]);
         check_one(file, "crates/a 3\n", &["xtask/src/tidy/words.txt:1: `crates/a` has only 2 lines"]);
         check_one("crates/a/tests/b.rs", "servers/b 1\n", &["xtask/src/tidy/words.txt:1: `servers/b` has only 0"]);
