@@ -2,7 +2,7 @@
 
 use std::{io::Write, path::PathBuf};
 
-use super::{Manner, Out, Planned, Plans, Selection, prepare::Asked};
+use super::{Out, Planned, Plans, Selection, WriteOptions, prepare::Asked};
 use crate::{Config, Env, Error, Host, Hosts, Overwrite, Scope};
 
 /// Adds a server to the configuration of hosts.
@@ -39,17 +39,17 @@ pub struct InstallArgs {
     pub cwd: Option<PathBuf>,
     /// How.
     #[command(flatten)]
-    pub manner: Manner,
+    pub options: WriteOptions,
     /// Write JSON.
     #[arg(skip)]
     pub json: bool,
 }
 
-/// Adds a server to hosts. If it cannot be added to one that was named, nothing is written at all; of all that are there,
-/// each is changed if it can be.
+/// Adds a server to hosts. If one of the named hosts cannot be changed, no file is written; with `--all`, each host is
+/// changed independently of the others.
 ///
 /// # Errors
-/// See [`Error`].
+/// If the arguments are invalid, or a file cannot be changed; see [`ErrorKind`](crate::ErrorKind).
 pub fn install(args: &InstallArgs, env: &Env, out: &mut dyn Write) -> Result<(), Error> {
     let hosts = Hosts::load(env)?;
     let asked = Asked::new(args, env)?;
@@ -57,13 +57,13 @@ pub fn install(args: &InstallArgs, env: &Env, out: &mut dyn Write) -> Result<(),
     for host in args.selection.required(env, &hosts, args.scope)? {
         plans.push(host, plan(args, env, host, &asked))?;
     }
-    plans.carry_out(env, &args.manner, args.json, &mut Out(out))
+    plans.carry_out(env, &args.options, args.json, &mut Out(out))
 }
 
 fn plan<'a>(args: &'a InstallArgs, env: &'a Env, host: &'a Host, asked: &'a Asked) -> Result<Planned<'a>, Error> {
     let config = Config::read(host, host.place(env, args.scope)?)?;
     let (entry, mut notes) = asked.for_host(env, host, args.scope);
-    let overwrite = if args.manner.force { Overwrite::Yes } else { Overwrite::No };
+    let overwrite = if args.options.force { Overwrite::Yes } else { Overwrite::No };
     let change = config.add(&asked.name, &entry, overwrite)?;
     notes.extend(change.notes().iter().cloned());
     let verb = if config.server(&asked.name).is_some() { "replaced" } else { "added" };
