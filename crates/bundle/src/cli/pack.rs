@@ -14,22 +14,22 @@ use crate::{
     manifest::{self, Binary},
 };
 
-/// Makes a bundle (.mcpb) that hosts install with a click.
+/// Packs a bundle (.mcpb) that hosts install with a click.
 #[derive(Clone, Debug, clap::Args)]
 pub struct PackArgs {
-    /// The folder with a manifest.json and the server, or with a Cargo.toml if there is --binary
+    /// The folder with manifest.json and the server; with --binary, the folder with Cargo.toml
     #[arg(default_value = ".")]
     pub folder: PathBuf,
-    /// A program to pack; one for each system. The manifest is then made from Cargo.toml
+    /// An executable to pack, one per operating system; the manifest is generated from Cargo.toml
     #[arg(long, value_name = "FILE")]
     pub binary: Vec<PathBuf>,
-    /// Where to write it; name-version.mcpb in this folder if it is left out
+    /// The output file (default: name-version.mcpb in this folder)
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Check everything and write nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// Replace a file that is there and differs
+    /// Replace an existing file that differs
     #[arg(long)]
     pub force: bool,
     /// Write JSON.

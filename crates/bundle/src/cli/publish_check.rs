@@ -15,22 +15,22 @@ use crate::{
     server_json::{self, Bundle, Facts},
 };
 
-/// Checks what the registry of servers will check, before anything is published.
+/// Checks server.json against the rules of the registry, before publishing.
 #[derive(Clone, Debug, clap::Args)]
 pub struct PublishCheckArgs {
     /// The folder with server.json, and Cargo.toml if the server is in Rust
     #[arg(default_value = ".")]
     pub folder: PathBuf,
-    /// Write server.json from Cargo.toml, if it is not there
+    /// Generate server.json from Cargo.toml, if it does not exist
     #[arg(long)]
     pub write: bool,
-    /// A bundle that was made; its digest must be in server.json
+    /// A packed bundle, whose digest must be in server.json
     #[arg(long, value_name = "FILE")]
     pub bundle: Option<PathBuf>,
-    /// Where the bundle will be downloaded from, for --write
+    /// The download URL of the bundle, for --write
     #[arg(long, value_name = "URL", requires = "bundle")]
     pub bundle_url: Option<String>,
-    /// Replace a server.json that is there
+    /// Replace an existing server.json
     #[arg(long, requires = "write")]
     pub force: bool,
     /// Write JSON.
@@ -92,6 +92,6 @@ fn write(args: &PublishCheckArgs, path: &Path, package: Option<&Package>, digest
 
 fn digest(path: &Path) -> Result<String, Error> {
     let bytes: io::Result<Vec<u8>> = fs::read(path);
-    let bytes = bytes.map_err(|e| Error::io(path, "cannot be read", &e).with_hint("`couplet pack` makes it"))?;
+    let bytes = bytes.map_err(|e| Error::io(path, "cannot be read", &e).with_hint("create it with `couplet pack`"))?;
     Ok(hex(&hmac_sha256::Hash::hash(&bytes)))
 }

@@ -10,10 +10,10 @@ use crate::{
     doctor::{self, Finding, Severity},
 };
 
-/// Finds out why servers do not start or connect.
+/// Diagnoses why servers do not start or connect.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct DoctorArgs {
-    /// The server: a name, or host:name; all of them if it is left out
+    /// The server: a name, or host:name (default: all servers)
     pub server: Option<String>,
     /// Which hosts.
     #[command(flatten)]

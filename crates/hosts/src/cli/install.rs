@@ -10,31 +10,31 @@ use crate::{Config, Env, Error, Host, Hosts, Overwrite, Scope};
 pub struct InstallArgs {
     /// A URL, or a command in one argument: "node server.js"
     pub target: String,
-    /// Arguments of the command, as they are
+    /// Arguments of the command, passed unchanged
     #[arg(last = true)]
     pub args: Vec<String>,
-    /// The name that the hosts have for it; made from the command or the URL if it is left out
+    /// The name of the server in the hosts (default: derived from the command or URL)
     #[arg(short, long)]
     pub name: Option<String>,
     /// Which hosts.
     #[command(flatten)]
     pub selection: Selection,
-    /// For whom: user, project (a file in this folder), or local (this user in this folder)
+    /// The scope: user, project (a file in this folder), or local (this user in this folder)
     #[arg(long, default_value = "user")]
     pub scope: Scope,
-    /// A variable that the server gets; without a value, the host is told to pass its own on
+    /// An environment variable of the server; without a value, the host passes on its own
     #[arg(short, long = "env", value_name = "KEY=VALUE")]
     pub env: Vec<String>,
     /// A file with variables, one KEY=VALUE on each line
     #[arg(short = 'f', long = "env-file", value_name = "FILE")]
     pub env_file: Vec<PathBuf>,
-    /// A header for a server at a URL; ${NAME} in it is the variable of the host
+    /// A header for a server at a URL; ${NAME} refers to a variable of the host
     #[arg(short = 'H', long = "header", value_name = "NAME: VALUE")]
     pub header: Vec<String>,
-    /// The server at the URL speaks HTTP+SSE, the old transport
+    /// Use HTTP+SSE, the deprecated transport, for the URL
     #[arg(long)]
     pub sse: bool,
-    /// The folder that the server starts in
+    /// The working folder of the server
     #[arg(long, value_name = "FOLDER")]
     pub cwd: Option<PathBuf>,
     /// How.

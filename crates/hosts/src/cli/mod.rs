@@ -26,10 +26,10 @@ pub use uninstall::{UninstallArgs, uninstall};
 /// The hosts that a command applies to.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Selection {
-    /// A host, by the name that `couplet hosts` shows; several with commas, or by repeating this
+    /// A host, by its name in `couplet hosts`; repeatable, or comma-separated
     #[arg(long = "host", value_name = "HOST", value_delimiter = ',')]
     pub host: Vec<String>,
-    /// Every host that is installed here
+    /// Every installed host
     #[arg(long, conflicts_with = "host")]
     pub all: bool,
 }
@@ -37,10 +37,10 @@ pub struct Selection {
 /// How a change is applied.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct WriteOptions {
-    /// Show what would change, as a diff, and change nothing
+    /// Show the changes as a diff, and write nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// Replace entries that are there and differ
+    /// Replace existing entries that differ
     #[arg(long)]
     pub force: bool,
 }

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::{Out, Selection, columns};
 use crate::{Entry, Env, Error, Hosts, Server, discover};
 
-/// Lists the servers that hosts on this machine have configured.
+/// Lists the servers in the configuration of all hosts on this machine.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct ServersArgs {
     /// Which hosts.
@@ -18,7 +18,7 @@ pub struct ServersArgs {
     pub json: bool,
 }
 
-/// Lists the hosts that are known, and where their files are.
+/// Lists the known hosts and their configuration files.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct HostsArgs {
     /// Write JSON.

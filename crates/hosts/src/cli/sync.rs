@@ -11,18 +11,18 @@ use crate::{Config, Entry, Env, Error, ErrorKind, Host, Hosts, Overwrite, Scope,
 /// Copies servers from one host to others.
 #[derive(Clone, Debug, clap::Args)]
 pub struct SyncArgs {
-    /// The servers; all that are switched on if none is named
+    /// The servers (default: all enabled ones)
     pub name: Vec<String>,
-    /// The host that has them
+    /// The host to copy from
     #[arg(long, value_name = "HOST")]
     pub from: String,
-    /// Where they stand there
+    /// The scope to copy from
     #[arg(long, value_name = "SCOPE", default_value = "user")]
     pub from_scope: Scope,
     /// Which hosts get them.
     #[command(flatten)]
     pub selection: Selection,
-    /// Where they get them: user, project or local
+    /// The scope to copy to: user, project or local
     #[arg(long, default_value = "user")]
     pub scope: Scope,
     /// How.

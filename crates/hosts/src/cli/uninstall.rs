@@ -5,15 +5,15 @@ use std::io::Write;
 use super::{Out, Planned, Plans, Selection, WriteOptions};
 use crate::{Config, Env, Error, Host, Hosts, Scope, Server, discover};
 
-/// Takes a server out of the configuration of hosts.
+/// Removes a server from the configuration of hosts.
 #[derive(Clone, Debug, clap::Args)]
 pub struct UninstallArgs {
-    /// The name that the hosts have for it
+    /// The name of the server in the hosts
     pub name: String,
     /// Which hosts; not needed if only one has it.
     #[command(flatten)]
     pub selection: Selection,
-    /// Where it stands: user, project or local; not needed if it is only in one place
+    /// The scope: user, project or local; only needed if the server is in several
     #[arg(long)]
     pub scope: Option<Scope>,
     /// How.
@@ -80,7 +80,7 @@ fn is_unclear(found: &[Config<'_>], hosts_named: bool) -> bool {
 fn which(name: &str, found: &[Config<'_>]) -> Error {
     let places: Vec<_> = found.iter().map(|c| format!("{} ({})", c.host().id(), c.place().scope())).collect();
     Error::usage(format!("`{name}` is in several places: {}", places.join(", ")))
-        .with_hint("say which with `--host` and `--scope`, or `--all` for all of them")
+        .with_hint("select with `--host` and `--scope`, or `--all` for all of them")
 }
 
 fn not_found(args: &UninstallArgs, env: &Env, hosts: &Hosts, named: Option<&[&Host]>) -> Error {

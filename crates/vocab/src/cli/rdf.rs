@@ -18,25 +18,25 @@ use crate::{
     vocabulary,
 };
 
-/// Prints messages and logs as Turtle, N-Triples, TriG, N-Quads or JSON-LD.
+/// Converts messages and logs to Turtle, N-Triples, TriG, N-Quads or JSON-LD.
 #[derive(Args, Clone, Debug)]
 pub struct RdfArgs {
     /// Messages in JSON or JSON lines, or recorded logs; `-` is standard input
     #[arg(value_name = "FILE", required_unless_present_any = ["vocabulary", "context"])]
     pub files: Vec<PathBuf>,
-    /// What to print; with `--reverse`, what the files are
+    /// The output format; with `--reverse`, the input format
     #[arg(long, default_value = "turtle", value_parser = format_parser())]
     pub format: Format,
-    /// Adds each message as it was, so that `--reverse` gives it back with everything in order
+    /// Add each message as a JSON literal, so that `--reverse` restores it exactly
     #[arg(long)]
     pub keep_json: bool,
-    /// Reads RDF and prints the messages that it says, one per line
+    /// Convert RDF to messages, one per line
     #[arg(long)]
     pub reverse: bool,
-    /// Prints the vocabulary of all revisions, in Turtle
+    /// Print the vocabulary of all revisions, in Turtle
     #[arg(long, conflicts_with_all = ["context", "files"])]
     pub vocabulary: bool,
-    /// Prints the JSON-LD context
+    /// Print the JSON-LD context
     #[arg(long, conflicts_with = "files")]
     pub context: bool,
 }

@@ -11,13 +11,13 @@ use crate::schema;
 /// Prints the JSON Schema of a revision.
 #[derive(Args, Clone, Debug, Default)]
 pub struct SchemaArgs {
-    /// The revision; without one the latest
+    /// The revision (default: the latest)
     #[arg(long, value_name = "DATE", value_parser = revision_parser())]
     pub revision: Option<ProtocolVersion>,
-    /// One definition and what it needs, such as `Tool`
+    /// One definition with its dependencies, such as `Tool`
     #[arg(long = "type", value_name = "NAME")]
     pub definition: Option<String>,
-    /// Only the names of the definitions
+    /// List the names of the definitions only
     #[arg(long, conflicts_with = "definition")]
     pub list: bool,
 }

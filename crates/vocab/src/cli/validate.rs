@@ -21,13 +21,13 @@ pub struct ValidateArgs {
     /// JSON, JSON lines, recorded logs, or Markdown with JSON blocks; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// The revision; without one that which fits best
+    /// The revision (default: the best match)
     #[arg(long, value_name = "DATE", value_parser = revision_parser())]
     pub revision: Option<ProtocolVersion>,
-    /// The definition that each value has to fit, such as `CallToolResult`; without one a JSON-RPC message
+    /// The definition of each value, such as `CallToolResult` (default: a JSON-RPC message)
     #[arg(long = "type", value_name = "NAME")]
     pub definition: Option<String>,
-    /// Only problems, nothing about files that have none
+    /// Print problems only, nothing about valid files
     #[arg(long, short)]
     pub quiet: bool,
     /// The format of the output, set by the program.
