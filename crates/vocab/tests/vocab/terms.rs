@@ -27,7 +27,7 @@ fn every_term_of_every_schema_is_there() {
             assert!(term.is_some(), "`{name}` of {version} is not in the vocabulary");
         }
     }
-    assert!(terms.iter().all(|t| !t.words.is_empty() && !t.revisions.is_empty()));
+    assert!(terms.iter().all(|t| !t.description.is_empty() && !t.revisions.is_empty()));
 }
 
 /// The names of all properties in a schema.
@@ -49,7 +49,7 @@ fn properties(schema: &Value, names: &mut BTreeSet<String>) {
 
 #[test]
 fn the_vocabulary_is_turtle() {
-    let triples = rdf::read(&vocabulary::turtle(), Format::Turtle).unwrap();
+    let triples = rdf::parse(&vocabulary::turtle(), Format::Turtle).unwrap();
     let subjects: BTreeSet<String> = triples.iter().map(|t| t.subject.to_string()).collect();
     // All terms, and the vocabulary itself.
     assert_eq!(subjects.len(), vocabulary::terms().len() + 1);
