@@ -9,7 +9,7 @@ use super::{Home, SYSTEMS};
 /// Compares with a file of this folder, which `UPDATE_GOLDEN=1` rewrites.
 pub(super) fn golden(name: &str, text: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts").join(name);
-    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+    if std::env::var_os("UPDATE_GOLDEN").is_some_and(|v| v == "1") {
         fs::write(&path, text).unwrap();
     }
     let expected = fs::read_to_string(&path).unwrap().replace("\r\n", "\n");
