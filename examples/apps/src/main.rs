@@ -11,7 +11,7 @@ async fn forecast(ctx: Ctx) -> &'static str {
     if ctx.shows_apps() { "The forecast is on the screen." } else { "Sunny today, rain tomorrow." }
 }
 
-fn server() -> couplet::server::Handle {
+fn server() -> couplet::server::ServerHandle {
     let page = "<!doctype html><title>Forecast</title><script src=https://cdn.example.com/app.js></script>";
     let view = View::new("ui://weather/forecast", page).csp(Csp::new().resources(["https://cdn.example.com"]));
     Server::new("weather", "1.0.0")

@@ -4,15 +4,19 @@
 //! * I3 to I6, and what the house rules say about a file (`library.rs`, `file.rs`).
 //! * The tests that SECURITY.md names are there (`security.rs`), and so are those of the checklist of the specification
 //!   (`checklist.rs`).
+//! * The entries of DESIGN.md are complete, and their paths exist (`design.rs`).
+//! * Doc comments use the words of the glossary (`words.rs`).
 //!
 //! What is allowed in spite of a rule stands in `allow.rs`, and must still be needed.
 
 mod allow;
 mod checklist;
+mod design;
 mod file;
 mod graph;
 mod library;
 mod security;
+mod words;
 
 use std::{collections::BTreeSet, fmt, fs};
 
@@ -93,6 +97,8 @@ fn in_files(allowed: &mut Allowed) -> Vec<Finding> {
     let dates = revisions.map(|(_, _, source)| library::dates(source)).unwrap_or_default();
     let mut findings = security::check(&texts);
     findings.extend(checklist::check(&texts));
+    findings.extend(design::check(&texts));
+    findings.extend(words::check(&texts));
     for (file, text) in &texts {
         findings.extend(file::check(file, text, allowed));
     }

@@ -9,7 +9,7 @@ use std::{
 };
 
 use couplet_client::{Client, ClientBuilder};
-use couplet_core::{BoxFuture, Connect, Connected, Error, Inbound, Limits, Link, Service};
+use couplet_core::{BoxFuture, ClientConnection, Connect, Connected, Error, Inbound, Limits, Service};
 use couplet_server::{
     Answer, Ctx, Server, ToolError,
     extract::{Args, Path},
@@ -131,7 +131,7 @@ impl RawServer {
         waker.into_iter().for_each(Waker::wake);
     }
 
-    fn poll(&self, link: &mut Link, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+    fn poll(&self, link: &mut ClientConnection, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
         loop {
             let pushed = {
                 let mut state = self.shared.lock().unwrap();
@@ -167,7 +167,7 @@ impl Connect for RawServer {
             }
         }
         self.shared.lock().unwrap().opened += 1;
-        let (mut link, handle) = Link::new(inbound, limits);
+        let (mut link, handle) = ClientConnection::new(inbound, limits);
         let gone = Gone(self.clone());
         let driver = Box::pin(poll_fn(move |cx| gone.0.poll(&mut link, cx)));
         Box::pin(async move { Ok(Connected { channel: Arc::new(handle), driver }) })
@@ -262,7 +262,7 @@ pub(crate) fn stateless_meta(capabilities: &Value) -> Value {
 
 /// Some revisions in a row, by date: `revisions("2025-06-18"..)` is that one and every later one.
 pub(crate) fn revisions(range: impl RangeBounds<&'static str>) -> &'static [ProtocolVersion] {
-    let all: &[ProtocolVersion] = &ProtocolVersion::ALL;
+    let all = ProtocolVersion::ALL;
     let at = |date: &str| {
         all.iter().position(|v| v.as_str() == date).unwrap_or_else(|| panic!("`{date}` is not a revision"))
     };
@@ -423,7 +423,7 @@ pub(crate) fn example() -> Server {
 
 async fn talk(ctx: Ctx) -> &'static str {
     for step in 1..=3 {
-        ctx.progress_of(f64::from(step), Some(3.0), Some(format!("step {step}"))).await;
+        ctx.progress_with(f64::from(step), Some(3.0), Some(format!("step {step}"))).await;
         ctx.info(format!("step {step}")).await;
     }
     "said"

@@ -78,7 +78,7 @@ async fn histories(version: ProtocolVersion) {
 #[test]
 fn a_seed_gives_the_same_history_again() {
     hide_planned_panics();
-    for version in ProtocolVersion::ALL.iter().copied() {
+    for &version in ProtocolVersion::ALL {
         for seed in 0..50 {
             assert_eq!(world::history(version, seed).log, world::history(version, seed).log, "{version}, {seed}");
         }

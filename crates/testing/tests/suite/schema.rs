@@ -171,7 +171,7 @@ static SCHEMAS: LazyLock<HashMap<&'static str, Value>> = LazyLock::new(|| {
 /// The judges do judge.
 #[test]
 fn wrong_messages_are_found() {
-    for version in ProtocolVersion::ALL.iter().copied() {
+    for &version in ProtocolVersion::ALL {
         let wrong = json!({ "jsonrpc": "2.0", "id": 1, "result": { "tools": [{ "name": 5 }] } });
         let verdict = std::panic::catch_unwind(|| response(version, "tools/list", &wrong));
         assert!(verdict.is_err(), "{version}");

@@ -15,7 +15,7 @@ type Pass = fn(&Value) -> Result<Value, String>;
 #[test]
 fn official_schemas_pass_through() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/schemas");
-    for version in ProtocolVersion::ALL.iter().copied() {
+    for &version in ProtocolVersion::ALL {
         let file = folder.join(format!("{version}.json"));
         let text = fs::read_to_string(&file).unwrap_or_else(|e| panic!("`{}`: {e}", file.display()));
         let root: Value = serde_json::from_str(&text).unwrap();
