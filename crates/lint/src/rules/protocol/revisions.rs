@@ -125,10 +125,12 @@ fn differences(surface: &Surface, report: &mut Report<'_>) {
     let all: BTreeSet<_> = offers.iter().flat_map(|(_, tools)| tools).collect();
     for name in all {
         let (has, lacks): (Vec<_>, Vec<_>) = offers.iter().partition(|(_, tools)| tools.contains(name));
-        let is_unexplained = |has: Revision| lacks.iter().any(|(lacks, _)| is_within(&abilities(has), &abilities(*lacks)));
+        let is_unexplained =
+            |has: Revision| lacks.iter().any(|(lacks, _)| is_within(&abilities(has), &abilities(*lacks)));
         if has.iter().any(|(revision, _)| is_unexplained(*revision)) {
-            let versions =
-                |offers: &[&(Revision, _)]| names(&offers.iter().map(|(revision, _)| revision.version()).collect::<Vec<_>>());
+            let versions = |offers: &[&(Revision, _)]| {
+                names(&offers.iter().map(|(revision, _)| revision.version()).collect::<Vec<_>>())
+            };
             let what = format!("it is listed in {}, but not in {}", versions(&has), versions(&lacks));
             report.add(&DIFFERENT, Place::new(Subject::Tool(name.clone())), what);
         }
