@@ -39,5 +39,5 @@ fn again<R: Request>(to: Revision, text: &JsonText) -> Result<ResultBody, String
 where
     R::Result: Project + HasMeta,
 {
-    from_json::<R::Result>(text.as_str()).map(|result| to.done(result)).map_err(|e| e.to_string())
+    from_json::<R::Result>(text.as_str()).map(|result| to.encode(result)).map_err(|e| e.to_string())
 }

@@ -179,7 +179,7 @@ impl Queue {
     }
 
     /// Gives back the room that nothing is in.
-    pub(crate) fn rest(&self) {
+    pub(crate) fn shrink(&self) {
         let mut state = lock(&self.0);
         state.items.shrink_to_fit();
         state.blocked.shrink_to_fit();

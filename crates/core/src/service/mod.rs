@@ -81,7 +81,7 @@ pub trait Service: Send + Sync + 'static {
     }
 
     /// The arguments of a tool that are mirrored in headers, where there are headers.
-    fn mirrored(&self, tool: &str) -> Option<Arc<[ParamHeader]>> {
+    fn header_params(&self, tool: &str) -> Option<Arc<[ParamHeader]>> {
         let _ = tool;
         None
     }
@@ -304,7 +304,7 @@ pub enum Reply {
 impl Reply {
     /// The answer to the call of a tool that failed, in words for the model: from middleware, in place of the tool.
     pub fn tool_error(call: &Call, message: impl Into<String>) -> Self {
-        Self::Complete(call.revision.done(CallToolResult::error(message)))
+        Self::Complete(call.revision.encode(CallToolResult::error(message)))
     }
 }
 
@@ -445,7 +445,7 @@ impl ResultBody {
 
 impl Revision {
     /// Prints a typed result for this revision.
-    pub fn done<T: Project + HasMeta + Serialize>(self, mut result: T) -> ResultBody {
+    pub fn encode<T: Project + HasMeta + Serialize>(self, mut result: T) -> ResultBody {
         let cache = result.take_cache();
         result.project(self);
         let meta = result.meta_mut().take().map(modern::without_reserved);
@@ -493,7 +493,7 @@ mod tests {
                 let revision = Revision::of(version);
                 let mut result = CallToolResult::new(vec![block.clone(), ContentBlock::text("more")]);
                 result.structured_content = Some(RawJson::new(&json!({ "a": 1 })).unwrap());
-                let done = revision.done(result.clone());
+                let done = revision.encode(result.clone());
                 result.project(revision);
                 assert_eq!(parsed(&done), serde_json::to_value(&result).unwrap(), "{version}: {kind}");
                 let first = &parsed(&done)["content"][0];
@@ -538,7 +538,7 @@ mod tests {
 
     #[test]
     fn a_long_text_behind_something_else_is_sent_all_the_same() {
-        let done = Revision::oldest().done(Odd { first: 1, text: "long".to_owned(), meta: None });
+        let done = Revision::oldest().encode(Odd { first: 1, text: "long".to_owned(), meta: None });
         assert_eq!(parsed(&done), json!({ "first": 1, "text": "long" }));
     }
 }

@@ -61,7 +61,7 @@ pub(super) async fn result(engine: Arc<Engine>, told: Option<Told>, call: Call) 
 /// `tasks/list`: the caller's own tasks.
 pub(super) async fn list(engine: Arc<Engine>, call: Call) -> Reply {
     let list = requests::list(&engine, call.principal(), &call.params).await;
-    reply(list.map(|list| call.revision.done(list)))
+    reply(list.map(|list| call.revision.encode(list)))
 }
 
 /// A question on its way to the client. If the client goes away first, the next one is asked.

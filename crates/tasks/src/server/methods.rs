@@ -16,9 +16,9 @@ pub(super) async fn get(engine: Arc<Engine>, call: Call) -> Reply {
     let look = async {
         let record = engine.get(call.principal(), &task_id(&call.params)?).await?;
         Ok(if call.revision.has_core_tasks() {
-            call.revision.done(wire::bare(&record))
+            call.revision.encode(wire::bare(&record))
         } else {
-            call.revision.done(wire::detailed(&record))
+            call.revision.encode(wire::detailed(&record))
         })
     };
     reply(look.await)
@@ -42,7 +42,7 @@ pub(super) async fn cancel(engine: Arc<Engine>, call: Call) -> Reply {
     let cancel = async {
         let owner = call.principal();
         if call.revision.has_core_tasks() {
-            return Ok(call.revision.done(requests::cancel(&engine, owner, &call.params).await?));
+            return Ok(call.revision.encode(requests::cancel(&engine, owner, &call.params).await?));
         }
         engine.cancel(owner, &task_id(&call.params)?).await?;
         Ok(ResultBody::empty())

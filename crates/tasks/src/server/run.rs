@@ -72,7 +72,7 @@ async fn requested(
     let running = next.no_timeout().run(call);
     let work = Box::pin(async move { finished(running.await, true) });
     let record = engine.start(live, owner, wanted.ttl, work).await?;
-    Ok(Reply::Complete(revision.done(CreateTaskResult::new(wire::bare(&record)))))
+    Ok(Reply::Complete(revision.encode(CreateTaskResult::new(wire::bare(&record)))))
 }
 
 /// Whom the task of a call belongs to.
@@ -105,7 +105,7 @@ async fn unsolicited(engine: Arc<Engine>, asked: ToolCall, next: ToolNext, task:
     };
     let work = Box::pin(async move { finished(running.as_mut().await, false) });
     let record = engine.start(live, owner, None, work).await?;
-    Ok(Reply::Extension { kind: KIND.into(), done: revision.done(wire::created(&record)) })
+    Ok(Reply::Extension { kind: KIND.into(), done: revision.encode(wire::created(&record)) })
 }
 
 /// What the call asks and reports goes to the task from now on.
