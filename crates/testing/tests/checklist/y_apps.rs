@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use couplet_apps::{
-    AppTool, Apps, Bridge, ClientApps, Csp, FromView, Host, HostApps, MIME_TYPE, Permission, Permissions, ShowsApps,
+    AppTool, Apps, Bridge, ClientApps, Csp, ViewEvent, Host, HostApps, MIME_TYPE, Permission, Permissions, ShowsApps,
     View,
 };
 use couplet_core::ErrorKind;
@@ -213,12 +213,12 @@ async fn line_450_tools_are_for_whom_they_say() {
         ] {
             let ask = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": name } });
             match bridge.receive(&ask) {
-                FromView::CallTool(id, params) => {
+                ViewEvent::CallTool(id, params) => {
                     assert!(allowed, "{version} {name}");
                     let called = host.call(params.name, json!({})).await.unwrap().into_inner();
                     assert_eq!(bridge.answer(&id, &called)["result"]["content"][0]["type"], "text", "{version}");
                 }
-                FromView::Answer(refusal) => {
+                ViewEvent::Answer(refusal) => {
                     assert!(!allowed, "{version} {name}");
                     assert_eq!((&refusal["id"], &refusal["error"]["code"]), (&json!(1), &json!(-32000)), "{version}");
                 }
