@@ -19,6 +19,16 @@ mod server;
 mod tools;
 
 /// Seals the extension traits: methods can be added to them without a breaking change.
+///
+/// ```compile_fail
+/// struct Mine;
+///
+/// impl couplet_apps::ShowsApps for Mine {
+///     fn shows_apps(&self) -> bool {
+///         true
+///     }
+/// }
+/// ```
 #[cfg(any(feature = "server", feature = "client"))]
 mod sealed {
     pub trait Sealed {}

@@ -49,10 +49,10 @@ pub struct ListSkillsResult {
     /// The cursor of the next page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
-    /// How long the result may be cached, in milliseconds.
+    /// The time for which the result may be cached, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ttl_ms: Option<u64>,
-    /// Whether a cache may share the result between users.
+    /// The scope of the cache: shared between users, or private to one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_scope: Option<CacheScope>,
     /// The `resultType` member.
@@ -88,10 +88,10 @@ impl GetSkillParams {
 pub struct GetSkillResult {
     /// The skill.
     pub skill: SkillEntry,
-    /// How long the result may be cached, in milliseconds.
+    /// The time for which the result may be cached, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ttl_ms: Option<u64>,
-    /// Whether a cache may share the result between users.
+    /// The scope of the cache: shared between users, or private to one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_scope: Option<CacheScope>,
     /// The `resultType` member.

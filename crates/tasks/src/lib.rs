@@ -34,6 +34,16 @@ mod store;
 mod wire;
 
 /// Seals the extension traits: methods can be added to them without a breaking change.
+///
+/// ```compile_fail
+/// struct Mine;
+///
+/// impl couplet_tasks::TaskTool for Mine {
+///     fn task(self, _: couplet_tasks::Task) -> Self {
+///         self
+///     }
+/// }
+/// ```
 mod sealed {
     pub trait Sealed {}
 }

@@ -37,9 +37,9 @@ pub trait Store: Send + Sync + 'static {
     /// Deletes the tasks that expire at or before `now`.
     fn purge(&self, now: u64) -> BoxFuture<'_, Result<(), StoreError>>;
 
-    /// Whether no other process runs tasks of this store, as in memory or with a locked file (default: `false`). A task
-    /// that is marked as running and does not run in this process is then reported as failed. Stores that replicas
-    /// share return `false`.
+    /// Returns whether no other process runs tasks of this store, as in memory or with a locked file (default:
+    /// `false`). A task that is marked as running and does not run in this process is then reported as failed. Stores
+    /// that replicas share return `false`.
     fn is_exclusive(&self) -> bool {
         false
     }

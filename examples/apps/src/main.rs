@@ -1,7 +1,7 @@
 //! A tool with a view: a page that a host shows beside the result. Hosts without views get the text.
 
 use couplet::{
-    apps::{AppTool, Apps, Bridge, ClientApps, Csp, ViewEvent, Host, HostApps, ShowsApps, View},
+    apps::{AppTool, Apps, Bridge, ClientApps, Csp, Host, HostApps, ShowsApps, View, ViewEvent},
     prelude::*,
     types::Implementation,
 };

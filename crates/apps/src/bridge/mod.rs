@@ -27,7 +27,7 @@ const REFUSED: i32 = -32000;
 /// [`InvalidState`] error, and nothing reaches the view.
 ///
 /// ```
-/// use couplet_apps::{AppTools, Bridge, ViewEvent, Host};
+/// use couplet_apps::{AppTools, Bridge, Host, ViewEvent};
 /// use couplet_types::{CallToolResult, Implementation};
 /// use serde_json::json;
 ///

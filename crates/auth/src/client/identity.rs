@@ -12,16 +12,16 @@ use super::{
 };
 use crate::Secret;
 
-/// How a client authenticates to an authorization server.
+/// The credential with which a client authenticates to an authorization server.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub enum Credential {
-    /// Not at all: a public client, which cannot hold a secret.
+    /// None: a public client, which cannot hold a secret.
     #[default]
     Public,
-    /// With a client secret, in a header or in the body, as the authorization server supports it.
+    /// A client secret, sent in a header or in the body, as the authorization server supports it.
     Secret(Secret),
-    /// With a signed assertion (`private_key_jwt`).
+    /// A key that signs assertions (`private_key_jwt`).
     Key(SigningKey),
 }
 

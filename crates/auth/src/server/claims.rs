@@ -12,7 +12,11 @@ use super::refusal::Refusal;
 /// ```
 /// use couplet_auth::server::Claims;
 ///
-/// A handler extracts them as `Auth<Claims>`.
+/// /// A handler extracts them as `Auth<Claims>`.
+/// fn greeting(claims: &Claims) -> String {
+///     let name: Option<String> = claims.get("name");
+///     format!("Hello, {}!", name.as_deref().or(claims.subject.as_deref()).unwrap_or("stranger"))
+/// }
 /// ```
 #[derive(Clone)]
 #[non_exhaustive]

@@ -14,7 +14,10 @@ use crate::{Secret, fetch::Reach};
 /// ```
 /// use couplet_auth::server::Issuer;
 ///
-/// Signed tokens (JWT).
+/// // Signed tokens (JWT).
+/// let signed = Issuer::new("https://login.example.com");
+/// // Opaque tokens: the issuer is asked about each of them, as this client.
+/// let opaque = Issuer::new("https://login.example.com").introspect("mcp-server", "the secret of this server");
 /// ```
 #[derive(Clone, Debug)]
 #[must_use = "a verifier uses it"]

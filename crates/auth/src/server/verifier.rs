@@ -33,7 +33,10 @@ use crate::fetch::parse;
 /// use couplet_auth::server::Verifier;
 ///
 /// # fn main() -> Result<(), couplet_core::Error> {
-/// The server's URL, as clients use it, and the issuer of its tokens.
+/// // The server's URL, as clients use it, and the issuer of its tokens.
+/// let verifier = Verifier::new("https://mcp.example.com/mcp", "https://login.example.com")?
+///     .scopes(["mcp"])
+///     .implies("files:write", ["files:read"]);
 /// # Ok(())
 /// # }
 /// ```

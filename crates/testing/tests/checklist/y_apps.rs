@@ -3,8 +3,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use couplet_apps::{
-    AppTool, Apps, Bridge, ClientApps, Csp, ViewEvent, Host, HostApps, MIME_TYPE, Permission, Permissions, ShowsApps,
-    View,
+    AppTool, Apps, Bridge, ClientApps, Csp, Host, HostApps, MIME_TYPE, Permission, Permissions, ShowsApps, View,
+    ViewEvent,
 };
 use couplet_core::ErrorKind;
 use couplet_server::{Ctx, Handle, Json, Server, resource, tool};

@@ -1,7 +1,7 @@
 //! Lines 451 and 452: what a host and a view say to each other, and when.
 
 use couplet_apps::{
-    AppTools, Bridge, Csp, DisplayMode, ViewEvent, Host, Permission, Permissions, ViewMeta, InvalidState, sandbox,
+    AppTools, Bridge, Csp, DisplayMode, Host, InvalidState, Permission, Permissions, ViewEvent, ViewMeta, sandbox,
 };
 use couplet_testing::types::{CallToolResult, Implementation, RequestId};
 use serde_json::{Value, json};
