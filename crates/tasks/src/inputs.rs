@@ -1,4 +1,4 @@
-//! The input requests of a running task: elicitation and sampling, answered by whichever client polls the task.
+//! The input requests of a running task: elicitation and sampling requests of its handler.
 
 use std::{
     collections::{HashMap, VecDeque},

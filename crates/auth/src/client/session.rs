@@ -26,7 +26,8 @@ pub(crate) struct Session {
     pub(crate) url: String,
     pub(crate) uri: Uri,
     pub(crate) reach: Reach,
-    /// Whether the connection to the server is unencrypted, so that no token may be sent. Requests without a token may be.
+    /// Whether the connection to the server is unencrypted, so that no token may be sent. Requests without a token may
+    /// be.
     is_exposed: bool,
     pub(crate) fetcher: Fetcher,
     pub(crate) nonces: Nonces,

@@ -10,8 +10,8 @@
 //! * A token is never stored, logged or forwarded; caches hold its hash.
 //! * A token of another issuer, or for another audience, is invalid, whatever else it contains.
 //! * Verification fails closed: a token is rejected if its issuer cannot be reached.
-//! * Everything that requests can make grow is bounded: keys, proofs, the cache of tokens, and the rate of requests to an
-//!   issuer.
+//! * Everything that requests can make grow is bounded: keys, proofs, the cache of tokens, and the rate of requests to
+//!   an issuer.
 
 mod algorithm;
 mod challenge;

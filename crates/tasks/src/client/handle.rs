@@ -97,8 +97,8 @@ impl TaskHandle {
     /// Waits for the result. Polls at the interval that the server asks for, and answers the task's input requests with
     /// the client's own callbacks, each of them once.
     ///
-    /// Dropping the future leaves the task running, and a later call resumes waiting. An input request whose callback was
-    /// interrupted is not answered again.
+    /// Dropping the future leaves the task running, and a later call resumes waiting. An input request whose callback
+    /// was interrupted is not answered again.
     ///
     /// # Errors
     /// Fails if the task fails or is cancelled, a callback fails, or the server cannot be reached.

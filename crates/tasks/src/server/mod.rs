@@ -115,7 +115,8 @@ impl Tasks {
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), couplet_core::Error> {
-    /// let server = Server::new("ci", "1.0.0").extension(Tasks::in_memory().use_client_tasks()).tool(tool("review", review));
+    /// let tasks = Tasks::in_memory().use_client_tasks();
+    /// let server = Server::new("ci", "1.0.0").extension(tasks).tool(tool("review", review));
     /// let client = Client::new("reviewer", "1.0.0")
     ///     .versions([ProtocolVersion::V2025_11_25])
     ///     .extension(ClientTasks::new().accept_tasks(Memory::new()))

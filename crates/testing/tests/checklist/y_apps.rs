@@ -69,7 +69,10 @@ async fn line_447_views_are_resources_that_exist() {
         (|| with("https://example.com", Apps::new()).build(), "must begin with `ui://`"),
         (|| with("ui://a", Apps::new()).resource(resource("ui://a", || PAGE)).build(), "is not a view"),
         (|| with("ui://a", Apps::new().view(View::new("https://a", PAGE))).build(), "must begin with `ui://`"),
-        (|| with("ui://a", Apps::new().view(View::new("ui://a", "Hello"))).build(), "a page begins with"),
+        (
+            || with("ui://a", Apps::new().view(View::new("ui://a", "Hello"))).build(),
+            "must begin with `<!doctype html>`",
+        ),
         (|| Server::new("s", "1").tool(tool("t", || "t").view("ui://a")).build(), "needs the extension"),
     ];
     for (build, why) in wrong {
