@@ -20,7 +20,7 @@ use crate::server::{
         authorize::{Authorize, Named},
         deadline::Timed,
         guard::Guard,
-        quota::Shares,
+        quota::Quotas,
     },
     response::{self, Reply},
     session::{
@@ -28,7 +28,7 @@ use crate::server::{
         store::{Nowhere, SessionStore},
         table::Sessions,
     },
-    stateless::pool::Spare,
+    stateless::pool::Pool,
     stream::{
         chunks::{Chunks, Waiting},
         event_store::{EventStore, MemoryEvents},
@@ -86,7 +86,7 @@ pub(crate) struct Config {
     pub(crate) authorize: Option<Arc<dyn Authorize>>,
     pub(crate) store: Arc<dyn SessionStore>,
     pub(crate) events: Arc<dyn EventStore>,
-    pub(crate) spare: Arc<Spare>,
+    pub(crate) pool: Arc<Pool>,
     pub(crate) in_flight: Arc<InFlight>,
 }
 
@@ -98,9 +98,9 @@ pub(crate) struct State {
     /// Large responses in transit over HTTP/2.
     large: Arc<Streams>,
     pub(crate) requests: AtomicUsize,
-    pub(crate) requests_of: Arc<Shares>,
-    pub(crate) listens_of: Arc<Shares>,
-    pub(crate) sessions_2024_of: Arc<Shares>,
+    pub(crate) requests_of: Arc<Quotas>,
+    pub(crate) listens_of: Arc<Quotas>,
+    pub(crate) sessions_2024_of: Arc<Quotas>,
     pub(crate) closing: AtomicBool,
     /// The clients of the latest stateless requests.
     clients: PeerCache,
@@ -132,7 +132,7 @@ impl Endpoint {
             authorize: None,
             store: Arc::new(Nowhere),
             events: Arc::new(MemoryEvents::new()),
-            spare: Arc::default(),
+            pool: Arc::default(),
             in_flight: Arc::default(),
         };
         Self { config: Arc::new(config), state: Arc::default() }
@@ -243,7 +243,7 @@ impl Endpoint {
         let config = Arc::make_mut(&mut self.config);
         change(config);
         // Pooled connections have the old configuration.
-        config.spare = Arc::default();
+        config.pool = Arc::default();
         self
     }
 

@@ -23,7 +23,7 @@ use super::{endpoint::Endpoint, limits::HttpLimits, request::Answering};
 use crate::server::listen::socket::unix::Unix;
 use crate::server::{
     listen::{
-        slow_peers::Patient,
+        slow_peers::TimeoutStream,
         socket::{Listen, Tcp},
     },
     request::access_log::Access,
@@ -231,7 +231,7 @@ async fn run<L: Listen>(
         let stream = match stream {
             Ok((stream, address)) => {
                 remote = address;
-                TokioIo::new(Patient::new(stream, limits.header_time, limits.stall))
+                TokioIo::new(TimeoutStream::new(stream, limits.header_time, limits.stall))
             }
             Err(error) => {
                 // Usually the process is out of file descriptors, until connections close.

@@ -1,4 +1,4 @@
-//! Messages that stand alone: each has a connection of its own, which lives in the response.
+//! Stateless requests: each has a connection of its own, owned by the response.
 
 pub(crate) mod pool;
 
@@ -43,7 +43,7 @@ impl Endpoint {
             _ => (false, false),
         };
         let caller = admitted.caller.clone();
-        let spare = self.config.spare.take(caller.clone());
+        let spare = self.config.pool.take(caller.clone());
         let mut connection = spare.unwrap_or_else(|| self.connection(caller.clone()));
         connection.set_context(admitted.take_context());
         if !is_request {
@@ -79,11 +79,11 @@ impl Endpoint {
             let is_quiet = next.is_none();
             let first = match next.flatten() {
                 Some(Outbound { text, route: Route::Answer(_, code) }) => {
-                    self.config.spare.give(connection);
+                    self.config.pool.give(connection);
                     return response::json(StatusCode::from_u16(status(code)).unwrap_or_default(), text);
                 }
                 Some(Outbound { text, route: Route::Batch(_) }) => return response::json(StatusCode::OK, text),
-                // Nobody could take up the stream again.
+                // Stateless streams cannot be resumed.
                 Some(Outbound { route: Route::Release(..), .. }) => continue,
                 Some(first) => Event::message(first.text.into_bytes()).encode(),
                 None if is_quiet => KEEP_ALIVE,
@@ -164,7 +164,7 @@ impl Driven {
 
 impl Held for Driven {
     fn let_go(&self) {
-        // If it is locked, somebody reads it right now.
+        // If it is locked, it is being read right now.
         if let Ok(mut slot) = self.0.try_lock() {
             *slot = None;
         }
