@@ -94,7 +94,11 @@ fn absolute(look: &mut Look<'_>, command: &str) {
             look.error("command-not-program", format!("`{command}` is a folder"), "name the program in it");
         }
         None if Path::new(command).exists() => {
-            look.error("command-not-program", format!("`{command}` is not executable"), format!("chmod +x '{command}'"))
+            look.error(
+                "command-not-program",
+                format!("`{command}` is not executable"),
+                format!("chmod +x '{command}'"),
+            );
         }
         None => look.error("command-not-found", format!("there is no file `{command}`"), install_hint(command)),
     }
