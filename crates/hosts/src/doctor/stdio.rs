@@ -69,7 +69,7 @@ fn is_there(look: &mut Look<'_>, command: &str, has_cwd: bool) {
     match (seen, found) {
         (Some(_), _) => {}
         (None, Some(path)) => {
-            let what = format!("{} does not look for `{command}` where your shell finds it", host.name());
+            let what = format!("{} does not find `{command}` in its search path", host.name());
             look.warning("command-not-seen", what, format!("write the absolute path: `{}`", path.display()));
         }
         (None, None) => look.error(

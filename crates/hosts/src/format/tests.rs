@@ -225,8 +225,8 @@ fn what_is_odd_is_refused() {
         (Format::Json, &deep, "Broken"),
         (Format::Json, "[1]", "the file is a list, not a table"),
         (Format::Json, "{\"s\": null}", "`s` is null, not a table"),
-        (Format::Json, "{\"s\": {},\n\"s\": {}}", "`s` is there twice, on the lines 1 and 2"),
-        (Format::Json, "{\"s\": {\"new\": 1, \"new\": 2}}", "`new` is there twice"),
+        (Format::Json, "{\"s\": {},\n\"s\": {}}", "`s` occurs twice, on the lines 1 and 2"),
+        (Format::Json, "{\"s\": {\"new\": 1, \"new\": 2}}", "`new` occurs twice"),
         (Format::Toml, "s = [", "Broken"),
         (Format::Toml, "s = 1", "`s` is a number, not a table"),
         (Format::Toml, "[s.new]\na = 1\n[s.new]\n", "Broken"),
@@ -238,7 +238,7 @@ fn what_is_odd_is_refused() {
         (Format::Yaml, "s: 1", "`s` is a number, not a table"),
         (Format::Yaml, "- a", "the file is a list, not a table"),
         (Format::Yaml, "s: {}\n---\ns: {}\n", "Broken"),
-        (Format::Yaml, "s: {}\ns: {}\n", "`s` is there twice, on the lines 1 and 2"),
+        (Format::Yaml, "s: {}\ns: {}\n", "`s` occurs twice, on the lines 1 and 2"),
         (Format::Yaml, "x: &a\n  b: 1\ns: *a\n", "`s` is something else, not a table"),
     ] {
         let refused = format.set(text, &path(&["s", "new"]), &entry()).unwrap_err();
