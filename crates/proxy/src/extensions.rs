@@ -1,17 +1,17 @@
-//! Extensions that are passed through: what the proxy has to know of them.
+//! Extensions that the proxy forwards.
 
 use std::{
     collections::BTreeSet,
     sync::{Mutex, PoisonError},
 };
 
-use couplet_core::{Extra, ExtraMethod, Project, Shape};
+use couplet_core::{ExtensionMethod, ExtensionSpec, Project, Revision};
 use couplet_types::{Map, RawJson, SKILLS_EXTENSION, ServerCapabilities, TASKS_EXTENSION};
 use serde::Serialize;
 
-/// The methods and kinds of results of the extensions that are known. Of others only the settings are passed on.
+/// The methods and result types of the known extensions. Of others only the settings are forwarded.
 #[derive(Clone, Debug)]
-pub(crate) struct Extensions(Vec<Extra>);
+pub(crate) struct Extensions(Vec<ExtensionSpec>);
 
 /// A method of an extension.
 #[derive(Clone, Copy)]
@@ -22,50 +22,52 @@ pub(crate) struct Known {
 
 impl Default for Extensions {
     fn default() -> Self {
-        let about_a_task = |name: &str| ExtraMethod::new(name).named_by("taskId");
-        let mut tasks = Extra::new(TASKS_EXTENSION)
+        let about_a_task = |name: &str| ExtensionMethod::new(name).named_by("taskId");
+        let mut tasks = ExtensionSpec::new(TASKS_EXTENSION)
             .method(about_a_task("tasks/get"))
             .method(about_a_task("tasks/update"))
             .method(about_a_task("tasks/cancel"))
             .result_type("task");
         tasks.stateless = true;
         let skills = ["skills/list", "skills/get", "resources/directory/read"].into_iter();
-        let skills = skills.fold(Extra::new(SKILLS_EXTENSION), |all, name| all.method(ExtraMethod::new(name)));
+        let skills =
+            skills.fold(ExtensionSpec::new(SKILLS_EXTENSION), |all, name| all.method(ExtensionMethod::new(name)));
         Self(vec![tasks, skills])
     }
 }
 
 impl Extensions {
-    /// Adds an extension, or replaces what is known of it.
-    pub(crate) fn add(&mut self, mut extension: Extra) {
-        // Subscriptions to what extensions announce are not passed on.
+    /// Adds an extension, or replaces it.
+    pub(crate) fn add(&mut self, mut extension: ExtensionSpec) {
+        // Subscriptions of extensions are not forwarded.
         extension.filters.clear();
         self.0.retain(|known| known.id != extension.id);
         self.0.push(extension);
     }
 
-    /// What the extensions of a server add.
-    pub(crate) fn of(&self, server: &ServerCapabilities) -> Vec<Extra> {
+    /// The known extensions of a server.
+    pub(crate) fn of(&self, server: &ServerCapabilities) -> Vec<ExtensionSpec> {
         let ids = server.extensions.iter().flat_map(Map::keys);
-        ids.map(|id| self.0.iter().find(|known| known.id == id).cloned().unwrap_or_else(|| Extra::new(id))).collect()
+        ids.map(|id| self.0.iter().find(|known| known.id == id).cloned().unwrap_or_else(|| ExtensionSpec::new(id)))
+            .collect()
     }
 
     /// A method of one of the server's extensions.
     pub(crate) fn method(&self, server: &ServerCapabilities, name: &str) -> Option<Known> {
         let declared =
-            |extension: &&Extra| server.extensions.as_ref().is_some_and(|all| all.contains_key(&extension.id));
+            |extension: &&ExtensionSpec| server.extensions.as_ref().is_some_and(|all| all.contains_key(&extension.id));
         let mut methods = self.0.iter().filter(declared).flat_map(|extension| &extension.methods);
         let method = methods.find(|method| method.name == name)?;
         Some(Known { name: interned(&method.name), named_by: method.named_by.as_deref().map(interned) })
     }
 
-    /// Whether a kind of result is known.
+    /// Whether a result type is known.
     pub(crate) fn has_result(&self, kind: &str) -> bool {
         self.0.iter().any(|extension| extension.result_types.iter().any(|known| known == kind))
     }
 }
 
-/// The extensions of a caller that the server has, too.
+/// The extensions that the caller and the server both have.
 pub(crate) fn common(caller: Option<&Map<RawJson>>, server: &ServerCapabilities) -> Option<Map<RawJson>> {
     let server = server.extensions.as_ref()?;
     let both = caller?.iter().filter(|(id, _)| server.contains_key(id));
@@ -73,7 +75,7 @@ pub(crate) fn common(caller: Option<&Map<RawJson>>, server: &ServerCapabilities)
     (!both.is_empty()).then_some(both)
 }
 
-/// A name that is never freed: only names that a program configures come here, each once.
+/// Interns a name, which is never freed: only names from the configuration get here, each once.
 fn interned(name: &str) -> &'static str {
     static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
@@ -87,11 +89,11 @@ fn interned(name: &str) -> &'static str {
     }
 }
 
-/// Parameters as they were written.
+/// Parameters, verbatim.
 #[derive(Serialize)]
 #[serde(transparent)]
 pub(crate) struct Raw(pub(crate) RawJson);
 
 impl Project for Raw {
-    fn project(&mut self, _: Shape) {}
+    fn project(&mut self, _: Revision) {}
 }

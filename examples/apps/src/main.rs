@@ -1,7 +1,7 @@
 //! A tool with a view: a page that a host shows beside the result. Hosts without views get the text.
 
 use couplet::{
-    apps::{AppTool, Apps, Bridge, ClientApps, Csp, FromView, Host, HostApps, ShowsApps, View},
+    apps::{AppTool, Apps, Bridge, ClientApps, Csp, Host, HostApps, ShowsApps, View, ViewEvent},
     prelude::*,
     types::Implementation,
 };
@@ -11,7 +11,7 @@ async fn forecast(ctx: Ctx) -> &'static str {
     if ctx.shows_apps() { "The forecast is on the screen." } else { "Sunny today, rain tomorrow." }
 }
 
-fn server() -> couplet::server::Handle {
+fn server() -> couplet::server::ServerHandle {
     let page = "<!doctype html><title>Forecast</title><script src=https://cdn.example.com/app.js></script>";
     let view = View::new("ui://weather/forecast", page).csp(Csp::new().resources(["https://cdn.example.com"]));
     Server::new("weather", "1.0.0")
@@ -44,7 +44,7 @@ async fn main() -> couplet::Result<()> {
 
     // The view asks for more.
     let ask = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": { "name": "refresh" } });
-    let FromView::CallTool(id, call) = bridge.receive(&ask) else { panic!("the view may call it") };
+    let ViewEvent::CallTool(id, call) = bridge.receive(&ask) else { panic!("the view may call it") };
     let refreshed = client.call(call.name, call.arguments).await?;
     assert_eq!(refreshed.text(), "22 degrees");
     println!("{}", bridge.answer(&id, &refreshed.into_inner()));

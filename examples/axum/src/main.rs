@@ -2,10 +2,7 @@
 //! that the application's middleware has checked, and a graceful shutdown that lets running calls finish.
 
 use axum::{Router, routing::get};
-use couplet::{
-    http::{client, server::Endpoint},
-    prelude::*,
-};
+use couplet::{http::server::Endpoint, prelude::*};
 use tokio::{net::TcpListener, sync::oneshot};
 
 /// Says who calls.
@@ -39,9 +36,9 @@ async fn main() -> couplet::Result<()> {
         axum::serve(listener, app).with_graceful_shutdown(signal).await
     });
 
-    let guest = Client::new("demo", "1.0.0").connect(client::http(&*url)).await?;
+    let guest = Client::new("demo", "1.0.0").connect(couplet::http::connect(&*url)).await?;
     assert_eq!(guest.call("whoami", ()).await?.text(), "a guest");
-    let ada = Client::new("demo", "1.0.0").connect(client::http(&*url).header("x-user", "ada")).await?;
+    let ada = Client::new("demo", "1.0.0").connect(couplet::http::connect(&*url).header("x-user", "ada")).await?;
     assert_eq!(ada.call("whoami", ()).await?.text(), "ada");
     println!("one endpoint, two callers");
 

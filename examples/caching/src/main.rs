@@ -46,7 +46,7 @@ async fn main() -> couplet::Result<()> {
     assert_eq!((look(&bob).await?, look(&ann).await?), ("forecast 2".to_owned(), "forecast 2".to_owned()));
 
     // Who wants to be sure asks.
-    assert_eq!(ann.read("weather://oslo").fresh().await?.all_text(), "forecast 3");
+    assert_eq!(ann.read("weather://oslo").no_cache().await?.all_text(), "forecast 3");
     assert_eq!(look(&bob).await?, "forecast 3");
 
     // Who wants no cache has none.

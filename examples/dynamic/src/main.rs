@@ -12,7 +12,7 @@ async fn learn(name: String, greeting: String, ctx: Ctx) -> Result<String, ToolE
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> couplet::Result<()> {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let server = Server::new("parrot", "1.0.0").tool(learn).build();
         let client = Client::new("demo", "1.0.0").versions([version]).connect(server.clone()).await?;
         let mut changes = client.listen(Filter::new().tools()).await?;

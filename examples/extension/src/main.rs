@@ -3,7 +3,7 @@
 
 use couplet::{
     client,
-    core::{Done, Reply},
+    core::{Reply, ResultBody},
     prelude::*,
     server,
     types::{Meta, Request, RpcError},
@@ -39,7 +39,7 @@ async fn main() -> couplet::Result<()> {
     let clock =
         server::Extension::new(CLOCK).settings(&json!({ "zones": ["UTC"] })).method(Now::METHOD, move |call, _| {
             let reply = match call.params.read_str("text") {
-                Ok(Some(zone)) if zone == "UTC" => Reply::Complete(Done::value(&text("12:00"))),
+                Ok(Some(zone)) if zone == "UTC" => Reply::Complete(ResultBody::value(&text("12:00"))),
                 Ok(zone) => Reply::Error(RpcError::invalid_params(format!("no zone `{}`", zone.unwrap_or_default()))),
                 Err(error) => Reply::Error(error),
             };

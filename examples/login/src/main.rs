@@ -6,7 +6,7 @@ use couplet::{
         client::OAuth,
         server::{Claims, Verifier},
     },
-    http::{client::http, server::HttpTransport},
+    http::server::HttpTransport,
     prelude::*,
 };
 use couplet_testing::auth::{AuthServer, log_in};
@@ -32,7 +32,7 @@ async fn main() -> couplet::Result<()> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = format!("http://{}/mcp", listener.local_addr()?);
     let verifier = Verifier::new(&*address, issuer.issuer())?.scopes(["notes:read"]);
-    let transport = HttpTransport::on(listener).endpoint(|endpoint| endpoint.authorize(verifier));
+    let transport = HttpTransport::from_listener(listener).endpoint(|endpoint| endpoint.authorize(verifier));
     let shutdown = transport.shutdown();
     let serving = tokio::spawn(Server::new("notes", "1.0.0").tool(whoami).tool(write).serve(transport));
 
@@ -41,7 +41,7 @@ async fn main() -> couplet::Result<()> {
         tokio::spawn(async move { log_in(&page).await });
         Ok(())
     });
-    let client = Client::new("demo", "1.0.0").connect(http(&*address).authorize(login)).await?;
+    let client = Client::new("demo", "1.0.0").connect(couplet::http::connect(&*address).authorize(login)).await?;
     assert_eq!(client.call("whoami", ()).await?.text(), "alice");
 
     // What needs more is asked for when it is needed: the user is shown the page once more.
@@ -52,6 +52,6 @@ async fn main() -> couplet::Result<()> {
     println!("alice logged in, and agreed to more when it was needed");
 
     client.close().await?;
-    shutdown.shut_down();
+    shutdown.trigger();
     serving.await.expect("the server does not panic")
 }

@@ -23,7 +23,7 @@ fn route(from: String, to: String) -> String {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> couplet::Result<()> {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let weather = Server::new("weather", "1.0.0").tool(today).resource(sky).build();
         let city = Server::new("city", "1.0.0")
             .tool(tool("mayor", || "Ada"))

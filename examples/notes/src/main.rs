@@ -56,12 +56,12 @@ async fn count(call: Call, next: Next) -> Reply {
 }
 
 fn server() -> Server<Notes> {
-    Server::new("notes", "1.0.0").tool(write).resource(note).prompt(sum_up).layer(count)
+    Server::new("notes", "1.0.0").tool(write).resource(note).prompt(sum_up).middleware(count)
 }
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> couplet::Result<()> {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let notes = Notes::default();
         let client = Client::new("demo", "1.0.0")
             .versions([version])

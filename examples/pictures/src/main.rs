@@ -33,7 +33,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     std::fs::create_dir_all(&folder)?;
     std::fs::write(folder.join("notes.md"), "# Today\n")?;
     std::fs::write(folder.join("picture"), PIXEL)?;
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let server = Server::new("pictures", "1.0.0").tool(pixel).tool(report).with_state(folder.clone()).build();
         let client = Client::new("demo", "1.0.0").versions([version]).connect(server).await?;
         let saved = client.call("pixel", ()).await?.image()?.save(folder.join(version.as_str())).await?;

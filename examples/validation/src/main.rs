@@ -29,7 +29,7 @@ fn price(RawArgs(args): RawArgs) -> CallToolResult {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> couplet::Result<()> {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let room = json!({ "type": "object", "properties": { "room": { "enum": ["single", "suite"] } } });
         let amount = json!({ "type": "object", "properties": { "amount": { "type": "number" } } });
         let price = tool("price", price).input_schema(room).output_schema(amount);

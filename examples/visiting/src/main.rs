@@ -18,7 +18,7 @@ async fn pay(ctx: Ctx) -> Result<&'static str, ToolError> {
         return Err(ToolError::new("nobody has signed in"));
     }
     // Here the server waits for its own page; consent to the visit says nothing about what happened there.
-    ctx.visited("visit-7").await;
+    ctx.elicitation_complete("visit-7").await;
     Ok("paid")
 }
 

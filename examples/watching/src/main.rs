@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex};
 
 use couplet::{
-    core::{Operation, Watch},
+    core::{Observer, Operation},
     prelude::*,
     types::TraceContext,
 };
@@ -12,7 +12,7 @@ use couplet::{
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<String>>>);
 
-impl Watch for Log {
+impl Observer for Log {
     /// What a request that goes out belongs to; `_meta` carries it.
     fn outgoing(&self) -> Option<TraceContext> {
         Some(TraceContext::new("00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01"))
@@ -35,8 +35,8 @@ impl Watch for Log {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> couplet::Result<()> {
     let log = Log::default();
-    let server = Server::new("greeter", "1.0.0").tool(tool("hello", || "Hello!")).watch(log.clone()).build();
-    let client = Client::new("demo", "1.0.0").watch(log.clone()).connect(server).await?;
+    let server = Server::new("greeter", "1.0.0").tool(tool("hello", || "Hello!")).observer(log.clone()).build();
+    let client = Client::new("demo", "1.0.0").observer(log.clone()).connect(server).await?;
     client.call("hello", ()).await?;
     client.call("goodbye", ()).await.unwrap_err();
     assert_eq!(

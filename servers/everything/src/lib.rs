@@ -80,7 +80,7 @@ pub fn server_showing(shown: ShownEnv) -> Server {
         .timeout(Duration::from_secs(600))
         // Lists and documents stay the same for as long as the program runs; what does not says so itself.
         .cache(Duration::from_secs(300), CacheScope::Public)
-        .layer(listing::fitting);
+        .middleware(listing::fitting);
     // The order of the list: first the contract, in its own order, then what is new.
     let server = server
         .tool(contents::echo)

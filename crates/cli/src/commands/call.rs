@@ -82,7 +82,7 @@ pub(crate) async fn call(
 /// A tool that failed. Some cannot do in a revision what they can do in others, and say so.
 fn failed_tool(name: &str, said: &str, version: ProtocolVersion) -> Failure {
     let failure = Failure::new(Exit::Refused, format!("the tool `{name}` failed: {said}"));
-    let other = ProtocolVersion::ALL.into_iter().rev().find(|other| *other != version);
+    let other = ProtocolVersion::ALL.iter().copied().rev().find(|other| *other != version);
     match other.filter(|_| said.contains(version.as_str())) {
         Some(other) => failure.hint(format!("the server may be able to do it in another revision: --revision {other}")),
         None => failure,
@@ -93,10 +93,11 @@ async fn send(session: &Session, name: &str, arguments: &Tree, output: &Arc<Outp
     let bar = Bar::new(output, name);
     let called = session.client.call_task(name, arguments).on_progress(move |progress| bar.show(&progress)).await;
     let result = match called {
-        Ok(Called::Done(result)) => Ok(result),
-        Ok(Called::Task(task)) => {
-            output.note(&output.err.faint(format!("it goes on as the task {}", text::line(task.id()))));
-            task.wait().await
+        Ok(called) => {
+            if let Called::Task(task) = &called {
+                output.note(&output.err.faint(format!("it goes on as the task {}", text::line(task.id()))));
+            }
+            called.wait().await
         }
         Err(error) => Err(error),
     };

@@ -77,7 +77,7 @@ pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
             let transport = args.site.transport(listener);
             let shutdown = transport.shutdown();
             let serving = transport.serve(service, limits);
-            stop.in_time(serve(&proxy, drained(signals, serving, move || shutdown.shut_down(), grace))).await
+            stop.in_time(serve(&proxy, drained(signals, serving, move || shutdown.trigger(), grace))).await
         }
         None => {
             let (begin, begun) = tokio::sync::oneshot::channel::<()>();

@@ -106,7 +106,7 @@ impl TargetArgs {
 }
 
 fn revisions() -> impl TypedValueParser<Value = ProtocolVersion> {
-    PossibleValuesParser::new(ProtocolVersion::ALL.map(ProtocolVersion::as_str))
+    PossibleValuesParser::new(ProtocolVersion::ALL.iter().copied().map(ProtocolVersion::as_str))
         .try_map(|text| text.parse::<ProtocolVersion>())
 }
 

@@ -5,7 +5,6 @@ use std::{path::Path, sync::Arc, time::Duration};
 use couplet::{
     Client,
     client::ClientBuilder,
-    http::client::http,
     stdio::{Command, children},
     tasks::ClientTasks,
     types::{LogParams, LoggingLevel, Root},
@@ -175,7 +174,7 @@ impl Target {
         match &self.place {
             Place::Url { url, headers, tls, login } => {
                 let settings = tls.settings(output)?;
-                let target = http(url).client(Arc::new(settings.clone().build()?));
+                let target = couplet::http::connect(url).client(Arc::new(settings.clone().build()?));
                 let target = headers.iter().fold(target, |target, (name, value)| target.header(name, value));
                 // A caller that brings a token does not log in.
                 let target = match headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization")) {

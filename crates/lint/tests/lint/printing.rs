@@ -17,8 +17,7 @@ fn spoilt() -> Draft {
 #[test]
 fn text_is_grouped_by_rule_and_tells_each_reason_once() {
     let printed = text(&lint(&spoilt().surface(), &Config::new()));
-    let expected = include_str!("printed.txt");
-    assert_eq!(printed, expected);
+    couplet_testing::assert_golden(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/lint/printed.txt"), &printed);
 }
 
 #[test]

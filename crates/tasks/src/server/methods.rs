@@ -1,30 +1,30 @@
-//! The methods that both wires have, each in its own way.
+//! Methods of both wire formats.
 
 use std::sync::Arc;
 
-use couplet_core::{Call, Done, JsonText, Reply};
+use couplet_core::{Call, JsonText, Reply, ResultBody};
 use couplet_types::{RpcError, UpdateTaskParams};
 
+use super::wire;
 use crate::{
     engine::Engine,
     requests::{self, task_id},
-    wire,
 };
 
-/// `tasks/get`: the bare task, or the task with what belongs to its status.
+/// `tasks/get`: the bare task, or the task with the members of its status.
 pub(super) async fn get(engine: Arc<Engine>, call: Call) -> Reply {
     let look = async {
         let record = engine.get(call.principal(), &task_id(&call.params)?).await?;
-        Ok(if call.shape.has_core_tasks() {
-            call.shape.done(wire::bare(&record))
+        Ok(if call.revision.has_core_tasks() {
+            call.revision.encode(wire::bare(&record))
         } else {
-            call.shape.done(wire::detailed(&record))
+            call.revision.encode(wire::detailed(&record))
         })
     };
     reply(look.await)
 }
 
-/// `tasks/update`: answers to what the task asks. Others are ignored.
+/// `tasks/update`: answers to the task's input requests. Answers under unknown keys are ignored.
 pub(super) async fn update(engine: Arc<Engine>, call: Call) -> Reply {
     let update = async {
         let UpdateTaskParams { task_id, input_responses, .. } = call.params.parse()?;
@@ -32,24 +32,24 @@ pub(super) async fn update(engine: Arc<Engine>, call: Call) -> Reply {
         for (key, answer) in input_responses {
             engine.answer(&task_id, key, Ok(JsonText::from(&answer))).await?;
         }
-        Ok(Done::empty())
+        Ok(ResultBody::empty())
     };
     reply(update.await)
 }
 
-/// `tasks/cancel`: the cancelled task, or just that it was heard.
+/// `tasks/cancel`: the cancelled task, or an empty acknowledgement.
 pub(super) async fn cancel(engine: Arc<Engine>, call: Call) -> Reply {
     let cancel = async {
         let owner = call.principal();
-        if call.shape.has_core_tasks() {
-            return Ok(call.shape.done(requests::cancel(&engine, owner, &call.params).await?));
+        if call.revision.has_core_tasks() {
+            return Ok(call.revision.encode(requests::cancel(&engine, owner, &call.params).await?));
         }
         engine.cancel(owner, &task_id(&call.params)?).await?;
-        Ok(Done::empty())
+        Ok(ResultBody::empty())
     };
     reply(cancel.await)
 }
 
-pub(super) fn reply(done: Result<Done, RpcError>) -> Reply {
+pub(super) fn reply(done: Result<ResultBody, RpcError>) -> Reply {
     done.map_or_else(Reply::Error, Reply::Complete)
 }

@@ -2,7 +2,7 @@
 
 use couplet::{
     server::{
-        Handle, Server, ToolError,
+        Server, ServerHandle, ToolError,
         extract::{Args, RawArgs},
         prompt, tool,
     },
@@ -20,7 +20,7 @@ struct Trip {
     days: Option<u8>,
 }
 
-fn server() -> Handle {
+fn server() -> ServerHandle {
     Server::new("s", "1")
         .prompt(prompt("plan", |Args(trip): Args<Trip>| format!("{} days in {}", trip.days.unwrap_or(1), trip.country)))
         .prompt(
@@ -38,14 +38,14 @@ async fn get(version: couplet::types::ProtocolVersion, params: Value) -> Value {
 /// A server that has prompts says so and answers the list, also while it is empty; one that has none does neither.
 #[tokio::test]
 async fn line_264_declared() {
-    for &version in revisions(1, 5) {
+    for &version in revisions(..) {
         assert_eq!(capabilities(server(), version).await["prompts"], json!({ "listChanged": true }));
         let list = open(server(), version, json!({})).await.request("prompts/list", json!({})).await;
         let prompts = list["result"]["prompts"].as_array().unwrap();
         assert_eq!(prompts.len(), 3, "{version}");
         let expected = json!([{ "name": "country", "required": true }, { "name": "days" }]);
         assert_eq!(prompts[0]["arguments"], expected, "{version}");
-        let dynamic = Server::new("s", "1").dynamic().build();
+        let dynamic = Server::new("s", "1").advertise_empty_lists().build();
         let list = open(dynamic, version, json!({})).await.request("prompts/list", json!({})).await;
         assert_eq!(list["result"]["prompts"], json!([]), "{version}");
         let emptied = Server::new("s", "1").prompt(prompt("only", || "text")).build();
@@ -63,7 +63,7 @@ async fn line_264_declared() {
 /// internal error.
 #[tokio::test]
 async fn line_265_failures() {
-    for &version in revisions(1, 5) {
+    for &version in revisions(..) {
         for (params, code) in [
             (json!({ "name": "nothing" }), -32602),
             (json!({}), -32602),
@@ -99,7 +99,7 @@ async fn line_266_binary_content() {
         (ContentBlock::resource(ResourceContents::blob("a://b", "AAEC")), true),
         (ContentBlock::resource(ResourceContents::blob("a://b", "\u{1}")), false),
     ];
-    for &version in revisions(1, 5) {
+    for &version in revisions(..) {
         for (block, good) in &cases {
             let (one, other) = (block.clone(), block.clone());
             let server = Server::new("s", "1")
@@ -123,7 +123,7 @@ async fn line_266_binary_content() {
 /// list, and shows messages as they came.
 #[tokio::test]
 async fn line_267_arguments_and_pages() {
-    for &version in revisions(1, 5) {
+    for &version in revisions(..) {
         for wrong in [json!({ "country": 5 }), json!({ "country": "x", "days": "many" }), json!("x"), json!([])] {
             let params = json!({ "name": "plan", "arguments": wrong });
             assert_eq!(get(version, params.clone()).await["error"]["code"], -32602, "{version}: {params}");
@@ -157,7 +157,7 @@ async fn line_267_arguments_and_pages() {
 /// Clients are told when a prompt comes or goes.
 #[tokio::test]
 async fn line_268_changes_are_told() {
-    for &version in revisions(1, 5) {
+    for &version in revisions(..) {
         let server = server();
         let mut wire = open(server.clone(), version, json!({})).await;
         if version == STATELESS {

@@ -74,7 +74,7 @@ fn open<T>(path: &Path, read: impl FnOnce(&mut dyn BufRead) -> io::Result<T>) ->
 
 /// A parser of revisions that lists the known ones in its error.
 fn revision_parser() -> impl TypedValueParser<Value = ProtocolVersion> {
-    let names = ProtocolVersion::ALL.map(ProtocolVersion::as_str);
+    let names = ProtocolVersion::ALL.iter().copied().map(ProtocolVersion::as_str);
     PossibleValuesParser::new(names).try_map(|name| name.parse::<ProtocolVersion>())
 }
 

@@ -1,7 +1,5 @@
 //! Our schemas and our checker accept what the official schemas accept, and nothing else.
 
-use std::{fs, path::Path};
-
 use couplet_types::ProtocolVersion;
 use couplet_vocab::{
     check::Checker,
@@ -11,77 +9,18 @@ use couplet_vocab::{
 use jsonschema::Validator;
 use serde_json::{Value, json};
 
-use crate::sample::{Dice, mutation, samples};
+use crate::{
+    official::{self, Official},
+    sample::{Dice, mutation, samples},
+};
 
 /// How many values are tried for each definition, and how many changes of each; `COUPLET_VOCAB_CHANGES` makes it more.
 const VALUES: usize = 15;
 const CHANGES: usize = 3;
 
-/// What is official about a revision.
-struct Official {
-    version: &'static str,
-    /// The examples: those beside its schema (2026-07-28), or the complete messages of its pages, requests and results by
-    /// their type.
-    examples: &'static str,
-    count: usize,
-    /// How many types of its schema [`numbers`] corrects.
-    corrected: usize,
-}
-
-const OFFICIAL: &[Official] = &[
-    Official {
-        version: "2024-11-05",
-        examples: include_str!("../data/examples/2024-11-05.jsonl"),
-        count: 41,
-        corrected: 0,
-    },
-    Official {
-        version: "2025-03-26",
-        examples: include_str!("../data/examples/2025-03-26.jsonl"),
-        count: 41,
-        corrected: 0,
-    },
-    Official {
-        version: "2025-06-18",
-        examples: include_str!("../data/examples/2025-06-18.jsonl"),
-        count: 51,
-        corrected: 1,
-    },
-    Official {
-        version: "2025-11-25",
-        examples: include_str!("../data/examples/2025-11-25.jsonl"),
-        count: 73,
-        corrected: 1,
-    },
-    Official {
-        version: "2026-07-28",
-        examples: include_str!("../data/examples/2026-07-28.jsonl"),
-        count: 129,
-        corrected: 2,
-    },
-];
-
-/// Every revision with what is official about it. A revision without is a failure, not a test less.
-fn revisions() -> impl Iterator<Item = (ProtocolVersion, &'static Official)> {
-    ProtocolVersion::ALL.iter().copied().map(|version| {
-        let official = OFFICIAL.iter().find(|official| official.version == version.as_str());
-        (version, official.unwrap_or_else(|| panic!("add the official examples of {version}")))
-    })
-}
-
-fn examples(lines: &str) -> Vec<(String, Value)> {
-    let row = |line| {
-        let row: Value = serde_json::from_str(line).unwrap();
-        (row["type"].as_str().unwrap().to_owned(), row["value"].clone())
-    };
-    lines.lines().map(row).collect()
-}
-
 #[test]
 fn official_examples_are_valid() {
-    for (version, official) in revisions() {
-        let examples = examples(official.examples);
-        assert_eq!(examples.len(), official.count, "{version}");
+    for Official { version, examples, .. } in official::revisions() {
         for (name, value) in examples {
             let schema = schema::definition(version, &name).unwrap_or_else(|| panic!("{version} has no `{name}`"));
             assert!(jsonschema::is_valid(&schema, &value), "{version} {name}: {value}");
@@ -96,25 +35,13 @@ fn official_examples_are_valid() {
 
 #[test]
 fn official_schemas_agree() {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folders = ["../../../shared/spec/schema", "../../../../shared/spec/schema"].map(|f| here.join(f));
-    let folder = folders.iter().find(|f| f.is_dir()).unwrap_or(&folders[0]);
-    for (version, Official { examples: lines, corrected, .. }) in revisions() {
-        let file = folder.join(version.as_str()).join("schema.json");
-        let Ok(text) = fs::read_to_string(&file) else {
-            #[expect(clippy::print_stderr, reason = "a test that did nothing should say so")]
-            {
-                eprintln!("skipped {version}: {} is not there", file.display());
-            }
-            continue;
-        };
-        let mut official: Value = serde_json::from_str(&text).unwrap();
-        assert_eq!(numbers(&mut official), *corrected, "{version}");
+    for Official { version, schema: mut official, examples, repairs } in official::revisions() {
+        assert_eq!(numbers(&mut official), repairs, "{version}");
         let ours = schema::document(version);
         let place = if official.get("$defs").is_some() { "$defs" } else { "definitions" };
         assert_eq!(ours["$schema"], official["$schema"]);
         let (mut right, mut wrong) = (0, 0);
-        let examples: Vec<Value> = examples(lines).into_iter().map(|(_, value)| value).collect();
+        let examples: Vec<Value> = examples.into_iter().map(|(_, value)| value).collect();
         for name in official[place].as_object().unwrap().keys() {
             let (r, w) = check(version, name, &official, &ours, &examples);
             right += r;

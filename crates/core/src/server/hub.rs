@@ -1,0 +1,325 @@
+//! The change bus: the application publishes changes, and subscribers whose filter matches receive them.
+//!
+//! A subscription is a set of undelivered changes, so a burst of equal changes is one notification, and a slow reader
+//! costs no more memory than the subscription itself.
+
+use std::{
+    cmp::Ordering,
+    collections::BTreeSet,
+    hash::{Hash, Hasher},
+    sync::{Arc, Mutex, Weak},
+    task::Waker,
+};
+
+use couplet_types::RawJson;
+
+use crate::{server::relay::Passed, sync::lock};
+
+/// A change that clients can subscribe to.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Change {
+    /// The list of tools.
+    Tools,
+    /// The list of prompts.
+    Prompts,
+    /// The list of resources or of templates.
+    Resources,
+    /// The content of one resource.
+    Updated(String),
+    /// An event of an extension.
+    Extension(Box<ExtensionEvent>),
+}
+
+/// An event of an extension. Of several undelivered events about one key, a subscriber receives only the latest.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ExtensionEvent {
+    /// The member of the subscription filter, and the key that a client must have named there.
+    pub topic: (String, String),
+    /// The principal that may receive it: clients authenticated as another one do not.
+    pub principal: Option<Arc<str>>,
+    /// The method of the notification.
+    pub method: String,
+    /// The parameters of the notification: an object.
+    pub params: RawJson,
+}
+
+impl ExtensionEvent {
+    /// Creates an event about `key` for subscriptions that named it in the filter member `member`.
+    pub fn new(
+        member: impl Into<String>,
+        key: impl Into<String>,
+        method: impl Into<String>,
+        params: impl Into<RawJson>,
+    ) -> Self {
+        let topic = (member.into(), key.into());
+        Self { topic, principal: None, method: method.into(), params: params.into() }
+    }
+
+    /// Restricts the event to clients of this principal, and to unauthenticated ones.
+    #[must_use]
+    pub fn for_principal(mut self, principal: Option<Arc<str>>) -> Self {
+        self.principal = principal;
+        self
+    }
+}
+
+impl From<ExtensionEvent> for Change {
+    fn from(news: ExtensionEvent) -> Self {
+        Self::Extension(Box::new(news))
+    }
+}
+
+/// Equal events: the later one replaces the earlier one.
+impl ExtensionEvent {
+    fn identity(&self) -> (&(String, String), &str) {
+        (&self.topic, &self.method)
+    }
+}
+
+impl PartialEq for ExtensionEvent {
+    fn eq(&self, other: &Self) -> bool {
+        self.identity() == other.identity()
+    }
+}
+
+impl Eq for ExtensionEvent {}
+
+impl PartialOrd for ExtensionEvent {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for ExtensionEvent {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.identity().cmp(&other.identity())
+    }
+}
+
+impl Hash for ExtensionEvent {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.identity().hash(state);
+    }
+}
+
+/// The change bus of one server. Clones are the same bus.
+///
+/// ```
+/// use couplet_core::{Change, Hub, Filter};
+///
+/// let hub = Hub::new();
+/// let subscription = hub.subscribe(Filter::new().tools().resource("file:///a"));
+/// hub.send(Change::Tools);
+/// hub.send(Change::Tools);
+/// hub.send(Change::Updated("file:///b".into()));
+/// assert_eq!(subscription.take(), Some(Change::Tools));
+/// assert_eq!(subscription.take(), None);
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Hub(pub(crate) Arc<Mutex<Sinks>>);
+
+#[derive(Debug, Default)]
+pub(crate) struct Sinks {
+    all: Vec<Weak<Mutex<Sink>>>,
+    /// The number of dropped subscriptions. They are removed in batches, which makes each cheap.
+    ended: usize,
+    /// The hubs that receive every change of this one.
+    pub(crate) passed: Vec<Passed>,
+    /// The hubs that forward to this one.
+    pub(crate) sources: Vec<Weak<Mutex<Sinks>>>,
+    /// The wakers for a changed union of filters.
+    pub(crate) watchers: Vec<Waker>,
+}
+
+impl Sinks {
+    /// The union of all filters.
+    pub(crate) fn interest(&self) -> Filter {
+        let mut all = Filter::new();
+        for sink in self.all.iter().filter_map(Weak::upgrade) {
+            let sink = lock(&sink);
+            all.tools |= sink.interest.tools;
+            all.prompts |= sink.interest.prompts;
+            all.resources |= sink.interest.resources;
+            all.uris.extend(sink.interest.uris.iter().cloned());
+        }
+        all
+    }
+}
+
+impl Hub {
+    /// Creates a hub without subscribers.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Publishes a change to the subscribers whose filter matches.
+    pub fn send(&self, change: Change) {
+        let passed = {
+            let sinks = lock(&self.0);
+            for sink in sinks.all.iter().filter_map(Weak::upgrade) {
+                lock(&sink).offer(&change);
+            }
+            sinks.passed.clone()
+        };
+        passed.iter().for_each(|passed| passed.send(&change));
+    }
+
+    /// Subscribes to changes. Dropping the subscription ends it.
+    pub fn subscribe(&self, interest: Filter) -> Subscription {
+        let sink = Arc::new(Mutex::new(Sink { interest, news: BTreeSet::new(), waker: None }));
+        lock(&self.0).all.push(Arc::downgrade(&sink));
+        self.interest_changed();
+        Subscription { sink, hub: Arc::downgrade(&self.0) }
+    }
+
+    /// Returns the number of open subscriptions.
+    pub fn len(&self) -> usize {
+        lock(&self.0).all.iter().filter(|sink| sink.strong_count() > 0).count()
+    }
+
+    /// Returns whether there are no subscriptions.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// The changes that a subscription receives.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Filter {
+    /// The list of tools.
+    pub tools: bool,
+    /// The list of prompts.
+    pub prompts: bool,
+    /// The lists of resources and templates.
+    pub resources: bool,
+    /// Single resources, by URI.
+    pub uris: BTreeSet<String>,
+    /// Events of extensions, by filter member and key.
+    pub topics: BTreeSet<(String, String)>,
+    /// The principal of the subscriber, if it was authenticated.
+    pub principal: Option<Arc<str>>,
+}
+
+impl Filter {
+    /// Creates a filter that matches nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds changes of the list of tools.
+    #[must_use]
+    pub fn tools(mut self) -> Self {
+        self.tools = true;
+        self
+    }
+
+    /// Adds changes of the list of prompts.
+    #[must_use]
+    pub fn prompts(mut self) -> Self {
+        self.prompts = true;
+        self
+    }
+
+    /// Adds changes of the lists of resources and templates.
+    #[must_use]
+    pub fn resources(mut self) -> Self {
+        self.resources = true;
+        self
+    }
+
+    /// Adds updates of one resource.
+    #[must_use]
+    pub fn resource(mut self, uri: impl Into<String>) -> Self {
+        self.uris.insert(uri.into());
+        self
+    }
+
+    /// Adds events of an extension about a key in a member of the filter.
+    #[must_use]
+    pub fn topic(mut self, member: impl Into<String>, key: impl Into<String>) -> Self {
+        self.topics.insert((member.into(), key.into()));
+        self
+    }
+
+    fn covers(&self, change: &Change) -> bool {
+        match change {
+            Change::Tools => self.tools,
+            Change::Prompts => self.prompts,
+            Change::Resources => self.resources,
+            Change::Updated(uri) => self.uris.contains(uri),
+            Change::Extension(news) => self.topics.contains(&news.topic) && self.principal == news.principal,
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Sink {
+    interest: Filter,
+    news: BTreeSet<Change>,
+    waker: Option<Waker>,
+}
+
+impl Sink {
+    fn offer(&mut self, change: &Change) {
+        if self.interest.covers(change)
+            && self.news.replace(change.clone()).is_none()
+            && let Some(waker) = self.waker.take()
+        {
+            waker.wake();
+        }
+    }
+}
+
+/// A subscription to a [`Hub`].
+#[derive(Debug)]
+pub struct Subscription {
+    sink: Arc<Mutex<Sink>>,
+    hub: Weak<Mutex<Sinks>>,
+}
+
+impl Subscription {
+    /// Takes the next undelivered change.
+    pub fn take(&self) -> Option<Change> {
+        lock(&self.sink).news.pop_first()
+    }
+
+    /// Registers the waker for the next change.
+    pub fn register(&self, waker: &Waker) {
+        lock(&self.sink).waker = Some(waker.clone());
+    }
+
+    /// Updates the filter of the subscription.
+    pub fn update<R>(&self, change: impl FnOnce(&mut Filter) -> R) -> R {
+        let result = {
+            let mut sink = lock(&self.sink);
+            let result = change(&mut sink.interest);
+            let Sink { interest, news, .. } = &mut *sink;
+            news.retain(|c| interest.covers(c));
+            result
+        };
+        if let Some(hub) = self.hub.upgrade() {
+            Hub(hub).interest_changed();
+        }
+        result
+    }
+}
+
+impl Drop for Subscription {
+    fn drop(&mut self) {
+        let Some(hub) = self.hub.upgrade() else { return };
+        lock(&self.sink).interest = Filter::new();
+        let mut sinks = lock(&hub);
+        sinks.ended += 1;
+        if sinks.ended * 2 > sinks.all.len() {
+            let this = Arc::as_ptr(&self.sink);
+            sinks.all.retain(|sink| sink.strong_count() > 0 && sink.as_ptr() != this);
+            sinks.all.shrink_to_fit();
+            sinks.ended = 0;
+        }
+        drop(sinks);
+        Hub(hub).interest_changed();
+    }
+}
