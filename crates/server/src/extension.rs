@@ -1,6 +1,6 @@
 //! Extensions: what a server offers beyond the specification, under an identifier that both sides declare.
 
-use std::{any::Any, fmt, future::Future, sync::Arc};
+use std::{any::Any, fmt, future::Future, panic::Location, sync::Arc};
 
 use couplet_core::{BoxFuture, Call, ClientNotification, ExtensionMethod, ExtensionSpec, Reply};
 use couplet_types::{Map, Meta, RawJson, ServerCapabilities, Tool};
@@ -10,7 +10,6 @@ use crate::{
     handle::ServerHandle,
     inner::Listener,
     resource::{IntoResource, ResourceDef},
-    server::place_of,
     tool_middleware::{ToolCall, ToolMiddleware, ToolNext},
 };
 
@@ -169,7 +168,7 @@ impl Extension {
     /// When the URI is neither a URI nor a template.
     #[track_caller]
     pub fn resource(mut self, resource: impl IntoResource<()>) -> Self {
-        match resource.into_resource().checked(place_of()) {
+        match resource.into_resource().checked(Location::caller()) {
             Ok(resource) => self.resources.push(resource),
             Err(what) => panic!("{what}"),
         }

@@ -175,7 +175,7 @@ mod tests {
             let number = count.fetch_add(1, Ordering::SeqCst);
             async move { ctx.elicit::<Form>("a", format!("order {number}?")).await.map(|_| "done") }
         };
-        let server = Server::<()>::new("s", "1").no_timeout().tool(tool("unstable", unstable)).build();
+        let server = Server::<()>::new("s", "1").timeout(None).tool(tool("unstable", unstable)).build();
         let mut connection = ServerConnection::new(Arc::new(server), Limits::default());
         let log = Log::default();
         tracing::subscriber::set_global_default(log.clone()).expect("no other test of this crate sets one");

@@ -2,6 +2,7 @@
 
 use std::{
     future::Future,
+    panic::Location,
     sync::{Arc, Weak},
 };
 
@@ -15,10 +16,9 @@ use crate::{
     dispatch,
     inner::Inner,
     middleware::Next,
-    mount,
     prompt::IntoPrompt,
     resource::IntoResource,
-    server::place_of,
+    scopes,
     tool::{IntoTool, ToolDef},
     trace::Watched,
 };
@@ -45,7 +45,7 @@ impl ServerHandle {
     /// When the name is taken or not a name, or the schema is not one of an object.
     #[track_caller]
     pub fn add_tool(&self, tool: impl IntoTool<()>) -> Result<(), Error> {
-        let tool = tool.into_tool().checked(&self.0.config, place_of()).map_err(refused)?;
+        let tool = tool.into_tool().checked(&self.0.config, Location::caller()).map_err(refused)?;
         self.check_tool(&tool).map_err(refused)?;
         self.0.tools.add(tool).map_err(refused)?;
         self.changed(Change::Tools);
@@ -59,7 +59,7 @@ impl ServerHandle {
     /// When the name is not a name, or the schema is not one of an object.
     #[track_caller]
     pub fn replace_tool(&self, tool: impl IntoTool<()>) -> Result<bool, Error> {
-        let tool = tool.into_tool().checked(&self.0.config, place_of()).map_err(refused)?;
+        let tool = tool.into_tool().checked(&self.0.config, Location::caller()).map_err(refused)?;
         self.check_tool(&tool).map_err(refused)?;
         let replaced = self.0.tools.replace(tool);
         self.changed(Change::Tools);
@@ -102,7 +102,7 @@ impl ServerHandle {
     /// When the URI is taken, or is not a URI or a template.
     #[track_caller]
     pub fn add_resource(&self, resource: impl IntoResource<()>) -> Result<(), Error> {
-        let resource = resource.into_resource().checked(place_of()).map_err(refused)?;
+        let resource = resource.into_resource().checked(Location::caller()).map_err(refused)?;
         self.0.resources.add(resource).map_err(refused)?;
         self.changed(Change::Resources);
         Ok(())
@@ -128,7 +128,7 @@ impl ServerHandle {
     /// When the name is taken.
     #[track_caller]
     pub fn add_prompt(&self, prompt: impl IntoPrompt<()>) -> Result<(), Error> {
-        let prompt = prompt.into_prompt().checked(place_of()).map_err(refused)?;
+        let prompt = prompt.into_prompt().checked(Location::caller()).map_err(refused)?;
         self.0.prompts.add(prompt).map_err(refused)?;
         self.changed(Change::Prompts);
         Ok(())
@@ -259,16 +259,7 @@ impl Service for ServerHandle {
     }
 
     fn required_scopes(&self, method: &str, params: &Params) -> Option<Arc<[String]>> {
-        if method != "tools/call" {
-            return None;
-        }
-        let name: String = params.read("name").ok()?;
-        if let Some(own) = self.0.tools.get().find(&name) {
-            return own.required.clone();
-        }
-        let (mount, inside) = self.0.mounts.iter().find_map(|m| Some((m, m.name_inside(&name)?)))?;
-        let inside = mount::renamed_params(params, inside)?;
-        mount.service.required_scopes(method, &inside)
+        scopes::required(&self.0, method, params)
     }
 
     fn has_resource(&self, uri: &str) -> bool {

@@ -17,11 +17,12 @@ use couplet_types::{
 
 use crate::{
     checks::Validation,
+    definition::Definition,
     extension::{Extension, MethodHandler},
     middleware::Middleware,
     mount::Mount,
     prompt::PromptDef,
-    registry::Registry,
+    registry::{Registry, Set},
     resource::ResourceDef,
     schema::SchemaDialect,
     tool::ToolDef,
@@ -67,7 +68,7 @@ pub(crate) struct Config {
     pub(crate) validation: Validation,
     /// Arguments that a type does not know are refused.
     pub(crate) deny_unknown: bool,
-    /// Tools that are forbidden to a caller are not listed for it.
+    /// Definitions whose scopes a caller lacks are not listed for it.
     pub(crate) hide_forbidden: bool,
     /// Lists are served even while they are empty.
     pub(crate) dynamic: bool,
@@ -123,14 +124,14 @@ impl Inner {
         *self.description.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(description);
     }
 
-    /// Whether the list of tools differs from caller to caller.
-    pub(crate) fn hides_tools(&self) -> bool {
-        self.config.hide_forbidden && self.tools.get().iter().any(|tool| tool.required.is_some())
+    /// Whether a list differs between callers.
+    pub(crate) fn hides_some<D: Definition>(&self, set: &Set<D>) -> bool {
+        self.config.hide_forbidden && set.iter().any(|definition| definition.scopes().is_some())
     }
 
-    /// Whether a caller is told that a tool exists.
-    pub(crate) fn shows(&self, tool: &ToolDef<()>, call: &Call) -> bool {
-        let Some(scopes) = tool.required.as_ref().filter(|_| self.config.hide_forbidden) else { return true };
+    /// Whether a definition is listed for a caller.
+    pub(crate) fn shows<D: Definition>(&self, definition: &D, call: &Call) -> bool {
+        let Some(scopes) = definition.scopes().as_ref().filter(|_| self.config.hide_forbidden) else { return true };
         call.caller.as_ref().is_some_and(|caller| caller.has_scopes(&**scopes))
     }
 

@@ -34,6 +34,7 @@ mod registry;
 pub mod reply;
 mod resource;
 pub mod schema;
+mod scopes;
 mod server;
 mod setters;
 mod signature;

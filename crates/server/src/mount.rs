@@ -8,7 +8,7 @@ mod list;
 mod route;
 
 pub(crate) use list::list;
-pub(crate) use route::{dispatch, renamed_params};
+pub(crate) use route::{dispatch, with_param};
 
 use std::{
     fmt,

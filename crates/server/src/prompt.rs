@@ -14,6 +14,7 @@ use crate::{
     handler::Handler,
     reply::{CompleteKind, PromptKind},
     schema::{SchemaDialect, declared::Declared, order},
+    scopes::Scopes,
     signature::Signature,
 };
 
@@ -37,13 +38,20 @@ use setters::prompt_setters;
 /// );
 /// ```
 pub fn prompt<H, M, S>(name: impl Into<String>, handler: H) -> PromptBuilder<H, M, S> {
-    PromptBuilder { spec: Prompt::new(name), completions: Completions::new(), handler, marker: PhantomData }
+    PromptBuilder {
+        spec: Prompt::new(name),
+        scopes: None,
+        completions: Completions::new(),
+        handler,
+        marker: PhantomData,
+    }
 }
 
 /// A prompt that is being described.
 #[must_use = "register it with `Server::prompt`"]
 pub struct PromptBuilder<H, M, S> {
     spec: Prompt,
+    scopes: Scopes,
     completions: Completions<S>,
     handler: H,
     marker: PhantomData<fn() -> M>,
@@ -88,6 +96,7 @@ where
         H::describe(&mut signature);
         PromptDef {
             spec: self.spec,
+            scopes: self.scopes,
             completions: self.completions,
             signature,
             run: erase::<PromptKind, M, S, H>(self.handler),
@@ -114,6 +123,7 @@ impl<S> IntoPrompt<S> for PromptDef<S> {
 /// `IntoPrompt::into_prompt(explain).icons(..)`.
 pub struct PromptDef<S> {
     pub(crate) spec: Prompt,
+    pub(crate) scopes: Scopes,
     pub(crate) completions: Completions<S>,
     pub(crate) signature: Signature,
     pub(crate) run: Run<PromptKind, S>,
@@ -149,10 +159,10 @@ impl<S: Clone + Send + Sync + 'static> PromptDef<S> {
     }
 
     pub(crate) fn bind(self, state: &S) -> PromptDef<()> {
-        let Self { spec, completions, signature, run, place } = self;
+        let Self { spec, scopes, completions, signature, run, place } = self;
         let completions = definition::bind_all(completions, state);
         let run = definition::bind::<PromptKind, S>(run, state);
-        PromptDef { spec, completions, signature, run, place }
+        PromptDef { spec, scopes, completions, signature, run, place }
     }
 }
 
@@ -210,7 +220,7 @@ fn arguments(schema: &Value, declared: &Declared) -> Vec<PromptArgument> {
         .collect()
 }
 
-impl Definition for PromptDef<()> {
+impl<S: 'static> Definition for PromptDef<S> {
     const WHAT: &'static str = "prompt";
 
     fn key(&self) -> &str {
@@ -219,6 +229,10 @@ impl Definition for PromptDef<()> {
 
     fn place(&self) -> &'static Location<'static> {
         self.place
+    }
+
+    fn scopes(&self) -> &Scopes {
+        &self.scopes
     }
 }
 

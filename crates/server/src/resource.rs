@@ -10,6 +10,7 @@ use crate::{
     definition::{self, Completions, Definition, Run, complete_with, erase},
     handler::Handler,
     reply::{CompleteKind, ResourceKind},
+    scopes::Scopes,
     signature::Signature,
 };
 
@@ -34,6 +35,7 @@ pub fn resource<H, M, S>(uri: impl Into<String>, handler: H) -> ResourceBuilder<
         spec: Resource::new(uri.clone(), uri),
         subscribable: false,
         listed: true,
+        scopes: None,
         completions: Completions::new(),
         handler,
         marker: PhantomData,
@@ -46,6 +48,7 @@ pub struct ResourceBuilder<H, M, S> {
     spec: Resource,
     subscribable: bool,
     listed: bool,
+    scopes: Scopes,
     completions: Completions<S>,
     handler: H,
     marker: PhantomData<fn() -> M>,
@@ -93,6 +96,7 @@ where
             template: None,
             subscribable: self.subscribable,
             listed: self.listed,
+            scopes: self.scopes,
             completions: self.completions,
             signature,
             run: erase::<ResourceKind, M, S, H>(self.handler),
@@ -122,6 +126,7 @@ pub struct ResourceDef<S> {
     template: Option<UriTemplate>,
     pub(crate) subscribable: bool,
     listed: bool,
+    pub(crate) scopes: Scopes,
     pub(crate) completions: Completions<S>,
     pub(crate) signature: Signature,
     pub(crate) run: Run<ResourceKind, S>,
@@ -148,10 +153,10 @@ impl<S: Clone + Send + Sync + 'static> ResourceDef<S> {
     }
 
     pub(crate) fn bind(self, state: &S) -> ResourceDef<()> {
-        let Self { spec, template, subscribable, listed, completions, signature, run, place } = self;
+        let Self { spec, template, subscribable, listed, scopes, completions, signature, run, place } = self;
         let completions = definition::bind_all(completions, state);
         let run = definition::bind::<ResourceKind, S>(run, state);
-        ResourceDef { spec, template, subscribable, listed, completions, signature, run, place }
+        ResourceDef { spec, template, subscribable, listed, scopes, completions, signature, run, place }
     }
 }
 
@@ -188,7 +193,7 @@ impl ResourceDef<()> {
     }
 }
 
-impl Definition for ResourceDef<()> {
+impl<S: 'static> Definition for ResourceDef<S> {
     const WHAT: &'static str = "resource";
 
     fn key(&self) -> &str {
@@ -197,6 +202,10 @@ impl Definition for ResourceDef<()> {
 
     fn place(&self) -> &'static Location<'static> {
         self.place
+    }
+
+    fn scopes(&self) -> &Scopes {
+        &self.scopes
     }
 }
 

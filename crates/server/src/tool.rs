@@ -17,6 +17,7 @@ use crate::{
     inner::Config,
     reply::ToolKind,
     schema::{declared::Declared, order},
+    scopes::Scopes,
     signature::Signature,
 };
 
@@ -45,7 +46,7 @@ pub fn tool<H, M>(name: impl Into<String>, handler: H) -> ToolBuilder<H, M> {
         output: None,
         timeout: None,
         data: Vec::new(),
-        scopes: Vec::new(),
+        scopes: None,
         blocking: false,
         handler,
         marker: PhantomData,
@@ -61,7 +62,7 @@ pub struct ToolBuilder<H, M> {
     output: Option<Value>,
     timeout: Option<Option<Duration>>,
     data: Vec<Arc<dyn ToolData>>,
-    scopes: Vec<String>,
+    scopes: Scopes,
     blocking: bool,
     handler: H,
     marker: PhantomData<fn() -> M>,
@@ -141,7 +142,6 @@ where
             data: self.data,
             described: false,
             scopes: self.scopes,
-            required: None,
             mirrored: None,
             checks: Checks::default(),
             signature,
@@ -184,9 +184,7 @@ pub struct ToolDef<S> {
     pub(crate) data: Vec<Arc<dyn ToolData>>,
     /// Whether the extensions have said their part.
     described: bool,
-    scopes: Vec<String>,
-    /// The scopes, once the tool is registered.
-    pub(crate) required: Option<Arc<[String]>>,
+    pub(crate) scopes: Scopes,
     /// The arguments that clients over HTTP repeat in headers.
     pub(crate) mirrored: Option<Arc<[ParamHeader]>>,
     pub(crate) checks: Checks,
@@ -224,7 +222,6 @@ impl<S: Clone + Send + Sync + 'static> ToolDef<S> {
         if !std::mem::replace(&mut self.described, true) {
             self.data.iter().for_each(|data| data.describe(&mut self.spec));
         }
-        self.required = (!self.scopes.is_empty()).then(|| self.scopes.clone().into());
         let declared = self.signature.declared.filter(|_| self.input.is_none()).map(|of| of()).unwrap_or_default();
         let mut input = match (&self.input, self.signature.arguments) {
             (Some(schema), _) => schema.clone(),
@@ -250,24 +247,10 @@ impl<S: Clone + Send + Sync + 'static> ToolDef<S> {
 
     pub(crate) fn bind(self, state: &S) -> ToolDef<()> {
         let Self { spec, input, output, timeout, data, described, scopes, .. } = self;
-        let (required, mirrored, checks) = (self.required, self.mirrored, self.checks);
+        let (mirrored, checks) = (self.mirrored, self.checks);
         let (signature, place) = (self.signature, self.place);
         let run = definition::bind::<ToolKind, S>(self.run, state);
-        ToolDef {
-            spec,
-            input,
-            output,
-            timeout,
-            data,
-            described,
-            scopes,
-            required,
-            mirrored,
-            checks,
-            signature,
-            run,
-            place,
-        }
+        ToolDef { spec, input, output, timeout, data, described, scopes, mirrored, checks, signature, run, place }
     }
 }
 
@@ -295,7 +278,7 @@ fn is_name(name: &str) -> bool {
     (1..=128).contains(&name.len()) && name.chars().all(allowed)
 }
 
-impl Definition for ToolDef<()> {
+impl<S: 'static> Definition for ToolDef<S> {
     const WHAT: &'static str = "tool";
 
     fn key(&self) -> &str {
@@ -304,6 +287,10 @@ impl Definition for ToolDef<()> {
 
     fn place(&self) -> &'static Location<'static> {
         self.place
+    }
+
+    fn scopes(&self) -> &Scopes {
+        &self.scopes
     }
 }
 

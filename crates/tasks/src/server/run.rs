@@ -69,7 +69,7 @@ async fn requested(
     let live = engine.prepare(status_teller(lasting.clone()))?;
     detach(&mut call, &engine, &live, Some(lasting));
     let (revision, owner) = (call.revision, owner(&call));
-    let running = next.no_timeout().run(call);
+    let running = next.timeout(None).run(call);
     let work = Box::pin(async move { finished(running.await, true) });
     let record = engine.start(live, owner, wanted.ttl, work).await?;
     Ok(Reply::Complete(revision.done(CreateTaskResult::new(wire::bare(&record)))))
@@ -88,7 +88,7 @@ async fn unsolicited(engine: Arc<Engine>, asked: ToolCall, next: ToolNext, task:
     let mut running = if task.asks_first {
         call.outbox = call.outbox.with_sink(Reports::new(&engine, &live, None));
         let inputs = call.inputs.clone();
-        let mut running = next.no_timeout().run(call);
+        let mut running = next.timeout(None).run(call);
         // Answers of earlier rounds are there already, so a function that still waits now waits for something else.
         let begun = poll_fn(|cx| match running.as_mut().poll(cx) {
             Poll::Pending if inputs.is_yielding() => Poll::Pending,
@@ -101,7 +101,7 @@ async fn unsolicited(engine: Arc<Engine>, asked: ToolCall, next: ToolNext, task:
         running
     } else {
         detach(&mut call, &engine, &live, None);
-        next.no_timeout().run(call)
+        next.timeout(None).run(call)
     };
     let work = Box::pin(async move { finished(running.as_mut().await, false) });
     let record = engine.start(live, owner, None, work).await?;
