@@ -16,8 +16,8 @@ macro_rules! listing_setters {
         }
 
         /// Sets the icons that hosts show beside the name. Clients of revisions before 2025-11-25 do not get them.
-        pub fn icons(mut self, icons: Vec<Icon>) -> Self {
-            self.spec.icons = Some(icons);
+        pub fn icons(mut self, icons: impl IntoIterator<Item = Icon>) -> Self {
+            self.spec.icons = Some(icons.into_iter().collect());
             self
         }
 

@@ -15,8 +15,8 @@ macro_rules! prompt_setters {
         );
 
         /// Sets the listed arguments, instead of those derived from the handler's types.
-        pub fn arguments(mut self, arguments: Vec<PromptArgument>) -> Self {
-            self.spec.arguments = Some(arguments);
+        pub fn arguments(mut self, arguments: impl IntoIterator<Item = PromptArgument>) -> Self {
+            self.spec.arguments = Some(arguments.into_iter().collect());
             self
         }
     };
