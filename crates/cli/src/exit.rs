@@ -7,7 +7,7 @@ use couplet::{
     http::client::{Challenge, ConnectFailure},
     types::RpcError,
 };
-use couplet_serve::{BindError, Caught};
+use couplet_serve::{BindError, Signal};
 use serde_json::json;
 
 use crate::output::{Output, Paint, text};
@@ -35,12 +35,12 @@ impl Exit {
     }
 }
 
-impl From<Caught> for Exit {
-    fn from(signal: Caught) -> Self {
+impl From<Signal> for Exit {
+    fn from(signal: Signal) -> Self {
         match signal {
-            Caught::Interrupt => Self::Interrupted,
-            Caught::Terminate => Self::Terminated,
-            Caught::HangUp => Self::HungUp,
+            Signal::Interrupt => Self::Interrupted,
+            Signal::HangUp => Self::HungUp,
+            _ => Self::Terminated,
         }
     }
 }

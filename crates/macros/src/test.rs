@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use syn::{Attribute, Error, ItemFn, Result, ReturnType};
 
-use crate::args::Args;
+use crate::{args::Args, keys::Form};
 
 /// The revisions, as they are written in Rust: names to pass on, because a macro cannot see `ProtocolVersion::ALL`. A test
 /// of the facade (`each_revision_has_a_test`) fails when one is missing here.
@@ -16,7 +16,7 @@ pub(crate) fn test(attr: TokenStream, item: TokenStream) -> TokenStream {
 
 fn expand(attr: TokenStream, item: TokenStream) -> Result<TokenStream> {
     let mut args: Args = syn::parse2(attr)?;
-    args.check(&["crate"])?;
+    args.check(&[("crate", Form::Special)])?;
     let testing = args.krate(quote!(::couplet_testing))?;
     let mut function: ItemFn = syn::parse2(item)?;
     if function.sig.asyncness.is_none() {

@@ -21,8 +21,9 @@ use crate::{
     handle::ServerHandle,
     inner::Inner,
     mount,
-    registry::Listing,
+    registry::{Listing, Set},
     resource::ResourceDef,
+    scopes::permit,
     tool::ToolDef,
     tool_middleware::ToolNext,
 };
@@ -85,37 +86,20 @@ pub(crate) fn find_resource(inner: &Inner, uri: &str) -> Option<(Arc<ResourceDef
 fn call_tool(inner: &Arc<Inner>, call: Call) -> Result<BoxFuture<'static, Reply>, RpcError> {
     let name = call.params.read_str("name")?.ok_or_else(|| RpcError::invalid_params("`name` is missing"))?;
     let tools = inner.tools.get();
-    let tool = tools.find(&name).cloned().ok_or_else(|| {
-        let shown = tools.iter().filter(|tool| inner.shows(tool, &call));
-        unknown("tool", &name, shown.map(|tool| tool.key()))
-    })?;
-    if let Some(scopes) = &tool.required {
-        permit(&call, &name, scopes)?;
-    }
+    let tool = tools.find(&name).cloned().ok_or_else(|| unknown("tool", &name, shown_keys(inner, &tools, &call)))?;
+    permit(&call, &*tool)?;
     if inner.tool_middleware().next().is_none() {
-        return run_tool(inner, tool, call, false);
+        return run_tool(inner, tool, call, inner.config.timeout);
     }
     Ok(Box::pin(guard::contained(ToolNext::first(inner.clone(), tool).run(call))))
 }
 
-/// Whoever calls must be allowed to do all that a tool asks for. Over HTTP the endpoint has said so already, in its own
-/// way.
-fn permit(call: &Call, name: &str, scopes: &[String]) -> Result<(), RpcError> {
-    let what = match &call.caller {
-        Some(caller) if caller.has_scopes(scopes) => return Ok(()),
-        Some(_) => "needs a caller with more scopes",
-        None => "needs an authenticated caller",
-    };
-    let error = RpcError::invalid_request(format!("the tool `{name}` {what}: `{}`", scopes.join("`, `")));
-    Err(error.with_data(serde_json::json!({ "scopes": scopes })))
-}
-
-/// Calls a tool; `unlimited` if the server's own limit does not count.
+/// Calls a tool. Its own timeout takes precedence over the given one.
 pub(crate) fn run_tool(
     inner: &Arc<Inner>,
     tool: Arc<ToolDef<()>>,
     call: Call,
-    unlimited: bool,
+    timeout: Option<Duration>,
 ) -> Result<BoxFuture<'static, Reply>, RpcError> {
     let revision = call.revision;
     let arguments = arguments(&call)?;
@@ -123,8 +107,8 @@ pub(crate) fn run_tool(
         return Ok(Box::pin(std::future::ready(wrong_arguments(revision, what))));
     }
     let target = Target::Arguments(arguments);
-    let limit = tool.timeout.unwrap_or(inner.config.timeout.filter(|_| !unlimited));
-    Ok(round(inner, call, target, limit, |invocation| {
+    let timeout = tool.timeout.unwrap_or(timeout);
+    Ok(round(inner, call, target, timeout, |invocation| {
         let running = (tool.run)(invocation, ());
         async move {
             match running.await {
@@ -159,6 +143,7 @@ fn read_resource(inner: &Arc<Inner>, call: Call) -> Result<BoxFuture<'static, Re
     let revision = call.revision;
     let uri: String = call.params.read("uri")?;
     let (resource, variables) = find_resource(inner, &uri).ok_or_else(|| revision.resource_not_found(&uri))?;
+    permit(&call, &*resource)?;
     let target = Target::Resource { uri: uri.clone(), variables };
     Ok(round(inner, call, target, inner.config.timeout, |invocation| {
         let running = (resource.run)(invocation, ());
@@ -182,7 +167,9 @@ fn get_prompt(inner: &Arc<Inner>, call: Call) -> Result<BoxFuture<'static, Reply
     let revision = call.revision;
     let name: String = call.params.read("name")?;
     let prompts = inner.prompts.get();
-    let prompt = prompts.find(&name).cloned().ok_or_else(|| unknown("prompt", &name, prompts.keys()))?;
+    let prompt =
+        prompts.find(&name).cloned().ok_or_else(|| unknown("prompt", &name, shown_keys(inner, &prompts, &call)))?;
+    permit(&call, &*prompt)?;
     let arguments = arguments(&call)?;
     prompt.check_arguments(&arguments)?;
     Ok(round(inner, call, Target::Arguments(arguments), inner.config.timeout, |invocation| {
@@ -220,14 +207,18 @@ fn complete(inner: &Arc<Inner>, call: Call) -> Result<BoxFuture<'static, Reply>,
     let run = match &params.reference {
         CompletionReference::Prompt(reference) => {
             let prompts = inner.prompts.get();
-            let prompt =
-                prompts.find(&reference.name).ok_or_else(|| unknown("prompt", &reference.name, prompts.keys()))?;
+            let prompt = prompts
+                .find(&reference.name)
+                .ok_or_else(|| unknown("prompt", &reference.name, shown_keys(inner, &prompts, &call)))?;
+            permit(&call, &**prompt)?;
             completion(&prompt.completions, argument, prompt.argument_names())
         }
         CompletionReference::Resource(reference) => {
             let resources = inner.resources.get();
             let resource = resources.find(&reference.uri);
-            let resource = resource.ok_or_else(|| unknown("resource template", &reference.uri, resources.keys()))?;
+            let resource = resource
+                .ok_or_else(|| unknown("resource template", &reference.uri, shown_keys(inner, &resources, &call)))?;
+            permit(&call, &**resource)?;
             completion(&resource.completions, argument, resource.variables())
         }
         _ => Err(RpcError::invalid_params("`ref` must be a prompt or a resource template")),
@@ -264,6 +255,11 @@ fn completion<'n>(
             Err(RpcError::invalid_params(format!("there is no argument `{argument}`{hint}")))
         }
     }
+}
+
+/// The names and URIs that a caller may know of.
+fn shown_keys<'s, D: Definition>(inner: &Inner, set: &'s Set<D>, call: &Call) -> impl Iterator<Item = &'s str> {
+    set.iter().filter(|definition| inner.shows(&***definition, call)).map(|definition| definition.key())
 }
 
 /// The error for a name that is not registered, with one that is like it.
@@ -314,64 +310,75 @@ fn rejected(revision: Revision, rejection: Rejection, uri: &str) -> Reply {
     })
 }
 
-/// The tools; without those that are forbidden to the caller, where the server hides them.
-fn list_tools(inner: &Inner, call: &Call, cursor: Option<&str>) -> Result<ResultBody, RpcError> {
-    let (size, revision, tools) = (inner.config.page_size, call.revision, inner.tools.get());
-    let done = |tools, next, scope| {
-        let mut result = ListToolsResult::new(tools);
-        (result.next_cursor, result.cache_scope) = (next, scope);
-        revision.encode(result)
-    };
-    if !inner.hides_tools() {
-        let print = |tools, next| done(tools, next, None);
-        return tools.page(Listing::TOOLS, cursor, size, revision, |t| Some(t.spec.clone()), print);
-    }
-    let shown = |tool: &ToolDef<()>| inner.shows(tool, call).then(|| tool.spec.clone());
-    // What one caller sees is no other's.
-    let print = |tools, next| done(tools, next, Some(CacheScope::Private));
-    tools.page_for_caller(Listing::TOOLS, cursor, size, shown, print)
-}
-
+/// Answers a list request of any kind.
 pub(crate) fn list(inner: &Inner, call: &Call) -> Result<ResultBody, RpcError> {
     let cursor: Option<String> = call.params.read_opt("cursor")?;
-    let (cursor, size, revision) = (cursor.as_deref(), inner.config.page_size, call.revision);
+    let (cursor, revision) = (cursor.as_deref(), call.revision);
     match &*call.method {
-        "tools/list" => list_tools(inner, call, cursor),
-        "prompts/list" => inner.prompts.get().page(
-            Listing::PROMPTS,
+        "tools/list" => page(
+            inner,
+            call,
+            Listing::TOOLS,
             cursor,
-            size,
-            revision,
-            |p| Some(p.spec.clone()),
-            |prompts, next| {
-                let mut result = ListPromptsResult::new(prompts);
-                result.next_cursor = next;
+            &inner.tools.get(),
+            |t| Some(t.spec.clone()),
+            |tools, next, scope| {
+                let mut result = ListToolsResult::new(tools);
+                (result.next_cursor, result.cache_scope) = (next, scope);
                 revision.encode(result)
             },
         ),
-        "resources/list" => inner.resources.get().page(
-            Listing::RESOURCES,
-            cursor,
-            size,
-            revision,
-            ResourceDef::listed,
-            |resources, next| {
+        "prompts/list" => {
+            let prompts = inner.prompts.get();
+            page(
+                inner,
+                call,
+                Listing::PROMPTS,
+                cursor,
+                &prompts,
+                |p| Some(p.spec.clone()),
+                |prompts, next, scope| {
+                    let mut result = ListPromptsResult::new(prompts);
+                    (result.next_cursor, result.cache_scope) = (next, scope);
+                    revision.encode(result)
+                },
+            )
+        }
+        "resources/list" => {
+            let resources = inner.resources.get();
+            page(inner, call, Listing::RESOURCES, cursor, &resources, ResourceDef::listed, |resources, next, scope| {
                 let mut result = ListResourcesResult::new(resources);
-                result.next_cursor = next;
+                (result.next_cursor, result.cache_scope) = (next, scope);
                 revision.encode(result)
-            },
-        ),
-        _ => inner.resources.get().page(
-            Listing::TEMPLATES,
-            cursor,
-            size,
-            revision,
-            ResourceDef::listed_template,
-            |templates, next| {
+            })
+        }
+        _ => {
+            let resources = inner.resources.get();
+            let item = ResourceDef::listed_template;
+            page(inner, call, Listing::TEMPLATES, cursor, &resources, item, |templates, next, scope| {
                 let mut result = ListResourceTemplatesResult::new(templates);
-                result.next_cursor = next;
+                (result.next_cursor, result.cache_scope) = (next, scope);
                 revision.encode(result)
-            },
-        ),
+            })
+        }
     }
+}
+
+/// One page of a list. Where the server hides definitions from callers that lack their scopes, the page is made for this
+/// caller, and clients may cache it for this caller only.
+fn page<D: Definition, T>(
+    inner: &Inner,
+    call: &Call,
+    listing: Listing,
+    cursor: Option<&str>,
+    set: &Set<D>,
+    item: impl Fn(&D) -> Option<T>,
+    result: impl Fn(Vec<T>, Option<String>, Option<CacheScope>) -> ResultBody,
+) -> Result<ResultBody, RpcError> {
+    let size = inner.config.page_size;
+    if !inner.hides_some(set) {
+        return set.page(listing, cursor, size, call.revision, item, |items, next| result(items, next, None));
+    }
+    let shown = |definition: &D| inner.shows(definition, call).then(|| item(definition)).flatten();
+    set.page_for_caller(listing, cursor, size, shown, |items, next| result(items, next, Some(CacheScope::Private)))
 }

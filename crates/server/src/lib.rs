@@ -1,10 +1,10 @@
-//! Servers of the Model Context Protocol: functions become tools, resources and prompts.
+//! Servers of the Model Context Protocol (MCP): functions become tools, resources and prompts.
 //!
 //! A [`Server`] is built from [`tool`]s, [`resource`]s and [`prompt`]s. Each is a function, `async` or not, whose
 //! parameters are [extractors](extract) and whose result becomes the [reply]. The same function answers clients of
-//! every revision.
+//! every protocol revision.
 //!
-//! Below it lies [`couplet_core::Service`]: implement that yourself where this crate is too much.
+//! The layer below is [`couplet_core::Service`]: implement it yourself if you need a server without registries.
 //!
 //! This crate knows handlers. It must not know transports, revisions or eras.
 
@@ -34,6 +34,7 @@ mod registry;
 pub mod reply;
 mod resource;
 pub mod schema;
+mod scopes;
 mod server;
 mod setters;
 mod signature;

@@ -1,6 +1,6 @@
-//! Spans for calls, with the names and the attributes that OpenTelemetry has for the protocol.
+//! Spans for calls, with the names and attributes of OpenTelemetry's semantic conventions for MCP.
 //!
-//! Where nobody collects spans and nobody watches, a call pays for two comparisons.
+//! Without a collector of spans and without an observer, a call pays for two comparisons.
 
 use std::{borrow::Cow, sync::Arc, time::Duration};
 
@@ -9,7 +9,7 @@ use couplet_types::{ProtocolVersion, TraceContext};
 use tokio::time::Instant;
 use tracing::{Instrument, Span, field::Empty, info_span};
 
-/// A call that is watched.
+/// A call that is observed.
 pub(crate) struct Watched {
     span: Span,
     observer: Option<Arc<dyn Observer>>,
@@ -21,7 +21,7 @@ pub(crate) struct Watched {
 }
 
 impl Watched {
-    /// Begins to observer a call, if anybody wants to know.
+    /// Starts to observe a call, if there is an observer or a collector of spans.
     pub(crate) fn begin(observer: Option<&Arc<dyn Observer>>, call: &Call) -> Option<Self> {
         let span = match observer {
             Some(observer) => span_in_trace(&**observer, call),
@@ -40,7 +40,7 @@ impl Watched {
         Some(Self { span, observer, method, target, version, began: Instant::now(), over: false })
     }
 
-    /// Lets the call run inside its span.
+    /// Runs the call inside of its span.
     pub(crate) fn run(self, work: impl FnOnce() -> BoxFuture<'static, Reply>) -> BoxFuture<'static, Reply> {
         let running = self.span.in_scope(work);
         let span = self.span.clone();
@@ -79,7 +79,7 @@ impl Watched {
     }
 }
 
-/// A call is given up by dropping it.
+/// Dropping a call cancels it.
 impl Drop for Watched {
     fn drop(&mut self) {
         if !self.over {
@@ -106,7 +106,7 @@ fn span_of(call: &Call) -> Span {
     )
 }
 
-/// The same, as a part of the trace that the call names, if it does.
+/// The span of a call, as a part of the trace that the call names.
 fn span_in_trace(observer: &dyn Observer, call: &Call) -> Span {
     let Some(trace) = call.meta().ok().and_then(|meta| TraceContext::from_meta(&meta)) else { return span_of(call) };
     let mut span = None;

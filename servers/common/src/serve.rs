@@ -1,15 +1,15 @@
 //! Serving until it is over, or until a signal comes.
 
-use std::{error::Error, pin::pin, sync::Arc, time::Duration};
+use std::{error::Error, sync::Arc};
 
 use couplet::{
     core::{Limits, Service, Transport},
+    signal::{Signals, serve_until_signal},
     stdio::stdio,
 };
 
 use crate::{
     logs::{LogArgs, LogFormat, filter, start_logs},
-    signals::Signals,
     site::{SiteArgs, bind, bytes, url},
 };
 
@@ -51,7 +51,7 @@ pub async fn serve(service: Arc<dyn Service>, args: &ServeArgs) -> Result<(), Bo
         let drain = move || {
             let _ = begin.send(());
         };
-        return Ok(drained(signals, transport.serve(service, limits), drain, grace).await?);
+        return Ok(serve_until_signal(signals, transport.serve(service, limits), drain, grace).await?);
     };
     let listener = bind(address).await?;
     let url = url(&listener, &args.site);
@@ -65,40 +65,11 @@ pub async fn serve(service: Arc<dyn Service>, args: &ServeArgs) -> Result<(), Bo
     }
     let transport = args.site.transport(listener);
     let shutdown = transport.shutdown();
-    Ok(drained(signals, transport.serve(service, limits), move || shutdown.trigger(), grace).await?)
+    Ok(serve_until_signal(signals, transport.serve(service, limits), move || shutdown.trigger(), grace).await?)
 }
 
 fn report(complaint: Option<String>) {
     if let Some(what) = complaint {
         tracing::warn!("{what}");
-    }
-}
-
-/// Serves until it is over or a signal comes. Then `drain` is called, and serving may go on for `grace` to finish what
-/// runs; a second signal ends it at once.
-///
-/// # Errors
-/// Those of serving.
-pub async fn drained<E>(
-    mut signals: Signals,
-    serving: impl Future<Output = Result<(), E>>,
-    drain: impl FnOnce(),
-    grace: Duration,
-) -> Result<(), E> {
-    /// The transport has the same time, and says what it did with it.
-    const LATE: Duration = Duration::from_millis(500);
-    let mut serving = pin!(serving);
-    let signal = tokio::select! {
-        done = &mut serving => return done,
-        signal = signals.next() => signal,
-    };
-    tracing::info!(?signal, "shutting down: running calls are finished");
-    drain();
-    tokio::select! {
-        done = tokio::time::timeout(grace + LATE, serving) => done.unwrap_or(Ok(())),
-        signal = signals.next() => {
-            tracing::warn!(?signal, "running calls are cut off");
-            Ok(())
-        }
     }
 }

@@ -7,7 +7,7 @@ use couplet::{
     core::{Limits, Service, Transport},
 };
 use couplet_everything::ShownEnv;
-use couplet_serve::{Signals, SiteArgs, bind, drained, url};
+use couplet_serve::{Signals, SiteArgs, bind, serve_until_signal, url};
 use couplet_sqlite::Database;
 
 use super::list::Offer;
@@ -45,7 +45,7 @@ pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
     let transport = args.site.transport(listener);
     let shutdown = transport.shutdown();
     let serving = transport.serve(service, Limits::default());
-    Ok(drained(signals, serving, move || shutdown.trigger(), args.site.grace).await?)
+    Ok(serve_until_signal(signals, serving, move || shutdown.trigger(), args.site.grace).await?)
 }
 
 /// Everything that is served: the server that shows it all, with the database in it.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use couplet::{core::Transport, proxy::Proxy, stdio::stdio};
-use couplet_serve::{Signals, SiteArgs, bind, drained, url};
+use couplet_serve::{Signals, SiteArgs, bind, serve_until_signal, url};
 
 use crate::{
     exit::{Exit, Failure},
@@ -77,7 +77,7 @@ pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
             let transport = args.site.transport(listener);
             let shutdown = transport.shutdown();
             let serving = transport.serve(service, limits);
-            stop.in_time(serve(&proxy, drained(signals, serving, move || shutdown.trigger(), grace))).await
+            stop.in_time(serve(&proxy, serve_until_signal(signals, serving, move || shutdown.trigger(), grace))).await
         }
         None => {
             let (begin, begun) = tokio::sync::oneshot::channel::<()>();
@@ -85,7 +85,7 @@ pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
             let drain = move || {
                 let _ = begin.send(());
             };
-            stop.in_time(serve(&proxy, drained(signals, serving, drain, grace))).await
+            stop.in_time(serve(&proxy, serve_until_signal(signals, serving, drain, grace))).await
         }
     };
     // A second signal does not wait for a server that does not want to end.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use couplet::stdio::children;
-use couplet_serve::{Caught, Signals};
+use couplet_serve::{Signal, Signals};
 use tokio::time::Instant;
 
 use super::Patience;
@@ -64,17 +64,17 @@ pub(crate) async fn end_children(failure: &Failure) {
 
 /// Waits for a SIGTERM or SIGHUP that the work does not obey: until a second one comes, or for longer than it takes to
 /// end a server. Ctrl-C is left to the work each time.
-pub(crate) async fn overdue() -> Caught {
+pub(crate) async fn overdue() -> Signal {
     const PATIENCE: Duration = Duration::from_secs(10);
     let Ok(mut signals) = Signals::new() else { return std::future::pending().await };
     let first = serious(&mut signals).await;
     tokio::time::timeout(PATIENCE, serious(&mut signals)).await.unwrap_or(first)
 }
 
-async fn serious(signals: &mut Signals) -> Caught {
+async fn serious(signals: &mut Signals) -> Signal {
     loop {
         match signals.next().await {
-            Caught::Interrupt => {}
+            Signal::Interrupt => {}
             signal => return signal,
         }
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use couplet_core::{BoxFuture, Call, JsonText, Reply, ResultBody, message::Params};
 use couplet_types::{Map, RawJson, RpcError, code};
-use serde::de::DeserializeOwned;
+use serde::{Serialize, de::DeserializeOwned};
 
 use super::Mount;
 use crate::{dispatch::find_resource, inner::Inner};
@@ -115,9 +115,9 @@ impl Routed {
     }
 }
 
-/// The parameters of a call for a tool that is called something else inside.
-pub(crate) fn renamed_params(params: &Params, name: &str) -> Option<Params> {
-    replaced(params, "name", &text(name)?)
+/// The parameters with one of them changed, or added.
+pub(crate) fn with_param(params: &Params, key: &str, value: &(impl Serialize + ?Sized)) -> Option<Params> {
+    replaced(params, key, &text(value)?)
 }
 
 /// The parameters with one of them changed, or added.
@@ -197,7 +197,7 @@ pub(super) fn read<T: DeserializeOwned>(text: &JsonText) -> Option<T> {
     text.parse().ok()
 }
 
-pub(super) fn text<T: serde::Serialize + ?Sized>(value: &T) -> Option<JsonText> {
+pub(super) fn text<T: Serialize + ?Sized>(value: &T) -> Option<JsonText> {
     JsonText::new(serde_json::to_vec(value).ok()?).ok()
 }
 

@@ -6,7 +6,7 @@ mod editor;
 use std::{sync::Arc, time::Duration};
 
 use couplet::client::{Changes, Filter};
-use couplet_serve::{Caught, Signals};
+use couplet_serve::{Signal, Signals};
 use rustyline::error::ReadlineError;
 
 use self::{
@@ -218,7 +218,7 @@ async fn or_ended<T>(line: impl Future<Output = Result<T, Failure>>) -> Result<T
     let ended = async {
         loop {
             match signals.next().await {
-                Caught::Interrupt => {}
+                Signal::Interrupt => {}
                 signal => return signal,
             }
         }
