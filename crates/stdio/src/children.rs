@@ -24,10 +24,11 @@
 
 use std::{
     io,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{Arc, Mutex, MutexGuard, Weak},
     time::Duration,
 };
 
+use couplet_core::sync::lock;
 use tokio::time::{Instant, sleep};
 
 use crate::{
@@ -167,5 +168,5 @@ async fn gone(deadline: Instant) -> bool {
 }
 
 fn table() -> MutexGuard<'static, Table> {
-    LIVE.lock().unwrap_or_else(PoisonError::into_inner)
+    lock(&LIVE)
 }

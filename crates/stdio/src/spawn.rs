@@ -9,14 +9,14 @@ use std::{
     time::Duration,
 };
 
-use couplet_core::{BoxFuture, ClientConnection, Connect, Connected, Error, ErrorKind, Inbound, Limits};
+use couplet_core::{BoxFuture, ClientConnection, Connect, Connected, Error, ErrorKind, Inbound, Limits, pump::Pump};
 
 use crate::{
     child::Process,
     drive::Running,
     leash::Leash,
-    pump::Pump,
     stderr::{Capture, Listener, Stderr, Tail},
+    streams::LineStream,
 };
 
 /// A program to start as a server, and to connect a client to. Each connection starts it again.
@@ -193,12 +193,12 @@ impl Connect for Command {
             let stdin = child.stdin.take().expect("it was asked to be a pipe");
             let stdout = child.stdout.take().expect("it was asked to be a pipe");
             let stderr = Capture::new(child.stderr.take(), self.name.clone(), self.listener.clone(), self.tail.clone());
-            let longest = limits.message;
-            let (link, handle) = ClientConnection::new(inbound, limits);
-            let (channel, closing) = Leash::new(handle, Some("pipe"));
+            let stream = LineStream::new(Box::new(stdout), Box::new(stdin), limits.message);
+            let (connection, handle) = ClientConnection::new(inbound, limits);
+            let (channel, closing) = Leash::new(handle.with_transport(Some("pipe")));
             let server = Running {
                 process: Process::new(child, self.grace, &channel),
-                pump: Pump::new(link, Box::new(stdout), Box::new(stdin), longest),
+                pump: Pump::new(connection, stream),
                 closing,
                 grace: self.grace,
             };

@@ -4,10 +4,11 @@ use std::{
     collections::VecDeque,
     convert::Infallible,
     future::pending,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
+use couplet_core::sync::lock;
 use tokio::{io::AsyncReadExt, process::ChildStderr, time::Instant};
 
 /// What happens to the standard error of a child process.
@@ -195,12 +196,12 @@ impl Tail {
     const QUOTED_CHARS: usize = 1000;
 
     pub(crate) fn clear(&self) {
-        *self.lock() = Bytes::default();
+        *lock(&self.0) = Bytes::default();
     }
 
     /// Everything that is here, oldest first.
     pub(crate) fn text(&self) -> String {
-        let mut kept = self.lock();
+        let mut kept = lock(&self.0);
         let cut = kept.cut;
         let text = String::from_utf8_lossy(kept.bytes.make_contiguous()).into_owned();
         drop(kept);
@@ -222,16 +223,12 @@ impl Tail {
     }
 
     fn push(&self, chunk: &[u8]) {
-        let mut kept = self.lock();
+        let mut kept = lock(&self.0);
         let excess = (kept.bytes.len() + chunk.len()).saturating_sub(Self::ROOM);
         let (old, new) = (excess.min(kept.bytes.len()), chunk.len().saturating_sub(Self::ROOM));
         kept.bytes.drain(..old);
         kept.bytes.extend(&chunk[new..]);
         kept.cut |= excess > 0;
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Bytes> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

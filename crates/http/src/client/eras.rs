@@ -3,10 +3,11 @@
 use std::{
     collections::HashMap,
     fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
     time::Duration,
 };
 
+use couplet_core::sync::lock;
 use http::Uri;
 use tokio::time::Instant;
 
@@ -66,13 +67,13 @@ impl EraCache {
     }
 
     fn known(&self) -> MutexGuard<'_, HashMap<String, Entry>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 
 impl fmt::Debug for EraCache {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Eras").field("servers", &self.known().len()).finish()
+        f.debug_struct("EraCache").field("servers", &self.known().len()).finish()
     }
 }
 

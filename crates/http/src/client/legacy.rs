@@ -3,13 +3,12 @@
 
 use std::sync::Arc;
 
-use couplet_core::{Error, ErrorKind, Outgoing};
+use couplet_core::{Error, ErrorKind, Outgoing, Source};
 use http::{StatusCode, Uri};
 
 use super::{
     follow::Events,
     read::{Content, Reading, closed, refusal, refused},
-    route::Source,
     shared::{Answer, Shared},
     uri,
 };
@@ -37,7 +36,7 @@ impl Shared {
             let what = format!("it answers {} to a GET, without a stream", response.status());
             return Err(Error::new(ErrorKind::Transport, what));
         }
-        let mut events = Events::new(response.into_body(), self.limits.message);
+        let mut events = Events::new(response.into_body(), self.router.limits().message);
         let endpoint = endpoint(&mut events, &from).await?;
         self.session().endpoint = Some(endpoint.clone());
         let shared = self.clone();
@@ -51,7 +50,7 @@ impl Shared {
     async fn hear_all(self: &Arc<Self>, mut events: Events) -> Result<(), Error> {
         while let Some(event) = events.next().await? {
             if event.is_message() {
-                self.receive(event.data, Source::Session)?;
+                self.receive(event.data, Source::Connection)?;
             }
         }
         Ok(())
@@ -67,7 +66,7 @@ impl Shared {
         if response.status().is_success() {
             return Ok(None);
         }
-        match refusal(response, &request.id, self.limits.bounds).await? {
+        match refusal(response, &request.id, self.router.limits().bounds).await? {
             Reading::Answer(Err(error)) => Err(error.into()),
             Reading::Refused(status) => Err(refused(status)),
             _ => Err(closed("the server does not know the session", None)),

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use couplet_core::{BoxFuture, Error, ErrorKind, http::headers};
+use couplet_core::{BoxFuture, Error, ErrorKind, Source, http::headers};
 use http::StatusCode;
 use tokio::{
     sync::Notify,
@@ -13,7 +13,6 @@ use super::{
     busy::{is_busy, retry_after},
     follow::{Events, Place},
     read::Content,
-    route::Source,
     shared::Shared,
 };
 
@@ -68,7 +67,7 @@ impl Shared {
                 let what =
                     format!("the server ended its stream {} times in a row; it is given up", Place::PATIENCE + 1);
                 tracing::warn!("{what}");
-                return self.inbound.silent(Some(Error::new(ErrorKind::Closed, what)));
+                return self.router.inbound().silent(Some(Error::new(ErrorKind::Closed, what)));
             }
             sleep(place.delay()).await;
             place.fruitless += 1;
@@ -102,8 +101,8 @@ impl Shared {
             return Ok(Heard::Nothing);
         }
         *opened = true;
-        self.inbound.silent(None);
-        let mut events = Events::new(response.into_body(), self.limits.message);
+        self.router.inbound().silent(None);
+        let mut events = Events::new(response.into_body(), self.router.limits().message);
         let outcome = self.hear(&mut events, place).await;
         place.ended(&events);
         outcome.map(|()| Heard::Broke)
@@ -113,7 +112,7 @@ impl Shared {
         while let Some(event) = events.next().await? {
             place.note(&event);
             if event.is_message() {
-                self.receive(event.data, Source::Session)?;
+                self.receive(event.data, Source::Connection)?;
             }
         }
         Ok(())

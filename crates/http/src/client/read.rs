@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use couplet_core::{
-    Error, ErrorKind,
+    Error, ErrorKind, Source,
     http::headers,
     message::{self, Frame, Message},
 };
@@ -15,7 +15,6 @@ use super::{
     busy::{Busy, is_busy, retry_after},
     fetch::Body,
     follow::{Events, Place},
-    route::Source,
     shared::{Answer, Shared},
 };
 
@@ -69,11 +68,11 @@ impl Shared {
     ) -> Result<Reading, Error> {
         let status = response.status();
         if !status.is_success() {
-            return refusal(response, sent, self.limits.bounds).await;
+            return refusal(response, sent, self.router.limits().bounds).await;
         }
         match Content::of(&response) {
             Content::Json => {
-                let text = response.into_body().read(self.limits.message).await?;
+                let text = response.into_body().read(self.router.limits().message).await?;
                 match self.receive(text, source)? {
                     Some(answer) => Ok(Reading::Answer(answer)),
                     None => Err(protocol("the server's response is not an answer to the request")),
@@ -91,7 +90,7 @@ impl Shared {
 
     /// Reads a stream up to the answer, and takes it up again where the server lets it be.
     async fn read_events(self: &Arc<Self>, body: Body, source: Source<'_>) -> Result<Reading, Error> {
-        let mut events = Events::new(body, self.limits.message);
+        let mut events = Events::new(body, self.router.limits().message);
         let mut place = Place::default();
         loop {
             let broken = match self.up_to_answer(&mut events, &mut place, source).await {
@@ -105,7 +104,7 @@ impl Shared {
             };
             place.ended(&events);
             // Without a session nothing can be taken up again.
-            if source.is_alone() || place.id.is_none() {
+            if source.is_stateless() || place.id.is_none() {
                 return Err(closed("the stream ended before the answer; the outcome is not known", broken));
             }
             match self.resume(&mut place).await? {
@@ -156,7 +155,7 @@ impl Shared {
             let status = response.status();
             match Content::of(&response) {
                 Content::Events if status.is_success() => {
-                    return Ok(Some(Events::new(response.into_body(), self.limits.message)));
+                    return Ok(Some(Events::new(response.into_body(), self.router.limits().message)));
                 }
                 _ if status == StatusCode::NOT_FOUND && has_session => return Ok(None),
                 _ if status.is_server_error() || is_busy(status) => place.hold = retry_after(&response),

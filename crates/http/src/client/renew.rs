@@ -55,10 +55,10 @@ impl Shared {
 
     async fn open_anew(self: &Arc<Self>) -> Result<(), Error> {
         let hello = self.session().hello.clone();
-        let (Some(mut hello), Some(dialect)) = (hello, self.dialect()) else {
+        let (Some(mut hello), Some(dialect)) = (hello, self.router.dialect()) else {
             return Err(closed("the server does not know the session", None));
         };
-        hello.id = self.next_id();
+        hello.id = self.router.next_id();
         self.greet_again(&hello, &dialect)
             .await
             .map_err(|why| closed("the server lost the session, and a new one could not be opened", Some(why)))?;
@@ -84,7 +84,7 @@ impl Shared {
     async fn wish_again(self: &Arc<Self>) {
         let wishes = self.session().wishes.all();
         for mut wish in wishes {
-            wish.id = self.next_id();
+            wish.id = self.router.next_id();
             let why = match self.ask_once(&wish).await {
                 Ok(Reading::Answer(Ok(_))) => continue,
                 Ok(Reading::Answer(Err(error))) => error.into(),

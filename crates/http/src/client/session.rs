@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use couplet_core::{
-    Error, ErrorKind, Outgoing,
+    Error, ErrorKind, Outgoing, Source,
     http::headers,
     message::{self, Frame, Message},
 };
@@ -18,7 +18,6 @@ use super::{
     fetch::Body,
     headers::value,
     read::{Reading, closed, is_another_tongue, refused},
-    route::Source,
     shared::{Answer, Shared},
     wishes::Wishes,
 };
@@ -79,7 +78,7 @@ impl Shared {
 
     /// Whether it is known that the server must be greeted, so that it need not be asked.
     pub(crate) fn recall_greeting(&self) -> bool {
-        if self.dialect().is_some() {
+        if self.router.dialect().is_some() {
             return false;
         }
         let greeting = self.address.eras.take(&self.address.uri);
@@ -108,7 +107,7 @@ impl Shared {
             session.id = id;
             session.hello = Some(request.clone());
         }
-        self.read(response, Source::Request { sent: &request.id }, &request.id).await
+        self.read(response, Source::SessionResponse { sent: &request.id }, &request.id).await
     }
 
     async fn ask_or_renew(self: &Arc<Self>, request: &Outgoing, key: i64) -> Result<Answer, Error> {
@@ -140,7 +139,7 @@ impl Shared {
         let has_session = self.mark(&mut http);
         let (response, _) = self.address.send(http).await?;
         let gone = has_session && response.status() == StatusCode::NOT_FOUND;
-        match self.read(response, Source::Request { sent: &request.id }, &request.id).await? {
+        match self.read(response, Source::SessionResponse { sent: &request.id }, &request.id).await? {
             Reading::Answer(Err(error)) if gone && error.code == code::METHOD_NOT_FOUND => {
                 Ok(Reading::Answer(Err(error)))
             }
@@ -155,7 +154,7 @@ impl Shared {
 
     /// Adds what every message after the handshake carries; true if there is a session to be lost.
     pub(crate) fn mark(&self, http: &mut http::Request<Bytes>) -> bool {
-        if let Some(dialect) = self.dialect()
+        if let Some(dialect) = self.router.dialect()
             && let Ok(version) = value("the revision", dialect.revision().version().as_str())
         {
             http.headers_mut().insert(headers::PROTOCOL_VERSION, version);

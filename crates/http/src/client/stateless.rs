@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use couplet_core::{Error, ErrorKind, Outgoing, RequestOptions};
+use couplet_core::{Error, ErrorKind, Outgoing, RequestOptions, Source};
 use couplet_types::{
     CallTool, Discover, ListTools, ListToolsParams, Listen, Request, RequestId, RpcError, UnsupportedVersionData, code,
 };
@@ -11,7 +11,6 @@ use super::{
     busy::READS,
     headers::{Mirrored, mirror},
     read::{Reading, is_another_tongue, refused},
-    route::Source,
     shared::{Answer, Shared},
 };
 
@@ -66,7 +65,7 @@ impl Shared {
         mirror(&mut http, request, revision, mirrored)?;
         let (response, _) = self.address.send(http).await?;
         let probe = request.method == Discover::METHOD;
-        let source = Source::Alone { key, sent: &request.id, subscription: request.method == Listen::METHOD };
+        let source = Source::Response { key, sent: &request.id, subscription: request.method == Listen::METHOD };
         match self.read(response, source, &request.id).await {
             Ok(Reading::Answer(answer)) => {
                 let knows_probe = answer.as_ref().err().is_none_or(|e| e.code == code::UNSUPPORTED_VERSION);
@@ -92,10 +91,11 @@ impl Shared {
 
     /// Reads the whole list of tools again.
     async fn learn_tools(self: &Arc<Self>, revision: &str) -> Result<(), Error> {
-        let Some(dialect) = self.dialect() else { return Ok(()) };
+        let Some(dialect) = self.router.dialect() else { return Ok(()) };
         let mut params = ListToolsParams::new();
         for _ in 0..Self::PAGES {
-            let request = dialect.request::<ListTools>(self.next_id(), params.clone(), &RequestOptions::default())?;
+            let request =
+                dialect.request::<ListTools>(self.router.next_id(), params.clone(), &RequestOptions::default())?;
             let RequestId::Number(key) = request.id else { return Ok(()) };
             // A list that is refused teaches nothing; the call then fails with what it failed with before.
             let Ok(list) = self.post_alone(&request, revision, &Vec::new(), key).await? else { return Ok(()) };

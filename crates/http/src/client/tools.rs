@@ -2,13 +2,14 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
 };
 
 use couplet_core::{
     Error, ErrorKind, JsonText, Outgoing,
     http::headers::{ParamHeader, encode},
     message::Params,
+    sync::lock,
 };
 use couplet_types::{CallTool, Request};
 use http::HeaderName;
@@ -102,6 +103,6 @@ impl Tools {
     }
 
     fn known(&self) -> MutexGuard<'_, HashMap<String, Arc<[ParamHeader]>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
