@@ -275,3 +275,6 @@ fn lost(what: &str, error: io::Error) -> Error {
     };
     Error::new(kind, format!("{what}: {error}")).with_source(error)
 }
+
+#[cfg(test)]
+mod tests;

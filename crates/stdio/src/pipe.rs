@@ -33,7 +33,7 @@ pub fn pipe(reader: impl AsyncRead + Send + Unpin + 'static, writer: impl AsyncW
     Pipe { streams: Some((Box::new(reader), Box::new(writer))) }
 }
 
-/// A pair of byte streams; made by [`pipe`].
+/// A transport on a pair of byte streams; created by [`pipe`].
 pub struct Pipe {
     streams: Option<(Reader, Writer)>,
 }

@@ -209,3 +209,6 @@ impl fmt::Debug for Router {
         f.debug_struct("Router").field("unanswered", &self.unanswered()).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

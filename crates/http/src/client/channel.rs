@@ -84,7 +84,7 @@ impl Shared {
         let mut repeats = 0;
         loop {
             let outcome = match &revision {
-                Some(revision) => self.alone(&request, revision, key).await.map(Some),
+                Some(revision) => self.stateless(&request, revision, key).await.map(Some),
                 None => self.in_session(&request, key).await,
             };
             let pause = match &outcome {

@@ -1,5 +1,5 @@
-//! The transport of the first revision: one stream for everything that the server says, and an endpoint that it names
-//! for everything that the client says.
+//! The HTTP+SSE transport of the first revision: one stream for every message of the server, and an endpoint that it
+//! names for every message of the client.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::{
 };
 
 impl Shared {
-    /// Tries this transport, after the other one was refused.
+    /// Tries this transport after the other one was refused.
     pub(crate) async fn fall_back(
         self: &Arc<Self>,
         request: &Outgoing,
@@ -29,7 +29,7 @@ impl Shared {
         })
     }
 
-    /// Opens the stream, and sends the first message where it says.
+    /// Opens the stream, and sends the first message to the endpoint that it names.
     pub(crate) async fn open_stream(self: &Arc<Self>, request: &Outgoing) -> Result<Option<Answer>, Error> {
         let (response, from) = self.address.send(self.address.get(&self.address.uri)).await?;
         if !response.status().is_success() || Content::of(&response) != Content::Events {
@@ -74,7 +74,7 @@ impl Shared {
     }
 }
 
-/// Where messages go. A server may send them nowhere but to itself.
+/// Waits for the endpoint, which must be at the server's own origin.
 async fn endpoint(events: &mut Events, from: &Uri) -> Result<Uri, Error> {
     while let Some(event) = events.next().await? {
         if event.event.as_deref() != Some("endpoint") {

@@ -22,7 +22,7 @@ impl Outlet for Answers<'_> {
         let shared = self.0.clone();
         self.0.spawn(async move {
             if let Some(answer) = (&mut request).await {
-                shared.tell(answer).await;
+                shared.send_message(answer).await;
             }
             // Only now: answers that wait to be sent count against the limit, too.
             drop(request);
@@ -32,7 +32,7 @@ impl Outlet for Answers<'_> {
     fn refuse(&mut self, refusal: Bytes, slot: Slot) {
         let shared = self.0.clone();
         self.0.spawn(async move {
-            shared.tell(refusal).await;
+            shared.send_message(refusal).await;
             drop(slot);
         });
     }
