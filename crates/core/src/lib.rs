@@ -19,7 +19,6 @@ pub mod message;
 pub mod pump;
 mod server;
 mod service;
-#[doc(hidden)]
 pub mod sync;
 mod transport;
 mod wire;

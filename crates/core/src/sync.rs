@@ -1,4 +1,4 @@
-//! Locks that are not poisoned by a panic elsewhere, for the crates of this workspace.
+//! Locks that are not poisoned by a panic elsewhere, for transports and other crates on this one.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -1,3 +1,5 @@
+//! The pump between a connection and a stream that follow a script.
+
 use std::{
     collections::VecDeque,
     future::Future,

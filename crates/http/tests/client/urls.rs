@@ -10,8 +10,8 @@ fn name<Kind>(target: impl IntoTarget<Kind>) -> Option<String> {
 #[test]
 fn a_url_is_a_target() {
     let url = "https://example.com/mcp?team=a";
-    let uri: http::Uri = url.parse().unwrap();
-    for found in [name(url), name(url.to_owned()), name(&url.to_owned()), name(uri), name(couplet_http::connect(url))] {
+    let (owned, uri): (String, http::Uri) = (url.to_owned(), url.parse().unwrap());
+    for found in [name(url), name(&owned), name(owned), name(uri), name(couplet_http::connect(url))] {
         assert_eq!(found.as_deref(), Some(url));
     }
 }

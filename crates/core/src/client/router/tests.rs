@@ -1,3 +1,5 @@
+//! The router as a table: each kind of message on each kind of source.
+
 use std::{
     future::Future,
     pin::pin,
