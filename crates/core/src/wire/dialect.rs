@@ -9,7 +9,7 @@ use couplet_types::{
 use serde::Serialize;
 
 use crate::{
-    client::exchange::Outgoing,
+    client::outgoing::Outgoing,
     error::{Error, ErrorKind},
     message::{Params, scan::JsonText},
     wire::{

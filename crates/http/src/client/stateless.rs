@@ -1,8 +1,8 @@
-//! Requests that stand alone: nothing is remembered between them but what was learned about the tools.
+//! Stateless requests: nothing is shared between them but the mirrored arguments of tools.
 
 use std::sync::Arc;
 
-use couplet_core::{Error, ErrorKind, Outgoing, RequestOptions};
+use couplet_core::{Error, ErrorKind, Outgoing, RequestOptions, Source};
 use couplet_types::{
     CallTool, Discover, ListTools, ListToolsParams, Listen, Request, RequestId, RpcError, UnsupportedVersionData, code,
 };
@@ -10,27 +10,31 @@ use couplet_types::{
 use super::{
     busy::READS,
     headers::{Mirrored, mirror},
-    read::{Reading, is_another_tongue, refused},
-    route::Source,
+    read::{Reading, is_unknown_transport, refused},
     shared::{Answer, Shared},
 };
 
 impl Shared {
-    /// How many pages of tools are read when something about a tool has changed.
+    /// The number of pages of tools that are read when a tool has changed.
     const PAGES: usize = 64;
 
-    /// Sends a request that stands alone. `key` is how it is known to whoever waits.
-    pub(crate) async fn alone(self: &Arc<Self>, request: &Outgoing, revision: &str, key: i64) -> Result<Answer, Error> {
+    /// Sends a stateless request. `key` is the number that it was opened with.
+    pub(crate) async fn stateless(
+        self: &Arc<Self>,
+        request: &Outgoing,
+        revision: &str,
+        key: i64,
+    ) -> Result<Answer, Error> {
         if request.method == Discover::METHOD && self.recall_greeting() {
             return Ok(Err(RpcError::method_not_found(request.method)));
         }
         let mirrored = self.tools.mirrored(request)?;
-        let answer = match self.post_alone(request, revision, &mirrored, key).await {
-            // Nothing can be taken up again without a session, so what was lost is asked anew.
+        let answer = match self.post_stateless(request, revision, &mirrored, key).await {
+            // Nothing can be resumed without a session, so a read that was lost is sent again.
             Err(error) if error.is_closed() && READS.contains(&request.method) => {
                 tracing::debug!(%error, method = request.method, "a request is sent again");
                 let again = self.again(request, key);
-                self.post_alone(&again, revision, &mirrored, key).await?
+                self.post_stateless(&again, revision, &mirrored, key).await?
             }
             answer => answer?,
         };
@@ -44,18 +48,18 @@ impl Shared {
                     return Ok(Err(error));
                 }
                 let again = self.again(request, key);
-                self.post_alone(&again, revision, &now, key).await
+                self.post_stateless(&again, revision, &now, key).await
             }
             // A server, or something in front of it, that names the very revision it was asked in may mean it.
             Err(error) if request.method == Discover::METHOD && names(&error, revision) => {
                 let again = self.again(request, key);
-                self.post_alone(&again, revision, &mirrored, key).await
+                self.post_stateless(&again, revision, &mirrored, key).await
             }
             answer => Ok(answer),
         }
     }
 
-    async fn post_alone(
+    async fn post_stateless(
         self: &Arc<Self>,
         request: &Outgoing,
         revision: &str,
@@ -66,15 +70,15 @@ impl Shared {
         mirror(&mut http, request, revision, mirrored)?;
         let (response, _) = self.address.send(http).await?;
         let probe = request.method == Discover::METHOD;
-        let source = Source::Alone { key, sent: &request.id, subscription: request.method == Listen::METHOD };
+        let source = Source::Response { key, sent: &request.id, subscription: request.method == Listen::METHOD };
         match self.read(response, source, &request.id).await {
             Ok(Reading::Answer(answer)) => {
                 let knows_probe = answer.as_ref().err().is_none_or(|e| e.code == code::UNSUPPORTED_VERSION);
                 self.session().must_be_greeted = probe && !knows_probe;
                 Ok(answer)
             }
-            // Somebody who knows nothing of this era.
-            Ok(Reading::Refused(status)) if probe && is_another_tongue(status) => {
+            // A server that does not know this era.
+            Ok(Reading::Refused(status)) if probe && is_unknown_transport(status) => {
                 self.session().must_be_greeted = true;
                 Ok(Err(RpcError::method_not_found(request.method)))
             }
@@ -92,13 +96,14 @@ impl Shared {
 
     /// Reads the whole list of tools again.
     async fn learn_tools(self: &Arc<Self>, revision: &str) -> Result<(), Error> {
-        let Some(dialect) = self.dialect() else { return Ok(()) };
+        let Some(dialect) = self.router.dialect() else { return Ok(()) };
         let mut params = ListToolsParams::new();
         for _ in 0..Self::PAGES {
-            let request = dialect.request::<ListTools>(self.next_id(), params.clone(), &RequestOptions::default())?;
+            let request =
+                dialect.request::<ListTools>(self.router.next_id(), params.clone(), &RequestOptions::default())?;
             let RequestId::Number(key) = request.id else { return Ok(()) };
             // A list that is refused teaches nothing; the call then fails with what it failed with before.
-            let Ok(list) = self.post_alone(&request, revision, &Vec::new(), key).await? else { return Ok(()) };
+            let Ok(list) = self.post_stateless(&request, revision, &Vec::new(), key).await? else { return Ok(()) };
             let next = couplet_core::message::Params::from_text(list.clone()).ok();
             let next: Option<String> = next.and_then(|l| l.read_opt("nextCursor").ok().flatten());
             self.tools.learn(list);

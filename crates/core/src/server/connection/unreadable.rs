@@ -15,8 +15,9 @@ use crate::{
 };
 
 impl ServerConnection {
-    /// Tells of a message that was too long to be taken: a request is refused, and a question fails.
-    pub fn receive_too_long(&mut self, message: &Oversized) {
+    /// Takes note of a message that is above the limit and was dropped: the request is refused, or the request that it
+    /// answered fails.
+    pub fn receive_oversized(&mut self, message: &Oversized) {
         let what = too_large("the message", message.length, self.limits.message);
         let mut malformed = Malformed::new(None, RpcError::invalid_request(what));
         if let Skimmed::Request(id) = &message.gist {
