@@ -45,6 +45,7 @@ pub use transport::{Connect, Connected, Transport};
 pub use wire::{
     Outcome,
     dialect::{Dialect, RequestOptions},
+    method::{Cached, CallTarget, Method, Retry},
     modern::{CachePolicy, PeerCache},
     negotiate::{Negotiation, Probe, Step},
     project::{Ask, Project},

@@ -9,7 +9,7 @@ use couplet_core::{
     BoxFuture, Call, Change, ClientNotification, Connect, Connected, Description, Error, ErrorKind, ExtensionEvent,
     Hub, Inbound, Limits, Reply, Service, Transport, http::headers::ParamHeader, memory, message::Params,
 };
-use couplet_types::{Prompt, Resource, ResourceTemplate, Tool};
+use couplet_types::{CallTool, Prompt, Request, Resource, ResourceTemplate, Tool};
 
 use crate::{
     dispatch,
@@ -259,7 +259,7 @@ impl Service for ServerHandle {
     }
 
     fn required_scopes(&self, method: &str, params: &Params) -> Option<Arc<[String]>> {
-        if method != "tools/call" {
+        if method != CallTool::METHOD {
             return None;
         }
         let name: String = params.read("name").ok()?;

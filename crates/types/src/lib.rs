@@ -80,9 +80,9 @@ pub use method::{
     CallTool, CancelDetailedTask, CancelTask, Cancelled, Complete, CreateMessage, Discover, Elicit,
     ElicitationComplete, GetDetailedTask, GetPrompt, GetTask, GetTaskPayload, HasMeta, Initialize, Initialized,
     ListPrompts, ListResourceTemplates, ListResources, ListRoots, ListTasks, ListTools, Listen, LogMessage,
-    Notification, Ping, Progress, PromptListChanged, ReadResource, Request, ResourceListChanged, ResourceUpdated,
-    RootsListChanged, SetLevel, Subscribe, SubscriptionAcknowledged, TaskChanged, TaskStatusChanged, ToolListChanged,
-    Unsubscribe, UpdateTask,
+    Notification, NotificationMethod, Ping, Progress, PromptListChanged, ReadResource, Request, RequestMethod,
+    ResourceListChanged, ResourceUpdated, RootsListChanged, SetLevel, Subscribe, SubscriptionAcknowledged, TaskChanged,
+    TaskStatusChanged, ToolListChanged, Unsubscribe, UpdateTask,
 };
 pub use page::{CacheHints, CacheScope, EmptyResult, NotificationParams, PaginatedParams, ResultType};
 pub use progress::{CancelledParams, ProgressParams};

@@ -103,7 +103,8 @@ mod tests {
     use super::*;
 
     fn check_one(file: &str, text: &str, expected: &[&str]) {
-        let found = check(file, &Source::new(text), &mut Allowed::new(&[("crates/core/src/server/input.rs", "requestState")]));
+        let found =
+            check(file, &Source::new(text), &mut Allowed::new(&[("crates/core/src/server/input.rs", "requestState")]));
         let found: Vec<_> = found.iter().map(|f| format!("{} {}", f.line, f.what.split(':').next().unwrap())).collect();
         assert_eq!(found, expected, "{file}: {text}");
     }

@@ -7,6 +7,7 @@ use std::sync::{
 
 use bytes::Bytes;
 use couplet_core::{Change, Dialect, JsonText};
+use couplet_types::RequestMethod;
 
 use super::{
     Cache,
@@ -40,7 +41,7 @@ impl Seat {
     }
 
     /// A request whose answer may be kept.
-    pub(crate) fn ticket(&self, dialect: &Dialect, method: &'static str, params: Bytes) -> Ticket {
+    pub(crate) fn ticket(&self, dialect: &Dialect, method: RequestMethod, params: Bytes) -> Ticket {
         let (server, voice) = (self.server.clone(), dialect.voice().clone());
         let own = Key { server, owner: Some(self.owner.clone()), voice, method, params };
         Ticket { memory: self.memory.clone(), shared: Key { owner: None, ..own.clone() }, own }

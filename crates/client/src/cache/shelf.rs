@@ -7,8 +7,8 @@ use std::{
 };
 
 use bytes::Bytes;
-use couplet_core::{Change, JsonText};
-use couplet_types::{ListPrompts, ListResourceTemplates, ListResources, ListTools, ReadResource, Request, from_json};
+use couplet_core::{Cached, Change, JsonText, Method};
+use couplet_types::{RequestMethod, from_json};
 
 use crate::inbox::is_part;
 
@@ -31,7 +31,7 @@ pub(crate) struct Key {
     pub(crate) owner: Option<Who>,
     /// The revision and the capabilities of the client: a server may answer others differently.
     pub(crate) voice: Bytes,
-    pub(crate) method: &'static str,
+    pub(crate) method: RequestMethod,
     pub(crate) params: Bytes,
 }
 
@@ -39,12 +39,12 @@ impl Key {
     /// Whether a change at this server makes the answer old.
     pub(crate) fn is_hit_by(&self, server: &Who, change: &Change) -> bool {
         self.server == *server
-            && match change {
-                Change::Tools => self.method == ListTools::METHOD,
-                Change::Prompts => self.method == ListPrompts::METHOD,
-                Change::Resources => [ListResources::METHOD, ListResourceTemplates::METHOD].contains(&self.method),
-                Change::Updated(uri) => self.method == ReadResource::METHOD && self.reads(uri),
-                _ => false,
+            && match Method::of(self.method).cached {
+                Cached::Never | Cached::UntilExpired => false,
+                Cached::UntilToolsChange => matches!(change, Change::Tools),
+                Cached::UntilPromptsChange => matches!(change, Change::Prompts),
+                Cached::UntilResourcesChange => matches!(change, Change::Resources),
+                Cached::UntilUpdated => matches!(change, Change::Updated(uri) if self.reads(uri)),
             }
     }
 
@@ -162,7 +162,7 @@ mod tests {
 
     fn key(n: usize) -> Key {
         let params = format!(r#"{{"uri":"a://{n}"}}"#).into();
-        Key { server: Who::Only(1), owner: None, voice: Bytes::new(), method: ReadResource::METHOD, params }
+        Key { server: Who::Only(1), owner: None, voice: Bytes::new(), method: RequestMethod::ReadResource, params }
     }
 
     #[test]

@@ -26,7 +26,7 @@ use crate::{
     },
     server::{
         batch::Batch,
-        queue::{Kind, Queue},
+        queue::{EntryKind, Queue},
         running::Running,
     },
     sync::lock,
@@ -161,7 +161,7 @@ impl ClientConnection {
     /// Refuses a request of the server that could not be read, where there may be one.
     fn refuse(&self, id: &RequestId, error: &RpcError) {
         if !self.is_stateless() && !self.requests.contains_key(id) {
-            self.shared.queue.push(Kind::Free, wire::error(Some(id), None, error));
+            self.shared.queue.push(EntryKind::Free, wire::error(Some(id), None, error));
         }
     }
 
@@ -213,7 +213,7 @@ impl ClientConnection {
             }
             match job.batch {
                 Some(batch) => batch.answer(text.into()),
-                None => self.shared.queue.push(Kind::Free, text),
+                None => self.shared.queue.push(EntryKind::Free, text),
             }
         }
     }
@@ -249,7 +249,7 @@ impl ClientConnection {
         }
         if self.running.len() >= self.limits.running {
             let error = RpcError::internal("too many requests at the same time; ask again later");
-            return self.shared.queue.push(Kind::Free, wire::error(Some(&id), None, &error));
+            return self.shared.queue.push(EntryKind::Free, wire::error(Some(&id), None, &error));
         }
         let answer = match method {
             "ping" => Box::pin(async { Ok(JsonText::empty_object()) }),
@@ -367,7 +367,7 @@ impl Cancelled for Shared {
             return;
         }
         let params = wire::to_json(&CancelledParams::new(id));
-        self.queue.push(Kind::Free, wire::notification("notifications/cancelled", &params));
+        self.queue.push(EntryKind::Free, wire::notification("notifications/cancelled", &params));
     }
 }
 
@@ -398,12 +398,12 @@ impl Channel for ClientHandle {
             }
             state.exchanges.insert(number, waiting);
         }
-        self.0.0.queue.push(Kind::Notification(RequestId::Number(number)), text);
+        self.0.0.queue.push(EntryKind::Notification(RequestId::Number(number)), text);
         Exchange::numbered(mailbox, self.0.0.clone(), number)
     }
 
     fn notify(&self, text: Bytes) {
-        self.0.0.queue.push(Kind::Free, text);
+        self.0.0.queue.push(EntryKind::Free, text);
     }
 
     fn agree(&self, dialect: &Dialect) {

@@ -17,7 +17,10 @@ use crate::{
     message::{Malformed, Params, scan::JsonText, text::EncodedMessage},
     server::running::BoxFuture,
     sync::lock,
-    wire,
+    wire::{
+        self,
+        method::{CallTarget, Method},
+    },
 };
 
 /// The client's way to one server: one request out, a stream of events back.
@@ -114,7 +117,8 @@ impl Outgoing {
 
     /// The name of what the request is about, for the methods that have one.
     pub fn name(&self) -> Option<String> {
-        let key = wire::http::named_by(self.method).or(self.named_by)?;
+        let target = Method::named(self.method).and_then(|method| method.target);
+        let key = target.map(CallTarget::parameter).or(self.named_by)?;
         self.read()?.read_opt(key).ok().flatten()
     }
 

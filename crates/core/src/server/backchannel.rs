@@ -8,7 +8,7 @@ use crate::{
     server::{
         input::Backchannel,
         pending::{Answer, Pending},
-        queue::{Kind, Queue},
+        queue::{EntryKind, Queue},
         running::BoxFuture,
     },
     wire,
@@ -57,7 +57,7 @@ impl Back {
         let Some((id, answer)) = self.questions.open() else { return Ok(None) };
         let params = ask.params.as_ref().map_or("{}", RawJson::get);
         let text = wire::request(&RequestId::Number(id), &ask.method, params.as_bytes());
-        let kind = self.call.clone().map_or(Kind::Free, |call| Kind::Question(call, id));
+        let kind = self.call.clone().map_or(EntryKind::Free, |call| EntryKind::Question(call, id));
         self.queue.push(kind, text);
         Ok(Some((Asked { id, queue: self.queue.clone(), questions: self.questions.clone() }, answer)))
     }
@@ -86,7 +86,7 @@ impl Drop for Asked {
     fn drop(&mut self) {
         if self.questions.forget(self.id) && !self.queue.purge_question(self.id) {
             let params = wire::to_json(&CancelledParams::new(self.id));
-            self.queue.push(Kind::Free, wire::notification("notifications/cancelled", &params));
+            self.queue.push(EntryKind::Free, wire::notification("notifications/cancelled", &params));
         }
     }
 }

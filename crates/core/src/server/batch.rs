@@ -7,7 +7,7 @@ use couplet_types::RequestId;
 
 use crate::{
     message::text::EncodedMessage,
-    server::queue::{Kind, Queue},
+    server::queue::{EntryKind, Queue},
     sync::lock,
 };
 
@@ -53,7 +53,7 @@ impl Drop for Inner {
         let mut answers = std::mem::take(&mut *lock(&self.answers));
         if !answers.is_empty() {
             answers.push(b']');
-            let kind = lock(&self.first).take().map_or(Kind::Free, Kind::Batch);
+            let kind = lock(&self.first).take().map_or(EntryKind::Free, EntryKind::Batch);
             self.queue.push(kind, Bytes::from(answers));
         }
     }

@@ -18,7 +18,7 @@ use serde::Serialize;
 
 use crate::{
     server::{
-        queue::{Kind, Queue},
+        queue::{EntryKind, Queue},
         running::BoxFuture,
     },
     sync::lock,
@@ -170,7 +170,7 @@ impl Outbox {
     pub fn release(&self, come_back_after: Duration) {
         if self.0.revision.primes_streams() && self.0.open.load(Ordering::Acquire) {
             let after = come_back_after.as_millis().try_into().unwrap_or(u64::MAX);
-            self.0.queue.push(Kind::Release(self.0.call.clone(), after), Bytes::new());
+            self.0.queue.push(EntryKind::Release(self.0.call.clone(), after), Bytes::new());
         }
     }
 
@@ -191,7 +191,7 @@ impl Outbox {
         }
         params.project(self.0.revision);
         let text = notification(method, &to_json(&params));
-        let kind = if self.0.lasting { Kind::Free } else { Kind::Notification(self.0.call.clone()) };
+        let kind = if self.0.lasting { EntryKind::Free } else { EntryKind::Notification(self.0.call.clone()) };
         poll_fn(|cx| {
             if !self.0.open.load(Ordering::Acquire) {
                 return std::task::Poll::Ready(false);

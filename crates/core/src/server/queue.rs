@@ -16,7 +16,7 @@ use crate::{message::text::EncodedMessage, sync::lock};
 
 /// What a queued message is. A call is known by the id of its request, which nothing else has until it is answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum EntryKind {
     /// It belongs to no call.
     Free,
     /// It belongs to a call that goes on.
@@ -31,7 +31,7 @@ pub(crate) enum Kind {
     Batch(RequestId),
 }
 
-impl Kind {
+impl EntryKind {
     /// The call that the message belongs to.
     pub(crate) fn call(&self) -> Option<&RequestId> {
         match self {
@@ -46,7 +46,7 @@ pub(crate) struct Queue(Arc<Mutex<State>>);
 
 #[derive(Debug)]
 struct State {
-    items: VecDeque<(Kind, EncodedMessage)>,
+    items: VecDeque<(EntryKind, EncodedMessage)>,
     /// How many bytes they have.
     bytes: usize,
     /// How many of them belong to no call.
@@ -65,16 +65,16 @@ impl Queue {
     }
 
     /// Adds an answer, or anything else that must not wait.
-    pub(crate) fn push(&self, kind: Kind, text: impl Into<EncodedMessage>) {
+    pub(crate) fn push(&self, kind: EntryKind, text: impl Into<EncodedMessage>) {
         let mut state = lock(&self.0);
         if !state.closed {
-            state.unowned += usize::from(kind == Kind::Free);
+            state.unowned += usize::from(kind == EntryKind::Free);
             state.add(kind, text.into());
         }
     }
 
     /// Adds a notification as soon as there is room; false when nobody will read it any more.
-    pub(crate) fn poll_push(&self, cx: &mut Context<'_>, kind: &Kind, text: &Bytes) -> Poll<bool> {
+    pub(crate) fn poll_push(&self, cx: &mut Context<'_>, kind: &EntryKind, text: &Bytes) -> Poll<bool> {
         let mut state = lock(&self.0);
         if state.closed {
             return Poll::Ready(false);
@@ -86,17 +86,17 @@ impl Queue {
             }
             return Poll::Pending;
         }
-        state.unowned += usize::from(*kind == Kind::Free);
+        state.unowned += usize::from(*kind == EntryKind::Free);
         state.add(kind.clone(), text.clone().into());
         Poll::Ready(true)
     }
 
     /// The next message to send.
-    pub(crate) fn pop(&self) -> Option<(Kind, EncodedMessage)> {
+    pub(crate) fn pop(&self) -> Option<(EntryKind, EncodedMessage)> {
         let mut state = lock(&self.0);
         let (kind, text) = state.items.pop_front()?;
         state.bytes -= text.len();
-        state.unowned -= usize::from(kind == Kind::Free);
+        state.unowned -= usize::from(kind == EntryKind::Free);
         state.wake_blocked();
         Some((kind, text))
     }
@@ -116,7 +116,7 @@ impl Queue {
 
     /// Takes back a question; true if it was still here.
     pub(crate) fn purge_question(&self, id: i64) -> bool {
-        self.take_back(|kind| matches!(kind, Kind::Question(_, i) if *i == id))
+        self.take_back(|kind| matches!(kind, EntryKind::Question(_, i) if *i == id))
     }
 
     /// The calls that something here belongs to.
@@ -128,13 +128,13 @@ impl Queue {
     pub(crate) fn questions(&self, call: &RequestId) -> Vec<i64> {
         let state = lock(&self.0);
         let own = state.items.iter().filter_map(|(kind, _)| match kind {
-            Kind::Question(of, id) if of == call => Some(*id),
+            EntryKind::Question(of, id) if of == call => Some(*id),
             _ => None,
         });
         own.collect()
     }
 
-    fn take_back(&self, which: impl Fn(&Kind) -> bool) -> bool {
+    fn take_back(&self, which: impl Fn(&EntryKind) -> bool) -> bool {
         let mut state = lock(&self.0);
         let before = state.items.len();
         state.items.retain(|(kind, _)| !which(kind));
@@ -198,7 +198,7 @@ impl Queue {
 }
 
 impl State {
-    fn add(&mut self, kind: Kind, text: EncodedMessage) {
+    fn add(&mut self, kind: EntryKind, text: EncodedMessage) {
         self.bytes += text.len();
         self.items.push_back((kind, text));
         self.wake_driver();
@@ -236,13 +236,13 @@ mod tests {
     #[test]
     fn a_full_queue_has_one_waker_for_each_that_waits() {
         let queue = Queue::new(1);
-        queue.push(Kind::Free, Bytes::from_static(b"{}"));
+        queue.push(EntryKind::Free, Bytes::from_static(b"{}"));
         let waiting: [Arc<Count>; 3] = Default::default();
         for _ in 0..1_000 {
             for count in &waiting {
                 let waker = Waker::from(count.clone());
                 let mut cx = Context::from_waker(&waker);
-                assert!(queue.poll_push(&mut cx, &Kind::Free, &Bytes::from_static(b"{}")).is_pending());
+                assert!(queue.poll_push(&mut cx, &EntryKind::Free, &Bytes::from_static(b"{}")).is_pending());
             }
         }
         assert_eq!(lock(&queue.0).blocked.len(), waiting.len());

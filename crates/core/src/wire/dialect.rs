@@ -13,7 +13,8 @@ use crate::{
     error::{Error, ErrorKind},
     message::{Params, scan::JsonText},
     wire::{
-        self, Outcome, method,
+        self, Outcome,
+        method::{self, Method},
         modern::{self, Identity},
         project::Project,
         revision::Revision,
@@ -74,14 +75,17 @@ impl Dialect {
         &self.identity.voice
     }
 
-    /// Whether results of a method may say for how long they can be kept, in revisions in which results do.
-    pub const fn is_cacheable(method: &str) -> bool {
-        method::is_cacheable(method)
+    /// Whether clients may cache the results of a method, in revisions whose results have a `ttlMs`.
+    pub const fn is_cacheable<R: Request>() -> bool {
+        match R::KNOWN {
+            Some(method) => Method::of(method).is_cacheable(),
+            None => false,
+        }
     }
 
     /// What tells a request from others whose answers may be kept; `None` if the answer to this one may not.
     pub fn cache_key<R: Request>(&self, params: &R::Params) -> Option<bytes::Bytes> {
-        if !Self::is_cacheable(R::METHOD) || self.has_sessions() || params.meta().is_some_and(|meta| !meta.is_empty()) {
+        if !Self::is_cacheable::<R>() || self.has_sessions() || params.meta().is_some_and(|meta| !meta.is_empty()) {
             return None;
         }
         let text = JsonText::trusted(to_json(params).into());
@@ -103,8 +107,7 @@ impl Dialect {
     where
         R::Params: Project,
     {
-        let known = R::EXTENSION.is_some() || method::client_request(R::METHOD, self.revision.0).is_some();
-        if !known && method::REQUESTS.iter().any(|m| m.name == R::METHOD) {
+        if R::KNOWN.is_some_and(|method| !Method::of(method).is_sent_by_clients(self.revision.0)) {
             let what = format!("revision {} has no method `{}`", self.revision.version(), R::METHOD);
             return Err(Error::new(ErrorKind::Unsupported, what));
         }
@@ -141,7 +144,7 @@ impl Dialect {
             let what = format!("revision {} has no method `{method}`", self.revision.version());
             return Err(Error::new(ErrorKind::Unsupported, what));
         };
-        self.forward_as(id, known.name, None, params, extras)
+        self.forward_as(id, known.name(), None, params, extras)
     }
 
     /// The same for a method that the specification does not have, with the parameter that names what it is about.
@@ -237,7 +240,7 @@ impl Dialect {
     /// # Errors
     /// When it does not; the error names the capability.
     pub fn check(&self, method: &str, server: &ServerCapabilities) -> Result<(), Error> {
-        let gate = method::REQUESTS.iter().find(|m| m.name == method).map_or(method::Capability::Open, |m| m.gate);
+        let gate = Method::named(method).map_or(method::Capability::Open, |known| known.capability);
         // Before there was such a capability, nobody could advertise it.
         let unsaid = gate == method::Capability::Completions && !self.revision.0.completions_capability;
         if unsaid || gate.is_open(server) {

@@ -9,11 +9,16 @@ use std::{
 use bytes::Bytes;
 use couplet_types::{
     CacheScope, ClientCapabilities, DiscoverResult, Implementation, InputRequest, ListenParams, LoggingLevel, Meta,
-    ProgressToken, ProtocolVersion, RequestId, RpcError, SubscriptionFilter, code,
+    ProgressToken, ProtocolVersion, RequestId, RequestMethod, RpcError, SubscriptionFilter, code,
 };
 use serde_json::json;
 
-use super::{Codec, Outcome, append_members, method, revision::Revision, separate, write_json};
+use super::{
+    Codec, Outcome, append_members,
+    method::{self, Method},
+    revision::Revision,
+    separate, write_json,
+};
 use crate::{
     message::{Params, scan::JsonText},
     server::{
@@ -210,7 +215,7 @@ fn is_plainly_complete(result: &[u8]) -> bool {
 /// What a result asks must be something that results may ask, each under a key of its own.
 fn check_asks(asks: &[(String, InputRequest)]) -> Result<(), RpcError> {
     for (at, (key, ask)) in asks.iter().enumerate() {
-        if !matches!(&*ask.method, "elicitation/create" | "sampling/createMessage" | "roots/list") {
+        if !Method::named(&ask.method).is_some_and(Method::is_input_request) {
             return Err(RpcError::internal(format!("a result cannot ask for `{}`", ask.method)));
         }
         if asks[..at].iter().any(|(other, _)| other == key) {
@@ -218,11 +223,6 @@ fn check_asks(asks: &[(String, InputRequest)]) -> Result<(), RpcError> {
         }
     }
     Ok(())
-}
-
-/// Whether the answer to a request may be questions.
-pub(crate) fn may_ask(method: &str) -> bool {
-    matches!(method, "tools/call" | "prompts/get" | "resources/read")
 }
 
 fn result_meta(out: &mut Vec<u8>, meta: Option<&Meta>, about: &Description) {
@@ -244,10 +244,33 @@ fn result_meta(out: &mut Vec<u8>, meta: Option<&Meta>, about: &Description) {
     out.push(b'}');
 }
 
-/// What a stateless request says about itself.
+/// The proof that a server supports the revision of a stateless request and serves its method.
+#[derive(Clone, Copy, Debug)]
+pub struct Checked {
+    pub(crate) revision: Revision,
+    /// The method, if it is one of the protocol's.
+    pub(crate) method: Option<&'static Method>,
+}
+
+impl Checked {
+    /// Checks the method of a request and the revision that it names.
+    ///
+    /// # Errors
+    /// -32022 if the server does not support the revision, -32601 if it does not serve the method.
+    pub(crate) fn new(requested: &str, method: &str, about: &Description) -> Result<Self, RpcError> {
+        let revision = supported(requested, about)?;
+        Ok(Self { revision, method: method::served(method, revision, about)? })
+    }
+
+    /// The method, if it is one of the protocol's.
+    pub(crate) fn request(self) -> Option<RequestMethod> {
+        self.method.map(|method| method.request)
+    }
+}
+
+/// The properties of a stateless request, from its `_meta` and parameters.
 #[derive(Debug)]
 pub(crate) struct Lifted {
-    pub(crate) revision: Revision,
     pub(crate) peer: Arc<Peer>,
     pub(crate) token: Option<ProgressToken>,
     pub(crate) log_level: Option<LoggingLevel>,
@@ -271,27 +294,17 @@ pub(crate) fn is_marked(meta: &Params) -> bool {
 
 /// The revision that a stateless request names, if it also says what the client can do.
 pub(crate) fn required(meta: Option<&Params>) -> Result<Cow<'_, str>, RpcError> {
-    let lacks = |key| RpcError::invalid_params(format!("`_meta` lacks `{key}`"));
     let requested = meta.and_then(|m| m.read_str(VERSION).transpose()).unwrap_or_else(|| Err(lacks(VERSION)))?;
     if meta.is_some_and(|m| m.has(CAPABILITIES)) { Ok(requested) } else { Err(lacks(CAPABILITIES)) }
 }
 
-/// Reads what a stateless request says about itself, in the order in which faults are to be reported.
-pub(crate) fn lift(
-    method: &str,
-    params: &Params,
-    meta: &Params,
-    about: &Description,
-    memo: &PeerCache,
-) -> Result<Lifted, RpcError> {
-    let requested =
-        meta.read_str(VERSION)?.ok_or_else(|| RpcError::invalid_params(format!("`{VERSION}` is missing")))?;
-    let capabilities =
-        meta.get(CAPABILITIES).ok_or_else(|| RpcError::invalid_params(format!("`_meta` lacks `{CAPABILITIES}`")))?;
-    let revision = supported(&requested, about)?;
-    if !method::is_served(method, revision.0, about) {
-        return Err(RpcError::method_not_found(method));
-    }
+fn lacks(key: &str) -> RpcError {
+    RpcError::invalid_params(format!("`_meta` lacks `{key}`"))
+}
+
+/// Parses the properties of a stateless request, in the order in which faults are reported.
+pub(crate) fn lift(revision: Revision, params: &Params, meta: &Params, memo: &PeerCache) -> Result<Lifted, RpcError> {
+    let capabilities = meta.get(CAPABILITIES).ok_or_else(|| lacks(CAPABILITIES))?;
     let peer = memo.peer(revision.version(), &capabilities, meta.get(CLIENT_INFO).as_ref())?;
     let log_level = meta.read_opt(LOG_LEVEL)?;
     let token = meta.read_opt("progressToken")?;
@@ -304,7 +317,7 @@ pub(crate) fn lift(
             .collect(),
     };
     let replay = Replay::new(responses, params.read_opt(STATE)?);
-    Ok(Lifted { revision, peer, token, log_level, replay })
+    Ok(Lifted { peer, token, log_level, replay })
 }
 
 /// The row for a revision that a stateless request names, if the server speaks it without a handshake.
@@ -315,7 +328,7 @@ pub(crate) fn supported(requested: &str, about: &Description) -> Result<Revision
 
 /// The error for a revision that the server does not speak.
 pub(crate) fn unsupported(requested: &str, about: &Description) -> RpcError {
-    RpcError::new(code::UNSUPPORTED_VERSION, format!("revision `{requested}` is not spoken here"))
+    RpcError::new(code::UNSUPPORTED_VERSION, format!("protocol version `{requested}` is not supported"))
         .with_data(json!({ "supported": about.version_names(), "requested": requested }))
 }
 

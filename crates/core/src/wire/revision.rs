@@ -8,8 +8,6 @@ use super::{Codec, legacy, modern};
 /// What one revision can say, and how it says it.
 pub(crate) struct RevisionRow {
     pub(crate) version: ProtocolVersion,
-    /// This row's bit in the method table.
-    pub(crate) bit: u8,
     pub(crate) codec: &'static dyn Codec,
     /// Whether a frame may hold an array of messages.
     pub(crate) batches: bool,
@@ -60,7 +58,6 @@ pub(crate) enum Elicit {
 
 const FIRST: RevisionRow = RevisionRow {
     version: ProtocolVersion::V2024_11_05,
-    bit: 1,
     codec: &legacy::Legacy,
     batches: false,
     polling: false,
@@ -83,7 +80,6 @@ const FIRST: RevisionRow = RevisionRow {
 
 const SECOND: RevisionRow = RevisionRow {
     version: ProtocolVersion::V2025_03_26,
-    bit: 1 << 1,
     batches: true,
     audio: true,
     tool_annotations: true,
@@ -94,7 +90,6 @@ const SECOND: RevisionRow = RevisionRow {
 
 const THIRD: RevisionRow = RevisionRow {
     version: ProtocolVersion::V2025_06_18,
-    bit: 1 << 2,
     batches: false,
     resource_link: true,
     structured: Structured::Objects,
@@ -105,7 +100,6 @@ const THIRD: RevisionRow = RevisionRow {
 
 const FOURTH: RevisionRow = RevisionRow {
     version: ProtocolVersion::V2025_11_25,
-    bit: 1 << 3,
     polling: true,
     icons: true,
     core_tasks: true,
@@ -118,7 +112,6 @@ const FOURTH: RevisionRow = RevisionRow {
 
 const FIFTH: RevisionRow = RevisionRow {
     version: ProtocolVersion::V2026_07_28,
-    bit: 1 << 4,
     codec: &modern::Modern,
     structured: Structured::Any,
     polling: false,
@@ -129,17 +122,33 @@ const FIFTH: RevisionRow = RevisionRow {
     ..FOURTH
 };
 
-pub(crate) static REVISIONS: [RevisionRow; 5] = [FIRST, SECOND, THIRD, FOURTH, FIFTH];
+/// A row for each [`ProtocolVersion`], oldest first.
+static REVISIONS: [RevisionRow; ProtocolVersion::ALL.len()] = [FIRST, SECOND, THIRD, FOURTH, FIFTH];
+
+const _: () = {
+    let mut at = 0;
+    while at < REVISIONS.len() {
+        assert!(REVISIONS[at].version as usize == at, "the rows are not in the order of `ProtocolVersion`");
+        assert!(ProtocolVersion::ALL[at] as usize == at, "`ProtocolVersion::ALL` is not in the order of its variants");
+        at += 1;
+    }
+};
+
+impl RevisionRow {
+    /// The row's bit in the method table.
+    pub(crate) fn bit(&self) -> u8 {
+        1 << self.version as usize
+    }
+}
 
 /// How one message has to look: the negotiated revision, as something to ask and not to compare.
 #[derive(Clone, Copy)]
 pub struct Revision(pub(crate) &'static RevisionRow);
 
 impl Revision {
-    /// The revision of a revision.
-    pub fn of(version: ProtocolVersion) -> Self {
-        let row = REVISIONS.iter().find(|r| r.version == version);
-        Self(row.expect("every revision has a row"))
+    /// Returns the revision of a date.
+    pub const fn of(version: ProtocolVersion) -> Self {
+        Self(&REVISIONS[version as usize])
     }
 
     /// How to speak where nothing was agreed on.
@@ -157,12 +166,12 @@ impl Revision {
         self.0.codec.has_sessions()
     }
 
-    /// The number of the row, for caches by revision.
-    pub fn index(self) -> usize {
-        self.0.bit.trailing_zeros() as usize
+    /// Returns the position among all revisions, for arrays with an entry per revision.
+    pub const fn index(self) -> usize {
+        self.0.version as usize
     }
 
-    /// How many rows there are.
+    /// The number of revisions.
     pub const COUNT: usize = REVISIONS.len();
 
     /// Whether a stream over HTTP opens with an event that has only an id, and may be left and taken up again.

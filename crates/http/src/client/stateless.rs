@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use couplet_core::{Error, ErrorKind, Outgoing, RequestOptions};
+use couplet_core::{Error, ErrorKind, Outgoing, RequestOptions, Retry};
 use couplet_types::{
     CallTool, Discover, ListTools, ListToolsParams, Listen, Request, RequestId, RpcError, UnsupportedVersionData, code,
 };
 
 use super::{
-    busy::READS,
+    busy::retry,
     headers::{Mirrored, mirror},
     read::{Reading, is_another_tongue, refused},
     route::Source,
@@ -27,7 +27,7 @@ impl Shared {
         let mirrored = self.tools.mirrored(request)?;
         let answer = match self.post_alone(request, revision, &mirrored, key).await {
             // Nothing can be taken up again without a session, so what was lost is asked anew.
-            Err(error) if error.is_closed() && READS.contains(&request.method) => {
+            Err(error) if error.is_closed() && retry(request) == Retry::Safe => {
                 tracing::debug!(%error, method = request.method, "a request is sent again");
                 let again = self.again(request, key);
                 self.post_alone(&again, revision, &mirrored, key).await?
