@@ -17,7 +17,7 @@ use tokio::{
     net::TcpListener,
 };
 
-use crate::world::World;
+use crate::{skipped::skipped, world::World};
 
 /// A server on this machine, and how many connections it has seen.
 async fn listen() -> (u16, Arc<AtomicUsize>) {
@@ -66,7 +66,7 @@ async fn line_438_what_a_name_leads_to_counts() {
     // Behind a proxy names are looked up by the proxy.
     let proxied = std::env::vars().any(|(name, _)| name.to_ascii_lowercase().ends_with("_proxy"));
     if !leads_here || proxied {
-        return eprintln!("skipped: `{name}` does not lead here from here");
+        return skipped(&format!("`{name}` does not resolve to this machine, or there is a proxy"));
     }
     let url = format!("https://{name}:{port}/");
     let error = Fetcher::new(Reach::Public).unwrap().get(&url).await.unwrap_err();
