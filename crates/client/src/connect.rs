@@ -127,7 +127,7 @@ async fn discover(
     let params = DiscoverParams::new();
     let key = dialect.cache_key::<Discover>(&params);
     let ticket = inbox.seat.as_ref().zip(key).map(|(seat, key)| seat.ticket(dialect, RequestMethod::Discover, key));
-    if let Some(text) = ticket.as_ref().and_then(Ticket::kept) {
+    if let Some(text) = ticket.as_ref().and_then(Ticket::cached) {
         return Ok(read_discovered(dialect, text));
     }
     let lead = ticket.map(|ticket| ticket.lead());

@@ -6,9 +6,9 @@ use couplet_types::RpcError;
 
 /// A failure that a program sees. What the peer reported is one kind of it; the others are local.
 #[derive(Clone)]
-pub struct Error(Arc<Inner>);
+pub struct Error(Arc<ErrorInner>);
 
-struct Inner {
+struct ErrorInner {
     kind: ErrorKind,
     what: String,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
@@ -47,7 +47,7 @@ pub enum ErrorKind {
 impl Error {
     /// A failure of this side.
     pub fn new(kind: ErrorKind, what: impl Into<String>) -> Self {
-        Self(Arc::new(Inner { kind, what: what.into(), source: None, outdated: false, unsent: false }))
+        Self(Arc::new(ErrorInner { kind, what: what.into(), source: None, outdated: false, unsent: false }))
     }
 
     /// Any other error of the program, as one of this type. Its text is that of the error.
@@ -70,20 +70,26 @@ impl Error {
     /// The same failure with what caused it.
     #[must_use]
     pub fn with_source(self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
-        let Inner { kind, what, outdated, unsent, .. } = &*self.0;
+        let ErrorInner { kind, what, outdated, unsent, .. } = &*self.0;
         let (what, source) = (what.clone(), Some(source.into()));
-        Self(Arc::new(Inner { kind: *kind, what, source, outdated: *outdated, unsent: *unsent }))
+        Self(Arc::new(ErrorInner { kind: *kind, what, source, outdated: *outdated, unsent: *unsent }))
     }
 
     /// A failure with what caused it, because something that was remembered about the peer holds no more. It is
     /// forgotten now, so the same may succeed when it is tried again.
     pub fn outdated(kind: ErrorKind, what: impl Into<String>, source: Self) -> Self {
-        Self(Arc::new(Inner { kind, what: what.into(), source: Some(source.into()), outdated: true, unsent: false }))
+        Self(Arc::new(ErrorInner {
+            kind,
+            what: what.into(),
+            source: Some(source.into()),
+            outdated: true,
+            unsent: false,
+        }))
     }
 
     /// A failure because of which a request was not sent.
     pub fn unsent(kind: ErrorKind, what: impl Into<String>) -> Self {
-        Self(Arc::new(Inner { kind, what: what.into(), source: None, outdated: false, unsent: true }))
+        Self(Arc::new(ErrorInner { kind, what: what.into(), source: None, outdated: false, unsent: true }))
     }
 
     /// What kind of failure it is.

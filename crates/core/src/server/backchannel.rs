@@ -50,7 +50,7 @@ impl Back {
         }
     }
 
-    fn send(&self, ask: &InputRequest) -> Result<Option<(Asked, oneshot::Receiver<Answer>)>, RpcError> {
+    fn send(&self, ask: &InputRequest) -> Result<Option<(PendingQuestion, oneshot::Receiver<Answer>)>, RpcError> {
         if self.questions.len() >= self.most {
             return Err(RpcError::internal(format!("more than {} questions to the client are open", self.most)));
         }
@@ -59,7 +59,7 @@ impl Back {
         let text = wire::request(&RequestId::Number(id), &ask.method, params.as_bytes());
         let kind = self.call.clone().map_or(EntryKind::Free, |call| EntryKind::Question(call, id));
         self.queue.push(kind, text);
-        Ok(Some((Asked { id, queue: self.queue.clone(), questions: self.questions.clone() }, answer)))
+        Ok(Some((PendingQuestion { id, queue: self.queue.clone(), questions: self.questions.clone() }, answer)))
     }
 }
 
@@ -76,13 +76,13 @@ fn gone() -> RpcError {
 
 /// A question that was asked. If the call ends first it is taken back, or the client is told that no answer is
 /// needed.
-struct Asked {
+struct PendingQuestion {
     id: i64,
     queue: Queue,
     questions: Pending,
 }
 
-impl Drop for Asked {
+impl Drop for PendingQuestion {
     fn drop(&mut self) {
         if self.questions.forget(self.id) && !self.queue.purge_question(self.id) {
             let params = wire::to_json(&CancelledParams::new(self.id));

@@ -13,10 +13,10 @@ use crate::{
 
 /// One batch on its way to be answered. Clones are the same batch; when the last one is gone, the answers go out.
 #[derive(Clone, Debug)]
-pub(crate) struct Batch(Arc<Inner>);
+pub(crate) struct Batch(Arc<BatchInner>);
 
 #[derive(Debug)]
-struct Inner {
+struct BatchInner {
     queue: Queue,
     /// The first request, by which the answers are known.
     first: Mutex<Option<RequestId>>,
@@ -25,7 +25,7 @@ struct Inner {
 
 impl Batch {
     pub(crate) fn new(queue: Queue) -> Self {
-        Self(Arc::new(Inner { queue, first: Mutex::default(), answers: Mutex::default() }))
+        Self(Arc::new(BatchInner { queue, first: Mutex::default(), answers: Mutex::default() }))
     }
 
     /// Notes that a request is part of the batch.
@@ -48,7 +48,7 @@ impl Batch {
     }
 }
 
-impl Drop for Inner {
+impl Drop for BatchInner {
     fn drop(&mut self) {
         let mut answers = std::mem::take(&mut *lock(&self.answers));
         if !answers.is_empty() {

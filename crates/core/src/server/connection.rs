@@ -46,8 +46,8 @@ pub struct ServerConnection {
     service: Arc<dyn Service>,
     limits: Arc<Limits>,
     queue: Queue,
-    running: Running<Job, Reply>,
-    waiting: VecDeque<(Job, Call)>,
+    running: Running<CallJob, Reply>,
+    waiting: VecDeque<(CallJob, Call)>,
     waiting_bytes: usize,
     /// Where each unfinished request is.
     requests: BTreeMap<RequestId, Place>,
@@ -69,7 +69,7 @@ enum Place {
 }
 
 /// A request that has a handler.
-struct Job {
+struct CallJob {
     id: RequestId,
     revision: Revision,
     outbox: Outbox,
@@ -424,7 +424,7 @@ impl ServerConnection {
         Some(Outbound { text: wire::notification(method, &params).into(), route: Route::Session })
     }
 
-    fn start(&mut self, job: Job, call: Call) {
+    fn start(&mut self, job: CallJob, call: Call) {
         if self.running.len() < self.limits.running {
             self.run(job, call);
         } else if self.waiting.len() < self.limits.waiting
@@ -439,7 +439,7 @@ impl ServerConnection {
         }
     }
 
-    fn run(&mut self, job: Job, call: Call) {
+    fn run(&mut self, job: CallJob, call: Call) {
         let id = job.id.clone();
         let slot = self.running.push(job, self.service.call(call));
         self.requests.insert(id, Place::Running(slot));
@@ -453,7 +453,7 @@ impl ServerConnection {
         }
     }
 
-    fn finish(&mut self, job: Job, reply: &Reply) {
+    fn finish(&mut self, job: CallJob, reply: &Reply) {
         job.outbox.close();
         let unasked;
         let reply = match reply {

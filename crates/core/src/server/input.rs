@@ -46,9 +46,9 @@ pub trait Backchannel: Send + Sync {
 
 /// What a running call uses to ask. Clones are the same.
 #[derive(Clone)]
-pub struct Inputs(Arc<Inner>);
+pub struct Inputs(Arc<InputsInner>);
 
-struct Inner {
+struct InputsInner {
     kind: InputKind,
     /// Where questions go from some moment on, whatever the kind.
     turned: OnceLock<Box<dyn Backchannel>>,
@@ -96,7 +96,7 @@ impl Inputs {
 
     fn new(kind: InputKind) -> Self {
         let (turned, waiting, refused) = (OnceLock::new(), AtomicUsize::new(0), OnceLock::new());
-        Self(Arc::new(Inner { kind, turned, waiting, refused }))
+        Self(Arc::new(InputsInner { kind, turned, waiting, refused }))
     }
 
     /// From now on questions go somewhere else, at once: for a call that goes on after its answer. Once only.
@@ -116,7 +116,7 @@ impl Inputs {
     /// Sends the client of a session a request as it is, and returns its answer; `None` if the client is gone, so that
     /// another one can be asked.
     pub async fn request(&self, request: InputRequest) -> Option<Result<JsonText, RpcError>> {
-        let _waiting = Waiting::new(&self.0.waiting);
+        let _waiting = WaitGuard::new(&self.0.waiting);
         match &self.0.kind {
             InputKind::Session(back) => back.ask(&request).await,
             InputKind::Live(back) => Some(back.request(request).await),
@@ -171,7 +171,7 @@ impl Inputs {
         if let Some((replay, asked)) = asked {
             return replay.ask(key, asked, request).await;
         }
-        let _waiting = Waiting::new(&self.0.waiting);
+        let _waiting = WaitGuard::new(&self.0.waiting);
         match (&self.0.kind, live) {
             (_, Some(back)) | (InputKind::Live(back), None) => back.request(request).await,
             (InputKind::Session(back), None) => back.request(request).await,
@@ -326,16 +326,16 @@ impl Ask {
 }
 
 /// Counts a question while it waits.
-struct Waiting<'a>(&'a AtomicUsize);
+struct WaitGuard<'a>(&'a AtomicUsize);
 
-impl<'a> Waiting<'a> {
+impl<'a> WaitGuard<'a> {
     fn new(count: &'a AtomicUsize) -> Self {
         count.fetch_add(1, Ordering::AcqRel);
         Self(count)
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for WaitGuard<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::AcqRel);
     }

@@ -27,9 +27,9 @@ use crate::{
 
 /// The way from a running call to its client. Clones are the same way; it closes when the call is answered.
 #[derive(Clone)]
-pub struct Outbox(Arc<Inner>);
+pub struct Outbox(Arc<OutboxInner>);
 
-struct Inner {
+struct OutboxInner {
     queue: Queue,
     call: RequestId,
     revision: Revision,
@@ -84,7 +84,7 @@ impl Outbox {
         level: LogGate,
     ) -> Self {
         let (reached, open) = (Mutex::new(None), AtomicBool::new(true));
-        Self(Arc::new(Inner { queue, call, revision, token, level, reached, open, lasting: false, tap: None }))
+        Self(Arc::new(OutboxInner { queue, call, revision, token, level, reached, open, lasting: false, tap: None }))
     }
 
     /// The same way, for as long as there is a session: for a call that goes on after its answer.
@@ -100,10 +100,10 @@ impl Outbox {
     }
 
     fn copy(&self, lasting: bool, tap: Option<Box<dyn NotificationSink>>) -> Self {
-        let Inner { queue, call, revision, token, level, .. } = &*self.0;
+        let OutboxInner { queue, call, revision, token, level, .. } = &*self.0;
         let (queue, call, token, level) = (queue.clone(), call.clone(), token.clone(), level.clone());
         let (reached, open) = (Mutex::new(None), AtomicBool::new(true));
-        Self(Arc::new(Inner { queue, call, revision: *revision, token, level, reached, open, lasting, tap }))
+        Self(Arc::new(OutboxInner { queue, call, revision: *revision, token, level, reached, open, lasting, tap }))
     }
 
     /// The token by which the client knows the progress of this call.

@@ -42,10 +42,10 @@ impl EntryKind {
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Queue(Arc<Mutex<State>>);
+pub(crate) struct Queue(Arc<Mutex<QueueState>>);
 
 #[derive(Debug)]
-struct State {
+struct QueueState {
     items: VecDeque<(EntryKind, EncodedMessage)>,
     /// How many bytes they have.
     bytes: usize,
@@ -61,7 +61,15 @@ impl Queue {
     /// A queue whose notifications wait once `room` messages are in it.
     pub(crate) fn new(room: usize) -> Self {
         let (items, blocked) = (VecDeque::new(), Vec::new());
-        Self(Arc::new(Mutex::new(State { items, bytes: 0, unowned: 0, room, driver: None, blocked, closed: false })))
+        Self(Arc::new(Mutex::new(QueueState {
+            items,
+            bytes: 0,
+            unowned: 0,
+            room,
+            driver: None,
+            blocked,
+            closed: false,
+        })))
     }
 
     /// Adds an answer, or anything else that must not wait.
@@ -197,7 +205,7 @@ impl Queue {
     }
 }
 
-impl State {
+impl QueueState {
     fn add(&mut self, kind: EntryKind, text: EncodedMessage) {
         self.bytes += text.len();
         self.items.push_back((kind, text));

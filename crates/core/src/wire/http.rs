@@ -1,4 +1,4 @@
-//! The names of the headers, and how a request over HTTP finds its era.
+//! The names of the headers, and the connection that an HTTP request belongs to.
 
 use couplet_types::{Initialize, Ping, ProtocolVersion, Request, RequestId, RpcError, code};
 
@@ -13,33 +13,33 @@ use crate::{
     service::{Description, Service},
 };
 
-/// The session that a request belongs to.
+/// The header with the session of a request.
 pub const SESSION: &str = "mcp-session-id";
-/// The revision that is spoken.
+/// The header with the protocol version.
 pub const PROTOCOL_VERSION: &str = "mcp-protocol-version";
-/// The method, once more.
+/// The header that repeats the method.
 pub const METHOD: &str = "mcp-method";
-/// The name of what the method is about, once more.
+/// The header that repeats the name of the request's target.
 pub const NAME: &str = "mcp-name";
-/// What the headers of mirrored arguments begin with.
+/// The prefix of headers that repeat arguments.
 pub const PARAM_PREFIX: &str = "mcp-param-";
-/// After which event a stream goes on.
+/// The header with the event after which a stream resumes.
 pub const LAST_EVENT_ID: &str = "last-event-id";
 
 /// The headers of a request.
 pub trait Fields {
-    /// One header; the name is in lower case.
+    /// Looks up a header; the name is in lower case.
     fn field(&self, name: &str) -> Field<'_>;
 }
 
 /// One header of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Field<'a> {
-    /// It is not there.
+    /// The header is missing.
     Absent,
-    /// What it says.
+    /// The value.
     Value(&'a [u8]),
-    /// It is there more than once.
+    /// The header occurs more than once.
     Repeated,
 }
 
@@ -55,18 +55,18 @@ pub enum Placement {
     Initialize,
     /// A message of the session with this id.
     Session(String),
-    /// A message that needs a session and names none: see [`no_session`] and [`spoken`].
+    /// A message that needs a session and names none: see [`no_session`] and [`session_version`].
     MissingSession,
 }
 
-/// Why a message is not taken.
+/// The response to a message that is rejected.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Refusal {
-    /// The status of the answer.
+    /// The HTTP status.
     pub status: u16,
-    /// The id to repeat.
+    /// The id of the request.
     pub id: Option<RequestId>,
-    /// What to say.
+    /// The error.
     pub error: RpcError,
 }
 
@@ -76,18 +76,18 @@ impl Refusal {
         Self { status, id: id.cloned(), error }
     }
 
-    /// The body of the answer.
+    /// Returns the body of the response.
     pub fn text(&self) -> bytes::Bytes {
         super::error(self.id.as_ref(), None, &self.error)
     }
 }
 
-/// The body of an answer to a request that was not read.
+/// Returns the body of the response to a request that was not parsed.
 pub fn refuse(error: &RpcError) -> bytes::Bytes {
     super::error(None, None, error)
 }
 
-/// The body of an answer to something that is not a message.
+/// Returns the body of the response to a malformed message.
 pub fn unreadable(fields: &dyn Fields, malformed: &Malformed) -> bytes::Bytes {
     let named = one(fields, PROTOCOL_VERSION).ok().flatten().and_then(|v| v.parse().ok()).map(Revision::of);
     let revision = named.unwrap_or_else(Revision::oldest);
@@ -103,7 +103,7 @@ pub fn status(code: Option<i32>) -> u16 {
     }
 }
 
-/// Whether the server speaks a revision that has sessions.
+/// Whether the server supports a revision that has sessions.
 pub fn has_sessions(about: &Description) -> bool {
     about.versions.iter().any(|v| Revision::of(*v).0.codec.has_sessions())
 }
@@ -158,19 +158,19 @@ pub fn no_session(frame: &Frame, about: &Description) -> Refusal {
     }
 }
 
-/// The revision that a message is written in, where sessions are not kept and cannot tell: the one that it names, or
-/// the first that had this transport.
-pub fn spoken(fields: &dyn Fields, about: &Description) -> Option<ProtocolVersion> {
+/// Returns the revision of a message of a session, where sessions are not stored: the one in its header, or the first
+/// that had this transport.
+pub fn session_version(fields: &dyn Fields, about: &Description) -> Option<ProtocolVersion> {
     let has_sessions = |version: &ProtocolVersion| Revision::of(*version).0.codec.has_sessions();
     let named = one(fields, PROTOCOL_VERSION).ok().flatten().and_then(|v| v.parse().ok()).filter(has_sessions);
     let assumed = Some(ProtocolVersion::V2025_03_26).filter(|v| about.versions.contains(v));
     named.or(assumed).or_else(|| about.versions.iter().copied().find(has_sessions))
 }
 
-/// The session that a request without a message is about, if it names one.
+/// Returns the session of a request without a body, if it names one.
 ///
 /// # Errors
-/// What to answer if its headers cannot be read, or name a revision that has no sessions.
+/// The response to send if its headers are malformed, or name a revision without sessions.
 pub fn session(fields: &dyn Fields, about: &Description) -> Result<Option<String>, Refusal> {
     let refuse = |error| Refusal::bad(None, error);
     let version = one(fields, PROTOCOL_VERSION).map_err(refuse)?;
@@ -182,7 +182,7 @@ pub fn session(fields: &dyn Fields, about: &Description) -> Result<Option<String
     Ok(one(fields, SESSION).map_err(refuse)?.map(str::to_owned))
 }
 
-/// What only makes sense in a session.
+/// Places a message that only makes sense in a session.
 fn session_only(fields: &dyn Fields, frame: &Frame, about: &Description) -> Result<Placement, Refusal> {
     let refuse = |error| Refusal::bad(None, error);
     let version = one(fields, PROTOCOL_VERSION).map_err(refuse)?;
@@ -199,7 +199,7 @@ fn named(version: Option<&str>) -> Option<Revision> {
     version?.parse().ok().map(Revision::of)
 }
 
-/// A header, if it is there, must name a revision that the server speaks.
+/// Checks that the header, if there is one, names a revision that the server supports.
 fn known_version(version: Option<&str>, about: &Description) -> Result<(), RpcError> {
     match version {
         Some(version) if !version.parse::<ProtocolVersion>().is_ok_and(|v| about.versions.contains(&v)) => {
@@ -275,13 +275,13 @@ fn mirrored_arguments(fields: &dyn Fields, tool: &str, params: &Params, service:
     Ok(())
 }
 
-/// A header that is there at most once, and is plain text.
+/// Returns a header that occurs at most once and is plain text.
 fn one<'a>(fields: &'a dyn Fields, name: &str) -> Result<Option<&'a str>, RpcError> {
     match fields.field(name) {
         Field::Absent => Ok(None),
         Field::Repeated => Err(repeated(name)),
         Field::Value(value) => match std::str::from_utf8(value) {
-            // Not `all`: looking at every byte is faster than asking after each whether to go on.
+            // Not `all`: without early exit the loop is vectorized.
             Ok(text) if text.bytes().fold(true, |good, b| good & matches!(b, 0x20..=0x7e | b'\t')) => {
                 Ok(Some(text.trim_ascii()))
             }

@@ -1,4 +1,4 @@
-//! Requests that stand alone: nothing is remembered between them but what was learned about the tools.
+//! Stateless requests: the only state between them is the cache of tools' header parameters.
 
 use std::sync::Arc;
 
@@ -16,17 +16,17 @@ use super::{
 };
 
 impl Shared {
-    /// How many pages of tools are read when something about a tool has changed.
+    /// The most pages of tools that are requested after a tool has changed.
     const PAGES: usize = 64;
 
-    /// Sends a request that stands alone. `key` is how it is known to whoever waits.
+    /// Sends a stateless request. `key` identifies it to its caller.
     pub(crate) async fn alone(self: &Arc<Self>, request: &Outgoing, revision: &str, key: i64) -> Result<Answer, Error> {
         if request.method == Discover::METHOD && self.recall_greeting() {
             return Ok(Err(RpcError::method_not_found(request.method)));
         }
         let mirrored = self.tools.mirrored(request)?;
         let answer = match self.post_alone(request, revision, &mirrored, key).await {
-            // Nothing can be taken up again without a session, so what was lost is asked anew.
+            // Without a session no stream can be resumed, so a lost request is sent again.
             Err(error) if error.is_closed() && retry(request) == Retry::Safe => {
                 tracing::debug!(%error, method = request.method, "a request is sent again");
                 let again = self.again(request, key);
@@ -37,7 +37,7 @@ impl Shared {
         match answer {
             Ok(list) if request.method == ListTools::METHOD => Ok(Ok(self.tools.learn(list))),
             Err(error) if error.code == code::HEADER_MISMATCH && request.method == CallTool::METHOD => {
-                // The server refused before it did anything, so asking again is safe; but only if it helps.
+                // The server rejected the request before it was executed, so a retry is safe; but only with other headers.
                 self.learn_tools(revision).await?;
                 let now = self.tools.mirrored(request)?;
                 if now == mirrored {
@@ -46,7 +46,7 @@ impl Shared {
                 let again = self.again(request, key);
                 self.post_alone(&again, revision, &now, key).await
             }
-            // A server, or something in front of it, that names the very revision it was asked in may mean it.
+            // A server, or an intermediary, that lists the very revision that it rejects may accept it the next time.
             Err(error) if request.method == Discover::METHOD && names(&error, revision) => {
                 let again = self.again(request, key);
                 self.post_alone(&again, revision, &mirrored, key).await
@@ -73,7 +73,7 @@ impl Shared {
                 self.session().must_be_greeted = probe && !knows_probe;
                 Ok(answer)
             }
-            // Somebody who knows nothing of this era.
+            // A server that does not know this era.
             Ok(Reading::Refused(status)) if probe && is_another_tongue(status) => {
                 self.session().must_be_greeted = true;
                 Ok(Err(RpcError::method_not_found(request.method)))
@@ -82,7 +82,7 @@ impl Shared {
             Ok(Reading::NoSession | Reading::SessionLost) => {
                 Err(Error::new(ErrorKind::Protocol, "there is no session to lose"))
             }
-            // A probe that broke off says nothing about the server.
+            // A probe that was interrupted proves nothing about the server.
             Err(error) if probe && error.is_closed() => {
                 Err(Error::new(ErrorKind::Transport, error.to_string()).with_source(error))
             }
@@ -90,14 +90,14 @@ impl Shared {
         }
     }
 
-    /// Reads the whole list of tools again.
+    /// Requests the whole list of tools again.
     async fn learn_tools(self: &Arc<Self>, revision: &str) -> Result<(), Error> {
         let Some(dialect) = self.dialect() else { return Ok(()) };
         let mut params = ListToolsParams::new();
         for _ in 0..Self::PAGES {
             let request = dialect.request::<ListTools>(self.next_id(), params.clone(), &RequestOptions::default())?;
             let RequestId::Number(key) = request.id else { return Ok(()) };
-            // A list that is refused teaches nothing; the call then fails with what it failed with before.
+            // If the list is rejected, the call fails with its first error.
             let Ok(list) = self.post_alone(&request, revision, &Vec::new(), key).await? else { return Ok(()) };
             let next = couplet_core::message::Params::from_text(list.clone()).ok();
             let next: Option<String> = next.and_then(|l| l.read_opt("nextCursor").ok().flatten());
@@ -111,7 +111,7 @@ impl Shared {
     }
 }
 
-/// Whether a server that refuses a revision says that it speaks it.
+/// Whether a server that rejects a revision claims to support it.
 fn names(error: &RpcError, revision: &str) -> bool {
     let data = error.data.as_ref().filter(|_| error.code == code::UNSUPPORTED_VERSION);
     let data = data.and_then(|d| d.parse::<UnsupportedVersionData>().ok());

@@ -4,7 +4,7 @@ use std::{borrow::Cow, sync::Arc};
 
 use couplet_types::{ProgressToken, RequestId, RequestMethod, RpcError};
 
-use super::{Job, ServerConnection};
+use super::{CallJob, ServerConnection};
 use crate::{
     message::{Malformed, Params},
     server::{
@@ -148,6 +148,6 @@ impl ServerConnection {
         let Origin { revision, peer, token, level, inputs, asks } = origin;
         let outbox = Outbox::new(self.queue.clone(), id.clone(), revision, token, level);
         let call = Call::new(method, params, peer, revision, outbox.clone(), inputs, self.asker.clone());
-        self.start(Job { id, revision, outbox, batch, asks }, call);
+        self.start(CallJob { id, revision, outbox, batch, asks }, call);
     }
 }

@@ -24,7 +24,7 @@ use std::{
 use bytes::Bytes;
 use couplet_core::{
     BoxFuture,
-    http::{Field, Fields, Placement, accept, has_sessions, headers, no_session, place, spoken, unreadable},
+    http::{Field, Fields, Placement, accept, has_sessions, headers, no_session, place, session_version, unreadable},
     message,
 };
 use http::{HeaderMap, HeaderName, Method, Request, StatusCode, header, request::Parts};
@@ -144,7 +144,7 @@ impl Endpoint {
         }
         let version = match placement {
             Placement::Session(_) | Placement::MissingSession if self.config.stateless_legacy => {
-                spoken(&Headers(&request.headers), &self.config.service.describe())
+                session_version(&Headers(&request.headers), &self.config.service.describe())
             }
             _ => None,
         };
