@@ -63,6 +63,7 @@ pub use transport::{Connect, Connected, IntoTarget, Itself, Transport};
 pub use wire::{
     Outcome,
     dialect::{Dialect, RequestOptions},
+    method::{Cached, CallTarget, Method, Retry},
     modern::{CachePolicy, PeerCache},
     negotiate::{Negotiation, Probe, Step},
     project::{Ask, Project},

@@ -26,7 +26,7 @@ use crate::{
     message::{oversized::Oversized, text::EncodedMessage},
     server::{
         batch::Batch,
-        queue::{Kind, Queue},
+        queue::{EntryKind, Queue},
         running::Running,
     },
     wire::{self, dialect::Dialect},
@@ -178,7 +178,7 @@ impl Shared {
     fn answer(&self, batch: Option<&Batch>, answer: Bytes) {
         match batch {
             Some(batch) => batch.answer(answer.into()),
-            None => self.queue.push(Kind::Free, answer),
+            None => self.queue.push(EntryKind::Free, answer),
         }
     }
 }
@@ -189,7 +189,7 @@ impl Cancelled for Shared {
         let Some(id) = self.router.cancel(number) else { return };
         if !self.queue.purge(&id) {
             let params = wire::to_json(&CancelledParams::new(id));
-            self.queue.push(Kind::Free, wire::notification("notifications/cancelled", &params));
+            self.queue.push(EntryKind::Free, wire::notification("notifications/cancelled", &params));
         }
     }
 }
@@ -222,7 +222,7 @@ impl Channel for ClientHandle {
         }
         match router.open(&id, method, Cancellation::Notification) {
             Ok((number, mailbox)) => {
-                queue.push(Kind::Notification(id), text);
+                queue.push(EntryKind::Notification(id), text);
                 Exchange::numbered(mailbox, self.shared().clone(), number)
             }
             Err(error) => Exchange::failed(error),
@@ -230,7 +230,7 @@ impl Channel for ClientHandle {
     }
 
     fn notify(&self, text: Bytes) {
-        self.shared().queue.push(Kind::Free, text);
+        self.shared().queue.push(EntryKind::Free, text);
     }
 
     fn agree(&self, dialect: &Dialect) {

@@ -7,7 +7,10 @@ use couplet_types::{RequestId, RpcError};
 
 use crate::{
     message::{Params, scan::JsonText, text::EncodedMessage},
-    wire,
+    wire::{
+        self,
+        method::{CallTarget, Method},
+    },
 };
 
 /// A request that is ready to be sent.
@@ -43,7 +46,8 @@ impl Outgoing {
 
     /// Returns the name of the request's target (a tool, a prompt, a resource), for the methods that have one.
     pub fn name(&self) -> Option<String> {
-        let key = wire::http::named_by(self.method).or(self.named_by)?;
+        let target = Method::named(self.method).and_then(|method| method.target);
+        let key = target.map(CallTarget::parameter).or(self.named_by)?;
         self.read()?.read_opt(key).ok().flatten()
     }
 

@@ -16,7 +16,7 @@ use crate::{message::text::EncodedMessage, sync::lock};
 
 /// What a queued message belongs to. A call is identified by its request id, which is unique until it is answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum EntryKind {
     /// A message that belongs to no call.
     Free,
     /// A notification of a running call.
@@ -31,7 +31,7 @@ pub(crate) enum Kind {
     Batch(RequestId),
 }
 
-impl Kind {
+impl EntryKind {
     /// The call that the message belongs to.
     pub(crate) fn call(&self) -> Option<&RequestId> {
         match self {
@@ -42,11 +42,11 @@ impl Kind {
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Queue(Arc<Mutex<State>>);
+pub(crate) struct Queue(Arc<Mutex<QueueState>>);
 
 #[derive(Debug)]
-struct State {
-    items: VecDeque<(Kind, EncodedMessage)>,
+struct QueueState {
+    items: VecDeque<(EntryKind, EncodedMessage)>,
     /// Their size in bytes.
     bytes: usize,
     /// The number of messages that belong to no call.
@@ -61,20 +61,28 @@ impl Queue {
     /// Creates a queue whose notifications wait once it holds `room` messages.
     pub(crate) fn new(room: usize) -> Self {
         let (items, blocked) = (VecDeque::new(), Vec::new());
-        Self(Arc::new(Mutex::new(State { items, bytes: 0, unowned: 0, room, driver: None, blocked, closed: false })))
+        Self(Arc::new(Mutex::new(QueueState {
+            items,
+            bytes: 0,
+            unowned: 0,
+            room,
+            driver: None,
+            blocked,
+            closed: false,
+        })))
     }
 
     /// Adds a response, or anything else that must not wait.
-    pub(crate) fn push(&self, kind: Kind, text: impl Into<EncodedMessage>) {
+    pub(crate) fn push(&self, kind: EntryKind, text: impl Into<EncodedMessage>) {
         let mut state = lock(&self.0);
         if !state.closed {
-            state.unowned += usize::from(kind == Kind::Free);
+            state.unowned += usize::from(kind == EntryKind::Free);
             state.add(kind, text.into());
         }
     }
 
     /// Adds a notification as soon as there is room; false if the queue is closed.
-    pub(crate) fn poll_push(&self, cx: &mut Context<'_>, kind: &Kind, text: &Bytes) -> Poll<bool> {
+    pub(crate) fn poll_push(&self, cx: &mut Context<'_>, kind: &EntryKind, text: &Bytes) -> Poll<bool> {
         let mut state = lock(&self.0);
         if state.closed {
             return Poll::Ready(false);
@@ -86,17 +94,17 @@ impl Queue {
             }
             return Poll::Pending;
         }
-        state.unowned += usize::from(*kind == Kind::Free);
+        state.unowned += usize::from(*kind == EntryKind::Free);
         state.add(kind.clone(), text.clone().into());
         Poll::Ready(true)
     }
 
     /// Takes the next message to send.
-    pub(crate) fn pop(&self) -> Option<(Kind, EncodedMessage)> {
+    pub(crate) fn pop(&self) -> Option<(EntryKind, EncodedMessage)> {
         let mut state = lock(&self.0);
         let (kind, text) = state.items.pop_front()?;
         state.bytes -= text.len();
-        state.unowned -= usize::from(kind == Kind::Free);
+        state.unowned -= usize::from(kind == EntryKind::Free);
         state.wake_blocked();
         Some((kind, text))
     }
@@ -116,7 +124,7 @@ impl Queue {
 
     /// Removes an unsent request to the client; true if it was still here.
     pub(crate) fn purge_question(&self, id: i64) -> bool {
-        self.take_back(|kind| matches!(kind, Kind::Question(_, i) if *i == id))
+        self.take_back(|kind| matches!(kind, EntryKind::Question(_, i) if *i == id))
     }
 
     /// The calls with unsent messages.
@@ -128,13 +136,13 @@ impl Queue {
     pub(crate) fn questions(&self, call: &RequestId) -> Vec<i64> {
         let state = lock(&self.0);
         let own = state.items.iter().filter_map(|(kind, _)| match kind {
-            Kind::Question(of, id) if of == call => Some(*id),
+            EntryKind::Question(of, id) if of == call => Some(*id),
             _ => None,
         });
         own.collect()
     }
 
-    fn take_back(&self, which: impl Fn(&Kind) -> bool) -> bool {
+    fn take_back(&self, which: impl Fn(&EntryKind) -> bool) -> bool {
         let mut state = lock(&self.0);
         let before = state.items.len();
         state.items.retain(|(kind, _)| !which(kind));
@@ -197,8 +205,8 @@ impl Queue {
     }
 }
 
-impl State {
-    fn add(&mut self, kind: Kind, text: EncodedMessage) {
+impl QueueState {
+    fn add(&mut self, kind: EntryKind, text: EncodedMessage) {
         self.bytes += text.len();
         self.items.push_back((kind, text));
         self.wake_driver();
@@ -236,13 +244,13 @@ mod tests {
     #[test]
     fn a_full_queue_has_one_waker_for_each_that_waits() {
         let queue = Queue::new(1);
-        queue.push(Kind::Free, Bytes::from_static(b"{}"));
+        queue.push(EntryKind::Free, Bytes::from_static(b"{}"));
         let waiting: [Arc<Count>; 3] = Default::default();
         for _ in 0..1_000 {
             for count in &waiting {
                 let waker = Waker::from(count.clone());
                 let mut cx = Context::from_waker(&waker);
-                assert!(queue.poll_push(&mut cx, &Kind::Free, &Bytes::from_static(b"{}")).is_pending());
+                assert!(queue.poll_push(&mut cx, &EntryKind::Free, &Bytes::from_static(b"{}")).is_pending());
             }
         }
         assert_eq!(lock(&queue.0).blocked.len(), waiting.len());

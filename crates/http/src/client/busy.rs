@@ -6,11 +6,8 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use couplet_core::{Error, ErrorKind, Outgoing, http::is_not_carried_out};
-use couplet_types::{
-    Complete, Discover, GetPrompt, Initialize, ListPrompts, ListResourceTemplates, ListResources, ListTools, Listen,
-    Ping, ReadResource, Request, RpcError, SetLevel, Subscribe, Unsubscribe,
-};
+use couplet_core::{Error, ErrorKind, Method, Outgoing, Retry, http::is_not_carried_out};
+use couplet_types::RpcError;
 use http::{Response, StatusCode, header::RETRY_AFTER};
 
 use super::fetch::Body;
@@ -56,8 +53,7 @@ impl Busy {
 
     /// Returns the delay before a request is retried; `None` if it must not be, or not so soon.
     pub(crate) fn pause(&self, request: &Outgoing) -> Option<Duration> {
-        let repeatable = READS.contains(&request.method) || REPEATABLE.contains(&request.method);
-        if !self.not_carried_out && !repeatable {
+        if !self.not_carried_out && retry(request) == Retry::Never {
             return None;
         }
         let asked = self.retry_after.unwrap_or_default();
@@ -95,27 +91,10 @@ impl fmt::Display for Busy {
 
 impl std::error::Error for Busy {}
 
-/// What changes nothing, so that it can be asked again whatever became of it.
-pub(crate) const READS: [&str; 7] = [
-    Complete::METHOD,
-    GetPrompt::METHOD,
-    ListPrompts::METHOD,
-    ListResourceTemplates::METHOD,
-    ListResources::METHOD,
-    ListTools::METHOD,
-    ReadResource::METHOD,
-];
-
-/// What else comes to the same if it was carried out twice: handshakes and subscriptions.
-const REPEATABLE: [&str; 7] = [
-    Discover::METHOD,
-    Initialize::METHOD,
-    Listen::METHOD,
-    Ping::METHOD,
-    SetLevel::METHOD,
-    Subscribe::METHOD,
-    Unsubscribe::METHOD,
-];
+/// Whether a request may be sent twice.
+pub(crate) fn retry(request: &Outgoing) -> Retry {
+    Method::named(request.method).map_or(Retry::Never, |method| method.retry)
+}
 
 /// Whether a status may mean that the server has no time now.
 pub(crate) fn is_busy(status: StatusCode) -> bool {

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use couplet_core::{Error, ErrorKind, Outgoing, RequestOptions, Source};
+use couplet_core::{Error, ErrorKind, Outgoing, RequestOptions, Retry, Source};
 use couplet_types::{
     CallTool, Discover, ListTools, ListToolsParams, Listen, Request, RequestId, RpcError, UnsupportedVersionData, code,
 };
 
 use super::{
-    busy::READS,
+    busy::retry,
     headers::{Mirrored, mirror},
     read::{Reading, is_unknown_transport, refused},
     shared::{Answer, Shared},
@@ -31,7 +31,7 @@ impl Shared {
         let mirrored = self.tools.mirrored(request)?;
         let answer = match self.post_stateless(request, revision, &mirrored, key).await {
             // Nothing can be resumed without a session, so a read that was lost is sent again.
-            Err(error) if error.is_closed() && READS.contains(&request.method) => {
+            Err(error) if error.is_closed() && retry(request) == Retry::Safe => {
                 tracing::debug!(%error, method = request.method, "a request is sent again");
                 let again = self.again(request, key);
                 self.post_stateless(&again, revision, &mirrored, key).await?
@@ -41,7 +41,7 @@ impl Shared {
         match answer {
             Ok(list) if request.method == ListTools::METHOD => Ok(Ok(self.tools.learn(list))),
             Err(error) if error.code == code::HEADER_MISMATCH && request.method == CallTool::METHOD => {
-                // The server refused before it did anything, so asking again is safe; but only if it helps.
+                // The server rejected the request before it was executed, so a retry is safe; but only with other headers.
                 self.learn_tools(revision).await?;
                 let now = self.tools.mirrored(request)?;
                 if now == mirrored {
@@ -50,7 +50,7 @@ impl Shared {
                 let again = self.again(request, key);
                 self.post_stateless(&again, revision, &now, key).await
             }
-            // A server, or something in front of it, that names the very revision it was asked in may mean it.
+            // A server, or an intermediary, that lists the very revision that it rejects may accept it the next time.
             Err(error) if request.method == Discover::METHOD && names(&error, revision) => {
                 let again = self.again(request, key);
                 self.post_stateless(&again, revision, &mirrored, key).await
@@ -86,7 +86,7 @@ impl Shared {
             Ok(Reading::NoSession | Reading::SessionLost) => {
                 Err(Error::new(ErrorKind::Protocol, "there is no session to lose"))
             }
-            // A probe that broke off says nothing about the server.
+            // A probe that was interrupted proves nothing about the server.
             Err(error) if probe && error.is_closed() => {
                 Err(Error::new(ErrorKind::Transport, error.to_string()).with_source(error))
             }
@@ -94,7 +94,7 @@ impl Shared {
         }
     }
 
-    /// Reads the whole list of tools again.
+    /// Requests the whole list of tools again.
     async fn learn_tools(self: &Arc<Self>, revision: &str) -> Result<(), Error> {
         let Some(dialect) = self.router.dialect() else { return Ok(()) };
         let mut params = ListToolsParams::new();
@@ -116,7 +116,7 @@ impl Shared {
     }
 }
 
-/// Whether a server that refuses a revision says that it speaks it.
+/// Whether a server that rejects a revision claims to support it.
 fn names(error: &RpcError, revision: &str) -> bool {
     let data = error.data.as_ref().filter(|_| error.code == code::UNSUPPORTED_VERSION);
     let data = data.and_then(|d| d.parse::<UnsupportedVersionData>().ok());

@@ -10,7 +10,7 @@ use crate::{
         oversized::{Oversized, Skimmed},
         text::EncodedMessage,
     },
-    server::{batch::Batch, queue::Kind},
+    server::{batch::Batch, queue::EntryKind},
     wire::{self, revision::Revision},
 };
 
@@ -47,7 +47,7 @@ impl ServerConnection {
         let text = wire::error(malformed.id.as_ref(), revision.0.unreadable_id, &malformed.error);
         match batch {
             Some(batch) => batch.answer(text.into()),
-            None => self.queue.push(Kind::Free, text),
+            None => self.queue.push(EntryKind::Free, text),
         }
     }
 

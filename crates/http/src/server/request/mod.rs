@@ -24,7 +24,7 @@ use std::{
 use bytes::Bytes;
 use couplet_core::{
     BoxFuture,
-    http::{Field, Fields, Lane, accept, has_sessions, headers, no_session, sort, spoken, unreadable},
+    http::{Field, Fields, Placement, accept, has_sessions, headers, no_session, place, session_version, unreadable},
     message,
 };
 use http::{HeaderMap, HeaderName, Method, Request, StatusCode, header, request::Parts};
@@ -135,29 +135,30 @@ impl Endpoint {
         if let Some(access) = access {
             access.calls(&frame);
         }
-        let lane = match sort(&Headers(&request.headers), &frame, &*self.config.service) {
-            Ok(lane) => lane,
+        let placement = match place(&Headers(&request.headers), &frame, &*self.config.service) {
+            Ok(placement) => placement,
             Err(refusal) => return response::refused(&refusal),
         };
         if let Some(refused) = self.forbids(&request, &frame, &admitted) {
             return refused;
         }
-        let version = match lane {
-            Lane::Session(_) | Lane::Sessionless if self.config.without_sessions => {
-                spoken(&Headers(&request.headers), &self.config.service.describe())
+        let version = match placement {
+            Placement::Session(_) | Placement::MissingSession if self.config.without_sessions => {
+                session_version(&Headers(&request.headers), &self.config.service.describe())
             }
             _ => None,
         };
         admitted.context = Some(request);
-        match lane {
-            Lane::Alone => self.alone(frame, admitted).await,
-            Lane::Opening if self.config.without_sessions => self.introduce(frame, admitted).await,
-            Lane::Opening => self.open(frame, &text, &admitted).await,
-            Lane::Session(_) | Lane::Sessionless if self.config.without_sessions => {
+        match placement {
+            Placement::Stateless(checked) => self.stateless(frame, Some(checked), admitted).await,
+            Placement::Unbound => self.stateless(frame, None, admitted).await,
+            Placement::Initialize if self.config.without_sessions => self.introduce(frame, admitted).await,
+            Placement::Initialize => self.open(frame, &text, &admitted).await,
+            Placement::Session(_) | Placement::MissingSession if self.config.without_sessions => {
                 self.sessionless(frame, version, admitted).await
             }
-            Lane::Session(id) => self.post(&id, frame, text.len(), admitted).await,
-            Lane::Sessionless => response::refused(&no_session(&frame, &self.config.service.describe())),
+            Placement::Session(id) => self.post(&id, frame, text.len(), admitted).await,
+            Placement::MissingSession => response::refused(&no_session(&frame, &self.config.service.describe())),
         }
     }
 

@@ -14,11 +14,13 @@ use bytes::Bytes;
 use couplet_core::{
     Caller, Outbound, RequestContext, Route, ServerConnection,
     http::{
+        Checked,
         sse::{Event, KEEP_ALIVE},
         status,
     },
     message::{Body, Frame, Message},
 };
+use couplet_types::{Listen, Request};
 use http::StatusCode;
 
 use crate::server::{
@@ -32,14 +34,12 @@ use crate::server::{
     },
 };
 
-const LISTEN: &str = "subscriptions/listen";
-
 impl Endpoint {
-    /// Answers a message that says everything itself: with a message, or with a stream once something comes before the
-    /// answer.
-    pub(crate) async fn alone(&self, frame: Frame, mut admitted: Admitted) -> Reply {
+    /// Answers a message that needs no session: with a message, or with a stream once something comes before the
+    /// answer. `checked` proves that the headers of a request match it.
+    pub(crate) async fn stateless(&self, frame: Frame, checked: Option<Checked>, mut admitted: Admitted) -> Reply {
         let (is_request, listens) = match &frame {
-            Frame::Single(Message { body: Body::Request { method, .. }, .. }) => (true, method == LISTEN),
+            Frame::Single(Message { body: Body::Request { method, .. }, .. }) => (true, method == Listen::METHOD),
             _ => (false, false),
         };
         let caller = admitted.caller.clone();
@@ -59,7 +59,10 @@ impl Endpoint {
         } else {
             Counted::Request(admitted)
         };
-        connection.receive_frame(frame);
+        match checked {
+            Some(checked) => connection.receive_checked(frame, checked),
+            None => connection.receive_frame(frame),
+        }
         self.drive_alone(connection, counted, caller.as_ref(), status).await
     }
 
