@@ -1,8 +1,8 @@
-//! The signals that end a program.
+//! Signals that stop a program.
 
 use std::io;
 
-/// A signal that came.
+/// A received signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Caught {
     /// SIGINT: Ctrl-C.
@@ -13,21 +13,21 @@ pub enum Caught {
     HangUp,
 }
 
-/// Listens for SIGINT, SIGTERM and SIGHUP. From the first one of these on, the signals do not end the process by
-/// themselves. A SIGHUP that the process was started to ignore, as `nohup` does, stays ignored.
+/// A listener for SIGINT, SIGTERM and SIGHUP. Once one was created, these signals no longer terminate the process. A
+/// SIGHUP that is ignored at startup, as with `nohup`, stays ignored.
 #[derive(Debug)]
 pub struct Signals(system::Listeners);
 
 impl Signals {
-    /// Begins to listen.
+    /// Starts listening.
     ///
     /// # Errors
-    /// When the system does not allow it.
+    /// If a signal handler cannot be registered.
     pub fn new() -> io::Result<Self> {
         system::Listeners::new().map(Self)
     }
 
-    /// Waits for the next signal. Dropping the future loses none.
+    /// Waits for the next signal. Cancel safe: no signal is lost if the future is dropped.
     pub async fn next(&mut self) -> Caught {
         self.0.next().await
     }
@@ -50,7 +50,7 @@ mod system {
 
     impl Listeners {
         pub(super) fn new() -> io::Result<Self> {
-            // Looked at before anything is installed; afterwards it is not ignored any more.
+            // Checked before a handler is registered, since that ends the ignoring.
             let hang_up = if is_hang_up_ignored() { None } else { Some(signal(SignalKind::hangup())?) };
             Ok(Self {
                 interrupt: signal(SignalKind::interrupt())?,
@@ -74,7 +74,7 @@ mod system {
         }
     }
 
-    /// What the kernel says, where it says it in a file.
+    /// Reads the mask of ignored signals from `/proc`, where that exists.
     fn is_hang_up_ignored() -> bool {
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
         ignores_hang_up(&status)
@@ -82,7 +82,7 @@ mod system {
 
     fn ignores_hang_up(status: &str) -> bool {
         let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-        // SIGHUP is the first signal.
+        // SIGHUP is signal 1, the lowest bit.
         mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 == 1)
     }
 
@@ -91,7 +91,7 @@ mod system {
         use super::ignores_hang_up;
 
         #[test]
-        fn nohup_is_seen() {
+        fn nohup_is_detected() {
             for (status, ignored) in [
                 ("Name:\tx\nSigIgn:\t0000000000001001\n", true),
                 ("Name:\tx\nSigIgn:\t0000000000001000\n", false),

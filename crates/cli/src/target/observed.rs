@@ -1,4 +1,4 @@
-//! A connection that is listened to.
+//! A connection with diagnostics.
 
 use std::sync::Arc;
 
@@ -14,11 +14,11 @@ use couplet::{
 
 use super::{Recorder, heard::Heard};
 
-/// A place to connect to; what goes out and what makes no sense is heard.
+/// A connector that records sent requests and invalid messages.
 pub(crate) struct Observed {
     pub(crate) inner: Box<dyn Connect>,
     pub(crate) heard: Arc<Heard>,
-    /// Who keeps the answers, if anybody does.
+    /// Records the responses, if set.
     pub(crate) recorder: Option<Recorder>,
 }
 
@@ -26,10 +26,10 @@ impl Connect for Observed {
     fn connect(&mut self, inbound: Arc<dyn Inbound>, limits: Limits) -> BoxFuture<'_, Result<Connected, Error>> {
         self.heard.started();
         let (heard, recorder) = (self.heard.clone(), self.recorder.clone());
-        let connecting = self.inner.connect(Arc::new(Ears { inbound, heard: heard.clone() }), limits);
+        let connecting = self.inner.connect(Arc::new(ObservedInbound { inbound, heard: heard.clone() }), limits);
         Box::pin(async move {
             let Connected { channel, driver } = connecting.await?;
-            Ok(Connected { channel: Arc::new(Mouth { channel, heard, recorder }), driver })
+            Ok(Connected { channel: Arc::new(ObservedChannel { channel, heard, recorder }), driver })
         })
     }
 
@@ -38,12 +38,12 @@ impl Connect for Observed {
     }
 }
 
-struct Ears {
+struct ObservedInbound {
     inbound: Arc<dyn Inbound>,
     heard: Arc<Heard>,
 }
 
-impl Inbound for Ears {
+impl Inbound for ObservedInbound {
     fn request(&self, method: &str, params: &Params) -> BoxFuture<'static, Result<JsonText, RpcError>> {
         self.inbound.request(method, params)
     }
@@ -66,13 +66,13 @@ impl Inbound for Ears {
     }
 }
 
-struct Mouth {
+struct ObservedChannel {
     channel: Arc<dyn Channel>,
     heard: Arc<Heard>,
     recorder: Option<Recorder>,
 }
 
-impl Channel for Mouth {
+impl Channel for ObservedChannel {
     fn next_id(&self) -> RequestId {
         self.channel.next_id()
     }
