@@ -13,7 +13,7 @@ use tracing_subscriber::{
 /// The flags for logging.
 #[derive(clap::Args, Clone, Copy, Debug)]
 pub struct LogArgs {
-    /// Format of log lines on standard error: text or json. RUST_LOG filters them: info, debug, couplet=trace
+    /// Format of log lines: text or json; RUST_LOG filters them
     #[arg(long, value_name = "FORMAT", default_value = "text", hide_possible_values = true)]
     pub log_format: LogFormat,
 }

@@ -28,10 +28,10 @@ pub(crate) struct Look {
     /// Print results and errors as JSON
     #[arg(long, global = true, help_heading = "Global options")]
     pub(crate) json: bool,
-    /// Print the methods sent and the server's standard error
+    /// Show requests and the server's standard error
     #[arg(short, long, global = true, help_heading = "Global options")]
     pub(crate) verbose: bool,
-    /// When to use colors: auto, always or never
+    /// Use colors: auto, always or never
     #[arg(
         long,
         global = true,
@@ -41,7 +41,7 @@ pub(crate) struct Look {
         hide_possible_values = true
     )]
     pub(crate) color: Colour,
-    /// Format of log lines on standard error: text or json. RUST_LOG filters them: info, debug, couplet=trace
+    /// Format of log lines: text or json; RUST_LOG filters them
     #[arg(
         long,
         global = true,

@@ -43,7 +43,7 @@ pub(crate) struct ConnectionArgs {
     /// Use this protocol revision only
     #[arg(long, help_heading = "Connection", value_name = "DATE", value_parser = revisions())]
     pub(crate) revision: Option<ProtocolVersion>,
-    /// Timeout for the connection, and for each response or progress notification; 0 disables it
+    /// Timeout for connecting and for each response, reset by progress; 0 disables it
     #[arg(long, help_heading = "Connection", value_name = "SECONDS", default_value = "60", value_parser = seconds)]
     pub(crate) timeout: Timeout,
     /// Deadline for the whole command (default: none)
