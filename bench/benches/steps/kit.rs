@@ -6,7 +6,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use couplet::{core::Connection, prelude::*, server::Handle};
+use couplet::{core::ServerConnection, prelude::*, server::ServerHandle};
 use serde_json::{Value, json};
 
 /// The stateless revision.
@@ -36,7 +36,7 @@ async fn ask(ctx: Ctx) -> Result<String, ToolError> {
 }
 
 /// A server with `echo`, `ask` and a number of other tools.
-pub(crate) fn server(dummies: usize) -> Handle {
+pub(crate) fn server(dummies: usize) -> ServerHandle {
     let server = Server::new("bench", "1.0.0").tool(echo).tool(ask);
     let dummy = |i| tool(format!("dummy_{i:03}"), || "ok").description(format!("Dummy tool number {i}"));
     (0..dummies).fold(server, |server, i| server.tool(dummy(i))).build()
@@ -44,15 +44,15 @@ pub(crate) fn server(dummies: usize) -> Handle {
 
 /// A connection without a transport. It needs a runtime, because handlers have deadlines.
 pub(crate) struct Wire {
-    connection: Connection,
+    connection: ServerConnection,
     runtime: tokio::runtime::Runtime,
 }
 
 impl Wire {
     /// Creates a connection in a revision, after the handshake.
-    pub(crate) fn new(server: &Handle, version: &str) -> Self {
+    pub(crate) fn new(server: &ServerHandle, version: &str) -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        let connection = Connection::new(Arc::new(server.clone()), server.limits().clone());
+        let connection = ServerConnection::new(Arc::new(server.clone()), server.limits().clone());
         let mut wire = Self { connection, runtime };
         if version != STATELESS {
             let params = json!({

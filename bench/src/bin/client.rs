@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use couplet::{ProtocolVersion, http::client::http, prelude::*};
+use couplet::{ProtocolVersion, prelude::*};
 use serde_json::json;
 
 const WARM: Duration = Duration::from_millis(500);
@@ -27,7 +27,7 @@ async fn main() -> couplet::Result<()> {
     };
     let client = Client::new("bench-client", "1.0.0").versions([version]);
     let client = match (options.get("--url"), words.next()) {
-        (Some(url), _) => client.connect(http(url)).await?,
+        (Some(url), _) => client.connect(couplet::http::connect(url)).await?,
         (None, Some(program)) => client.connect(Command::new(program).args(words)).await?,
         _ => panic!("usage: bench-client --life 2025|2026 --depth N --secs S (--url URL | -- COMMAND..)"),
     };

@@ -2,7 +2,7 @@
 //!
 //! It is written as a user would write it, with default settings.
 
-use couplet::{http::server::http, prelude::*};
+use couplet::prelude::*;
 
 /// Add two integers
 #[tool]
@@ -69,5 +69,5 @@ async fn over_stdio() -> couplet::Result<()> {
 
 #[tokio::main]
 async fn over_http(port: &str) -> couplet::Result<()> {
-    server().serve(http(format!("127.0.0.1:{port}"))).await
+    server().serve(couplet::http::listen(format!("127.0.0.1:{port}"))).await
 }

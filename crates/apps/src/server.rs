@@ -1,7 +1,7 @@
 //! Servers whose tools have views.
 
 use couplet_core::Peer;
-use couplet_server::{Ctx, Extension, Handle, ToolBuilder, ToolData, resource};
+use couplet_server::{Ctx, Extension, ServerHandle, ToolBuilder, ToolData, resource};
 use couplet_types::{APPS_EXTENSION, Map, Meta, RawJson, ResourceContents, Tool};
 
 use crate::{
@@ -136,15 +136,15 @@ pub trait AppTool: Sized {
 
 impl<H, M> AppTool for ToolBuilder<H, M> {
     fn view(self, uri: impl Into<String>) -> Self {
-        self.extend(Said::View(uri.into()))
+        self.extension_data(Said::View(uri.into()))
     }
 
     fn model_only(self) -> Self {
-        self.extend(Said::For(Visibility::Model))
+        self.extension_data(Said::For(Visibility::Model))
     }
 
     fn app_only(self) -> Self {
-        self.extend(Said::For(Visibility::App))
+        self.extension_data(Said::For(Visibility::App))
     }
 }
 
@@ -169,7 +169,7 @@ impl ToolData for Said {
         ui.add_to(tool.meta.get_or_insert_with(Meta::new));
     }
 
-    fn check(&self, server: &Handle) -> Result<(), String> {
+    fn check(&self, server: &ServerHandle) -> Result<(), String> {
         let Self::View(uri) = self else { return Ok(()) };
         if !is_address(uri) {
             return Err(format!("the address of its view, `{uri}`, must begin with `{SCHEME}`"));

@@ -97,7 +97,7 @@ impl Answers {
             return Ok(answer(InputRequest::raw(method, params)));
         }
         let mut declared = self.capabilities();
-        declared.project(dialect.shape());
+        declared.project(dialect.revision());
         match method {
             Elicit::METHOD => self.elicit(dialect, &declared, read(params)?),
             CreateMessage::METHOD => self.sample(dialect, &declared, read(params)?),

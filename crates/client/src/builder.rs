@@ -2,7 +2,7 @@
 
 use std::{fmt, future::Future, sync::Arc, sync::Mutex, time::Duration};
 
-use couplet_core::{Connect, Error, JsonText, Limits, Watch};
+use couplet_core::{Connect, Error, JsonText, Limits, Observer};
 use couplet_types::{
     ClientCapabilities, CreateMessageParams, CreateMessageResult, ElicitResult, Implementation, InputRequest,
     LogParams, LoggingLevel, ProtocolVersion, Root, RpcError,
@@ -56,7 +56,7 @@ pub struct ClientBuilder {
     rounds: usize,
     limits: Limits,
     cache: Caching,
-    watch: Option<Arc<dyn Watch>>,
+    observer: Option<Arc<dyn Observer>>,
 }
 
 /// Where answers are cached.
@@ -92,7 +92,7 @@ impl ClientBuilder {
             rounds: 10,
             limits: Limits::default(),
             cache: Caching::Own,
-            watch: None,
+            observer: None,
         }
     }
 
@@ -218,7 +218,7 @@ impl ClientBuilder {
     }
 
     /// How often a server may answer one request with questions: 10 times.
-    pub fn rounds(mut self, rounds: usize) -> Self {
+    pub fn max_rounds(mut self, rounds: usize) -> Self {
         self.rounds = rounds;
         self
     }
@@ -230,7 +230,7 @@ impl ClientBuilder {
     }
 
     /// Where answers are kept for as long as the server allows: in a cache of this client's own, unless it is given
-    /// one that others have, too. `None` keeps nothing. A single request can be [fresh](crate::Prepared::fresh).
+    /// one that others have, too. `None` keeps nothing. A single request can be [fresh](crate::RequestBuilder::fresh).
     pub fn cache(mut self, cache: impl Into<Option<Cache>>) -> Self {
         self.cache = cache.into().map_or(Caching::Off, Caching::Given);
         self
@@ -238,8 +238,8 @@ impl ClientBuilder {
 
     /// Lets somebody watch the requests: for measurements, and to name the trace that they belong to. Spans for
     /// [`tracing`] are there without it.
-    pub fn watch(mut self, watch: impl Watch) -> Self {
-        self.watch = Some(Arc::new(watch));
+    pub fn observer(mut self, observer: impl Observer) -> Self {
+        self.observer = Some(Arc::new(observer));
         self
     }
 
@@ -266,7 +266,7 @@ impl ClientBuilder {
     /// # Errors
     /// When the target cannot be reached, or speaks no revision that the client speaks.
     pub async fn connect(self, target: impl Connect) -> Result<Client, Error> {
-        let (client, driver) = self.attach(target).await?;
+        let (client, driver) = self.connect_with_driver(target).await?;
         tokio::spawn(async move {
             if let Err(error) = driver.await {
                 tracing::warn!(%error, "a connection ended badly");
@@ -281,7 +281,7 @@ impl ClientBuilder {
     ///
     /// # Errors
     /// When the target cannot be reached, or speaks no revision that the client speaks.
-    pub async fn attach(self, mut target: impl Connect) -> Result<(Client, Driver), Error> {
+    pub async fn connect_with_driver(self, mut target: impl Connect) -> Result<(Client, Driver), Error> {
         Box::pin(self.open(&mut target)).await
     }
 
@@ -302,9 +302,9 @@ impl ClientBuilder {
         let seat = self.cache.cache().map(|cache| Seat::new(&cache, target.server()));
         let inbox = Arc::new(Inbox::new(self.answers, extensions, self.on_log, seat));
         let (connected, server) = connect::open(target, &inbox, &greeting).await?;
-        let watched = self.watch.clone().map(|watch| {
+        let watched = self.observer.clone().map(|observer| {
             let (version, transport) = (server.version, connected.channel.transport());
-            (watch, Connection { version, transport, since: Instant::now() })
+            (observer, Connection { version, transport, since: Instant::now() })
         });
         let mut driver = Driver::new(connected.driver, inbox.clone(), watched);
         let client = Client::from_shared(Shared {
@@ -315,7 +315,7 @@ impl ClientBuilder {
             rounds: self.rounds,
             limits: greeting.limits,
             ending: driver.ending(),
-            watch: self.watch,
+            observer: self.observer,
         });
         if let Some(level) = self.log_level.filter(|_| client.server().capabilities.logging.is_some()) {
             beside(&mut driver, client.set_log_level(level)).await??;

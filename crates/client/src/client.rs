@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use couplet_core::{Change, Channel, Dialect, Error, ErrorKind, Limits, Outcome, Project, Watch};
+use couplet_core::{Change, Channel, Dialect, Error, ErrorKind, Limits, Observer, Outcome, Project};
 use couplet_types::{
     CallTool, CallToolParams, Complete, CompleteParams, Completion, CompletionReference, DiscoverResult, GetPrompt,
     GetPromptParams, Implementation, InitializeResult, LoggingLevel, Notification, NotificationParams, Ping,
@@ -19,7 +19,7 @@ use crate::{
     inbox::Inbox,
     notify::Notifications,
     page::Pages,
-    prepared::{Prepared, completion, parsed},
+    request::{RequestBuilder, completion, parsed},
     result::ToolResult,
     sync::lock,
 };
@@ -54,7 +54,7 @@ pub(crate) struct Shared {
     pub(crate) rounds: usize,
     pub(crate) limits: Limits,
     pub(crate) ending: watch::Receiver<Option<Result<(), Error>>>,
-    pub(crate) watch: Option<Arc<dyn Watch>>,
+    pub(crate) observer: Option<Arc<dyn Observer>>,
 }
 
 /// What is known about the server.
@@ -136,28 +136,32 @@ impl Client {
     }
 
     /// Calls a tool. The arguments are anything that prints as a JSON object; `()` stands for none.
-    pub fn call(&self, name: impl Into<String>, arguments: impl Serialize) -> Prepared<CallTool, ToolResult> {
+    pub fn call(&self, name: impl Into<String>, arguments: impl Serialize) -> RequestBuilder<CallTool, ToolResult> {
         let params = object("the arguments of a tool", &arguments).map(|arguments| {
             let mut params = CallToolParams::new(name);
             params.arguments = arguments;
             params
         });
-        Prepared::new(self, params, |outcome| parsed::<CallTool>(outcome).map(ToolResult::from))
+        RequestBuilder::new(self, params, |outcome| parsed::<CallTool>(outcome).map(ToolResult::from))
     }
 
     /// Calls a tool and returns what comes back first, which may be questions. For programs that carry the rounds
     /// on themselves, such as gateways; they send the answers in the parameters of [`Client::request`].
-    pub fn call_once(&self, name: impl Into<String>, arguments: impl Serialize) -> Prepared<CallTool, Outcome> {
-        self.call(name, arguments).once()
+    pub fn call_outcome(
+        &self,
+        name: impl Into<String>,
+        arguments: impl Serialize,
+    ) -> RequestBuilder<CallTool, Outcome> {
+        self.call(name, arguments).outcome()
     }
 
     /// Reads a resource.
-    pub fn read(&self, uri: impl Into<String>) -> Prepared<ReadResource> {
+    pub fn read(&self, uri: impl Into<String>) -> RequestBuilder<ReadResource> {
         self.request(ReadResourceParams::new(uri))
     }
 
     /// Gets a prompt. The arguments are anything that prints as a JSON object of strings; `()` stands for none.
-    pub fn prompt(&self, name: impl Into<String>, arguments: impl Serialize) -> Prepared<GetPrompt> {
+    pub fn prompt(&self, name: impl Into<String>, arguments: impl Serialize) -> RequestBuilder<GetPrompt> {
         let params = object("the arguments of a prompt", &arguments).and_then(|arguments| {
             let mut params = GetPromptParams::new(name);
             params.arguments = arguments.map(|a| a.parse()).transpose().map_err(|e| {
@@ -165,7 +169,7 @@ impl Client {
             })?;
             Ok(params)
         });
-        Prepared::new(self, params, parsed::<GetPrompt>)
+        RequestBuilder::new(self, params, parsed::<GetPrompt>)
     }
 
     /// Asks for suggestions for an argument of a prompt or a resource template, given what was typed.
@@ -185,8 +189,8 @@ impl Client {
         reference: impl Into<CompletionReference>,
         argument: impl Into<String>,
         value: impl Into<String>,
-    ) -> Prepared<Complete, Completion> {
-        Prepared::new(self, Ok(CompleteParams::new(reference, argument, value)), completion)
+    ) -> RequestBuilder<Complete, Completion> {
+        RequestBuilder::new(self, Ok(CompleteParams::new(reference, argument, value)), completion)
     }
 
     /// Sends any request of the protocol.
@@ -200,11 +204,11 @@ impl Client {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn request<R: Request>(&self, params: R::Params) -> Prepared<R>
+    pub fn request<R: Request>(&self, params: R::Params) -> RequestBuilder<R>
     where
         R::Params: Project,
     {
-        Prepared::new(self, Ok(params), parsed::<R>)
+        RequestBuilder::new(self, Ok(params), parsed::<R>)
     }
 
     /// Asks whether the server is there.
@@ -224,7 +228,7 @@ impl Client {
     /// When the server does not log, or the request fails.
     pub async fn set_log_level(&self, level: LoggingLevel) -> Result<(), Error> {
         let dialect = self.dialect();
-        if dialect.has_session() {
+        if dialect.has_sessions() {
             return self.request::<SetLevel>(SetLevelParams::new(level)).await.map(drop);
         }
         // Without a session every request says so itself.
@@ -250,7 +254,7 @@ impl Client {
         };
         *lock(known) = roots;
         let dialect = self.dialect();
-        if dialect.has_session() {
+        if dialect.has_sessions() {
             self.channel().notify(dialect.notification(RootsListChanged::METHOD, &NotificationParams::new()));
         }
         Ok(())
@@ -323,8 +327,8 @@ impl Client {
         self.inbox().dialect().expect("a client exists only after both sides have agreed")
     }
 
-    pub(crate) fn watch(&self) -> Option<&Arc<dyn Watch>> {
-        self.0.watch.as_ref()
+    pub(crate) fn observer(&self) -> Option<&Arc<dyn Observer>> {
+        self.0.observer.as_ref()
     }
 
     pub(crate) fn patience(&self) -> Patience {

@@ -3,8 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use couplet_core::{
-    Connect, Connected, Dialect, Error, ErrorKind, Event, Exchange, Extras, JsonText, Limits, Negotiation, Outcome,
-    Probe, Step,
+    Connect, Connected, Dialect, Error, ErrorKind, Event, Exchange, JsonText, Limits, Negotiation, Outcome, Probe,
+    RequestOptions, Step,
 };
 use couplet_types::{
     ClientCapabilities, Discover, DiscoverParams, DiscoverResult, Implementation, Initialize, InitializeParams,
@@ -85,7 +85,7 @@ async fn open_once(
                 server.version = version;
                 let dialect = greeting.dialect(version);
                 line.channel.agree(&dialect);
-                if dialect.has_session() {
+                if dialect.has_sessions() {
                     line.channel.notify(dialect.notification(Initialized::METHOD, &NotificationParams::new()));
                 }
                 inbox.agree(dialect);
@@ -130,7 +130,7 @@ async fn discover(
         return Ok(read_discovered(dialect, text));
     }
     let lead = ticket.map(|ticket| ticket.lead());
-    let outgoing = dialect.request::<Discover>(line.channel.next_id(), params, &Extras::default())?;
+    let outgoing = dialect.request::<Discover>(line.channel.next_id(), params, &RequestOptions::default())?;
     let mut exchange = line.channel.open(outgoing);
     let channel = line.channel.clone();
     let answered = within(patience, &*channel, beside(&mut line.driver, answer(&mut exchange))).await;
@@ -173,9 +173,9 @@ async fn initialize(
     dialect: &Dialect,
     greeting: &Greeting,
 ) -> Result<Result<Box<InitializeResult>, RpcError>, Error> {
-    let version = dialect.shape().version();
+    let version = dialect.revision().version();
     let params = InitializeParams::new(version.as_str(), greeting.capabilities(version), greeting.info.clone());
-    let outgoing = dialect.request::<Initialize>(line.channel.next_id(), params, &Extras::default())?;
+    let outgoing = dialect.request::<Initialize>(line.channel.next_id(), params, &RequestOptions::default())?;
     let mut exchange = line.channel.open(outgoing);
     let channel = line.channel.clone();
     match within(greeting.timeout, &*channel, beside(&mut line.driver, answer(&mut exchange))).await {

@@ -8,7 +8,7 @@ use std::{
     task::{Context, Poll},
 };
 
-use couplet_core::{BoxFuture, Error, ErrorKind, Watch};
+use couplet_core::{BoxFuture, Error, ErrorKind, Observer};
 use tokio::sync::watch;
 
 use crate::{
@@ -29,7 +29,7 @@ pub struct Driver {
 }
 
 /// Somebody who wants to hear of the end, and of what.
-type Watched = (Arc<dyn Watch>, Connection);
+type Watched = (Arc<dyn Observer>, Connection);
 
 impl Driver {
     pub(crate) fn new(connection: BoxFuture<'static, Ending>, inbox: Arc<Inbox>, watched: Option<Watched>) -> Self {
@@ -44,8 +44,8 @@ impl Driver {
     fn end(&mut self, ending: Ending) {
         self.connection = None;
         self.inbox.close();
-        if let Some((watch, connection)) = self.watched.take() {
-            disconnected(&watch, &connection, &ending);
+        if let Some((observer, connection)) = self.watched.take() {
+            disconnected(&observer, &connection, &ending);
         }
         self.ending.send_replace(Some(ending));
     }

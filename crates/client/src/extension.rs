@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Weak},
 };
 
-use couplet_core::{BoxFuture, Channel, Dialect, Error, JsonText, Shape, message::Params};
+use couplet_core::{BoxFuture, Channel, Dialect, Error, JsonText, Revision, message::Params};
 use couplet_types::{ClientCapabilities, InputRequest, Map, Meta, Notification, ProtocolVersion, RawJson, RpcError};
 use serde::Serialize;
 
@@ -39,7 +39,8 @@ pub struct Extension {
 
 type Finish = Arc<dyn Fn(Client, JsonText) -> BoxFuture<'static, Result<JsonText, Error>> + Send + Sync>;
 type Declare = Arc<dyn Fn(&mut ClientCapabilities) + Send + Sync>;
-type AskedLayer = Arc<dyn Fn(Asked, AskedNext) -> BoxFuture<'static, Result<JsonText, RpcError>> + Send + Sync>;
+type AskedLayer =
+    Arc<dyn Fn(ServerRequest, ServerRequestNext) -> BoxFuture<'static, Result<JsonText, RpcError>> + Send + Sync>;
 
 impl Extension {
     /// An extension that adds nothing yet. The identifier has a prefix: `com.example/clock`.
@@ -87,7 +88,7 @@ impl Extension {
     /// the client's own callbacks answer it.
     pub fn asked_layer<F, Fut>(mut self, layer: F) -> Self
     where
-        F: Fn(Asked, AskedNext) -> Fut + Send + Sync + 'static,
+        F: Fn(ServerRequest, ServerRequestNext) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<JsonText, RpcError>> + Send + 'static,
     {
         self.layer = Some(Arc::new(move |asked, next| Box::pin(layer(asked, next))));
@@ -104,25 +105,25 @@ impl Extension {
 /// A request of the server, in a session.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Asked {
+pub struct ServerRequest {
     /// What it wants.
     pub method: String,
     /// About what.
     pub params: Params,
     /// How both sides speak.
-    pub shape: Shape,
+    pub revision: Revision,
     /// How the server is told more about it.
-    pub teller: Teller,
+    pub teller: Notifier,
 }
 
 /// The way to the server of a session, for notifications. Clones are the same way; it ends with the connection.
 #[derive(Clone)]
-pub struct Teller {
+pub struct Notifier {
     channel: Option<Weak<dyn Channel>>,
     dialect: Arc<Dialect>,
 }
 
-impl Teller {
+impl Notifier {
     /// Tells the server, if it is still there.
     pub fn tell<N: Notification>(&self, params: &N::Params) {
         if let Some(channel) = self.channel.as_ref().and_then(Weak::upgrade) {
@@ -131,7 +132,7 @@ impl Teller {
     }
 }
 
-impl fmt::Debug for Teller {
+impl fmt::Debug for Notifier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Teller").finish_non_exhaustive()
     }
@@ -139,16 +140,16 @@ impl fmt::Debug for Teller {
 
 /// The rest of the way to the client's callbacks.
 #[derive(Clone)]
-pub struct AskedNext {
+pub struct ServerRequestNext {
     extensions: Arc<Extensions>,
     answers: Arc<Answers>,
     dialect: Arc<Dialect>,
     at: usize,
 }
 
-impl AskedNext {
+impl ServerRequestNext {
     /// Goes on to the next extension, or to the callbacks.
-    pub fn run(mut self, asked: Asked) -> BoxFuture<'static, Result<JsonText, RpcError>> {
+    pub fn run(mut self, asked: ServerRequest) -> BoxFuture<'static, Result<JsonText, RpcError>> {
         while let Some(extension) = self.extensions.0.get(self.at) {
             self.at += 1;
             if let Some(layer) = extension.layer.clone() {
@@ -159,7 +160,7 @@ impl AskedNext {
     }
 }
 
-impl fmt::Debug for AskedNext {
+impl fmt::Debug for ServerRequestNext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AskedNext").finish_non_exhaustive()
     }
@@ -179,7 +180,7 @@ impl Extensions {
 
     /// Adds what the extensions declare in a revision.
     pub(crate) fn declare(&self, version: ProtocolVersion, all: &mut ClientCapabilities) {
-        let alone = Shape::of(version).stands_alone();
+        let alone = !Revision::of(version).has_sessions();
         for extension in &self.0 {
             if alone || !extension.stateless {
                 all.extensions.get_or_insert_with(Map::new).insert(extension.id.as_str(), extension.settings.clone());
@@ -207,10 +208,10 @@ impl Extensions {
     ) -> Option<BoxFuture<'static, Result<JsonText, RpcError>>> {
         self.0.iter().any(|e| e.layer.is_some()).then(|| {
             let (answers, dialect) = (answers.clone(), dialect.clone());
-            let shape = dialect.shape();
-            let teller = Teller { channel: channel.cloned(), dialect: dialect.clone() };
-            let asked = Asked { method: method.to_owned(), params: params.clone(), shape, teller };
-            AskedNext { extensions: self.clone(), answers, dialect, at: 0 }.run(asked)
+            let revision = dialect.revision();
+            let teller = Notifier { channel: channel.cloned(), dialect: dialect.clone() };
+            let asked = ServerRequest { method: method.to_owned(), params: params.clone(), revision, teller };
+            ServerRequestNext { extensions: self.clone(), answers, dialect, at: 0 }.run(asked)
         })
     }
 }
@@ -223,8 +224,8 @@ impl fmt::Debug for Extension {
 
 impl Client {
     /// How both sides speak: to be asked what the revision has.
-    pub fn shape(&self) -> Shape {
-        self.dialect().shape()
+    pub fn revision(&self) -> Revision {
+        self.dialect().revision()
     }
 
     /// Answers questions of the server with the client's own callbacks, as if they had come for a request. For

@@ -1,6 +1,6 @@
 //! Requests of other clients: for proxies and gateways.
 
-use couplet_core::{Error, Exchange, Extras, JsonText, Outcome, message::Params};
+use couplet_core::{Error, Exchange, JsonText, Outcome, RequestOptions, message::Params};
 
 use crate::client::Client;
 
@@ -10,9 +10,9 @@ impl Client {
     ///
     /// ```
     /// # async fn example(client: couplet_client::Client, call: couplet_core::Call) -> Result<(), couplet_core::Error> {
-    /// use couplet_core::{Event, Extras};
+    /// use couplet_core::{Event, RequestOptions};
     ///
-    /// let mut exchange = client.forward(&call.method, &call.params, &Extras::default())?;
+    /// let mut exchange = client.forward(&call.method, &call.params, &RequestOptions::default())?;
     /// while let Event::Notification { method, .. } = exchange.next().await {
     ///     tracing::info!(method);
     /// }
@@ -22,7 +22,7 @@ impl Client {
     ///
     /// # Errors
     /// When the server does not serve the method.
-    pub fn forward(&self, method: &str, params: &Params, extras: &Extras) -> Result<Exchange, Error> {
+    pub fn forward(&self, method: &str, params: &Params, extras: &RequestOptions) -> Result<Exchange, Error> {
         let dialect = self.dialect();
         dialect.check(method, &self.server().capabilities)?;
         let outgoing = dialect.forward(self.channel().next_id(), method, params, extras)?;
@@ -39,7 +39,7 @@ impl Client {
         method: &'static str,
         named_by: Option<&'static str>,
         params: &Params,
-        extras: &Extras,
+        extras: &RequestOptions,
     ) -> Result<Exchange, Error> {
         let outgoing = self.dialect().forward_as(self.channel().next_id(), method, named_by, params, extras)?;
         Ok(self.channel().open(outgoing))
@@ -48,7 +48,7 @@ impl Client {
     /// Sends a notification of another client to the server, where there is a session.
     pub fn forward_notification(&self, method: &str, params: &Params) {
         let dialect = self.dialect();
-        if dialect.has_session() {
+        if dialect.has_sessions() {
             self.channel().notify(dialect.notification(method, &params.text().to_raw()));
         }
     }
@@ -72,6 +72,6 @@ impl Client {
     /// Whether the server serves a method of the protocol: the revision has it, and the server what it needs.
     pub fn serves(&self, method: &str) -> bool {
         let dialect = self.dialect();
-        dialect.shape().has_method(method) && dialect.check(method, &self.server().capabilities).is_ok()
+        dialect.revision().has_method(method) && dialect.check(method, &self.server().capabilities).is_ok()
     }
 }

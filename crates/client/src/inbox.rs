@@ -8,14 +8,14 @@ use std::{
 };
 
 use couplet_core::{
-    BoxFuture, Change, Channel, Dialect, Error, ErrorKind, Inbound, Interest, JsonText,
+    BoxFuture, Change, Channel, Dialect, Error, ErrorKind, Filter, Inbound, JsonText,
     message::{Malformed, Params},
 };
 use couplet_types::{LogMessage, LogParams, Notification, Progress, RpcError};
 
 use crate::{
-    answers::Answers, cache::Seat, extension::Extensions, feed::Feed, hearing::Hearings, notify::Notice,
-    outputs::Outputs, sync::lock,
+    answers::Answers, cache::Seat, extension::Extensions, feed::Feed, notify::Notice, outputs::Outputs,
+    progress::Hearings, sync::lock,
 };
 
 pub(crate) type OnLog = Arc<dyn Fn(LogParams) + Send + Sync>;
@@ -43,7 +43,7 @@ struct Readers {
     /// Why nothing comes any more that the server sends on its own, though the connection lives.
     silent: Option<Error>,
     notices: Vec<Weak<Feed<Notice>>>,
-    changes: Vec<(Interest, Weak<Feed<Change>>)>,
+    changes: Vec<(Filter, Weak<Feed<Change>>)>,
     /// How many subscriptions of this session name a resource.
     uris: HashMap<String, usize>,
 }
@@ -93,7 +93,7 @@ impl Inbox {
     }
 
     /// Collects the changes that a session tells of. Every resource by name finds room.
-    pub(crate) fn read_changes(&self, interest: Interest) -> Arc<Feed<Change>> {
+    pub(crate) fn read_changes(&self, interest: Filter) -> Arc<Feed<Change>> {
         let feed = Arc::new(Feed::new(Self::ROOM + interest.uris.len()));
         let mut readers = lock(&self.readers);
         for uri in &interest.uris {
@@ -208,7 +208,7 @@ impl fmt::Debug for Inbox {
 
 /// Whether somebody with this interest wants to hear of a change. The resource that changed may be a part of the one
 /// that was subscribed to.
-fn covers(interest: &Interest, change: &Change) -> bool {
+fn covers(interest: &Filter, change: &Change) -> bool {
     match change {
         Change::Tools => interest.tools,
         Change::Prompts => interest.prompts,

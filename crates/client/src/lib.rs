@@ -8,7 +8,7 @@
 //! ```
 //! use std::{collections::BTreeMap, sync::Arc};
 //! use couplet_client::Client;
-//! use couplet_core::{BoxFuture, Call, Description, Done, Hub, Reply, Service};
+//! use couplet_core::{BoxFuture, Call, Description, ResultBody, Hub, Reply, Service};
 //! use couplet_types::{Implementation, ServerCapabilities, ToolsCapability};
 //! use serde_json::json;
 //!
@@ -25,7 +25,7 @@
 //!                 Ok(numbers) => numbers.values().sum::<i64>(),
 //!                 Err(error) => return error.into(),
 //!             };
-//!             Reply::Complete(Done::value(&json!({ "content": [{ "type": "text", "text": sum.to_string() }] })))
+//!             Reply::Complete(ResultBody::value(&json!({ "content": [{ "type": "text", "text": sum.to_string() }] })))
 //!         })
 //!     }
 //!     fn hub(&self) -> &Hub {
@@ -59,7 +59,6 @@ mod elicitation;
 mod extension;
 mod feed;
 mod forward;
-mod hearing;
 mod inbox;
 mod listen;
 mod media;
@@ -67,9 +66,10 @@ mod notify;
 #[cfg_attr(not(feature = "validate"), path = "unchecked.rs")]
 mod outputs;
 mod page;
-mod prepared;
+mod progress;
 mod questions;
 mod reconnect;
+mod request;
 mod result;
 mod rounds;
 mod sync;
@@ -78,15 +78,15 @@ mod trace;
 pub use builder::ClientBuilder;
 pub use cache::Cache;
 pub use client::{Client, ServerInfo};
-pub use couplet_core::{Change, Interest as Filter, News, Outcome};
+pub use couplet_core::{Change, ExtensionEvent, Filter, Outcome};
 pub use driver::Driver;
 pub use elicitation::Elicitation;
-pub use extension::{Asked, AskedNext, Extension, Teller};
-pub use hearing::Hearing;
+pub use extension::{Extension, Notifier, ServerRequest, ServerRequestNext};
 pub use listen::{Changes, Ended};
 pub use media::Media;
 pub use notify::{Notice, Notifications};
 pub use page::Pages;
-pub use prepared::Prepared;
+pub use progress::ProgressSubscription;
 pub use reconnect::{Backoff, ConnectionState, Reconnecting};
+pub use request::RequestBuilder;
 pub use result::ToolResult;

@@ -8,7 +8,7 @@ use std::{
     task::{Context, Poll},
 };
 
-use couplet_core::{Change, Error, ErrorKind, Event, Exchange, Extras, Interest, News};
+use couplet_core::{Change, Error, ErrorKind, Event, Exchange, ExtensionEvent, Filter, RequestOptions};
 use couplet_types::{
     Listen, ListenParams, Request, ServerCapabilities, Subscribe, SubscribeParams, SubscriptionAcknowledged,
     SubscriptionFilter, Unsubscribe, UnsubscribeParams,
@@ -23,7 +23,7 @@ use crate::{client::Client, clock::Clock, feed::Feed, notify::Notice};
 #[derive(Debug)]
 pub struct Changes {
     source: Source,
-    honoured: Interest,
+    honoured: Filter,
     ended: Option<Ended>,
     client: Client,
 }
@@ -69,8 +69,8 @@ impl Client {
     ///
     /// # Errors
     /// When the server refuses, or does not answer in time.
-    pub async fn listen(&self, filter: Interest) -> Result<Changes, Error> {
-        if self.dialect().has_session() {
+    pub async fn listen(&self, filter: Filter) -> Result<Changes, Error> {
+        if self.dialect().has_sessions() {
             self.listen_in_session(filter).await
         } else {
             self.listen_alone(filter).await
@@ -80,14 +80,15 @@ impl Client {
     /// The part of a filter that the server declares to notify of: `listChanged` of its lists, `subscribe` of its
     /// resources. Nothing is left for a server that declares neither, and such a server need not serve
     /// [`Client::listen`] at all.
-    pub fn declared_changes(&self, mut filter: Interest) -> Interest {
+    pub fn declared_changes(&self, mut filter: Filter) -> Filter {
         honour(&mut filter, &self.server().capabilities);
         filter
     }
 
-    async fn listen_alone(&self, filter: Interest) -> Result<Changes, Error> {
+    async fn listen_alone(&self, filter: Filter) -> Result<Changes, Error> {
         let params = ListenParams::new(to_wire(&filter));
-        let outgoing = self.dialect().request::<Listen>(self.channel().next_id(), params, &Extras::default())?;
+        let outgoing =
+            self.dialect().request::<Listen>(self.channel().next_id(), params, &RequestOptions::default())?;
         let mut clock = Clock::new(self.patience(), self.inbox().answers.activity.clone());
         clock.begin();
         let mut exchange = self.channel().open(outgoing);
@@ -111,7 +112,7 @@ impl Client {
         }
     }
 
-    async fn listen_in_session(&self, filter: Interest) -> Result<Changes, Error> {
+    async fn listen_in_session(&self, filter: Filter) -> Result<Changes, Error> {
         let filter = self.declared_changes(filter);
         let uris = filter.uris.clone();
         let source = Source::Session(self.inbox().read_changes(filter.clone()), uris.clone());
@@ -125,7 +126,7 @@ impl Client {
 }
 
 impl Changes {
-    fn new(client: &Client, source: Source, honoured: Interest) -> Self {
+    fn new(client: &Client, source: Source, honoured: Filter) -> Self {
         Self { source, honoured, ended: None, client: client.clone() }
     }
 
@@ -135,7 +136,7 @@ impl Changes {
     }
 
     /// What the server tells about: all of what was asked for, or less.
-    pub fn honoured(&self) -> &Interest {
+    pub fn honoured(&self) -> &Filter {
         &self.honoured
     }
 
@@ -194,7 +195,7 @@ impl Drop for Changes {
         for uri in uris {
             self.client.inbox().forget(uri, || {
                 let params = UnsubscribeParams::new(uri.as_str());
-                match dialect.request::<Unsubscribe>(channel.next_id(), params, &Extras::default()) {
+                match dialect.request::<Unsubscribe>(channel.next_id(), params, &RequestOptions::default()) {
                     Ok(request) => channel.open(request).abandon(),
                     Err(error) => tracing::debug!(%error, "a resource is not unsubscribed from"),
                 }
@@ -204,7 +205,7 @@ impl Drop for Changes {
 }
 
 /// Leaves out what the server does not tell of.
-fn honour(filter: &mut Interest, server: &ServerCapabilities) {
+fn honour(filter: &mut Filter, server: &ServerCapabilities) {
     let resources = server.resources.clone().unwrap_or_default();
     filter.tools &= server.tools.as_ref().is_some_and(|t| t.list_changed == Some(true));
     filter.prompts &= server.prompts.as_ref().is_some_and(|p| p.list_changed == Some(true));
@@ -215,12 +216,12 @@ fn honour(filter: &mut Interest, server: &ServerCapabilities) {
 }
 
 /// What an extension tells, if the subscription is about any.
-fn news(notice: &Notice, honoured: &Interest) -> Option<Change> {
+fn news(notice: &Notice, honoured: &Filter) -> Option<Change> {
     (!honoured.topics.is_empty())
-        .then(|| News::new("", "", notice.method.as_str(), notice.params.text().to_raw()).into())
+        .then(|| ExtensionEvent::new("", "", notice.method.as_str(), notice.params.text().to_raw()).into())
 }
 
-fn to_wire(filter: &Interest) -> SubscriptionFilter {
+fn to_wire(filter: &Filter) -> SubscriptionFilter {
     let mut wire = SubscriptionFilter::new();
     wire.tools_list_changed = filter.tools.then_some(true);
     wire.prompts_list_changed = filter.prompts.then_some(true);
@@ -232,8 +233,8 @@ fn to_wire(filter: &Interest) -> SubscriptionFilter {
     wire
 }
 
-fn from_wire(wire: SubscriptionFilter) -> Interest {
-    let mut filter = Interest::new();
+fn from_wire(wire: SubscriptionFilter) -> Filter {
+    let mut filter = Filter::new();
     filter.tools = wire.tools_list_changed == Some(true);
     filter.prompts = wire.prompts_list_changed == Some(true);
     filter.resources = wire.resources_list_changed == Some(true);

@@ -73,7 +73,7 @@ macro_rules! lists {
                     let request = client.request::<$method>(params);
                     let request = match freshness {
                         Freshness::Kept => request,
-                        Freshness::Fresh => request.fresh(),
+                        Freshness::Fresh => request.no_cache(),
                     };
                     let request = request.into_future();
                     $(let $inbox = client.inbox().clone();)?
@@ -124,7 +124,7 @@ impl<T> Pages<T> {
     }
 
     /// Asks the server for each page, even if one is [kept](crate::Cache) that is still good.
-    pub fn fresh(mut self) -> Self {
+    pub fn no_cache(mut self) -> Self {
         self.freshness = Freshness::Fresh;
         self
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use couplet_core::{Dialect, Error, ErrorKind, Event, Exchange, Extras, JsonText, Outcome, Outgoing};
+use couplet_core::{Dialect, Error, ErrorKind, Event, Exchange, JsonText, Outcome, Outgoing, RequestOptions};
 use couplet_types::{InputRequest, Notification, Progress, ProgressParams, from_json};
 use tracing::Instrument;
 
@@ -102,7 +102,7 @@ impl Flight {
     fn send(&mut self) -> Result<Exchange, Error> {
         // In a session nobody asks in a result.
         let first = match &mut self.first {
-            Ok(first) if self.dialect.has_session() => first.take(),
+            Ok(first) if self.dialect.has_sessions() => first.take(),
             Ok(first) => first.clone(),
             Err(error) => return Err(error.clone()),
         };
@@ -149,7 +149,7 @@ impl Flight {
         asks: Vec<(String, InputRequest)>,
         state: Option<String>,
     ) -> Result<Outgoing, Error> {
-        let mut extras = Extras::default();
+        let mut extras = RequestOptions::default();
         extras.progress = self.options.progress.is_some();
         extras.answers = self.client.inbox().answers.round(&self.dialect, asks).await?;
         extras.state = state;

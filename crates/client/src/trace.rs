@@ -4,7 +4,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use couplet_core::{Dialect, Error, Failure, Operation, Outcome, Side, Watch};
+use couplet_core::{Dialect, Error, Failure, Observer, Operation, Outcome, Side};
 use couplet_types::{CallTool, ProtocolVersion, Request, RequestId, TraceContext, from_json};
 use serde::Serialize;
 use tokio::time::Instant;
@@ -15,7 +15,7 @@ use crate::client::Client;
 /// A request that is watched.
 pub(crate) struct Watched {
     pub(crate) span: Span,
-    watch: Option<Arc<dyn Watch>>,
+    observer: Option<Arc<dyn Observer>>,
     method: &'static str,
     target: Option<String>,
     version: ProtocolVersion,
@@ -25,7 +25,7 @@ pub(crate) struct Watched {
 }
 
 impl Watched {
-    /// Begins to watch a request, if anybody wants to know.
+    /// Begins to observer a request, if anybody wants to know.
     pub(crate) fn begin(client: &Client, dialect: &Dialect, method: &'static str) -> Option<Box<Self>> {
         let span = info_span!(
             "mcp.client",
@@ -33,7 +33,7 @@ impl Watched {
             "otel.kind" = "client",
             "otel.status_code" = Empty,
             "mcp.method.name" = method,
-            "mcp.protocol.version" = dialect.shape().version().as_str(),
+            "mcp.protocol.version" = dialect.revision().version().as_str(),
             "mcp.resource.uri" = Empty,
             "jsonrpc.request.id" = Empty,
             "gen_ai.operation.name" = (method == CallTool::METHOD).then_some("execute_tool"),
@@ -43,19 +43,19 @@ impl Watched {
             "rpc.response.status_code" = Empty,
             "error.type" = Empty,
         );
-        let watch = client.watch().cloned();
-        if span.is_disabled() && watch.is_none() {
+        let observer = client.observer().cloned();
+        if span.is_disabled() && observer.is_none() {
             return None;
         }
-        let (version, transport) = (dialect.shape().version(), client.channel().transport());
+        let (version, transport) = (dialect.revision().version(), client.channel().transport());
         let began = Instant::now();
-        Some(Box::new(Self { span, watch, method, target: None, version, transport, began, over: false }))
+        Some(Box::new(Self { span, observer, method, target: None, version, transport, began, over: false }))
     }
 
     /// The trace that the request is to name.
     pub(crate) fn trace(&self) -> Option<TraceContext> {
-        let watch = self.watch.as_ref()?;
-        self.span.in_scope(|| watch.outgoing())
+        let observer = self.observer.as_ref()?;
+        self.span.in_scope(|| observer.outgoing())
     }
 
     /// What the request is about. This comes first: once a trace was asked for, the name of a span stays.
@@ -99,12 +99,12 @@ impl Watched {
                 self.span.record("rpc.response.status_code", code);
             }
         }
-        if let Some(watch) = &self.watch {
+        if let Some(observer) = &self.observer {
             let mut operation = Operation::new(Side::Client, self.method, self.version, self.began.elapsed());
             operation.target = self.target.as_deref();
             operation.transport = self.transport;
             operation.error = failure;
-            watch.done(&operation);
+            observer.done(&operation);
         }
     }
 }
@@ -128,11 +128,11 @@ fn is_failed(result: &str) -> bool {
 }
 
 /// Tells that a connection is over.
-pub(crate) fn disconnected(watch: &Arc<dyn Watch>, of: &Connection, ending: &Result<(), Error>) {
+pub(crate) fn disconnected(observer: &Arc<dyn Observer>, of: &Connection, ending: &Result<(), Error>) {
     let failure = ending.as_ref().err().map(Failure::from);
     let mut connection = couplet_core::Disconnected::new(of.version, of.lasted(), failure.as_ref());
     connection.transport = of.transport;
-    watch.disconnected(&connection);
+    observer.disconnected(&connection);
 }
 
 /// A connection that is watched.

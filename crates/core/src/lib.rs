@@ -1,76 +1,52 @@
 //! What the Model Context Protocol does, without doing any of it: no sockets, no clocks, no tasks.
 //!
 //! Bytes come in as messages ([`message`]), are classified and turned into [`Call`]s for a [`Service`] by a
-//! [`Connection`]; a client's requests go out through a [`Channel`] and are driven by a [`Link`]. Time and randomness
+//! [`ServerConnection`]; a client's requests go out through a [`Channel`] and are driven by a [`ClientConnection`]. Time and randomness
 //! come in as arguments. Whoever owns the bytes (a pipe, a socket, a test) drives both with three functions.
 //!
 //! What this crate must not know: how bytes travel, what runtime runs it, what a handler looks like. Within it, only
-//! `wire/` knows revisions and eras; everything else asks a [`Shape`].
+//! `wire/` knows revisions and eras; everything else asks a [`Revision`].
 
-mod back;
-mod batch;
-mod caller;
+mod client;
 mod error;
-mod escape;
-mod exchange;
-mod extra;
-mod gist;
 pub mod http;
-mod hub;
-mod input;
-mod json;
 mod limits;
-pub mod line;
-mod link;
 pub mod memory;
 pub mod message;
-mod outbound;
-mod outbox;
-mod pending;
-mod question;
-mod queue;
-mod relay;
-mod replay;
-mod running;
-mod seal;
-mod serve;
+mod server;
 mod service;
-mod session;
-mod spare;
 mod sync;
-mod text;
 mod transport;
-mod watch;
 mod wire;
 
-pub use caller::Caller;
+pub use client::connection::{ClientConnection, ClientHandle};
+pub use client::exchange::{Channel, Event, Exchange, Inbound, Mailbox, Outgoing, encode_answer};
 /// The types of the protocol, which this crate is about.
 pub use couplet_types as types;
 pub use error::{Error, ErrorKind};
-pub use exchange::{Channel, Event, Exchange, Inbound, Mailbox, Outgoing, print_answer};
-pub use extra::{Extra, ExtraMethod};
-pub use gist::{Gist, Oversized};
-pub use hub::{Change, Hub, Interest, News, Subscription};
-pub use input::{Backchannel, Driven, Inputs};
-pub use json::{Bounds, Fault, JsonText};
 pub use limits::Limits;
-pub use link::{Handle, Link};
-pub use outbound::{Outbound, Route};
-pub use outbox::{Outbox, Tap};
-pub use question::excerpt;
-pub use relay::Relay;
-pub use running::BoxFuture;
-pub use seal::Sealer;
-pub use serve::Connection;
-pub use service::{Call, Description, Done, Note, Peer, Reply, RequestContext, Service};
-pub use text::Text;
+pub use message::oversized::{Oversized, Skimmed};
+pub use message::scan::{Bounds, Fault, JsonText};
+pub use message::text::EncodedMessage;
+pub use server::connection::ServerConnection;
+pub use server::hub::{Change, ExtensionEvent, Filter, Hub, Subscription};
+pub use server::input::{Backchannel, Driven, Inputs};
+pub use server::outbound::{Outbound, Route};
+pub use server::outbox::{NotificationSink, Outbox};
+pub use server::question::excerpt;
+pub use server::relay::Relay;
+pub use server::running::BoxFuture;
+pub use server::seal::Sealer;
+pub use service::caller::Caller;
+pub use service::extension::{ExtensionMethod, ExtensionSpec};
+pub use service::observer::{Disconnected, Failure, Observer, Operation, Side};
+pub use service::{Call, ClientNotification, Description, Peer, Reply, RequestContext, ResultBody, Service};
 pub use transport::{Connect, Connected, Transport};
-pub use watch::{Disconnected, Failure, Operation, Side, Watch};
 pub use wire::{
     Outcome,
-    dialect::{Dialect, Extras},
-    modern::{CachePolicy, Memo},
+    dialect::{Dialect, RequestOptions},
+    modern::{CachePolicy, PeerCache},
     negotiate::{Negotiation, Probe, Step},
     project::{Ask, Project},
-    revision::Shape,
+    revision::Revision,
 };

@@ -1,6 +1,6 @@
 //! What one connection may cost.
 
-use crate::json::Bounds;
+use crate::message::scan::Bounds;
 
 /// The limits of one connection. Each has a default that is safe without configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,7 +7,11 @@ use std::{
 };
 
 use crate::{
-    exchange::Inbound, gist::Oversized, limits::Limits, link::Link, serve::Connection, service::Service, text::Text,
+    client::{connection::ClientConnection, exchange::Inbound},
+    limits::Limits,
+    message::{oversized::Oversized, text::EncodedMessage},
+    server::connection::ServerConnection,
+    service::Service,
     transport::Connected,
 };
 
@@ -20,14 +24,19 @@ pub fn connect(
     client_limits: &Limits,
 ) -> Connected {
     let most = (server_limits.message, client_limits.message);
-    let (mut link, handle) = Link::new(inbound, client_limits.clone());
-    let mut server = Connection::new(service, server_limits.clone());
+    let (mut link, handle) = ClientConnection::new(inbound, client_limits.clone());
+    let mut server = ServerConnection::new(service, server_limits.clone());
     let driver = Box::pin(poll_fn(move |cx| pump(&mut link, &mut server, most, cx).map(Ok)));
     Connected { channel: Arc::new(handle), driver }
 }
 
 /// Moves messages both ways until neither side has one. `most` is how large they may be for the server and the client.
-fn pump(link: &mut Link, server: &mut Connection, most: (usize, usize), cx: &mut Context<'_>) -> Poll<()> {
+fn pump(
+    link: &mut ClientConnection,
+    server: &mut ServerConnection,
+    most: (usize, usize),
+    cx: &mut Context<'_>,
+) -> Poll<()> {
     loop {
         let mut moved = false;
         while server.wants_input() {
@@ -54,6 +63,6 @@ fn pump(link: &mut Link, server: &mut Connection, most: (usize, usize), cx: &mut
     }
 }
 
-fn lost(text: Text) -> Oversized {
+fn lost(text: EncodedMessage) -> Oversized {
     Oversized::of(&text.into_bytes())
 }

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use crate::{
+    client::exchange::{Channel, Inbound},
     error::Error,
-    exchange::{Channel, Inbound},
     limits::Limits,
-    running::BoxFuture,
+    server::running::BoxFuture,
     service::Service,
 };
 

@@ -1,15 +1,19 @@
-//! The front door of Couplet.
+//! An SDK for the Model Context Protocol (MCP): servers and clients for every protocol revision.
+//!
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![doc = include_str!("docs/lib.md")]
 
 #[cfg(feature = "apps")]
 pub use couplet_apps as apps;
-#[cfg(any(feature = "auth", feature = "auth-server"))]
+#[cfg(any(feature = "auth-client", feature = "auth-server"))]
 pub use couplet_auth as auth;
 #[cfg(feature = "client")]
 pub use couplet_client as client;
 pub use couplet_core as core;
-#[cfg(any(feature = "http", feature = "http-client"))]
+#[cfg(any(feature = "http-server", feature = "http-client"))]
 pub use couplet_http as http;
+#[cfg(feature = "otel")]
+pub use couplet_otel as otel;
 #[cfg(feature = "proxy")]
 pub use couplet_proxy as proxy;
 #[cfg(feature = "validate")]
@@ -42,7 +46,7 @@ pub use {schemars, serde};
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
-/// The result of what can fail here.
+/// A `Result` whose error type defaults to [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 pub mod prelude {

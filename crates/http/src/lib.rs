@@ -7,3 +7,10 @@
 pub mod client;
 #[cfg(feature = "server")]
 pub mod server;
+
+#[cfg(feature = "client")]
+pub use client::target::connect;
+#[cfg(feature = "listen")]
+pub use server::listen::listen;
+#[cfg(all(feature = "listen", unix))]
+pub use server::listen::listen_unix;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use couplet_core::{Dialect, JsonText, Shape};
+use couplet_core::{Dialect, JsonText, Revision};
 use couplet_types::{ClientCapabilities, Implementation, ProtocolVersion, RawJson, RpcError};
 use serde_json::Value;
 
@@ -118,7 +118,7 @@ impl Answers {
 #[derive(Clone, Debug, Default)]
 pub struct Surface {
     /// The revisions that were asked for.
-    pub(crate) asked: Vec<Shape>,
+    pub(crate) asked: Vec<Revision>,
     /// What was said, by the revision that the server chose; oldest first.
     pub(crate) said: Vec<Said>,
     /// Greetings that were not answered with one.
@@ -130,7 +130,7 @@ impl Surface {
     pub fn from_answers(answers: impl IntoIterator<Item = Answers>) -> Self {
         let mut surface = Self::default();
         for answers in answers {
-            surface.asked.push(Shape::of(answers.revision));
+            surface.asked.push(Revision::of(answers.revision));
             match Said::read(&answers) {
                 Some(said) if surface.said.iter().all(|known| known.version() != said.version()) => {
                     surface.said.push(said);
@@ -139,7 +139,7 @@ impl Surface {
                 None => surface.refused.push((answers.revision, answers.hello)),
             }
         }
-        surface.said.sort_by_key(|said| said.shape.index());
+        surface.said.sort_by_key(|said| said.revision.index());
         surface
     }
 
@@ -216,7 +216,7 @@ impl Kind {
 /// What a server says in one revision.
 #[derive(Clone, Debug)]
 pub(crate) struct Said {
-    pub(crate) shape: Shape,
+    pub(crate) revision: Revision,
     pub(crate) hello: Page,
     pub(crate) info: Option<Implementation>,
     pub(crate) lists: BTreeMap<Kind, Listing>,
@@ -225,7 +225,7 @@ pub(crate) struct Said {
 
 impl Said {
     pub(crate) fn version(&self) -> ProtocolVersion {
-        self.shape.version()
+        self.revision.version()
     }
 
     /// A member of the greeting.
@@ -240,14 +240,14 @@ impl Said {
     fn read(answers: &Answers) -> Option<Self> {
         let Answer::Result(raw) = &answers.hello else { return None };
         let (value, doubled) = read::value(raw.get()).ok().filter(|(value, _)| value.is_object())?;
-        let asked = Shape::of(answers.revision);
+        let asked = Revision::of(answers.revision);
         // A server that does not speak what it is asked for answers in what it speaks.
         let spoken = value.get("protocolVersion").and_then(Value::as_str).and_then(|text| text.parse().ok());
-        let shape = if asked.has_sessions() { spoken.map_or(asked, Shape::of) } else { asked };
+        let revision = if asked.has_sessions() { spoken.map_or(asked, Revision::of) } else { asked };
         let hello = Page { value, text: raw.clone(), doubled };
-        let info = hello.info(shape);
+        let info = hello.info(revision);
         let lists = answers.lists.iter().map(|(kind, pages)| (*kind, Listing::read(*kind, pages))).collect();
-        Some(Self { shape, hello, info, lists, old_transport: answers.old_transport })
+        Some(Self { revision, hello, info, lists, old_transport: answers.old_transport })
     }
 }
 
@@ -261,12 +261,12 @@ pub(crate) struct Page {
 
 impl Page {
     /// Who the server says it is.
-    fn info(&self, shape: Shape) -> Option<Implementation> {
-        if shape.has_sessions() {
+    fn info(&self, revision: Revision) -> Option<Implementation> {
+        if revision.has_sessions() {
             return serde_json::from_value(self.value.get("serverInfo")?.clone()).ok();
         }
         // Where that stands is known to a client's side of the protocol, whoever the client is.
-        let reader = Dialect::new(shape.version(), Implementation::default(), ClientCapabilities::default());
+        let reader = Dialect::new(revision.version(), Implementation::default(), ClientCapabilities::default());
         reader.server_info(&JsonText::new(self.text.get().to_owned()).ok()?)
     }
 }

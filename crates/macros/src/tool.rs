@@ -74,7 +74,7 @@ fn settings(mut args: Args, function: &Function) -> Result<Settings> {
     }
     if let Some(choice) = args.choice("task")? {
         let task = task(choice, &krate);
-        calls.extend(quote!(.extend(#task)));
+        calls.extend(quote!(.extension_data(#task)));
     }
     Ok(Settings { krate, key: quote!(#key), calls })
 }

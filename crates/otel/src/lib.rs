@@ -10,7 +10,7 @@
 //!
 //! This crate knows OpenTelemetry. It must not know clients, servers or transports.
 
-use couplet_core::{Disconnected, Failure, Operation, Side, Watch};
+use couplet_core::{Disconnected, Failure, Observer, Operation, Side};
 use couplet_types::{ProtocolVersion, TraceContext};
 use opentelemetry::{
     Context, KeyValue,
@@ -28,7 +28,7 @@ use tracing_opentelemetry::OpenTelemetrySpanExt;
 /// use opentelemetry::global;
 ///
 /// let otel = Otel::new(&global::meter("my-program"));
-/// // Client::new("my-program", "1.0.0").watch(otel.clone()), Server::new("my-program", "1.0.0").watch(otel)
+/// // Client::new("my-program", "1.0.0").observer(otel.clone()), Server::new("my-program", "1.0.0").observer(otel)
 /// # drop(otel);
 /// ```
 #[derive(Clone, Debug)]
@@ -56,7 +56,7 @@ impl Otel {
     }
 }
 
-impl Watch for Otel {
+impl Observer for Otel {
     fn outgoing(&self) -> Option<TraceContext> {
         let mut carrier = Carrier::default();
         get_text_map_propagator(|p| p.inject_context(&Span::current().context(), &mut carrier));

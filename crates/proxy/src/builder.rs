@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use couplet_client::ClientBuilder;
-use couplet_core::{Connect, Error, Extra, Hub, Sealer};
+use couplet_core::{Connect, Error, ExtensionSpec, Hub, Sealer};
 use tokio::sync::watch;
 
 use crate::{
@@ -46,7 +46,7 @@ impl Default for Options {
 /// use couplet_proxy::Proxy;
 ///
 /// let key = [7; 32]; // from the configuration, the same for every replica
-/// let proxy = Proxy::builder(Client::new("gateway", "1.0.0")).state_key(key).connections(8).connect(remote).await?;
+/// let proxy = Proxy::builder(Client::new("gateway", "1.0.0")).request_state_key(key).connections(8).connect(remote).await?;
 /// # drop(proxy);
 /// # Ok(())
 /// # }
@@ -65,7 +65,7 @@ impl ProxyBuilder {
 
     /// Signs the state of multi-round-trip requests with a key that several replicas share, so that each of them can go
     /// on with what another one began. Without it the key is random.
-    pub fn state_key(mut self, key: [u8; 32]) -> Self {
+    pub fn request_state_key(mut self, key: [u8; 32]) -> Self {
         self.sealer = Some(Sealer::new(key));
         self
     }
@@ -104,7 +104,7 @@ impl ProxyBuilder {
 
     /// Passes the methods and the kinds of results of an extension through, if the server declares it. Tasks and skills
     /// are known already; of an extension that is not known only the settings are passed on.
-    pub fn extension(mut self, extension: Extra) -> Self {
+    pub fn extension(mut self, extension: ExtensionSpec) -> Self {
         self.options.extensions.add(extension);
         self
     }

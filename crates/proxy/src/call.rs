@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use couplet_client::{Client, Outcome};
-use couplet_core::{Ask, Call, Done, Error, ErrorKind, Event, Exchange, Extras, JsonText, Reply, Shape};
+use couplet_core::{
+    Ask, Call, Error, ErrorKind, Event, Exchange, JsonText, Reply, RequestOptions, ResultBody, Revision,
+};
 use couplet_types::{
     ElicitationComplete, ElicitationCompleteParams, InputRequest, ListTasks, LogMessage, LogParams, Notification,
     Progress, ProgressParams, RawJson, Request, RpcError, from_json,
@@ -24,7 +26,7 @@ const ROUNDS: usize = 10;
 
 /// Whether questions and answers go through as they are: neither side has sessions.
 pub(crate) fn is_passed_on(client: &Client, call: &Call) -> bool {
-    !client.shape().has_sessions() && !call.shape.has_sessions()
+    !client.revision().has_sessions() && !call.revision.has_sessions()
 }
 
 pub(crate) async fn run(pool: Arc<Pool>, call: Call) -> Reply {
@@ -126,10 +128,10 @@ impl Passing<'_> {
             let client = &open.upstream.client;
             let known = &self.pool.options.extensions;
             let (asks, state) = match client.outcome_with(answer, |kind| known.has_result(kind))? {
-                Outcome::Complete(text) => return Ok(result::reply(client.shape(), self.call, &text)),
+                Outcome::Complete(text) => return Ok(result::reply(client.revision(), self.call, &text)),
                 Outcome::InputRequired { asks, state } => (asks, state),
                 Outcome::Extension { kind, result } if is_passed_on(client, self.call) => {
-                    return Ok(Reply::Extension { kind: kind.into(), done: Done::uncached_json(&result) });
+                    return Ok(Reply::Extension { kind: kind.into(), done: ResultBody::uncached_json(&result) });
                 }
                 Outcome::Extension { kind, .. } => {
                     return Err(Error::new(ErrorKind::Protocol, format!("the server gave a `{kind}` unasked")));
@@ -150,8 +152,8 @@ impl Passing<'_> {
         Err(Error::new(ErrorKind::Protocol, format!("after {ROUNDS} rounds the server still asks {keys}")))
     }
 
-    fn extras(&self) -> Extras {
-        let mut extras = Extras::default();
+    fn extras(&self) -> RequestOptions {
+        let mut extras = RequestOptions::default();
         extras.progress = self.call.outbox.wants_progress();
         let mut capabilities = self.call.peer.capabilities.clone();
         // Questions that are tasks of the client could not be passed on.
@@ -164,10 +166,10 @@ impl Passing<'_> {
         extras
     }
 
-    fn send(&self, client: &Client, extras: &Extras) -> Result<Exchange, Error> {
+    fn send(&self, client: &Client, extras: &RequestOptions) -> Result<Exchange, Error> {
         let (method, params) = (&self.call.method, &self.call.params);
         match self.pool.options.extensions.method(&client.server().capabilities, method) {
-            Some(known) if !client.shape().has_method(method) => {
+            Some(known) if !client.revision().has_method(method) => {
                 client.forward_extension(known.name, known.named_by, params, extras)
             }
             _ => client.forward(method, params, extras),
@@ -181,7 +183,7 @@ impl Passing<'_> {
 
     /// The number under which the call waits for its caller's answers, where the caller answers in another request.
     async fn ticket(&self) -> Result<Option<String>, Error> {
-        let parks = self.may_be_asked() && !self.call.shape.has_sessions() && self.pool.lead()?.has_sessions();
+        let parks = self.may_be_asked() && !self.call.revision.has_sessions() && self.pool.lead()?.has_sessions();
         if !parks {
             return Ok(None);
         }
@@ -193,7 +195,7 @@ impl Passing<'_> {
         self.pool.parked.take(ticket?, self.call.principal())
     }
 
-    async fn begin(&self, extras: &Extras) -> Result<Open, Error> {
+    async fn begin(&self, extras: &RequestOptions) -> Result<Open, Error> {
         let lead = self.pool.lead()?;
         let (upstream, lease) = match (lead.has_sessions(), self.may_be_asked()) {
             (false, _) => (lead, None),
@@ -216,7 +218,7 @@ impl Passing<'_> {
             match open.next().await? {
                 Received::Log(line) => self.log(line).await,
                 Received::Notification(method, params) => {
-                    self.notify(open.upstream.client.shape(), &method, &params).await;
+                    self.notify(open.upstream.client.revision(), &method, &params).await;
                 }
                 Received::Answer(answer) => return Ok((open, answer)),
                 Received::Question(question) => {
@@ -248,10 +250,10 @@ impl Passing<'_> {
     }
 
     async fn ask(&self, key: &str, question: &InputRequest) -> Result<JsonText, RpcError> {
-        self.call.inputs.ask(self.call.shape, &self.call.peer, key, Ask::of(question)?).await
+        self.call.inputs.ask(self.call.revision, &self.call.peer, key, Ask::of(question)?).await
     }
 
-    async fn notify(&self, server: Shape, method: &str, params: &str) {
+    async fn notify(&self, server: Revision, method: &str, params: &str) {
         let outbox = &self.call.outbox;
         match method {
             Progress::METHOD => {
@@ -266,10 +268,10 @@ impl Passing<'_> {
             }
             ElicitationComplete::METHOD => {
                 if let Ok(ElicitationCompleteParams { elicitation_id, .. }) = from_json(params) {
-                    outbox.visited(elicitation_id).await;
+                    outbox.elicitation_complete(elicitation_id).await;
                 }
             }
-            other if server.index() == self.call.shape.index() => {
+            other if server.index() == self.call.revision.index() => {
                 if let Ok(params) = RawJson::from_text(params) {
                     outbox.notify(other, Raw(params)).await;
                 }

@@ -21,7 +21,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// with a session need no subscription: it notifies of them on each connection.
 pub(crate) async fn pass_on(client: &Client, hub: &Hub) {
     let lists = async {
-        if !client.shape().has_sessions() {
+        if !client.revision().has_sessions() {
             follow(client, hub, Filter::new().tools().prompts().resources()).await;
         }
         std::future::pending::<()>().await;
@@ -85,7 +85,7 @@ async fn subscriptions(client: &Client, hub: &Hub) {
 
 /// A server with a session is asked for one resource at a time, so that one that it does not have costs no other.
 fn groups(client: &Client, uris: &BTreeSet<String>) -> BTreeSet<Group> {
-    match client.shape().has_sessions() {
+    match client.revision().has_sessions() {
         true => uris.iter().map(|uri| Group::from([uri.clone()])).collect(),
         false => BTreeSet::from([uris.clone()]),
     }

@@ -5,13 +5,13 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use couplet_core::{Extra, ExtraMethod, Project, Shape};
+use couplet_core::{ExtensionMethod, ExtensionSpec, Project, Revision};
 use couplet_types::{Map, RawJson, SKILLS_EXTENSION, ServerCapabilities, TASKS_EXTENSION};
 use serde::Serialize;
 
 /// The methods and kinds of results of the extensions that are known. Of others only the settings are passed on.
 #[derive(Clone, Debug)]
-pub(crate) struct Extensions(Vec<Extra>);
+pub(crate) struct Extensions(Vec<ExtensionSpec>);
 
 /// A method of an extension.
 #[derive(Clone, Copy)]
@@ -22,22 +22,23 @@ pub(crate) struct Known {
 
 impl Default for Extensions {
     fn default() -> Self {
-        let about_a_task = |name: &str| ExtraMethod::new(name).named_by("taskId");
-        let mut tasks = Extra::new(TASKS_EXTENSION)
+        let about_a_task = |name: &str| ExtensionMethod::new(name).named_by("taskId");
+        let mut tasks = ExtensionSpec::new(TASKS_EXTENSION)
             .method(about_a_task("tasks/get"))
             .method(about_a_task("tasks/update"))
             .method(about_a_task("tasks/cancel"))
             .result_type("task");
         tasks.stateless = true;
         let skills = ["skills/list", "skills/get", "resources/directory/read"].into_iter();
-        let skills = skills.fold(Extra::new(SKILLS_EXTENSION), |all, name| all.method(ExtraMethod::new(name)));
+        let skills =
+            skills.fold(ExtensionSpec::new(SKILLS_EXTENSION), |all, name| all.method(ExtensionMethod::new(name)));
         Self(vec![tasks, skills])
     }
 }
 
 impl Extensions {
     /// Adds an extension, or replaces what is known of it.
-    pub(crate) fn add(&mut self, mut extension: Extra) {
+    pub(crate) fn add(&mut self, mut extension: ExtensionSpec) {
         // Subscriptions to what extensions announce are not passed on.
         extension.filters.clear();
         self.0.retain(|known| known.id != extension.id);
@@ -45,15 +46,16 @@ impl Extensions {
     }
 
     /// What the extensions of a server add.
-    pub(crate) fn of(&self, server: &ServerCapabilities) -> Vec<Extra> {
+    pub(crate) fn of(&self, server: &ServerCapabilities) -> Vec<ExtensionSpec> {
         let ids = server.extensions.iter().flat_map(Map::keys);
-        ids.map(|id| self.0.iter().find(|known| known.id == id).cloned().unwrap_or_else(|| Extra::new(id))).collect()
+        ids.map(|id| self.0.iter().find(|known| known.id == id).cloned().unwrap_or_else(|| ExtensionSpec::new(id)))
+            .collect()
     }
 
     /// A method of one of the server's extensions.
     pub(crate) fn method(&self, server: &ServerCapabilities, name: &str) -> Option<Known> {
         let declared =
-            |extension: &&Extra| server.extensions.as_ref().is_some_and(|all| all.contains_key(&extension.id));
+            |extension: &&ExtensionSpec| server.extensions.as_ref().is_some_and(|all| all.contains_key(&extension.id));
         let mut methods = self.0.iter().filter(declared).flat_map(|extension| &extension.methods);
         let method = methods.find(|method| method.name == name)?;
         Some(Known { name: interned(&method.name), named_by: method.named_by.as_deref().map(interned) })
@@ -93,5 +95,5 @@ fn interned(name: &str) -> &'static str {
 pub(crate) struct Raw(pub(crate) RawJson);
 
 impl Project for Raw {
-    fn project(&mut self, _: Shape) {}
+    fn project(&mut self, _: Revision) {}
 }

@@ -223,12 +223,12 @@ impl Pool {
     /// Passes on which lists change on a connection, and lets it go when it ends.
     fn watch(self: &Arc<Self>, id: u64, upstream: &Arc<Upstream>) {
         let (pool, hub, mut notices) = (Arc::downgrade(self), self.hub.clone(), upstream.client.notifications());
-        let (asking, shape) = (upstream.asking.clone(), upstream.client.shape());
+        let (asking, revision) = (upstream.asking.clone(), upstream.client.revision());
         tokio::spawn(async move {
             while let Some(notice) = notices.next().await {
                 match (list_change(&notice.method), asking.session()) {
                     (Some(change), _) => hub.send(change),
-                    (None, Some(session)) => session.notify(shape, &notice.method, &notice.params).await,
+                    (None, Some(session)) => session.notify(revision, &notice.method, &notice.params).await,
                     (None, None) => {}
                 }
             }

@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc, time::SystemTime};
 
 use couplet_client::{Client, ClientBuilder};
 use couplet_core::{
-    BoxFuture, Call, Connect, Description, Error, ErrorKind, Hub, Inputs, Note, Reply, Sealer, Service,
+    BoxFuture, Call, ClientNotification, Connect, Description, Error, ErrorKind, Hub, Inputs, Reply, Sealer, Service,
 };
 use tokio::{sync::watch, task::JoinHandle};
 
@@ -132,7 +132,7 @@ impl Service for Proxy {
         &self.0.hub
     }
 
-    fn notified(&self, note: Note) {
+    fn notified(&self, note: ClientNotification) {
         for upstream in note.peer.iter().flat_map(|peer| self.0.pool.of_client(peer)) {
             upstream.client.forward_notification(&note.method, &note.params);
         }

@@ -1,14 +1,14 @@
 //! Results in the revision of the caller.
 
-use couplet_core::{Call, Dialect, Done, JsonText, Project, Reply, Shape};
+use couplet_core::{Call, Dialect, JsonText, Project, Reply, ResultBody, Revision};
 use couplet_types::{
     CallTool, Complete, GetPrompt, HasMeta, ListPrompts, ListResourceTemplates, ListResources, ListTools, ReadResource,
     Request, RpcError, from_json,
 };
 
 /// The reply with a result of the server. Where both sides speak the same revision it stays as it was written.
-pub(crate) fn reply(server: Shape, call: &Call, text: &JsonText) -> Reply {
-    let to = call.shape;
+pub(crate) fn reply(server: Revision, call: &Call, text: &JsonText) -> Reply {
+    let to = call.revision;
     if server.index() == to.index() {
         return Reply::Complete(verbatim(&call.method, text));
     }
@@ -30,12 +30,12 @@ pub(crate) fn reply(server: Shape, call: &Call, text: &JsonText) -> Reply {
 }
 
 /// The result as it was written.
-fn verbatim(method: &str, text: &JsonText) -> Done {
-    if Dialect::is_cacheable(method) { Done::json(text) } else { Done::uncached_json(text) }
+fn verbatim(method: &str, text: &JsonText) -> ResultBody {
+    if Dialect::is_cacheable(method) { ResultBody::json(text) } else { ResultBody::uncached_json(text) }
 }
 
 /// Parses a result and serializes it for another revision.
-fn again<R: Request>(to: Shape, text: &JsonText) -> Result<Done, String>
+fn again<R: Request>(to: Revision, text: &JsonText) -> Result<ResultBody, String>
 where
     R::Result: Project + HasMeta,
 {

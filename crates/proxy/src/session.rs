@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use couplet_core::{Ask, Call, Inputs, JsonText, Outbox, Peer, Shape, message::Params};
+use couplet_core::{Ask, Call, Inputs, JsonText, Outbox, Peer, Revision, message::Params};
 use couplet_types::{
     Cancelled, InputRequest, LogMessage, Notification, Progress, ResourceUpdated, RootsListChanged, RpcError,
 };
@@ -29,11 +29,11 @@ impl Owner {
         let principal = call.caller.as_ref().map(|caller| caller.principal().clone());
         // A transport may serve the revisions with sessions without any, a request at a time.
         let stands_alone = call.context.as_ref().is_some_and(|context| context.session_id().is_none());
-        if !call.shape.has_sessions() || stands_alone {
+        if !call.revision.has_sessions() || stands_alone {
             return Self::Principal(principal);
         }
         let (outbox, inputs) = (call.outbox.lasting(), call.inputs.lasting());
-        Self::Session(Session { outbox, inputs, peer: call.peer.clone(), shape: call.shape, principal })
+        Self::Session(Session { outbox, inputs, peer: call.peer.clone(), revision: call.revision, principal })
     }
 
     pub(crate) fn is(&self, other: &Self) -> bool {
@@ -63,19 +63,19 @@ pub(crate) struct Session {
     outbox: Outbox,
     inputs: Inputs,
     peer: Arc<Peer>,
-    shape: Shape,
+    revision: Revision,
     principal: Option<Arc<str>>,
 }
 
 impl Session {
     /// Asks the client outside of a call.
     pub(crate) async fn ask(&self, request: &InputRequest) -> Result<JsonText, RpcError> {
-        let asked = self.inputs.ask(self.shape, &self.peer, "outside", Ask::of(request)?);
+        let asked = self.inputs.ask(self.revision, &self.peer, "outside", Ask::of(request)?);
         timeout(PATIENCE, asked).await.unwrap_or_else(|_| Err(RpcError::internal("the client did not answer in time")))
     }
 
     /// Passes on what the server announces outside of calls, where both sides speak the same revision.
-    pub(crate) async fn notify(&self, server: Shape, method: &str, params: &Params) {
+    pub(crate) async fn notify(&self, server: Revision, method: &str, params: &Params) {
         // What belongs to a request, and what is announced to every subscriber, is passed on elsewhere.
         let is_known = matches!(
             method,
@@ -85,7 +85,7 @@ impl Session {
                 | ResourceUpdated::METHOD
                 | RootsListChanged::METHOD
         );
-        if !is_known && server.index() == self.shape.index() {
+        if !is_known && server.index() == self.revision.index() {
             let sent = self.outbox.notify(method, Raw(params.text().to_raw()));
             // A client that does not read must not hold up the connection.
             let _ = timeout(Duration::from_secs(1), sent).await;

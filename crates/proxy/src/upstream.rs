@@ -22,7 +22,7 @@ pub(crate) struct Upstream {
 
 impl Upstream {
     pub(crate) fn has_sessions(&self) -> bool {
-        self.client.shape().has_sessions()
+        self.client.revision().has_sessions()
     }
 
     pub(crate) fn capabilities(&self) -> &ServerCapabilities {

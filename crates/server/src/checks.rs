@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::{
     check::{self, Checker, Origin},
     full::Full,
-    schema::Dialect,
+    schema::SchemaDialect,
     signature::Signature,
 };
 
@@ -70,9 +70,9 @@ impl Checks {
         validation: Validation,
     ) -> Result<Self, String> {
         // Portable schemas have no `null`, but an `Option` is read from it.
-        let typed_input = signature.arguments.filter(|_| input.is_none()).map(|schema| schema(Dialect::Plain));
+        let typed_input = signature.arguments.filter(|_| input.is_none()).map(|schema| schema(SchemaDialect::Plain));
         let typed_input = typed_input.transpose()?;
-        let typed_output = signature.output.filter(|_| output.is_none()).map(|schema| schema(Dialect::Plain));
+        let typed_output = signature.output.filter(|_| output.is_none()).map(|schema| schema(SchemaDialect::Plain));
         let checks = Self {
             input: compile("input", input, typed_input.as_ref())?,
             output: compile("output", output, typed_output.as_ref())?,

@@ -20,7 +20,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use crate::{
     error::ToolError,
     extract::{FromCall, Invocation, Rejection},
-    handle::Handle,
+    handle::ServerHandle,
     schema,
     signature::Signature,
 };
@@ -73,7 +73,7 @@ pub struct Ctx(Arc<Inner>);
 
 struct Inner {
     call: Call,
-    server: Handle,
+    server: ServerHandle,
 }
 
 impl Ctx {
@@ -99,7 +99,7 @@ impl Ctx {
     }
 
     /// The server, to announce changes and to register things at run time.
-    pub fn server(&self) -> &Handle {
+    pub fn server(&self) -> &ServerHandle {
         &self.0.server
     }
 
@@ -109,7 +109,7 @@ impl Ctx {
     }
 
     /// Reports how much is done, in any unit, if the client asked to know.
-    pub async fn progress_of(&self, done: f64, total: Option<f64>, message: Option<String>) {
+    pub async fn progress_with(&self, done: f64, total: Option<f64>, message: Option<String>) {
         self.0.call.outbox.progress(done, total, message).await;
     }
 
@@ -170,7 +170,7 @@ impl Ctx {
 
     /// Lets the client hang up now and come back after a while for the answer, where the transport allows it: a call
     /// that takes long need not hold a connection open. Elsewhere nothing happens.
-    pub fn close_stream(&self, come_back_after: Duration) {
+    pub fn release_stream(&self, come_back_after: Duration) {
         self.0.call.outbox.release(come_back_after);
     }
 
@@ -303,8 +303,8 @@ impl Ctx {
 
     /// Tells the client that a visit is over, where it can be told: in 2025-11-25, with the id that the question of
     /// [`elicit_with`](Ctx::elicit_with) had.
-    pub async fn visited(&self, elicitation_id: impl Into<String>) {
-        self.0.call.outbox.visited(elicitation_id).await;
+    pub async fn elicitation_complete(&self, elicitation_id: impl Into<String>) {
+        self.0.call.outbox.elicitation_complete(elicitation_id).await;
     }
 
     /// Asks the client's model. Key and question follow [the rules](Ctx#asking).
@@ -348,7 +348,7 @@ impl Ctx {
 
     async fn ask<T: DeserializeOwned>(&self, key: &str, ask: Ask) -> Result<T, RpcError> {
         let call = &self.0.call;
-        let answer: JsonText = call.inputs.ask(call.shape, &call.peer, key, ask).await?;
+        let answer: JsonText = call.inputs.ask(call.revision, &call.peer, key, ask).await?;
         answer.parse().map_err(|e| wrong_answer(key, &e))
     }
 }

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use couplet_core::{BoxFuture, Call, Done, Inputs, JsonText, Reply, Shape};
+use couplet_core::{BoxFuture, Call, Inputs, JsonText, Reply, ResultBody, Revision};
 use couplet_types::{
     CacheScope, CallToolResult, Captures, CompleteParams, CompletionContext, CompletionReference, ContentBlock,
     ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, ResourceContents, RpcError,
@@ -18,13 +18,13 @@ use crate::{
     extract::{Invocation, Rejection, Target},
     fault::{capped, did_you_mean},
     guard,
-    handle::Handle,
+    handle::ServerHandle,
     inner::Inner,
     mount,
     registry::Listing,
     resource::ResourceDef,
     tool::ToolDef,
-    tool_layer::ToolNext,
+    tool_middleware::ToolNext,
 };
 
 /// Answers one call.
@@ -66,10 +66,10 @@ fn refused(error: RpcError) -> BoxFuture<'static, Reply> {
 fn extended(inner: &Arc<Inner>, call: Call) -> Result<BoxFuture<'static, Reply>, RpcError> {
     let method = inner.extended.get(&*call.method).ok_or_else(|| RpcError::method_not_found(&call.method))?;
     match &method.gate {
-        Some(id) if !call.shape.has_method(&call.method) && call.peer.extension(id).is_none() => {
-            Err(call.shape.missing_extension(id))
+        Some(id) if !call.revision.has_method(&call.method) && call.peer.extension(id).is_none() => {
+            Err(call.revision.missing_extension(id))
         }
-        _ => Ok(Box::pin(guard::contained((method.run)(call, Handle(inner.clone()))))),
+        _ => Ok(Box::pin(guard::contained((method.run)(call, ServerHandle(inner.clone()))))),
     }
 }
 
@@ -92,7 +92,7 @@ fn call_tool(inner: &Arc<Inner>, call: Call) -> Result<BoxFuture<'static, Reply>
     if let Some(scopes) = &tool.required {
         permit(&call, &name, scopes)?;
     }
-    if inner.tool_layers().next().is_none() {
+    if inner.tool_middleware().next().is_none() {
         return run_tool(inner, tool, call, false);
     }
     Ok(Box::pin(guard::contained(ToolNext::first(inner.clone(), tool).run(call))))
@@ -117,10 +117,10 @@ pub(crate) fn run_tool(
     call: Call,
     unlimited: bool,
 ) -> Result<BoxFuture<'static, Reply>, RpcError> {
-    let shape = call.shape;
+    let revision = call.revision;
     let arguments = arguments(&call)?;
     if let Some(what) = tool.checks.arguments(&arguments) {
-        return Ok(Box::pin(std::future::ready(wrong_arguments(shape, what))));
+        return Ok(Box::pin(std::future::ready(wrong_arguments(revision, what))));
     }
     let target = Target::Arguments(arguments);
     let limit = tool.timeout.unwrap_or(inner.config.timeout.filter(|_| !unlimited));
@@ -130,19 +130,19 @@ pub(crate) fn run_tool(
             match running.await {
                 Ok(result) => match unfit(&result, &tool) {
                     Some(what) => Reply::Error(RpcError::internal(format!("the result of the tool: {what}"))),
-                    None => Reply::Complete(shape.done(result)),
+                    None => Reply::Complete(revision.done(result)),
                 },
-                Err(Rejection::Arguments(what)) => wrong_arguments(shape, what),
-                Err(rejection) => rejected(shape, rejection, ""),
+                Err(Rejection::Arguments(what)) => wrong_arguments(revision, what),
+                Err(rejection) => rejected(revision, rejection, ""),
             }
         }
     }))
 }
 
 /// The model can mend its arguments, so it is told where the revision lets it be told.
-fn wrong_arguments(shape: Shape, what: String) -> Reply {
-    match shape.wrong_arguments_are_results() {
-        true => Reply::Complete(shape.done(CallToolResult::error(what))),
+fn wrong_arguments(revision: Revision, what: String) -> Reply {
+    match revision.wrong_arguments_are_results() {
+        true => Reply::Complete(revision.done(CallToolResult::error(what))),
         false => Reply::Error(RpcError::invalid_params(what)),
     }
 }
@@ -156,16 +156,16 @@ fn unfit(result: &CallToolResult, tool: &ToolDef<()>) -> Option<Cow<'static, str
 }
 
 fn read_resource(inner: &Arc<Inner>, call: Call) -> Result<BoxFuture<'static, Reply>, RpcError> {
-    let shape = call.shape;
+    let revision = call.revision;
     let uri: String = call.params.read("uri")?;
-    let (resource, variables) = find_resource(inner, &uri).ok_or_else(|| shape.resource_not_found(&uri))?;
+    let (resource, variables) = find_resource(inner, &uri).ok_or_else(|| revision.resource_not_found(&uri))?;
     let target = Target::Resource { uri: uri.clone(), variables };
     Ok(round(inner, call, target, inner.config.timeout, |invocation| {
         let running = (resource.run)(invocation, ());
         async move {
             let mut result = match running.await {
                 Ok(result) => result,
-                Err(rejection) => return rejected(shape, rejection, &uri),
+                Err(rejection) => return rejected(revision, rejection, &uri),
             };
             for contents in result.contents.iter_mut().filter(|c| c.mime_type.is_none()) {
                 contents.mime_type.clone_from(&resource.spec.mime_type);
@@ -173,13 +173,13 @@ fn read_resource(inner: &Arc<Inner>, call: Call) -> Result<BoxFuture<'static, Re
             if let Some(what) = result.contents.iter().find_map(ResourceContents::fault) {
                 return Reply::Error(RpcError::internal(format!("the contents of the resource: {what}")));
             }
-            Reply::Complete(shape.done(result))
+            Reply::Complete(revision.done(result))
         }
     }))
 }
 
 fn get_prompt(inner: &Arc<Inner>, call: Call) -> Result<BoxFuture<'static, Reply>, RpcError> {
-    let shape = call.shape;
+    let revision = call.revision;
     let name: String = call.params.read("name")?;
     let prompts = inner.prompts.get();
     let prompt = prompts.find(&name).cloned().ok_or_else(|| unknown("prompt", &name, prompts.keys()))?;
@@ -190,7 +190,7 @@ fn get_prompt(inner: &Arc<Inner>, call: Call) -> Result<BoxFuture<'static, Reply
         async move {
             let mut result = match running.await {
                 Ok(result) => result,
-                Err(rejection) => return rejected(shape, rejection, ""),
+                Err(rejection) => return rejected(revision, rejection, ""),
             };
             if result.description.is_none() {
                 result.description.clone_from(&prompt.spec.description);
@@ -199,7 +199,7 @@ fn get_prompt(inner: &Arc<Inner>, call: Call) -> Result<BoxFuture<'static, Reply
                 return Reply::Error(RpcError::internal(format!("the messages of the prompt: {what}")));
             }
             result.messages.iter_mut().for_each(|m| name_mime_type(&mut m.content));
-            Reply::Complete(shape.done(result))
+            Reply::Complete(revision.done(result))
         }
     }))
 }
@@ -214,7 +214,7 @@ fn name_mime_type(block: &mut ContentBlock) {
 }
 
 fn complete(inner: &Arc<Inner>, call: Call) -> Result<BoxFuture<'static, Reply>, RpcError> {
-    let shape = call.shape;
+    let revision = call.revision;
     let params: CompleteParams = call.params.parse()?;
     let argument = &params.argument.name;
     let run = match &params.reference {
@@ -238,8 +238,8 @@ fn complete(inner: &Arc<Inner>, call: Call) -> Result<BoxFuture<'static, Reply>,
         let running = run(invocation);
         async move {
             match running.await {
-                Ok(result) => Reply::Complete(shape.done(result)),
-                Err(rejection) => rejected(shape, rejection, ""),
+                Ok(result) => Reply::Complete(revision.done(result)),
+                Err(rejection) => rejected(revision, rejection, ""),
             }
         }
     }))
@@ -284,7 +284,7 @@ where
     F: FnOnce(Invocation) -> Fut,
     Fut: Future<Output = Reply> + Send + 'static,
 {
-    let server = Handle(inner.clone());
+    let server = ServerHandle(inner.clone());
     let inputs = call.inputs.clone();
     let driven = Inputs::drive(call, &inner.config.sealer, now as fn() -> u64, |call| {
         handler(Invocation { call, server, target })
@@ -306,25 +306,25 @@ fn arguments(call: &Call) -> Result<JsonText, RpcError> {
     }
 }
 
-fn rejected(shape: Shape, rejection: Rejection, uri: &str) -> Reply {
+fn rejected(revision: Revision, rejection: Rejection, uri: &str) -> Reply {
     Reply::Error(match rejection {
         Rejection::Arguments(what) => RpcError::invalid_params(what),
-        Rejection::NotFound => shape.resource_not_found(uri),
+        Rejection::NotFound => revision.resource_not_found(uri),
         Rejection::Rpc(error) => error,
     })
 }
 
 /// The tools; without those that are forbidden to the caller, where the server hides them.
-fn list_tools(inner: &Inner, call: &Call, cursor: Option<&str>) -> Result<Done, RpcError> {
-    let (size, shape, tools) = (inner.config.page_size, call.shape, inner.tools.get());
+fn list_tools(inner: &Inner, call: &Call, cursor: Option<&str>) -> Result<ResultBody, RpcError> {
+    let (size, revision, tools) = (inner.config.page_size, call.revision, inner.tools.get());
     let done = |tools, next, scope| {
         let mut result = ListToolsResult::new(tools);
         (result.next_cursor, result.cache_scope) = (next, scope);
-        shape.done(result)
+        revision.done(result)
     };
     if !inner.hides_tools() {
         let print = |tools, next| done(tools, next, None);
-        return tools.page(Listing::TOOLS, cursor, size, shape, |t| Some(t.spec.clone()), print);
+        return tools.page(Listing::TOOLS, cursor, size, revision, |t| Some(t.spec.clone()), print);
     }
     let shown = |tool: &ToolDef<()>| inner.shows(tool, call).then(|| tool.spec.clone());
     // What one caller sees is no other's.
@@ -332,45 +332,45 @@ fn list_tools(inner: &Inner, call: &Call, cursor: Option<&str>) -> Result<Done, 
     tools.page_for_caller(Listing::TOOLS, cursor, size, shown, print)
 }
 
-pub(crate) fn list(inner: &Inner, call: &Call) -> Result<Done, RpcError> {
+pub(crate) fn list(inner: &Inner, call: &Call) -> Result<ResultBody, RpcError> {
     let cursor: Option<String> = call.params.read_opt("cursor")?;
-    let (cursor, size, shape) = (cursor.as_deref(), inner.config.page_size, call.shape);
+    let (cursor, size, revision) = (cursor.as_deref(), inner.config.page_size, call.revision);
     match &*call.method {
         "tools/list" => list_tools(inner, call, cursor),
         "prompts/list" => inner.prompts.get().page(
             Listing::PROMPTS,
             cursor,
             size,
-            shape,
+            revision,
             |p| Some(p.spec.clone()),
             |prompts, next| {
                 let mut result = ListPromptsResult::new(prompts);
                 result.next_cursor = next;
-                shape.done(result)
+                revision.done(result)
             },
         ),
         "resources/list" => inner.resources.get().page(
             Listing::RESOURCES,
             cursor,
             size,
-            shape,
+            revision,
             ResourceDef::listed,
             |resources, next| {
                 let mut result = ListResourcesResult::new(resources);
                 result.next_cursor = next;
-                shape.done(result)
+                revision.done(result)
             },
         ),
         _ => inner.resources.get().page(
             Listing::TEMPLATES,
             cursor,
             size,
-            shape,
+            revision,
             ResourceDef::listed_template,
             |templates, next| {
                 let mut result = ListResourceTemplatesResult::new(templates);
                 result.next_cursor = next;
-                shape.done(result)
+                revision.done(result)
             },
         ),
     }

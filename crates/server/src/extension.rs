@@ -2,16 +2,16 @@
 
 use std::{any::Any, fmt, future::Future, sync::Arc};
 
-use couplet_core::{BoxFuture, Call, Extra, ExtraMethod, Note, Reply};
+use couplet_core::{BoxFuture, Call, ClientNotification, ExtensionMethod, ExtensionSpec, Reply};
 use couplet_types::{Map, Meta, RawJson, ServerCapabilities, Tool};
 use serde::Serialize;
 
 use crate::{
-    handle::Handle,
+    handle::ServerHandle,
     inner::Listener,
     resource::{IntoResource, ResourceDef},
     server::place_of,
-    tool_layer::{ToolCall, ToolLayer, ToolNext},
+    tool_middleware::{ToolCall, ToolMiddleware, ToolNext},
 };
 
 /// An extension of a server: an identifier, settings, and what it adds. Nothing of it exists before
@@ -20,21 +20,21 @@ use crate::{
 /// Its methods are served to clients that declare the extension; others get an error that names it.
 ///
 /// ```
-/// use couplet_core::{Done, Reply};
+/// use couplet_core::{ResultBody, Reply};
 /// use couplet_server::{Extension, Server};
 /// use serde_json::json;
 ///
 /// let clock = Extension::new("com.example/clock")
 ///     .settings(&json!({ "zones": ["UTC"] }))
-///     .method("clock/now", |_, _| async { Reply::Complete(Done::value(&json!({ "now": 0 }))) });
+///     .method("clock/now", |_, _| async { Reply::Complete(ResultBody::value(&json!({ "now": 0 }))) });
 /// let server: Server = Server::new("app", "1.0.0").extension(clock);
 /// ```
 #[must_use = "register it with `Server::extension`"]
 pub struct Extension {
-    pub(crate) extra: Extra,
+    pub(crate) extra: ExtensionSpec,
     settings: RawJson,
-    pub(crate) methods: Vec<(String, ExtensionMethod)>,
-    pub(crate) layers: Vec<ToolLayer>,
+    pub(crate) methods: Vec<(String, MethodHandler)>,
+    pub(crate) middleware: Vec<ToolMiddleware>,
     pub(crate) resources: Vec<ResourceDef<()>>,
     pub(crate) listeners: Vec<Listener>,
     capabilities: Option<Declare>,
@@ -44,10 +44,10 @@ type Declare = Box<dyn Fn(&mut ServerCapabilities) + Send + Sync>;
 
 /// A method that an extension answers.
 #[derive(Clone)]
-pub(crate) struct ExtensionMethod {
+pub(crate) struct MethodHandler {
     /// The extension that the client must have declared, where the protocol itself has no such method.
     pub(crate) gate: Option<Arc<str>>,
-    pub(crate) run: Arc<dyn Fn(Call, Handle) -> BoxFuture<'static, Reply> + Send + Sync>,
+    pub(crate) run: Arc<dyn Fn(Call, ServerHandle) -> BoxFuture<'static, Reply> + Send + Sync>,
 }
 
 impl Extension {
@@ -57,12 +57,12 @@ impl Extension {
     /// When the identifier is not one.
     #[track_caller]
     pub fn new(id: impl Into<String>) -> Self {
-        let extra = Extra::new(id);
+        let extra = ExtensionSpec::new(id);
         assert!(Meta::is_valid_extension(&extra.id), "`{}` is not an extension: it needs a prefix", extra.id);
         let settings = RawJson::empty_object();
-        let (methods, layers) = (Vec::new(), Vec::new());
+        let (methods, middleware) = (Vec::new(), Vec::new());
         let (resources, listeners) = (Vec::new(), Vec::new());
-        Self { extra, settings, methods, layers, resources, listeners, capabilities: None }
+        Self { extra, settings, methods, middleware, resources, listeners, capabilities: None }
     }
 
     /// What the server says about the extension: anything that prints as an object.
@@ -85,48 +85,48 @@ impl Extension {
     /// Answers a method, for clients that declare the extension.
     pub fn method<F, Fut>(self, name: impl Into<String>, handler: F) -> Self
     where
-        F: Fn(Call, Handle) -> Fut + Send + Sync + 'static,
+        F: Fn(Call, ServerHandle) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Reply> + Send + 'static,
     {
         let gate = Some(self.extra.id.as_str().into());
-        self.add(ExtraMethod::new(name), gate, handler)
+        self.add(ExtensionMethod::new(name), gate, handler)
     }
 
     /// The same for a method with a parameter that names what it is about: over HTTP, a header says it once more.
     pub fn named_method<F, Fut>(self, name: impl Into<String>, parameter: impl Into<String>, handler: F) -> Self
     where
-        F: Fn(Call, Handle) -> Fut + Send + Sync + 'static,
+        F: Fn(Call, ServerHandle) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Reply> + Send + 'static,
     {
         let gate = Some(self.extra.id.as_str().into());
-        self.add(ExtraMethod::new(name).named_by(parameter), gate, handler)
+        self.add(ExtensionMethod::new(name).named_by(parameter), gate, handler)
     }
 
     /// Answers a method for every client, whether it declares the extension or not.
     pub fn open_method<F, Fut>(self, name: impl Into<String>, handler: F) -> Self
     where
-        F: Fn(Call, Handle) -> Fut + Send + Sync + 'static,
+        F: Fn(Call, ServerHandle) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Reply> + Send + 'static,
     {
-        self.add(ExtraMethod::new(name), None, handler)
+        self.add(ExtensionMethod::new(name), None, handler)
     }
 
     /// Answers a method that the protocol itself has in some revisions, and nothing else in the others.
     pub fn core_method<F, Fut>(mut self, name: impl Into<String>, handler: F) -> Self
     where
-        F: Fn(Call, Handle) -> Fut + Send + Sync + 'static,
+        F: Fn(Call, ServerHandle) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Reply> + Send + 'static,
     {
-        self.methods.push((name.into(), ExtensionMethod { gate: None, run: erase(handler) }));
+        self.methods.push((name.into(), MethodHandler { gate: None, run: erase(handler) }));
         self
     }
 
-    fn add<F, Fut>(mut self, method: ExtraMethod, gate: Option<Arc<str>>, handler: F) -> Self
+    fn add<F, Fut>(mut self, method: ExtensionMethod, gate: Option<Arc<str>>, handler: F) -> Self
     where
-        F: Fn(Call, Handle) -> Fut + Send + Sync + 'static,
+        F: Fn(Call, ServerHandle) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Reply> + Send + 'static,
     {
-        self.methods.push((method.name.clone(), ExtensionMethod { gate, run: erase(handler) }));
+        self.methods.push((method.name.clone(), MethodHandler { gate, run: erase(handler) }));
         self.extra.methods.push(method);
         self
     }
@@ -138,7 +138,7 @@ impl Extension {
     }
 
     /// Lets clients that declare the extension ask to be told about things that they name in a list.
-    /// [`Handle::publish`] tells them.
+    /// [`ServerHandle::publish`] tells them.
     pub fn filter(mut self, member: impl Into<String>) -> Self {
         self.extra.filters.push(member.into());
         self
@@ -149,17 +149,17 @@ impl Extension {
     /// ```
     /// use couplet_server::{Extension, ToolCall, ToolNext};
     ///
-    /// let counted = Extension::new("com.example/counted").tool_layer(|asked: ToolCall, next: ToolNext| async move {
+    /// let counted = Extension::new("com.example/counted").tool_middleware(|asked: ToolCall, next: ToolNext| async move {
     ///     tracing::info!(tool = asked.tool().name, "called");
     ///     next.run(asked.call).await
     /// });
     /// ```
-    pub fn tool_layer<F, Fut>(mut self, layer: F) -> Self
+    pub fn tool_middleware<F, Fut>(mut self, middleware: F) -> Self
     where
         F: Fn(ToolCall, ToolNext) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Reply> + Send + 'static,
     {
-        self.layers.push(Arc::new(move |call, next| Box::pin(layer(call, next))));
+        self.middleware.push(Arc::new(move |call, next| Box::pin(middleware(call, next))));
         self
     }
 
@@ -177,7 +177,7 @@ impl Extension {
     }
 
     /// Hears of a client's notifications.
-    pub fn on_notification(mut self, listener: impl Fn(&Note) + Send + Sync + 'static) -> Self {
+    pub fn on_notification(mut self, listener: impl Fn(&ClientNotification) + Send + Sync + 'static) -> Self {
         self.listeners.push(Arc::new(listener));
         self
     }
@@ -196,9 +196,9 @@ impl Extension {
     }
 }
 
-fn erase<F, Fut>(handler: F) -> Arc<dyn Fn(Call, Handle) -> BoxFuture<'static, Reply> + Send + Sync>
+fn erase<F, Fut>(handler: F) -> Arc<dyn Fn(Call, ServerHandle) -> BoxFuture<'static, Reply> + Send + Sync>
 where
-    F: Fn(Call, Handle) -> Fut + Send + Sync + 'static,
+    F: Fn(Call, ServerHandle) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = Reply> + Send + 'static,
 {
     Arc::new(move |call, server| Box::pin(handler(call, server)))
@@ -226,7 +226,7 @@ pub trait ToolData: Any + fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// What is wrong: the server is not built.
-    fn check(&self, server: &Handle) -> Result<(), String> {
+    fn check(&self, server: &ServerHandle) -> Result<(), String> {
         let _ = server;
         Ok(())
     }

@@ -107,7 +107,7 @@ mod tests {
         task::Waker,
     };
 
-    use couplet_core::{Connection, Limits};
+    use couplet_core::{Limits, ServerConnection};
     use serde_json::{Value, json};
     use tracing::{
         Event, Level, Metadata, Subscriber,
@@ -153,7 +153,7 @@ mod tests {
     #[derive(serde::Deserialize, schemars::JsonSchema)]
     struct Form {}
 
-    fn ask(connection: &mut Connection, more: &Value) -> Value {
+    fn ask(connection: &mut ServerConnection, more: &Value) -> Value {
         let meta = json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
             "io.modelcontextprotocol/clientCapabilities": { "elicitation": {} },
@@ -176,7 +176,7 @@ mod tests {
             async move { ctx.elicit::<Form>("a", format!("order {number}?")).await.map(|_| "done") }
         };
         let server = Server::<()>::new("s", "1").no_timeout().tool(tool("unstable", unstable)).build();
-        let mut connection = Connection::new(Arc::new(server), Limits::default());
+        let mut connection = ServerConnection::new(Arc::new(server), Limits::default());
         let log = Log::default();
         tracing::subscriber::set_global_default(log.clone()).expect("no other test of this crate sets one");
         let asked = ask(&mut connection, &json!({}));

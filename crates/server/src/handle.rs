@@ -6,15 +6,15 @@ use std::{
 };
 
 use couplet_core::{
-    BoxFuture, Call, Change, Connect, Connected, Description, Error, ErrorKind, Hub, Inbound, Limits, News, Note,
-    Reply, Service, Transport, http::headers::ParamHeader, memory, message::Params,
+    BoxFuture, Call, Change, ClientNotification, Connect, Connected, Description, Error, ErrorKind, ExtensionEvent,
+    Hub, Inbound, Limits, Reply, Service, Transport, http::headers::ParamHeader, memory, message::Params,
 };
 use couplet_types::{Prompt, Resource, ResourceTemplate, Tool};
 
 use crate::{
     dispatch,
     inner::Inner,
-    layer::Next,
+    middleware::Next,
     mount,
     prompt::IntoPrompt,
     resource::IntoResource,
@@ -28,7 +28,7 @@ use crate::{
 /// ```
 /// use couplet_server::{Server, tool};
 ///
-/// let server = Server::new("notes", "1.0.0").dynamic().build();
+/// let server = Server::new("notes", "1.0.0").advertise_empty_lists().build();
 /// // Later, from anywhere: clients are told that the list changed.
 /// server.add_tool(tool("hello", || "Hello!"))?;
 /// server.updated("notes://today");
@@ -36,9 +36,9 @@ use crate::{
 /// # Ok::<(), couplet_core::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Handle(pub(crate) Arc<Inner>);
+pub struct ServerHandle(pub(crate) Arc<Inner>);
 
-impl Handle {
+impl ServerHandle {
     /// Adds a tool, and tells clients.
     ///
     /// # Errors
@@ -149,7 +149,7 @@ impl Handle {
     }
 
     /// Tells the clients that asked for it what an extension has to say.
-    pub fn publish(&self, news: News) {
+    pub fn publish(&self, news: ExtensionEvent) {
         self.0.hub.send(news.into());
     }
 
@@ -165,9 +165,9 @@ impl Handle {
     /// The same server, without keeping it: for work in the background that ends when the server does.
     ///
     /// ```
-    /// use couplet_server::{Server, WeakHandle};
+    /// use couplet_server::{Server, WeakServerHandle};
     ///
-    /// async fn tick(server: WeakHandle) {
+    /// async fn tick(server: WeakServerHandle) {
     ///     while let Some(server) = server.upgrade() {
     ///         server.updated("clock://now");
     ///         drop(server);
@@ -183,8 +183,8 @@ impl Handle {
     /// ticking.await.expect("nobody holds the server any more");
     /// # }
     /// ```
-    pub fn downgrade(&self) -> WeakHandle {
-        WeakHandle(Arc::downgrade(&self.0))
+    pub fn downgrade(&self) -> WeakServerHandle {
+        WeakServerHandle(Arc::downgrade(&self.0))
     }
 
     /// The limits of each connection.
@@ -214,14 +214,14 @@ impl Handle {
     }
 }
 
-/// A server that may be gone; made by [`Handle::downgrade`].
+/// A server that may be gone; made by [`ServerHandle::downgrade`].
 #[derive(Clone, Debug)]
-pub struct WeakHandle(Weak<Inner>);
+pub struct WeakServerHandle(Weak<Inner>);
 
-impl WeakHandle {
+impl WeakServerHandle {
     /// The server, if anybody still serves it.
-    pub fn upgrade(&self) -> Option<Handle> {
-        self.0.upgrade().map(Handle)
+    pub fn upgrade(&self) -> Option<ServerHandle> {
+        self.0.upgrade().map(ServerHandle)
     }
 }
 
@@ -229,14 +229,14 @@ fn refused(what: String) -> Error {
     Error::new(ErrorKind::Config, what)
 }
 
-impl Service for Handle {
+impl Service for ServerHandle {
     fn describe(&self) -> Arc<Description> {
         self.0.description()
     }
 
     fn call(&self, call: Call) -> BoxFuture<'static, Reply> {
         let next = Next::first(self.0.clone());
-        match Watched::begin(self.0.config.watch.as_ref(), &call) {
+        match Watched::begin(self.0.config.observer.as_ref(), &call) {
             None => next.run(call),
             Some(watched) => watched.run(move || next.run(call)),
         }
@@ -246,7 +246,7 @@ impl Service for Handle {
         &self.0.hub
     }
 
-    fn notified(&self, note: Note) {
+    fn notified(&self, note: ClientNotification) {
         self.0.listeners.iter().for_each(|listener| listener(&note));
         self.0.mounts.iter().for_each(|mount| mount.service.notified(note.clone()));
     }
@@ -277,7 +277,7 @@ impl Service for Handle {
 }
 
 /// A server is a place to connect to: in memory, without bytes in between.
-impl Connect for Handle {
+impl Connect for ServerHandle {
     fn connect(&mut self, inbound: Arc<dyn Inbound>, limits: Limits) -> BoxFuture<'_, Result<Connected, Error>> {
         let service: Arc<dyn Service> = Arc::new(self.clone());
         let connected = memory::connect(service, self.limits(), inbound, &limits);

@@ -7,7 +7,9 @@ use std::{
     time::Duration,
 };
 
-use couplet_core::{BoxFuture, CachePolicy, Call, Description, Hub, Limits, Note, Reply, Sealer, Watch};
+use couplet_core::{
+    BoxFuture, CachePolicy, Call, ClientNotification, Description, Hub, Limits, Observer, Reply, Sealer,
+};
 use couplet_types::{
     Implementation, PromptsCapability, ProtocolVersion, RawJson, ResourcesCapability, ServerCapabilities,
     ToolsCapability,
@@ -15,34 +17,34 @@ use couplet_types::{
 
 use crate::{
     checks::Validation,
-    extension::{Extension, ExtensionMethod},
-    layer::Layer,
+    extension::{Extension, MethodHandler},
+    middleware::Middleware,
     mount::Mount,
     prompt::PromptDef,
     registry::Registry,
     resource::ResourceDef,
-    schema::Dialect,
+    schema::SchemaDialect,
     tool::ToolDef,
-    tool_layer::ToolLayer,
+    tool_middleware::ToolMiddleware,
 };
 
 /// A method beyond the specification.
 pub(crate) type Method = Arc<dyn Fn(Call) -> BoxFuture<'static, Reply> + Send + Sync>;
 
 /// Somebody who hears of a client's notifications.
-pub(crate) type Listener = Arc<dyn Fn(&Note) + Send + Sync>;
+pub(crate) type Listener = Arc<dyn Fn(&ClientNotification) + Send + Sync>;
 
 pub(crate) struct Inner {
     pub(crate) tools: Registry<ToolDef<()>>,
     pub(crate) resources: Registry<ResourceDef<()>>,
     pub(crate) prompts: Registry<PromptDef<()>>,
     pub(crate) methods: HashMap<String, Method>,
-    pub(crate) layers: Vec<Layer>,
+    pub(crate) middleware: Vec<Middleware>,
     pub(crate) listeners: Vec<Listener>,
     pub(crate) mounts: Vec<Mount>,
     extensions: Vec<Extension>,
     /// What the extensions answer, by method.
-    pub(crate) extended: HashMap<String, ExtensionMethod>,
+    pub(crate) extended: HashMap<String, MethodHandler>,
     pub(crate) hub: Hub,
     pub(crate) config: Config,
     description: RwLock<Arc<Description>>,
@@ -59,9 +61,9 @@ pub(crate) struct Config {
     pub(crate) limits: Limits,
     pub(crate) page_size: usize,
     pub(crate) timeout: Option<Duration>,
-    pub(crate) watch: Option<Arc<dyn Watch>>,
+    pub(crate) observer: Option<Arc<dyn Observer>>,
     pub(crate) sealer: Sealer,
-    pub(crate) dialect: Dialect,
+    pub(crate) dialect: SchemaDialect,
     pub(crate) validation: Validation,
     /// Arguments that a type does not know are refused.
     pub(crate) deny_unknown: bool,
@@ -75,7 +77,7 @@ impl Inner {
     pub(crate) fn new(
         config: Config,
         methods: HashMap<String, Method>,
-        layers: Vec<Layer>,
+        middleware: Vec<Middleware>,
         listeners: Vec<Listener>,
         mounts: Vec<Mount>,
         mut extensions: Vec<Extension>,
@@ -87,7 +89,7 @@ impl Inner {
             resources: Registry::new(),
             prompts: Registry::new(),
             methods,
-            layers,
+            middleware,
             listeners,
             mounts,
             extensions,
@@ -133,8 +135,8 @@ impl Inner {
     }
 
     /// What the extensions put around the calls of tools, the first one outermost.
-    pub(crate) fn tool_layers(&self) -> impl Iterator<Item = &ToolLayer> {
-        self.extensions.iter().flat_map(|e| &e.layers)
+    pub(crate) fn tool_middleware(&self) -> impl Iterator<Item = &ToolMiddleware> {
+        self.extensions.iter().flat_map(|e| &e.middleware)
     }
 
     pub(crate) fn has_extension(&self, id: &str) -> bool {

@@ -17,7 +17,7 @@ use std::{
 
 use couplet_core::{Change, Relay, Service};
 
-use crate::{handle::Handle, server::Server};
+use crate::{handle::ServerHandle, server::Server};
 
 /// Something that can be mounted: a server, a running one, or any service, such as a proxy.
 pub trait IntoService {
@@ -32,7 +32,7 @@ impl IntoService for Server<()> {
     }
 }
 
-impl IntoService for Handle {
+impl IntoService for ServerHandle {
     fn into_service(self) -> Arc<dyn Service> {
         Arc::new(self)
     }
@@ -52,7 +52,7 @@ pub(crate) struct Mount {
     failure: Arc<Mutex<Option<String>>>,
 }
 
-/// The state of a mounted server: see [`Handle::mounts`].
+/// The state of a mounted server: see [`ServerHandle::mounts`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct MountState {
@@ -62,7 +62,7 @@ pub struct MountState {
     pub failure: Option<String>,
 }
 
-impl Handle {
+impl ServerHandle {
     /// The mounted servers in order, with the error of each that could not be listed. A server that fails is left out
     /// of lists and does not hide the others.
     pub fn mounts(&self) -> Vec<MountState> {

@@ -13,7 +13,7 @@ use crate::{
     definition::{self, Completions, Definition, Run, complete_with, erase},
     handler::Handler,
     reply::{CompleteKind, PromptKind},
-    schema::{Dialect, declared::Declared, order},
+    schema::{SchemaDialect, declared::Declared, order},
     signature::Signature,
 };
 
@@ -132,7 +132,7 @@ impl<S: Clone + Send + Sync + 'static> PromptDef<S> {
         if self.spec.arguments.is_none()
             && let Some(schema) = self.signature.arguments
         {
-            let mut schema = schema(Dialect::Portable).map_err(|e| format!("prompt `{name}`: {e}"))?;
+            let mut schema = schema(SchemaDialect::Portable).map_err(|e| format!("prompt `{name}`: {e}"))?;
             let declared = self.signature.declared.map(|of| of()).unwrap_or_default();
             declared.sort(&mut schema);
             self.spec.arguments = Some(arguments(&schema, &declared)).filter(|a| !a.is_empty());

@@ -10,7 +10,7 @@ use std::{
 };
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
-use couplet_core::{Done, Shape};
+use couplet_core::{ResultBody, Revision};
 use couplet_types::RpcError;
 
 use crate::definition::Definition;
@@ -95,7 +95,7 @@ pub(crate) struct Set<D> {
 }
 
 /// The first page of each listing in each revision, printed.
-type Pages = [[OnceLock<Done>; Shape::COUNT]; 2];
+type Pages = [[OnceLock<ResultBody>; Revision::COUNT]; 2];
 
 impl<D> Default for Set<D> {
     fn default() -> Self {
@@ -129,14 +129,14 @@ impl<D: Definition> Set<D> {
         listing: Listing,
         cursor: Option<&str>,
         size: usize,
-        shape: Shape,
+        revision: Revision,
         item: impl Fn(&D) -> Option<T>,
-        print: impl Fn(Vec<T>, Option<String>) -> Done,
-    ) -> Result<Done, RpcError> {
+        print: impl Fn(Vec<T>, Option<String>) -> ResultBody,
+    ) -> Result<ResultBody, RpcError> {
         if cursor.is_some() {
             return self.page_for_caller(listing, cursor, size, item, print);
         }
-        let page = &self.first_pages[usize::from(listing.templates)][shape.index()];
+        let page = &self.first_pages[usize::from(listing.templates)][revision.index()];
         Ok(page.get_or_init(|| self.render(listing, 0, size, item, print)).clone())
     }
 
@@ -150,8 +150,8 @@ impl<D: Definition> Set<D> {
         cursor: Option<&str>,
         size: usize,
         item: impl Fn(&D) -> Option<T>,
-        print: impl Fn(Vec<T>, Option<String>) -> Done,
-    ) -> Result<Done, RpcError> {
+        print: impl Fn(Vec<T>, Option<String>) -> ResultBody,
+    ) -> Result<ResultBody, RpcError> {
         let after = cursor.map_or(Ok(0), |cursor| listing.position(cursor))?;
         Ok(self.render(listing, after, size, item, print))
     }
@@ -162,8 +162,8 @@ impl<D: Definition> Set<D> {
         after: u64,
         size: usize,
         item: impl Fn(&D) -> Option<T>,
-        print: impl Fn(Vec<T>, Option<String>) -> Done,
-    ) -> Done {
+        print: impl Fn(Vec<T>, Option<String>) -> ResultBody,
+    ) -> ResultBody {
         let rest = self.all.range((Bound::Excluded(after), Bound::Unbounded));
         let mut items = rest.filter_map(|(serial, d)| Some((*serial, item(d)?)));
         let mut page = Vec::new();

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 
 /// Which JSON Schema is written for a type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Dialect {
+pub enum SchemaDialect {
     /// The part of JSON Schema that hosts, and the models behind them, are known to accept. The default.
     ///
     /// There is no `$ref`, no `null`, no `const`, no number format, no tuple and no alternative at the root.
@@ -30,7 +30,7 @@ pub enum Dialect {
 /// When `T` is not read from a JSON object. The text is for the developer, to panic with at registration.
 ///
 /// ```
-/// use couplet_server::schema::{self, Dialect};
+/// use couplet_server::schema::{self, SchemaDialect};
 ///
 /// #[derive(schemars::JsonSchema)]
 /// struct Forecast {
@@ -39,7 +39,7 @@ pub enum Dialect {
 ///     days: Option<u8>,
 /// }
 ///
-/// let schema = schema::of::<Forecast>(Dialect::Portable)?;
+/// let schema = schema::of::<Forecast>(SchemaDialect::Portable)?;
 /// assert_eq!(
 ///     schema,
 ///     serde_json::json!({
@@ -53,7 +53,7 @@ pub enum Dialect {
 /// );
 /// # Ok::<(), String>(())
 /// ```
-pub fn of<T: JsonSchema>(dialect: Dialect) -> Result<Value, String> {
+pub fn of<T: JsonSchema>(dialect: SchemaDialect) -> Result<Value, String> {
     let plain = SchemaSettings::draft2020_12().for_deserialize().into_generator().into_root_schema_for::<T>();
     input(plain.to_value(), dialect, &T::schema_name()).map_err(|kind| {
         format!("tool arguments must be an object (a struct or a map); `{}` gives {kind}", short_name::<T>())
@@ -64,7 +64,7 @@ pub fn of<T: JsonSchema>(dialect: Dialect) -> Result<Value, String> {
 ///
 /// Unlike in arguments, `null` stays: an `Option` that is `None` is written as `null`, and clients check that. The root
 /// need not be an object; revisions before 2026-07-28 want it to be, so look at `type`.
-pub fn of_output<T: JsonSchema>(dialect: Dialect) -> Value {
+pub fn of_output<T: JsonSchema>(dialect: SchemaDialect) -> Value {
     let plain = SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>();
     output(plain.to_value(), dialect, &T::schema_name())
 }
@@ -99,14 +99,14 @@ fn short_name<T>() -> String {
     pieces.map(|piece| piece.rsplit("::").next().unwrap_or(piece)).collect()
 }
 
-fn input(plain: Value, dialect: Dialect, title: &str) -> Result<Value, String> {
+fn input(plain: Value, dialect: SchemaDialect, title: &str) -> Result<Value, String> {
     let mut root = Pass::over(&plain, Nulls::Drop, Enums::Fold).root(title);
     let kind = kind(&root);
     if kind != "`object`" {
         return Err(kind);
     }
     match (dialect, plain) {
-        (Dialect::Plain, Value::Object(plain)) => root = plain,
+        (SchemaDialect::Plain, Value::Object(plain)) => root = plain,
         _ => {
             merge_alternatives(&mut root);
             // The OpenAI API refuses an object without them, even if there are none.
@@ -117,8 +117,8 @@ fn input(plain: Value, dialect: Dialect, title: &str) -> Result<Value, String> {
     Ok(Value::Object(root))
 }
 
-fn output(plain: Value, dialect: Dialect, title: &str) -> Value {
-    if dialect == Dialect::Plain {
+fn output(plain: Value, dialect: SchemaDialect, title: &str) -> Value {
+    if dialect == SchemaDialect::Plain {
         return plain;
     }
     let mut root = Pass::over(&plain, Nulls::Keep, Enums::Fold).root(title);

@@ -2,20 +2,22 @@
 
 use std::{collections::HashMap, fmt, future::Future, panic::Location, sync::Arc, time::Duration};
 
-use couplet_core::{CachePolicy, Call, Error, Limits, Note, Reply, Sealer, Shape, Transport, Watch};
+use couplet_core::{
+    CachePolicy, Call, ClientNotification, Error, Limits, Observer, Reply, Revision, Sealer, Transport,
+};
 use couplet_types::{CacheScope, Implementation, ProtocolVersion};
 
 use crate::{
     checks::Validation,
     extension::Extension,
-    handle::Handle,
+    handle::ServerHandle,
     inner::{Config, Inner, Listener, Method},
-    layer::{self, Layer, Next},
     lifespan::Lifespan,
+    middleware::{self, Middleware, Next},
     mount::{IntoService, Mount, Outward},
     prompt::{IntoPrompt, PromptDef},
     resource::{IntoResource, ResourceDef},
-    schema::Dialect,
+    schema::SchemaDialect,
     tool::{IntoTool, ToolDef},
 };
 
@@ -50,7 +52,7 @@ pub struct Server<S = ()> {
     resources: Vec<ResourceDef<S>>,
     prompts: Vec<PromptDef<S>>,
     methods: HashMap<String, (Method, &'static Location<'static>)>,
-    layers: Vec<Layer>,
+    middleware: Vec<Middleware>,
     listeners: Vec<Listener>,
     mounts: Vec<Mount>,
     extensions: Vec<Extension>,
@@ -67,16 +69,16 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
         let config = Config {
             info: Implementation::new(name, version),
-            versions: ProtocolVersion::ALL.into_iter().rev().collect(),
+            versions: ProtocolVersion::ALL.iter().copied().rev().collect(),
             instructions: None,
             cache: CachePolicy::default(),
             show_info: true,
             limits: Limits::default(),
             page_size: 500,
             timeout: Some(Duration::from_secs(60)),
-            watch: None,
+            observer: None,
             sealer: Sealer::random(),
-            dialect: Dialect::Portable,
+            dialect: SchemaDialect::Portable,
             validation: Validation::default(),
             deny_unknown: false,
             hide_forbidden: false,
@@ -88,7 +90,7 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
             resources: Vec::new(),
             prompts: Vec::new(),
             methods: HashMap::new(),
-            layers: Vec::new(),
+            middleware: Vec::new(),
             listeners: Vec::new(),
             mounts: Vec::new(),
             extensions: Vec::new(),
@@ -159,7 +161,7 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
             prompts: self.prompts.into_iter().map(|p| p.bind(&state)).collect(),
             config: self.config,
             methods: self.methods,
-            layers: self.layers,
+            middleware: self.middleware,
             listeners: self.listeners,
             mounts: self.mounts,
             extensions: self.extensions,
@@ -207,21 +209,21 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
     ///     reply
     /// }
     ///
-    /// let server: Server = Server::new("app", "1.0.0").layer(audit);
+    /// let server: Server = Server::new("app", "1.0.0").middleware(audit);
     /// ```
-    pub fn layer<F, Fut>(mut self, layer: F) -> Self
+    pub fn middleware<F, Fut>(mut self, middleware: F) -> Self
     where
         F: Fn(Call, Next) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Reply> + Send + 'static,
     {
-        self.layers.push(layer::erase(layer));
+        self.middleware.push(middleware::erase(middleware));
         self
     }
 
     /// Lets somebody watch the calls: for measurements, and to make them part of the trace that they name. Spans for
     /// [`tracing`] are there without it.
-    pub fn watch(mut self, watch: impl Watch) -> Self {
-        self.config.watch = Some(Arc::new(watch));
+    pub fn observer(mut self, observer: impl Observer) -> Self {
+        self.config.observer = Some(Arc::new(observer));
         self
     }
 
@@ -236,7 +238,7 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
         Fut: Future<Output = Reply> + Send + 'static,
     {
         let (name, place) = (name.into(), place_of());
-        let is_known = ProtocolVersion::ALL.into_iter().any(|version| Shape::of(version).has_method(&name));
+        let is_known = ProtocolVersion::ALL.iter().copied().any(|version| Revision::of(version).has_method(&name));
         assert!(
             !is_known,
             "the method `{name}` is the specification's own, and answered already: registered at {place}"
@@ -263,7 +265,7 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
     }
 
     /// Hears of a client's notifications, such as `notifications/roots/list_changed`.
-    pub fn on_notification(mut self, listener: impl Fn(&Note) + Send + Sync + 'static) -> Self {
+    pub fn on_notification(mut self, listener: impl Fn(&ClientNotification) + Send + Sync + 'static) -> Self {
         self.listeners.push(Arc::new(listener));
         self
     }
@@ -299,7 +301,7 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
     }
 
     /// Serves lists even while they are empty, because they will be filled at run time.
-    pub fn dynamic(mut self) -> Self {
+    pub fn advertise_empty_lists(mut self) -> Self {
         self.config.dynamic = true;
         self
     }
@@ -324,7 +326,7 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
     /// before and after this call.
     #[track_caller]
     pub fn plain_schemas(mut self) -> Self {
-        self.config.dialect = Dialect::Plain;
+        self.config.dialect = SchemaDialect::Plain;
         self.rechecked()
     }
 
@@ -389,7 +391,7 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
 
     /// The key that seals the state of calls that ask the client; several instances of one server share it. By
     /// default every process has its own.
-    pub fn state_key(mut self, key: [u8; 32]) -> Self {
+    pub fn request_state_key(mut self, key: [u8; 32]) -> Self {
         self.config.sealer = Sealer::new(key);
         self
     }
@@ -424,15 +426,15 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
     /// # Panics
     /// When two tools, resources or prompts have one name.
     #[track_caller]
-    pub fn build(self) -> Handle
+    pub fn build(self) -> ServerHandle
     where
         Self: Ready,
     {
-        let Server { config, tools, resources, prompts, methods, layers, listeners, mounts, mut extensions } =
+        let Server { config, tools, resources, prompts, methods, middleware, listeners, mounts, mut extensions } =
             self.ready();
         let extended: Vec<_> = extensions.iter_mut().flat_map(|e| std::mem::take(&mut e.resources)).collect();
         let methods = methods.into_iter().map(|(name, (method, _))| (name, method)).collect();
-        let handle = Handle(Arc::new(Inner::new(config, methods, layers, listeners, mounts, extensions)));
+        let handle = ServerHandle(Arc::new(Inner::new(config, methods, middleware, listeners, mounts, extensions)));
         let inner = &handle.0;
         or_panic(inner.resources.add_all(resources));
         or_panic(inner.resources.add_all(extended));

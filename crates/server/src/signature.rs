@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde_json::Value;
 
-use crate::schema::{self, Dialect, declared::Declared};
+use crate::schema::{self, SchemaDialect, declared::Declared};
 
 /// What is known of a handler before it is called. Extractors and results add to it.
 #[derive(Clone, Debug, Default)]
@@ -12,9 +12,9 @@ pub struct Signature {
     /// What the type of the arguments declares.
     pub(crate) declared: Option<fn() -> Declared>,
     /// How to make the schema of the arguments.
-    pub arguments: Option<fn(Dialect) -> Result<Value, String>>,
+    pub arguments: Option<fn(SchemaDialect) -> Result<Value, String>>,
     /// How to make the schema of the structured result.
-    pub output: Option<fn(Dialect) -> Value>,
+    pub output: Option<fn(SchemaDialect) -> Value>,
     /// Whether the handler can talk to the client while it runs.
     pub talks: bool,
 }

@@ -106,7 +106,7 @@ pub trait IntoTool<S> {
     /// ```
     /// use couplet_server::{IntoTool, Server, extract::State, tool};
     ///
-    /// let server = Server::new("greeter", "1.0.0").dynamic().build();
+    /// let server = Server::new("greeter", "1.0.0").advertise_empty_lists().build();
     /// let greet = tool("greet", |State(name): State<String>| format!("Hello, {name}!"));
     /// server.add_tool(greet.with_state("Ada".to_owned()))?;
     /// # Ok::<(), couplet_core::Error>(())

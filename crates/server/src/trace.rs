@@ -4,7 +4,7 @@
 
 use std::{borrow::Cow, sync::Arc, time::Duration};
 
-use couplet_core::{BoxFuture, Call, Failure, Operation, Reply, Side, Watch};
+use couplet_core::{BoxFuture, Call, Failure, Observer, Operation, Reply, Side};
 use couplet_types::{ProtocolVersion, TraceContext};
 use tokio::time::Instant;
 use tracing::{Instrument, Span, field::Empty, info_span};
@@ -12,7 +12,7 @@ use tracing::{Instrument, Span, field::Empty, info_span};
 /// A call that is watched.
 pub(crate) struct Watched {
     span: Span,
-    watch: Option<Arc<dyn Watch>>,
+    observer: Option<Arc<dyn Observer>>,
     method: Cow<'static, str>,
     target: Option<String>,
     version: ProtocolVersion,
@@ -21,13 +21,13 @@ pub(crate) struct Watched {
 }
 
 impl Watched {
-    /// Begins to watch a call, if anybody wants to know.
-    pub(crate) fn begin(watch: Option<&Arc<dyn Watch>>, call: &Call) -> Option<Self> {
-        let span = match watch {
-            Some(watch) => span_in_trace(&**watch, call),
+    /// Begins to observer a call, if anybody wants to know.
+    pub(crate) fn begin(observer: Option<&Arc<dyn Observer>>, call: &Call) -> Option<Self> {
+        let span = match observer {
+            Some(observer) => span_in_trace(&**observer, call),
             None => span_of(call),
         };
-        if span.is_disabled() && watch.is_none() {
+        if span.is_disabled() && observer.is_none() {
             return None;
         }
         let key = Operation::target_parameter(&call.method);
@@ -36,8 +36,8 @@ impl Watched {
             span.record(attribute, target);
         }
         span.record("otel.name", Operation::span_name(&call.method, target.as_deref()));
-        let (watch, method, version) = (watch.cloned(), call.method.clone(), call.peer.version);
-        Some(Self { span, watch, method, target, version, began: Instant::now(), over: false })
+        let (observer, method, version) = (observer.cloned(), call.method.clone(), call.peer.version);
+        Some(Self { span, observer, method, target, version, began: Instant::now(), over: false })
     }
 
     /// Lets the call run inside its span.
@@ -69,12 +69,12 @@ impl Watched {
                 self.span.record("rpc.response.status_code", code);
             }
         }
-        if let Some(watch) = &self.watch {
+        if let Some(observer) = &self.observer {
             let duration: Duration = self.began.elapsed();
             let mut operation = Operation::new(Side::Server, &self.method, self.version, duration);
             operation.target = self.target.as_deref();
             operation.error = failure;
-            watch.done(&operation);
+            observer.done(&operation);
         }
     }
 }
@@ -107,9 +107,9 @@ fn span_of(call: &Call) -> Span {
 }
 
 /// The same, as a part of the trace that the call names, if it does.
-fn span_in_trace(watch: &dyn Watch, call: &Call) -> Span {
+fn span_in_trace(observer: &dyn Observer, call: &Call) -> Span {
     let Some(trace) = call.meta().ok().and_then(|meta| TraceContext::from_meta(&meta)) else { return span_of(call) };
     let mut span = None;
-    watch.incoming(&trace, &mut || span = Some(span_of(call)));
+    observer.incoming(&trace, &mut || span = Some(span_of(call)));
     span.unwrap_or_else(|| span_of(call))
 }

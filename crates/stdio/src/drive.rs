@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use couplet_core::{Error, ErrorKind, Link};
+use couplet_core::{ClientConnection, Error, ErrorKind};
 use tokio::time::timeout;
 
 use crate::{
@@ -23,7 +23,7 @@ use Either::{First, Second};
 /// A server that runs, with a client connected to it.
 pub(crate) struct Running {
     pub(crate) process: Process,
-    pub(crate) pump: Pump<Link>,
+    pub(crate) pump: Pump<ClientConnection>,
     pub(crate) closing: Closing,
     pub(crate) grace: Duration,
 }

@@ -7,18 +7,18 @@ use std::{
 };
 
 use bytes::Bytes;
-use couplet_core::{Channel, Dialect, Exchange, Handle, Outgoing};
+use couplet_core::{Channel, ClientHandle, Dialect, Exchange, Outgoing};
 use couplet_types::RequestId;
 
 /// The channel that a client gets.
 pub(crate) struct Leash {
-    handle: Handle,
+    handle: ClientHandle,
     closing: Closing,
     transport: Option<&'static str>,
 }
 
 impl Leash {
-    pub(crate) fn new(handle: Handle, transport: Option<&'static str>) -> (Arc<Self>, Closing) {
+    pub(crate) fn new(handle: ClientHandle, transport: Option<&'static str>) -> (Arc<Self>, Closing) {
         let closing = Closing::default();
         (Arc::new(Self { handle, closing: closing.clone(), transport }), closing)
     }

@@ -7,7 +7,7 @@
 #![cfg_attr(not(feature = "child"), doc = "* `Command`, with the feature `child`, starts a server as a child process.")]
 //!
 //! What this crate must not know: what a message means. It cuts lines, hands them to a
-//! [`Connection`](couplet_core::Connection) or a [`Link`](couplet_core::Link), and writes what they give.
+//! [`ServerConnection`](couplet_core::ServerConnection) or a [`ClientConnection`](couplet_core::ClientConnection), and writes what they give.
 //!
 //! Invariants:
 //!

@@ -3,7 +3,7 @@
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use couplet_core::{Connection, Link, Oversized, Text};
+use couplet_core::{ClientConnection, EncodedMessage, Oversized, ServerConnection};
 
 /// What the loop drives: either side of a connection.
 pub(crate) trait Machine {
@@ -14,7 +14,7 @@ pub(crate) trait Machine {
     fn receive_too_long(&mut self, message: &Oversized);
     fn wants_input(&self) -> bool;
     fn end_input(&mut self) -> Rest;
-    fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<Option<Text>>;
+    fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<Option<EncodedMessage>>;
     /// Goes on with what runs, while nothing can be sent.
     fn poll_run(&mut self, cx: &mut Context<'_>);
 }
@@ -28,7 +28,7 @@ pub(crate) enum Rest {
     Nothing,
 }
 
-impl Machine for Connection {
+impl Machine for ServerConnection {
     const LINES: usize = 256;
 
     fn receive(&mut self, frame: Bytes) {
@@ -44,7 +44,7 @@ impl Machine for Connection {
         self.end_input();
         Rest::Answers
     }
-    fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<Option<Text>> {
+    fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<Option<EncodedMessage>> {
         self.poll_send(cx)
     }
     fn poll_run(&mut self, cx: &mut Context<'_>) {
@@ -52,7 +52,7 @@ impl Machine for Connection {
     }
 }
 
-impl Machine for Link {
+impl Machine for ClientConnection {
     /// Few, so that those who got an answer can send their next request while other answers are read: the server then
     /// has work while the client has, and neither sleeps between two bursts.
     const LINES: usize = 8;
@@ -69,7 +69,7 @@ impl Machine for Link {
     fn end_input(&mut self) -> Rest {
         Rest::Nothing
     }
-    fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<Option<Text>> {
+    fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<Option<EncodedMessage>> {
         self.poll_send(cx)
     }
     fn poll_run(&mut self, cx: &mut Context<'_>) {

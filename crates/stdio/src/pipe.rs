@@ -3,7 +3,8 @@
 use std::{fmt, io, sync::Arc};
 
 use couplet_core::{
-    BoxFuture, Connect, Connected, Connection, Error, ErrorKind, Inbound, Limits, Link, Service, Transport,
+    BoxFuture, ClientConnection, Connect, Connected, Error, ErrorKind, Inbound, Limits, ServerConnection, Service,
+    Transport,
 };
 use tokio::io::{AsyncRead, AsyncWrite};
 
@@ -54,7 +55,7 @@ impl Transport for Pipe {
         Box::pin(async move {
             let (reader, writer) = self.take()?;
             let longest = limits.message;
-            let mut pump = Pump::new(Connection::new(service, limits), reader, writer, longest);
+            let mut pump = Pump::new(ServerConnection::new(service, limits), reader, writer, longest);
             match pump.run().await {
                 End::Done | End::Eof => Ok(()),
                 End::Read(error) => Err(lost("cannot read from the client", error)),
@@ -69,7 +70,7 @@ impl Connect for Pipe {
         Box::pin(async move {
             let (reader, writer) = self.take()?;
             let longest = limits.message;
-            let (link, handle) = Link::new(inbound, limits);
+            let (link, handle) = ClientConnection::new(inbound, limits);
             let (channel, closing) = Leash::new(handle, None);
             let driver = Box::pin(drive(Pump::new(link, reader, writer, longest), closing));
             Ok(Connected { channel, driver })
@@ -83,7 +84,7 @@ impl fmt::Debug for Pipe {
     }
 }
 
-async fn drive(mut pump: Pump<Link>, closing: Closing) -> Result<(), Error> {
+async fn drive(mut pump: Pump<ClientConnection>, closing: Closing) -> Result<(), Error> {
     let end = pump.run().await;
     if let End::Write(_) = end {
         // A server that is gone may have answered first.

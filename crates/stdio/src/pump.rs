@@ -9,7 +9,7 @@ use std::{
     task::{Context, Poll},
 };
 
-use couplet_core::line::Line;
+use couplet_core::message::line::Line;
 
 use crate::{
     machine::{Machine, Rest},

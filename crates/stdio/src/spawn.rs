@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use couplet_core::{BoxFuture, Connect, Connected, Error, ErrorKind, Inbound, Limits, Link};
+use couplet_core::{BoxFuture, ClientConnection, Connect, Connected, Error, ErrorKind, Inbound, Limits};
 
 use crate::{
     child::Process,
@@ -194,7 +194,7 @@ impl Connect for Command {
             let stdout = child.stdout.take().expect("it was asked to be a pipe");
             let stderr = Capture::new(child.stderr.take(), self.name.clone(), self.listener.clone(), self.tail.clone());
             let longest = limits.message;
-            let (link, handle) = Link::new(inbound, limits);
+            let (link, handle) = ClientConnection::new(inbound, limits);
             let (channel, closing) = Leash::new(handle, Some("pipe"));
             let server = Running {
                 process: Process::new(child, self.grace, &channel),

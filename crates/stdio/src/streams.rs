@@ -10,8 +10,8 @@ use std::{
 
 use bytes::{Buf, Bytes, BytesMut};
 use couplet_core::{
-    Text,
-    line::{Line, Lines},
+    EncodedMessage,
+    message::line::{Line, Lines},
 };
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 
@@ -91,7 +91,7 @@ impl Output {
     }
 
     /// Adds a message.
-    pub(crate) fn put(&mut self, text: Text) {
+    pub(crate) fn put(&mut self, text: EncodedMessage) {
         self.length += text.len() + 1;
         for piece in text.into_pieces() {
             if piece.len() < Self::LARGE {

@@ -104,7 +104,7 @@ impl Replay {
     /// At the first difference, or when a question has no answer.
     pub async fn check(self) -> Result<Value, Difference> {
         let mut last = Value::Null;
-        for version in ProtocolVersion::ALL {
+        for &version in ProtocolVersion::ALL {
             let straight = self.run(version, Way::Straight).await;
             let rounds = self.run(version, Way::Rounds).await;
             if let Some(what) = straight.differs(&rounds) {

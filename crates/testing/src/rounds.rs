@@ -3,8 +3,8 @@
 use std::{fmt, sync::Arc};
 
 use couplet_core::{
-    Backchannel, BoxFuture, Call, Connect, Connected, Description, Error, Hub, Inbound, Inputs, JsonText, Limits, Note,
-    Reply, Service, http::headers::ParamHeader, memory, message::Params,
+    Backchannel, BoxFuture, Call, ClientNotification, Connect, Connected, Description, Error, Hub, Inbound, Inputs,
+    JsonText, Limits, Reply, Service, http::headers::ParamHeader, memory, message::Params,
 };
 use couplet_types::{InputRequest, RpcError};
 
@@ -88,7 +88,7 @@ impl Service for Replayed {
         match &self.way {
             _ if !may_ask(&call.method) => service.call(call),
             // It runs in rounds already.
-            Way::Asking if !call.shape.has_sessions() => service.call(call),
+            Way::Asking if !call.revision.has_sessions() => service.call(call),
             Way::Asking => {
                 let client = Session(call.inputs.clone());
                 Box::pin(in_rounds(service, call, client))
@@ -105,7 +105,7 @@ impl Service for Replayed {
         self.service.hub()
     }
 
-    fn notified(&self, note: Note) {
+    fn notified(&self, note: ClientNotification) {
         self.service.notified(note);
     }
 

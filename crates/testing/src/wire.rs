@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use couplet_core::{Connection, Dialect, JsonText, Limits, Service};
+use couplet_core::{Dialect, JsonText, Limits, ServerConnection, Service};
 use couplet_types::{ClientCapabilities, Implementation, ProtocolVersion, RequestId};
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 /// given.
 #[derive(Debug)]
 pub struct Wire {
-    connection: Connection,
+    connection: ServerConnection,
     dialect: Dialect,
     version: ProtocolVersion,
     capabilities: ClientCapabilities,
@@ -40,13 +40,13 @@ impl Wire {
         limits: Limits,
     ) -> Self {
         let dialect = Dialect::new(version, Implementation::new("wire", "1.0.0"), capabilities.clone());
-        let connection = Connection::new(Arc::new(service), limits);
+        let connection = ServerConnection::new(Arc::new(service), limits);
         Self { connection, dialect, version, capabilities, last: 0, unread: VecDeque::new() }
     }
 
     /// Does the handshake, where the revision has one. Returns what the server says about itself.
     pub async fn open(&mut self) -> Value {
-        if !self.dialect.has_session() {
+        if !self.dialect.has_sessions() {
             return self.request("server/discover", json!({})).await;
         }
         let params = json!({
@@ -131,7 +131,7 @@ impl Wire {
     }
 
     /// The server's side of the connection.
-    pub fn connection(&mut self) -> &mut Connection {
+    pub fn connection(&mut self) -> &mut ServerConnection {
         &mut self.connection
     }
 

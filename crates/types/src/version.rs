@@ -23,8 +23,11 @@ pub enum ProtocolVersion {
 
 impl ProtocolVersion {
     /// Every revision, oldest first.
-    pub const ALL: [Self; 5] =
-        [Self::V2024_11_05, Self::V2025_03_26, Self::V2025_06_18, Self::V2025_11_25, Self::V2026_07_28];
+    pub const ALL: &'static [Self] =
+        &[Self::V2024_11_05, Self::V2025_03_26, Self::V2025_06_18, Self::V2025_11_25, Self::V2026_07_28];
+
+    /// The newest revision.
+    pub const LATEST: Self = Self::ALL[Self::ALL.len() - 1];
 
     /// The revision as it is written on the wire.
     pub const fn as_str(self) -> &'static str {
@@ -48,7 +51,7 @@ impl FromStr for ProtocolVersion {
     type Err = UnknownVersion;
 
     fn from_str(text: &str) -> Result<Self, UnknownVersion> {
-        Self::ALL.into_iter().find(|v| v.as_str() == text).ok_or_else(|| UnknownVersion(text.to_owned()))
+        Self::ALL.iter().copied().find(|v| v.as_str() == text).ok_or_else(|| UnknownVersion(text.to_owned()))
     }
 }
 

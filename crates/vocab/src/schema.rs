@@ -54,7 +54,7 @@ pub fn names(version: ProtocolVersion) -> impl Iterator<Item = &'static str> {
 
 /// The revisions that define a name, oldest first.
 pub fn revisions(name: &str) -> impl Iterator<Item = ProtocolVersion> {
-    ProtocolVersion::ALL.into_iter().filter(move |version| TABLE.body(name, *version).is_some())
+    ProtocolVersion::ALL.iter().copied().filter(move |version| TABLE.body(name, *version).is_some())
 }
 
 /// The dialect of JSON Schema that a revision is written in, and the member that holds its definitions.

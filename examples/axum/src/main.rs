@@ -2,13 +2,10 @@
 //! that the application's middleware has checked, and a graceful shutdown that lets running calls finish.
 
 use axum::{Router, routing::get};
-use couplet::{
-    http::{client, server::Endpoint},
-    prelude::*,
-};
+use couplet::{http::server::Endpoint, prelude::*};
 use tokio::{net::TcpListener, sync::oneshot};
 
-/// Says who calls.
+/// Returns the caller.
 #[tool]
 fn whoami(ctx: Ctx) -> String {
     ctx.call().caller.as_ref().map_or("a guest", |caller| caller.principal()).to_owned()
@@ -30,18 +27,18 @@ async fn main() -> couplet::Result<()> {
     let url = format!("http://{}/mcp", listener.local_addr()?);
     let (stop, stopped) = oneshot::channel::<()>();
     let serving = tokio::spawn(async move {
-        // In a program of yours: `tokio::signal::ctrl_c()`.
+        // In your program: `tokio::signal::ctrl_c()`.
         let signal = async move {
             let _ = stopped.await;
-            // Ends open streams, which axum would wait for; calls that run are finished.
+            // Ends open streams, which axum would wait for; running calls finish.
             endpoint.shut_down();
         };
         axum::serve(listener, app).with_graceful_shutdown(signal).await
     });
 
-    let guest = Client::new("demo", "1.0.0").connect(client::http(&*url)).await?;
+    let guest = Client::new("demo", "1.0.0").connect(couplet::http::connect(&*url)).await?;
     assert_eq!(guest.call("whoami", ()).await?.text(), "a guest");
-    let ada = Client::new("demo", "1.0.0").connect(client::http(&*url).header("x-user", "ada")).await?;
+    let ada = Client::new("demo", "1.0.0").connect(couplet::http::connect(&*url).header("x-user", "ada")).await?;
     assert_eq!(ada.call("whoami", ()).await?.text(), "ada");
     println!("one endpoint, two callers");
 

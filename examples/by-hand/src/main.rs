@@ -1,11 +1,11 @@
-//! The low-level way: `core::Service` implemented by hand, with schemas and results that are plain JSON. A gateway or a
-//! server whose tools are known only at run time looks like this. Revisions, sessions and negotiation still come free.
+//! The low-level API: `core::Service` implemented by hand, with plain JSON schemas and results, for gateways and servers
+//! whose tools are known only at run time. Revisions, sessions and negotiation are still handled by the library.
 
 use std::sync::Arc;
 
 use couplet::{
     ProtocolVersion,
-    core::{BoxFuture, Call, Description, Done, Hub, Reply, Service},
+    core::{BoxFuture, Call, Description, Hub, Reply, ResultBody, Service},
     prelude::*,
     types::{Implementation, RpcError, ServerCapabilities, ToolsCapability},
 };
@@ -30,7 +30,7 @@ impl Service for Table {
             "tools/call" => self.convert(&call),
             method => Err(RpcError::method_not_found(method)),
         };
-        Box::pin(async { reply.map_or_else(Reply::Error, |result| Reply::Complete(Done::value(&result))) })
+        Box::pin(async { reply.map_or_else(Reply::Error, |result| Reply::Complete(ResultBody::value(&result))) })
     }
 
     fn hub(&self) -> &Hub {
@@ -57,7 +57,7 @@ impl Table {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> couplet::Result<()> {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let rows = vec![("feet_to_metres", 0.3048), ("miles_to_metres", 1609.344)];
         let service: Arc<dyn Service> = Arc::new(Table { hub: Hub::new(), rows });
         let client = Client::new("demo", "1.0.0").versions([version]).connect(service).await?;

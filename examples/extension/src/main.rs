@@ -1,9 +1,9 @@
-//! An extension of one's own: a method, under an identifier that both sides declare. It is written as tasks, apps and
-//! skills are; who does not declare it gets nothing of it.
+//! A custom extension: a method, under an identifier that both sides declare. It uses the same API as tasks, apps and
+//! skills; peers that do not declare it never see it.
 
 use couplet::{
     client,
-    core::{Done, Reply},
+    core::{Reply, ResultBody},
     prelude::*,
     server,
     types::{Meta, Request, RpcError},
@@ -13,7 +13,7 @@ use serde_json::json;
 
 const CLOCK: &str = "com.example/clock";
 
-/// `clock/now`: what time is it there?
+/// `clock/now`: returns the time.
 #[derive(Debug)]
 struct Now;
 
@@ -39,7 +39,7 @@ async fn main() -> couplet::Result<()> {
     let clock =
         server::Extension::new(CLOCK).settings(&json!({ "zones": ["UTC"] })).method(Now::METHOD, move |call, _| {
             let reply = match call.params.read_str("text") {
-                Ok(Some(zone)) if zone == "UTC" => Reply::Complete(Done::value(&text("12:00"))),
+                Ok(Some(zone)) if zone == "UTC" => Reply::Complete(ResultBody::value(&text("12:00"))),
                 Ok(zone) => Reply::Error(RpcError::invalid_params(format!("no zone `{}`", zone.unwrap_or_default()))),
                 Err(error) => Reply::Error(error),
             };

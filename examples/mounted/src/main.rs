@@ -1,4 +1,4 @@
-//! Servers inside of a server: each is written by itself, and a client sees one.
+//! Mounted servers: each is written separately, and clients see one server.
 
 use couplet::{ProtocolVersion, client::Filter, core::Change, prelude::*};
 use serde_json::json;
@@ -23,7 +23,7 @@ fn route(from: String, to: String) -> String {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> couplet::Result<()> {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let weather = Server::new("weather", "1.0.0").tool(today).resource(sky).build();
         let city = Server::new("city", "1.0.0")
             .tool(tool("mayor", || "Ada"))

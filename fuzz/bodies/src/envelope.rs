@@ -4,7 +4,7 @@ use std::mem::discriminant;
 
 use bytes::Bytes;
 use couplet_core::{
-    Bounds, Gist, Oversized,
+    Bounds, Oversized, Skimmed,
     message::{Body, Frame, Message, read},
 };
 use couplet_types::RequestId;
@@ -35,12 +35,12 @@ pub fn envelope(data: &[u8]) {
 }
 
 /// What goes by without being read is what it would have been read as. An id of more than a kilobyte is not seen.
-fn check_gist(body: &Body, gist: &Gist) {
+fn check_gist(body: &Body, gist: &Skimmed) {
     let expected = match body {
-        Body::Request { id, .. } => Gist::Request(id.clone()),
-        Body::Notification { .. } => Gist::Notification,
-        Body::Response { id: Some(id), .. } => Gist::Response(id.clone()),
-        Body::Response { id: None, .. } => Gist::Unknown,
+        Body::Request { id, .. } => Skimmed::Request(id.clone()),
+        Body::Notification { .. } => Skimmed::Notification,
+        Body::Response { id: Some(id), .. } => Skimmed::Response(id.clone()),
+        Body::Response { id: None, .. } => Skimmed::Unknown,
     };
     let is_long = |id: &RequestId| id.to_string().len() > 100;
     match body {

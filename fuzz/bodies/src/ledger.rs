@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use bytes::Bytes;
 use couplet_core::{
-    Bounds, Gist, Oversized,
+    Bounds, Oversized, Skimmed,
     message::{Body, Frame, Malformed, Message, read},
 };
 use couplet_types::RequestId;
@@ -49,8 +49,8 @@ impl Ledger {
     pub(crate) fn sent_too_long(&mut self, message: &Oversized) {
         match &message.gist {
             // The question that it answers may not be open.
-            Gist::Response(_) => self.vague = true,
-            Gist::Request(id) => {
+            Skimmed::Response(_) => self.vague = true,
+            Skimmed::Request(id) => {
                 *self.open.entry(id.clone()).or_default() += 1;
                 self.due += 1;
             }

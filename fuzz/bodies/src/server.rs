@@ -10,10 +10,10 @@ use std::{
 
 use bytes::Bytes;
 use couplet_core::{
-    Connection, Text,
-    line::{Line, Lines},
+    EncodedMessage, ServerConnection,
+    message::line::{Line, Lines},
 };
-use couplet_server::Handle;
+use couplet_server::ServerHandle;
 use serde_json::Value;
 
 use crate::{
@@ -30,7 +30,7 @@ pub(crate) const CURSOR: &str = "\"@cursor\"";
 
 thread_local! {
     /// One server per thread: a change that one connection causes is not for those of other threads.
-    static SERVICE: Handle = service();
+    static SERVICE: ServerHandle = service();
 }
 
 /// Sends the input to a server, ends it, and reads all that the server says.
@@ -39,7 +39,8 @@ thread_local! {
 /// When the server panics, sends what is not a message, answers twice or not at all, or goes on after its end.
 pub fn server(data: &[u8]) {
     let service = SERVICE.with(Clone::clone);
-    let mut session = Session { connection: Connection::new(Arc::new(service), limits()), ledger: Ledger::default() };
+    let mut session =
+        Session { connection: ServerConnection::new(Arc::new(service), limits()), ledger: Ledger::default() };
     let mut lines = Lines::new(limits().message);
     // The bytes come in pieces, as from a pipe.
     for piece in data.chunks(512) {
@@ -57,7 +58,7 @@ pub fn server(data: &[u8]) {
 }
 
 struct Session {
-    connection: Connection,
+    connection: ServerConnection,
     ledger: Ledger,
 }
 
@@ -123,7 +124,7 @@ impl Session {
             let waker = Waker::from(woken.clone());
             let sent = self.connection.poll_send(&mut Context::from_waker(&waker));
             if sent.is_ready() || !woken.0.load(Ordering::Acquire) {
-                return sent.map(|text| text.map(Text::into_bytes));
+                return sent.map(|text| text.map(EncodedMessage::into_bytes));
             }
         }
     }

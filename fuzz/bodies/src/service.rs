@@ -4,7 +4,7 @@ use std::future::pending;
 
 use couplet_core::Limits;
 use couplet_server::{
-    Ctx, Handle, Json, Server, ToolError,
+    Ctx, Json, Server, ServerHandle, ToolError,
     extract::{Args, Path, RawArgs},
     prompt, resource,
     schemars::JsonSchema,
@@ -26,13 +26,13 @@ pub(crate) fn limits() -> Limits {
     limits
 }
 
-pub(crate) fn service() -> Handle {
+pub(crate) fn service() -> ServerHandle {
     Server::new("fuzz", "1.0.0")
         .no_timeout()
-        .state_key([7; 32])
+        .request_state_key([7; 32])
         .limits(limits())
         .page_size(3)
-        .dynamic()
+        .advertise_empty_lists()
         .tool(tool("add", |Args(n): Args<Numbers>| n.a + n.b))
         .tool(tool("shape", |Args(shape): Args<Shape>| Json(shape)))
         .tool(tool("echo", |RawArgs(arguments): RawArgs| arguments.as_str().to_owned()))
@@ -88,7 +88,7 @@ async fn talk(ctx: Ctx) -> String {
     ctx.log(LoggingLevel::Error, "an error").await;
     ctx.debug("a detail").await;
     ctx.progress(0.5, "half").await;
-    ctx.progress_of(2.0, None, None).await;
+    ctx.progress_with(2.0, None, None).await;
     ctx.server().updated("fuzz://fixed");
     "said".to_owned()
 }

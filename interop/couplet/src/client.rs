@@ -11,7 +11,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use couplet::{ProtocolVersion, client::ClientBuilder, http::client::http, prelude::*, types::Role};
+use couplet::{ProtocolVersion, client::ClientBuilder, prelude::*, types::Role};
 use serde_json::{Value, json};
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
@@ -30,7 +30,7 @@ async fn main() -> ExitCode {
 
 async fn run(arguments: &[&str]) -> Outcome {
     let client = match arguments {
-        [revision, "http", url] => builder(revision)?.connect(http(*url)).await?,
+        [revision, "http", url] => builder(revision)?.connect(couplet::http::connect(*url)).await?,
         [revision, "stdio", program, rest @ ..] => builder(revision)?.connect(Command::new(program).args(rest)).await?,
         _ => return Err("usage: interop-client <revision> http <url> | <revision> stdio <program> [argument..]".into()),
     };

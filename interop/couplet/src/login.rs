@@ -21,7 +21,7 @@ use couplet::{
         client::OAuth,
         server::{Claims, Issuer, Verifier},
     },
-    http::{client::http, server::HttpTransport},
+    http::server::HttpTransport,
     prelude::*,
     server::extract::Auth,
 };
@@ -92,13 +92,13 @@ async fn serve(path: &str, issuer: Issuer) -> Outcome<String> {
         .tool(tool("whoami", whoami))
         .tool(tool("bound", |claims: Auth<Claims>| claims.key.is_some().to_string()))
         .tool(tool("write", || "written").scopes(["notes:write"]));
-    let transport = HttpTransport::on(listener).path(format!("/{path}")).endpoint(|e| e.authorize(verifier));
+    let transport = HttpTransport::from_listener(listener).path(format!("/{path}")).endpoint(|e| e.authorize(verifier));
     tokio::spawn(server.serve(transport));
     Ok(address)
 }
 
 async fn connect(address: &str, login: OAuth) -> Outcome<Client> {
-    Ok(Client::new("interop", "1.0.0").connect(http(address).authorize(login)).await?)
+    Ok(Client::new("interop", "1.0.0").connect(couplet::http::connect(address).authorize(login)).await?)
 }
 
 async fn calls(client: &Client, tool: &str, expected: &str) -> Outcome {

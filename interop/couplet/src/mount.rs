@@ -4,7 +4,7 @@
 
 use std::{env, process::ExitCode};
 
-use couplet::{ProtocolVersion, http::server::http, prelude::*, proxy::Proxy};
+use couplet::{ProtocolVersion, prelude::*, proxy::Proxy};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
@@ -34,7 +34,7 @@ async fn run(arguments: &[&str]) -> Outcome {
     };
     let inside = Proxy::connect(client, Command::new(program).args(rest)).await?;
     let server = Server::new("interop-mount", "1.0.0").tool(own).mount(prefix, inside.service());
-    Ok(server.serve(http(format!("127.0.0.1:{port}"))).await?)
+    Ok(server.serve(couplet::http::listen(format!("127.0.0.1:{port}"))).await?)
 }
 
 /// A tool of the server itself.

@@ -4,7 +4,7 @@
 
 use std::{env, fmt::Debug, process::ExitCode};
 
-use couplet::{http::server::http, prelude::*};
+use couplet::prelude::*;
 use serde::{Deserialize, Serialize};
 
 #[tokio::main(flavor = "current_thread")]
@@ -12,7 +12,7 @@ async fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let served = match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["stdio"] => server().serve(stdio()).await,
-        ["http", port] => server().serve(http(format!("127.0.0.1:{port}"))).await,
+        ["http", port] => server().serve(couplet::http::listen(format!("127.0.0.1:{port}"))).await,
         _ => {
             eprintln!("usage: interop-server stdio | http <port>");
             return ExitCode::from(2);
@@ -46,7 +46,7 @@ fn add(a: i64, b: i64) -> Result<Json<Sum>, ToolError> {
 async fn count(to: u32, ctx: Ctx) -> Result<String, ToolError> {
     expect("the number", to, 3)?;
     for n in 1..=to {
-        ctx.progress_of(f64::from(n), Some(f64::from(to)), Some(format!("step {n}"))).await;
+        ctx.progress_with(f64::from(n), Some(f64::from(to)), Some(format!("step {n}"))).await;
     }
     Ok(format!("counted to {to}"))
 }

@@ -66,7 +66,7 @@ pub async fn serve(service: Arc<dyn Service>, args: &ServeArgs) -> Result<(), Bo
     }
     let transport = args.site.transport(listener);
     let shutdown = transport.shutdown();
-    Ok(drained(signals, transport.serve(service, limits), move || shutdown.shut_down(), grace).await?)
+    Ok(drained(signals, transport.serve(service, limits), move || shutdown.trigger(), grace).await?)
 }
 
 fn report(complaint: Option<String>) {

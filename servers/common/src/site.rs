@@ -48,7 +48,8 @@ impl SiteArgs {
     #[must_use]
     pub fn transport(&self, listener: TcpListener) -> HttpTransport {
         let site = self.clone();
-        let transport = HttpTransport::on(listener).path(self.path.clone()).limits(self.limits()).grace(self.grace);
+        let transport =
+            HttpTransport::from_listener(listener).path(self.path.clone()).limits(self.limits()).grace(self.grace);
         transport.endpoint(move |endpoint| {
             let endpoint = site.allow_host.into_iter().fold(endpoint, |endpoint, host| endpoint.allow_host(host));
             let endpoint =

@@ -104,7 +104,7 @@ async fn trigger_elicitation_request_async(ctx: Ctx) -> Result<Vec<ContentBlock>
 /// Whether the client supports tasks for a kind of request.
 fn runs(ctx: &Ctx, kind: impl Fn(&TaskRequestsCapability) -> bool) -> bool {
     let tasks = ctx.peer().capabilities.tasks.as_ref();
-    ctx.call().shape.has_core_tasks() && tasks.and_then(|tasks| tasks.requests.as_ref()).is_some_and(kind)
+    ctx.call().revision.has_core_tasks() && tasks.and_then(|tasks| tasks.requests.as_ref()).is_some_and(kind)
 }
 
 fn at_once(answer: &impl serde::Serialize) -> Result<String, ToolError> {

@@ -31,7 +31,7 @@ pub(crate) async fn get_caller(meta: Meta, ctx: Ctx) -> Json<Caller> {
     let name = |info: &Implementation| format!("{} {}", info.name, info.version);
     Json(Caller {
         revision: peer.version.to_string(),
-        session: call.shape.has_sessions(),
+        session: call.revision.has_sessions(),
         client: peer.info.as_ref().map(name),
         capabilities: json!(peer.capabilities),
         principal: call.principal().map(str::to_owned),

@@ -81,7 +81,7 @@ mod tests {
     async fn fetches_are_limited() {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let page = format!("http://127.0.0.1:{}/health", listener.local_addr().unwrap().port());
-        let _serving = tokio::spawn(Server::new("page", "1.0.0").serve(HttpTransport::on(listener)));
+        let _serving = tokio::spawn(Server::new("page", "1.0.0").serve(HttpTransport::from_listener(listener)));
         let near = Reach::Loopback;
         for (limits, address, expected) in [
             (limits(near, 1 << 20, &[]), &*page, Ok(())),

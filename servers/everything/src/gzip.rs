@@ -9,7 +9,7 @@ use std::{
 use base64::{Engine, engine::general_purpose::STANDARD};
 use couplet::{
     prelude::*,
-    server::{Handle, reply::Blob},
+    server::{ServerHandle, reply::Blob},
     types::{ContentBlock, Resource, ResourceContents},
 };
 use flate2::{Compression, write::GzEncoder};
@@ -27,7 +27,7 @@ pub(crate) struct Files(Arc<Mutex<VecDeque<(String, usize)>>>);
 
 impl Files {
     /// Adds a file as a resource, replacing one with the same URI.
-    fn add(&self, server: &Handle, link: &Resource, bytes: Vec<u8>, listed: bool) -> Result<(), ToolError> {
+    fn add(&self, server: &ServerHandle, link: &Resource, bytes: Vec<u8>, listed: bool) -> Result<(), ToolError> {
         let mut files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let size = bytes.len();
         files.retain(|(uri, _)| *uri != link.uri);
@@ -87,7 +87,7 @@ pub(crate) async fn gzip_file_as_resource(
     let link = Resource::new(format!("demo://resource/session/{}", escaped(&name)), name).mime_type(MIME_TYPE);
     let blob = STANDARD.encode(&zipped);
     // In stateless revisions, a call must not change the lists.
-    app.files.add(ctx.server(), &link, zipped, ctx.call().shape.has_sessions())?;
+    app.files.add(ctx.server(), &link, zipped, ctx.call().revision.has_sessions())?;
     Ok(match output_type {
         OutputType::ResourceLink => ContentBlock::link(link),
         OutputType::Resource => ContentBlock::resource(ResourceContents::blob(link.uri, blob).mime_type(MIME_TYPE)),

@@ -80,7 +80,7 @@ pub fn server_showing(shown: ShownEnv) -> Server {
         .timeout(Duration::from_secs(600))
         // Lists and documents never change; other results set their own cache hints.
         .cache(Duration::from_secs(300), CacheScope::Public)
-        .layer(listing::fitting);
+        .middleware(listing::fitting);
     // The contract first, in its own order, then the additions.
     let server = server
         .tool(contents::echo)

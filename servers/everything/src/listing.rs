@@ -9,7 +9,7 @@ use couplet::{
 
 /// Middleware that removes tools from the list if the client lacks a capability they need.
 pub(crate) async fn fitting(call: Call, next: Next) -> Reply {
-    let is_session_list = call.method == "tools/list" && call.shape.has_sessions();
+    let is_session_list = call.method == "tools/list" && call.revision.has_sessions();
     let can = is_session_list.then(|| call.peer.capabilities.clone());
     let reply = next.run(call).await;
     let (Some(can), Reply::Complete(done)) = (can, &reply) else { return reply };

@@ -50,7 +50,7 @@ impl Logs {
 #[tool(name = "toggle-simulated-logging", title = "Toggle Simulated Logging", destructive = false, open_world = false)]
 pub(crate) async fn toggle_simulated_logging(State(app): State<App>, ctx: Ctx) -> String {
     let outbox = &ctx.call().outbox;
-    if !ctx.call().shape.has_sessions() {
+    if !ctx.call().revision.has_sessions() {
         // A stateless request cannot outlive its response, so all messages are sent now.
         for level in LEVELS {
             say(outbox, level).await;

@@ -44,7 +44,7 @@ async fn simulate_research_query(
 ) -> String {
     let mut clarification = None;
     for (at, stage) in STAGES.into_iter().enumerate() {
-        ctx.progress_of(at as f64, Some(STAGES.len() as f64), Some(format!("{stage}..."))).await;
+        ctx.progress_with(at as f64, Some(STAGES.len() as f64), Some(format!("{stage}..."))).await;
         if at == 2 && ambiguous && ctx.can_elicit() {
             clarification = Some(clarify(&ctx, &topic).await);
         }

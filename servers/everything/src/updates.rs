@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use couplet::{core::Service, prelude::*, server::WeakHandle};
+use couplet::{core::Service, prelude::*, server::WeakServerHandle};
 use tokio::task::AbortHandle;
 
 use crate::App;
@@ -35,7 +35,7 @@ pub(crate) async fn toggle_subscriber_updates(State(app): State<App>, ctx: Ctx) 
 }
 
 /// Sends update notifications for all subscribed resources, repeatedly.
-async fn go_on(server: WeakHandle) {
+async fn go_on(server: WeakServerHandle) {
     while let Some(server) = server.upgrade() {
         for uri in server.hub().interest().uris {
             server.updated(uri);

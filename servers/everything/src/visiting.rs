@@ -87,7 +87,7 @@ pub(crate) async fn trigger_url_elicitation(
 async fn prerequisite(ctx: &Ctx, app: &App, call: String) -> Result<(), ToolError> {
     let message = "Open this link to satisfy the prerequisite, then retry the request.";
     let visit = ElicitParams::visit(message, "https://modelcontextprotocol.io");
-    if !ctx.call().shape.has_sessions() {
+    if !ctx.call().revision.has_sessions() {
         ctx.elicit_with("prerequisite", visit).await?;
         return Ok(());
     }

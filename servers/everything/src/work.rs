@@ -28,7 +28,7 @@ pub(crate) async fn trigger_long_running_operation(
     let step = Duration::try_from_secs_f64(duration / steps)?;
     for done in 1..=steps as u64 {
         tokio::time::sleep(step).await;
-        ctx.progress_of(done as f64, Some(steps), None).await;
+        ctx.progress_with(done as f64, Some(steps), None).await;
     }
     Ok(format!("Long running operation completed. Duration: {duration} seconds, Steps: {steps}."))
 }

@@ -20,7 +20,7 @@ mod watch;
 
 use std::sync::Arc;
 
-use couplet::{prelude::*, server::Handle};
+use couplet::{prelude::*, server::ServerHandle};
 
 pub use database::{Database, Limits};
 
@@ -45,7 +45,7 @@ const INSTRUCTIONS: &str = "Explores a SQLite database. Read `schema://main`, or
 ///
 /// # Errors
 /// If the database cannot be read.
-pub async fn server(database: Database) -> couplet::Result<Handle> {
+pub async fn server(database: Database) -> couplet::Result<ServerHandle> {
     let database = Arc::new(database);
     let server = Server::new("couplet-sqlite", env!("CARGO_PKG_VERSION"))
         .title("SQLite Explorer")

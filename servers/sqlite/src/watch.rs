@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use couplet::{
     Error, ErrorKind,
     prelude::*,
-    server::{Handle, WeakHandle},
+    server::{ServerHandle, WeakServerHandle},
 };
 use rusqlite::Connection;
 
@@ -27,7 +27,7 @@ struct Seen {
 }
 
 /// Adds a resource for each table, and starts polling.
-pub(crate) async fn start(server: &Handle, database: Arc<Database>) -> couplet::Result<()> {
+pub(crate) async fn start(server: &ServerHandle, database: Arc<Database>) -> couplet::Result<()> {
     let (first, broken) =
         (database.clone(), |e| Error::new(ErrorKind::Config, "cannot read the schema").with_source(e));
     let opened = tokio::task::spawn_blocking(move || {
@@ -41,7 +41,7 @@ pub(crate) async fn start(server: &Handle, database: Arc<Database>) -> couplet::
     Ok(())
 }
 
-async fn watch(server: WeakHandle, database: Arc<Database>, mut seen: Seen) {
+async fn watch(server: WeakServerHandle, database: Arc<Database>, mut seen: Seen) {
     loop {
         // At a write by this server, or after the poll interval.
         let _ = tokio::time::timeout(PACE, database.changed.notified()).await;
@@ -71,7 +71,7 @@ impl Seen {
 }
 
 /// Updates the resources to match the tables.
-fn list(server: &Handle, database: &Arc<Database>, old: &BTreeMap<String, Entry>, new: &BTreeMap<String, Entry>) {
+fn list(server: &ServerHandle, database: &Arc<Database>, old: &BTreeMap<String, Entry>, new: &BTreeMap<String, Entry>) {
     for gone in old.keys().filter(|name| !new.contains_key(*name)) {
         server.remove_resource(&names::schema_of(gone));
     }
@@ -88,7 +88,7 @@ fn list(server: &Handle, database: &Arc<Database>, old: &BTreeMap<String, Entry>
 }
 
 /// Notifies subscribers. SQLite does not say which rows have changed, so all tables are reported.
-fn notify(server: &Handle, old: &BTreeMap<String, Entry>, new: &BTreeMap<String, Entry>) {
+fn notify(server: &ServerHandle, old: &BTreeMap<String, Entry>, new: &BTreeMap<String, Entry>) {
     if old != new {
         server.updated(names::SCHEMA);
     }

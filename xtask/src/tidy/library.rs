@@ -103,7 +103,8 @@ mod tests {
     use super::*;
 
     fn check_one(file: &str, text: &str, expected: &[&str]) {
-        let found = check(file, &Source::new(text), &mut Allowed::new(&[("crates/core/src/input.rs", "requestState")]));
+        let found =
+            check(file, &Source::new(text), &mut Allowed::new(&[("crates/core/src/server/input.rs", "requestState")]));
         let found: Vec<_> = found.iter().map(|f| format!("{} {}", f.line, f.what.split(':').next().unwrap())).collect();
         assert_eq!(found, expected, "{file}: {text}");
     }
@@ -124,8 +125,8 @@ mod tests {
             ("crates/server/src/a.rs", "get(\"mcp-session-id\")", &["1 I4"]),
             ("crates/server/src/a.rs", "let resultType = 1;", &[]),
             ("crates/types/src/a.rs", "get(\"resultType\")", &[]),
-            ("crates/core/src/input.rs", "b(\"requestState\");", &[]),
-            ("crates/core/src/input.rs", "b(\"inputResponses\");", &["1 I4"]),
+            ("crates/core/src/server/input.rs", "b(\"requestState\");", &[]),
+            ("crates/core/src/server/input.rs", "b(\"inputResponses\");", &["1 I4"]),
             ("crates/macros/src/a.rs", "quote!(::couplet::__private::Args)", &["1 I5"]),
             ("crates/macros/src/a.rs", "quote!(::couplet::server::Args<__S>)", &[]),
             ("crates/server/src/a.rs", "#[doc(hidden)]\npub fn f() {}", &["1 I5"]),

@@ -3,14 +3,18 @@
 //! * I1, I2: who depends on whom (`graph.rs`).
 //! * I3 to I6, and what the house rules say about a file (`library.rs`, `file.rs`).
 //! * The tests that SECURITY.md names are there (`security.rs`).
+//! * The entries of DESIGN.md are complete, and their paths exist (`design.rs`).
+//! * Doc comments use the words of the glossary (`words.rs`).
 //!
 //! What is allowed in spite of a rule stands in `allow.rs`, and must still be needed.
 
 mod allow;
+mod design;
 mod file;
 mod graph;
 mod library;
 mod security;
+mod words;
 
 use std::{collections::BTreeSet, fmt, fs};
 
@@ -88,6 +92,8 @@ fn in_files(allowed: &mut Allowed) -> Vec<Finding> {
         sources.iter().flat_map(|(file, _, source)| library::test_files(file, source)).collect();
 
     let mut findings = security::check(&texts);
+    findings.extend(design::check(&texts));
+    findings.extend(words::check(&texts));
     for (file, text) in &texts {
         findings.extend(file::check(file, text, allowed));
     }

@@ -41,7 +41,7 @@ type Outcome = Result<(), Box<dyn std::error::Error>>;
 
 async fn run(url: &str) -> Outcome {
     let scenario = env::var("MCP_CONFORMANCE_SCENARIO").unwrap_or_default();
-    let mut target = couplet::http::client::http(url);
+    let mut target = couplet::http::connect(url);
     if scenario.starts_with("auth/") {
         target = target.authorize(auth::oauth(&scenario)?);
     }

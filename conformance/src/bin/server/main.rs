@@ -14,7 +14,7 @@ use couplet::prelude::*;
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> couplet::Result<()> {
     let port = port().unwrap_or(3301);
-    server().serve(couplet::http::server::http(format!("127.0.0.1:{port}"))).await
+    server().serve(couplet::http::listen(format!("127.0.0.1:{port}"))).await
 }
 
 fn port() -> Option<u16> {

@@ -46,7 +46,7 @@ async fn test_tool_with_logging(ctx: Ctx) -> &'static str {
 #[tool]
 async fn test_tool_with_progress(ctx: Ctx) -> &'static str {
     for done in [0.0, 50.0, 100.0] {
-        ctx.progress_of(done, Some(100.0), Some(format!("{done} of 100"))).await;
+        ctx.progress_with(done, Some(100.0), Some(format!("{done} of 100"))).await;
         sleep(Duration::from_millis(20)).await;
     }
     "Tool with progress executed successfully"
@@ -70,7 +70,7 @@ async fn test_missing_capability(ctx: Ctx) -> Result<String, ToolError> {
 /// Ends its stream early; the client reconnects for the result.
 #[tool]
 async fn test_reconnection(ctx: Ctx) -> &'static str {
-    ctx.close_stream(Duration::from_millis(500));
+    ctx.release_stream(Duration::from_millis(500));
     sleep(Duration::from_millis(100)).await;
     "Reconnection test completed successfully"
 }

@@ -103,12 +103,11 @@ impl Source {
 ///
 /// ```no_run
 /// use couplet_auth::{Secret, client::{Enterprise, OAuth}};
-/// use couplet_http::client::http;
 ///
 /// # async fn id_token() -> Result<Secret, couplet_core::Error> { Ok(Secret::new("")) }
 /// let sso = Enterprise::new("https://sso.example.com/token", "notes-at-sso", |_| async { id_token().await });
 /// let oauth = OAuth::enterprise(sso, "notes", Secret::new("secret"));
-/// let target = http("https://example.com/mcp").authorize(oauth);
+/// let target = couplet_http::connect("https://example.com/mcp").authorize(oauth);
 /// # drop(target);
 /// ```
 #[derive(Clone)]

@@ -26,10 +26,9 @@ use crate::{
 /// # async fn example() -> Result<(), couplet_core::Error> {
 /// use couplet_auth::client::OAuth;
 /// use couplet_client::Client;
-/// use couplet_http::client::http;
 ///
 /// // Opens a browser if the server asks for a login.
-/// let target = http("https://example.com/mcp").authorize(OAuth::new("Notes"));
+/// let target = couplet_http::connect("https://example.com/mcp").authorize(OAuth::new("Notes"));
 /// let client = Client::new("notes", "1.0.0").connect(target).await?;
 /// # drop(client);
 /// # Ok(())

@@ -5,7 +5,6 @@ use std::{sync::Arc, time::Duration};
 use bytes::Bytes;
 use couplet_auth::client::OAuth;
 use couplet_client::Client;
-use couplet_http::client::http;
 use couplet_types::ProtocolVersion;
 use http::Response;
 use serde_json::{Value, json};
@@ -50,7 +49,7 @@ async fn no_deadline_passes_while_a_person_logs_in() {
                 Ok(back)
             }
         }));
-        let target = http(SERVER).client(Arc::new(world.clone())).authorize(oauth);
+        let target = couplet_http::connect(SERVER).client(Arc::new(world.clone())).authorize(oauth);
         let client = Client::new("test", "1").versions([version]).connect(target).await.unwrap();
         assert_eq!(client.server().version, version);
         assert_eq!(world.inner().pages.len(), 1);

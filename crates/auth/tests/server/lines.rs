@@ -6,10 +6,7 @@ use ::http::{header, request::Parts};
 use couplet_auth::server::Tokens;
 use couplet_client::Client;
 use couplet_core::{BoxFuture, Caller};
-use couplet_http::{
-    client::http,
-    server::{Authorize, Challenge, Endpoint, HttpTransport},
-};
+use couplet_http::server::{Authorize, Challenge, Endpoint, HttpTransport};
 use couplet_proxy::Proxy;
 use couplet_server::{Ctx, Server, tool};
 use couplet_testing::{Wire, auth::AuthServer, types::ProtocolVersion};
@@ -23,7 +20,7 @@ use crate::support::{METADATA, RESOURCE, VERSIONS, ask, both, call, call_in, end
 async fn line_386_http_alone() {
     let (_auth, endpoint) = both().await;
     assert_eq!(send(&endpoint, call("whoami", &[])).await.status, 401);
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let open: Server =
             Server::new("s", "1").tool(tool("open", || "open")).tool(tool("read", || "no").scopes(["a", "b"]));
         let mut wire = Wire::new(open.build(), version);
@@ -211,11 +208,11 @@ async fn line_429_tokens_are_not_passed_on() {
     let address = format!("http://{}/mcp", listener.local_addr().unwrap());
     let upstream: Server =
         Server::new("s", "1").tool(tool("seen", |ctx: Ctx| format!("{:?} {:?}", ctx.call(), ctx.call().meta())));
-    let transport = HttpTransport::on(listener);
+    let transport = HttpTransport::from_listener(listener);
     let shutdown = transport.shutdown();
     let door = notes.clone();
     let serving = tokio::spawn(upstream.serve(transport.endpoint(|endpoint| endpoint.authorize(door))));
-    let proxy = Proxy::connect(Client::new("proxy", "1"), http(address)).await.unwrap();
+    let proxy = Proxy::connect(Client::new("proxy", "1"), couplet_http::connect(address)).await.unwrap();
 
     let auth = AuthServer::start().await.unwrap();
     let endpoint = Endpoint::new(proxy).authorize(verifier(&auth));
@@ -225,7 +222,7 @@ async fn line_429_tokens_are_not_passed_on() {
     assert!(!reply.body.contains(&token) && !reply.text().is_empty());
     let said = notes.0.lock().unwrap().clone();
     assert!(!said.is_empty() && said.iter().all(Option::is_none), "{said:?}");
-    shutdown.shut_down();
+    shutdown.trigger();
     serving.await.unwrap().unwrap();
     // Nor does a handler of the server itself see it.
     let here: Server = Server::new("s", "1").tool(tool("seen", |ctx: Ctx| format!("{:?}", ctx.call())));
@@ -269,16 +266,16 @@ async fn line_433_offline_access_is_not_asked_for() {
 async fn line_442_local_servers() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}/mcp", listener.local_addr().unwrap());
-    let transport = HttpTransport::on(listener)
+    let transport = HttpTransport::from_listener(listener)
         .endpoint(|endpoint| endpoint.authorize(Tokens::new().allow("only-for-me", Caller::new("me"))));
     let shutdown = transport.shutdown();
     let hello: Server = Server::new("s", "1").tool(tool("hello", || "hello"));
     let serving = tokio::spawn(hello.serve(transport));
-    let error = Client::new("c", "1").connect(http(&*address)).await.err().map(|error| error.kind());
+    let error = Client::new("c", "1").connect(couplet_http::connect(&*address)).await.err().map(|error| error.kind());
     assert_eq!(error, Some(couplet_core::ErrorKind::Auth));
-    let client = Client::new("c", "1").connect(http(&*address).bearer("only-for-me")).await.unwrap();
+    let client = Client::new("c", "1").connect(couplet_http::connect(&*address).bearer("only-for-me")).await.unwrap();
     assert_eq!(client.call("hello", ()).await.unwrap().text(), "hello");
-    shutdown.shut_down();
+    shutdown.trigger();
     drop(client);
     serving.await.unwrap().unwrap();
 }

@@ -4,7 +4,7 @@ use std::{future::poll_fn, pin::Pin, time::Duration};
 
 use couplet_auth::server::{Claims, Verifier};
 use couplet_http::server::Endpoint;
-use couplet_server::{Handle, Server, extract::Auth, tool};
+use couplet_server::{Server, ServerHandle, extract::Auth, tool};
 use couplet_testing::auth::AuthServer;
 use http::{HeaderMap, Request};
 use http_body::Body;
@@ -19,7 +19,7 @@ pub(crate) const STATELESS: &str = "2026-07-28";
 /// The revisions that have both this transport and authorization.
 pub(crate) const VERSIONS: [&str; 4] = ["2025-03-26", "2025-06-18", "2025-11-25", STATELESS];
 
-pub(crate) fn server() -> Handle {
+pub(crate) fn server() -> ServerHandle {
     let whoami = |claims: Auth<Claims>| {
         let (subject, client) = (claims.subject.clone(), claims.client.clone());
         format!("{} by {}", subject.unwrap_or_default(), client.unwrap_or_default())

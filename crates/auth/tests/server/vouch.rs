@@ -5,7 +5,7 @@ use couplet_auth::{
     client::{Enterprise, OAuth},
 };
 use couplet_client::Client;
-use couplet_http::{client::http, server::HttpTransport};
+use couplet_http::server::HttpTransport;
 use couplet_server::{Server, extract::Auth, tool};
 use couplet_testing::auth::{AuthServer, fetch, post_form};
 use serde_json::{Value, json};
@@ -41,7 +41,7 @@ async fn line_455_from_the_sign_on_to_a_call() {
     let verifier = couplet_auth::server::Verifier::new(&*address, auth.issuer()).unwrap().scopes(["files:read"]);
     let who = |claims: Auth<couplet_auth::server::Claims>| claims.subject.clone().unwrap_or_default();
     let server: Server = Server::new("files", "1").tool(tool("whoami", who));
-    let transport = HttpTransport::on(listener).endpoint(|endpoint| endpoint.authorize(verifier));
+    let transport = HttpTransport::from_listener(listener).endpoint(|endpoint| endpoint.authorize(verifier));
     let serving = tokio::spawn(server.serve(transport));
     let id_token = sso.id_token("notes");
     let provider = Enterprise::new(format!("{}/token", sso.issuer()), "notes", move |_| {
@@ -49,7 +49,7 @@ async fn line_455_from_the_sign_on_to_a_call() {
         async { Ok(token) }
     });
     let login = OAuth::enterprise(provider, "notes", Secret::new("a secret of the client"));
-    let client = Client::new("notes", "1").connect(http(address).authorize(login)).await.unwrap();
+    let client = Client::new("notes", "1").connect(couplet_http::connect(address).authorize(login)).await.unwrap();
     assert_eq!(client.call("whoami", ()).await.unwrap().text(), "bob");
     assert!(auth.requests("/authorize").is_empty() && auth.requests("/register").is_empty());
     serving.abort();

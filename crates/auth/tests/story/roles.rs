@@ -14,7 +14,7 @@ use couplet_auth::{
     server::{Claims, Issuer, Verifier},
 };
 use couplet_client::Client;
-use couplet_http::{client::http, server::HttpTransport};
+use couplet_http::server::HttpTransport;
 use couplet_server::{Server, extract::Auth, tool};
 use couplet_testing::auth::{AuthServer, AuthSettings, fetch, log_in, visit_and_deny};
 use tokio::{
@@ -94,7 +94,7 @@ async fn server() {
     let notes: Server = Server::new("notes", "1.0.0")
         .tool(tool("whoami", |claims: Auth<Claims>| claims.subject.clone().unwrap_or_default()))
         .tool(tool("write", || "written").scopes(["notes:write"]));
-    let transport = HttpTransport::on(listener).endpoint(|endpoint| endpoint.authorize(verifier));
+    let transport = HttpTransport::from_listener(listener).endpoint(|endpoint| endpoint.authorize(verifier));
     let serving = tokio::spawn(notes.serve(transport));
     say(address);
     obey(async |_, _| String::new()).await;
@@ -117,7 +117,8 @@ async fn client() {
             Ok(())
         }
     });
-    let client = Client::new("story", "1.0.0").connect(http(setting()).authorize(login)).await.unwrap();
+    let client =
+        Client::new("story", "1.0.0").connect(couplet_http::connect(setting()).authorize(login)).await.unwrap();
     say("connected");
     obey(async |word, rest| match word {
         "call" => match client.call(rest, ()).await {

@@ -81,7 +81,7 @@ pub(crate) async fn call(
 /// Creates the error for a failed tool. If its message names the revision, another revision is suggested.
 fn failed_tool(name: &str, said: &str, version: ProtocolVersion) -> Failure {
     let failure = Failure::new(Exit::Refused, format!("the tool `{name}` failed: {said}"));
-    let other = ProtocolVersion::ALL.into_iter().rev().find(|other| *other != version);
+    let other = ProtocolVersion::ALL.iter().copied().rev().find(|other| *other != version);
     match other.filter(|_| said.contains(version.as_str())) {
         Some(other) => failure.hint(format!("the server may support this in another revision: --revision {other}")),
         None => failure,

@@ -45,7 +45,7 @@ pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
     let transport = args.site.transport(listener);
     let shutdown = transport.shutdown();
     let serving = transport.serve(service, Limits::default());
-    Ok(drained(signals, serving, move || shutdown.shut_down(), args.site.grace).await?)
+    Ok(drained(signals, serving, move || shutdown.trigger(), args.site.grace).await?)
 }
 
 /// Builds the server: the everything server with the SQLite server mounted.

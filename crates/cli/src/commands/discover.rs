@@ -60,7 +60,7 @@ async fn supported(session: &Session) -> Result<Vec<String>, Failure> {
 /// Connects in each revision.
 async fn revisions(args: &TargetArgs, output: &Arc<Output>) -> Result<(), Failure> {
     let (target, mut rows) = (args.find()?, Vec::new());
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let connection = ConnectionArgs { revision: Some(version), ..args.connection.clone() };
         let opening = Opening::to(target.clone(), connection);
         let outcome = Session::with(opening, output, async |_: &Session| Ok(())).await;

@@ -32,14 +32,14 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure> {
     let opening = args.talk.open(&args.target)?;
-    let heard = Session::with(opening, output, async |session: &Session| {
+    let outcome = Session::with(opening, output, async |session: &Session| {
         changes(session, &args.uris, args.count, output).await
     })
     .await;
-    match heard {
+    match outcome {
         // Ctrl-C is the usual way to stop listening.
         Err(failure) if failure.exit == Exit::Interrupted => Ok(()),
-        heard => heard,
+        outcome => outcome,
     }
 }
 

@@ -60,7 +60,7 @@ pub(crate) async fn once(client: &Client) -> Result<Duration, Failure> {
     if client.serves(Ping::METHOD) {
         client.ping().await?;
     } else {
-        client.request::<Discover>(DiscoverParams::new()).fresh().await?;
+        client.request::<Discover>(DiscoverParams::new()).no_cache().await?;
     }
     Ok(began.elapsed())
 }

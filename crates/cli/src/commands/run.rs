@@ -9,7 +9,7 @@ use crate::{
     exit::{Exit, Failure},
     output::Output,
     show,
-    target::{Heard, Stop, TargetArgs, builder, end_children, or_interrupted},
+    target::{Diagnostics, Stop, TargetArgs, builder, end_children, or_interrupted},
 };
 
 /// How many times in a row a server is reconnected or restarted.
@@ -44,16 +44,16 @@ pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
         Some(address) => Some(bind(address).await?),
         None => None,
     };
-    let heard = Arc::new(Heard::new(output));
+    let diagnostics = Arc::new(Diagnostics::new(output));
     let client = builder(&args.target.connection)?;
-    let server = target.connector(heard.clone(), output)?;
+    let server = target.connector(diagnostics.clone(), output)?;
     let proxy = Proxy::builder(client).connections(args.connections).reconnect_attempts(RESTARTS);
     let connecting = async { Ok(proxy.connect(server).await?) };
     let proxy = match stop.unless(Box::pin(connecting)).await {
         Ok(proxy) => proxy,
         Err(failure) => {
             end_children(&failure).await;
-            return Err(target.explain(heard.explain(failure)));
+            return Err(target.explain(diagnostics.explain(failure)));
         }
     };
     // Before the address is printed, since a signal may follow it.
@@ -70,7 +70,7 @@ pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
             let transport = args.site.transport(listener);
             let shutdown = transport.shutdown();
             let serving = transport.serve(service, limits);
-            stop.in_time(serve(&proxy, drained(signals, serving, move || shutdown.shut_down(), grace))).await
+            stop.in_time(serve(&proxy, drained(signals, serving, move || shutdown.trigger(), grace))).await
         }
         None => {
             let (begin, begun) = tokio::sync::oneshot::channel::<()>();
@@ -83,7 +83,7 @@ pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
     };
     // A second signal does not wait for a server that does not exit.
     let _ = or_interrupted(async { Ok(proxy.close().await?) }).await;
-    serving.map_err(|failure| heard.explain(failure))
+    serving.map_err(|failure| diagnostics.explain(failure))
 }
 
 /// Serves until the client or the server disconnects, or a graceful shutdown is complete.

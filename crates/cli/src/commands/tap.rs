@@ -42,7 +42,7 @@ const AT_ONCE: Duration = Duration::from_secs(1);
 const BY_ITSELF: Duration = Duration::from_secs(10);
 
 /// An event of the copying threads.
-enum News {
+enum Event {
     /// The server wrote something.
     Said,
     /// The host closed standard input.
@@ -56,28 +56,28 @@ enum News {
 pub(crate) fn run(args: &Args, output: &Arc<Output>) -> Result<(), Failure> {
     let log = open(&args.log).map_err(|e| Failure::file(&args.log, "written", &e))?;
     let log = Arc::new(Log { file: Mutex::new(Some(log)), session: session(), output: output.clone() });
-    let (tell, news) = mpsc::sync_channel(64);
-    watch_signals(tell.clone())?;
+    let (sender, events) = mpsc::sync_channel(64);
+    watch_signals(sender.clone())?;
     // Otherwise the server would outlive this process if that is killed.
     let _ = children::guard();
     let mut child = start(&words(&args.command)?)?;
     let _watched = children::watch(child.id());
     let to_server = Arc::new(Mutex::new(child.stdin.take()));
     let from_server = child.stdout.take();
-    let (up, down, input) = (log.clone(), tell.clone(), to_server.clone());
+    let (up, down, input) = (log.clone(), sender.clone(), to_server.clone());
     // Not joined: a read of standard input cannot be cancelled.
     thread::spawn(move || {
         copy(io::stdin().lock(), Server(&input), Direction::ClientToServer, &up, || {});
         lock(&input).take();
-        let _ = tell.send(News::InputEnded);
+        let _ = sender.send(Event::InputEnded);
     });
     thread::spawn(move || {
         if let Some(server) = from_server {
-            copy(server, io::stdout().lock(), Direction::ServerToClient, &log, || drop(down.try_send(News::Said)));
+            copy(server, io::stdout().lock(), Direction::ServerToClient, &log, || drop(down.try_send(Event::Said)));
         }
-        let _ = down.send(News::OutputEnded);
+        let _ = down.send(Event::OutputEnded);
     });
-    let signal = follow(&news);
+    let signal = follow(&events);
     // Closes the server's input, unless a write to it is blocked.
     if let Ok(mut server) = to_server.try_lock() {
         server.take();
@@ -94,20 +94,20 @@ pub(crate) fn run(args: &Args, output: &Arc<Output>) -> Result<(), Failure> {
 
 /// Waits until copying is over: at a signal, at the end of the server's output, or when the server writes nothing for a
 /// while after its input was closed.
-fn follow(news: &mpsc::Receiver<News>) -> Option<Exit> {
+fn follow(events: &mpsc::Receiver<Event>) -> Option<Exit> {
     /// The idle timeout of the server's output once its input is closed; running calls may still respond.
     const SILENCE: Duration = Duration::from_secs(60);
     let mut input_ended = false;
     loop {
         let next = match input_ended {
-            true => news.recv_timeout(SILENCE),
-            false => news.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            true => events.recv_timeout(SILENCE),
+            false => events.recv().map_err(|_| RecvTimeoutError::Disconnected),
         };
         match next {
-            Ok(News::Said) => {}
-            Ok(News::InputEnded) => input_ended = true,
-            Ok(News::OutputEnded) | Err(_) => return None,
-            Ok(News::Signal(exit)) => return Some(exit),
+            Ok(Event::Said) => {}
+            Ok(Event::InputEnded) => input_ended = true,
+            Ok(Event::OutputEnded) | Err(_) => return None,
+            Ok(Event::Signal(exit)) => return Some(exit),
         }
     }
 }
@@ -142,7 +142,7 @@ fn start(command: &[String]) -> Result<Child, Failure> {
 }
 
 /// Sends signals to the channel, from a thread with its own runtime.
-fn watch_signals(tell: SyncSender<News>) -> Result<(), Failure> {
+fn watch_signals(sender: SyncSender<Event>) -> Result<(), Failure> {
     let cannot = |e: io::Error| Failure::new(Exit::File, format!("cannot listen for signals: {e}"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().map_err(cannot)?;
     let mut signals = {
@@ -150,7 +150,7 @@ fn watch_signals(tell: SyncSender<News>) -> Result<(), Failure> {
         Signals::new().map_err(cannot)?
     };
     thread::spawn(move || {
-        runtime.block_on(async { while tell.send(News::Signal(signals.next().await.into())).is_ok() {} });
+        runtime.block_on(async { while sender.send(Event::Signal(signals.next().await.into())).is_ok() {} });
     });
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! The server that a command connects to: at a URL, as a command, in a file, or configured in a host.
 
+mod diagnostics;
 mod file;
-mod heard;
 mod known;
 mod login;
 mod observed;
@@ -18,8 +18,8 @@ use couplet::{ProtocolVersion, core::Limits};
 
 use crate::exit::Failure;
 
+pub(crate) use diagnostics::Diagnostics;
 pub(crate) use file::expanded;
-pub(crate) use heard::Heard;
 pub(crate) use known::{Known, environment};
 pub(crate) use login::{LoginWay, oauth, state_folder};
 pub(crate) use place::{Place, Target, is_place};
@@ -106,7 +106,7 @@ impl TargetArgs {
 }
 
 fn revisions() -> impl TypedValueParser<Value = ProtocolVersion> {
-    PossibleValuesParser::new(ProtocolVersion::ALL.map(ProtocolVersion::as_str))
+    PossibleValuesParser::new(ProtocolVersion::ALL.iter().copied().map(ProtocolVersion::as_str))
         .try_map(|text| text.parse::<ProtocolVersion>())
 }
 

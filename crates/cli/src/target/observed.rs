@@ -12,24 +12,25 @@ use couplet::{
     types::{RequestId, RpcError},
 };
 
-use super::{Recorder, heard::Heard};
+use super::{Recorder, diagnostics::Diagnostics};
 
 /// A connector that records sent requests and invalid messages.
 pub(crate) struct Observed {
     pub(crate) inner: Box<dyn Connect>,
-    pub(crate) heard: Arc<Heard>,
+    pub(crate) diagnostics: Arc<Diagnostics>,
     /// Records the responses, if set.
     pub(crate) recorder: Option<Recorder>,
 }
 
 impl Connect for Observed {
     fn connect(&mut self, inbound: Arc<dyn Inbound>, limits: Limits) -> BoxFuture<'_, Result<Connected, Error>> {
-        self.heard.started();
-        let (heard, recorder) = (self.heard.clone(), self.recorder.clone());
-        let connecting = self.inner.connect(Arc::new(ObservedInbound { inbound, heard: heard.clone() }), limits);
+        self.diagnostics.started();
+        let (diagnostics, recorder) = (self.diagnostics.clone(), self.recorder.clone());
+        let connecting =
+            self.inner.connect(Arc::new(ObservedInbound { inbound, diagnostics: diagnostics.clone() }), limits);
         Box::pin(async move {
             let Connected { channel, driver } = connecting.await?;
-            Ok(Connected { channel: Arc::new(ObservedChannel { channel, heard, recorder }), driver })
+            Ok(Connected { channel: Arc::new(ObservedChannel { channel, diagnostics, recorder }), driver })
         })
     }
 
@@ -40,7 +41,7 @@ impl Connect for Observed {
 
 struct ObservedInbound {
     inbound: Arc<dyn Inbound>,
-    heard: Arc<Heard>,
+    diagnostics: Arc<Diagnostics>,
 }
 
 impl Inbound for ObservedInbound {
@@ -61,14 +62,14 @@ impl Inbound for ObservedInbound {
     }
 
     fn malformed(&self, malformed: &Malformed) {
-        self.heard.stray(&malformed.excerpt, &malformed.error.message);
+        self.diagnostics.stray(&malformed.excerpt, &malformed.error.message);
         self.inbound.malformed(malformed);
     }
 }
 
 struct ObservedChannel {
     channel: Arc<dyn Channel>,
-    heard: Arc<Heard>,
+    diagnostics: Arc<Diagnostics>,
     recorder: Option<Recorder>,
 }
 
@@ -78,7 +79,7 @@ impl Channel for ObservedChannel {
     }
 
     fn open(&self, request: Outgoing) -> Exchange {
-        self.heard.sent(request.method);
+        self.diagnostics.sent(request.method);
         let method = request.method;
         let exchange = self.channel.open(request);
         match &self.recorder {

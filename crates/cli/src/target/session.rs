@@ -5,7 +5,6 @@ use std::{path::Path, sync::Arc, time::Duration};
 use couplet::{
     Client,
     client::ClientBuilder,
-    http::client::http,
     stdio::{Command, children},
     tasks::ClientTasks,
     types::{LogParams, LoggingLevel, Root},
@@ -13,7 +12,7 @@ use couplet::{
 
 use super::{
     ConnectionArgs, Place, Recorder, Stop, Target, Timeout,
-    heard::Heard,
+    diagnostics::Diagnostics,
     login::oauth,
     observed::Observed,
     stop::{end_children, or_interrupted},
@@ -42,7 +41,7 @@ pub(crate) struct Opening {
 pub(crate) struct Session {
     pub(crate) client: Client,
     pub(crate) target: Target,
-    heard: Arc<Heard>,
+    diagnostics: Arc<Diagnostics>,
     questions: Arc<Questions>,
 }
 
@@ -79,24 +78,24 @@ impl Session {
         output: &Arc<Output>,
         work: impl AsyncFnOnce(&Self) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        let heard = Arc::new(Heard::new(output));
+        let diagnostics = Arc::new(Diagnostics::new(output));
         let (target, connection) = (opening.target.clone(), &opening.connection);
         let (stop, timeout) = (Stop::new(connection.max_time), connection.timeout);
-        let opened = in_time(Self::open(opening, output, heard.clone()), timeout, output);
+        let opened = in_time(Self::open(opening, output, diagnostics.clone()), timeout, output);
         let session = match stop.unless(Box::pin(opened)).await {
             Ok(session) => session,
             Err(failure) => {
                 end_children(&failure).await;
-                return Err(target.explain(heard.explain(failure)));
+                return Err(target.explain(diagnostics.explain(failure)));
             }
         };
-        heard.met();
+        diagnostics.met();
         let outcome = tokio::select! {
             outcome = Box::pin(work(&session)) => outcome,
             failure = session.questions.unanswerable() => Err(failure),
         };
         output.hide_bar();
-        let outcome = outcome.map_err(|failure| heard.explain(session.questions.explain(failure)));
+        let outcome = outcome.map_err(|failure| diagnostics.explain(session.questions.explain(failure)));
         if outcome.as_ref().is_err_and(|failure| failure.exit == Exit::Unreachable) {
             // The connection is gone already.
             return outcome;
@@ -111,13 +110,13 @@ impl Session {
         outcome
     }
 
-    async fn open(opening: Opening, output: &Arc<Output>, heard: Arc<Heard>) -> Result<Self, Failure> {
+    async fn open(opening: Opening, output: &Arc<Output>, diagnostics: Arc<Diagnostics>) -> Result<Self, Failure> {
         let Opening { target, connection, script, log, recorder } = opening;
         let questions = Arc::new(Questions::new(output, script));
         let client = builder(&connection)?.extension(ClientTasks::new());
         let lines = output.clone();
         let client = questions.attach(client).on_log(move |line| log_line(&lines, &line));
-        let place = Observed { recorder, ..target.connector(heard.clone(), output)? };
+        let place = Observed { recorder, ..target.connector(diagnostics.clone(), output)? };
         let client = client.connect(place).await?;
         questions.met(&client);
         if let Some(level) = log.filter(|_| client.server().capabilities.logging.is_some()) {
@@ -128,17 +127,17 @@ impl Session {
                 output.note(&text::visible(&format!("cannot set the log level: {error}")));
             }
         }
-        Ok(Self { client, target, heard, questions })
+        Ok(Self { client, target, diagnostics, questions })
     }
 
     /// Returns the number of lines on the server's standard output that are not messages.
     pub(crate) fn strays(&self) -> usize {
-        self.heard.strays()
+        self.diagnostics.strays()
     }
 
     /// Adds the diagnostics of the connection to an error.
     pub(crate) fn explain(&self, failure: Failure) -> Failure {
-        self.heard.explain(self.questions.explain(failure))
+        self.diagnostics.explain(self.questions.explain(failure))
     }
 }
 
@@ -169,26 +168,26 @@ impl Target {
     ///
     /// # Errors
     /// If the TLS options are invalid, or the file of logins cannot be used.
-    pub(crate) fn connector(&self, heard: Arc<Heard>, output: &Arc<Output>) -> Result<Observed, Failure> {
+    pub(crate) fn connector(&self, diagnostics: Arc<Diagnostics>, output: &Arc<Output>) -> Result<Observed, Failure> {
         /// How long to wait for a server to exit before it is stopped.
         const GRACE: Duration = Duration::from_secs(1);
         match &self.place {
             Place::Url { url, headers, tls, login } => {
                 let settings = tls.settings(output)?;
-                let target = http(url).client(Arc::new(settings.clone().build()?));
+                let target = couplet::http::connect(url).client(Arc::new(settings.clone().build()?));
                 let target = headers.iter().fold(target, |target, (name, value)| target.header(name, value));
                 // With a token from the command line, no login is needed.
                 let target = match headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization")) {
                     true => target,
                     false => target.authorize(oauth(output, *login)?.client_settings(settings)),
                 };
-                Ok(Observed { inner: Box::new(target), heard, recorder: None })
+                Ok(Observed { inner: Box::new(target), diagnostics, recorder: None })
             }
             Place::Program { words, env, cwd } => {
                 // Child processes end with this program, even if it is killed, where a guard can be started.
                 let _ = children::guard();
                 let (program, args) = words.split_first().map_or((String::new(), &[][..]), |(p, a)| (p.clone(), a));
-                let listener = heard.clone();
+                let listener = diagnostics.clone();
                 let mut command =
                     Command::new(program).args(args).grace(GRACE).on_stderr(move |line| listener.error_line(line));
                 for (key, value) in env {
@@ -197,7 +196,7 @@ impl Target {
                 if let Some(folder) = cwd {
                     command = command.current_dir(folder);
                 }
-                Ok(Observed { inner: Box::new(command), heard, recorder: None })
+                Ok(Observed { inner: Box::new(command), diagnostics, recorder: None })
             }
         }
     }

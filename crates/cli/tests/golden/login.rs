@@ -31,7 +31,7 @@ impl Guarded {
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
             let url = format!("http://{}/mcp", listener.local_addr().unwrap());
             let verifier = Verifier::new(&*url, issuer.issuer()).unwrap();
-            let transport = HttpTransport::on(listener).endpoint(|endpoint| endpoint.authorize(verifier));
+            let transport = HttpTransport::from_listener(listener).endpoint(|endpoint| endpoint.authorize(verifier));
             let shutdown = transport.shutdown();
             let server: Server = Server::new("vault", "1.0.0").tool(tool("open", || "opened"));
             tokio::spawn(server.serve(transport));
@@ -43,7 +43,7 @@ impl Guarded {
 
 impl Drop for Guarded {
     fn drop(&mut self) {
-        self.shutdown.shut_down();
+        self.shutdown.trigger();
     }
 }
 

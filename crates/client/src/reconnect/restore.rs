@@ -60,7 +60,7 @@ impl Session {
         dialect: &Dialect,
         ids: impl Fn() -> RequestId,
     ) -> Result<Result<(), Error>, Error> {
-        if let Some(initialize) = self.initialize.as_ref().filter(|_| dialect.has_session()) {
+        if let Some(initialize) = self.initialize.as_ref().filter(|_| dialect.has_sessions()) {
             if let Err(changed) = greet(line, dialect, renamed(initialize, ids())).await? {
                 return Ok(Err(changed));
             }
@@ -87,7 +87,7 @@ impl Session {
     /// taken from a cache. Subscriptions without a session are told by themselves.
     pub(super) fn announce(&self, dialect: &Dialect, inbound: &dyn Inbound) {
         let lists = [ToolListChanged::METHOD, PromptListChanged::METHOD, ResourceListChanged::METHOD];
-        if !dialect.has_session() {
+        if !dialect.has_sessions() {
             return lists.iter().for_each(|method| inbound.overhear(method, &Params::default()));
         }
         lists.iter().for_each(|method| inbound.notification(method, Params::default()));
@@ -121,7 +121,7 @@ async fn greet(line: &mut Connected, dialect: &Dialect, request: Outgoing) -> Re
     };
     let unreadable = || Error::new(ErrorKind::Protocol, "the answer to `initialize` cannot be read");
     let result: InitializeResult = from_json(result.as_str()).map_err(|error| unreadable().with_source(error))?;
-    let (before, now) = (dialect.shape().version().as_str(), &result.protocol_version);
+    let (before, now) = (dialect.revision().version().as_str(), &result.protocol_version);
     if before == now.as_str() {
         return Ok(Ok(()));
     }

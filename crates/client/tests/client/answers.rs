@@ -191,7 +191,7 @@ async fn rounds(ask: Value, allowed: usize, needed: usize) -> (Result<String, Er
         answer["requestState"] = json!(format!("s{}", at + 1));
         vec![result(m, answer)]
     });
-    let client = able().rounds(allowed).connect(script).await.unwrap();
+    let client = able().max_rounds(allowed).connect(script).await.unwrap();
     let outcome = client.call("t", ()).await.map(|r| r.text()).map_err(|e| e.kind());
     (outcome, count.load(Ordering::Relaxed))
 }
@@ -287,7 +287,7 @@ async fn a_person_may_think_longer_than_the_server_may() {
 
 #[tokio::test]
 async fn roots_can_change() {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let script = Script::speaking(version, json!({}), |_| vec![]);
         let builder = Client::new("test", "1").versions([version]);
         let client = builder.roots([Root::new("file:///a")]).connect(script.clone()).await.unwrap();

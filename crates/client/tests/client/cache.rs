@@ -133,7 +133,7 @@ async fn a_fresh_answer_is_asked_for() {
     let script = silent();
     let client = connect(&script).await;
     let _first = readers(&client, 1).await;
-    let fresh = tokio::spawn(client.read("a://b").fresh().into_future());
+    let fresh = tokio::spawn(client.read("a://b").no_cache().into_future());
     let watched = tokio::spawn(client.read("a://b").on_progress(drop).into_future());
     settle().await;
     assert_eq!(reads(&script).len(), 3);

@@ -43,12 +43,12 @@ const HANDSHAKE: &[&str] = &["server/discover", "initialize", "notifications/ini
 #[tokio::test]
 async fn a_stateless_server() {
     let script = Script::new(|m| Say::Send(vec![discovered(m, &[LATEST])]));
-    check(script, &ProtocolVersion::ALL, Ok(LATEST), &["server/discover"]).await;
+    check(script, ProtocolVersion::ALL, Ok(LATEST), &["server/discover"]).await;
 }
 
 #[tokio::test]
 async fn what_a_server_serves_is_a_matter_of_the_revision_and_of_its_capabilities() {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let script = Script::new(|m| {
             Say::Send(match m["method"].as_str() {
                 Some("server/discover") => vec![discovered(m, &[LATEST])],
@@ -65,10 +65,12 @@ async fn what_a_server_serves_is_a_matter_of_the_revision_and_of_its_capabilitie
 
 #[tokio::test]
 async fn a_server_that_speaks_everything_agrees_on_the_latest_of_the_client() {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let script = Script::new(|m| {
             Say::Send(match m["method"].as_str() {
-                Some("server/discover") => vec![discovered(m, &ProtocolVersion::ALL.map(ProtocolVersion::as_str))],
+                Some("server/discover") => {
+                    vec![discovered(m, &ProtocolVersion::ALL.iter().map(|v| v.as_str()).collect::<Vec<_>>())]
+                }
                 Some("initialize") => vec![initialized(m, m["params"]["protocolVersion"].as_str().unwrap())],
                 _ => vec![],
             })
@@ -99,7 +101,7 @@ async fn an_older_server_whatever_it_says_to_the_probe() {
                     _ => vec![],
                 })
             });
-            check(script, &ProtocolVersion::ALL, Ok(version.as_str()), HANDSHAKE).await;
+            check(script, ProtocolVersion::ALL, Ok(version.as_str()), HANDSHAKE).await;
         }
     }
 }
@@ -111,11 +113,11 @@ async fn a_server_that_exits_at_the_probe_is_started_again_once() {
         Some("initialize") => Say::Send(vec![initialized(m, "2025-06-18")]),
         _ => Say::Send(vec![]),
     });
-    check(script.clone(), &ProtocolVersion::ALL, Ok("2025-06-18"), HANDSHAKE).await;
+    check(script.clone(), ProtocolVersion::ALL, Ok("2025-06-18"), HANDSHAKE).await;
     assert_eq!(script.connections(), 2);
 
     let script = Script::new(|_| Say::Exit);
-    check(script.clone(), &ProtocolVersion::ALL, Err(ErrorKind::Closed), &HANDSHAKE[..2]).await;
+    check(script.clone(), ProtocolVersion::ALL, Err(ErrorKind::Closed), &HANDSHAKE[..2]).await;
     assert_eq!(script.connections(), 2);
 
     let script = Script::new(|_| Say::Exit);
@@ -132,12 +134,12 @@ async fn a_server_that_keeps_silent() {
         })
     });
     let began = tokio::time::Instant::now();
-    check(script.clone(), &ProtocolVersion::ALL, Ok("2025-11-25"), HANDSHAKE).await;
+    check(script.clone(), ProtocolVersion::ALL, Ok("2025-11-25"), HANDSHAKE).await;
     assert_eq!(began.elapsed(), Duration::from_secs(10));
     assert_eq!(script.connections(), 1);
 
     let script = Script::new(|_| Say::Send(vec![]));
-    check(script, &ProtocolVersion::ALL, Err(ErrorKind::Timeout), &HANDSHAKE[..2]).await;
+    check(script, ProtocolVersion::ALL, Err(ErrorKind::Timeout), &HANDSHAKE[..2]).await;
 }
 
 /// A server that takes long to start has read everything that was sent meanwhile before it answers. One of the stateless era
@@ -161,9 +163,9 @@ async fn a_server_that_starts_slowly() {
         })
     };
     let again = ["server/discover", "initialize", "server/discover"];
-    check(slow(1), &ProtocolVersion::ALL, Ok(LATEST), &again).await;
+    check(slow(1), ProtocolVersion::ALL, Ok(LATEST), &again).await;
     // It is asked twice, and not for ever.
-    check(slow(9), &ProtocolVersion::ALL, Err(ErrorKind::Version), &again).await;
+    check(slow(9), ProtocolVersion::ALL, Err(ErrorKind::Version), &again).await;
 
     // A client that has nothing to fall back on waits as long as for anything else, and says what it waited for.
     let script = Script::new(|_| Say::Send(vec![]));
@@ -187,16 +189,16 @@ async fn a_server_that_names_what_it_speaks_instead() {
             })
         })
     };
-    check(refuse(&["2025-11-25"]), &ProtocolVersion::ALL, Ok("2025-11-25"), HANDSHAKE).await;
-    check(refuse(&["2099-01-01"]), &ProtocolVersion::ALL, Err(ErrorKind::Version), &HANDSHAKE[..1]).await;
-    check(refuse(&[LATEST]), &ProtocolVersion::ALL, Err(ErrorKind::Version), &HANDSHAKE[..1]).await;
+    check(refuse(&["2025-11-25"]), ProtocolVersion::ALL, Ok("2025-11-25"), HANDSHAKE).await;
+    check(refuse(&["2099-01-01"]), ProtocolVersion::ALL, Err(ErrorKind::Version), &HANDSHAKE[..1]).await;
+    check(refuse(&[LATEST]), ProtocolVersion::ALL, Err(ErrorKind::Version), &HANDSHAKE[..1]).await;
 }
 
 #[tokio::test]
 async fn other_errors_of_the_stateless_era_are_no_reason_to_fall_back() {
     for code in [-32020, -32021] {
         let script = Script::new(move |m| Say::Send(vec![error(m, code, "no")]));
-        check(script, &ProtocolVersion::ALL, Err(ErrorKind::Rpc), &HANDSHAKE[..1]).await;
+        check(script, ProtocolVersion::ALL, Err(ErrorKind::Rpc), &HANDSHAKE[..1]).await;
     }
 }
 
@@ -258,7 +260,7 @@ async fn closing_ends_the_connection_and_everything_after_it() {
 #[tokio::test]
 async fn the_last_client_that_is_dropped_closes_the_connection() {
     let script = Script::speaking(ProtocolVersion::V2025_11_25, json!({}), |_| vec![]);
-    let (client, driver) = Client::new("test", "1").attach(script).await.unwrap();
+    let (client, driver) = Client::new("test", "1").connect_with_driver(script).await.unwrap();
     let driver = tokio::spawn(driver);
     let other = client.clone();
     drop(client);

@@ -3,7 +3,7 @@
 use std::{future::IntoFuture, sync::Arc, time::Duration};
 
 use couplet_client::Client;
-use couplet_core::{BoxFuture, Call, Description, Done, ErrorKind, Hub, Limits, Reply, Service};
+use couplet_core::{BoxFuture, Call, Description, ErrorKind, Hub, Limits, Reply, ResultBody, Service};
 use couplet_types::{Implementation, ProtocolVersion, ServerCapabilities, ToolsCapability};
 use serde_json::json;
 
@@ -22,7 +22,7 @@ impl Service for Large {
         Box::pin(async move {
             let arguments: serde_json::Value = call.params.read("arguments").unwrap();
             let text = "x".repeat(usize::try_from(arguments["size"].as_u64().unwrap()).unwrap());
-            Reply::Complete(Done::value(&json!({ "content": [{ "type": "text", "text": text }] })))
+            Reply::Complete(ResultBody::value(&json!({ "content": [{ "type": "text", "text": text }] })))
         })
     }
 
@@ -33,7 +33,7 @@ impl Service for Large {
 
 #[tokio::test]
 async fn attack_07_the_limits_hold_in_memory() {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let server: Arc<dyn Service> = Arc::new(Large(Hub::new()));
         let limits = Limits::default().max_message(10_000);
         let client = Client::new("test", "1").versions([version]).limits(limits).connect(server).await.unwrap();

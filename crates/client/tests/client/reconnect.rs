@@ -255,7 +255,8 @@ async fn a_server_that_comes_back_as_another_one_is_given_up() {
 async fn closing_or_dropping_the_client_ends_the_attempts() {
     for by_drop in [false, true] {
         let script = crashing(STATELESS);
-        let (client, driver) = Client::new("test", "1").attach(Reconnecting::new(script.clone())).await.unwrap();
+        let (client, driver) =
+            Client::new("test", "1").connect_with_driver(Reconnecting::new(script.clone())).await.unwrap();
         let driver = tokio::spawn(driver);
         client.call("crash", ()).await.unwrap_err();
         if by_drop {

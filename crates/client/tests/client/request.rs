@@ -43,7 +43,7 @@ async fn pages(version: ProtocolVersion, pages: Vec<(usize, Option<&'static str>
 
 #[tokio::test]
 async fn lists_are_read_to_the_end() {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let (script, client) = pages(version, vec![(2, Some("b")), (0, Some("")), (1, None)]).await;
         let names: Vec<_> = client.tools().await.unwrap().into_iter().map(|t| t.name).collect();
         assert_eq!(names, ["t0-0", "t0-1", "t2-0"]);
@@ -85,7 +85,7 @@ async fn lists_that_do_not_end_are_errors() {
 
 #[tokio::test]
 async fn what_a_server_lacks_is_not_asked_for() {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let script = Script::speaking(version, json!({}), |m| vec![error(m, -32601, "no")]);
         let client = connect(&script, version).await;
         settle().await;
@@ -110,7 +110,7 @@ async fn what_a_server_lacks_is_not_asked_for() {
 
 #[tokio::test]
 async fn the_usual_requests() {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let script = Script::speaking(version, everything(), |m| {
             let answer = match m["method"].as_str().unwrap() {
                 "resources/read" => json!({ "contents": [{ "uri": "file:///a", "text": "A" }] }),
@@ -151,7 +151,7 @@ async fn the_usual_requests() {
 
 #[tokio::test]
 async fn the_level_can_be_set_from_the_beginning() {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let script = Script::speaking(version, everything(), |m| match m["id"] {
             Value::Null => vec![],
             _ => vec![result(m, text("ok"))],
@@ -209,7 +209,7 @@ fn progress(request: &Value, progress: f64) -> Value {
 
 #[tokio::test]
 async fn progress_is_told_to_the_call_that_asked() {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let script = Script::speaking(version, everything(), |m| match m["method"].as_str() {
             Some("tools/call") => vec![progress(m, 1.0), progress(m, 2.0), result(m, text("ok"))],
             _ => vec![],
@@ -228,7 +228,7 @@ async fn progress_is_told_to_the_call_that_asked() {
 
 #[tokio::test(start_paused = true)]
 async fn a_request_that_takes_too_long_is_cancelled() {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let script = Script::speaking(version, everything(), |_| vec![]);
         let client = connect(&script, version).await;
         let began = tokio::time::Instant::now();
@@ -271,7 +271,7 @@ async fn progress_extends_the_deadline_but_not_for_ever() {
 
 #[tokio::test]
 async fn dropping_a_call_cancels_it_once() {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let script = Script::speaking(version, everything(), |m| match m["params"]["name"].as_str() {
             Some("quick") => vec![result(m, text("ok"))],
             _ => vec![],
@@ -310,7 +310,7 @@ async fn a_connection_that_ends_fails_what_waits() {
 
 #[tokio::test]
 async fn log_messages_reach_the_callback_and_the_stream() {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let script = Script::speaking(version, everything(), |_| vec![]);
         let lines = Arc::new(Mutex::new(Vec::new()));
         let hear = lines.clone();
@@ -337,7 +337,7 @@ async fn the_raw_outcome() {
         vec![result(m, json!({ "resultType": "input_required", "requestState": "s" }))]
     });
     let client = connect(&script, ProtocolVersion::V2026_07_28).await;
-    let outcome = client.call_once("t", ()).await.unwrap();
+    let outcome = client.call_outcome("t", ()).await.unwrap();
     assert!(matches!(outcome, Outcome::InputRequired { asks, state: Some(s) } if asks.is_empty() && s == "s"));
     assert_eq!(script.seen_of("tools/call").len(), 1);
 }

@@ -7,7 +7,7 @@ use std::{
     task::{Poll, Waker},
 };
 
-use couplet_core::{BoxFuture, Connect, Connected, Error, Inbound, Limits, Link, Oversized};
+use couplet_core::{BoxFuture, ClientConnection, Connect, Connected, Error, Inbound, Limits, Oversized};
 use couplet_types::ProtocolVersion;
 use serde_json::{Value, json};
 
@@ -100,7 +100,7 @@ impl Connect for Script {
     fn connect(&mut self, inbound: Arc<dyn Inbound>, limits: Limits) -> BoxFuture<'_, Result<Connected, Error>> {
         self.shared.lock().unwrap().connections += 1;
         let longest = limits.message;
-        let (mut link, handle) = Link::new(inbound, limits);
+        let (mut link, handle) = ClientConnection::new(inbound, limits);
         let script = self.clone();
         let driver = poll_fn(move |cx| {
             loop {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use couplet_client::{Change, Client, Filter};
-use couplet_core::{Ask, BoxFuture, Call, Description, Done, Hub, Inputs, Reply, Sealer, Service};
+use couplet_core::{Ask, BoxFuture, Call, Description, Hub, Inputs, Reply, ResultBody, Sealer, Service};
 use couplet_types::{
     ElicitParams, ElicitSchema, Implementation, PrimitiveSchema, ProtocolVersion, ServerCapabilities, ToolsCapability,
 };
@@ -36,17 +36,17 @@ async fn handle(call: Call) -> Reply {
     for key in ["first", "second"] {
         call.outbox.progress(said.len() as f64 + 1.0, None, None).await;
         let ask = Ask::Elicit(Box::new(ElicitParams::form(key, &schema)));
-        match call.inputs.ask(call.shape, &call.peer, key, ask).await {
+        match call.inputs.ask(call.revision, &call.peer, key, ask).await {
             Ok(answer) => said.push(answer.parse::<Value>().unwrap()["content"]["yes"].to_string()),
             Err(e) => return e.into(),
         }
     }
-    Reply::Complete(Done::value(&json!({ "content": [{ "type": "text", "text": said.join(",") }] })))
+    Reply::Complete(ResultBody::value(&json!({ "content": [{ "type": "text", "text": said.join(",") }] })))
 }
 
 #[tokio::test]
 async fn questions_progress_and_changes() {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let hub = Hub::new();
         let sealer = Arc::new(Sealer::new([7; 32]));
         let server: Arc<dyn Service> = Arc::new(Asking { hub: hub.clone(), sealer });

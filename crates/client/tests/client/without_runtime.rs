@@ -14,13 +14,13 @@ use crate::script::{Script, result};
 
 #[test]
 fn a_plain_loop_is_enough() {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let script = Script::speaking(version, json!({ "tools": {} }), |m| match m["method"].as_str() {
             Some("tools/call") => vec![result(m, json!({ "content": [{ "type": "text", "text": "done" }] }))],
             _ => vec![],
         });
         let builder = Client::new("test", "1").timeout(None).max_timeout(None).probe_timeout(None);
-        let (client, driver) = run(builder.attach(script), pending()).unwrap();
+        let (client, driver) = run(builder.connect_with_driver(script), pending()).unwrap();
         let driver = async { driver.await.unwrap() };
         let work = async {
             assert_eq!(client.call("work", ()).await.unwrap().text(), "done");

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::Value;
 
-use crate::{json::JsonText, message::Params};
+use crate::message::{Params, scan::JsonText};
 
 pub use crate::wire::http::{LAST_EVENT_ID, METHOD, NAME, PARAM_PREFIX, PROTOCOL_VERSION, SESSION};
 

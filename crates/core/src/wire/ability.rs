@@ -2,10 +2,10 @@
 
 use couplet_types::{ClientCapabilities, ElicitationCapability, RpcError};
 
-use super::revision::{Elicit, Shape};
+use super::revision::{Elicit, Revision};
 use crate::service::Call;
 
-impl Shape {
+impl Revision {
     /// Whether a client with these capabilities can be asked to show a form.
     pub(crate) fn can_elicit(self, can: &ClientCapabilities) -> bool {
         self.0.elicit != Elicit::Never && can.elicitation.as_ref().is_some_and(ElicitationCapability::allows_form)
@@ -26,12 +26,12 @@ impl Shape {
 impl Call {
     /// Whether the client can show the user a form.
     pub fn can_elicit(&self) -> bool {
-        self.inputs.are_open() && self.shape.can_elicit(&self.peer.capabilities)
+        self.inputs.are_open() && self.revision.can_elicit(&self.peer.capabilities)
     }
 
     /// Whether the client can ask the user to open a page.
     pub fn can_elicit_url(&self) -> bool {
-        self.inputs.are_open() && self.shape.can_elicit_url(&self.peer.capabilities)
+        self.inputs.are_open() && self.revision.can_elicit_url(&self.peer.capabilities)
     }
 
     /// Whether the client has a model that can be asked.
@@ -52,7 +52,7 @@ impl Call {
     pub fn require(&self, needed: &ClientCapabilities) -> Result<(), RpcError> {
         match self.lacks(needed) {
             None => Ok(()),
-            Some(what) => Err(self.shape.missing_capability(&format!("{what}, which this request needs"), needed)),
+            Some(what) => Err(self.revision.missing_capability(&format!("{what}, which this request needs"), needed)),
         }
     }
 
@@ -65,7 +65,7 @@ impl Call {
             ("elicitation", elicitation.is_some_and(|e| e.allows_form()) && !self.can_elicit()),
             ("URL elicitation", elicitation.is_some_and(|e| e.allows_url()) && !self.can_elicit_url()),
             ("sampling", sampling.is_some() && !self.can_sample()),
-            ("sampling with tools", tools && !self.shape.can_sample_with_tools(has)),
+            ("sampling with tools", tools && !self.revision.can_sample_with_tools(has)),
             ("roots", needed.roots.is_some() && !self.can_list_roots()),
         ];
         let missing = checks.into_iter().find(|(_, missing)| *missing).map(|(what, _)| what.to_owned());

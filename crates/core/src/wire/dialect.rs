@@ -9,15 +9,14 @@ use couplet_types::{
 use serde::Serialize;
 
 use crate::{
+    client::exchange::Outgoing,
     error::{Error, ErrorKind},
-    exchange::Outgoing,
-    json::JsonText,
-    message::Params,
+    message::{Params, scan::JsonText},
     wire::{
         self, Outcome, method,
         modern::{self, Identity},
         project::Project,
-        revision::Shape,
+        revision::Revision,
         separate, to_json,
     },
 };
@@ -25,14 +24,14 @@ use crate::{
 /// A client's way to write requests and to read results in one revision.
 #[derive(Clone, Debug)]
 pub struct Dialect {
-    shape: Shape,
+    revision: Revision,
     identity: Identity,
 }
 
 /// What a request carries beside its parameters.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
-pub struct Extras {
+pub struct RequestOptions {
     /// Whether progress is wanted.
     pub progress: bool,
     /// Answers to the questions of an earlier round.
@@ -48,11 +47,11 @@ pub struct Extras {
 impl Dialect {
     /// A client's voice in a revision.
     pub fn new(version: ProtocolVersion, info: Implementation, mut capabilities: ClientCapabilities) -> Self {
-        let shape = Shape::of(version);
+        let revision = Revision::of(version);
         let mut info = info;
-        info.project(shape);
-        capabilities.project(shape);
-        Self { shape, identity: Identity::new(version, info, capabilities) }
+        info.project(revision);
+        capabilities.project(revision);
+        Self { revision, identity: Identity::new(version, info, capabilities) }
     }
 
     /// Asks for log messages from a level on, where a request says so itself.
@@ -61,13 +60,13 @@ impl Dialect {
     }
 
     /// How messages look.
-    pub fn shape(&self) -> Shape {
-        self.shape
+    pub fn revision(&self) -> Revision {
+        self.revision
     }
 
     /// Whether a session is opened by a handshake; if not, every request stands alone.
-    pub fn has_session(&self) -> bool {
-        self.shape.0.codec.has_handshake()
+    pub fn has_sessions(&self) -> bool {
+        self.revision.0.codec.has_sessions()
     }
 
     /// The revision and what the client can do: all that a server may answer by, beside the request and who asks.
@@ -82,7 +81,7 @@ impl Dialect {
 
     /// What tells a request from others whose answers may be kept; `None` if the answer to this one may not.
     pub fn cache_key<R: Request>(&self, params: &R::Params) -> Option<bytes::Bytes> {
-        if !Self::is_cacheable(R::METHOD) || self.has_session() || params.meta().is_some_and(|meta| !meta.is_empty()) {
+        if !Self::is_cacheable(R::METHOD) || self.has_sessions() || params.meta().is_some_and(|meta| !meta.is_empty()) {
             return None;
         }
         let text = JsonText::trusted(to_json(params).into());
@@ -95,17 +94,22 @@ impl Dialect {
     ///
     /// # Errors
     /// When the revision has no such method, or the parameters cannot be written.
-    pub fn request<R: Request>(&self, id: RequestId, params: R::Params, extras: &Extras) -> Result<Outgoing, Error>
+    pub fn request<R: Request>(
+        &self,
+        id: RequestId,
+        params: R::Params,
+        extras: &RequestOptions,
+    ) -> Result<Outgoing, Error>
     where
         R::Params: Project,
     {
-        let known = R::EXTENSION.is_some() || method::client_request(R::METHOD, self.shape.0).is_some();
+        let known = R::EXTENSION.is_some() || method::client_request(R::METHOD, self.revision.0).is_some();
         if !known && method::REQUESTS.iter().any(|m| m.name == R::METHOD) {
-            let what = format!("revision {} has no method `{}`", self.shape.version(), R::METHOD);
+            let what = format!("revision {} has no method `{}`", self.revision.version(), R::METHOD);
             return Err(Error::new(ErrorKind::Unsupported, what));
         }
         let mut params = params;
-        params.project(self.shape);
+        params.project(self.revision);
         let mut meta = params.meta_mut().take();
         if let Some(trace) = &extras.trace {
             trace.add_to(meta.get_or_insert_default());
@@ -113,7 +117,7 @@ impl Dialect {
         let token = extras.progress.then_some(&id);
         let text = wire::printed(|text| {
             text.push(b'{');
-            self.shape.0.codec.request_meta(text, meta.as_ref(), token, &self.identity);
+            self.revision.0.codec.request_meta(text, meta.as_ref(), token, &self.identity);
             wire::write_members(text, &params);
             write_round(text, extras);
             text.push(b'}');
@@ -126,9 +130,15 @@ impl Dialect {
     ///
     /// # Errors
     /// When the revision has no such method, or `_meta` is not an object.
-    pub fn forward(&self, id: RequestId, method: &str, params: &Params, extras: &Extras) -> Result<Outgoing, Error> {
-        let Some(known) = method::client_request(method, self.shape.0) else {
-            let what = format!("revision {} has no method `{method}`", self.shape.version());
+    pub fn forward(
+        &self,
+        id: RequestId,
+        method: &str,
+        params: &Params,
+        extras: &RequestOptions,
+    ) -> Result<Outgoing, Error> {
+        let Some(known) = method::client_request(method, self.revision.0) else {
+            let what = format!("revision {} has no method `{method}`", self.revision.version());
             return Err(Error::new(ErrorKind::Unsupported, what));
         };
         self.forward_as(id, known.name, None, params, extras)
@@ -144,7 +154,7 @@ impl Dialect {
         method: &'static str,
         named_by: Option<&'static str>,
         params: &Params,
-        extras: &Extras,
+        extras: &RequestOptions,
     ) -> Result<Outgoing, Error> {
         let meta: Meta = params.read_opt("_meta")?.map(modern::without_reserved).unwrap_or_default();
         let token = extras.progress.then_some(&id);
@@ -152,12 +162,12 @@ impl Dialect {
         if let Some(capabilities) = &extras.capabilities {
             let own = identity.to_mut();
             own.capabilities.clone_from(capabilities);
-            own.capabilities.project(self.shape);
+            own.capabilities.project(self.revision);
         }
         let mut text = b"{".to_vec();
-        self.shape.0.codec.request_meta(&mut text, Some(&meta), token, &identity);
+        self.revision.0.codec.request_meta(&mut text, Some(&meta), token, &identity);
         // How the call goes on is passed on where the server knows rounds and this client has nothing of its own to say.
-        let rounds = !self.has_session() && extras.answers.is_empty() && extras.state.is_none();
+        let rounds = !self.has_sessions() && extras.answers.is_empty() && extras.state.is_none();
         for (key, value) in params.iter().filter(|(key, _)| modern::describes(key) || (rounds && key != "_meta")) {
             // No parameter of the protocol is `null`: strict servers refuse a cursor that is.
             if value.as_str() == "null" {
@@ -179,7 +189,7 @@ impl Dialect {
     ///
     /// # Errors
     /// When the first request cannot be read back, which means that it nests too deep.
-    pub fn again(&self, first: &Outgoing, id: RequestId, extras: &Extras) -> Result<Outgoing, Error> {
+    pub fn again(&self, first: &Outgoing, id: RequestId, extras: &RequestOptions) -> Result<Outgoing, Error> {
         let unreadable = |e: &dyn std::fmt::Display| {
             Error::new(ErrorKind::Config, format!("the parameters of `{}` cannot be sent again: {e}", first.method))
         };
@@ -211,7 +221,7 @@ impl Dialect {
     /// # Errors
     /// When it does not.
     pub fn check_extension(&self, method: &str, id: &str, server: &ServerCapabilities) -> Result<(), Error> {
-        let whose = if crate::extra::declared(&self.identity.capabilities, id).is_none() {
+        let whose = if crate::service::extension::declared(&self.identity.capabilities, id).is_none() {
             "client"
         } else if !server.extensions.as_ref().is_some_and(|e| e.contains_key(id)) {
             "server"
@@ -227,21 +237,21 @@ impl Dialect {
     /// # Errors
     /// When it does not; the error names the capability.
     pub fn check(&self, method: &str, server: &ServerCapabilities) -> Result<(), Error> {
-        let gate = method::REQUESTS.iter().find(|m| m.name == method).map_or(method::Gate::Open, |m| m.gate);
+        let gate = method::REQUESTS.iter().find(|m| m.name == method).map_or(method::Capability::Open, |m| m.gate);
         // Before there was such a capability, nobody could advertise it.
-        let unsaid = gate == method::Gate::Completions && !self.shape.0.completions_capability;
+        let unsaid = gate == method::Capability::Completions && !self.revision.0.completions_capability;
         if unsaid || gate.is_open(server) {
             return Ok(());
         }
         let capability = match gate {
-            method::Gate::Open => return Ok(()),
-            method::Gate::Tools => "tools",
-            method::Gate::Resources => "resources",
-            method::Gate::Subscribe => "resources.subscribe",
-            method::Gate::Prompts => "prompts",
-            method::Gate::Completions => "completions",
-            method::Gate::Logging => "logging",
-            method::Gate::Tasks => "tasks",
+            method::Capability::Open => return Ok(()),
+            method::Capability::Tools => "tools",
+            method::Capability::Resources => "resources",
+            method::Capability::Subscribe => "resources.subscribe",
+            method::Capability::Prompts => "prompts",
+            method::Capability::Completions => "completions",
+            method::Capability::Logging => "logging",
+            method::Capability::Tasks => "tasks",
         };
         let what = format!("the server does not serve `{method}`: it lacks the capability `{capability}`");
         Err(Error::new(ErrorKind::Unsupported, what))
@@ -252,7 +262,7 @@ impl Dialect {
         let given = Params::from_text(params.clone()).unwrap_or_default();
         let meta: Option<couplet_types::Meta> = given.read_opt("_meta").ok().flatten();
         let mut text = b"{".to_vec();
-        self.shape.0.codec.request_meta(&mut text, meta.as_ref(), None, &self.identity);
+        self.revision.0.codec.request_meta(&mut text, meta.as_ref(), None, &self.identity);
         for (key, value) in given.iter().filter(|(key, _)| key != "_meta") {
             separate(&mut text);
             wire::write_json(&mut text, &*key);
@@ -276,7 +286,7 @@ impl Dialect {
     /// # Errors
     /// When the result is of a kind that is not known, or not accepted.
     pub fn outcome_with(&self, result: JsonText, accepts: impl Fn(&str) -> bool) -> Result<Outcome, Error> {
-        let outcome = self.shape.0.codec.outcome(result).map_err(|what| Error::new(ErrorKind::Protocol, what))?;
+        let outcome = self.revision.0.codec.outcome(result).map_err(|what| Error::new(ErrorKind::Protocol, what))?;
         match &outcome {
             Outcome::Extension { kind, .. } if !accepts(kind) => {
                 Err(Error::new(ErrorKind::Protocol, format!("the result is of the unknown type `{kind}`")))
@@ -300,15 +310,15 @@ impl Dialect {
     /// # Errors
     /// When the value cannot be written in this revision.
     pub fn answer<T: Project + Serialize>(&self, mut answer: T) -> Result<JsonText, RpcError> {
-        if let Some(why) = answer.unspeakable(self.shape) {
+        if let Some(why) = answer.unspeakable(self.revision) {
             return Err(RpcError::internal(why));
         }
-        answer.project(self.shape);
+        answer.project(self.revision);
         Ok(JsonText::trusted(to_json(&answer).into()))
     }
 }
 
-fn write_round(text: &mut Vec<u8>, extras: &Extras) {
+fn write_round(text: &mut Vec<u8>, extras: &RequestOptions) {
     for (at, (key, answer)) in extras.answers.iter().enumerate() {
         if at == 0 {
             separate(text);

@@ -2,11 +2,10 @@
 
 use couplet_types::{ProtocolVersion, RequestId, RpcError, code};
 
-use super::{method, modern, revision::Shape};
+use super::{method, modern, revision::Revision};
 use crate::{
     http::headers::decode,
-    json::JsonText,
-    message::{Body, Frame, Malformed, Message, Params},
+    message::{Body, Frame, Malformed, Message, Params, scan::JsonText},
     service::{Description, Service},
 };
 
@@ -83,9 +82,9 @@ pub fn refuse(error: &RpcError) -> bytes::Bytes {
 
 /// The body of an answer to something that is not a message.
 pub fn unreadable(fields: &dyn Fields, malformed: &Malformed) -> bytes::Bytes {
-    let named = one(fields, PROTOCOL_VERSION).ok().flatten().and_then(|v| v.parse().ok()).map(Shape::of);
-    let shape = named.unwrap_or_else(Shape::oldest);
-    super::error(malformed.id.as_ref(), shape.0.unreadable_id, &malformed.error)
+    let named = one(fields, PROTOCOL_VERSION).ok().flatten().and_then(|v| v.parse().ok()).map(Revision::of);
+    let revision = named.unwrap_or_else(Revision::oldest);
+    super::error(malformed.id.as_ref(), revision.0.unreadable_id, &malformed.error)
 }
 
 /// The status of an answer to a message that was [`Lane::Alone`]; `code` if it is an error.
@@ -99,7 +98,7 @@ pub fn status(code: Option<i32>) -> u16 {
 
 /// Whether the server speaks a revision that has sessions.
 pub fn has_sessions(about: &Description) -> bool {
-    about.versions.iter().any(|v| Shape::of(*v).0.codec.has_handshake())
+    about.versions.iter().any(|v| Revision::of(*v).0.codec.has_sessions())
 }
 
 /// Finds out where a message belongs, and whether its headers say what it says.
@@ -117,7 +116,7 @@ pub fn sort(fields: &dyn Fields, frame: &Frame, service: &dyn Service) -> Result
     let version = one(fields, PROTOCOL_VERSION).map_err(refuse)?;
     let meta = modern::meta(params);
     let marked = meta.is_some_and(modern::is_marked);
-    let stateless = named(version).is_some_and(|s| !s.0.codec.has_handshake());
+    let stateless = named(version).is_some_and(|s| !s.0.codec.has_sessions());
     if marked || stateless {
         if id.is_some() {
             stand_alone(fields, version, method, params, meta, service, &about).map_err(refuse)?;
@@ -154,10 +153,10 @@ pub fn no_session(frame: &Frame, about: &Description) -> Refusal {
 /// The revision that a message is written in, where sessions are not kept and cannot tell: the one that it names, or
 /// the first that had this transport.
 pub fn spoken(fields: &dyn Fields, about: &Description) -> Option<ProtocolVersion> {
-    let has_handshake = |version: &ProtocolVersion| Shape::of(*version).0.codec.has_handshake();
-    let named = one(fields, PROTOCOL_VERSION).ok().flatten().and_then(|v| v.parse().ok()).filter(has_handshake);
+    let has_sessions = |version: &ProtocolVersion| Revision::of(*version).0.codec.has_sessions();
+    let named = one(fields, PROTOCOL_VERSION).ok().flatten().and_then(|v| v.parse().ok()).filter(has_sessions);
     let assumed = Some(ProtocolVersion::V2025_03_26).filter(|v| about.versions.contains(v));
-    named.or(assumed).or_else(|| about.versions.iter().copied().find(has_handshake))
+    named.or(assumed).or_else(|| about.versions.iter().copied().find(has_sessions))
 }
 
 /// The session that a request without a message is about, if it names one.
@@ -167,7 +166,7 @@ pub fn spoken(fields: &dyn Fields, about: &Description) -> Option<ProtocolVersio
 pub fn session(fields: &dyn Fields, about: &Description) -> Result<Option<String>, Refusal> {
     let refuse = |error| Refusal::bad(None, error);
     let version = one(fields, PROTOCOL_VERSION).map_err(refuse)?;
-    if named(version).is_some_and(|s| !s.0.codec.has_handshake()) {
+    if named(version).is_some_and(|s| !s.0.codec.has_sessions()) {
         let error = RpcError::invalid_request("this revision has no sessions");
         return Err(Refusal { status: 405, id: None, error });
     }
@@ -179,7 +178,7 @@ pub fn session(fields: &dyn Fields, about: &Description) -> Result<Option<String
 fn session_only(fields: &dyn Fields, frame: &Frame, about: &Description) -> Result<Lane, Refusal> {
     let refuse = |error| Refusal::bad(None, error);
     let version = one(fields, PROTOCOL_VERSION).map_err(refuse)?;
-    let stateless = named(version).is_some_and(|s| !s.0.codec.has_handshake());
+    let stateless = named(version).is_some_and(|s| !s.0.codec.has_sessions());
     if stateless {
         return Err(no_session(frame, about));
     }
@@ -188,8 +187,8 @@ fn session_only(fields: &dyn Fields, frame: &Frame, about: &Description) -> Resu
     Ok(session.map_or(Lane::Sessionless, |session| Lane::Session(session.to_owned())))
 }
 
-fn named(version: Option<&str>) -> Option<Shape> {
-    version?.parse().ok().map(Shape::of)
+fn named(version: Option<&str>) -> Option<Revision> {
+    version?.parse().ok().map(Revision::of)
 }
 
 /// A header, if it is there, must name a revision that the server speaks.
@@ -218,11 +217,11 @@ fn stand_alone(
     if said != version {
         return Err(mismatch(PROTOCOL_VERSION));
     }
-    let shape = modern::supported(&said, about)?;
-    if !method::is_served(method, shape.0, about) {
+    let revision = modern::supported(&said, about)?;
+    if !method::is_served(method, revision.0, about) {
         return Err(RpcError::method_not_found(method));
     }
-    let extra = || about.extensions_in(shape).find_map(|e| e.find(method)?.named_by.as_deref());
+    let extra = || about.extensions_in(revision).find_map(|e| e.find(method)?.named_by.as_deref());
     let Some(key) = named_by(method).or_else(extra) else { return Ok(()) };
     // A name that is missing or is not a text is the method's own business.
     let Ok(Some(name)) = params.read_str(key) else { return Ok(()) };

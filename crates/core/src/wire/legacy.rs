@@ -7,25 +7,24 @@ use serde_json::json;
 
 use super::{
     Codec, Outcome,
-    modern::{Identity, Memo},
-    revision::Shape,
+    modern::{Identity, PeerCache},
+    revision::Revision,
 };
 use crate::{
-    hub::Change,
-    json::JsonText,
-    message::Params,
-    service::{Description, Done, Peer},
+    message::{Params, scan::JsonText},
+    server::hub::Change,
+    service::{Description, Peer, ResultBody},
 };
 
 #[derive(Debug)]
 pub(crate) struct Legacy;
 
 impl Codec for Legacy {
-    fn has_handshake(&self) -> bool {
+    fn has_sessions(&self) -> bool {
         true
     }
 
-    fn begin(&self, out: &mut Vec<u8>, done: &Done, _: &Description) {
+    fn begin(&self, out: &mut Vec<u8>, done: &ResultBody, _: &Description) {
         out.push(b'{');
         if let Some(meta) = done.meta.as_ref().filter(|m| !m.is_empty()) {
             out.extend_from_slice(br#""_meta":"#);
@@ -33,7 +32,7 @@ impl Codec for Legacy {
         }
     }
 
-    fn begin_as(&self, _: &str, _: &mut Vec<u8>, _: &Done, _: &Description) -> Result<(), RpcError> {
+    fn begin_as(&self, _: &str, _: &mut Vec<u8>, _: &ResultBody, _: &Description) -> Result<(), RpcError> {
         Err(RpcError::internal("in this revision all results are of one kind"))
     }
 
@@ -69,29 +68,31 @@ impl Codec for Legacy {
 pub(crate) fn initialize(
     params: &Params,
     about: &Description,
-    memo: &Memo,
-) -> Result<(Shape, Arc<Peer>, Done), RpcError> {
+    memo: &PeerCache,
+) -> Result<(Revision, Arc<Peer>, ResultBody), RpcError> {
     let asked: InitializeParams = params.parse()?;
-    let shape = choose(&asked.protocol_version, about)?;
+    let revision = choose(&asked.protocol_version, about)?;
     let mut capabilities = about.capabilities.clone();
     if let Some(extensions) = &mut capabilities.extensions {
-        about.extensions.iter().filter(|e| !e.exists_in(shape)).for_each(|e| drop(extensions.remove(&e.id)));
+        about.extensions.iter().filter(|e| !e.exists_in(revision)).for_each(|e| drop(extensions.remove(&e.id)));
     }
     capabilities.extensions.take_if(|e| e.is_empty());
-    let mut result = InitializeResult::new(shape.version().as_str(), capabilities, about.info.clone());
+    let mut result = InitializeResult::new(revision.version().as_str(), capabilities, about.info.clone());
     result.instructions.clone_from(&about.instructions);
     let peer = match params.get("capabilities") {
-        Some(capabilities) => memo.peer(shape.version(), &capabilities, params.get("clientInfo").as_ref())?,
-        None => {
-            Arc::new(Peer { version: shape.version(), info: Some(asked.client_info), capabilities: asked.capabilities })
-        }
+        Some(capabilities) => memo.peer(revision.version(), &capabilities, params.get("clientInfo").as_ref())?,
+        None => Arc::new(Peer {
+            version: revision.version(),
+            info: Some(asked.client_info),
+            capabilities: asked.capabilities,
+        }),
     };
-    Ok((shape, peer, shape.done(result)))
+    Ok((revision, peer, revision.done(result)))
 }
 
 /// The revision that was asked for if it is spoken, or else the latest that has a handshake.
-fn choose(requested: &str, about: &Description) -> Result<Shape, RpcError> {
-    let mut spoken = about.versions.iter().copied().map(Shape::of).filter(|s| s.0.codec.has_handshake());
+fn choose(requested: &str, about: &Description) -> Result<Revision, RpcError> {
+    let mut spoken = about.versions.iter().copied().map(Revision::of).filter(|s| s.0.codec.has_sessions());
     let exact = requested.parse::<ProtocolVersion>().ok().and_then(|v| spoken.clone().find(|s| s.version() == v));
     exact.or_else(|| spoken.next()).ok_or_else(|| {
         let names = about.version_names();
@@ -113,7 +114,7 @@ pub(crate) fn change_method(change: &Change) -> &str {
         Change::Prompts => "notifications/prompts/list_changed",
         Change::Resources => "notifications/resources/list_changed",
         Change::Updated(_) => "notifications/resources/updated",
-        Change::News(news) => &news.method,
+        Change::Extension(news) => &news.method,
     }
 }
 
@@ -121,7 +122,7 @@ pub(crate) fn change_method(change: &Change) -> &str {
 pub(crate) fn change(change: &Change) -> (&str, Vec<u8>) {
     let params = match change {
         Change::Updated(uri) => super::to_json(&json!({ "uri": uri })),
-        Change::News(news) => news.params.get().into(),
+        Change::Extension(news) => news.params.get().into(),
         _ => b"{}".to_vec(),
     };
     (change_method(change), params)

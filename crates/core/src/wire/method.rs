@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use couplet_types::ServerCapabilities;
 
-use super::revision::{Revision, Shape};
+use super::revision::{Revision, RevisionRow};
 use crate::service::Description;
 
 /// In which revisions a method exists: one bit per row of the revision table.
@@ -18,7 +18,7 @@ const FROM_THIRD: Revisions = 0b1_1100;
 
 /// Who sends a request or a notification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum From {
+pub(crate) enum Sender {
     Client,
     Server,
     Either,
@@ -26,7 +26,7 @@ pub(crate) enum From {
 
 /// What a server must have advertised before a method exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Gate {
+pub(crate) enum Capability {
     Open,
     Tools,
     Resources,
@@ -41,64 +41,64 @@ pub(crate) enum Gate {
 pub(crate) struct Method {
     pub(crate) name: &'static str,
     pub(crate) revisions: Revisions,
-    pub(crate) from: From,
-    pub(crate) gate: Gate,
+    pub(crate) from: Sender,
+    pub(crate) gate: Capability,
 }
 
-const fn m(name: &'static str, revisions: Revisions, from: From, gate: Gate) -> Method {
+const fn m(name: &'static str, revisions: Revisions, from: Sender, gate: Capability) -> Method {
     Method { name, revisions, from, gate }
 }
 
 pub(crate) static REQUESTS: &[Method] = &[
-    m("tools/call", ALL, From::Client, Gate::Tools),
-    m("tools/list", ALL, From::Client, Gate::Tools),
-    m("resources/read", ALL, From::Client, Gate::Resources),
-    m("resources/list", ALL, From::Client, Gate::Resources),
-    m("resources/templates/list", ALL, From::Client, Gate::Resources),
-    m("prompts/get", ALL, From::Client, Gate::Prompts),
-    m("prompts/list", ALL, From::Client, Gate::Prompts),
-    m("completion/complete", ALL, From::Client, Gate::Completions),
-    m("initialize", HANDSHAKE, From::Client, Gate::Open),
-    m("ping", HANDSHAKE, From::Either, Gate::Open),
-    m("logging/setLevel", HANDSHAKE, From::Client, Gate::Logging),
-    m("resources/subscribe", HANDSHAKE, From::Client, Gate::Subscribe),
-    m("resources/unsubscribe", HANDSHAKE, From::Client, Gate::Subscribe),
-    m("server/discover", STATELESS, From::Client, Gate::Open),
-    m("subscriptions/listen", STATELESS, From::Client, Gate::Open),
-    m("tasks/get", FOURTH, From::Either, Gate::Tasks),
-    m("tasks/result", FOURTH, From::Either, Gate::Tasks),
-    m("tasks/list", FOURTH, From::Either, Gate::Tasks),
-    m("tasks/cancel", FOURTH, From::Either, Gate::Tasks),
-    m("sampling/createMessage", ALL, From::Server, Gate::Open),
-    m("roots/list", ALL, From::Server, Gate::Open),
-    m("elicitation/create", FROM_THIRD, From::Server, Gate::Open),
+    m("tools/call", ALL, Sender::Client, Capability::Tools),
+    m("tools/list", ALL, Sender::Client, Capability::Tools),
+    m("resources/read", ALL, Sender::Client, Capability::Resources),
+    m("resources/list", ALL, Sender::Client, Capability::Resources),
+    m("resources/templates/list", ALL, Sender::Client, Capability::Resources),
+    m("prompts/get", ALL, Sender::Client, Capability::Prompts),
+    m("prompts/list", ALL, Sender::Client, Capability::Prompts),
+    m("completion/complete", ALL, Sender::Client, Capability::Completions),
+    m("initialize", HANDSHAKE, Sender::Client, Capability::Open),
+    m("ping", HANDSHAKE, Sender::Either, Capability::Open),
+    m("logging/setLevel", HANDSHAKE, Sender::Client, Capability::Logging),
+    m("resources/subscribe", HANDSHAKE, Sender::Client, Capability::Subscribe),
+    m("resources/unsubscribe", HANDSHAKE, Sender::Client, Capability::Subscribe),
+    m("server/discover", STATELESS, Sender::Client, Capability::Open),
+    m("subscriptions/listen", STATELESS, Sender::Client, Capability::Open),
+    m("tasks/get", FOURTH, Sender::Either, Capability::Tasks),
+    m("tasks/result", FOURTH, Sender::Either, Capability::Tasks),
+    m("tasks/list", FOURTH, Sender::Either, Capability::Tasks),
+    m("tasks/cancel", FOURTH, Sender::Either, Capability::Tasks),
+    m("sampling/createMessage", ALL, Sender::Server, Capability::Open),
+    m("roots/list", ALL, Sender::Server, Capability::Open),
+    m("elicitation/create", FROM_THIRD, Sender::Server, Capability::Open),
 ];
 
 pub(crate) static NOTIFICATIONS: &[Method] = &[
-    m("notifications/cancelled", ALL, From::Either, Gate::Open),
-    m("notifications/progress", ALL, From::Either, Gate::Open),
-    m("notifications/message", ALL, From::Server, Gate::Logging),
-    m("notifications/tools/list_changed", ALL, From::Server, Gate::Tools),
-    m("notifications/prompts/list_changed", ALL, From::Server, Gate::Prompts),
-    m("notifications/resources/list_changed", ALL, From::Server, Gate::Resources),
-    m("notifications/resources/updated", ALL, From::Server, Gate::Subscribe),
-    m("notifications/initialized", HANDSHAKE, From::Client, Gate::Open),
-    m("notifications/roots/list_changed", HANDSHAKE, From::Client, Gate::Open),
-    m("notifications/subscriptions/acknowledged", STATELESS, From::Server, Gate::Open),
-    m("notifications/elicitation/complete", FOURTH, From::Server, Gate::Open),
-    m("notifications/tasks/status", FOURTH, From::Either, Gate::Tasks),
+    m("notifications/cancelled", ALL, Sender::Either, Capability::Open),
+    m("notifications/progress", ALL, Sender::Either, Capability::Open),
+    m("notifications/message", ALL, Sender::Server, Capability::Logging),
+    m("notifications/tools/list_changed", ALL, Sender::Server, Capability::Tools),
+    m("notifications/prompts/list_changed", ALL, Sender::Server, Capability::Prompts),
+    m("notifications/resources/list_changed", ALL, Sender::Server, Capability::Resources),
+    m("notifications/resources/updated", ALL, Sender::Server, Capability::Subscribe),
+    m("notifications/initialized", HANDSHAKE, Sender::Client, Capability::Open),
+    m("notifications/roots/list_changed", HANDSHAKE, Sender::Client, Capability::Open),
+    m("notifications/subscriptions/acknowledged", STATELESS, Sender::Server, Capability::Open),
+    m("notifications/elicitation/complete", FOURTH, Sender::Server, Capability::Open),
+    m("notifications/tasks/status", FOURTH, Sender::Either, Capability::Tasks),
 ];
 
 /// The row of a request that a client may send in a revision.
-pub(crate) fn client_request(name: &str, revision: &Revision) -> Option<&'static Method> {
-    REQUESTS.iter().find(|m| m.name == name && m.from != From::Server && m.exists_in(revision))
+pub(crate) fn client_request(name: &str, revision: &RevisionRow) -> Option<&'static Method> {
+    REQUESTS.iter().find(|m| m.name == name && m.from != Sender::Server && m.exists_in(revision))
 }
 
 /// Whether a server serves a request in a revision.
-pub(crate) fn is_served(name: &str, revision: &Revision, about: &Description) -> bool {
+pub(crate) fn is_served(name: &str, revision: &RevisionRow, about: &Description) -> bool {
     client_request(name, revision).is_some_and(|m| m.gate.is_open(&about.capabilities))
         || about.extra_methods.iter().any(|m| m == name)
-        || about.extensions_in(Shape::of(revision.version)).any(|e| e.find(name).is_some())
+        || about.extensions_in(Revision::of(revision.version)).any(|e| e.find(name).is_some())
 }
 
 /// Whether results of a method may say for how long they can be kept.
@@ -121,12 +121,12 @@ pub(crate) fn canonical(name: &str) -> Cow<'static, str> {
 }
 
 impl Method {
-    pub(crate) fn exists_in(&self, revision: &Revision) -> bool {
+    pub(crate) fn exists_in(&self, revision: &RevisionRow) -> bool {
         self.revisions & revision.bit != 0
     }
 }
 
-impl Gate {
+impl Capability {
     /// Whether a server that advertises these capabilities serves what is behind the gate.
     pub(crate) fn is_open(self, capabilities: &ServerCapabilities) -> bool {
         match self {

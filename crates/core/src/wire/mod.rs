@@ -19,23 +19,22 @@ use couplet_types::{InputRequest, Meta, ProgressToken, RequestId, RpcError};
 use serde::Serialize;
 
 use crate::{
-    json::JsonText,
-    service::{Description, Done, Reply},
-    text::Text,
+    message::{scan::JsonText, text::EncodedMessage},
+    service::{Description, Reply, ResultBody},
 };
 use modern::Identity;
-use revision::Shape;
+use revision::Revision;
 
 /// What an era must be able to say. There are two implementations.
 pub(crate) trait Codec: Sync {
     /// Whether a client opens with a handshake.
-    fn has_handshake(&self) -> bool;
+    fn has_sessions(&self) -> bool;
 
     /// Server: the result object of a finished call, up to its own members.
-    fn begin(&self, out: &mut Vec<u8>, done: &Done, about: &Description);
+    fn begin(&self, out: &mut Vec<u8>, done: &ResultBody, about: &Description);
 
     /// Server: the same for a result of a kind that an extension adds.
-    fn begin_as(&self, kind: &str, out: &mut Vec<u8>, done: &Done, about: &Description) -> Result<(), RpcError>;
+    fn begin_as(&self, kind: &str, out: &mut Vec<u8>, done: &ResultBody, about: &Description) -> Result<(), RpcError>;
 
     /// Server: the result object of a call that needs answers first.
     fn input_required(
@@ -75,8 +74,13 @@ pub enum Outcome {
 }
 
 /// Prints the answer to a request; with the code if it is an error.
-pub(crate) fn answer(shape: Shape, id: &RequestId, reply: &Reply, about: &Description) -> (Text, Option<i32>) {
-    let codec = shape.0.codec;
+pub(crate) fn answer(
+    revision: Revision,
+    id: &RequestId,
+    reply: &Reply,
+    about: &Description,
+) -> (EncodedMessage, Option<i32>) {
+    let codec = revision.0.codec;
     let printed = match reply {
         Reply::Complete(done) => return (complete(codec, id, done, about), None),
         Reply::InputRequired { asks, state } => {
@@ -87,7 +91,7 @@ pub(crate) fn answer(shape: Shape, id: &RequestId, reply: &Reply, about: &Descri
             })
         }
         Reply::Extension { kind, done } => extended(codec, id, kind, done, about),
-        Reply::Error(e) => Err(shape.permitted(e.clone())),
+        Reply::Error(e) => Err(revision.permitted(e.clone())),
     };
     match printed {
         Ok(text) => (text.into(), None),
@@ -96,9 +100,9 @@ pub(crate) fn answer(shape: Shape, id: &RequestId, reply: &Reply, about: &Descri
 }
 
 /// The answer to a request that has a result.
-fn complete(codec: &dyn Codec, id: &RequestId, done: &Done, about: &Description) -> Text {
+fn complete(codec: &dyn Codec, id: &RequestId, done: &ResultBody, about: &Description) -> EncodedMessage {
     let members = if done.long.is_some() { &done.body[1..] } else { members_of(&done.body) };
-    let is_large = members.len() >= Text::LARGE;
+    let is_large = members.len() >= EncodedMessage::LARGE;
     let mut out = open_answer(id, if is_large { 256 } else { 256 + members.len() });
     codec.begin(&mut out, done, about);
     if !members.is_empty() {
@@ -107,11 +111,11 @@ fn complete(codec: &dyn Codec, id: &RequestId, done: &Done, about: &Description)
     // The members are in one line; somebody's `_meta` may not be.
     let mut out = if done.meta.is_some() { one_line_vec(out) } else { out };
     if is_large {
-        return Text::new(out.into(), done.body.slice_ref(members), Bytes::from_static(b"}}"));
+        return EncodedMessage::new(out.into(), done.body.slice_ref(members), Bytes::from_static(b"}}"));
     }
     out.extend_from_slice(members);
     if let Some(long) = &done.long {
-        return Text::new(out.into(), long.text.clone(), [&long.rest, &b"}"[..]].concat().into());
+        return EncodedMessage::new(out.into(), long.text.clone(), [&long.rest, &b"}"[..]].concat().into());
     }
     out.extend_from_slice(b"}}");
     Bytes::from(out).into()
@@ -122,7 +126,7 @@ fn extended(
     codec: &dyn Codec,
     id: &RequestId,
     kind: &str,
-    done: &Done,
+    done: &ResultBody,
     about: &Description,
 ) -> Result<Bytes, RpcError> {
     if !about.extensions.iter().any(|e| e.result_types.iter().any(|k| k == kind)) {
@@ -266,7 +270,7 @@ pub(crate) fn printed(print: impl FnOnce(&mut Vec<u8>)) -> Bytes {
     let mut out = SCRATCH.take();
     out.clear();
     print(&mut out);
-    if out.len() > Text::LARGE {
+    if out.len() > EncodedMessage::LARGE {
         return out.into();
     }
     let text = Bytes::copy_from_slice(&out);

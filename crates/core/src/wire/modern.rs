@@ -13,13 +13,14 @@ use couplet_types::{
 };
 use serde_json::json;
 
-use super::{Codec, Outcome, append_members, method, revision::Shape, separate, write_json};
+use super::{Codec, Outcome, append_members, method, revision::Revision, separate, write_json};
 use crate::{
-    hub::{Change, Interest},
-    json::JsonText,
-    message::Params,
-    replay::Replay,
-    service::{Description, Done, Peer},
+    message::{Params, scan::JsonText},
+    server::{
+        hub::{Change, Filter},
+        replay::Replay,
+    },
+    service::{Description, Peer, ResultBody},
     sync::lock,
 };
 
@@ -107,11 +108,11 @@ impl Identity {
 }
 
 impl Codec for Modern {
-    fn has_handshake(&self) -> bool {
+    fn has_sessions(&self) -> bool {
         false
     }
 
-    fn begin(&self, out: &mut Vec<u8>, done: &Done, about: &Description) {
+    fn begin(&self, out: &mut Vec<u8>, done: &ResultBody, about: &Description) {
         out.extend_from_slice(br#"{"resultType":"complete""#);
         result_meta(out, done.meta.as_ref(), about);
         if let Some(hint) = &done.cache {
@@ -122,7 +123,7 @@ impl Codec for Modern {
         }
     }
 
-    fn begin_as(&self, kind: &str, out: &mut Vec<u8>, done: &Done, about: &Description) -> Result<(), RpcError> {
+    fn begin_as(&self, kind: &str, out: &mut Vec<u8>, done: &ResultBody, about: &Description) -> Result<(), RpcError> {
         out.extend_from_slice(br#"{"resultType":"#);
         write_json(out, kind);
         result_meta(out, done.meta.as_ref(), about);
@@ -246,7 +247,7 @@ fn result_meta(out: &mut Vec<u8>, meta: Option<&Meta>, about: &Description) {
 /// What a stateless request says about itself.
 #[derive(Debug)]
 pub(crate) struct Lifted {
-    pub(crate) shape: Shape,
+    pub(crate) revision: Revision,
     pub(crate) peer: Arc<Peer>,
     pub(crate) token: Option<ProgressToken>,
     pub(crate) log_level: Option<LoggingLevel>,
@@ -281,17 +282,17 @@ pub(crate) fn lift(
     params: &Params,
     meta: &Params,
     about: &Description,
-    memo: &Memo,
+    memo: &PeerCache,
 ) -> Result<Lifted, RpcError> {
     let requested =
         meta.read_str(VERSION)?.ok_or_else(|| RpcError::invalid_params(format!("`{VERSION}` is missing")))?;
     let capabilities =
         meta.get(CAPABILITIES).ok_or_else(|| RpcError::invalid_params(format!("`_meta` lacks `{CAPABILITIES}`")))?;
-    let shape = supported(&requested, about)?;
-    if !method::is_served(method, shape.0, about) {
+    let revision = supported(&requested, about)?;
+    if !method::is_served(method, revision.0, about) {
         return Err(RpcError::method_not_found(method));
     }
-    let peer = memo.peer(shape.version(), &capabilities, meta.get(CLIENT_INFO).as_ref())?;
+    let peer = memo.peer(revision.version(), &capabilities, meta.get(CLIENT_INFO).as_ref())?;
     let log_level = meta.read_opt(LOG_LEVEL)?;
     let token = meta.read_opt("progressToken")?;
     let responses = match params.get(ANSWERS) {
@@ -303,13 +304,13 @@ pub(crate) fn lift(
             .collect(),
     };
     let replay = Replay::new(responses, params.read_opt(STATE)?);
-    Ok(Lifted { shape, peer, token, log_level, replay })
+    Ok(Lifted { revision, peer, token, log_level, replay })
 }
 
 /// The row for a revision that a stateless request names, if the server speaks it without a handshake.
-pub(crate) fn supported(requested: &str, about: &Description) -> Result<Shape, RpcError> {
-    let shape = requested.parse().ok().filter(|v| about.versions.contains(v)).map(Shape::of);
-    shape.filter(|s| !s.0.codec.has_handshake()).ok_or_else(|| unsupported(requested, about))
+pub(crate) fn supported(requested: &str, about: &Description) -> Result<Revision, RpcError> {
+    let revision = requested.parse().ok().filter(|v| about.versions.contains(v)).map(Revision::of);
+    revision.filter(|s| !s.0.codec.has_sessions()).ok_or_else(|| unsupported(requested, about))
 }
 
 /// The error for a revision that the server does not speak.
@@ -320,7 +321,7 @@ pub(crate) fn unsupported(requested: &str, about: &Description) -> RpcError {
 
 /// The clients that were seen last: requests in a row say the same about themselves. Clones are the same memory.
 #[derive(Clone, Debug, Default)]
-pub struct Memo(Arc<Mutex<VecDeque<Known>>>);
+pub struct PeerCache(Arc<Mutex<VecDeque<Known>>>);
 
 #[derive(Debug)]
 struct Known {
@@ -329,14 +330,14 @@ struct Known {
     peer: Arc<Peer>,
 }
 
-impl Memo {
+impl PeerCache {
     /// How many clients are remembered, and how much each may have said about itself.
     const CLIENTS: usize = 8;
     const LONGEST: usize = 4 << 10;
 
     /// How to speak to the last client.
-    pub(crate) fn shape(&self) -> Option<Shape> {
-        lock(&self.0).front().map(|known| Shape::of(known.peer.version))
+    pub(crate) fn revision(&self) -> Option<Revision> {
+        lock(&self.0).front().map(|known| Revision::of(known.peer.version))
     }
 
     /// What is known of a client that says this about itself.
@@ -370,25 +371,25 @@ impl Memo {
 }
 
 /// The answer to `server/discover`.
-pub(crate) fn discover(shape: Shape, about: &Description) -> Done {
+pub(crate) fn discover(revision: Revision, about: &Description) -> ResultBody {
     let mut result = DiscoverResult::new(about.version_names(), about.capabilities.clone());
     result.instructions.clone_from(&about.instructions);
-    shape.done(result)
+    revision.done(result)
 }
 
 /// What a `subscriptions/listen` asks for, and the part of it that the server honours.
 pub(crate) fn listen(
     params: &Params,
-    shape: Shape,
+    revision: Revision,
     peer: &Peer,
     about: &Description,
     most: usize,
-) -> Result<(SubscriptionFilter, Interest), RpcError> {
+) -> Result<(SubscriptionFilter, Filter), RpcError> {
     let ListenParams { notifications: wanted, .. } = params.parse()?;
     let capabilities = &about.capabilities;
     let resources = capabilities.resources.clone().unwrap_or_default();
     let mut honoured = SubscriptionFilter::default();
-    let mut interest = Interest::new();
+    let mut interest = Filter::new();
     let list_changed = |c: Option<Option<bool>>| c.flatten() == Some(true);
     if wanted.tools_list_changed == Some(true) && list_changed(capabilities.tools.as_ref().map(|t| t.list_changed)) {
         honoured.tools_list_changed = Some(true);
@@ -410,10 +411,10 @@ pub(crate) fn listen(
         interest.uris = uris.iter().cloned().collect();
         honoured.resource_subscriptions = Some(uris);
     }
-    for extension in about.extensions_in(shape) {
+    for extension in about.extensions_in(revision) {
         for member in extension.filters.iter().filter(|member| wanted.others.contains_key(member)) {
             if peer.extension(&extension.id).is_none() {
-                return Err(shape.missing_extension(&extension.id));
+                return Err(revision.missing_extension(&extension.id));
             }
             let keys: Vec<String> = wanted.others.get(member).map_or(Ok(Vec::new()), |keys| {
                 keys.parse().map_err(|e| RpcError::invalid_params(format!("`{member}`: {e}")))
@@ -439,15 +440,15 @@ pub(crate) fn acknowledged(id: &RequestId, honoured: &SubscriptionFilter) -> Vec
 }
 
 /// The result that ends a subscription.
-pub(crate) fn listen_ended(id: &RequestId) -> Done {
-    Done { meta: Some(subscription_meta(id)), ..Done::empty() }
+pub(crate) fn listen_ended(id: &RequestId) -> ResultBody {
+    ResultBody { meta: Some(subscription_meta(id)), ..ResultBody::empty() }
 }
 
 /// A change as a subscription is told of it.
 pub(crate) fn change<'a>(id: &RequestId, change: &'a Change) -> (&'a str, Vec<u8>) {
     let mut params = json!({ "_meta": subscription_meta(id) });
     let method = super::legacy::change_method(change);
-    if let Change::News(news) = change {
+    if let Change::Extension(news) = change {
         let mut text = super::to_json(&params);
         text.pop();
         append_members(&mut text, news.params.get().as_bytes());

@@ -2,7 +2,7 @@
 
 use couplet_types::{DiscoverResult, InitializeResult, ProtocolVersion, RpcError, UnsupportedVersionData, code};
 
-use super::revision::Shape;
+use super::revision::Revision;
 use crate::error::{Error, ErrorKind};
 
 /// What to do next.
@@ -43,7 +43,7 @@ pub enum Probe {
 #[derive(Debug)]
 pub struct Negotiation {
     /// What the client speaks, the preferred one first.
-    wanted: Vec<Shape>,
+    wanted: Vec<Revision>,
     tried: Vec<ProtocolVersion>,
     /// Whether nothing came back from the first probe: a server that starts slowly may answer the next one.
     was_silent: bool,
@@ -55,7 +55,7 @@ impl Negotiation {
     /// # Errors
     /// When the list is empty.
     pub fn new(versions: Vec<ProtocolVersion>) -> Result<(Self, Step), Error> {
-        let mut wanted: Vec<Shape> = versions.into_iter().map(Shape::of).collect();
+        let mut wanted: Vec<Revision> = versions.into_iter().map(Revision::of).collect();
         wanted.sort_by_key(|s| std::cmp::Reverse(s.index()));
         let mut this = Self { wanted, tried: Vec::new(), was_silent: false };
         let step = match this.wanted.first().copied() {
@@ -71,13 +71,17 @@ impl Negotiation {
     /// When the two sides have no revision in common.
     pub fn probed(&mut self, outcome: &Probe) -> Result<Step, Error> {
         match outcome {
-            Probe::Answer(result) => self.common(&result.supported_versions).and_then(|shape| {
-                if shape.0.codec.has_handshake() { self.open_with(shape) } else { Ok(Step::Speak(shape.version())) }
+            Probe::Answer(result) => self.common(&result.supported_versions).and_then(|revision| {
+                if revision.0.codec.has_sessions() {
+                    self.open_with(revision)
+                } else {
+                    Ok(Step::Speak(revision.version()))
+                }
             }),
             Probe::Refused(error) if error.code == code::UNSUPPORTED_VERSION => {
                 let supported = error.data.as_ref().and_then(|d| d.parse::<UnsupportedVersionData>().ok());
-                let shape = self.common(&supported.map(|d| d.supported).unwrap_or_default())?;
-                self.open_with(shape)
+                let revision = self.common(&supported.map(|d| d.supported).unwrap_or_default())?;
+                self.open_with(revision)
             }
             // The two other errors that only a stateless server knows: it is one, and something else is wrong.
             Probe::Refused(error) if matches!(error.code, code::HEADER_MISMATCH | code::MISSING_CLIENT_CAPABILITY) => {
@@ -96,7 +100,7 @@ impl Negotiation {
 
     /// Whether the handshake can be tried when nothing comes back from the probe.
     pub fn has_fallback(&self) -> bool {
-        self.wanted.iter().any(|shape| shape.0.codec.has_handshake())
+        self.wanted.iter().any(|revision| revision.0.codec.has_sessions())
     }
 
     /// What the answer to `initialize` means.
@@ -107,14 +111,14 @@ impl Negotiation {
         match outcome {
             Ok(result) => {
                 let chosen = result.protocol_version.parse::<ProtocolVersion>().ok();
-                let mut sessions = self.wanted.iter().filter(|s| s.0.codec.has_handshake());
-                let shape = sessions.find(|s| Some(s.version()) == chosen);
-                shape.map(|s| Step::Speak(s.version())).ok_or_else(|| self.nothing(&result.protocol_version))
+                let mut sessions = self.wanted.iter().filter(|s| s.0.codec.has_sessions());
+                let revision = sessions.find(|s| Some(s.version()) == chosen);
+                revision.map(|s| Step::Speak(s.version())).ok_or_else(|| self.nothing(&result.protocol_version))
             }
             Err(error) => {
                 let supported = error.data.as_ref().and_then(|d| d.parse::<UnsupportedVersionData>().ok());
                 match supported {
-                    Some(data) => self.common(&data.supported).and_then(|shape| self.open_with(shape)),
+                    Some(data) => self.common(&data.supported).and_then(|revision| self.open_with(revision)),
                     None => Err(error.into()),
                 }
             }
@@ -123,30 +127,30 @@ impl Negotiation {
 
     /// Goes on with the handshake, because the server does not know the probe.
     fn handshake(&mut self) -> Result<Step, Error> {
-        let latest = self.wanted.iter().copied().find(|s| s.0.codec.has_handshake());
+        let latest = self.wanted.iter().copied().find(|s| s.0.codec.has_sessions());
         match latest {
-            Some(shape) if self.tried.contains(&shape.version()) => {
+            Some(revision) if self.tried.contains(&revision.version()) => {
                 let what = "the server refuses `initialize`, and does not answer `server/discover`";
                 Err(Error::new(ErrorKind::Version, what))
             }
-            Some(shape) => self.open_with(shape),
+            Some(revision) => self.open_with(revision),
             None => Err(self.nothing("only revisions that begin with `initialize`")),
         }
     }
 
-    fn open_with(&mut self, shape: Shape) -> Result<Step, Error> {
-        let version = shape.version();
+    fn open_with(&mut self, revision: Revision) -> Result<Step, Error> {
+        let version = revision.version();
         if self.tried.contains(&version) {
             let what = format!("the server says that it speaks {version}, and refuses it");
             return Err(Error::new(ErrorKind::Version, what));
         }
         self.tried.push(version);
-        Ok(if shape.0.codec.has_handshake() { Step::Initialize(version) } else { Step::Discover(version) })
+        Ok(if revision.0.codec.has_sessions() { Step::Initialize(version) } else { Step::Discover(version) })
     }
 
-    fn common(&self, supported: &[String]) -> Result<Shape, Error> {
-        let shape = self.wanted.iter().find(|s| supported.iter().any(|v| v == s.version().as_str()));
-        shape.copied().ok_or_else(|| self.nothing(&supported.join(", ")))
+    fn common(&self, supported: &[String]) -> Result<Revision, Error> {
+        let revision = self.wanted.iter().find(|s| supported.iter().any(|v| v == s.version().as_str()));
+        revision.copied().ok_or_else(|| self.nothing(&supported.join(", ")))
     }
 
     fn nothing(&self, theirs: &str) -> Error {

@@ -17,7 +17,7 @@ use serde_json::json;
 
 use super::{
     form,
-    revision::{Elicit, Shape, Structured},
+    revision::{Elicit, Revision, Structured},
 };
 use crate::service::CacheHint;
 
@@ -27,7 +27,7 @@ const LONG: usize = 16 << 10;
 /// A value that can be cut to a revision.
 pub trait Project {
     /// Takes out or turns what the revision cannot say.
-    fn project(&mut self, to: Shape);
+    fn project(&mut self, to: Revision);
 
     /// Takes the caching fields out, if the value is one that has them.
     #[doc(hidden)]
@@ -56,7 +56,7 @@ pub trait Project {
 
     /// Why the revision cannot say this at all, if it cannot.
     #[doc(hidden)]
-    fn unspeakable(&self, to: Shape) -> Option<&'static str> {
+    fn unspeakable(&self, to: Revision) -> Option<&'static str> {
         let _ = to;
         None
     }
@@ -66,7 +66,7 @@ pub trait Project {
 macro_rules! as_is {
     ($($type:ty),* $(,)?) => {$(
         impl Project for $type {
-            fn project(&mut self, _: Shape) {}
+            fn project(&mut self, _: Revision) {}
         }
     )*};
 }
@@ -92,7 +92,7 @@ as_is!(
 macro_rules! plain_results {
     ($($type:ty),* $(,)?) => {$(
         impl Project for $type {
-            fn project(&mut self, _: Shape) {
+            fn project(&mut self, _: Revision) {
                 self.result_type = None;
             }
         }
@@ -105,7 +105,7 @@ plain_results!(EmptyResult, CompleteResult, ElicitResult);
 macro_rules! cacheable {
     ($($type:ty { $($each:ident)? }),* $(,)?) => {$(
         impl Project for $type {
-            fn project(&mut self, to: Shape) {
+            fn project(&mut self, to: Revision) {
                 let _ = to;
                 self.result_type = None;
                 $(self.$each.iter_mut().for_each(|e| e.project(to));)?
@@ -128,7 +128,7 @@ cacheable!(
 );
 
 impl Project for DiscoverResult {
-    fn project(&mut self, to: Shape) {
+    fn project(&mut self, to: Revision) {
         self.result_type = None;
         self.capabilities.project(to);
     }
@@ -140,7 +140,7 @@ impl Project for DiscoverResult {
 }
 
 impl Project for InitializeResult {
-    fn project(&mut self, to: Shape) {
+    fn project(&mut self, to: Revision) {
         self.result_type = None;
         self.capabilities.project(to);
         self.server_info.project(to);
@@ -148,14 +148,14 @@ impl Project for InitializeResult {
 }
 
 impl Project for InitializeParams {
-    fn project(&mut self, to: Shape) {
+    fn project(&mut self, to: Revision) {
         self.capabilities.project(to);
         self.client_info.project(to);
     }
 }
 
 impl Project for Implementation {
-    fn project(&mut self, to: Shape) {
+    fn project(&mut self, to: Revision) {
         if !to.0.titles {
             self.title = None;
         }
@@ -166,7 +166,7 @@ impl Project for Implementation {
 }
 
 impl Project for ServerCapabilities {
-    fn project(&mut self, to: Shape) {
+    fn project(&mut self, to: Revision) {
         if !to.0.completions_capability {
             self.completions = None;
         }
@@ -177,7 +177,7 @@ impl Project for ServerCapabilities {
 }
 
 impl Project for ClientCapabilities {
-    fn project(&mut self, to: Shape) {
+    fn project(&mut self, to: Revision) {
         if to.0.elicit == Elicit::Never {
             self.elicitation = None;
         }
@@ -190,7 +190,7 @@ impl Project for ClientCapabilities {
         {
             (sampling.context, sampling.tools) = (None, None);
         }
-        if !to.0.codec.has_handshake()
+        if !to.0.codec.has_sessions()
             && let Some(roots) = &mut self.roots
         {
             roots.list_changed = None;
@@ -202,7 +202,7 @@ impl Project for ClientCapabilities {
 }
 
 impl Project for Tool {
-    fn project(&mut self, to: Shape) {
+    fn project(&mut self, to: Revision) {
         if !to.0.tool_annotations {
             self.annotations = None;
         }
@@ -235,7 +235,7 @@ fn is_object_schema(schema: &RawJson) -> bool {
 }
 
 impl Project for Prompt {
-    fn project(&mut self, to: Shape) {
+    fn project(&mut self, to: Revision) {
         if !to.0.titles {
             (self.title, self.meta) = (None, None);
         }
@@ -247,7 +247,7 @@ impl Project for Prompt {
 }
 
 impl Project for PromptArgument {
-    fn project(&mut self, to: Shape) {
+    fn project(&mut self, to: Revision) {
         if !to.0.titles {
             self.title = None;
         }
@@ -255,7 +255,7 @@ impl Project for PromptArgument {
 }
 
 impl Project for Resource {
-    fn project(&mut self, to: Shape) {
+    fn project(&mut self, to: Revision) {
         if !to.0.titles {
             (self.title, self.meta) = (None, None);
         }
@@ -267,7 +267,7 @@ impl Project for Resource {
 }
 
 impl Project for ResourceTemplate {
-    fn project(&mut self, to: Shape) {
+    fn project(&mut self, to: Revision) {
         if !to.0.titles {
             (self.title, self.meta) = (None, None);
         }
@@ -279,7 +279,7 @@ impl Project for ResourceTemplate {
 }
 
 impl Project for Option<Annotations> {
-    fn project(&mut self, to: Shape) {
+    fn project(&mut self, to: Revision) {
         if let (Some(annotations), false) = (self, to.0.titles) {
             annotations.last_modified = None;
         }
@@ -287,7 +287,7 @@ impl Project for Option<Annotations> {
 }
 
 impl Project for ResourceContents {
-    fn project(&mut self, to: Shape) {
+    fn project(&mut self, to: Revision) {
         if !to.0.titles {
             self.meta = None;
         }
@@ -295,7 +295,7 @@ impl Project for ResourceContents {
 }
 
 impl Project for ContentBlock {
-    fn project(&mut self, to: Shape) {
+    fn project(&mut self, to: Revision) {
         let titles = to.0.titles;
         match self {
             Self::Text(text) => {
@@ -349,7 +349,7 @@ fn note(text: String, annotations: Option<Annotations>) -> ContentBlock {
     ContentBlock::Text(note)
 }
 
-fn project_structured(content: &mut Option<RawJson>, to: Shape) {
+fn project_structured(content: &mut Option<RawJson>, to: Revision) {
     let keep = match to.0.structured {
         Structured::Never => false,
         Structured::Objects => content.as_ref().is_some_and(RawJson::is_object),
@@ -361,7 +361,7 @@ fn project_structured(content: &mut Option<RawJson>, to: Shape) {
 }
 
 impl Project for CallToolResult {
-    fn project(&mut self, to: Shape) {
+    fn project(&mut self, to: Revision) {
         self.result_type = None;
         if self.content.is_empty() {
             // A value that cannot be told as data is told as text.
@@ -406,7 +406,7 @@ impl Project for CallToolResult {
 }
 
 impl Project for CallToolParams {
-    fn project(&mut self, to: Shape) {
+    fn project(&mut self, to: Revision) {
         if !to.0.core_tasks {
             self.task = None;
         }
@@ -414,14 +414,14 @@ impl Project for CallToolParams {
 }
 
 impl Project for GetPromptResult {
-    fn project(&mut self, to: Shape) {
+    fn project(&mut self, to: Revision) {
         self.result_type = None;
         self.messages.iter_mut().for_each(|m| m.content.project(to));
     }
 }
 
 impl Project for CompleteParams {
-    fn project(&mut self, to: Shape) {
+    fn project(&mut self, to: Revision) {
         if !to.0.titles {
             self.context = None;
             if let CompletionReference::Prompt(prompt) = &mut self.reference {
@@ -432,7 +432,7 @@ impl Project for CompleteParams {
 }
 
 impl Project for ProgressParams {
-    fn project(&mut self, to: Shape) {
+    fn project(&mut self, to: Revision) {
         if !to.0.progress_message {
             self.message = None;
         }
@@ -440,7 +440,7 @@ impl Project for ProgressParams {
 }
 
 impl Project for ListRootsResult {
-    fn project(&mut self, to: Shape) {
+    fn project(&mut self, to: Revision) {
         self.result_type = None;
         if !to.0.titles {
             self.roots.iter_mut().for_each(|r| r.meta = None);
@@ -449,12 +449,12 @@ impl Project for ListRootsResult {
 }
 
 impl Project for CreateMessageResult {
-    fn project(&mut self, to: Shape) {
+    fn project(&mut self, to: Revision) {
         self.result_type = None;
         project_sampling(&mut self.content, to);
     }
 
-    fn unspeakable(&self, to: Shape) -> Option<&'static str> {
+    fn unspeakable(&self, to: Revision) -> Option<&'static str> {
         let blocks = self.content.blocks();
         let uses_tool = blocks.iter().any(|b| matches!(b, ContentBlock::ToolUse(_)));
         let plain = to.0.sampling_tools || (blocks.len() == 1 && !uses_tool);
@@ -462,7 +462,7 @@ impl Project for CreateMessageResult {
     }
 }
 
-fn project_sampling(content: &mut SamplingContent, to: Shape) {
+fn project_sampling(content: &mut SamplingContent, to: Revision) {
     match content {
         SamplingContent::One(block) => block.project(to),
         SamplingContent::Many(blocks) => blocks.iter_mut().for_each(|b| b.project(to)),
@@ -489,12 +489,12 @@ pub enum Ask {
 
 impl Ask {
     /// The question as a client with these capabilities can be asked.
-    pub(crate) fn render(self, shape: Shape, can: &ClientCapabilities) -> Result<InputRequest, RpcError> {
+    pub(crate) fn render(self, revision: Revision, can: &ClientCapabilities) -> Result<InputRequest, RpcError> {
         match self {
-            Self::Elicit(params) => elicit(*params, shape, can),
-            Self::Sample(params) => sample(*params, shape, can),
+            Self::Elicit(params) => elicit(*params, revision, can),
+            Self::Sample(params) => sample(*params, revision, can),
             Self::Roots if can.roots.is_none() => {
-                Err(shape.cannot_ask("list its roots", "roots", json!({ "roots": {} })))
+                Err(revision.cannot_ask("list its roots", "roots", json!({ "roots": {} })))
             }
             Self::Roots => InputRequest::new::<couplet_types::ListRoots>(&ListRootsParams::default())
                 .map_err(|e| RpcError::internal(e.to_string())),
@@ -502,25 +502,25 @@ impl Ask {
     }
 }
 
-fn elicit(mut params: ElicitParams, shape: Shape, can: &ClientCapabilities) -> Result<InputRequest, RpcError> {
+fn elicit(mut params: ElicitParams, revision: Revision, can: &ClientCapabilities) -> Result<InputRequest, RpcError> {
     params.task = None;
     if params.is_url() {
-        if !shape.can_elicit_url(can) {
+        if !revision.can_elicit_url(can) {
             let required = json!({ "elicitation": { "url": {} } });
-            return Err(shape.cannot_ask("ask the user to open a page", "URL elicitation", required));
+            return Err(revision.cannot_ask("ask the user to open a page", "URL elicitation", required));
         }
         if !params.url.as_deref().is_some_and(is_web_address) {
             return Err(RpcError::internal("the address to visit must be an absolute `https:` or `http:` URL"));
         }
         params.requested_schema = None;
-        match shape.0.elicit {
+        match revision.0.elicit {
             Elicit::UrlWithId => params.elicitation_id = Some(params.elicitation_id.map_or_else(random_id, Ok)?),
             _ => params.elicitation_id = None,
         }
     } else {
-        if !shape.can_elicit(can) {
+        if !revision.can_elicit(can) {
             let required = json!({ "elicitation": { "form": {} } });
-            return Err(shape.cannot_ask("ask the user", "elicitation", required));
+            return Err(revision.cannot_ask("ask the user", "elicitation", required));
         }
         match params.schema() {
             Ok(Some(_)) => {}
@@ -528,7 +528,7 @@ fn elicit(mut params: ElicitParams, shape: Shape, can: &ClientCapabilities) -> R
             Err(e) => return Err(RpcError::internal(format!("the form is not a flat object of plain fields: {e}"))),
         }
         (params.url, params.elicitation_id) = (None, None);
-        if shape.0.elicit == Elicit::Plain {
+        if revision.0.elicit == Elicit::Plain {
             params.mode = None;
             params.requested_schema = params.requested_schema.as_ref().map(form::plain).transpose()?;
         } else {
@@ -554,14 +554,18 @@ fn random_id() -> Result<String, RpcError> {
     Ok(URL_SAFE_NO_PAD.encode(bytes))
 }
 
-fn sample(mut params: CreateMessageParams, shape: Shape, can: &ClientCapabilities) -> Result<InputRequest, RpcError> {
+fn sample(
+    mut params: CreateMessageParams,
+    revision: Revision,
+    can: &ClientCapabilities,
+) -> Result<InputRequest, RpcError> {
     let Some(sampling) = &can.sampling else {
-        return Err(shape.cannot_ask("ask its model", "sampling", json!({ "sampling": {} })));
+        return Err(revision.cannot_ask("ask its model", "sampling", json!({ "sampling": {} })));
     };
     let uses_tools = params.tools.is_some() || params.tool_choice.is_some();
     let with_tools = || json!({ "sampling": { "tools": {} } });
-    if uses_tools && !shape.can_sample_with_tools(can) {
-        return Err(shape.cannot_ask("ask its model", "sampling with tools", with_tools()));
+    if uses_tools && !revision.can_sample_with_tools(can) {
+        return Err(revision.cannot_ask("ask its model", "sampling with tools", with_tools()));
     }
     if let Some(what) = params.unbalanced() {
         return Err(RpcError::invalid_params(format!("sampling messages: {what}")));
@@ -572,19 +576,19 @@ fn sample(mut params: CreateMessageParams, shape: Shape, can: &ClientCapabilitie
     params.task = None;
     // Where there is a capability for the context of servers, nothing is asked for without it.
     let context = params.include_context.filter(|c| *c != IncludeContext::None);
-    if shape.0.sampling_tools && sampling.context.is_none() && context.is_some() {
+    if revision.0.sampling_tools && sampling.context.is_none() && context.is_some() {
         params.include_context = None;
     }
-    params.tools.iter_mut().flatten().for_each(|t| t.project(shape));
+    params.tools.iter_mut().flatten().for_each(|t| t.project(revision));
     for message in &mut params.messages {
-        project_sampling(&mut message.content, shape);
-        if !shape.0.sampling_tools {
+        project_sampling(&mut message.content, revision);
+        if !revision.0.sampling_tools {
             message.meta = None;
             let blocks = message.content.blocks();
             let tools = blocks.iter().any(|b| matches!(b, ContentBlock::ToolUse(_) | ContentBlock::ToolResult(_)));
             if tools || blocks.len() != 1 {
                 let what = "sampling messages with tools or several blocks";
-                return Err(shape.cannot_ask("ask its model", what, with_tools()));
+                return Err(revision.cannot_ask("ask its model", what, with_tools()));
             }
         }
     }

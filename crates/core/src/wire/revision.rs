@@ -6,7 +6,7 @@ use serde_json::json;
 use super::{Codec, legacy, modern};
 
 /// What one revision can say, and how it says it.
-pub(crate) struct Revision {
+pub(crate) struct RevisionRow {
     pub(crate) version: ProtocolVersion,
     /// This row's bit in the method table.
     pub(crate) bit: u8,
@@ -58,7 +58,7 @@ pub(crate) enum Elicit {
     Url,
 }
 
-const FIRST: Revision = Revision {
+const FIRST: RevisionRow = RevisionRow {
     version: ProtocolVersion::V2024_11_05,
     bit: 1,
     codec: &legacy::Legacy,
@@ -81,7 +81,7 @@ const FIRST: Revision = Revision {
     unreadable_id: Some("null"),
 };
 
-const SECOND: Revision = Revision {
+const SECOND: RevisionRow = RevisionRow {
     version: ProtocolVersion::V2025_03_26,
     bit: 1 << 1,
     batches: true,
@@ -92,7 +92,7 @@ const SECOND: Revision = Revision {
     ..FIRST
 };
 
-const THIRD: Revision = Revision {
+const THIRD: RevisionRow = RevisionRow {
     version: ProtocolVersion::V2025_06_18,
     bit: 1 << 2,
     batches: false,
@@ -103,7 +103,7 @@ const THIRD: Revision = Revision {
     ..SECOND
 };
 
-const FOURTH: Revision = Revision {
+const FOURTH: RevisionRow = RevisionRow {
     version: ProtocolVersion::V2025_11_25,
     bit: 1 << 3,
     polling: true,
@@ -116,7 +116,7 @@ const FOURTH: Revision = Revision {
     ..THIRD
 };
 
-const FIFTH: Revision = Revision {
+const FIFTH: RevisionRow = RevisionRow {
     version: ProtocolVersion::V2026_07_28,
     bit: 1 << 4,
     codec: &modern::Modern,
@@ -129,14 +129,14 @@ const FIFTH: Revision = Revision {
     ..FOURTH
 };
 
-pub(crate) static REVISIONS: [Revision; 5] = [FIRST, SECOND, THIRD, FOURTH, FIFTH];
+pub(crate) static REVISIONS: [RevisionRow; 5] = [FIRST, SECOND, THIRD, FOURTH, FIFTH];
 
 /// How one message has to look: the negotiated revision, as something to ask and not to compare.
 #[derive(Clone, Copy)]
-pub struct Shape(pub(crate) &'static Revision);
+pub struct Revision(pub(crate) &'static RevisionRow);
 
-impl Shape {
-    /// The shape of a revision.
+impl Revision {
+    /// The revision of a revision.
     pub fn of(version: ProtocolVersion) -> Self {
         let row = REVISIONS.iter().find(|r| r.version == version);
         Self(row.expect("every revision has a row"))
@@ -152,9 +152,9 @@ impl Shape {
         self.0.version
     }
 
-    /// Whether a session is opened by a handshake; if not, every request stands alone.
+    /// Whether a session is opened by a handshake; if not, every request is stateless.
     pub fn has_sessions(self) -> bool {
-        self.0.codec.has_handshake()
+        self.0.codec.has_sessions()
     }
 
     /// The number of the row, for caches by revision.
@@ -173,11 +173,6 @@ impl Shape {
     /// Whether a frame may hold several messages.
     pub fn allows_batches(self) -> bool {
         self.0.batches
-    }
-
-    /// Whether every request says everything itself; if not, there is a session.
-    pub fn stands_alone(self) -> bool {
-        !self.0.codec.has_handshake()
     }
 
     /// Whether running a request as a task is a part of the protocol itself, on both sides.
@@ -232,7 +227,7 @@ impl Shape {
             code::HEADER_MISMATCH | code::MISSING_CLIENT_CAPABILITY | code::UNSUPPORTED_VERSION => true,
             code::URL_ELICITATION_REQUIRED => self.0.elicit == Elicit::UrlWithId,
             // From the stateless era on, the specification alone gives these out.
-            -32099..=-32020 => self.0.codec.has_handshake(),
+            -32099..=-32020 => self.0.codec.has_sessions(),
             _ => true,
         };
         error.code = match error.code {
@@ -261,13 +256,13 @@ impl Shape {
         error
     }
 
-    /// Whether an error may be one of [`Shape::missing_capability`].
+    /// Whether an error may be one of [`Revision::missing_capability`].
     pub(crate) fn is_missing_capability(self, error: &RpcError) -> bool {
         error.code == self.0.missing_capability && error.data.is_some()
     }
 }
 
-impl std::fmt::Debug for Shape {
+impl std::fmt::Debug for Revision {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Shape({})", self.0.version)
     }

@@ -5,12 +5,12 @@ use couplet_types::{
     ListTasksResult, Task, UpdateTaskParams,
 };
 
-use super::{project::Project, revision::Shape};
+use super::{project::Project, revision::Revision};
 
 macro_rules! as_is {
     ($($type:ty),*) => {$(
         impl Project for $type {
-            fn project(&mut self, _: Shape) {}
+            fn project(&mut self, _: Revision) {}
         }
     )*};
 }
@@ -21,7 +21,7 @@ as_is!(CancelTaskParams, GetTaskParams, GetTaskPayloadParams, GetTaskPayloadResu
 macro_rules! results {
     ($($type:ty),*) => {$(
         impl Project for $type {
-            fn project(&mut self, _: Shape) {
+            fn project(&mut self, _: Revision) {
                 self.result_type = None;
             }
         }

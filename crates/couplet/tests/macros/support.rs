@@ -2,17 +2,17 @@
 
 use std::{future::poll_fn, sync::Arc};
 
-use couplet::{Server, core::Connection};
+use couplet::{Server, core::ServerConnection};
 use serde_json::{Value, json};
 
 /// A server, and a connection to it on which the handshake is done.
-pub(crate) struct Client(Connection);
+pub(crate) struct Client(ServerConnection);
 
 impl Client {
     pub(crate) async fn new(server: Server) -> Self {
         let handle = server.build();
         let limits = handle.limits().clone();
-        let mut client = Self(Connection::new(Arc::new(handle), limits));
+        let mut client = Self(ServerConnection::new(Arc::new(handle), limits));
         let hello = json!({
             "protocolVersion": "2025-06-18",
             "capabilities": {},

@@ -233,7 +233,7 @@ async fn callers() {
             call.caller = Some(caller.clone());
             next.run(call)
         };
-        let mut client = Client::new(Server::new("files", "1.0.0").layer(known).tool(delete)).await;
+        let mut client = Client::new(Server::new("files", "1.0.0").middleware(known).tool(delete)).await;
         let listed = client.ask("tools/list", json!({})).await;
         assert_eq!(listed["tools"][0]["inputSchema"]["required"], json!(["name"]), "{listed}");
         let answer = client.ask("tools/call", serde_json::from_str(params).unwrap()).await;

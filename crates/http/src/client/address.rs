@@ -11,7 +11,7 @@ use http::{
 
 use super::{
     challenge::Challenge,
-    eras::Eras,
+    eras::EraCache,
     fetch::{Body, HttpClient},
     redirect,
     uri::same_origin,
@@ -22,7 +22,7 @@ pub(crate) struct Address {
     /// What only this origin may see.
     pub(crate) private: HeaderMap,
     pub(crate) client: Arc<dyn HttpClient>,
-    pub(crate) eras: Eras,
+    pub(crate) eras: EraCache,
 }
 
 impl Address {

@@ -51,7 +51,7 @@ impl Channel for HttpChannel {
     fn agree(&self, dialect: &Dialect) {
         self.0.agree(dialect);
         self.0.learn_greeting();
-        self.0.ready.send_replace(!dialect.has_session());
+        self.0.ready.send_replace(!dialect.has_sessions());
     }
 
     fn is_held_up(&self) -> bool {

@@ -19,7 +19,7 @@ use tokio::time::Instant;
 ///
 /// What turns out to be wrong is forgotten, and so is everything after a day: servers learn.
 #[derive(Clone, Default)]
-pub struct Eras(Arc<Mutex<HashMap<String, Entry>>>);
+pub struct EraCache(Arc<Mutex<HashMap<String, Entry>>>);
 
 /// How a server is greeted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ struct Entry {
     since: Instant,
 }
 
-impl Eras {
+impl EraCache {
     /// How many servers are remembered.
     const MOST: usize = 1000;
     const FRESH: Duration = Duration::from_secs(24 * 60 * 60);
@@ -70,7 +70,7 @@ impl Eras {
     }
 }
 
-impl fmt::Debug for Eras {
+impl fmt::Debug for EraCache {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Eras").field("servers", &self.known().len()).finish()
     }
@@ -92,25 +92,25 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_memory_is_bounded_and_the_oldest_goes_first() {
-        let eras = Eras::new();
-        for n in 0..=Eras::MOST {
+        let eras = EraCache::new();
+        for n in 0..=EraCache::MOST {
             eras.put(&server(&format!("https://a/{n}")), Greeting::Message);
             tokio::time::advance(Duration::from_secs(1)).await;
         }
-        assert_eq!(eras.known().len(), Eras::MOST);
+        assert_eq!(eras.known().len(), EraCache::MOST);
         assert_eq!(eras.take(&server("https://a/0")), None);
         assert_eq!(eras.take(&server("https://a/1")), Some(Greeting::Message));
     }
 
     #[tokio::test(start_paused = true)]
     async fn what_is_taken_or_old_is_gone() {
-        let (eras, a) = (Eras::new(), server("https://A/x?secret=1"));
+        let (eras, a) = (EraCache::new(), server("https://A/x?secret=1"));
         eras.put(&a, Greeting::Stream);
         assert!(!format!("{eras:?}").contains("secret") && !eras.known().keys().any(|k| k.contains("secret")));
         assert_eq!(eras.clone().take(&server("https://a/x?secret=2")), Some(Greeting::Stream));
         assert_eq!(eras.take(&a), None);
         eras.put(&a, Greeting::Message);
-        tokio::time::advance(Eras::FRESH).await;
+        tokio::time::advance(EraCache::FRESH).await;
         assert_eq!(eras.take(&a), None);
     }
 }

@@ -3,9 +3,9 @@
 //! ```no_run
 //! # async fn example() -> Result<(), couplet_core::Error> {
 //! use couplet_client::Client;
-//! use couplet_http::client::http;
+//! use couplet_http::connect;
 //!
-//! let client = Client::new("demo", "1.0.0").connect(http("https://example.com/mcp").bearer("secret")).await?;
+//! let client = Client::new("demo", "1.0.0").connect(connect("https://example.com/mcp").bearer("secret")).await?;
 //! for tool in client.tools().await? {
 //!     tracing::info!("{}", tool.name);
 //! }
@@ -42,7 +42,7 @@ mod session;
 mod setup;
 mod shared;
 mod stateless;
-mod target;
+pub(crate) mod target;
 mod tls;
 mod tools;
 mod uri;
@@ -50,11 +50,11 @@ mod wishes;
 
 pub use busy::Busy;
 pub use challenge::{Challenge, challenges};
-pub use eras::Eras;
+pub use eras::EraCache;
 pub use failure::ConnectFailure;
 pub use fetch::{Authorize, Body, HttpClient};
 pub use hyper::HyperClient;
 #[cfg(feature = "reqwest")]
 pub use reqwest::ReqwestClient;
 pub use setup::HyperClientBuilder;
-pub use target::{HttpTarget, http};
+pub use target::HttpTarget;

@@ -74,7 +74,7 @@ impl Shared {
         };
         let spoken =
             Params::from_text(answer).ok().and_then(|a| a.read_opt::<String>("protocolVersion").ok().flatten());
-        if spoken.as_deref() == Some(dialect.shape().version().as_str()) {
+        if spoken.as_deref() == Some(dialect.revision().version().as_str()) {
             return Ok(());
         }
         Err(Error::new(ErrorKind::Version, "the server speaks another revision now; connect again"))

@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use couplet_core::{
-    BoxFuture, Error, ErrorKind, Event, JsonText,
+    BoxFuture, Error, ErrorKind, Event, JsonText, encode_answer,
     message::{self, Body, Frame, Malformed, Message, Params},
-    print_answer,
 };
 use couplet_types::{Cancelled, CancelledParams, Notification, Ping, Progress, Request, RequestId, RpcError};
 
@@ -66,7 +65,7 @@ impl Shared {
     }
 
     fn takes_batches(&self) -> bool {
-        self.dialect().is_some_and(|d| d.shape().allows_batches())
+        self.dialect().is_some_and(|d| d.revision().allows_batches())
     }
 
     /// An answer that cannot be read is the end of the request.
@@ -152,7 +151,7 @@ impl Shared {
         let shared = self.clone();
         self.spawn(async move {
             if let Some(answer) = unless(&stop, answer).await {
-                shared.tell(print_answer(&id, &answer)).await;
+                shared.tell(encode_answer(&id, &answer)).await;
                 // Only now: answers that wait to be sent count, too.
                 shared.asked(&id);
             }

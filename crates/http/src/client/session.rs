@@ -156,7 +156,7 @@ impl Shared {
     /// Adds what every message after the handshake carries; true if there is a session to be lost.
     pub(crate) fn mark(&self, http: &mut http::Request<Bytes>) -> bool {
         if let Some(dialect) = self.dialect()
-            && let Ok(version) = value("the revision", dialect.shape().version().as_str())
+            && let Ok(version) = value("the revision", dialect.revision().version().as_str())
         {
             http.headers_mut().insert(headers::PROTOCOL_VERSION, version);
         }

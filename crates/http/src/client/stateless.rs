@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use couplet_core::{Error, ErrorKind, Extras, Outgoing};
+use couplet_core::{Error, ErrorKind, Outgoing, RequestOptions};
 use couplet_types::{
     CallTool, Discover, ListTools, ListToolsParams, Listen, Request, RequestId, RpcError, UnsupportedVersionData, code,
 };
@@ -95,7 +95,7 @@ impl Shared {
         let Some(dialect) = self.dialect() else { return Ok(()) };
         let mut params = ListToolsParams::new();
         for _ in 0..Self::PAGES {
-            let request = dialect.request::<ListTools>(self.next_id(), params.clone(), &Extras::default())?;
+            let request = dialect.request::<ListTools>(self.next_id(), params.clone(), &RequestOptions::default())?;
             let RequestId::Number(key) = request.id else { return Ok(()) };
             // A list that is refused teaches nothing; the call then fails with what it failed with before.
             let Ok(list) = self.post_alone(&request, revision, &Vec::new(), key).await? else { return Ok(()) };

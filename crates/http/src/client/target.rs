@@ -12,7 +12,7 @@ use super::{
     address::Address,
     channel::HttpChannel,
     driver,
-    eras::Eras,
+    eras::EraCache,
     fetch::{Authorize, HttpClient},
     hyper::HyperClient,
     shared::Shared,
@@ -20,13 +20,13 @@ use super::{
 };
 
 /// A server at an address. What it speaks is found out when a client connects.
-pub fn http(url: impl Into<String>) -> HttpTarget {
+pub fn connect(url: impl Into<String>) -> HttpTarget {
     HttpTarget {
         url: url.into(),
         headers: HeaderMap::new(),
         client: None,
         authorization: None,
-        eras: Eras::new(),
+        eras: EraCache::new(),
         wrong: None,
     }
 }
@@ -39,7 +39,7 @@ pub struct HttpTarget {
     headers: HeaderMap,
     client: Option<Arc<dyn HttpClient>>,
     authorization: Option<Arc<dyn Authorize>>,
-    eras: Eras,
+    eras: EraCache,
     wrong: Option<Error>,
 }
 
@@ -77,7 +77,7 @@ impl HttpTarget {
     }
 
     /// Remembers there what the server turns out to speak, so that later connections need not find out again.
-    pub fn eras(mut self, eras: &Eras) -> Self {
+    pub fn eras(mut self, eras: &EraCache) -> Self {
         self.eras = eras.clone();
         self
     }

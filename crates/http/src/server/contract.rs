@@ -2,9 +2,9 @@
 
 use bytes::Bytes;
 
-use super::{
-    events::{EventStore, StoredEvent},
-    store::{SessionRecord, SessionStore},
+use crate::server::{
+    session::store::{SessionRecord, SessionStore},
+    stream::event_store::{EventStore, StoredEvent},
 };
 
 /// What a [`SessionStore`] must do.

@@ -10,26 +10,31 @@ use std::{
 };
 
 use bytes::Bytes;
-use couplet_core::{Caller, Connection, Limits, Memo, Service};
+use couplet_core::{Caller, Limits, PeerCache, ServerConnection, Service};
 use http::{StatusCode, Version, request::Parts};
 use tokio::time::Instant;
 
-use super::{
-    authorize::{Authorize, Named},
-    chunks::{Chunks, Waiting},
-    deadline::Timed,
-    events::{EventStore, MemoryEvents},
-    guard::Guard,
-    inflight::InFlight,
-    legacy::Sessions2024,
-    limits::HttpLimits,
-    lock,
-    reply::{self, Reply},
-    shares::Shares,
-    spare::Spare,
-    store::{Nowhere, SessionStore},
-    table::Sessions,
-    watch::{Held, Streams, Ticket},
+use super::{limits::HttpLimits, lock};
+use crate::server::{
+    request::{
+        authorize::{Authorize, Named},
+        deadline::Timed,
+        guard::Guard,
+        quota::Shares,
+    },
+    response::{self, Reply},
+    session::{
+        http_sse::Sessions2024,
+        store::{Nowhere, SessionStore},
+        table::Sessions,
+    },
+    stateless::pool::Spare,
+    stream::{
+        chunks::{Chunks, Waiting},
+        event_store::{EventStore, MemoryEvents},
+        open_streams::{Held, Streams, Ticket},
+        unsent::InFlight,
+    },
 };
 
 /// A server as an HTTP service, for every revision at one address: mount it in axum or hyper.
@@ -84,7 +89,7 @@ pub(crate) struct State {
     pub(crate) sessions_2024_of: Arc<Shares>,
     pub(crate) closing: AtomicBool,
     /// Who asked last, where every message says it again.
-    clients: Memo,
+    clients: PeerCache,
     last_opening: Mutex<Bytes>,
     looked_after: AtomicBool,
 }
@@ -215,7 +220,7 @@ impl Endpoint {
     /// answered any more: whoever asked it is told.
     pub fn shut_down(&self) {
         self.state.closing.store(true, Ordering::Release);
-        self.state.sessions.close_questions();
+        self.state.sessions.cancel_client_requests();
         self.state.streams.end();
     }
 
@@ -228,10 +233,10 @@ impl Endpoint {
     }
 
     /// A connection on which nothing was said yet.
-    pub(crate) fn connection(&self, caller: Option<Arc<Caller>>) -> Connection {
-        let connection = Connection::new(self.config.timed.clone(), self.config.connection.clone());
-        let mut connection = connection.remembering(&self.state.clients);
-        connection.asked_by(caller);
+    pub(crate) fn connection(&self, caller: Option<Arc<Caller>>) -> ServerConnection {
+        let connection = ServerConnection::new(self.config.timed.clone(), self.config.connection.clone());
+        let mut connection = connection.with_peer_cache(&self.state.clients);
+        connection.set_caller(caller);
         connection
     }
 
@@ -241,8 +246,8 @@ impl Endpoint {
     /// What to answer if there are too many.
     pub(crate) fn ticket(&self, held: &Arc<dyn Held>, caller: Option<&Arc<Caller>>) -> Result<Arc<Ticket>, Box<Reply>> {
         let (streams, limits) = (&self.state.streams, &self.config.limits);
-        let own = || reply::busy(StatusCode::TOO_MANY_REQUESTS, "you have too many open streams");
-        let all = || reply::busy(StatusCode::SERVICE_UNAVAILABLE, "too many streams are open");
+        let own = || response::busy(StatusCode::TOO_MANY_REQUESTS, "you have too many open streams");
+        let all = || response::busy(StatusCode::SERVICE_UNAVAILABLE, "too many streams are open");
         let principal = caller.map(|caller| caller.principal());
         let share = streams.share(principal, limits.streams_per_principal).ok_or_else(own)?;
         let until = caller.and_then(|caller| caller.expires()).and_then(instant);

@@ -1,8 +1,14 @@
 //! The server's side: one endpoint for every revision.
 //!
 //! * [`Endpoint`] is a `tower_service::Service`: mount it in axum or hyper.
-#![cfg_attr(feature = "listen", doc = "* [`http()`] and [`http_unix`] listen themselves.")]
-#![cfg_attr(not(feature = "listen"), doc = "* `http` and `http_unix`, with the feature `listen`, listen themselves.")]
+#![cfg_attr(
+    feature = "listen",
+    doc = "* [`listen`](crate::listen()) and [`listen_unix`](crate::listen_unix) bring their own listener."
+)]
+#![cfg_attr(
+    not(feature = "listen"),
+    doc = "* `listen` and `listen_unix`, with the feature `listen`, bring their own listener."
+)]
 //!
 //! Each request is one line in the log when it is over, at the level `info` with the target `couplet::access`: method,
 //! path, status, method of the protocol, principal and duration. A client that hung up before the answer has the status
@@ -20,57 +26,44 @@
 //! * Answers that are not sent yet have a bound in bytes over all responses: above it new requests get 503.
 //! * No store is waited for without a timeout.
 //! * Every queue is bounded. A reader that is too slow slows down its own session, and is let go after a while.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `endpoint`, `limits` | configuration, and what the endpoint has open |
+//! | `request/` | what every request passes: host and origin, CORS, authorization, quotas, body, deadline, access log |
+//! | `stateless/` | requests of the stateless revision: a pooled connection for each |
+//! | `session/` | sessions: the table, the driver of a connection, stores, HTTP+SSE of 2024-11-05 |
+//! | `stream/` | response bodies, event streams and what is stored of them |
+//! | `response` | the kinds of responses |
+//! | `listen/` | a listener of our own: sockets, slow peers, graceful shutdown |
+//! | `contract` | what every store must do, as tests to call |
 
-mod access;
-mod admit;
-mod alone;
-mod authorize;
-mod body;
-mod chunks;
-mod combine;
 pub mod contract;
-mod cors;
-mod deadline;
-mod drive;
 mod endpoint;
-mod events;
-mod guard;
-mod http_request;
-mod inflight;
-mod legacy;
 mod limits;
-mod line;
 #[cfg(feature = "listen")]
-mod listen;
-mod live;
-#[cfg(feature = "listen")]
-mod patient;
-mod pipe;
-mod read;
-mod reply;
+pub(crate) mod listen;
 mod request;
-mod sessionless;
-mod sessions;
-mod shares;
-#[cfg(feature = "listen")]
-mod socket;
-mod spare;
-mod store;
-mod stored;
-mod table;
-mod watch;
+mod response;
+mod session;
+mod stateless;
+mod stream;
 
-pub use authorize::{Authorize, Challenge};
-pub use body::EndpointBody;
-pub use combine::Or;
 pub use endpoint::Endpoint;
-pub use events::{EventStore, MemoryEvents, StoredEvent};
-pub use http_request::HttpRequest;
 pub use limits::HttpLimits;
 #[cfg(feature = "listen")]
-pub use listen::{HttpTransport, Shutdown, http, http_unix};
-pub use request::Answering;
-pub use store::{MemorySessions, SessionRecord, SessionStore};
+pub use listen::{HttpTransport, Shutdown};
+pub use request::{
+    Answering,
+    authorize::{Authorize, Challenge},
+    combine::Or,
+    context::HttpRequest,
+};
+pub use session::store::{MemorySessions, SessionRecord, SessionStore};
+pub use stream::{
+    body::EndpointBody,
+    event_store::{EventStore, MemoryEvents, StoredEvent},
+};
 
 use std::{
     collections::HashMap,

@@ -4,10 +4,7 @@ use std::sync::Arc;
 
 use couplet_client::{Client, ClientBuilder};
 use couplet_core::{Limits, Transport};
-use couplet_http::{
-    client::{HyperClient, http},
-    server::HttpTransport,
-};
+use couplet_http::{client::HyperClient, server::HttpTransport};
 use couplet_server::{Server, extract::Args, tool};
 use couplet_types::ProtocolVersion;
 use serde_json::json;
@@ -21,7 +18,7 @@ const SIZES: [usize; 3] = [5 << 20, 17 << 20, 40 << 20];
 /// What a call with an argument of this size fails with.
 async fn call(builder: ClientBuilder, url: &str, size: usize) -> String {
     let sender = HyperClient::builder().direct().build().unwrap();
-    let client = builder.connect(http(url).client(Arc::new(sender))).await.unwrap();
+    let client = builder.connect(couplet_http::connect(url).client(Arc::new(sender))).await.unwrap();
     let error = client.call("length", json!({ "text": "x".repeat(size) })).await.unwrap_err();
     error.to_string()
 }
@@ -40,7 +37,8 @@ async fn attack_07_our_own_server_says_that_a_body_is_too_long() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
     let server = Server::new("test", "1").tool(tool("length", length));
-    let served = tokio::spawn(HttpTransport::on(listener).serve(Arc::new(server.build()), Limits::default()));
+    let served =
+        tokio::spawn(HttpTransport::from_listener(listener).serve(Arc::new(server.build()), Limits::default()));
     for version in [ProtocolVersion::V2025_11_25, ProtocolVersion::V2026_07_28] {
         for size in SIZES {
             let told = call(Client::new("test", "1").versions([version]), &url, size).await;

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, mpsc};
 
 use couplet_client::Client;
 use couplet_core::{Limits, Transport};
-use couplet_http::{client, server::HttpTransport};
+use couplet_http::server::HttpTransport;
 use couplet_server::{
     Server,
     extract::{Args, RawArgs},
@@ -25,9 +25,9 @@ struct Filter {
 async fn connected(server: Server, version: ProtocolVersion) -> Client {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
-    let served = HttpTransport::on(listener).serve(Arc::new(server.build()), Limits::default());
+    let served = HttpTransport::from_listener(listener).serve(Arc::new(server.build()), Limits::default());
     tokio::spawn(served);
-    Client::new("attacker", "1.0.0").versions([version]).connect(client::http(url)).await.unwrap()
+    Client::new("attacker", "1.0.0").versions([version]).connect(couplet_http::connect(url)).await.unwrap()
 }
 
 async fn said(client: &Client, tool: &str, arguments: Value) -> String {
@@ -37,7 +37,7 @@ async fn said(client: &Client, tool: &str, arguments: Value) -> String {
 /// A filter that cannot be read is not the absence of one.
 #[tokio::test]
 async fn attack_02_malformed_arguments_do_not_pass_for_none() {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let list = |filter: Option<Args<Filter>>| filter.map_or_else(|| "all".to_owned(), |Args(f)| f.owner);
         let client = connected(Server::new("s", "1").tool(tool("list", list)), version).await;
         assert_eq!(said(&client, "list", json!({})).await, "all");
@@ -76,7 +76,7 @@ async fn attack_17_checking_a_value_is_bounded() {
 /// A function that blocks holds up neither its connection nor the server.
 #[tokio::test]
 async fn attack_18_blocking_tools_do_not_stop_the_others() {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let (go_on, may_go_on) = mpsc::channel();
         let may_go_on = Arc::new(Mutex::new(may_go_on));
         let wait = move || may_go_on.lock().unwrap().recv().map_or("gone", |()| "done");

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use couplet_client::Client;
 use couplet_core::{Limits, Transport};
-use couplet_http::{client, server::HttpTransport};
+use couplet_http::server::HttpTransport;
 use couplet_proxy::Proxy;
 use couplet_server::{Ctx, Server, ToolError, tool};
 use couplet_types::ProtocolVersion;
@@ -30,7 +30,7 @@ async fn attack_10_an_open_form_behind_a_proxy_blocks_no_other_caller() {
         let proxy = Proxy::connect(Client::new("proxy", "1"), far.clone()).await.unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
-        tokio::spawn(HttpTransport::on(listener).serve(proxy.service(), Limits::default()));
+        tokio::spawn(HttpTransport::from_listener(listener).serve(proxy.service(), Limits::default()));
 
         let asked = Arc::new(Notify::new());
         let asking = asked.clone();
@@ -38,11 +38,11 @@ async fn attack_10_an_open_form_behind_a_proxy_blocks_no_other_caller() {
             asking.notify_one();
             std::future::pending()
         });
-        let stuck = stuck.connect(client::http(&*url)).await.unwrap();
+        let stuck = stuck.connect(couplet_http::connect(&*url)).await.unwrap();
         let call = tokio::spawn(async move { stuck.call("who", ()).await });
         asked.notified().await;
 
-        let other = Client::new("other", "1").versions([version]).connect(client::http(&*url)).await.unwrap();
+        let other = Client::new("other", "1").versions([version]).connect(couplet_http::connect(&*url)).await.unwrap();
         assert_eq!(other.call("one", ()).await.unwrap().text(), "1", "{version}");
         call.abort();
     }

@@ -27,7 +27,7 @@ impl Site {
     pub(crate) async fn start(configure: impl FnOnce(HttpTransport) -> HttpTransport) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
-        let transport = configure(HttpTransport::on(listener));
+        let transport = configure(HttpTransport::from_listener(listener));
         let seen = Seen::default();
         let task = tokio::spawn(transport.serve(Arc::new(server(&seen)), Limits::default()));
         Self { address, seen, _task: task }

@@ -7,7 +7,7 @@ use std::{
 
 use couplet_client::Client;
 use couplet_core::ErrorKind;
-use couplet_http::client::{HyperClient, http};
+use couplet_http::client::HyperClient;
 use serde_json::Value;
 
 use crate::{
@@ -25,7 +25,8 @@ async fn connections_are_used_again() {
         _ => text(202, "text/plain", "Accepted"),
     });
     let wire = Wire::plain(&mock).await;
-    let client = Client::new("test", "1").connect(http(format!("http://{}/mcp", wire.address))).await.unwrap();
+    let client =
+        Client::new("test", "1").connect(couplet_http::connect(format!("http://{}/mcp", wire.address))).await.unwrap();
     for _ in 0..10 {
         client.tools().await.unwrap();
         client.call("x", ()).await.unwrap();

@@ -7,7 +7,7 @@ use std::sync::{
 
 use couplet_client::Client;
 use couplet_core::{Connect, Error, ErrorKind};
-use couplet_http::client::{Eras, HttpTarget, http};
+use couplet_http::client::{EraCache, HttpTarget};
 use couplet_types::ProtocolVersion;
 
 use crate::{
@@ -37,18 +37,18 @@ fn legacy() -> Mock {
 async fn a_server_that_must_be_greeted_is_probed_once() {
     let mock = legacy();
     let target = mock.target();
-    let eras = Eras::new();
+    let eras = EraCache::new();
     for (target, probes) in [
         (target.clone(), 1),
         (target.clone(), 0),
         (target, 0),
         (mock.target(), 1),
         (mock.target().eras(&eras), 1),
-        (http(format!("{}?key=1", crate::mock::URL)).client(Arc::new(mock.clone())).eras(&eras), 0),
+        (couplet_http::connect(format!("{}?key=1", crate::mock::URL)).client(Arc::new(mock.clone())).eras(&eras), 0),
         // Another address may be another server.
-        (http("https://server.example/other").client(Arc::new(mock.clone())).eras(&eras), 1),
-        (http("https://server.example:8443/mcp").client(Arc::new(mock.clone())).eras(&eras), 1),
-        (http("https://SERVER.example/mcp").client(Arc::new(mock.clone())).eras(&eras), 0),
+        (couplet_http::connect("https://server.example/other").client(Arc::new(mock.clone())).eras(&eras), 1),
+        (couplet_http::connect("https://server.example:8443/mcp").client(Arc::new(mock.clone())).eras(&eras), 1),
+        (couplet_http::connect("https://SERVER.example/mcp").client(Arc::new(mock.clone())).eras(&eras), 0),
     ] {
         let asked = asked(&mock, target).await;
         assert_eq!(asked.iter().filter(|a| *a == "server/discover").count(), probes, "{asked:?}");

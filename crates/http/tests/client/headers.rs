@@ -280,7 +280,7 @@ async fn headers_of_the_user_go_along_and_are_not_shown() {
         assert_eq!(error.kind(), ErrorKind::Config, "{name}");
     }
     for url in ["ftp://a/", "a/b", "https://user:pass@a/", ""] {
-        let error = Client::new("test", "1").connect(couplet_http::client::http(url)).await.unwrap_err();
+        let error = Client::new("test", "1").connect(couplet_http::connect(url)).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Config, "{url}");
         assert!(!error.to_string().contains("pass"));
     }

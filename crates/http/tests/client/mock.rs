@@ -16,7 +16,7 @@ use std::{
 use bytes::Bytes;
 use couplet_client::Client;
 use couplet_core::{BoxFuture, Error, ErrorKind};
-use couplet_http::client::{Body, HttpClient, HttpTarget, http};
+use couplet_http::client::{Body, HttpClient, HttpTarget};
 use futures_core::Stream;
 use http::{HeaderMap, Request, Response};
 use serde_json::{Value, json};
@@ -116,7 +116,7 @@ impl Mock {
     }
 
     pub(crate) fn target(&self) -> HttpTarget {
-        http(URL).client(Arc::new(self.clone()))
+        couplet_http::connect(URL).client(Arc::new(self.clone()))
     }
 
     pub(crate) async fn connect(&self) -> Client {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use couplet_client::Client;
 use couplet_core::{Error, ErrorKind};
-use couplet_http::client::{ReqwestClient, http};
+use couplet_http::client::ReqwestClient;
 
 use crate::{
     mock::{Mock, empty, event, reply, says, stream, tools, with},
@@ -13,7 +13,7 @@ use crate::{
 
 async fn connect(url: String) -> Result<Client, Error> {
     let sender = ReqwestClient::new(reqwest::Client::builder().no_proxy()).unwrap();
-    Client::new("test", "1").connect(http(url).header("x-key", "k").client(Arc::new(sender))).await
+    Client::new("test", "1").connect(couplet_http::connect(url).header("x-key", "k").client(Arc::new(sender))).await
 }
 
 #[tokio::test]

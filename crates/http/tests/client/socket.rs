@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use couplet_client::Client;
 use couplet_core::{Error, ErrorKind};
-use couplet_http::client::http;
 use serde_json::{Value, json};
 use tokio::{
     io::AsyncWriteExt,
@@ -46,7 +45,7 @@ async fn one_connection_is_enough() {
         }
         asked
     });
-    let client = Client::new("test", "1").connect(http(url)).await.unwrap();
+    let client = Client::new("test", "1").connect(couplet_http::connect(url)).await.unwrap();
     for _ in 0..3 {
         assert_eq!(client.call("x", ()).await.unwrap().text(), "done");
         // The end of the stream comes after the answer.
@@ -77,7 +76,7 @@ async fn line_209_names_of_headers_have_no_case_but_values_do() {
         }
         heads
     });
-    let client = Client::new("test", "1").connect(http(url)).await.unwrap();
+    let client = Client::new("test", "1").connect(couplet_http::connect(url)).await.unwrap();
     client.close().await.unwrap();
     drop(client);
     let heads = server.await.unwrap();
@@ -92,7 +91,8 @@ async fn nobody_there_is_said() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);
-    let error: Error = Client::new("test", "1").connect(http(format!("http://{address}/"))).await.unwrap_err();
+    let error: Error =
+        Client::new("test", "1").connect(couplet_http::connect(format!("http://{address}/"))).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Transport);
     assert!(error.to_string().contains(&address.to_string()), "{error}");
 }
@@ -106,6 +106,6 @@ async fn a_server_that_hangs_up_is_said() {
             read(&mut socket).await;
         }
     });
-    let error = Client::new("test", "1").connect(http(url)).await.unwrap_err();
+    let error = Client::new("test", "1").connect(couplet_http::connect(url)).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Transport);
 }

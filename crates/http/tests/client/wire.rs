@@ -12,7 +12,7 @@ use std::{
 use bytes::Bytes;
 use couplet_client::Client;
 use couplet_core::Error;
-use couplet_http::client::{HttpClient, HyperClient, http};
+use couplet_http::client::{HttpClient, HyperClient};
 use http::{Request, Response, Version};
 use http_body_util::{BodyExt, Full};
 use hyper::{body::Incoming, service::service_fn};
@@ -129,5 +129,5 @@ pub(crate) fn certificate(names: &[&str], alpn: &[&str]) -> (ServerConfig, Clien
 
 /// Connects with this sender.
 pub(crate) async fn connect(url: impl Into<String>, sender: HyperClient) -> Result<Client, Error> {
-    Client::new("test", "1").connect(http(url).client(Arc::new(sender))).await
+    Client::new("test", "1").connect(couplet_http::connect(url).client(Arc::new(sender))).await
 }

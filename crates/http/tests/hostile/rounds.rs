@@ -9,7 +9,7 @@ use std::{
 
 use couplet_client::Client;
 use couplet_core::{Limits, Transport};
-use couplet_http::{client, server::HttpTransport};
+use couplet_http::server::HttpTransport;
 use couplet_server::{Ctx, Server, ToolError, tool};
 use couplet_types::ProtocolVersion;
 use schemars::JsonSchema;
@@ -59,7 +59,7 @@ async fn insist(url: String, version: ProtocolVersion) -> Vec<String> {
     let client = Client::new("child", "1.0.0")
         .versions([version])
         .on_elicit(|ask| async move { ask.accept(json!({ "age": 7 })) })
-        .connect(client::http(url))
+        .connect(couplet_http::connect(url))
         .await
         .unwrap();
     let mut outcomes = Vec::new();
@@ -75,7 +75,8 @@ fn attack_01_a_handler_that_asks_in_a_loop_does_not_stop_the_server() {
     let served = runtime();
     let listener = served.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
     let address = listener.local_addr().unwrap().to_string();
-    served.spawn(async move { HttpTransport::on(listener).serve(Arc::new(server), Limits::default()).await });
+    served
+        .spawn(async move { HttpTransport::from_listener(listener).serve(Arc::new(server), Limits::default()).await });
     let (done, ended) = mpsc::channel();
     let clients = runtime();
     for _ in 0..3 {

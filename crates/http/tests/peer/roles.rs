@@ -10,10 +10,7 @@ use std::{
 
 use couplet_client::Client;
 use couplet_core::{Limits, Transport};
-use couplet_http::{
-    client,
-    server::{Endpoint, HttpLimits, HttpTransport},
-};
+use couplet_http::server::{Endpoint, HttpLimits, HttpTransport};
 use couplet_server::{Ctx, Server, extract::State, tool};
 use couplet_types::ProtocolVersion;
 use serde_json::json;
@@ -69,7 +66,7 @@ async fn gated(State(work): State<Work>, ctx: Ctx) -> &'static str {
 async fn flood(State(work): State<Work>, ctx: Ctx) -> &'static str {
     let mut guard = Guard::new(work);
     for part in 1..=5_000 {
-        ctx.progress_of(f64::from(part), None, Some("x".repeat(4000))).await;
+        ctx.progress_with(f64::from(part), None, Some("x".repeat(4000))).await;
     }
     guard.1 = true;
     "done"
@@ -81,7 +78,7 @@ async fn chatter(State(work): State<Work>, ctx: Ctx) -> &'static str {
     let mut said = 0.0;
     loop {
         said += 1.0;
-        ctx.progress_of(said, None, Some("and another thing".to_owned())).await;
+        ctx.progress_with(said, None, Some("and another thing".to_owned())).await;
     }
 }
 
@@ -126,7 +123,7 @@ pub(super) async fn server() {
         .tool(tool("release", release))
         .tool(tool("stats", stats));
     let seen = work.endpoint.clone();
-    let transport = HttpTransport::on(listener).limits(limits).endpoint(move |endpoint| {
+    let transport = HttpTransport::from_listener(listener).limits(limits).endpoint(move |endpoint| {
         let _ = seen.set(endpoint.clone());
         endpoint
     });
@@ -174,7 +171,7 @@ pub(super) async fn visitor() {
         .versions([version])
         .timeout(Duration::from_millis(timeout))
         .max_timeout(Duration::from_millis(longest))
-        .connect(client::http(url))
+        .connect(couplet_http::connect(url))
         .await;
     let outcome = match client {
         Ok(client) => client.call("x", ()).on_progress(|_| ()).await.map(|result| result.text()),

@@ -51,7 +51,7 @@ async fn nobody_speaks_for_somebody_else() {
         log.lock().unwrap().push(call.principal().map(str::to_owned));
         next.run(call)
     };
-    let server: Server = Server::new("open", "1.0.0").tool(tool("hello", || "Hello!")).layer(look);
+    let server: Server = Server::new("open", "1.0.0").tool(tool("hello", || "Hello!")).middleware(look);
     let endpoint = by_user(Endpoint::new(server.build()));
     let users = ["alice", "", "bob", "bob", ""];
     for user in users {

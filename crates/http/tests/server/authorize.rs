@@ -84,7 +84,7 @@ fn endpoint() -> Endpoint {
     Endpoint::new(server()).authorize(Door)
 }
 
-fn server() -> couplet_server::Handle {
+fn server() -> couplet_server::ServerHandle {
     let inside: Server = Server::new("inside", "1").tool(tool("write", || "written").scopes(["inside:write"]));
     let server: Server = Server::new("test", "1.0.0")
         .tool(tool("whoami", whoami))

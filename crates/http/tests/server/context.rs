@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, Mutex};
 
-use couplet_core::{Call, Connection, Limits};
+use couplet_core::{Call, Limits, ServerConnection};
 use couplet_http::server::{Endpoint, HttpRequest};
-use couplet_server::{Ctx, Handle, Next, Server, extract::Request, tool};
+use couplet_server::{Ctx, Next, Server, ServerHandle, extract::Request, tool};
 use serde_json::{Value, json};
 
 use crate::{
@@ -31,7 +31,7 @@ async fn later(ctx: Ctx) -> String {
 }
 
 /// A server, and what its middleware saw.
-fn server() -> (Handle, Arc<Mutex<Vec<String>>>) {
+fn server() -> (ServerHandle, Arc<Mutex<Vec<String>>>) {
     let seen: Arc<Mutex<Vec<String>>> = Arc::default();
     let log = seen.clone();
     let middleware = move |call: Call, next: Next| {
@@ -42,7 +42,7 @@ fn server() -> (Handle, Arc<Mutex<Vec<String>>>) {
         next.run(call)
     };
     let server: Server =
-        Server::new("context", "1.0.0").tool(tool("tenant", tenant)).tool(tool("later", later)).layer(middleware);
+        Server::new("context", "1.0.0").tool(tool("tenant", tenant)).tool(tool("later", later)).middleware(middleware);
     (server.build(), seen)
 }
 
@@ -100,7 +100,7 @@ async fn a_request_in_a_session_has_its_head_and_the_session() {
 #[tokio::test]
 async fn other_transports_have_none() {
     let (server, _) = server();
-    let mut connection = Connection::new(Arc::new(server), Limits::default());
+    let mut connection = ServerConnection::new(Arc::new(server), Limits::default());
     let mut ask = async |message: Value| {
         connection.receive(message.to_string().into());
         let text = std::future::poll_fn(|cx| connection.poll_send(cx)).await.unwrap();
@@ -124,7 +124,7 @@ async fn our_own_listener_knows_the_address() {
     let address = listener.local_addr().unwrap();
     let remote = |request: Request<HttpRequest>| request.remote_addr().map_or("unknown".to_owned(), |a| a.to_string());
     let server = Server::<()>::new("context", "1.0.0").tool(tool("remote", remote)).build();
-    tokio::spawn(HttpTransport::on(listener).serve(Arc::new(server), Limits::default()));
+    tokio::spawn(HttpTransport::from_listener(listener).serve(Arc::new(server), Limits::default()));
     let (parts, body) = alone("tools/call", json!({ "name": "remote" }), &[]).into_parts();
     let mut text = format!("POST /mcp HTTP/1.1\r\nconnection: close\r\ncontent-length: {}\r\n", body.len());
     for (name, value) in &parts.headers {

@@ -129,7 +129,7 @@ async fn what_runs_is_finished_at_the_end_and_streams_are_told() {
     let get = ask(&sender, request("GET", &[("mcp-session-id", &session)], "")).await;
     let listen = ask(&sender, listen()).await;
     let slow = ask(&sender, tool("slow")).await;
-    site.shutdown.shut_down();
+    site.shutdown.trigger();
     let (get, listen, slow) = tokio::join!(messages(get), messages(listen), messages(slow));
     assert!(get.is_empty(), "{get:?}");
     assert_eq!(listen.last().unwrap()["result"]["_meta"]["io.modelcontextprotocol/subscriptionId"], 1, "{listen:?}");

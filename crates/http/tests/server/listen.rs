@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use couplet_core::{Limits, Transport};
-use couplet_http::server::{HttpLimits, HttpTransport, Shutdown, http_unix};
+use couplet_http::server::{HttpLimits, HttpTransport, Shutdown};
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
@@ -27,7 +27,7 @@ pub(crate) async fn site(limits: HttpLimits) -> Site {
 async fn site_with_grace(limits: HttpLimits, grace: Duration) -> Site {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap().to_string();
-    let transport = HttpTransport::on(listener).limits(limits).grace(grace);
+    let transport = HttpTransport::from_listener(listener).limits(limits).grace(grace);
     let (seen, shutdown) = (Seen::default(), transport.shutdown());
     let service = std::sync::Arc::new(server(&seen));
     let task = tokio::spawn(transport.serve(service, Limits::default()));
@@ -149,7 +149,7 @@ async fn line_119_a_client_that_is_killed_cancels() {
 async fn what_runs_is_finished_at_the_end() {
     let site = site(HttpLimits::default()).await;
     let mut stream = begun(&site, "slow").await;
-    site.shutdown.shut_down();
+    site.shutdown.trigger();
     let mut rest = String::new();
     stream.read_to_string(&mut rest).await.unwrap();
     assert!(rest.contains("done"), "{rest}");
@@ -161,7 +161,7 @@ async fn what_runs_is_finished_at_the_end() {
 async fn what_does_not_end_is_cut_off() {
     let site = site_with_grace(HttpLimits::default(), Duration::from_millis(200)).await;
     let mut stream = begun(&site, "forever").await;
-    site.shutdown.shut_down();
+    site.shutdown.trigger();
     site.task.await.unwrap().unwrap();
     // After 60 seconds the call would end by itself.
     let end = tokio::time::timeout(Duration::from_secs(30), stream.read_to_end(&mut Vec::new())).await;
@@ -174,7 +174,7 @@ async fn a_future_begins_a_graceful_shutdown() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap().to_string();
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
-    let transport = HttpTransport::on(listener).with_graceful_shutdown(async { drop(stopped.await) });
+    let transport = HttpTransport::from_listener(listener).with_graceful_shutdown(async { drop(stopped.await) });
     let (seen, shutdown) = (Seen::default(), transport.shutdown());
     let task = tokio::spawn(transport.serve(std::sync::Arc::new(server(&seen)), Limits::default()));
     let site = Site { address, seen, shutdown, task };
@@ -195,10 +195,11 @@ async fn what_waits_for_a_signal_ends_with_the_serving() {
         let _held = held;
         std::future::pending::<()>().await;
     };
-    let transport = HttpTransport::on(TcpListener::bind("127.0.0.1:0").await.unwrap()).with_graceful_shutdown(never);
+    let transport =
+        HttpTransport::from_listener(TcpListener::bind("127.0.0.1:0").await.unwrap()).with_graceful_shutdown(never);
     let shutdown = transport.shutdown();
     let task = tokio::spawn(transport.serve(std::sync::Arc::new(server(&Seen::default())), Limits::default()));
-    shutdown.shut_down();
+    shutdown.trigger();
     task.await.unwrap().unwrap();
     assert!(gone.await.is_err(), "it is dropped");
 }
@@ -208,7 +209,7 @@ async fn a_unix_socket_is_a_place_too() {
     let path = std::env::temp_dir().join(format!("couplet-http-{}.sock", std::process::id()));
     // One that was left behind is replaced.
     drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
-    let transport = http_unix(&path).socket_mode(0o660);
+    let transport = couplet_http::listen_unix(&path).socket_mode(0o660);
     let shutdown = transport.shutdown();
     let service = std::sync::Arc::new(server(&Seen::default()));
     let task = tokio::spawn(transport.serve(service, Limits::default()));
@@ -218,7 +219,7 @@ async fn a_unix_socket_is_a_place_too() {
     let mut stream = UnixStream::connect(&path).await.unwrap();
     let text = ask(&mut stream, &post(&call(1, "ping", &json!({})), "").replace("localhost", "anything")).await;
     assert!(text.starts_with("HTTP/1.1 200"), "{text}");
-    shutdown.shut_down();
+    shutdown.trigger();
     task.await.unwrap().unwrap();
     assert!(!path.exists());
 }

@@ -14,7 +14,7 @@ use bytes::Bytes;
 use couplet_core::http::sse::{Event, Parser};
 use couplet_http::server::{Endpoint, EndpointBody, HttpLimits};
 use couplet_server::{
-    Ctx, Handle, Server, ToolError,
+    Ctx, Server, ServerHandle, ToolError,
     extract::{Args, State},
     resource, tool,
 };
@@ -121,7 +121,7 @@ async fn forever(State(seen): State<Seen>, ctx: Ctx) -> &'static str {
 }
 
 async fn polled(ctx: Ctx) -> &'static str {
-    ctx.close_stream(Duration::from_millis(250));
+    ctx.release_stream(Duration::from_millis(250));
     tokio::time::sleep(Duration::from_millis(100)).await;
     "at last"
 }
@@ -153,12 +153,12 @@ async fn log(ctx: Ctx) -> &'static str {
 
 async fn flood(ctx: Ctx) -> &'static str {
     for part in 1..=5000 {
-        ctx.progress_of(f64::from(part), None, Some("x".repeat(1000))).await;
+        ctx.progress_with(f64::from(part), None, Some("x".repeat(1000))).await;
     }
     "flooded"
 }
 
-pub(crate) fn server(seen: &Seen) -> Handle {
+pub(crate) fn server(seen: &Seen) -> ServerHandle {
     let region = json!({
         "type": "object",
         "properties": {
@@ -168,7 +168,7 @@ pub(crate) fn server(seen: &Seen) -> Handle {
         }
     });
     let server: Server<Seen> = Server::new("test", "1.0.0")
-        .dynamic()
+        .advertise_empty_lists()
         .tool(tool("hello", || "Hello!"))
         .tool(tool("region", |Args(Anything {}): Args<Anything>| "there").input_schema(region.clone()))
         .tool(tool("slow", slow))

@@ -76,7 +76,7 @@ const READING: [&str; 16] = [
 ];
 
 pub(crate) fn check(surface: &Surface, report: &mut Report<'_>) {
-    if surface.newest().is_none_or(|said| !said.shape.has_tool_annotations()) {
+    if surface.newest().is_none_or(|said| !said.revision.has_tool_annotations()) {
         return;
     }
     for tool in surface.tools() {

@@ -59,7 +59,7 @@ pub(crate) fn check(surface: &Surface, report: &mut Report<'_>) {
     for tool in surface.tools() {
         description(tool, report);
         arguments(tool, report);
-        if said.shape.has_titles() && !has_title(tool) {
+        if said.revision.has_titles() && !has_title(tool) {
             report.add(&TITLE, tool.place(), "there is no `title`");
         }
     }

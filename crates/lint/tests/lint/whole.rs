@@ -11,7 +11,7 @@ use crate::draft::Draft;
 #[test]
 fn a_clean_server_gives_no_finding() {
     assert_eq!(text(&lint(&Draft::clean().surface(), &Config::new())), "no findings\n");
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let mut draft = Draft::clean();
         draft.revisions = vec![version];
         assert_eq!(text(&lint(&draft.surface(), &Config::new())), "no findings\n", "{version}");
@@ -78,6 +78,6 @@ fn answer(mut message: Value) -> Answer {
 
 #[test]
 fn a_server_of_this_library_with_good_docs_gives_no_finding() {
-    let answers: Vec<_> = ProtocolVersion::ALL.into_iter().map(|version| block_on(ask(version))).collect();
+    let answers: Vec<_> = ProtocolVersion::ALL.iter().copied().map(|version| block_on(ask(version))).collect();
     assert_eq!(text(&lint(&Surface::from_answers(answers), &Config::new())), "no findings\n");
 }

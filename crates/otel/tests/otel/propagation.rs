@@ -15,7 +15,7 @@ use crate::{client, server, settle, talk};
 #[tokio::test]
 async fn a_call_and_its_answer_are_one_trace() {
     global::set_text_map_propagator(TraceContextPropagator::new());
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let spans = InMemorySpanExporter::default();
         let provider = SdkTracerProvider::builder().with_simple_exporter(spans.clone()).build();
         let layer = tracing_opentelemetry::layer().with_tracer(provider.tracer("test"));
@@ -24,7 +24,7 @@ async fn a_call_and_its_answer_are_one_trace() {
         let meters = SdkMeterProvider::builder().with_reader(PeriodicReader::builder(figures.clone()).build()).build();
         let otel = Otel::new(&meters.meter("test"));
 
-        let client = client(version).watch(otel.clone()).connect(server().watch(otel).build()).await.unwrap();
+        let client = client(version).observer(otel.clone()).connect(server().observer(otel).build()).await.unwrap();
         talk(&client).await;
         client.close().await.unwrap();
         settle().await;

@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use couplet_core::{Disconnected, Operation, Side, Watch};
+use couplet_core::{Disconnected, Observer, Operation, Side};
 use couplet_types::{Meta, ProtocolVersion, TraceContext};
 use serde_json::json;
 use tracing::{
@@ -92,7 +92,7 @@ async fn both_sides_make_spans_in_every_revision() {
         ("tools/list".into(), String::new()),
         tool("stuck", "error.type=cancelled"),
     ];
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let collect = Collect::default();
         let _guard = tracing::subscriber::set_default(tracing_subscriber::registry().with(collect.clone()));
         let client = client(version).connect(server().build()).await.unwrap();
@@ -119,7 +119,7 @@ fn trace() -> TraceContext {
     trace
 }
 
-impl Watch for Watcher {
+impl Observer for Watcher {
     fn outgoing(&self) -> Option<TraceContext> {
         Some(trace())
     }
@@ -143,9 +143,10 @@ impl Watch for Watcher {
 
 #[tokio::test]
 async fn whoever_watches_is_told_without_spans() {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let (near, far) = (Watcher::default(), Watcher::default());
-        let client = client(version).watch(near.clone()).connect(server().watch(far.clone()).build()).await.unwrap();
+        let client =
+            client(version).observer(near.clone()).connect(server().observer(far.clone()).build()).await.unwrap();
         talk(&client).await;
         let own = TraceContext::new("00-1af7651916cd43dd8448eb211c80319c-10f067aa0ba902b7-00");
         let mut meta = Meta::new().with("mine", json!(1));

@@ -12,7 +12,7 @@ use std::{
 use couplet_client::{Change, Client, Filter};
 use couplet_core::Service;
 use couplet_proxy::Proxy;
-use couplet_server::{Ctx, Handle, Server, ToolError, resource, tool};
+use couplet_server::{Ctx, Server, ServerHandle, ToolError, resource, tool};
 use couplet_types::ProtocolVersion;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -27,7 +27,7 @@ struct Name {
 
 /// A server whose tool `who` does something, asks twice, and does something again.
 struct Far {
-    handle: Handle,
+    handle: ServerHandle,
     begun: Arc<AtomicUsize>,
     done: Arc<AtomicUsize>,
 }

@@ -1,7 +1,7 @@
 //! Tasks and other extensions of the server, used through the proxy.
 
 use couplet_client::{Client, Extension as ClientExtension};
-use couplet_core::{Done, Extra, ExtraMethod, Reply};
+use couplet_core::{ExtensionMethod, ExtensionSpec, Reply, ResultBody};
 use couplet_proxy::Proxy;
 use couplet_server::{Ctx, Extension, Server, ToolError, tool};
 use couplet_tasks::{CallTask, Called, ClientTasks, Task, TaskTool, Tasks};
@@ -73,10 +73,10 @@ async fn methods_of_an_extension_go_through() {
     for version in [SESSIONS, STATELESS] {
         let clock = Extension::new("com.example/clock").named_method("clock/get", "zone", |call, _| async move {
             let zone: String = call.params.read("zone").unwrap();
-            Reply::Complete(Done::value(&json!({ "zone": format!("{zone} noon") })))
+            Reply::Complete(ResultBody::value(&json!({ "zone": format!("{zone} noon") })))
         });
         let server = Server::new("far", "1").versions([version]).extension(clock).tool(tool("one", || 1)).build();
-        let known = Extra::new("com.example/clock").method(ExtraMethod::new("clock/get").named_by("zone"));
+        let known = ExtensionSpec::new("com.example/clock").method(ExtensionMethod::new("clock/get").named_by("zone"));
         let proxy = Proxy::builder(Client::new("proxy", "1").extension(ClientExtension::new("com.example/clock")))
             .extension(known)
             .connect(server)

@@ -12,7 +12,7 @@ use couplet_core::{
     Inbound, Limits, Outgoing, Reply, RequestContext, Service,
 };
 use couplet_proxy::Proxy;
-use couplet_server::Handle;
+use couplet_server::ServerHandle;
 use couplet_types::{ProtocolVersion, RequestId, RpcError};
 use serde_json::json;
 use tokio::sync::Notify;
@@ -53,7 +53,7 @@ impl Cable {
         self
     }
 
-    pub(crate) fn to(&self, server: Handle) -> impl Connect + use<> {
+    pub(crate) fn to(&self, server: ServerHandle) -> impl Connect + use<> {
         Plugged { cable: self.clone(), server }
     }
 
@@ -73,7 +73,7 @@ impl Cable {
 
 struct Plugged {
     cable: Cable,
-    server: Handle,
+    server: ServerHandle,
 }
 
 impl Connect for Plugged {

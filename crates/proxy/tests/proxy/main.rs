@@ -13,14 +13,14 @@ mod verbatim;
 
 use couplet_client::{Client, ClientBuilder};
 use couplet_proxy::Proxy;
-use couplet_server::Handle;
+use couplet_server::ServerHandle;
 use couplet_types::{CreateMessageResult, ProtocolVersion, Root};
 use serde_json::json;
 
 /// A client that answers everything, over a proxy, over a server.
 pub(crate) struct Chain {
     pub(crate) client: Client,
-    pub(crate) server: Handle,
+    pub(crate) server: ServerHandle,
     /// Which revisions are spoken, for messages.
     pub(crate) pair: String,
 }
@@ -46,5 +46,5 @@ impl Chain {
 
 /// Every pair of revisions.
 pub(crate) fn pairs() -> impl Iterator<Item = (ProtocolVersion, ProtocolVersion)> {
-    ProtocolVersion::ALL.into_iter().flat_map(|near| ProtocolVersion::ALL.map(|far| (near, far)))
+    ProtocolVersion::ALL.iter().copied().flat_map(|near| ProtocolVersion::ALL.iter().map(move |far| (near, *far)))
 }

@@ -57,9 +57,9 @@ pub(crate) fn server(version: ProtocolVersion) -> Server {
 
 async fn work(ctx: Ctx) -> &'static str {
     ctx.log(LoggingLevel::Debug, "details").await;
-    ctx.progress_of(1.0, Some(2.0), Some("half".to_owned())).await;
+    ctx.progress_with(1.0, Some(2.0), Some("half".to_owned())).await;
     ctx.log(LoggingLevel::Warning, "careful").await;
-    ctx.progress_of(2.0, Some(2.0), None).await;
+    ctx.progress_with(2.0, Some(2.0), None).await;
     "worked"
 }
 

@@ -11,7 +11,7 @@ use std::{
 use couplet_client::Client;
 use couplet_core::Outcome;
 use couplet_proxy::Proxy;
-use couplet_server::{Ctx, Handle, Server, ToolError, tool};
+use couplet_server::{Ctx, Server, ServerHandle, ToolError, tool};
 use couplet_types::{CallTool, CallToolParams};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -25,7 +25,7 @@ struct Name {
 }
 
 /// The server of these tests, and how often its tool ran.
-fn far() -> (Handle, Arc<AtomicUsize>) {
+fn far() -> (ServerHandle, Arc<AtomicUsize>) {
     let runs = Arc::new(AtomicUsize::new(0));
     let counted = runs.clone();
     let who = move |ctx: Ctx| {
@@ -37,7 +37,7 @@ fn far() -> (Handle, Arc<AtomicUsize>) {
 
 /// The parameters that answer the question of a call.
 async fn answered(client: &Client) -> CallToolParams {
-    let Outcome::InputRequired { asks, state } = client.call_once("who", ()).await.unwrap() else {
+    let Outcome::InputRequired { asks, state } = client.call_outcome("who", ()).await.unwrap() else {
         panic!("a question")
     };
     let mut params = CallToolParams::new("who");
@@ -70,7 +70,8 @@ async fn attack_10_replicas_with_one_key_share_questions() {
     let (server, runs) = far();
     let mut clients = Vec::new();
     for key in [[1; 32], [1; 32], [2; 32]] {
-        let proxy = Proxy::builder(Client::new("proxy", "1")).state_key(key).connect(server.clone()).await.unwrap();
+        let proxy =
+            Proxy::builder(Client::new("proxy", "1")).request_state_key(key).connect(server.clone()).await.unwrap();
         clients.push(caller("Ada", STATELESS).connect(proxy.service()).await.unwrap());
     }
     let params = answered(&clients[0]).await;

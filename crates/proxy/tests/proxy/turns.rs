@@ -50,8 +50,8 @@ async fn each_caller_answers_for_itself() {
 /// Whoever cannot be asked is not; the server hears why.
 #[tokio::test]
 async fn a_caller_that_cannot_answer() {
-    for far in ProtocolVersion::ALL {
-        for near in ProtocolVersion::ALL {
+    for &far in ProtocolVersion::ALL {
+        for &near in ProtocolVersion::ALL {
             let ask = |ctx: Ctx| async move {
                 let asked = ctx.elicit_with("name", ElicitParams::visit("look", "https://example.com/")).await;
                 asked.err().map_or("asked", |_| "not asked")

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use couplet_client::Client;
-use couplet_core::{BoxFuture, Call, Description, Done, Hub, JsonText, Outcome, Reply, Service};
+use couplet_core::{BoxFuture, Call, Description, Hub, JsonText, Outcome, Reply, ResultBody, Service};
 use couplet_proxy::Proxy;
 use couplet_types::{Implementation, ProtocolVersion, ServerCapabilities, ToolsCapability};
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ impl Service for Odd {
     fn call(&self, call: Call) -> BoxFuture<'static, Reply> {
         let meta = call.meta().unwrap();
         let text = json!({ "content": [], "odd": { "z": 1, "a": [1.50, null] }, "_meta": { "got": meta } });
-        Box::pin(async move { Reply::Complete(Done::json(&JsonText::new(text.to_string()).unwrap())) })
+        Box::pin(async move { Reply::Complete(ResultBody::json(&JsonText::new(text.to_string()).unwrap())) })
     }
 
     fn hub(&self) -> &Hub {
@@ -32,12 +32,12 @@ impl Service for Odd {
 
 #[tokio::test]
 async fn what_is_not_known_is_kept() {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let odd: Arc<dyn Service> = Arc::new(Odd(version, Hub::new()));
         let proxy = Proxy::connect(Client::new("proxy", "1"), odd).await.unwrap();
         let client = Client::new("asker", "1").versions([version]).connect(proxy.service()).await.unwrap();
         let meta: couplet_types::Meta = serde_json::from_value(json!({ "com.example/a": [1] })).unwrap();
-        let Outcome::Complete(text) = client.call_once("any", ()).meta(meta).await.unwrap() else {
+        let Outcome::Complete(text) = client.call_outcome("any", ()).meta(meta).await.unwrap() else {
             panic!("{version}")
         };
         let result: Value = text.parse().unwrap();

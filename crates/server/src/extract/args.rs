@@ -8,7 +8,7 @@ use super::{FromCall, Invocation, Rejection, Target};
 use crate::{
     args,
     check::{Checker, Origin},
-    schema::{self, Dialect, declared::Declared},
+    schema::{self, SchemaDialect, declared::Declared},
     signature::Signature,
     strings,
 };
@@ -90,7 +90,7 @@ fn explained<T: JsonSchema>(what: String, arguments: &JsonText) -> String {
     if !what.contains("did not match any variant of untagged enum") {
         return what;
     }
-    let checker = schema::of::<T>(Dialect::Plain).and_then(|schema| Checker::new(&schema, Origin::Given));
+    let checker = schema::of::<T>(SchemaDialect::Plain).and_then(|schema| Checker::new(&schema, Origin::Given));
     let fault = checker.ok().and_then(|checker| checker.check(arguments.as_str()).err());
     fault.map_or(what, |fault| fault.to_string())
 }

@@ -35,7 +35,7 @@ use std::future::Future;
 use couplet_core::{Call, JsonText};
 use couplet_types::{Captures, CompletionContext, RpcError};
 
-use crate::{handle::Handle, signature::Signature};
+use crate::{handle::ServerHandle, signature::Signature};
 
 /// A type that can be a handler's parameter.
 ///
@@ -90,7 +90,7 @@ pub struct Invocation {
     /// The call.
     pub call: Call,
     /// The server that is called.
-    pub server: Handle,
+    pub server: ServerHandle,
     /// What the call is about.
     pub target: Target,
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
-use couplet_core::{Call, Done, JsonText, Reply};
+use couplet_core::{Call, JsonText, Reply, ResultBody};
 use couplet_types::{RawJson, RpcError};
 
 use super::{
@@ -20,7 +20,7 @@ pub(crate) async fn list(inner: Arc<Inner>, call: Call) -> Reply {
     collect(&inner, &call).await.map_or_else(Reply::Error, Reply::Complete)
 }
 
-async fn collect(inner: &Inner, call: &Call) -> Result<Done, RpcError> {
+async fn collect(inner: &Inner, call: &Call) -> Result<ResultBody, RpcError> {
     let (list, key) = match &*call.method {
         "tools/list" => ("tools", "name"),
         "prompts/list" => ("prompts", "name"),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use couplet_core::{BoxFuture, Call, Done, JsonText, Reply, message::Params};
+use couplet_core::{BoxFuture, Call, JsonText, Reply, ResultBody, message::Params};
 use couplet_types::{Map, RawJson, RpcError, code};
 use serde::de::DeserializeOwned;
 
@@ -138,7 +138,7 @@ pub(super) fn without(params: &Params, key: &str) -> Option<Params> {
 }
 
 /// Resources in a result are called as they are outside, if they are those of the mounted server.
-fn renamed(mount: &Mount, method: &str, done: Done) -> Done {
+fn renamed(mount: &Mount, method: &str, done: ResultBody) -> ResultBody {
     let rename = || {
         let whole = done.members();
         // Most results have none, and stay as they are.

@@ -34,7 +34,7 @@ macro_rules! resource_setters {
         }
 
         /// Clients may ask to be told of changes, which the server announces with
-        /// [`Handle::updated`](crate::Handle::updated).
+        /// [`ServerHandle::updated`](crate::ServerHandle::updated).
         pub fn subscribable(mut self) -> Self {
             self.subscribable = true;
             self

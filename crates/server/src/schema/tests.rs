@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::*;
 
 fn check<T: JsonSchema>(expected: Value) {
-    assert_eq!(of::<T>(Dialect::Portable), Ok(expected), "{}", short_name::<T>());
+    assert_eq!(of::<T>(SchemaDialect::Portable), Ok(expected), "{}", short_name::<T>());
 }
 
 fn property<T: JsonSchema>(expected: &Value) {
@@ -16,7 +16,7 @@ fn property<T: JsonSchema>(expected: &Value) {
     struct Holder<T> {
         it: T,
     }
-    let schema = of::<Holder<T>>(Dialect::Portable).unwrap();
+    let schema = of::<Holder<T>>(SchemaDialect::Portable).unwrap();
     assert_eq!(schema["properties"]["it"], *expected, "{}", short_name::<T>());
 }
 
@@ -179,7 +179,7 @@ fn attributes_and_documentation() {
 #[test]
 fn arguments_that_are_not_objects_are_refused() {
     fn refused<T: JsonSchema>(name: &str, kind: &str) {
-        for dialect in [Dialect::Portable, Dialect::Plain] {
+        for dialect in [SchemaDialect::Portable, SchemaDialect::Plain] {
             let expected = format!("tool arguments must be an object (a struct or a map); `{name}` gives {kind}");
             assert_eq!(of::<T>(dialect), Err(expected));
         }
@@ -210,7 +210,7 @@ fn output_keeps_null_and_any_root() {
         "description": "The scale.\n- `celsius`: Water freezes at 0.",
     });
     assert_eq!(
-        of_output::<Out>(Dialect::Portable),
+        of_output::<Out>(SchemaDialect::Portable),
         json!({
             "type": "object", "required": ["unit", "n"],
             "properties": {
@@ -219,9 +219,12 @@ fn output_keeps_null_and_any_root() {
             },
         })
     );
-    assert_eq!(of_output::<Vec<bool>>(Dialect::Portable), json!({ "type": "array", "items": { "type": "boolean" } }));
-    assert!(of_output::<Out>(Dialect::Plain)["$schema"].is_string());
-    assert!(of::<Node>(Dialect::Plain).unwrap()["properties"]["kids"]["items"]["$ref"].is_string());
+    assert_eq!(
+        of_output::<Vec<bool>>(SchemaDialect::Portable),
+        json!({ "type": "array", "items": { "type": "boolean" } })
+    );
+    assert!(of_output::<Out>(SchemaDialect::Plain)["$schema"].is_string());
+    assert!(of::<Node>(SchemaDialect::Plain).unwrap()["properties"]["kids"]["items"]["$ref"].is_string());
 }
 
 #[test]
@@ -296,5 +299,5 @@ fn types_that_contain_each_other_stay_small() {
         )*};
     }
     knot!(A B C D E F G H);
-    assert!(of::<A>(Dialect::Portable).unwrap().to_string().len() < 300_000);
+    assert!(of::<A>(SchemaDialect::Portable).unwrap().to_string().len() < 300_000);
 }

@@ -85,7 +85,7 @@ macro_rules! tool_setters {
         }
 
         /// Tells an extension something about the tool. The server must have that extension.
-        pub fn extend(mut self, data: impl ToolData) -> Self {
+        pub fn extension_data(mut self, data: impl ToolData) -> Self {
             self.data.push(Arc::new(data));
             self
         }

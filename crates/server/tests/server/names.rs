@@ -1,13 +1,13 @@
 //! Names: of methods that are taken, and of things that do not exist.
 
-use couplet_core::{Done, Reply};
+use couplet_core::{Reply, ResultBody};
 use couplet_server::{Server, extract::Path, prompt, resource, tool};
 use serde_json::json;
 
 use crate::support::Client;
 
 fn with_method(server: Server, name: &str) -> Server {
-    server.method(name, |_| async { Reply::Complete(Done::empty()) })
+    server.method(name, |_| async { Reply::Complete(ResultBody::empty()) })
 }
 
 #[test]

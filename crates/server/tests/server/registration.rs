@@ -27,7 +27,7 @@ fn greet() -> ToolBuilder<impl Fn(State<Name>) -> String + Clone + Send + Sync +
 
 #[tokio::test]
 async fn tools_with_a_state_are_added_at_run_time() {
-    let server = Server::new("s", "1").dynamic().build();
+    let server = Server::new("s", "1").advertise_empty_lists().build();
     server.add_tool(greet.with_state(Name("Ada"))).unwrap();
     let me = |State(Name(name)): State<Name>| name;
     server.add_resource(resource("name://me", me).with_state(Name("Ada"))).unwrap();
@@ -132,7 +132,8 @@ async fn middleware_sees_the_tool_and_can_answer_for_it() {
             _ => next.run(call).await,
         }
     }
-    let server = Server::new("s", "1").layer(guard).tool(tool("open", || "open")).tool(tool("locked", || "locked"));
+    let server =
+        Server::new("s", "1").middleware(guard).tool(tool("open", || "open")).tool(tool("locked", || "locked"));
     let mut client = Client::new(server).await;
     assert_eq!(client.call("open", json!({})).await, "open");
     let params = json!({ "name": "locked", "arguments": { "a": 1 }, "_meta": { "progressToken": 1 } });

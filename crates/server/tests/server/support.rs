@@ -2,13 +2,13 @@
 
 use std::{future::poll_fn, sync::Arc};
 
-use couplet_core::{Caller, Connection};
-use couplet_server::{Handle, Server};
+use couplet_core::{Caller, ServerConnection};
+use couplet_server::{Server, ServerHandle};
 use serde_json::{Value, json};
 
 /// A server, and a connection to it on which the handshake is done.
 pub(crate) struct Client {
-    connection: Connection,
+    connection: ServerConnection,
 }
 
 impl Client {
@@ -17,9 +17,9 @@ impl Client {
     }
 
     /// The same with an authenticated caller.
-    pub(crate) async fn of(server: Handle, caller: Option<Caller>) -> Self {
-        let mut connection = Connection::new(Arc::new(server.clone()), server.limits().clone());
-        connection.asked_by(caller.map(Arc::new));
+    pub(crate) async fn of(server: ServerHandle, caller: Option<Caller>) -> Self {
+        let mut connection = ServerConnection::new(Arc::new(server.clone()), server.limits().clone());
+        connection.set_caller(caller.map(Arc::new));
         let mut client = Self { connection };
         let hello = json!({
             "protocolVersion": "2025-11-25",

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use couplet_core::{Call, Done};
+use couplet_core::{Call, ResultBody};
 use couplet_types::{Resource, RpcError};
 use serde_json::{Value, json};
 
@@ -78,26 +78,26 @@ impl Catalog {
     }
 
     /// `skills/list`.
-    pub(super) fn list(&self, call: &Call) -> Result<Done, RpcError> {
+    pub(super) fn list(&self, call: &Call) -> Result<ResultBody, RpcError> {
         let (page, next) = self.page(call, self.skills.iter(), "skills")?;
-        Ok(Done::value(&with_cursor(json!({ "skills": page }), next)).cacheable())
+        Ok(ResultBody::value(&with_cursor(json!({ "skills": page }), next)).cacheable())
     }
 
     /// `skills/get`.
-    pub(super) fn get(&self, call: &Call) -> Result<Done, RpcError> {
+    pub(super) fn get(&self, call: &Call) -> Result<ResultBody, RpcError> {
         let uri: String = call.params.read("uri")?;
         let skill = self.skills.iter().find(|skill| skill.uri == uri);
         let skill = skill.ok_or_else(|| RpcError::invalid_params(format!("there is no skill `{uri}`")))?;
-        Ok(Done::value(&json!({ "skill": skill })).cacheable())
+        Ok(ResultBody::value(&json!({ "skill": skill })).cacheable())
     }
 
     /// `resources/directory/read`.
-    pub(super) fn folder(&self, call: &Call) -> Result<Done, RpcError> {
+    pub(super) fn folder(&self, call: &Call) -> Result<ResultBody, RpcError> {
         let uri: String = call.params.read("uri")?;
         let folder = self.folders.get(uri.strip_suffix('/').unwrap_or(&uri));
         let folder = folder.ok_or_else(|| RpcError::invalid_params(format!("`{uri}` is not a folder of a skill")))?;
         let (page, next) = self.page(call, folder.values(), "folder")?;
-        Ok(Done::value(&with_cursor(json!({ "resources": page }), next)))
+        Ok(ResultBody::value(&with_cursor(json!({ "resources": page }), next)))
     }
 
     /// The entries of the page that a call asks for, and where the next one begins.

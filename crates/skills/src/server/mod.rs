@@ -7,7 +7,7 @@ mod skill;
 use std::{path::PathBuf, sync::Arc};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use couplet_core::{Call, Done, Error, ErrorKind, Reply};
+use couplet_core::{Call, Error, ErrorKind, Reply, ResultBody};
 use couplet_server::{Extension, resource};
 use couplet_types::{ResourceContents, RpcError, SKILLS_EXTENSION};
 use serde_json::json;
@@ -111,7 +111,11 @@ impl From<Skills> for Extension {
     }
 }
 
-async fn answer(catalog: Arc<Catalog>, call: Call, method: fn(&Catalog, &Call) -> Result<Done, RpcError>) -> Reply {
+async fn answer(
+    catalog: Arc<Catalog>,
+    call: Call,
+    method: fn(&Catalog, &Call) -> Result<ResultBody, RpcError>,
+) -> Reply {
     method(&catalog, &call).map_or_else(Reply::Error, Reply::Complete)
 }
 

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use couplet_client::Client;
 use couplet_core::{Call, ErrorKind};
-use couplet_server::{Extension, Handle, Next, Server, resource};
+use couplet_server::{Extension, Next, Server, ServerHandle, resource};
 use couplet_skills::{ClientSkills, Differs, Files, LoadSkills, Mismatch, SkillEntry};
 use couplet_testing::types::{ProtocolVersion, SKILLS_EXTENSION};
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ const FORMS: &str = "skill://pdf/references/FORMS.md";
 type Log = Arc<Mutex<Vec<String>>>;
 
 /// A server that notes what is asked, and whose answers to `skills/list` are changed.
-fn server(change: impl Fn(&mut Value) + Send + Sync + 'static) -> (Handle, Log) {
+fn server(change: impl Fn(&mut Value) + Send + Sync + 'static) -> (ServerHandle, Log) {
     let log = Log::default();
     let (seen, change) = (log.clone(), Arc::new(change));
     let layer = move |call: Call, next: Next| {
@@ -30,16 +30,16 @@ fn server(change: impl Fn(&mut Value) + Send + Sync + 'static) -> (Handle, Log) 
                 couplet_core::Reply::Complete(done) if list => {
                     let mut result: Value = done.text().parse().unwrap();
                     change(&mut result["skills"]);
-                    couplet_core::Reply::Complete(couplet_core::Done::value(&result).cacheable())
+                    couplet_core::Reply::Complete(couplet_core::ResultBody::value(&result).cacheable())
                 }
                 reply => reply,
             }
         }
     };
-    (Server::new("s", "1").extension(skills()).layer(layer).build(), log)
+    (Server::new("s", "1").extension(skills()).middleware(layer).build(), log)
 }
 
-async fn connect(server: Handle, version: ProtocolVersion) -> Client {
+async fn connect(server: ServerHandle, version: ProtocolVersion) -> Client {
     Client::new("c", "1").versions([version]).extension(ClientSkills::new()).connect(server).await.unwrap()
 }
 
@@ -49,7 +49,7 @@ fn seen(log: &Log) -> Vec<String> {
 
 #[tokio::test]
 async fn a_skill_is_listed_loaded_and_read_when_needed() {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let (server, log) = server(|_| ());
         let client = connect(server, version).await;
         let all = client.skills().await.unwrap();
@@ -84,7 +84,7 @@ async fn what_differs_is_named_and_nothing_more_is_read() {
         (|s| s[0]["resources"][0]["digest"] = s[0]["resources"][1]["digest"].clone(), Differs::Digest, "digest"),
         (|s| s[0]["frontmatter"]["license"] = json!("GPL"), Differs::Frontmatter("license".into()), "frontmatter"),
     ];
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         for (change, differs, word) in &wrong {
             let (server, log) = server(*change);
             let client = connect(server, version).await;

@@ -2,8 +2,8 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use couplet_core::Shape;
-use couplet_server::{Handle, Server};
+use couplet_core::Revision;
+use couplet_server::{Server, ServerHandle};
 use couplet_skills::{Skill, SkillEntry, Skills};
 use couplet_testing::{Wire, types::ProtocolVersion};
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use crate::skills;
 
 const ID: &str = "io.modelcontextprotocol/skills";
 
-fn server() -> Handle {
+fn server() -> ServerHandle {
     Server::new("s", "1").extension(skills()).build()
 }
 
@@ -24,14 +24,14 @@ async fn open(version: ProtocolVersion) -> (Wire, Value) {
 
 #[tokio::test]
 async fn skills_are_declared_listed_and_found() {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let (mut wire, greeting) = open(version).await;
         let can = &greeting["result"]["capabilities"];
         assert_eq!(can["extensions"][ID], json!({ "directoryRead": true }), "{version}");
         assert!(can["resources"].is_object(), "{version}");
 
         let list = wire.request("skills/list", json!({})).await["result"].take();
-        let caches = Shape::of(version).stands_alone();
+        let caches = !Revision::of(version).has_sessions();
         assert_eq!(list.get("ttlMs").is_some() && list.get("cacheScope").is_some(), caches, "{version}: {list}");
         let entries: Vec<SkillEntry> = serde_json::from_value(list["skills"].clone()).unwrap();
         let uris: Vec<_> = entries.iter().map(|e| e.uri.as_str()).collect();
@@ -52,7 +52,7 @@ async fn skills_are_declared_listed_and_found() {
 
 #[tokio::test]
 async fn files_are_resources() {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let (mut wire, _) = open(version).await;
         let list = wire.request("resources/list", json!({})).await["result"]["resources"].take();
         let names: Vec<_> = list.as_array().unwrap().iter().map(|r| (&r["name"], &r["description"])).collect();
@@ -80,7 +80,7 @@ async fn files_are_resources() {
 
 #[tokio::test]
 async fn folders_can_be_looked_into() {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let (mut wire, _) = open(version).await;
         let uris = |answer: &Value| -> Vec<(String, String)> {
             let text = |v: &Value| v.as_str().unwrap().to_owned();
@@ -136,7 +136,7 @@ async fn lists_come_in_pages() {
 /// A server with the extension and without skills still says what it commits to.
 #[tokio::test]
 async fn no_skills_are_an_empty_list() {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let mut wire = Wire::new(Server::new("s", "1").extension(Skills::new()).build(), version);
         let greeting = wire.open().await;
         assert!(greeting["result"]["capabilities"]["resources"].is_object(), "{version}");

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use couplet_core::{Ask, BoxFuture, Call, Description, Done, Hub, Inputs, Limits, Reply, Sealer, Service, Transport};
+use couplet_core::{
+    Ask, BoxFuture, Call, Description, Hub, Inputs, Limits, Reply, ResultBody, Sealer, Service, Transport,
+};
 use couplet_stdio::pipe;
 use couplet_types::{ElicitParams, ElicitResult, ElicitSchema, Implementation, ServerCapabilities};
 use serde_json::{Value, json};
@@ -34,13 +36,14 @@ impl Service for Club {
 }
 
 async fn answer(call: Call) -> Reply {
-    let say = |text: &str| Reply::Complete(Done::value(&json!({ "content": [{ "type": "text", "text": text }] })));
+    let say =
+        |text: &str| Reply::Complete(ResultBody::value(&json!({ "content": [{ "type": "text", "text": text }] })));
     if call.params.read::<String>("name").unwrap() == "quick" {
         return say("quick");
     }
     for _ in 0..MOST {
         let ask = Ask::Elicit(Box::new(ElicitParams::form("How old are you?", &ElicitSchema::new())));
-        let answer: ElicitResult = match call.inputs.ask(call.shape, &call.peer, "age", ask).await {
+        let answer: ElicitResult = match call.inputs.ask(call.revision, &call.peer, "age", ask).await {
             Ok(answer) => answer.parse().unwrap(),
             Err(error) => return Reply::Error(error),
         };

@@ -9,8 +9,8 @@ use std::{
 };
 
 use couplet_core::{
-    BoxFuture, Call, Channel, Description, Dialect, Done, Event, Exchange, Extras, Hub, Inbound, JsonText, Note, Reply,
-    Service,
+    BoxFuture, Call, Channel, ClientNotification, Description, Dialect, Event, Exchange, Hub, Inbound, JsonText, Reply,
+    RequestOptions, ResultBody, Service,
     message::{Malformed, Params},
 };
 use couplet_types::{
@@ -49,7 +49,7 @@ impl Service for Tools {
                 "big" => "x".repeat(1 << 20),
                 _ => "now".to_owned(),
             };
-            Reply::Complete(Done::value(&json!({ "content": [{ "type": "text", "text": text }] })))
+            Reply::Complete(ResultBody::value(&json!({ "content": [{ "type": "text", "text": text }] })))
         })
     }
 
@@ -57,7 +57,7 @@ impl Service for Tools {
         &self.hub
     }
 
-    fn notified(&self, _: Note) {
+    fn notified(&self, _: ClientNotification) {
         self.notes.fetch_add(1, Ordering::Relaxed);
     }
 }
@@ -150,7 +150,7 @@ pub(crate) fn call_with(channel: &dyn Channel, tool: &str, arguments: &Value) ->
     let dialect = Dialect::new(ProtocolVersion::V2026_07_28, info, ClientCapabilities::default());
     let mut params = CallToolParams::new(tool);
     params.arguments = Some(RawJson::new(arguments).unwrap());
-    channel.open(dialect.request::<CallTool>(channel.next_id(), params, &Extras::default()).unwrap())
+    channel.open(dialect.request::<CallTool>(channel.next_id(), params, &RequestOptions::default()).unwrap())
 }
 
 /// The result of a call, or why there is none.

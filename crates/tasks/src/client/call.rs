@@ -94,14 +94,14 @@ impl TaskCall {
     }
 
     async fn run(self) -> Result<Called, Error> {
-        if self.client.shape().has_core_tasks() && runs_as_task(&self.client, &self.name).await? {
+        if self.client.revision().has_core_tasks() && runs_as_task(&self.client, &self.name).await? {
             return self.request().await;
         }
         let mut call = self.client.call(self.name, self.arguments?);
         if let Some(tell) = self.progress {
             call = call.on_progress(tell);
         }
-        match call.unfinished().await? {
+        match call.raw_outcome().await? {
             Outcome::Extension { result, .. } => TaskHandle::created(&self.client, &result).map(Called::Task),
             Outcome::Complete(result) => done(&result),
             Outcome::InputRequired { .. } => Err(unreadable()),
@@ -111,13 +111,13 @@ impl TaskCall {
     /// Asks for a task.
     async fn request(self) -> Result<Called, Error> {
         let (client, arguments) = (self.client, self.arguments?);
-        let heard = self.progress.map(|tell| client.hear_progress(tell));
+        let heard = self.progress.map(|tell| client.subscribe_progress(tell));
         let mut wanted = TaskMetadata::new();
         wanted.ttl = self.ttl.map(millis);
         let mut params = CallToolParams::new(self.name).task(wanted);
         params.arguments = arguments.is_object().then_some(arguments);
         params.meta = heard.as_ref().map(|heard| heard.meta());
-        match client.request::<CallTool>(params).once().await? {
+        match client.request::<CallTool>(params).outcome().await? {
             Outcome::Complete(text) => match wire::begun(&text)? {
                 Some(task) => Ok(Called::Task(TaskHandle::new(&client, task.task_id).heard(heard))),
                 None => done(&text),

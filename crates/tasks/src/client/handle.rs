@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use couplet_client::{Client, Hearing, ToolResult};
+use couplet_client::{Client, ProgressSubscription, ToolResult};
 use couplet_core::{Error, ErrorKind, JsonText};
 use couplet_types::{
     CallToolResult, CancelDetailedTask, CancelTask, CancelTaskParams, GetDetailedTask, GetTask, GetTaskParams,
@@ -26,7 +26,7 @@ pub struct TaskHandle {
     /// The questions that were answered, or are about to be.
     answered: Arc<Mutex<BTreeSet<String>>>,
     /// Keeps whoever hears of its progress.
-    heard: Option<Arc<Hearing>>,
+    heard: Option<Arc<ProgressSubscription>>,
 }
 
 /// How a task is going.
@@ -52,7 +52,7 @@ impl TaskHandle {
     }
 
     /// The task's progress is heard for as long as anybody has the task.
-    pub(super) fn heard(mut self, heard: Option<Arc<Hearing>>) -> Self {
+    pub(super) fn heard(mut self, heard: Option<Arc<ProgressSubscription>>) -> Self {
         self.heard = heard;
         self
     }
@@ -68,7 +68,7 @@ impl TaskHandle {
     /// When there is no such task, or the server cannot be reached.
     pub async fn state(&self) -> Result<TaskState, Error> {
         let params = GetTaskParams::new(self.id());
-        if self.client.shape().has_core_tasks() {
+        if self.client.revision().has_core_tasks() {
             let task = self.client.request::<GetTask>(params).await?;
             return Ok(TaskState {
                 status: task.status,
@@ -110,7 +110,7 @@ impl TaskHandle {
     /// When there is no such task, or the server cannot be reached.
     pub async fn cancel(&self) -> Result<(), Error> {
         let params = CancelTaskParams::new(self.id());
-        if self.client.shape().has_core_tasks() {
+        if self.client.revision().has_core_tasks() {
             return self.client.request::<CancelTask>(params).await.map(drop);
         }
         self.client.request::<CancelDetailedTask>(params).await.map(drop)
@@ -124,7 +124,7 @@ impl TaskHandle {
     pub(super) async fn wait_text(&self) -> Result<JsonText, Error> {
         loop {
             let state = self.state().await?;
-            if self.client.shape().has_core_tasks() && (state.status.is_terminal() || is_asking(&state)) {
+            if self.client.revision().has_core_tasks() && (state.status.is_terminal() || is_asking(&state)) {
                 return self.payload().await;
             }
             match state.status {
@@ -146,7 +146,7 @@ impl TaskHandle {
     /// Waits at the server. What the task asks comes as requests of the session, meanwhile.
     async fn payload(&self) -> Result<JsonText, Error> {
         let request = self.client.request::<GetTaskPayload>(GetTaskPayloadParams::new(self.id()));
-        match request.timeout(None).max_timeout(None).once().await? {
+        match request.timeout(None).max_timeout(None).outcome().await? {
             couplet_client::Outcome::Complete(text) => Ok(text),
             _ => Err(broken("its result is a question")),
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use couplet_client::{Asked, AskedNext, Teller};
+use couplet_client::{Notifier, ServerRequest, ServerRequestNext};
 use couplet_core::JsonText;
 use couplet_types::{
     ClientCapabilities, CreateMessage, CreateTaskResult, Elicit, RawJson, Request, RpcError, TaskElicitationCapability,
@@ -28,8 +28,12 @@ pub(super) fn declare(can: &mut ClientCapabilities) {
 }
 
 /// Answers a request of the server.
-pub(super) async fn answer(engine: Arc<Engine>, asked: Asked, next: AskedNext) -> Result<JsonText, RpcError> {
-    if !asked.shape.has_core_tasks() {
+pub(super) async fn answer(
+    engine: Arc<Engine>,
+    asked: ServerRequest,
+    next: ServerRequestNext,
+) -> Result<JsonText, RpcError> {
+    if !asked.revision.has_core_tasks() {
         return next.run(asked).await;
     }
     let params = &asked.params;
@@ -46,7 +50,12 @@ pub(super) async fn answer(engine: Arc<Engine>, asked: Asked, next: AskedNext) -
     }
 }
 
-async fn begin(engine: Arc<Engine>, wanted: TaskMetadata, asked: Asked, next: AskedNext) -> Result<JsonText, RpcError> {
+async fn begin(
+    engine: Arc<Engine>,
+    wanted: TaskMetadata,
+    asked: ServerRequest,
+    next: ServerRequestNext,
+) -> Result<JsonText, RpcError> {
     let live = engine.prepare(status_teller(asked.teller.clone()))?;
     let work = Box::pin(async move {
         match next.run(asked).await {
@@ -59,7 +68,7 @@ async fn begin(engine: Arc<Engine>, wanted: TaskMetadata, asked: Asked, next: As
 }
 
 /// Tells the server that asked: it need not wait until it is time to look.
-fn status_teller(server: Teller) -> Tell {
+fn status_teller(server: Notifier) -> Tell {
     Box::new(move |record, new_status| {
         if new_status {
             server.tell::<TaskStatusChanged>(&wire::bare(record));

@@ -24,7 +24,7 @@ enum Source {
 
 impl TaskUpdates {
     pub(super) async fn new(task: TaskHandle) -> Self {
-        let source = if !task.client.shape().stands_alone() {
+        let source = if task.client.revision().has_sessions() {
             Source::Session(task.client.notifications())
         } else {
             let filter = Filter::new().topic("taskIds", task.id());
@@ -67,7 +67,7 @@ impl Source {
                     None => *self = Self::Silent,
                 },
                 Self::Listen(changes) => match changes.next().await {
-                    Some(Change::News(_)) => return,
+                    Some(Change::Extension(_)) => return,
                     Some(_) => {}
                     None => *self = Self::Silent,
                 },

@@ -2,7 +2,7 @@
 
 use std::{mem, sync::Arc, time::Duration};
 
-use couplet_core::{Backchannel, BoxFuture, Call, Inputs, JsonText, Note, Peer};
+use couplet_core::{Backchannel, BoxFuture, Call, ClientNotification, Inputs, JsonText, Peer};
 use couplet_types::{
     CancelTask, CancelTaskParams, ClientCapabilities, CreateMessage, Elicit, GetTask, GetTaskParams, GetTaskPayload,
     GetTaskPayloadParams, InputRequest, Notification, Request, RpcError, Task, TaskStatus, TaskStatusChanged,
@@ -26,7 +26,7 @@ impl Told {
         Self(broadcast::Sender::new(64))
     }
 
-    pub(super) fn hear(&self, note: &Note) {
+    pub(super) fn hear(&self, note: &ClientNotification) {
         if note.method == TaskStatusChanged::METHOD
             && let Ok(id) = note.params.read::<String>("taskId")
         {

@@ -7,7 +7,7 @@ use std::{
     task::Poll,
 };
 
-use couplet_core::{Call, Done, Reply};
+use couplet_core::{Call, Reply, ResultBody};
 use couplet_types::{InputRequest, RpcError};
 use tokio::task::JoinSet;
 
@@ -33,7 +33,7 @@ pub(super) async fn result(engine: Arc<Engine>, told: Option<Told>, call: Call) 
             let mut change = pin!(engine.next_change(&id));
             let record = engine.get(owner, &id).await?;
             if record.status.is_terminal() {
-                return Ok(Done::value(&wire::payload(&record)?));
+                return Ok(ResultBody::value(&wire::payload(&record)?));
             }
             if let Some(live) = engine.live(&id) {
                 while let Some((key, ask)) = live.undelivered() {
@@ -61,7 +61,7 @@ pub(super) async fn result(engine: Arc<Engine>, told: Option<Told>, call: Call) 
 /// `tasks/list`: the caller's own tasks.
 pub(super) async fn list(engine: Arc<Engine>, call: Call) -> Reply {
     let list = requests::list(&engine, call.principal(), &call.params).await;
-    reply(list.map(|list| call.shape.done(list)))
+    reply(list.map(|list| call.revision.done(list)))
 }
 
 /// A question on its way to the client. If the client goes away first, the next one is asked.

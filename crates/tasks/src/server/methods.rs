@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use couplet_core::{Call, Done, JsonText, Reply};
+use couplet_core::{Call, JsonText, Reply, ResultBody};
 use couplet_types::{RpcError, UpdateTaskParams};
 
 use crate::{
@@ -15,10 +15,10 @@ use crate::{
 pub(super) async fn get(engine: Arc<Engine>, call: Call) -> Reply {
     let look = async {
         let record = engine.get(call.principal(), &task_id(&call.params)?).await?;
-        Ok(if call.shape.has_core_tasks() {
-            call.shape.done(wire::bare(&record))
+        Ok(if call.revision.has_core_tasks() {
+            call.revision.done(wire::bare(&record))
         } else {
-            call.shape.done(wire::detailed(&record))
+            call.revision.done(wire::detailed(&record))
         })
     };
     reply(look.await)
@@ -32,7 +32,7 @@ pub(super) async fn update(engine: Arc<Engine>, call: Call) -> Reply {
         for (key, answer) in input_responses {
             engine.answer(&task_id, key, Ok(JsonText::from(&answer))).await?;
         }
-        Ok(Done::empty())
+        Ok(ResultBody::empty())
     };
     reply(update.await)
 }
@@ -41,15 +41,15 @@ pub(super) async fn update(engine: Arc<Engine>, call: Call) -> Reply {
 pub(super) async fn cancel(engine: Arc<Engine>, call: Call) -> Reply {
     let cancel = async {
         let owner = call.principal();
-        if call.shape.has_core_tasks() {
-            return Ok(call.shape.done(requests::cancel(&engine, owner, &call.params).await?));
+        if call.revision.has_core_tasks() {
+            return Ok(call.revision.done(requests::cancel(&engine, owner, &call.params).await?));
         }
         engine.cancel(owner, &task_id(&call.params)?).await?;
-        Ok(Done::empty())
+        Ok(ResultBody::empty())
     };
     reply(cancel.await)
 }
 
-pub(super) fn reply(done: Result<Done, RpcError>) -> Reply {
+pub(super) fn reply(done: Result<ResultBody, RpcError>) -> Reply {
     done.map_or_else(Reply::Error, Reply::Complete)
 }

@@ -144,7 +144,9 @@ impl From<Tasks> for Extension {
             .named_method("tasks/cancel", "taskId", move |call, _| methods::cancel(cancel.clone(), call))
             .core_method("tasks/result", move |call, _| core_wire::result(result.clone(), result_told.clone(), call))
             .capabilities(move |can| declare(can, list))
-            .tool_layer(move |asked: ToolCall, next: ToolNext| run::layer(run.clone(), run_told.clone(), asked, next));
+            .tool_middleware(move |asked: ToolCall, next: ToolNext| {
+                run::middleware(run.clone(), run_told.clone(), asked, next)
+            });
         if let Some(told) = told {
             extension = extension.on_notification(move |note| told.hear(note));
         }

@@ -7,8 +7,8 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use couplet_core::{BoxFuture, Call, Inputs, News, Outbox, Reply, Tap};
-use couplet_server::{Handle, ToolCall, ToolNext};
+use couplet_core::{BoxFuture, Call, ExtensionEvent, Inputs, NotificationSink, Outbox, Reply};
+use couplet_server::{ServerHandle, ToolCall, ToolNext};
 use couplet_types::{
     CreateTaskResult, Meta, Notification, Progress, ProgressParams, RelatedTask, RpcError, TASKS_EXTENSION,
     TaskChanged, TaskMetadata, TaskStatus, TaskStatusChanged, code,
@@ -31,19 +31,19 @@ pub(super) const KIND: &str = "task";
 pub(super) const FILTER: &str = "taskIds";
 
 /// Decides whether a call becomes a task.
-pub(super) async fn layer(engine: Arc<Engine>, told: Option<Told>, mut asked: ToolCall, next: ToolNext) -> Reply {
-    let shape = asked.call.shape;
+pub(super) async fn middleware(engine: Arc<Engine>, told: Option<Told>, mut asked: ToolCall, next: ToolNext) -> Reply {
+    let revision = asked.call.revision;
     let task = asked.data::<Task>().cloned();
-    if shape.has_core_tasks() {
+    if revision.has_core_tasks() {
         if told.is_some() {
             asked.call.inputs = Inputs::live(Asking::new(&asked.call, told));
         }
         return requested(engine, asked, next, task).await.unwrap_or_else(Reply::Error);
     }
-    let declared = shape.stands_alone() && asked.call.peer.extension(TASKS_EXTENSION).is_some();
+    let declared = !revision.has_sessions() && asked.call.peer.extension(TASKS_EXTENSION).is_some();
     match task {
         Some(task) if declared => unsolicited(engine, asked, next, &task).await.unwrap_or_else(Reply::Error),
-        Some(task) if task.required => Reply::Error(shape.missing_extension(TASKS_EXTENSION)),
+        Some(task) if task.required => Reply::Error(revision.missing_extension(TASKS_EXTENSION)),
         _ => next.run(asked.call).await,
     }
 }
@@ -68,11 +68,11 @@ async fn requested(
     let lasting = call.outbox.lasting();
     let live = engine.prepare(status_teller(lasting.clone()))?;
     detach(&mut call, &engine, &live, Some(lasting));
-    let (shape, owner) = (call.shape, owner(&call));
+    let (revision, owner) = (call.revision, owner(&call));
     let running = next.no_timeout().run(call);
     let work = Box::pin(async move { finished(running.await, true) });
     let record = engine.start(live, owner, wanted.ttl, work).await?;
-    Ok(Reply::Complete(shape.done(CreateTaskResult::new(wire::bare(&record)))))
+    Ok(Reply::Complete(revision.done(CreateTaskResult::new(wire::bare(&record)))))
 }
 
 /// Whom the task of a call belongs to.
@@ -84,9 +84,9 @@ fn owner(call: &Call) -> Option<Arc<str>> {
 async fn unsolicited(engine: Arc<Engine>, asked: ToolCall, next: ToolNext, task: &Task) -> Result<Reply, RpcError> {
     let ToolCall { mut call, server, .. } = asked;
     let live = engine.prepare(news_teller(server))?;
-    let (shape, owner) = (call.shape, owner(&call));
+    let (revision, owner) = (call.revision, owner(&call));
     let mut running = if task.asks_first {
-        call.outbox = call.outbox.tapped(Reports::new(&engine, &live, None));
+        call.outbox = call.outbox.with_sink(Reports::new(&engine, &live, None));
         let inputs = call.inputs.clone();
         let mut running = next.no_timeout().run(call);
         // Answers of earlier rounds are there already, so a function that still waits now waits for something else.
@@ -105,12 +105,12 @@ async fn unsolicited(engine: Arc<Engine>, asked: ToolCall, next: ToolNext, task:
     };
     let work = Box::pin(async move { finished(running.as_mut().await, false) });
     let record = engine.start(live, owner, None, work).await?;
-    Ok(Reply::Extension { kind: KIND.into(), done: shape.done(wire::created(&record)) })
+    Ok(Reply::Extension { kind: KIND.into(), done: revision.done(wire::created(&record)) })
 }
 
 /// What the call asks and reports goes to the task from now on.
 fn detach(call: &mut Call, engine: &Arc<Engine>, live: &Arc<Live>, lasting: Option<Outbox>) {
-    call.outbox = call.outbox.tapped(Reports::new(engine, live, lasting));
+    call.outbox = call.outbox.with_sink(Reports::new(engine, live, lasting));
     call.inputs = Inputs::live(Back { engine: engine.clone(), live: live.clone() });
 }
 
@@ -128,10 +128,10 @@ fn finished(reply: Reply, failures: bool) -> Finished {
 }
 
 /// Tells those who listen for the task.
-fn news_teller(server: Handle) -> Tell {
+fn news_teller(server: ServerHandle) -> Tell {
     Box::new(move |record, _| {
         let params = serde_json::json!(wire::detailed(record));
-        let news = News::new(FILTER, record.id.as_str(), TaskChanged::METHOD, params);
+        let news = ExtensionEvent::new(FILTER, record.id.as_str(), TaskChanged::METHOD, params);
         server.publish(news.for_principal(record.owner.clone()));
     })
 }
@@ -179,7 +179,7 @@ impl Reports {
     }
 }
 
-impl Tap for Reports {
+impl NotificationSink for Reports {
     fn progress(&self, progress: f64, total: Option<f64>, message: Option<String>) -> BoxFuture<'static, ()> {
         let told = self.notification(progress, total, message.as_ref()).zip(self.lasting.clone());
         let (engine, live) = (self.engine.clone(), self.live.clone());

@@ -53,6 +53,6 @@ pub trait TaskTool: Sized {
 
 impl<H, M> TaskTool for ToolBuilder<H, M> {
     fn task(self, task: Task) -> Self {
-        self.extend(task)
+        self.extension_data(task)
     }
 }

@@ -10,7 +10,7 @@ use std::{
 };
 
 use couplet_client::{Client, Elicitation};
-use couplet_http::{client::http, server::HttpTransport};
+use couplet_http::server::HttpTransport;
 use couplet_server::{Ctx, Server, ToolError, schemars::JsonSchema, tool};
 use couplet_tasks::{CallTask, Called, ClientTasks, Memory, Store, Task, TaskTool, Tasks};
 use couplet_types::{ProtocolVersion, TaskStatus};
@@ -24,7 +24,7 @@ struct Yes {
 
 async fn ask(ctx: Ctx) -> Result<String, ToolError> {
     for step in 1..=5000 {
-        ctx.progress_of(f64::from(step), None, (step == 5000).then(|| "nearly done".to_owned())).await;
+        ctx.progress_with(f64::from(step), None, (step == 5000).then(|| "nearly done".to_owned())).await;
     }
     let answers = tokio::join!(ctx.elicit::<Yes>("a", "A?"), ctx.elicit::<Yes>("b", "B?"));
     Ok(format!("{} {}", answers.0?.accepted()?.yes, answers.1?.accepted()?.yes))
@@ -32,7 +32,7 @@ async fn ask(ctx: Ctx) -> Result<String, ToolError> {
 
 async fn steps(ctx: Ctx) -> String {
     for step in 1..=3 {
-        ctx.progress_of(f64::from(step), None, None).await;
+        ctx.progress_with(f64::from(step), None, None).await;
     }
     "done".to_owned()
 }
@@ -46,7 +46,7 @@ async fn serve() -> String {
         .tool(tool("ask", ask).task(Task::optional()))
         .tool(tool("steps", steps).task(Task::optional()))
         .tool(tool("hold", std::future::pending::<String>).task(Task::optional()));
-    tokio::spawn(server.serve(HttpTransport::on(listener)));
+    tokio::spawn(server.serve(HttpTransport::from_listener(listener)));
     url
 }
 
@@ -58,7 +58,7 @@ async fn check(version: ProtocolVersion) {
             .versions([version])
             .extension(ClientTasks::new())
             .on_elicit(yes)
-            .connect(http(url.clone()))
+            .connect(couplet_http::connect(url.clone()))
     };
     let client = connect().await.unwrap();
     let Called::Task(task) = client.call_task("ask", ()).await.unwrap() else { panic!("{version}: no task") };
@@ -94,7 +94,7 @@ async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
 #[tokio::test]
 async fn progress_of_a_task_reaches_who_called() {
     let client = Client::new("c", "1").versions([ProtocolVersion::V2025_11_25]).extension(ClientTasks::new());
-    let client = client.connect(http(serve().await)).await.unwrap();
+    let client = client.connect(couplet_http::connect(serve().await)).await.unwrap();
     let heard = Arc::new(AtomicUsize::new(0));
     let count = heard.clone();
     let call = client.call_task("steps", ()).on_progress(move |_| {
@@ -118,7 +118,7 @@ async fn a_server_asks_with_tasks_and_takes_them_back() {
         };
         let tasks = ClientTasks::new().hosting(kept.clone());
         let client = Client::new("c", "1").versions([ProtocolVersion::V2025_11_25]).extension(tasks);
-        client.on_elicit(answer).connect(http(url.clone()))
+        client.on_elicit(answer).connect(couplet_http::connect(url.clone()))
     };
     let status = async |at: usize| {
         let kept = kept.list(None, None, 10).await.unwrap().unwrap();

@@ -8,7 +8,7 @@ use std::{
 };
 
 use couplet_client::Client;
-use couplet_server::{Ctx, Handle, Server, ToolError, extract::Args, schemars::JsonSchema, tool};
+use couplet_server::{Ctx, Server, ServerHandle, ToolError, extract::Args, schemars::JsonSchema, tool};
 use couplet_tasks::{CallTask, Called, ClientTasks, Sqlite, Store, Task, TaskTool, Tasks};
 use couplet_types::TaskStatus;
 use serde::Deserialize;
@@ -49,13 +49,13 @@ async fn write(Args(Which { number }): Args<Which>, ctx: Ctx) -> String {
     format!("number {number}")
 }
 
-fn server(store: Sqlite) -> Handle {
+fn server(store: Sqlite) -> ServerHandle {
     let tasks = Tasks::new(store).poll_interval(Duration::from_millis(1));
     let server = Server::new("worker", "1").extension(tasks);
     server.tool(tool("work", work).task(Task::required())).tool(tool("write", write).task(Task::required())).build()
 }
 
-async fn connect(server: Handle) -> Client {
+async fn connect(server: ServerHandle) -> Client {
     let never = |_| std::future::pending();
     Client::new("c", "1").extension(ClientTasks::new()).on_elicit(never).connect(server).await.unwrap()
 }

@@ -31,7 +31,7 @@ pub(crate) async fn calling(
 /// Line 1: every message is JSON-RPC 2.0 in UTF-8, and what is not is refused.
 #[tokio::test]
 async fn line_001_json_rpc_in_utf_8() {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let mut wire = open(example().build(), version, able()).await;
         let greeting = "größer 雪 🦀";
         let answer = call(&mut wire, "echo", json!({ "text": greeting })).await;
@@ -60,7 +60,7 @@ async fn line_001_json_rpc_in_utf_8() {
 /// Line 2: an id is a string or an integer, and never null; this goes for both sides, sending and receiving.
 #[tokio::test]
 async fn line_002_ids_are_strings_or_integers() {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let mut wire = open(example().build(), version, able()).await;
         for id in [json!(null), json!(1.5), json!(true), json!([1]), json!({})] {
             let params = json!({ "_meta": stateless_meta(&json!({})) });
@@ -142,7 +142,7 @@ async fn line_004_ids_of_open_requests_are_distinct() {
 /// in the older revisions null.
 #[tokio::test]
 async fn line_005_responses_repeat_the_id() {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let mut wire = open(example().build(), version, json!({})).await;
         for id in [json!(0), json!(-7), json!(i64::MAX), json!("7"), json!(""), json!("ä \"b\"")] {
             for method in ["tools/list", "no/such"] {
@@ -169,7 +169,7 @@ async fn line_005_responses_repeat_the_id() {
 /// Line 6: a response has a result or an error, and not both; one that has neither or both is not taken for an answer.
 #[tokio::test]
 async fn line_006_result_or_error() {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let mut wire = open(example().build(), version, json!({})).await;
         for (method, params) in [
             ("tools/list", json!({})),
@@ -209,7 +209,7 @@ async fn line_006_result_or_error() {
 /// Line 7: an error has an integer as its code, and a message; a client does not take anything else for an error.
 #[tokio::test]
 async fn line_007_errors_have_code_and_message() {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         for refusal in every_refusal(version).await {
             assert!(refusal["error"]["code"].is_i64(), "{version}: {refusal}");
             assert!(refusal["error"]["message"].as_str().is_some_and(|m| !m.is_empty()), "{version}: {refusal}");
@@ -279,7 +279,7 @@ pub(crate) async fn every_refusal(version: ProtocolVersion) -> Vec<Value> {
 /// Line 8: a notification has no id and is never answered.
 #[tokio::test]
 async fn line_008_notifications_are_not_answered() {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let mut wire = open(example().build(), version, json!({})).await;
         for (method, params) in [
             ("no/such", json!({})),
@@ -371,7 +371,7 @@ async fn line_010_initialize_is_not_in_a_batch() {
 /// Line 11: in all other revisions an array is not a message, and nothing in it is done.
 #[tokio::test]
 async fn line_011_arrays_are_invalid() {
-    for version in ProtocolVersion::ALL.into_iter().filter(|v| *v != ProtocolVersion::V2025_03_26) {
+    for version in ProtocolVersion::ALL.iter().copied().filter(|v| *v != ProtocolVersion::V2025_03_26) {
         let mut wire = open(example().build(), version, json!({})).await;
         let params = json!({ "name": "echo", "arguments": { "text": "hi" }, "_meta": stateless_meta(&json!({})) });
         wire.send(&json!([request("a", "tools/call", &params), request("b", "tools/list", &params)]));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use couplet_core::{Call, Done, ErrorKind, JsonText, Reply};
+use couplet_core::{Call, ErrorKind, JsonText, Reply, ResultBody};
 use couplet_server::{Next, Server, tool};
 use couplet_testing::{
     Wire, connect,
@@ -22,7 +22,7 @@ use crate::{
 #[tokio::test]
 async fn line_014_results_say_what_they_are() {
     let listed = |method: &'static str| (method, json!({}));
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let mut wire = open(example().build(), version, able()).await;
         let expected = (version == STATELESS).then(|| json!("complete"));
         for (method, params) in [
@@ -55,11 +55,15 @@ async fn line_014_results_say_what_they_are() {
 #[tokio::test]
 async fn line_015_no_result_types_without_an_extension() {
     let odd = || JsonText::new(r#"{"resultType":"task","taskId":"1"}"#).unwrap();
-    let server = example().method("odd/method", move |_| async move { Reply::Complete(Done::json(&odd())) }).layer(
-        move |call: Call, next: Next| async move {
-            if &*call.method == "prompts/list" { Reply::Complete(Done::json(&odd())) } else { next.run(call).await }
-        },
-    );
+    let server = example()
+        .method("odd/method", move |_| async move { Reply::Complete(ResultBody::json(&odd())) })
+        .middleware(move |call: Call, next: Next| async move {
+            if &*call.method == "prompts/list" {
+                Reply::Complete(ResultBody::json(&odd()))
+            } else {
+                next.run(call).await
+            }
+        });
     let mut wire = open(server.build(), STATELESS, json!({})).await;
     for method in ["odd/method", "prompts/list"] {
         assert_eq!(wire.request(method, json!({})).await["result"]["resultType"], "complete", "{method}");
@@ -269,7 +273,7 @@ async fn line_028_conversations_can_be_mixed() {
 /// Line 29: requests that belong together may come on different connections, and even to different processes.
 #[tokio::test]
 async fn line_029_no_connection_is_needed_twice() {
-    let server = || example().page_size(4).state_key([7; 32]).build();
+    let server = || example().page_size(4).request_state_key([7; 32]).build();
     let mut first = open(server(), STATELESS, able()).await;
     let asked = call(&mut first, "sure", json!({})).await;
     let page = first.request("tools/list", json!({})).await;

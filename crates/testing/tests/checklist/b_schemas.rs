@@ -4,7 +4,7 @@ use std::net::TcpListener;
 
 use couplet_core::{Error, ErrorKind};
 use couplet_server::{
-    Handle, Json, Server,
+    Json, Server, ServerHandle,
     extract::{Args, RawArgs},
     tool,
 };
@@ -96,10 +96,10 @@ async fn called_by_client(version: ProtocolVersion, schema: &Value, data: Value)
 }
 
 /// A server with a tool that has a schema on both sides, or why there can be none.
-fn serving(schema: &Value) -> Result<Handle, Error> {
+fn serving(schema: &Value) -> Result<ServerHandle, Error> {
     let run = |RawArgs(args): RawArgs| CallToolResult::text("called").structured_content(args.to_raw());
     let odd = tool("odd", run).input_schema(schema.clone()).output_schema(schema.clone());
-    let server = Server::new("s", "1").dynamic().build();
+    let server = Server::new("s", "1").advertise_empty_lists().build();
     server.add_tool(odd).map(|()| server)
 }
 

@@ -8,7 +8,8 @@ use std::{
 
 use couplet_client::{Client, ClientBuilder};
 use couplet_core::{
-    BoxFuture, Channel, Dialect, ErrorKind, Extras, Inbound, JsonText, Limits, Link, Project, message::Params,
+    BoxFuture, Channel, ClientConnection, Dialect, ErrorKind, Inbound, JsonText, Limits, Project, RequestOptions,
+    message::Params,
 };
 use couplet_server::{Ctx, Server, prompt, resource, tool};
 use couplet_testing::{
@@ -143,7 +144,7 @@ async fn line_058_clients_ask_for_their_latest() {
 #[tokio::test]
 async fn line_059_servers_choose_the_revision() {
     use ProtocolVersion::{V2024_11_05 as R1, V2025_03_26 as R2, V2025_11_25 as R4};
-    let all: Vec<_> = ProtocolVersion::ALL.into_iter().rev().collect();
+    let all: Vec<_> = ProtocolVersion::ALL.iter().copied().rev().collect();
     for (speaks, asked, chosen) in [
         (all.clone(), "2024-11-05", R1),
         (all.clone(), "2025-03-26", R2),
@@ -251,9 +252,9 @@ where
         }
         fn notification(&self, _: &str, _: Params) {}
     }
-    let (mut link, handle) = Link::new(Arc::new(Deaf), Limits::default());
+    let (mut link, handle) = ClientConnection::new(Arc::new(Deaf), Limits::default());
     let dialect = Dialect::new(version, Implementation::new("c", "1"), ClientCapabilities::new());
-    let request = dialect.request::<R>(handle.next_id(), params, &Extras::default()).unwrap();
+    let request = dialect.request::<R>(handle.next_id(), params, &RequestOptions::default()).unwrap();
     let mut exchange = Some(handle.open(request));
     let mut methods = Vec::new();
     while let Poll::Ready(Some(text)) = link.poll_send(&mut Context::from_waker(Waker::noop())) {
@@ -268,7 +269,7 @@ where
 /// time, up to a maximum.
 #[tokio::test(start_paused = true)]
 async fn line_064_requests_time_out() {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let raw = RawServer::speaking(version, everything(), |_| vec![]);
         let client = client(version)
             .timeout(Duration::from_secs(10))
@@ -374,7 +375,7 @@ async fn line_066_servers_declare_their_features() {
                 bare().prompt(completing.complete_from("a", ["b"])),
                 json!({ "prompts": list, "completions": completions }),
             ),
-            (bare().dynamic(), json!({ "tools": list, "resources": list, "prompts": list })),
+            (bare().advertise_empty_lists(), json!({ "tools": list, "resources": list, "prompts": list })),
         ] {
             let mut declared = declared;
             declared.as_object_mut().unwrap().retain(|_, v| !v.is_null());

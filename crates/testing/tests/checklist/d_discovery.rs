@@ -46,7 +46,7 @@ async fn line_068_servers_can_be_discovered() {
     let mut versions: Vec<&str> =
         about["supportedVersions"].as_array().unwrap().iter().flat_map(Value::as_str).collect();
     versions.sort_unstable();
-    assert_eq!(versions, ProtocolVersion::ALL.map(|v| v.as_str()));
+    assert_eq!(versions, ProtocolVersion::ALL.iter().map(|v| v.as_str()).collect::<Vec<_>>());
     assert_eq!(about["capabilities"]["tools"], json!({ "listChanged": true }));
     assert_eq!((&about["ttlMs"], &about["cacheScope"]), (&json!(0), &json!("private")));
     assert_eq!(about["instructions"], "Ask.");
@@ -125,7 +125,7 @@ async fn line_072_what_is_served_is_declared() {
         ("completions", "completion/complete"),
     ];
     let one = Server::new("s", "1").tool(tool("t", || "t"));
-    for server in [example(), one, Server::new("s", "1"), Server::new("s", "1").dynamic()] {
+    for server in [example(), one, Server::new("s", "1"), Server::new("s", "1").advertise_empty_lists()] {
         let mut wire = Wire::new(server.build(), STATELESS);
         let declared = wire.open().await["result"]["capabilities"].clone();
         for (capability, method) in gated {

@@ -10,7 +10,7 @@ use std::{
 
 use couplet_client::Client;
 use couplet_core::{
-    Ask, BoxFuture, Call, Caller, Description, Done, ErrorKind, Hub, Inputs, Outcome, Reply, Sealer, Service,
+    Ask, BoxFuture, Call, Caller, Description, ErrorKind, Hub, Inputs, Outcome, Reply, ResultBody, Sealer, Service,
 };
 use couplet_server::{Ctx, Next, Server, ToolError, extract::Args, prompt, resource, tool};
 use couplet_testing::types::{
@@ -84,7 +84,7 @@ async fn line_084_who_may_ask() {
         .resource(resource("a://b", curious))
         .prompt(prompt("p", move |_: Args<Text>, ctx: Ctx| async move { curious(ctx).await }).complete("text", nosy))
         .method("odd/method", |_| async { Reply::InputRequired { asks: vec![], state: Some("s".to_owned()) } })
-        .layer(|call: Call, next: Next| async move {
+        .middleware(|call: Call, next: Next| async move {
             let asks = vec![("a".to_owned(), InputRequest::new::<ListRoots>(&ListRootsParams::new()).unwrap())];
             if &*call.method == "tools/list" {
                 Reply::InputRequired { asks, state: None }
@@ -110,7 +110,7 @@ async fn line_084_who_may_ask() {
 
 /// A server whose only tool answers with what it is given.
 async fn replying(reply: impl Fn() -> Reply + Send + Sync + 'static) -> Value {
-    let server = Server::new("s", "1").tool(tool("t", || "t")).layer(move |_: Call, _: Next| {
+    let server = Server::new("s", "1").tool(tool("t", || "t")).middleware(move |_: Call, _: Next| {
         let reply = reply();
         async move { reply }
     });
@@ -260,8 +260,8 @@ impl Service for Clocked {
 
 async fn sure(call: Call) -> Reply {
     let ask = Ask::Elicit(Box::new(ElicitParams::form("Sure?", &ElicitSchema::new())));
-    match call.inputs.ask(call.shape, &call.peer, "sure", ask).await {
-        Ok(_) => Reply::Complete(Done::value(&json!({ "content": [{ "type": "text", "text": "done" }] }))),
+    match call.inputs.ask(call.revision, &call.peer, "sure", ask).await {
+        Ok(_) => Reply::Complete(ResultBody::value(&json!({ "content": [{ "type": "text", "text": "done" }] }))),
         Err(error) => Reply::Error(error),
     }
 }
@@ -527,7 +527,7 @@ async fn line_102_rounds_are_bounded() {
             }
             _ => vec![],
         });
-        let builder = client(STATELESS).rounds(rounds).on_elicit(|ask| async move { ask.accept(json!({})) });
+        let builder = client(STATELESS).max_rounds(rounds).on_elicit(|ask| async move { ask.accept(json!({})) });
         let client = builder.connect(raw.clone()).await.unwrap();
         let failure = client.call("t", ()).await.unwrap_err();
         assert_eq!(failure.kind(), ErrorKind::Protocol, "{failure}");
@@ -551,6 +551,6 @@ async fn line_103_the_flow_can_be_dropped() {
     settle().await;
     assert_eq!(raw.seen().iter().filter(|m| is_request(m)).count(), 2, "discovery, and one round: {:?}", raw.seen());
     assert_eq!(raw.seen().len(), 2, "no error was sent: {:?}", raw.seen());
-    let Outcome::InputRequired { asks, state } = client.call_once("t", ()).await.unwrap() else { panic!() };
+    let Outcome::InputRequired { asks, state } = client.call_outcome("t", ()).await.unwrap() else { panic!() };
     assert_eq!((asks.len(), state.as_deref()), (1, Some("s")));
 }

@@ -30,7 +30,7 @@ fn listen(wire: &mut Wire, id: impl Into<Value>, filter: &Value) {
 }
 
 /// Changes everything that can change.
-fn change(server: &couplet_server::Handle) {
+fn change(server: &couplet_server::ServerHandle) {
     server.add_tool(tool("new", || "new")).unwrap();
     server.remove_tool("new");
     server.add_prompt(prompt("new", || "new")).unwrap();
@@ -280,7 +280,7 @@ async fn line_114_changes_are_told() {
         listen(wire, "l", &all());
         wire.ready();
     }
-    type Step = (&'static str, fn(&couplet_server::Handle));
+    type Step = (&'static str, fn(&couplet_server::ServerHandle));
     let steps: [Step; 6] = [
         ("tools/list_changed", |s| s.add_tool(tool("new", || "new")).unwrap()),
         ("tools/list_changed", |s| assert!(s.remove_tool("new"))),

@@ -159,7 +159,7 @@ async fn line_122_servers_cancel_subscriptions_only() {
 /// Line 123: whoever is told stops working, lets go of everything and does not answer.
 #[tokio::test]
 async fn line_123_cancelled_work_stops() {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let (server, alive) = hanging();
         let mut wire = open(server.build(), version, able()).await;
         let ids: Vec<i64> = (0..3).map(|_| wire.start("tools/call", json!({ "name": "hang" }))).collect();
@@ -221,7 +221,7 @@ async fn line_124_nothing_follows_a_cancellation() {
 /// Line 125: an answer that comes after the cancellation is ignored.
 #[tokio::test]
 async fn line_125_late_answers_are_ignored() {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let (raw, client) = connected(version).await;
         let sent = dropped_call(&raw, &client).await;
         let token = sent["id"].clone();
@@ -246,7 +246,7 @@ async fn line_125_late_answers_are_ignored() {
 /// Line 126: a cancellation that crosses the answer harms nobody.
 #[tokio::test]
 async fn line_126_cancellations_may_cross_answers() {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let mut wire = open(example().build(), version, json!({})).await;
         let id = wire.start("tools/call", json!({ "name": "echo", "arguments": { "text": "a" } }));
         assert_eq!(text(&wire.response(id).await), "a");
@@ -277,7 +277,7 @@ async fn line_127_odd_cancellations_are_ignored() {
         json!({ "requestId": {} }),
         json!({ "reason": "why not" }),
     ];
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let (server, alive) = hanging();
         let mut wire = open(server.build(), version, json!({})).await;
         wire.start("tools/call", json!({ "name": "hang" }));
@@ -302,7 +302,7 @@ async fn line_127_odd_cancellations_are_ignored() {
 /// of a timeout says that the request was cancelled.
 #[tokio::test(start_paused = true)]
 async fn line_128_hosts_know_of_cancellations() {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let (raw, client) = connected(version).await;
         let calling = tokio::spawn(client.call("never", ()).into_future());
         raw.expect("tools/call", 1).await;

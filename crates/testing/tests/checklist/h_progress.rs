@@ -35,7 +35,7 @@ fn progress(messages: &[Value], token: &Value) -> Vec<f64> {
 /// Line 130: a token is a string or an integer, and no two open requests have the same.
 #[tokio::test]
 async fn line_130_tokens() {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let mut wire = open(example().build(), version, json!({})).await;
         for token in [json!(7), json!("7"), json!("ä"), json!(0), json!("")] {
             let id = wire.start("tools/call", json!({ "name": "talk", "_meta": { "progressToken": token } }));
@@ -66,11 +66,11 @@ async fn line_130_tokens() {
 async fn line_131_progress_grows() {
     let steps = |ctx: Ctx| async move {
         for step in [0.0, 1.0, 1.0, 0.5, f64::NAN, -3.0, 1.5, f64::INFINITY, 2.0, 1.9] {
-            ctx.progress_of(step, None, None).await;
+            ctx.progress_with(step, None, None).await;
         }
         "done"
     };
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let mut wire = open(Server::new("s", "1").tool(tool("steps", steps)).build(), version, json!({})).await;
         let id = wire.start("tools/call", json!({ "name": "steps", "_meta": { "progressToken": "t" } }));
         wire.response(id).await;
@@ -81,7 +81,7 @@ async fn line_131_progress_grows() {
 /// Line 132: progress is told for requests that asked for it and are not answered yet, and for nothing else.
 #[tokio::test]
 async fn line_132_progress_ends_with_the_answer() {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let gate = Arc::new(Notify::new());
         let (opens, told) = (gate.clone(), Arc::new(AtomicUsize::new(0)));
         let counts = told.clone();
@@ -116,14 +116,14 @@ async fn line_132_progress_ends_with_the_answer() {
 /// people is left out where the revision has no place for it.
 #[tokio::test]
 async fn line_133_tokens_are_tracked_and_reports_held_up() {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let reports = Arc::new(AtomicUsize::new(0));
         let counts = reports.clone();
         let flood = move |ctx: Ctx| {
             let counts = counts.clone();
             async move {
                 for step in 0..10_000 {
-                    ctx.progress_of(f64::from(step), None, Some("on it".to_owned())).await;
+                    ctx.progress_with(f64::from(step), None, Some("on it".to_owned())).await;
                     counts.fetch_add(1, Ordering::SeqCst);
                 }
                 "done"

@@ -10,8 +10,10 @@ use std::{
 use bytes::Bytes;
 use couplet::stdio::{Command, Stderr, pipe, stdio};
 use couplet_client::{Change, Client, ClientBuilder, Ended, Filter};
-use couplet_core::{BoxFuture, Connect, Connected, Connection, Error, Inbound, Limits, Link, Service, Transport};
-use couplet_server::{Handle, Server, extract::RawArgs, tool};
+use couplet_core::{
+    BoxFuture, ClientConnection, Connect, Connected, Error, Inbound, Limits, ServerConnection, Service, Transport,
+};
+use couplet_server::{Server, ServerHandle, extract::RawArgs, tool};
 use couplet_testing::types::{CallToolResult, CreateMessageResult, ProtocolVersion, RawJson, Root};
 use serde_json::{Value, json, value::RawValue};
 use tokio::{
@@ -54,7 +56,7 @@ struct Taped {
     serving: JoinHandle<Result<(), Error>>,
 }
 
-async fn taped(builder: ClientBuilder, server: Handle, room: usize) -> Taped {
+async fn taped(builder: ClientBuilder, server: ServerHandle, room: usize) -> Taped {
     let ((near, left), (right, far)) = (duplex(room), duplex(room));
     let (to_server, to_client) = (Tape::default(), Tape::default());
     let (from_client, into_client) = split(left);
@@ -106,7 +108,7 @@ async fn everything_said(version: ProtocolVersion) -> (Vec<Value>, Vec<Value>) {
 /// Line 138: a message is one line, even where somebody put line breaks between the parts of its JSON.
 #[tokio::test]
 async fn line_138_one_message_per_line() {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let (to_server, to_client) = everything_said(version).await;
         assert!(to_server.len() >= 9 && to_client.len() >= 9, "{version}: {to_server:#?} {to_client:#?}");
         assert!(to_server.iter().chain(&to_client).all(Value::is_object), "{version}");
@@ -122,7 +124,7 @@ fn is_message(message: &Value) -> bool {
 /// Line 139: a server writes messages and nothing else.
 #[tokio::test]
 async fn line_139_servers_write_messages_only() {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let (_, to_client) = everything_said(version).await;
         assert!(to_client.iter().all(is_message), "{version}: {to_client:#?}");
     }
@@ -131,7 +133,7 @@ async fn line_139_servers_write_messages_only() {
 /// Line 140: so does a client.
 #[tokio::test]
 async fn line_140_clients_write_messages_only() {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let (to_server, _) = everything_said(version).await;
         assert!(to_server.iter().all(is_message), "{version}: {to_server:#?}");
     }
@@ -188,7 +190,7 @@ async fn line_143_servers_are_ended_in_steps() {
         ("trap 'echo term >&2; exit 0' TERM", forever, 50, "term"),
         ("trap '' TERM", forever, 50, "nothing"),
     ];
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         // The last step takes two seconds, so it is done once.
         let cases = if version == STATELESS { &cases[..] } else { &cases[..2] };
         for (before, after, grace, expected) in cases {
@@ -207,7 +209,7 @@ async fn line_143_servers_are_ended_in_steps() {
 /// Line 144: a server ends when its input does, after it has answered what was asked.
 #[tokio::test]
 async fn line_144_servers_end_with_their_input() {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         for asked in [false, true] {
             let (near, far) = duplex(1 << 16);
             let (reader, writer) = split(far);
@@ -273,7 +275,7 @@ async fn server_on_standard_input_and_output() {
 /// Line 146: a client can start a server and speak to it over its standard input and output, in every revision.
 #[tokio::test]
 async fn line_146_standard_input_and_output() {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let command = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "i_stdio::server_on_standard_input_and_output", "--nocapture"])
             .env("COUPLET_CHECKLIST_SERVER", "1")
@@ -290,7 +292,7 @@ async fn line_146_standard_input_and_output() {
 #[cfg(unix)]
 #[tokio::test]
 async fn line_147_no_oauth_on_a_pipe() {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let (command, heard) = script(version, "echo \"key: $API_KEY\" >&2", "cat > /dev/null");
         let connected = client(version).connect(command.env("API_KEY", "s3cret")).await.unwrap();
         connected.close().await.unwrap();
@@ -354,7 +356,12 @@ impl Framed {
         frame
     }
 
-    fn poll(&self, link: &mut Link, server: &mut Connection, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+    fn poll(
+        &self,
+        link: &mut ClientConnection,
+        server: &mut ServerConnection,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<(), Error>> {
         loop {
             match (link.poll_send(cx), server.poll_send(cx)) {
                 (Poll::Ready(None), _) | (_, Poll::Ready(None)) => return Poll::Ready(Ok(())),
@@ -379,8 +386,8 @@ impl Framed {
 
 impl Connect for Framed {
     fn connect(&mut self, inbound: Arc<dyn Inbound>, limits: Limits) -> BoxFuture<'_, Result<Connected, Error>> {
-        let (mut link, handle) = Link::new(inbound, limits.clone());
-        let mut server = Connection::new(self.service.clone(), limits);
+        let (mut link, handle) = ClientConnection::new(inbound, limits.clone());
+        let mut server = ServerConnection::new(self.service.clone(), limits);
         let framed = self.clone();
         let driver = Box::pin(poll_fn(move |cx| framed.poll(&mut link, &mut server, cx)));
         Box::pin(async move { Ok(Connected { channel: Arc::new(handle), driver }) })
@@ -391,7 +398,7 @@ impl Connect for Framed {
 /// that describe themselves and all three patterns.
 #[tokio::test]
 async fn line_149_transports_of_your_own() {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let framed = Framed::new(example());
         let client = able_client(version).connect(framed.clone()).await.unwrap();
         assert_eq!(client.call("echo", json!({ "text": "hi" })).await.unwrap().text(), "hi", "{version}");

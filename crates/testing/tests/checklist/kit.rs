@@ -8,7 +8,7 @@ use std::{
 };
 
 use couplet_client::{Client, ClientBuilder};
-use couplet_core::{BoxFuture, Connect, Connected, Error, Inbound, Limits, Link, Service};
+use couplet_core::{BoxFuture, ClientConnection, Connect, Connected, Error, Inbound, Limits, Service};
 use couplet_server::{
     Answer, Ctx, Server, ToolError,
     extract::{Args, Path},
@@ -130,7 +130,7 @@ impl RawServer {
         waker.into_iter().for_each(Waker::wake);
     }
 
-    fn poll(&self, link: &mut Link, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+    fn poll(&self, link: &mut ClientConnection, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
         loop {
             let pushed = {
                 let mut state = self.shared.lock().unwrap();
@@ -166,7 +166,7 @@ impl Connect for RawServer {
             }
         }
         self.shared.lock().unwrap().opened += 1;
-        let (mut link, handle) = Link::new(inbound, limits);
+        let (mut link, handle) = ClientConnection::new(inbound, limits);
         let gone = Gone(self.clone());
         let driver = Box::pin(poll_fn(move |cx| gone.0.poll(&mut link, cx)));
         Box::pin(async move { Ok(Connected { channel: Arc::new(handle), driver }) })
@@ -261,7 +261,7 @@ pub(crate) fn stateless_meta(capabilities: &Value) -> Value {
 
 /// Some revisions in a row, counted from one: `revisions(3, 5)` is the third to the fifth.
 pub(crate) fn revisions(first: usize, last: usize) -> &'static [ProtocolVersion] {
-    static ALL: [ProtocolVersion; 5] = ProtocolVersion::ALL;
+    static ALL: &[ProtocolVersion] = ProtocolVersion::ALL;
     &ALL[first - 1..last]
 }
 
@@ -411,7 +411,7 @@ pub(crate) fn example() -> Server {
 
 async fn talk(ctx: Ctx) -> &'static str {
     for step in 1..=3 {
-        ctx.progress_of(f64::from(step), Some(3.0), Some(format!("step {step}"))).await;
+        ctx.progress_with(f64::from(step), Some(3.0), Some(format!("step {step}"))).await;
         ctx.info(format!("step {step}")).await;
     }
     "said"

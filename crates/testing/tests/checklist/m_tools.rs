@@ -58,7 +58,7 @@ async fn line_230_declared() {
 /// The list is answered where tools are declared, also while there are none, and when there are none any more.
 #[tokio::test]
 async fn line_231_empty_list_is_answered() {
-    let server = Server::new("s", "1").dynamic().build();
+    let server = Server::new("s", "1").advertise_empty_lists().build();
     assert!(capabilities(server.clone(), STATELESS).await.get("tools").is_some());
     let list = open(server, STATELESS, json!({})).await.request("tools/list", json!({})).await;
     assert_eq!(list["result"]["tools"], json!([]));
@@ -214,7 +214,7 @@ async fn line_242_embedded_resources_are_declared() {
         let read = wire.request("resources/read", json!({ "uri": embedded["uri"] })).await;
         assert_eq!(read["result"]["contents"][0]["text"], embedded["text"], "{version}");
         // Where there is nothing to read beside what tools hand out, the server can say so.
-        let only = Server::new("s", "1").tool(tool("embed", embed)).dynamic().build();
+        let only = Server::new("s", "1").tool(tool("embed", embed)).advertise_empty_lists().build();
         assert!(capabilities(only, version).await.get("resources").is_some());
     }
 }
@@ -367,7 +367,7 @@ async fn line_248_access_control_and_rate_limits() {
         let told = call(&mut bare, "boom", json!({})).await.to_string();
         assert!(!told.contains("1234"), "{version}: {told}");
 
-        let server = Server::new("s", "1").layer(guard);
+        let server = Server::new("s", "1").middleware(guard);
         let server = server.tool(tool("admin", || "secret")).tool(tool("open", || "fine"));
         let server = server.tool(tool("refuse", || Err::<String, _>(RpcError::new(9, "inner secret"))));
         let mut wire = open(server.build(), version, json!({})).await;
@@ -401,7 +401,7 @@ async fn line_249_calls_can_be_confirmed_and_timed_out() {
     }
     let log = Arc::new(Mutex::new(Vec::new()));
     let audit = log.clone();
-    let server = adding(&Arc::default()).layer(move |call: Call, next: Next| {
+    let server = adding(&Arc::default()).middleware(move |call: Call, next: Next| {
         audit.lock().unwrap().push(format!("{} {}", call.method, call.params.text().as_str()));
         next.run(call)
     });
@@ -456,15 +456,15 @@ async fn line_251_state_handles() {
             call.caller = meta.get("who").map(|who| Arc::new(Caller::new(who.get())));
             next.run(call)
         };
-        Server::new("s", "1").sealer(sealer).layer(who).tool(tool("ask", ask)).tool(tool("other", ask)).build()
+        Server::new("s", "1").sealer(sealer).middleware(who).tool(tool("ask", ask)).tool(tool("other", ask)).build()
     };
-    async fn state_of(server: couplet::server::Handle) -> String {
+    async fn state_of(server: couplet::server::ServerHandle) -> String {
         let mut wire = open(server, STATELESS, able()).await;
         let params = json!({ "name": "ask", "_meta": { "who": "ann" } });
         let first = wire.request("tools/call", params).await;
         first["result"]["requestState"].as_str().unwrap().to_owned()
     }
-    async fn again(server: couplet::server::Handle, name: &str, who: &str, state: &str) -> Value {
+    async fn again(server: couplet::server::ServerHandle, name: &str, who: &str, state: &str) -> Value {
         let mut wire = open(server, STATELESS, able()).await;
         let answers = json!({ "yes": { "action": "accept", "content": { "yes": true } } });
         let meta = json!({ "who": who });

@@ -12,7 +12,7 @@ use std::{
 use couplet::{
     core::{Call, Reply},
     server::{
-        Handle, Next, NotFound, Server, ToolError,
+        Next, NotFound, Server, ServerHandle, ToolError,
         extract::{Path, SubPath},
         reply::Blob,
         resource, tool,
@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 
 use crate::kit::{RawServer, STATELESS, capabilities, client, error, everything, open, result, revisions};
 
-fn notes() -> Handle {
+fn notes() -> ServerHandle {
     Server::new("s", "1")
         .resource(resource("notes://today", || "rain").subscribable())
         .resource(resource("notes://other", || "sun").subscribable())
@@ -70,7 +70,7 @@ async fn line_252_declared() {
 /// Both lists are answered where resources are declared, also while they are empty, and when nothing is left.
 #[tokio::test]
 async fn line_253_empty_list_is_answered() {
-    let mut wire = open(Server::new("s", "1").dynamic().build(), STATELESS, json!({})).await;
+    let mut wire = open(Server::new("s", "1").advertise_empty_lists().build(), STATELESS, json!({})).await;
     assert_eq!(wire.request("resources/list", json!({})).await["result"]["resources"], json!([]));
     let templates = wire.request("resources/templates/list", json!({})).await;
     assert_eq!(templates["result"]["resourceTemplates"], json!([]));
@@ -236,7 +236,7 @@ async fn line_261_uris_bytes_permissions() {
                 count.fetch_add(1, Ordering::SeqCst);
                 "text"
             }))
-            .layer(|call: Call, next: Next| async move {
+            .middleware(|call: Call, next: Next| async move {
                 let uri: Option<String> = call.params.read_opt("uri").unwrap_or_default();
                 match uri.as_deref() {
                     Some("a://secret") => Reply::Error(RpcError::new(1, "not yours")),

@@ -2,7 +2,7 @@
 
 use couplet::{
     server::{
-        Handle, Server, ToolError,
+        Server, ServerHandle, ToolError,
         extract::{Args, RawArgs},
         prompt, tool,
     },
@@ -20,7 +20,7 @@ struct Trip {
     days: Option<u8>,
 }
 
-fn server() -> Handle {
+fn server() -> ServerHandle {
     Server::new("s", "1")
         .prompt(prompt("plan", |Args(trip): Args<Trip>| format!("{} days in {}", trip.days.unwrap_or(1), trip.country)))
         .prompt(
@@ -45,7 +45,7 @@ async fn line_264_declared() {
         assert_eq!(prompts.len(), 3, "{version}");
         let expected = json!([{ "name": "country", "required": true }, { "name": "days" }]);
         assert_eq!(prompts[0]["arguments"], expected, "{version}");
-        let dynamic = Server::new("s", "1").dynamic().build();
+        let dynamic = Server::new("s", "1").advertise_empty_lists().build();
         let list = open(dynamic, version, json!({})).await.request("prompts/list", json!({})).await;
         assert_eq!(list["result"]["prompts"], json!([]), "{version}");
         let emptied = Server::new("s", "1").prompt(prompt("only", || "text")).build();

@@ -8,7 +8,7 @@ use std::sync::{
 use couplet::{
     core::{Call, Reply},
     server::{
-        Ctx, Handle, Next, Server, ToolError,
+        Ctx, Next, Server, ServerHandle, ToolError,
         extract::{Args, Completing, Path},
         prompt, resource, tool,
     },
@@ -28,7 +28,7 @@ struct Trip {
     city: Option<String>,
 }
 
-fn trips() -> Handle {
+fn trips() -> ServerHandle {
     let many = |_: Completing| (0..250).map(|n| format!("c{n}")).rev().collect::<Vec<_>>();
     let broken = |_: Completing| Err::<Vec<String>, _>(ToolError::new("the disk is full"));
     let trip = |Args(trip): Args<Trip>| trip.country;
@@ -143,7 +143,7 @@ async fn line_273_completion_is_guarded() {
             async move { if count < 5 { next.run(call).await } else { Reply::Error(RpcError::new(1, "too often")) } }
         };
         let trip = prompt("trip", |Args(t): Args<Trip>| t.country).complete_from("country", ["Norway"]);
-        let mut wire = open(Server::new("s", "1").layer(limit).prompt(trip).build(), version, json!({})).await;
+        let mut wire = open(Server::new("s", "1").middleware(limit).prompt(trip).build(), version, json!({})).await;
         let argument = json!({ "name": "country", "value": "" });
         for wrong in [
             json!({}),
@@ -272,7 +272,7 @@ async fn chatter(ctx: Ctx) -> &'static str {
     "said"
 }
 
-fn chatty() -> Handle {
+fn chatty() -> ServerHandle {
     Server::new("s", "1").tool(tool("chatter", chatter)).tool(tool("silent", || "nothing")).build()
 }
 
@@ -299,7 +299,7 @@ async fn line_278_logging_is_declared() {
             call.outbox.log(LoggingLevel::Emergency, None, json!("psst").into()).await;
             next.run(call).await
         };
-        let silent = || Server::new("s", "1").layer(sneaky).tool(tool("chatter", || "nothing")).build();
+        let silent = || Server::new("s", "1").middleware(sneaky).tool(tool("chatter", || "nothing")).build();
         assert!(capabilities(silent(), version).await.get("logging").is_none(), "{version}");
         let mut wire = open(silent(), version, json!({})).await;
         assert!(lines(&mut wire, level("debug")).await.is_empty(), "{version}");

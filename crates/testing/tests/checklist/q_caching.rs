@@ -12,7 +12,7 @@ use std::{
 use couplet::{
     client::{Cache, Change, Client, ClientBuilder, Filter},
     core::{Call, Caller, JsonText, Reply},
-    server::{Ctx, Handle, Next, Server, extract::Path, prompt, resource, tool},
+    server::{Ctx, Next, Server, ServerHandle, extract::Path, prompt, resource, tool},
     types::{
         CacheScope, Meta, ProtocolVersion, ReadResource, ReadResourceParams, ReadResourceResult, ResourceContents,
         RpcError, Tool,
@@ -231,7 +231,7 @@ async fn line_288_freshness() {
         }
         read(&client, "a://b").await;
         assert_eq!(asked(), 2, "{version} {hints}");
-        client.read("a://b").fresh().await.unwrap();
+        client.read("a://b").no_cache().await.unwrap();
         assert_eq!(asked(), 3, "{version} {hints}");
     }
     let raw = counting(STATELESS, for_an_hour("public"));
@@ -262,12 +262,13 @@ async fn line_289_no_polling() {
 async fn line_290_changes_make_old() {
     let counts: Arc<Mutex<BTreeMap<String, usize>>> = Arc::default();
     let count = counts.clone();
-    let server = kept().cache(Duration::from_secs(3600), CacheScope::Public).layer(move |call: Call, next: Next| {
-        let what = [&*call.method, call.params.get("uri").as_ref().map_or("", JsonText::as_str)].concat();
-        *count.lock().unwrap().entry(what).or_default() += 1;
-        next.run(call)
-    });
-    let server: Handle = server.resource(resource("a://dir/x", || "text").subscribable()).build();
+    let server =
+        kept().cache(Duration::from_secs(3600), CacheScope::Public).middleware(move |call: Call, next: Next| {
+            let what = [&*call.method, call.params.get("uri").as_ref().map_or("", JsonText::as_str)].concat();
+            *count.lock().unwrap().entry(what).or_default() += 1;
+            next.run(call)
+        });
+    let server: ServerHandle = server.resource(resource("a://dir/x", || "text").subscribable()).build();
     let client = client(STATELESS).connect(server.clone()).await.unwrap();
     let filter = Filter::new().tools().prompts().resources().resource("a://dir/x");
     let _unread = client.listen(filter).await.unwrap();
@@ -353,7 +354,7 @@ async fn line_291_suspicion() {
     }
     failing.store(1, Ordering::SeqCst);
     assert_eq!(client.tools().await.unwrap().len(), 1, "it is fresh");
-    assert_eq!(client.tool_pages().fresh().all().await.unwrap_err().rpc().unwrap().code, -32603);
+    assert_eq!(client.tool_pages().no_cache().all().await.unwrap_err().rpc().unwrap().code, -32603);
     client.call("old", ()).await.unwrap_err();
     assert_eq!(client.tools().await.unwrap_err().rpc().unwrap().code, -32603);
 }
@@ -454,7 +455,7 @@ async fn line_295_scope_is_no_access_control() {
         }
         next.run(call).await
     };
-    let server = Server::new("s", "1").cache(Duration::from_secs(3600), CacheScope::Public).layer(guard);
+    let server = Server::new("s", "1").cache(Duration::from_secs(3600), CacheScope::Public).middleware(guard);
     let server = server.resource(resource("a://b", || "for ann")).build();
     let mut wire = open(server, STATELESS, json!({})).await;
     for _ in 0..2 {

@@ -7,7 +7,7 @@ use std::sync::{
 
 use couplet::{
     client::{Client, ClientBuilder},
-    server::{Ctx, Handle, Server, tool},
+    server::{Ctx, Server, ServerHandle, tool},
     types::{
         ContentBlock, CreateMessageParams, CreateMessageResult, IncludeContext, Meta, ModelHint, ModelPreferences,
         ProtocolVersion, RpcError, SamplingContent, SamplingMessage, StopReason, Tool, ToolChoice, ToolChoiceMode,
@@ -25,7 +25,7 @@ fn answer() -> Value {
 }
 
 /// A server whose tool `ask` asks the model this.
-fn asking(params: CreateMessageParams) -> Handle {
+fn asking(params: CreateMessageParams) -> ServerHandle {
     let ask = move |ctx: Ctx| {
         let params = params.clone();
         async move { ctx.sample("q", params).await.map(|said| said.content.all_text()) }
@@ -296,7 +296,7 @@ async fn line_305_loops_end_and_meta_is_kept() {
             json!({ "resultType": "input_required", "inputRequests": { "q": question(hi()) }, "requestState": "s" });
         vec![result(m, ask)]
     });
-    let client = sampler().rounds(4).versions([STATELESS]).connect(raw.clone()).await.unwrap();
+    let client = sampler().max_rounds(4).versions([STATELESS]).connect(raw.clone()).await.unwrap();
     assert!(client.call("loop", ()).await.unwrap_err().to_string().contains("4 rounds"));
     assert_eq!(raw.seen_of("tools/call").len(), 5);
 

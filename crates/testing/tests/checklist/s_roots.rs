@@ -3,7 +3,7 @@
 use couplet::{
     client::{Client, ClientBuilder},
     core::ErrorKind,
-    server::{Ctx, Handle, Server, tool},
+    server::{Ctx, Server, ServerHandle, tool},
     types::{ProtocolVersion, Root, RpcError},
 };
 use serde_json::{Value, json};
@@ -106,7 +106,7 @@ async fn line_313_only_what_was_given() {
 }
 
 /// A tool that asks for roots and does what it can without them.
-fn asking() -> Handle {
+fn asking() -> ServerHandle {
     let ask = |ctx: Ctx| async move {
         match ctx.roots().await {
             Ok(roots) => roots.into_iter().map(|r| r.uri).collect::<Vec<_>>().join(" "),

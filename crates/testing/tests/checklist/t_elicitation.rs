@@ -8,7 +8,7 @@ use std::sync::{
 use couplet::{
     client::{Client, ClientBuilder, Elicitation},
     core::Limits,
-    server::{Answer, Ctx, Handle, Server, ToolError, prompt, resource, tool},
+    server::{Answer, Ctx, Server, ServerHandle, ToolError, prompt, resource, tool},
     types::{
         BooleanSchema, ElicitParams, ElicitSchema, EnumSchema, MultiEnumSchema, NumberSchema, ProtocolVersion,
         RpcError, StringSchema,
@@ -34,7 +34,7 @@ struct Person {
 }
 
 /// A server whose tool `ask` asks this, and says what came of it.
-pub(crate) fn asking(params: ElicitParams) -> Handle {
+pub(crate) fn asking(params: ElicitParams) -> ServerHandle {
     let ask = move |ctx: Ctx| {
         let params = params.clone();
         async move {
@@ -46,7 +46,7 @@ pub(crate) fn asking(params: ElicitParams) -> Handle {
 }
 
 /// A server whose tool `ask` asks for a person.
-pub(crate) fn asking_person() -> Handle {
+pub(crate) fn asking_person() -> ServerHandle {
     let ask = |ctx: Ctx| async move {
         Ok::<_, RpcError>(match ctx.elicit::<Person>("q", "Who are you?").await? {
             Answer::Accepted(person) => format!("{} {:?}", person.name, person.age),
@@ -58,7 +58,7 @@ pub(crate) fn asking_person() -> Handle {
 }
 
 /// A server whose tool `ask` asks to visit an address.
-pub(crate) fn asking_to_visit(url: &'static str) -> Handle {
+pub(crate) fn asking_to_visit(url: &'static str) -> ServerHandle {
     let ask = move |ctx: Ctx| async move {
         let answer = ctx.elicit_url("q", "Sign in there", url).await?;
         Ok::<_, RpcError>(format!("{answer:?}"))
@@ -192,7 +192,7 @@ async fn line_320_forms_are_flat() {
     struct Listed {
         names: Vec<String>,
     }
-    fn asks<T: serde::de::DeserializeOwned + JsonSchema + Send + 'static>() -> Handle {
+    fn asks<T: serde::de::DeserializeOwned + JsonSchema + Send + 'static>() -> ServerHandle {
         let ask = |ctx: Ctx| async move { ctx.elicit::<T>("q", "?").await.map(|_| "asked") };
         Server::new("s", "1").tool(tool("ask", ask)).build()
     }

@@ -12,7 +12,7 @@ use std::{
 use couplet::{
     client::{Client, Elicitation},
     core::{Call, Caller},
-    server::{Ctx, Handle, Next, Server, tool},
+    server::{Ctx, Next, Server, ServerHandle, tool},
     types::{
         ElicitParams, ElicitSchema, ElicitationComplete, RpcError, StringSchema, UrlElicitationRequiredData, code,
     },
@@ -163,7 +163,7 @@ async fn line_334_ids_of_visits() {
     let ask = |ctx: Ctx| async move {
         let visit = ElicitParams::visit("Go", ADDRESS).elicitation_id("visit-1");
         ctx.elicit_with("q", visit).await?;
-        ctx.visited("visit-1").await;
+        ctx.elicitation_complete("visit-1").await;
         Ok::<_, RpcError>("visited")
     };
     for &version in revisions(4, 5) {
@@ -276,7 +276,7 @@ async fn line_337_retry_and_cancel() {
 }
 
 /// A server that knows its callers, as a layer that checks credentials would. Here they are in `_meta`.
-fn with_principals() -> Handle {
+fn with_principals() -> ServerHandle {
     let who = |mut call: Call, next: Next| {
         let meta = call.meta().unwrap_or_default();
         let name = meta.get("credential").and_then(|c| c.parse::<String>().ok());
@@ -288,7 +288,7 @@ fn with_principals() -> Handle {
         let whom = ctx.call().principal();
         visit.accepted().map(|()| format!("for {whom:?}"))
     };
-    Server::new("s", "1").layer(who).tool(tool("ask", ask)).build()
+    Server::new("s", "1").middleware(who).tool(tool("ask", ask)).build()
 }
 
 /// A question and what is kept for it belong to one client and one user: with another connection or another principal
@@ -354,7 +354,7 @@ async fn line_340_visits_do_not_let_in() {
                 None => RpcError::new(401, "who are you?").into(),
             }
         };
-        let server = Server::new("s", "1").layer(refuse).tool(tool("ask", || "secret")).build();
+        let server = Server::new("s", "1").middleware(refuse).tool(tool("ask", || "secret")).build();
         let (asked, answered) = ask_tool(server, version, able(), json!({ "action": "accept" })).await;
         assert!(asked.is_empty() && answered["error"]["code"] == 401, "{version}: {answered}");
     }

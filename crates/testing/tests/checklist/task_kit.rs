@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use couplet_core::{Caller, Connection, Limits};
-use couplet_server::{Ctx, Handle, Server, ToolError, tool};
+use couplet_core::{Caller, Limits, ServerConnection};
+use couplet_server::{Ctx, Server, ServerHandle, ToolError, tool};
 use couplet_tasks::{Task, TaskTool, Tasks};
 use couplet_testing::{
     Wire,
@@ -36,7 +36,7 @@ pub(crate) fn tools() -> Server {
         .tool(tool("first", first).task(Task::required().asks_first()))
 }
 
-pub(crate) fn server() -> Handle {
+pub(crate) fn server() -> ServerHandle {
     tools().extension(Tasks::in_memory().list().poll_interval(Duration::from_millis(1))).build()
 }
 
@@ -82,12 +82,12 @@ pub(crate) async fn extension() -> Wire {
 }
 
 /// A connection of somebody who was authenticated.
-pub(crate) async fn open_as(server: &Handle, version: ProtocolVersion, name: &str) -> Wire {
+pub(crate) async fn open_as(server: &ServerHandle, version: ProtocolVersion, name: &str) -> Wire {
     let capabilities = serde_json::from_value(knowing()).unwrap();
     let mut wire = Wire::with(server.clone(), version, capabilities, Limits::default());
     let service = std::sync::Arc::new(server.clone());
-    let mut connection = Connection::new(service, Limits::default());
-    connection.asked_by(Some(std::sync::Arc::new(Caller::new(name))));
+    let mut connection = ServerConnection::new(service, Limits::default());
+    connection.set_caller(Some(std::sync::Arc::new(Caller::new(name))));
     *wire.connection() = connection;
     wire.open().await;
     wire

@@ -8,7 +8,7 @@ use std::{
 
 use couplet_client::Elicitation;
 use couplet_core::Limits;
-use couplet_server::{Ctx, Handle, Server, ToolError, tool};
+use couplet_server::{Ctx, Server, ServerHandle, ToolError, tool};
 use couplet_tasks::{CallTask, Called, ClientTasks, Memory, Task, TaskTool, Tasks};
 use couplet_testing::{
     Wire,
@@ -22,7 +22,7 @@ use crate::{
     task_kit::{CORE, RELATED, begin_id},
 };
 
-fn server() -> Handle {
+fn server() -> ServerHandle {
     Server::new("asking", "1.0.0")
         .extension(Tasks::in_memory().poll_interval(Duration::from_millis(1)).asking())
         .tool(tool("ask", ask).task(Task::optional()))
@@ -64,7 +64,7 @@ async fn asked(wire: &mut Wire) -> Value {
 
 #[tokio::test]
 async fn line_348_351_a_question_becomes_a_task_where_the_client_says_so_and_may_be_answered_at_once() {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         for (can, elicitation, sampling) in [
             (both(), true, true),
             (hosting(json!({ "sampling": { "createMessage": {} } })), false, true),
@@ -233,7 +233,7 @@ async fn line_356_360_a_task_asks_with_a_task() {
 async fn line_348_both_sides_run_what_the_other_asks() {
     let yes = |ask: Elicitation| async move { ask.accept(json!({ "yes": true })) };
     let model = |_| async { Ok(CreateMessageResult::new("m", "hi")) };
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let kept = Arc::new(Memory::new());
         let tasks = ClientTasks::new().hosting(kept.clone());
         let client = client(version).on_elicit(yes).on_sample(model).extension(tasks).connect(server()).await.unwrap();
@@ -252,12 +252,12 @@ async fn line_348_both_sides_run_what_the_other_asks() {
 async fn line_134_progress_of_a_task_reaches_who_called() {
     let steps = |ctx: Ctx| async move {
         for step in 1..=3 {
-            ctx.progress_of(f64::from(step), Some(3.0), None).await;
+            ctx.progress_with(f64::from(step), Some(3.0), None).await;
             tokio::task::yield_now().await;
         }
         "done"
     };
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let tasks = Tasks::in_memory().poll_interval(Duration::from_millis(1));
         let server = Server::new("s", "1").extension(tasks).tool(tool("steps", steps).task(Task::optional()));
         let client = client(version).extension(ClientTasks::new()).connect(server.build()).await.unwrap();

@@ -13,7 +13,7 @@ use crate::{
 
 #[tokio::test]
 async fn line_348_the_server_declares_tasks_where_they_are() {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let can = capabilities(server(), version).await;
         let expected = json!({ "list": {}, "cancel": {}, "requests": { "tools": { "call": {} } } });
         assert_eq!(can["tasks"], if version == CORE { expected } else { Value::Null }, "{version}");

@@ -9,7 +9,7 @@ use std::{
 };
 
 use couplet_client::{ClientBuilder, Elicitation};
-use couplet_core::{Dialect, Extras};
+use couplet_core::{Dialect, RequestOptions};
 use couplet_tasks::{CallTask, Called, ClientTasks};
 use couplet_testing::types::{
     CancelDetailedTask, CancelTaskParams, ClientCapabilities, GetDetailedTask, GetTaskParams, Implementation,
@@ -74,7 +74,7 @@ async fn line_379_a_task_is_cancelled_by_its_own_method() {
 fn line_380_requests_about_a_task_are_named_by_it() {
     let can = ClientCapabilities::new();
     let dialect = Dialect::new(STATELESS, Implementation::new("c", "1"), can);
-    let (id, none) = (RequestId::Number(1), Extras::default());
+    let (id, none) = (RequestId::Number(1), RequestOptions::default());
     let requests = [
         dialect.request::<GetDetailedTask>(id.clone(), GetTaskParams::new("t"), &none),
         dialect.request::<CancelDetailedTask>(id.clone(), CancelTaskParams::new("t"), &none),

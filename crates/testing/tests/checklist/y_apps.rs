@@ -7,7 +7,7 @@ use couplet_apps::{
     View,
 };
 use couplet_core::ErrorKind;
-use couplet_server::{Ctx, Handle, Json, Server, resource, tool};
+use couplet_server::{Ctx, Json, Server, ServerHandle, resource, tool};
 use couplet_testing::types::{APPS_EXTENSION, Implementation, Tool};
 use serde_json::{Value, json};
 
@@ -28,7 +28,7 @@ async fn weather(ctx: Ctx) -> &'static str {
     if ctx.shows_apps() { "Sunny: see the view." } else { "Sunny, 21 degrees, rain tomorrow." }
 }
 
-fn server() -> Handle {
+fn server() -> ServerHandle {
     Server::new("s", "1")
         .extension(Apps::new().view(view()))
         .tool(tool("weather", weather).view(URI))
@@ -63,7 +63,7 @@ async fn line_447_views_are_resources_that_exist() {
             assert!(!text(&call(&mut wire, name, json!({})).await).is_empty(), "{version}: {name} says something");
         }
     }
-    type Build = fn() -> Handle;
+    type Build = fn() -> ServerHandle;
     let wrong: [(Build, &str); 6] = [
         (|| with("ui://nowhere", Apps::new()).build(), "there is no view `ui://nowhere`"),
         (|| with("https://example.com", Apps::new()).build(), "must begin with `ui://`"),

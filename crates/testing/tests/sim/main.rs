@@ -84,7 +84,7 @@ fn v2026_07_28() {
 #[test]
 fn a_seed_gives_the_same_history_again() {
     hide_planned_panics();
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         for seed in 0..50 {
             assert_eq!(world::history(version, seed).log, world::history(version, seed).log, "{version}, {seed}");
         }

@@ -3,7 +3,7 @@
 use std::{cell::Cell, rc::Rc};
 
 use couplet_client::Client;
-use couplet_core::{Error, Interest};
+use couplet_core::{Error, Filter};
 use serde_json::json;
 
 use crate::{exec::Task, random::Random};
@@ -126,7 +126,7 @@ fn read(client: Client, cut: Cut, n: u64) -> Operation {
 
 fn listen(client: Client, cut: Cut) -> Operation {
     Box::pin(async move {
-        let Some(mut changes) = alive(client.listen(Interest::new().tools().resource("sim://1")).await, &cut) else {
+        let Some(mut changes) = alive(client.listen(Filter::new().tools().resource("sim://1")).await, &cut) else {
             return;
         };
         while changes.next().await.is_some() {}

@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use couplet_server::{
-    Ctx, Handle, Server, ToolError,
+    Ctx, Server, ServerHandle, ToolError,
     extract::{Args, Path, State},
     prompt, resource, tool,
 };
@@ -65,7 +65,7 @@ async fn slow(State(alive): State<Alive>, Args(work): Args<Work>) -> String {
 async fn talk(State(alive): State<Alive>, Args(work): Args<Work>, ctx: Ctx) -> String {
     let _alive = alive.enter();
     for step in 1..=work.steps {
-        ctx.progress_of(step as f64, Some(work.steps as f64), Some(work.text.clone())).await;
+        ctx.progress_with(step as f64, Some(work.steps as f64), Some(work.text.clone())).await;
         ctx.info(&work.text).await;
         if step % 2 == 0 {
             pauses(1).await;
@@ -126,7 +126,7 @@ async fn change(State(alive): State<Alive>, ctx: Ctx) -> Result<&'static str, To
     Ok("changed")
 }
 
-pub(crate) fn server(alive: &Alive) -> Handle {
+pub(crate) fn server(alive: &Alive) -> ServerHandle {
     Server::new("sim", "1.0.0")
         .tool(tool("echo", |Args(work): Args<Work>| work.text))
         .tool(tool("slow", slow))

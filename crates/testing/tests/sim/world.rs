@@ -11,8 +11,8 @@ use std::{
 use bytes::Bytes;
 use couplet_client::{Client, Driver};
 use couplet_core::{
-    BoxFuture, Connect, Connected, Connection, Error, Inbound, Limits, Link, Service,
-    line::{Line, Lines},
+    BoxFuture, ClientConnection, Connect, Connected, Error, Inbound, Limits, ServerConnection, Service,
+    message::line::{Line, Lines},
 };
 use couplet_testing::types::ProtocolVersion;
 use serde_json::json;
@@ -44,11 +44,11 @@ struct World {
     client: Rc<RefCell<Option<(Client, Driver)>>>,
     cut: Cut,
     tasks: Vec<Task>,
-    link: Arc<Mutex<Option<Link>>>,
+    link: Arc<Mutex<Option<ClientConnection>>>,
     link_flag: Arc<Flag>,
     link_lines: Lines,
     link_done: bool,
-    server: Option<Connection>,
+    server: Option<ServerConnection>,
     server_flag: Arc<Flag>,
     server_lines: Lines,
     to_server: VecDeque<u8>,
@@ -60,11 +60,11 @@ struct World {
 }
 
 /// Connects the client to the world.
-struct Plug(Arc<Mutex<Option<Link>>>, Limits);
+struct Plug(Arc<Mutex<Option<ClientConnection>>>, Limits);
 
 impl Connect for Plug {
     fn connect(&mut self, inbound: Arc<dyn Inbound>, _: Limits) -> BoxFuture<'_, Result<Connected, Error>> {
-        let (link, handle) = Link::new(inbound, self.1.clone());
+        let (link, handle) = ClientConnection::new(inbound, self.1.clone());
         *self.0.lock().unwrap() = Some(link);
         // The world moves the messages; this future has nothing to do.
         let driver = Box::pin(std::future::pending());
@@ -106,7 +106,7 @@ impl World {
         let cut = Cut::new(Cell::new(false));
         let was_cut = cut.clone();
         let connecting = async move {
-            match builder.attach(plug).await {
+            match builder.connect_with_driver(plug).await {
                 Ok((client, driver)) => {
                     *slot.borrow_mut() = Some((client, driver));
                 }
@@ -121,7 +121,7 @@ impl World {
             link_flag: Flag::raised(),
             link_lines: Lines::new(limits.message),
             link_done: false,
-            server: Some(Connection::new(service, limits)),
+            server: Some(ServerConnection::new(service, limits)),
             server_flag: Flag::raised(),
             server_lines: Lines::new(1 << 20),
             to_server: VecDeque::new(),
@@ -174,10 +174,10 @@ impl World {
         }
         self.tasks.clear();
         if !self.cut.get() {
-            let left = self.server.as_ref().map_or(0, Connection::unanswered);
+            let left = self.server.as_ref().map_or(0, ServerConnection::unanswered);
             assert_eq!(left, 0, "the server has not answered everything");
             let link = self.link.lock().unwrap();
-            assert_eq!(link.as_ref().map_or(0, Link::unanswered), 0, "the client still waits for answers");
+            assert_eq!(link.as_ref().map_or(0, ClientConnection::unanswered), 0, "the client still waits for answers");
         }
         // The client is done: the pipe to the server ends, and the server ends too.
         self.client.borrow_mut().take();
@@ -225,10 +225,10 @@ impl World {
         if !self.to_client.is_empty() {
             choices.push(4);
         }
-        if !self.server_inbox.is_empty() && self.server.as_ref().is_some_and(Connection::wants_input) {
+        if !self.server_inbox.is_empty() && self.server.as_ref().is_some_and(ServerConnection::wants_input) {
             choices.push(5);
         }
-        let wanted = self.link.lock().unwrap().as_ref().is_some_and(Link::wants_input);
+        let wanted = self.link.lock().unwrap().as_ref().is_some_and(ClientConnection::wants_input);
         if !self.client_inbox.is_empty() && wanted {
             choices.push(6);
         }

@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use couplet_client::{Client, ClientBuilder, Elicitation};
-use couplet_server::{Ctx, Handle, Server, ToolError, tool};
+use couplet_server::{Ctx, Server, ServerHandle, ToolError, tool};
 use couplet_testing::{
     Wire,
     types::{ProtocolVersion, RpcError},
@@ -44,7 +44,7 @@ pub(crate) fn answering(version: ProtocolVersion, ages: &[u64]) -> (ClientBuilde
 }
 
 /// What a tool answers to a client that gives these ages, and what it asked.
-async fn call(server: &Handle, version: ProtocolVersion, name: &str, ages: &[u64]) -> (String, Vec<String>) {
+async fn call(server: &ServerHandle, version: ProtocolVersion, name: &str, ages: &[u64]) -> (String, Vec<String>) {
     let (builder, asked) = answering(version, ages);
     let client = builder.connect(server.clone()).await.expect("a server in memory");
     let text = match client.call(name, json!({})).await {
@@ -121,7 +121,7 @@ async fn a_step_that_is_used_again_is_the_next_step_of_that_name() {
         Ok::<_, ToolError>(format!("{:?}", &seen[..3]))
     };
     let server = Server::new("s", "1").tool(tool("steps", steps)).build();
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let (builder, _) = answering(version, &[1]);
         let builder = if ASKING.contains(&version) { builder } else { Client::new("t", "1").versions([version]) };
         let client = builder.connect(server.clone()).await.unwrap();
@@ -150,7 +150,7 @@ async fn a_question_that_changes_fails_in_the_second_round() {
 #[tokio::test]
 async fn a_client_that_cannot_be_asked_is_an_error_that_the_model_sees() {
     let server = Server::new("s", "1").tool(tool("register", register)).build();
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let client = Client::new("test", "1.0.0").versions([version]).connect(server.clone()).await.unwrap();
         let result = client.call("register", json!({})).await.unwrap_or_else(|e| panic!("{version}: {e}"));
         assert!(result.is_error(), "{version}");
@@ -172,7 +172,7 @@ async fn a_handler_knows_beforehand_what_can_be_asked() {
         (json!({ "elicitation": { "url": {}, "form": {} } }), ["----", "----", "x---", "xx--", "xx--"]),
         (json!({ "sampling": {}, "roots": {} }), ["--xx"; 5]),
     ] {
-        for (version, expected) in ProtocolVersion::ALL.into_iter().zip(revisions) {
+        for (version, expected) in ProtocolVersion::ALL.iter().copied().zip(revisions) {
             let declared = serde_json::from_value(capabilities.clone()).unwrap();
             let mut wire = Wire::with(server.clone(), version, declared, Default::default());
             wire.open().await;
@@ -191,7 +191,7 @@ async fn errors_that_are_made_on_purpose_stay_errors_of_the_protocol() {
         Err::<String, ToolError>(own.into())
     };
     let server = Server::new("s", "1").tool(tool("purpose", purpose)).build();
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let client = Client::new("test", "1.0.0").versions([version]).connect(server.clone()).await.unwrap();
         let error = client.call("purpose", json!({})).await.unwrap_err();
         assert_eq!(error.rpc().map(|e| &*e.message), Some("not with this client"), "{version}");

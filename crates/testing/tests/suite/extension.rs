@@ -1,8 +1,8 @@
 //! An extension that nobody but its author knows: everything that the registries offer, in every revision.
 
 use couplet_client::{Client, Filter, Outcome};
-use couplet_core::{Done, JsonText, News, Project, Reply, Shape};
-use couplet_server::{Extension, Handle, Server, ToolCall, ToolData, ToolNext, tool};
+use couplet_core::{ExtensionEvent, JsonText, Project, Reply, ResultBody, Revision};
+use couplet_server::{Extension, Server, ServerHandle, ToolCall, ToolData, ToolNext, tool};
 use couplet_testing::{Wire, types::*};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -30,7 +30,7 @@ impl HasMeta for NowParams {
 }
 
 impl Project for NowParams {
-    fn project(&mut self, _: Shape) {}
+    fn project(&mut self, _: Revision) {}
 }
 
 impl Request for Now {
@@ -59,25 +59,25 @@ fn clock() -> Extension {
         .settings(&json!({ "zones": ["UTC"] }))
         .named_method("clock/now", "zone", |call, _| async move {
             let zone: String = call.params.read("zone").unwrap_or_default();
-            Reply::Complete(Done::value(&json!({ "zone": zone })))
+            Reply::Complete(ResultBody::value(&json!({ "zone": zone })))
         })
-        .open_method("clock/open", |_, _| async { Reply::Complete(Done::empty()) })
+        .open_method("clock/open", |_, _| async { Reply::Complete(ResultBody::empty()) })
         .result_type("ticket")
         .filter("zones")
-        .tool_layer(|asked: ToolCall, next: ToolNext| async move {
-            let takes = asked.call.shape.stands_alone() && asked.call.peer.extension(ID).is_some();
+        .tool_middleware(|asked: ToolCall, next: ToolNext| async move {
+            let takes = !asked.call.revision.has_sessions() && asked.call.peer.extension(ID).is_some();
             if asked.data::<Ticketed>().is_none() || !takes {
                 return next.run(asked.call).await;
             }
-            Reply::Extension { kind: "ticket".into(), done: Done::value(&json!({ "ticket": 7 })) }
+            Reply::Extension { kind: "ticket".into(), done: ResultBody::value(&json!({ "ticket": 7 })) }
         })
 }
 
-fn server() -> Handle {
+fn server() -> ServerHandle {
     let unknown = Extension::new("com.example/other")
-        .method("other/odd", |_, _| async { Reply::Extension { kind: "odd".into(), done: Done::empty() } });
+        .method("other/odd", |_, _| async { Reply::Extension { kind: "odd".into(), done: ResultBody::empty() } });
     Server::new("app", "1.0.0")
-        .tool(tool("slow", || "done").extend(Ticketed))
+        .tool(tool("slow", || "done").extension_data(Ticketed))
         .extension(clock())
         .extension(unknown)
         .build()
@@ -92,8 +92,8 @@ async fn wire(version: ProtocolVersion, capabilities: Value) -> (Wire, Value) {
 
 #[tokio::test]
 async fn a_server_declares_gates_and_answers() {
-    for version in ProtocolVersion::ALL {
-        let alone = Shape::of(version).stands_alone();
+    for &version in ProtocolVersion::ALL {
+        let alone = !Revision::of(version).has_sessions();
         let (mut with, greeting) = wire(version, json!({ "extensions": { ID: {}, "com.example/other": {} } })).await;
         let settings = &greeting["result"]["capabilities"]["extensions"][ID];
         assert_eq!(*settings, json!({ "zones": ["UTC"] }), "{version}");
@@ -126,9 +126,11 @@ async fn those_who_asked_are_told_the_latest() {
     let acknowledged = wire.next().await.unwrap();
     assert_eq!(acknowledged["params"]["notifications"], json!({ "zones": ["UTC"] }));
     for (zone, at) in [("UTC", 1), ("CET", 2), ("UTC", 3)] {
-        server.publish(News::new("zones", zone, "notifications/clock", json!({ "at": at })));
+        server.publish(ExtensionEvent::new("zones", zone, "notifications/clock", json!({ "at": at })));
     }
-    server.publish(News::new("zones", "UTC", "notifications/clock/x", json!({})).for_principal(Some("eve".into())));
+    server.publish(
+        ExtensionEvent::new("zones", "UTC", "notifications/clock/x", json!({})).for_principal(Some("eve".into())),
+    );
     let told = wire.ready();
     assert_eq!(told.len(), 1, "{told:?}");
     assert_eq!((&told[0]["method"], &told[0]["params"]["at"]), (&json!("notifications/clock"), &json!(3)));
@@ -152,19 +154,19 @@ fn accepting() -> couplet_client::Extension {
 
 #[tokio::test]
 async fn a_client_declares_sends_accepts_and_hears() {
-    for version in ProtocolVersion::ALL {
-        let alone = Shape::of(version).stands_alone();
+    for &version in ProtocolVersion::ALL {
+        let alone = !Revision::of(version).has_sessions();
         let server = server();
         let with = client(version).extension(accepting()).connect(server.clone()).await.unwrap();
         with.request::<Now>(NowParams { zone: "UTC".into(), meta: None }).await.unwrap();
         let text = with.call("slow", ()).await.unwrap().text();
         assert_eq!(text, if alone { "from the ticket" } else { "done" }, "{version}");
-        let first = with.call_once("slow", ()).await.unwrap();
+        let first = with.call_outcome("slow", ()).await.unwrap();
         assert_eq!(matches!(first, Outcome::Extension { .. }), alone, "{version}: {first:?}");
         if alone {
             let mut changes = with.listen(Filter::new().topic("zones", "UTC")).await.unwrap();
-            server.publish(News::new("zones", "UTC", "notifications/clock", json!({ "at": 5 })));
-            let Some(couplet_client::Change::News(news)) = changes.next().await else { panic!("no news") };
+            server.publish(ExtensionEvent::new("zones", "UTC", "notifications/clock", json!({ "at": 5 })));
+            let Some(couplet_client::Change::Extension(news)) = changes.next().await else { panic!("no news") };
             assert_eq!(news.method, "notifications/clock");
         }
         let without = client(version).connect(server).await.unwrap();
@@ -184,5 +186,5 @@ async fn a_kind_that_the_client_does_not_know_is_an_error() {
 #[test]
 #[should_panic(expected = "tool `slow` needs the extension `com.example/clock`")]
 fn a_tool_for_an_extension_needs_it() {
-    let _ = Server::new("app", "1.0.0").tool(tool("slow", || "done").extend(Ticketed)).build();
+    let _ = Server::new("app", "1.0.0").tool(tool("slow", || "done").extension_data(Ticketed)).build();
 }

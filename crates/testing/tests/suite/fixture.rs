@@ -8,9 +8,9 @@ use std::{
     },
 };
 
-use couplet_core::{Done, Reply};
+use couplet_core::{Reply, ResultBody};
 use couplet_server::{
-    Ctx, Handle, Json, NotFound, Server, ToolError,
+    Ctx, Json, NotFound, Server, ServerHandle, ToolError,
     extract::{Args, Completing, Path, RawArgs, State},
     prompt,
     reply::Blob,
@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 /// The server that has everything.
-pub(crate) fn server() -> Handle {
+pub(crate) fn server() -> ServerHandle {
     let seen = Seen::default();
     let notes = seen.notes.clone();
     let info = Implementation::new("fixture", "1.2.3")
@@ -39,12 +39,12 @@ pub(crate) fn server() -> Handle {
         .info(info)
         .instructions("Call everything.")
         .on_notification(move |note| lock(&notes).push(note.method.to_string()))
-        .method("fixture/echo", |call| async move { Reply::Complete(Done::json(call.params.text())) });
+        .method("fixture/echo", |call| async move { Reply::Complete(ResultBody::json(call.params.text())) });
     with_prompts(with_resources(with_questions(with_tools(server)))).with_state(seen).build()
 }
 
 /// A server whose lists come in pages of two.
-pub(crate) fn paged() -> Handle {
+pub(crate) fn paged() -> ServerHandle {
     let mut server = Server::new("paged", "1.0.0").page_size(2);
     for n in 0..5 {
         server = server
@@ -166,7 +166,7 @@ fn with_tools(server: Server<Seen>) -> Server<Seen> {
 
 async fn work(ctx: Ctx) -> &'static str {
     for done in 1..=3 {
-        ctx.progress_of(f64::from(done), Some(3.0), Some(format!("part {done}"))).await;
+        ctx.progress_with(f64::from(done), Some(3.0), Some(format!("part {done}"))).await;
     }
     "worked"
 }
@@ -298,7 +298,7 @@ async fn visit(ctx: Ctx) -> Result<&'static str, ToolError> {
 async fn visit_known(ctx: Ctx) -> Result<&'static str, ToolError> {
     let visit = ElicitParams::visit("Sign in there", "https://example.com/login").elicitation_id("visit-1");
     ctx.elicit_with("visit", visit).await?;
-    ctx.visited("visit-1").await;
+    ctx.elicitation_complete("visit-1").await;
     Ok("visited")
 }
 

@@ -2,7 +2,7 @@
 
 use couplet_core::{
     Limits,
-    line::{Line, Lines},
+    message::line::{Line, Lines},
 };
 use couplet_testing::{Wire, block_on};
 use serde_json::{Value, json};

@@ -66,7 +66,7 @@ async fn media(client: &Client, tool: &str) -> Vec<(String, Vec<u8>)> {
 
 #[tokio::test]
 async fn a_handler_returns_bytes_and_a_client_gets_them() {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let folder = Folder::new(&format!("all-{version}"));
         let client = connect(server(&folder).build(), version).await.unwrap();
         let png = ("image/png".to_owned(), PNG.to_vec());
@@ -94,7 +94,7 @@ async fn a_handler_returns_bytes_and_a_client_gets_them() {
 
 #[tokio::test]
 async fn what_a_revision_has_no_block_for_is_told_otherwise() {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let folder = Folder::new(&format!("some-{version}"));
         let client = connect(server(&folder).build(), version).await.unwrap();
         let sound = client.call("audio", ()).await.unwrap();

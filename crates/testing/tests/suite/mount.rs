@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use couplet::{
     client::{Change, Client, Filter},
-    core::{BoxFuture, Call, Description, Done, Hub, Reply, Service},
+    core::{BoxFuture, Call, Description, Hub, Reply, ResultBody, Service},
     server::{
-        Ctx, Handle, Server,
+        Ctx, Server, ServerHandle,
         extract::{Args, Completing, Path},
         prompt, resource, tool,
     },
@@ -33,7 +33,7 @@ fn weather() -> Server {
     Server::new("weather", "1")
         .tool(tool("today", |Args(City { city }): Args<City>| format!("rain in {city}")))
         .tool(tool("change", |ctx: Ctx| async move {
-            ctx.progress_of(1.0, Some(2.0), None).await;
+            ctx.progress_with(1.0, Some(2.0), None).await;
             let sure = ctx.elicit::<Sure>("sure", "really?").await?;
             Ok::<_, RpcError>(format!("{:?}", sure.accepted().ok().map(|s| s.yes)))
         }))
@@ -55,14 +55,14 @@ fn weather() -> Server {
 }
 
 /// Three levels: a tool of the innermost is `town_weather_today`.
-fn nested() -> (Handle, Handle) {
+fn nested() -> (ServerHandle, ServerHandle) {
     let weather = weather().build();
     let town = Server::new("town", "1").tool(tool("mayor", || "Ada")).mount("weather", weather.clone());
     let land = Server::new("land", "1").tool(tool("anthem", || "la la")).mount("town", town);
     (land.build(), weather)
 }
 
-async fn client(server: Handle, version: ProtocolVersion) -> Client {
+async fn client(server: ServerHandle, version: ProtocolVersion) -> Client {
     Client::new("c", "1")
         .versions([version])
         .on_elicit(|ask| async move { ask.accept(json!({ "yes": true })) })
@@ -73,7 +73,7 @@ async fn client(server: Handle, version: ProtocolVersion) -> Client {
 
 #[tokio::test]
 async fn what_is_inside_has_another_name_outside() {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let (land, _) = nested();
         let client = client(land, version).await;
         let names: Vec<_> = client.tools().await.unwrap().into_iter().map(|t| t.name).collect();
@@ -96,7 +96,7 @@ async fn what_is_inside_has_another_name_outside() {
 
 #[tokio::test]
 async fn resources_have_the_prefix_in_their_path() {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let (land, _) = nested();
         let client = client(land, version).await;
         let uris: Vec<_> = client.resources().await.unwrap().into_iter().map(|r| r.uri).collect();
@@ -120,7 +120,7 @@ async fn resources_have_the_prefix_in_their_path() {
 
 #[tokio::test]
 async fn completions_questions_and_progress_come_through() {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let (land, _) = nested();
         let client = client(land, version).await;
         let prompt = CompletionReference::prompt("town_weather_ask");
@@ -147,7 +147,7 @@ async fn completions_questions_and_progress_come_through() {
 
 #[tokio::test]
 async fn changes_inside_are_told_outside() {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let (land, weather) = nested();
         let client = client(land, version).await;
         let uri = "sky://town/weather/now";
@@ -168,7 +168,7 @@ async fn changes_inside_are_told_outside() {
 /// The first tool inside makes the server outside one that has tools.
 #[tokio::test]
 async fn what_can_be_done_inside_can_be_done_outside() {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let inside = Server::new("inside", "1").resource(resource("a://b", || "b").subscribable()).build();
         let outside = Server::new("outside", "1").mount("in", inside.clone()).build();
         let before = client(outside.clone(), version).await;
@@ -188,7 +188,7 @@ async fn lists_are_one_list_page_by_page() {
         let tools = (0..count).map(|i| format!("t{i}"));
         tools.fold(Server::new(name, "1").page_size(2), |server, name| server.tool(tool(name, || "")))
     };
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let server = many("own", 3).mount("a", many("a", 5)).mount("none", many("none", 0)).mount("b", many("b", 1));
         let client = client(server.build(), version).await;
         let mut pages = client.tool_pages();
@@ -241,10 +241,10 @@ impl Service for Broken {
 /// A mounted server that is out of order fails by itself.
 #[tokio::test]
 async fn one_that_is_out_of_order_does_not_harm_the_others() {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let refusing = Server::new("refusing", "1")
             .tool(tool("a", || ""))
-            .layer(|_, _| async { RpcError::internal("not today").into() });
+            .middleware(|_, _| async { RpcError::internal("not today").into() });
         let broken: Arc<dyn Service> = Arc::new(Broken(Hub::new()));
         let server = Server::new("s", "1").tool(tool("own", || "fine")).mount("refusing", refusing).mount("b", broken);
         let client = client(server.build(), version).await;
@@ -256,7 +256,7 @@ async fn one_that_is_out_of_order_does_not_harm_the_others() {
     }
     let refusing = Server::new("refusing", "1")
         .tool(tool("a", || ""))
-        .layer(|_, _| async { RpcError::internal("not today").into() });
+        .middleware(|_, _| async { RpcError::internal("not today").into() });
     let server = Server::new("s", "1").tool(tool("own", || "fine")).mount("refusing", refusing);
     let client = client(server.build(), ProtocolVersion::V2026_07_28).await;
     assert_eq!(client.tools().await.unwrap().len(), 1);
@@ -279,11 +279,11 @@ impl Service for Strict {
                 return RpcError::invalid_params("`cursor`: expected string, received null").into();
             }
             let read = call.params.read_opt::<String>("uri").ok().flatten();
-            Reply::Complete(Done::value(&match (&*call.method, read.as_deref()) {
+            Reply::Complete(ResultBody::value(&match (&*call.method, read.as_deref()) {
                 ("tools/list", _) => json!({ "tools": [{ "name": "t", "inputSchema": { "type": "object" } }] }),
                 ("resources/list", _) => json!({ "resources": [{ "name": own, "uri": own }] }),
                 ("resources/read", Some(uri)) if uri == own => json!({ "contents": [{ "uri": uri, "text": own }] }),
-                ("resources/read", Some(uri)) => return call.shape.resource_not_found(uri).into(),
+                ("resources/read", Some(uri)) => return call.revision.resource_not_found(uri).into(),
                 _ => json!({}),
             }))
         })
@@ -300,7 +300,7 @@ fn strict(own: &'static str) -> Arc<dyn Service> {
 
 #[tokio::test]
 async fn attack_10_a_mounted_server_that_takes_no_null_is_listed() {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let server = Server::new("s", "1").mount("a", strict("urn:a")).mount("b", strict("urn:b")).build();
         let client = client(server.clone(), version).await;
         let names: Vec<_> = client.tools().await.unwrap().into_iter().map(|t| t.name).collect();
@@ -312,7 +312,7 @@ async fn attack_10_a_mounted_server_that_takes_no_null_is_listed() {
 /// An address without a path does not say whose it is.
 #[tokio::test]
 async fn resources_without_a_path_are_found_in_any_mounted_server() {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let server = Server::new("s", "1").mount("a", strict("urn:a")).mount("b", strict("urn:b")).build();
         let client = client(server, version).await;
         for uri in ["urn:a", "urn:b"] {
@@ -327,7 +327,7 @@ async fn resources_without_a_path_are_found_in_any_mounted_server() {
 async fn a_mount_that_fails_is_seen() {
     let refusing = Server::new("refusing", "1")
         .tool(tool("a", || ""))
-        .layer(|_, _| async { RpcError::internal("not today").into() });
+        .middleware(|_, _| async { RpcError::internal("not today").into() });
     let server = Server::new("s", "1").mount("bad", refusing).mount("good", strict("urn:a")).build();
     let client = client(server.clone(), ProtocolVersion::V2026_07_28).await;
     assert_eq!(client.tools().await.unwrap().len(), 1);

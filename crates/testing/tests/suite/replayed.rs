@@ -5,14 +5,14 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use couplet_server::{Ctx, Handle, Server, ToolError, prompt, resource, tool};
+use couplet_server::{Ctx, Server, ServerHandle, ToolError, prompt, resource, tool};
 use couplet_testing::{Replay, replayed};
 use serde_json::{Value, json};
 
 use crate::asking::{ASKING, Age, answering, register};
 
 /// A server with handlers that ask, well and badly. The counter is of the world, and outlives the server.
-fn server(charges: &Arc<AtomicU64>) -> Handle {
+fn server(charges: &Arc<AtomicU64>) -> ServerHandle {
     let (charged, stepped, numbered) = (charges.clone(), charges.clone(), charges.clone());
     let charge = move |ctx: Ctx| {
         charged.fetch_add(1, Ordering::SeqCst);

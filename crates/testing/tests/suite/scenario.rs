@@ -190,7 +190,7 @@ async fn questions(client: &Client, row: &Row) -> Result<(), Error> {
         let asked = client.prompt("asked", ()).await?;
         assert_eq!(asked.messages[0].content.as_text(), Some("yes is true"));
         // Whoever carries the rounds on by itself sees the questions where they are part of a result.
-        let once = client.call_once("form", ()).await?;
+        let once = client.call_outcome("form", ()).await?;
         assert_eq!(matches!(once, Outcome::InputRequired { .. }), !row.session, "{}: {once:?}", row.version);
     }
     Ok(())

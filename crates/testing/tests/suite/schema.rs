@@ -170,7 +170,7 @@ static SCHEMAS: LazyLock<HashMap<&'static str, Value>> = LazyLock::new(|| {
         };
         Some((version.as_str(), serde_json::from_str(&text).expect("a schema is JSON")))
     };
-    ProtocolVersion::ALL.into_iter().filter_map(read).collect()
+    ProtocolVersion::ALL.iter().copied().filter_map(read).collect()
 });
 
 #[expect(clippy::print_stderr, reason = "a check that is left out is said")]
@@ -181,7 +181,7 @@ fn skipped(path: &str) {
 /// The judges do judge.
 #[test]
 fn wrong_messages_are_found() {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let wrong = json!({ "jsonrpc": "2.0", "id": 1, "result": { "tools": [{ "name": 5 }] } });
         let verdict = std::panic::catch_unwind(|| response(version, "tools/list", &wrong));
         assert_eq!(verdict.is_err(), SCHEMAS.contains_key(version.as_str()), "{version}");

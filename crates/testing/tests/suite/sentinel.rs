@@ -6,7 +6,8 @@ use std::sync::{
 };
 
 use couplet_core::{
-    BoxFuture, Call, Description, Hub, JsonText, Note, Reply, Service, http::headers::ParamHeader, message::Params,
+    BoxFuture, Call, ClientNotification, Description, Hub, JsonText, Reply, Service, http::headers::ParamHeader,
+    message::Params,
 };
 use couplet_server::Server;
 use couplet_testing::{
@@ -36,7 +37,7 @@ impl Service for Sentinel {
         &self.hub
     }
 
-    fn notified(&self, _: Note) {
+    fn notified(&self, _: ClientNotification) {
         self.notes.fetch_add(1, Ordering::SeqCst);
     }
 

@@ -3,11 +3,11 @@
 use std::sync::{Arc, Mutex};
 
 use couplet_core::Outbox;
-use couplet_server::{Ctx, Handle, Server, tool};
+use couplet_server::{Ctx, Server, ServerHandle, tool};
 use couplet_testing::connect;
 use couplet_types::ProtocolVersion;
 
-fn server(kept: Arc<Mutex<Vec<Outbox>>>) -> Handle {
+fn server(kept: Arc<Mutex<Vec<Outbox>>>) -> ServerHandle {
     let keep = move |ctx: Ctx| {
         let outbox = ctx.call().outbox.clone();
         kept.lock().expect("nobody panics here").extend([outbox.lasting(), outbox]);
@@ -18,7 +18,7 @@ fn server(kept: Arc<Mutex<Vec<Outbox>>>) -> Handle {
 
 #[tokio::test]
 async fn a_way_is_known_by_its_client_and_ends_with_it() {
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let kept: Arc<Mutex<Vec<Outbox>>> = Arc::default();
         let server = server(kept.clone());
         let first = connect(server.clone(), version).await.unwrap();
@@ -38,7 +38,7 @@ async fn a_way_is_known_by_its_client_and_ends_with_it() {
 
 #[tokio::test]
 async fn a_weak_handle_does_not_keep_the_server() {
-    let server = Server::new("s", "1").dynamic().build();
+    let server = Server::new("s", "1").advertise_empty_lists().build();
     let weak = server.downgrade();
     weak.upgrade().unwrap().add_tool(tool("late", || "here")).unwrap();
     let client = connect(server, ProtocolVersion::V2025_11_25).await.unwrap();

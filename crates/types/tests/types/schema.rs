@@ -15,7 +15,7 @@ type Pass = fn(&Value) -> Result<Value, String>;
 #[test]
 fn official_schemas_pass_through() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/spec/schema");
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let file = folder.join(version.as_str()).join("schema.json");
         let Ok(text) = fs::read_to_string(&file) else {
             #[expect(clippy::print_stderr, reason = "a test that did nothing should say so")]

@@ -74,7 +74,7 @@ fn open<T>(path: &Path, read: impl FnOnce(&mut dyn BufRead) -> io::Result<T>) ->
 
 /// The revisions, as values that are told when another one is asked for.
 fn revision_parser() -> impl TypedValueParser<Value = ProtocolVersion> {
-    let names = ProtocolVersion::ALL.map(ProtocolVersion::as_str);
+    let names = ProtocolVersion::ALL.iter().copied().map(ProtocolVersion::as_str);
     PossibleValuesParser::new(names).try_map(|name| name.parse::<ProtocolVersion>())
 }
 

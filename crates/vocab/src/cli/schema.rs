@@ -27,7 +27,7 @@ pub struct SchemaArgs {
 /// # Errors
 /// When the revision has no such definition, or the result cannot be written.
 pub fn schema(args: &SchemaArgs, out: &mut dyn Write) -> Result<Outcome, Failure> {
-    let [.., latest] = ProtocolVersion::ALL;
+    let latest = ProtocolVersion::LATEST;
     let version = args.revision.unwrap_or(latest);
     if args.list {
         schema::names(version).try_for_each(|name| writeln!(out, "{name}"))?;

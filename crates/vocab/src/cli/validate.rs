@@ -80,7 +80,7 @@ pub fn validate(args: &ValidateArgs, out: &mut dyn Write) -> Result<Outcome, Fai
 /// An error if the definition is in no revision, or not in this one.
 fn known(args: &ValidateArgs) -> Result<(), Failure> {
     let Some(name) = args.definition.as_deref() else { return Ok(()) };
-    let [.., latest] = ProtocolVersion::ALL;
+    let latest = ProtocolVersion::LATEST;
     let is_known = schema::revisions(name).any(|version| args.revision.is_none_or(|wanted| wanted == version));
     if is_known { Ok(()) } else { Err(undefined(name, args.revision.unwrap_or(latest))) }
 }

@@ -115,7 +115,7 @@ impl Revisions {
 
     /// The revisions, oldest first.
     pub(crate) fn iter(self) -> impl Iterator<Item = ProtocolVersion> {
-        ProtocolVersion::ALL.into_iter().filter(move |v| self.has(*v))
+        ProtocolVersion::ALL.iter().copied().filter(move |v| self.has(*v))
     }
 }
 
@@ -220,7 +220,7 @@ mod tests {
     #[test]
     fn one_revision_has_one_meaning() {
         for definition in TABLE.definitions.values() {
-            for version in ProtocolVersion::ALL {
+            for &version in ProtocolVersion::ALL {
                 let bodies: Vec<_> = definition.bodies.iter().filter(|(r, _)| r.has(version)).collect();
                 assert!(bodies.len() <= 1, "{}", definition.name);
                 let members = bodies.first().and_then(|(_, body)| body.members()).unwrap_or_default();

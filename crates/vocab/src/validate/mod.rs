@@ -262,7 +262,8 @@ impl Lane {
             return Vec::new();
         }
         let others: Vec<(ProtocolVersion, Vec<Finding>)> = ProtocolVersion::ALL
-            .into_iter()
+            .iter()
+            .copied()
             .filter(|v| *v != self.checker.version())
             .map(|v| (v, check(Checker::new(v))))
             .collect();

@@ -54,7 +54,7 @@ pub(super) fn elsewhere(checker: Checker, value: &Value) -> Option<Checker> {
     }
     let definition = TABLE.by_method(Discover::METHOD)?;
     let has_it = |version: &ProtocolVersion| definition.body(*version).is_some();
-    let home = ProtocolVersion::ALL.into_iter().rfind(has_it)?;
+    let home = ProtocolVersion::ALL.iter().copied().rfind(has_it)?;
     (!has_it(&checker.version())).then(|| Checker::new(home))
 }
 

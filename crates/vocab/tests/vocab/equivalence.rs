@@ -37,7 +37,7 @@ fn examples(lines: &str) -> Vec<(String, Value)> {
 
 #[test]
 fn official_examples_are_valid() {
-    for ((version, lines), count) in ProtocolVersion::ALL.into_iter().zip(EXAMPLES).zip([41, 41, 51, 73, 129]) {
+    for ((version, lines), count) in ProtocolVersion::ALL.iter().copied().zip(EXAMPLES).zip([41, 41, 51, 73, 129]) {
         let examples = examples(lines);
         assert_eq!(examples.len(), count, "{version}");
         for (name, value) in examples {
@@ -57,7 +57,7 @@ fn official_schemas_agree() {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folders = ["../../../shared/spec/schema", "../../../../shared/spec/schema"].map(|f| here.join(f));
     let folder = folders.iter().find(|f| f.is_dir()).unwrap_or(&folders[0]);
-    for ((version, lines), repaired) in ProtocolVersion::ALL.into_iter().zip(EXAMPLES).zip([0, 0, 1, 1, 2]) {
+    for ((version, lines), repaired) in ProtocolVersion::ALL.iter().copied().zip(EXAMPLES).zip([0, 0, 1, 1, 2]) {
         let file = folder.join(version.as_str()).join("schema.json");
         let Ok(text) = fs::read_to_string(&file) else {
             #[expect(clippy::print_stderr, reason = "a test that did nothing should say so")]

@@ -287,7 +287,7 @@ fn mistakes_are_found_in_every_kind_of_file() {
             let line = before.matches('\n').count() as u64 + 1;
             let column = before.rsplit('\n').next().unwrap().chars().count() as u64 + 1;
             let text = marked.replace('«', "");
-            for revision in ProtocolVersion::ALL {
+            for &revision in ProtocolVersion::ALL {
                 let options = Options { revision: Some(revision), definition: None };
                 let problems = validate(text.as_bytes(), format, &options).unwrap().problems;
                 let places: Vec<_> = problems.iter().map(|p| (p.finding.pointer.as_str(), p.line, p.column)).collect();

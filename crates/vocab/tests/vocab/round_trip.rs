@@ -47,7 +47,7 @@ fn what_is_hard_comes_back() {
 #[test]
 fn generated_messages_come_back() {
     let mut dice = Dice::new(8);
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let document = schema::document(version);
         let place = if document.get("$defs").is_some() { "$defs" } else { "definitions" };
         for name in

@@ -14,7 +14,7 @@ fn every_term_of_every_schema_is_there() {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folders = ["../../../shared/spec/schema", "../../../../shared/spec/schema"].map(|f| here.join(f));
     let terms = vocabulary::terms();
-    for version in ProtocolVersion::ALL {
+    for &version in ProtocolVersion::ALL {
         let official =
             folders.iter().find_map(|f| fs::read_to_string(f.join(version.as_str()).join("schema.json")).ok());
         // Where the official one is not at hand, ours is the same.

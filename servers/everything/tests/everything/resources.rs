@@ -46,7 +46,7 @@ async fn files_become_resources(version: ProtocolVersion) {
         assert!(client.read(address).await.unwrap().contents[0].as_blob().unwrap().starts_with("H4sI"));
     }
     // Without sessions, what a client does must not change what it is listed.
-    let after = client.resource_pages().fresh().all().await.unwrap().len();
+    let after = client.resource_pages().no_cache().all().await.unwrap().len();
     assert_eq!(after - before, if is_in("xxxx-", version) { 2 } else { 0 });
 }
 

@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use couplet::{ProtocolVersion, http::client::http, prelude::*};
+use couplet::{ProtocolVersion, prelude::*};
 use serde_json::json;
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
@@ -23,8 +23,8 @@ async fn standard_input_and_output(version: ProtocolVersion) {
 #[couplet::test]
 async fn http_in_every_revision() {
     let (_child, address, _log) = listening(&["--page-size", "5"], &[]).await;
-    for version in ProtocolVersion::ALL {
-        let client = connect(http(&*address), version).await;
+    for &version in ProtocolVersion::ALL {
+        let client = connect(couplet::http::connect(&*address), version).await;
         assert_eq!(client.call("get-sum", json!({ "a": 2, "b": 3 })).await.unwrap().text(), "The sum of 2 and 3 is 5.");
         // A parameter in a header; pages.
         let greeting = client.call("greet-region", json!({ "region": "Østlandet" })).await.unwrap();
@@ -49,7 +49,7 @@ async fn listening(flags: &[&str], env: &[(&str, &str)]) -> (Child, String, BufR
 async fn attack_20_the_environment_is_not_for_everyone() {
     let env = [("COUPLET_SEEN", "seen"), ("NAMED_BY_FLAG", "named"), ("SOME_SECRET", "swordfish")];
     let (_child, address, _log) = listening(&["--show-env", "NAMED_BY_FLAG"], &env).await;
-    let client = connect(http(&*address), ProtocolVersion::V2026_07_28).await;
+    let client = connect(couplet::http::connect(&*address), ProtocolVersion::V2026_07_28).await;
     let shown = client.call("get-env", json!({})).await.unwrap().text();
     assert!(shown.contains("\"seen\"") && shown.contains("\"named\""), "{shown}");
     assert!(!shown.contains("swordfish") && !shown.contains("PATH"), "{shown}");
@@ -79,7 +79,7 @@ async fn call_and_signal(client: &Client, child: &Child, signal: &'static str) -
 async fn attack_16_a_signal_lets_calls_finish_over_http() {
     for signal in ["TERM", "INT"] {
         let (mut child, address, mut log) = listening(&[], &[]).await;
-        let client = connect(http(&*address), ProtocolVersion::V2025_11_25).await;
+        let client = connect(couplet::http::connect(&*address), ProtocolVersion::V2025_11_25).await;
         let said = call_and_signal(&client, &child, signal).await;
         assert!(said.starts_with("Long running operation completed"), "{said}");
         drop(client);
@@ -144,9 +144,9 @@ async fn post(address: &str, host: &str, size: usize) -> String {
 }
 
 #[test]
-fn what_cannot_be_is_said_in_a_sentence() {
+fn startup_errors_are_reported() {
     for (flags, says) in [
-        (&["--http", "nowhere"][..], "couplet-everything: cannot listen at `nowhere`"),
+        (&["--http", "nowhere"][..], "couplet-everything: cannot listen on `nowhere`"),
         (&["--bogus"], "unexpected argument '--bogus'"),
     ] {
         let output = std::process::Command::new(PROGRAM).args(flags).stdin(Stdio::null()).output().unwrap();

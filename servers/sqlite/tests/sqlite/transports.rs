@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use couplet::{ProtocolVersion, http::client::http, prelude::*};
+use couplet::{ProtocolVersion, prelude::*};
 use tokio::io::{AsyncBufReadExt, BufReader};
 
 use crate::kit::query;
@@ -31,19 +31,19 @@ async fn http_in_every_revision() {
         .spawn()
         .expect("it starts");
     let address = BufReader::new(child.stderr.take().unwrap()).lines().next_line().await.unwrap().expect("an address");
-    for version in ProtocolVersion::ALL {
-        let client = couplet_testing::connect(http(&*address), version).await.unwrap();
+    for &version in ProtocolVersion::ALL {
+        let client = couplet_testing::connect(couplet::http::connect(&*address), version).await.unwrap();
         assert!(query(&client, "SELECT count(*) FROM moons").await.unwrap().contains("15"));
         client.close().await.unwrap();
     }
 }
 
 #[test]
-fn what_cannot_be_is_said_in_a_sentence() {
+fn startup_errors_are_reported() {
     for (flags, says) in [
         (&["--db", "nowhere.db"][..], "couplet-sqlite: cannot use `nowhere.db` as a database"),
         (&["--data", "a", "--db", "b"], "cannot be used with"),
-        (&["--data", ".", "--http", "nowhere"], "cannot listen at `nowhere`"),
+        (&["--data", ".", "--http", "nowhere"], "cannot listen on `nowhere`"),
     ] {
         let folder = tempfile::tempdir().unwrap();
         let mut program = std::process::Command::new(PROGRAM);

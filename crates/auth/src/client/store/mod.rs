@@ -25,10 +25,9 @@ pub use keychain::Keychain;
 /// ```no_run
 /// # fn example() -> Result<(), couplet_core::Error> {
 /// use couplet_auth::client::{FileStore, OAuth};
-/// use couplet_http::client::http;
 ///
 /// let oauth = OAuth::new("Notes").store(FileStore::open("credentials.json")?);
-/// let target = http("https://example.com/mcp").authorize(oauth);
+/// let target = couplet_http::connect("https://example.com/mcp").authorize(oauth);
 /// # drop(target);
 /// # Ok(())
 /// # }

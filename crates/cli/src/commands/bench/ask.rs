@@ -35,7 +35,7 @@ impl Ask {
     /// Sends the request once. A tool error is an error.
     pub(super) async fn send(&self, client: &Client) -> Result<(), Failure> {
         match self {
-            Self::List => drop(client.request::<ListTools>(ListToolsParams::new()).fresh().await?),
+            Self::List => drop(client.request::<ListTools>(ListToolsParams::new()).no_cache().await?),
             Self::Ping => drop(ping::once(client).await?),
             Self::Call { name, arguments } => {
                 let result = client.call(name, arguments).await?;

@@ -202,7 +202,7 @@ mod tests {
 
     async fn load(ms: u64) -> Load {
         let server = Server::new("slow", "1").tool(slow).build();
-        let version = *couplet::ProtocolVersion::ALL.last().expect("there are revisions");
+        let version = couplet::ProtocolVersion::LATEST;
         let client = connect(server, version).await.expect("the server answers");
         let ask = Ask::call(&client, "slow", &[format!("ms={ms}")]).await.expect("the tool is there");
         Load { clients: vec![client], ask: Arc::new(ask), most: MOST, grace: Duration::from_secs(60) }

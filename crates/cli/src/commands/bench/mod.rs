@@ -28,7 +28,7 @@ use crate::{
     exit::{Exit, Failure},
     output::{Output, text},
     show,
-    target::{Heard, Stop, Target, TargetArgs, builder},
+    target::{Diagnostics, Stop, Target, TargetArgs, builder},
 };
 
 /// The arguments of `couplet bench`.
@@ -79,10 +79,10 @@ pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
         writable(file)?;
     }
     let target = args.target.find()?;
-    let heard = Arc::new(Heard::new(output));
+    let diagnostics = Arc::new(Diagnostics::new(output));
     // The client has no elicitation or sampling: a tool that needs them fails.
     let opening = async {
-        let clients = connect(&args, &target, &heard, output).await?;
+        let clients = connect(&args, &target, &diagnostics, output).await?;
         let ask = match &args.tool {
             Some(name) => Ask::call(&clients[0], name, &args.arguments).await?,
             None if args.ping => Ask::Ping,
@@ -94,9 +94,9 @@ pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
         Ok(load)
     };
     let stop = Stop::new(args.target.connection.max_time);
-    let load = stop.unless(Box::pin(opening)).await.map_err(|failure| target.explain(heard.explain(failure)))?;
+    let load = stop.unless(Box::pin(opening)).await.map_err(|failure| target.explain(diagnostics.explain(failure)))?;
     let bench = Bench { args: &args, target, load, output };
-    let outcome = stop.in_time(Box::pin(bench.measure())).await.map_err(|failure| heard.explain(failure));
+    let outcome = stop.in_time(Box::pin(bench.measure())).await.map_err(|failure| diagnostics.explain(failure));
     bench.load.close().await;
     outcome
 }
@@ -104,13 +104,13 @@ pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
 async fn connect(
     args: &Args,
     target: &Target,
-    heard: &Arc<Heard>,
+    diagnostics: &Arc<Diagnostics>,
     output: &Arc<Output>,
 ) -> Result<Vec<Client>, Failure> {
     let mut clients = Vec::new();
     for _ in 0..args.connections {
         let client = builder(&args.target.connection)?.extension(ClientTasks::new());
-        clients.push(client.connect(target.connector(heard.clone(), output)?).await?);
+        clients.push(client.connect(target.connector(diagnostics.clone(), output)?).await?);
     }
     Ok(clients)
 }

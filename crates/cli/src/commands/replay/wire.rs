@@ -17,14 +17,14 @@ use tokio::{
 use crate::{
     exit::{Exit, Failure},
     output::Output,
-    target::{ConnectionArgs, Heard, Place, Target, builder},
+    target::{ConnectionArgs, Diagnostics, Place, Target, builder},
 };
 
 /// A line-based connection to a server.
 pub(crate) struct Wire {
     lines: Lines<BufReader<Box<dyn AsyncRead + Send + Unpin>>>,
     writer: Box<dyn AsyncWrite + Send + Unpin>,
-    heard: Arc<Heard>,
+    diagnostics: Arc<Diagnostics>,
     timeout: Option<Duration>,
     /// The child process, if any, and the task that reads its standard error. It is killed on drop.
     child: Option<(Child, JoinHandle<()>)>,
@@ -32,10 +32,10 @@ pub(crate) struct Wire {
 
 impl Wire {
     pub(crate) async fn open(target: &Target, more: &ConnectionArgs, output: &Arc<Output>) -> Result<Self, Failure> {
-        let heard = Arc::new(Heard::new(output));
+        let diagnostics = Arc::new(Diagnostics::new(output));
         match &target.place {
-            Place::Program { words, env, cwd } => start(words, env, cwd.as_deref(), heard, more),
-            Place::Url { .. } => remote(target, heard, more, output).await,
+            Place::Program { words, env, cwd } => start(words, env, cwd.as_deref(), diagnostics, more),
+            Place::Url { .. } => remote(target, diagnostics, more, output).await,
         }
     }
 
@@ -46,9 +46,9 @@ impl Wire {
             self.writer.flush().await
         };
         match sent.await {
-            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-                Err(self.heard.explain(Failure::new(Exit::Unreachable, format!("cannot write to the server: {error}"))))
-            }
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(self
+                .diagnostics
+                .explain(Failure::new(Exit::Unreachable, format!("cannot write to the server: {error}")))),
             // A server that closed its input may still respond; if not, the next read fails.
             _ => Ok(()),
         }
@@ -61,7 +61,8 @@ impl Wire {
     pub(crate) async fn next(&mut self) -> Result<String, Failure> {
         let line = match self.timeout {
             Some(limit) => timeout(limit, self.lines.next_line()).await.map_err(|_| {
-                self.heard.explain(Failure::new(Exit::Timeout, format!("no message from the server within {limit:?}")))
+                self.diagnostics
+                    .explain(Failure::new(Exit::Timeout, format!("no message from the server within {limit:?}")))
             })?,
             None => self.lines.next_line().await,
         };
@@ -73,7 +74,7 @@ impl Wire {
     }
 
     pub(crate) fn stray(&self, line: &str) {
-        self.heard.stray(line.as_bytes(), "not JSON-RPC");
+        self.diagnostics.stray(line.as_bytes(), "not JSON-RPC");
     }
 
     async fn lost(&mut self, what: &str) -> Failure {
@@ -82,7 +83,7 @@ impl Wire {
         if let Some((_, errors)) = &mut self.child {
             let _ = timeout(STDERR_TIMEOUT, errors).await;
         }
-        self.heard.explain(Failure::new(Exit::Unreachable, what))
+        self.diagnostics.explain(Failure::new(Exit::Unreachable, what))
     }
 }
 
@@ -90,7 +91,7 @@ fn start(
     words: &[String],
     env: &[(String, String)],
     cwd: Option<&std::path::Path>,
-    heard: Arc<Heard>,
+    diagnostics: Arc<Diagnostics>,
     more: &ConnectionArgs,
 ) -> Result<Wire, Failure> {
     let Some((program, args)) = words.split_first() else { return Err(Failure::usage("expected a command")) };
@@ -106,7 +107,7 @@ fn start(
     else {
         return Err(Failure::new(Exit::Unreachable, format!("`{program}` has no standard streams")));
     };
-    let listener = heard.clone();
+    let listener = diagnostics.clone();
     let errors = tokio::spawn(async move {
         let mut lines = BufReader::new(errors).lines();
         while let Ok(Some(line)) = lines.next_line().await {
@@ -114,23 +115,23 @@ fn start(
         }
     });
     let lines = BufReader::new(Box::new(reader) as Box<dyn AsyncRead + Send + Unpin>).lines();
-    Ok(Wire { lines, writer: Box::new(writer), heard, timeout: more.timeout.0, child: Some((child, errors)) })
+    Ok(Wire { lines, writer: Box::new(writer), diagnostics, timeout: more.timeout.0, child: Some((child, errors)) })
 }
 
 /// Connects to a URL through a proxy in this process.
 async fn remote(
     target: &Target,
-    heard: Arc<Heard>,
+    diagnostics: Arc<Diagnostics>,
     more: &ConnectionArgs,
     output: &Arc<Output>,
 ) -> Result<Wire, Failure> {
-    let server = target.connector(heard.clone(), output)?;
+    let server = target.connector(diagnostics.clone(), output)?;
     let proxy = Proxy::connect(builder(more)?, server).await;
-    let proxy = proxy.map_err(|error| heard.explain(error.into()))?;
+    let proxy = proxy.map_err(|error| diagnostics.explain(error.into()))?;
     let (near, far) = tokio::io::duplex(64 << 10);
     let (reader, writer) = tokio::io::split(far);
     tokio::spawn(pipe(reader, writer).serve(proxy.service(), Limits::default()));
     let (reader, writer) = tokio::io::split(near);
     let lines = BufReader::new(Box::new(reader) as Box<dyn AsyncRead + Send + Unpin>).lines();
-    Ok(Wire { lines, writer: Box::new(writer), heard, timeout: more.timeout.0, child: None })
+    Ok(Wire { lines, writer: Box::new(writer), diagnostics, timeout: more.timeout.0, child: None })
 }

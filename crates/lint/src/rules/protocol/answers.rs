@@ -1,6 +1,6 @@
 //! What every answer has to have.
 
-use couplet_core::Shape;
+use couplet_core::Revision;
 use couplet_types::{EmptyResult, code, from_json};
 use serde_json::Value;
 
@@ -48,13 +48,13 @@ pub(crate) fn check(surface: &Surface, report: &mut Report<'_>) {
     for said in &surface.said {
         greeting(said, &mut together);
         let version = said.version();
-        if said.shape.stands_alone() {
-            page(said.shape, "server/discover", &said.hello, &mut together);
+        if !said.revision.has_sessions() {
+            page(said.revision, "server/discover", &said.hello, &mut together);
         }
         for (kind, list) in &said.lists {
-            if said.shape.stands_alone() {
+            if !said.revision.has_sessions() {
                 for answer in &list.pages {
-                    page(said.shape, kind.method(), answer, &mut together);
+                    page(said.revision, kind.method(), answer, &mut together);
                 }
                 let scopes: Vec<_> = list.pages.iter().map(|page| page.value.get("cacheScope")).collect();
                 if scopes.windows(2).any(|two| two[0] != two[1]) {
@@ -80,7 +80,7 @@ fn greeting(said: &Said, together: &mut Together) {
     if !said.hello("capabilities").is_some_and(Value::is_object) {
         missing("/capabilities", "`capabilities` is missing, or not an object");
     }
-    if said.shape.has_sessions() {
+    if said.revision.has_sessions() {
         if !said.hello("protocolVersion").is_some_and(Value::is_string) {
             missing("/protocolVersion", "`protocolVersion` is missing, or not a string");
         }
@@ -98,8 +98,8 @@ fn greeting(said: &Said, together: &mut Together) {
 }
 
 /// What a result has to have where every request stands alone.
-fn page(shape: Shape, method: &str, page: &Page, together: &mut Together) {
-    let version = shape.version();
+fn page(revision: Revision, method: &str, page: &Page, together: &mut Together) {
+    let version = revision.version();
     let kind = from_json::<EmptyResult>(page.text.get()).ok().and_then(|result| result.result_type);
     if kind.is_none() {
         together.add(&KIND, version, "", format!("`{method}` does not say it"));

@@ -48,7 +48,7 @@ pub(crate) fn check(surface: &Surface, report: &mut Report<'_>) {
         for (name, capability) in capabilities {
             shape(said, name, capability, &mut together);
         }
-        if capabilities.contains_key("tasks") && !said.shape.has_core_tasks() {
+        if capabilities.contains_key("tasks") && !said.revision.has_core_tasks() {
             together.add(&REMOVED, said.version(), "/capabilities/tasks", "`tasks` is declared".to_owned());
         }
         for id in capabilities.get("extensions").and_then(Value::as_object).into_iter().flatten().map(|(id, _)| id) {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use couplet_core::{Project, Shape};
+use couplet_core::{Project, Revision};
 use couplet_types::ClientCapabilities;
 use serde_json::{Value, json};
 
@@ -61,7 +61,7 @@ pub(crate) fn check(surface: &Surface, report: &mut Report<'_>) {
     spoken(surface, report);
     for said in &surface.said {
         let place = || Place::new(Subject::Revision(said.version()));
-        if said.shape.has_sessions() {
+        if said.revision.has_sessions() {
             match said.hello("protocolVersion") {
                 Some(Value::String(text)) if text == said.version().as_str() => {}
                 Some(other) => {
@@ -101,16 +101,16 @@ fn spoken(surface: &Surface, report: &mut Report<'_>) {
     let server = || Place::new(Subject::Server);
     let versions: Vec<_> = surface.said.iter().map(Said::version).collect();
     let what = format!("it speaks {}", names(&versions));
-    let asked = |sessions: bool| surface.asked.iter().any(|shape| shape.has_sessions() == sessions);
-    let speaks = |sessions: bool| surface.said.iter().any(|said| said.shape.has_sessions() == sessions);
+    let asked = |sessions: bool| surface.asked.iter().any(|revision| revision.has_sessions() == sessions);
+    let speaks = |sessions: bool| surface.said.iter().any(|said| said.revision.has_sessions() == sessions);
     if asked(true) && !speaks(true) {
         report.add(&NO_HANDSHAKE, server(), &what);
     }
     if asked(false) && !speaks(false) {
         report.add(&NO_STATELESS, server(), &what);
     }
-    let asked_newer = surface.asked.iter().any(|shape| shape.has_structured_output());
-    if asked_newer && surface.said.iter().all(|said| !said.shape.has_structured_output()) {
+    let asked_newer = surface.asked.iter().any(|revision| revision.has_structured_output());
+    if asked_newer && surface.said.iter().all(|said| !said.revision.has_structured_output()) {
         report.add(&OLD, server(), &what);
     }
 }
@@ -121,14 +121,16 @@ fn differences(surface: &Surface, report: &mut Report<'_>) {
         let list = said.lists.get(&Kind::Tools).filter(|list| list.errors.is_empty() && list.broken.is_empty())?;
         Some(list.items.iter().map(|tool| tool.name().to_owned()).collect())
     };
-    let offers: Vec<_> = surface.said.iter().filter_map(|said| Some((said.shape, tools(said)?))).collect();
+    let offers: Vec<_> = surface.said.iter().filter_map(|said| Some((said.revision, tools(said)?))).collect();
     let all: BTreeSet<_> = offers.iter().flat_map(|(_, tools)| tools).collect();
     for name in all {
         let (has, lacks): (Vec<_>, Vec<_>) = offers.iter().partition(|(_, tools)| tools.contains(name));
-        let is_unexplained = |has: Shape| lacks.iter().any(|(lacks, _)| is_within(&abilities(has), &abilities(*lacks)));
-        if has.iter().any(|(shape, _)| is_unexplained(*shape)) {
-            let versions =
-                |offers: &[&(Shape, _)]| names(&offers.iter().map(|(shape, _)| shape.version()).collect::<Vec<_>>());
+        let is_unexplained =
+            |has: Revision| lacks.iter().any(|(lacks, _)| is_within(&abilities(has), &abilities(*lacks)));
+        if has.iter().any(|(revision, _)| is_unexplained(*revision)) {
+            let versions = |offers: &[&(Revision, _)]| {
+                names(&offers.iter().map(|(revision, _)| revision.version()).collect::<Vec<_>>())
+            };
             let what = format!("it is there in {}, and not in {}", versions(&has), versions(&lacks));
             report.add(&DIFFERENT, Place::new(Subject::Tool(name.clone())), what);
         }
@@ -137,7 +139,7 @@ fn differences(surface: &Surface, report: &mut Report<'_>) {
 
 /// What a client that can do everything declares in a revision. Servers offer tools by that: one that asks the person only
 /// to those that have a person to ask.
-fn abilities(shape: Shape) -> Value {
+fn abilities(revision: Revision) -> Value {
     let everything = json!({
         "elicitation": { "form": {}, "url": {} },
         "roots": {},
@@ -145,7 +147,7 @@ fn abilities(shape: Shape) -> Value {
         "tasks": { "requests": { "elicitation": { "create": {} }, "sampling": { "createMessage": {} } } },
     });
     let mut client: ClientCapabilities = serde_json::from_value(everything).unwrap_or_default();
-    client.project(shape);
+    client.project(revision);
     serde_json::to_value(client).unwrap_or_default()
 }
 

@@ -54,7 +54,7 @@ pub(crate) fn check(surface: &Surface, report: &mut Report<'_>) {
         }
     }
     // A server may say less to clients of older revisions, and should.
-    let strict = surface.said.iter().rev().find(|said| said.shape.wants_object_output());
+    let strict = surface.said.iter().rev().find(|said| said.revision.wants_object_output());
     for tool in strict.and_then(|said| said.lists.get(&Kind::Tools)).map_or(&[][..], |list| &list.items) {
         let Some(Value::Object(schema)) = tool.get("outputSchema") else { continue };
         if schema.get("type").and_then(Value::as_str) != Some("object") {

@@ -1,0 +1,484 @@
+//! The JSON-RPC envelope, read before anything else: what kind of message it is, its id, its method.
+
+pub(crate) mod buffers;
+pub(crate) mod escape;
+pub mod line;
+pub(crate) mod oversized;
+pub(crate) mod scan;
+pub(crate) mod text;
+
+use std::{borrow::Cow, ops::Range, sync::Arc};
+
+use bytes::Bytes;
+use couplet_types::{RequestId, RpcError};
+use serde::de::DeserializeOwned;
+
+use crate::{
+    message::{
+        oversized::Skimmed,
+        scan::{Bounds, Fault, JsonText, Kind, Members, Scanner},
+    },
+    wire::method,
+};
+
+/// What arrived in one frame.
+#[derive(Debug)]
+pub enum Frame {
+    /// One message.
+    Single(Message),
+    /// Several in an array, each good or not.
+    Batch(Vec<Result<Message, Malformed>>),
+}
+
+/// One message of the protocol. The text is at hand for members that have no type here.
+#[derive(Clone, Debug)]
+pub struct Message {
+    /// The whole message.
+    pub text: JsonText,
+    /// What it is.
+    pub body: Body,
+}
+
+/// What a message is.
+#[derive(Clone, Debug)]
+pub enum Body {
+    /// Somebody wants an answer.
+    Request {
+        /// To be repeated in the answer.
+        id: RequestId,
+        /// What to do.
+        method: Cow<'static, str>,
+        /// With what.
+        params: Params,
+    },
+    /// Somebody tells.
+    Notification {
+        /// What happened.
+        method: Cow<'static, str>,
+        /// To what.
+        params: Params,
+    },
+    /// Somebody answers.
+    Response {
+        /// The id of the request; absent where the peer could not read it.
+        id: Option<RequestId>,
+        /// The answer.
+        outcome: Result<JsonText, RpcError>,
+    },
+}
+
+/// A message that is not one, and the id to answer to where it could be read.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Malformed {
+    /// The id of the broken request.
+    pub id: Option<RequestId>,
+    /// What was wrong.
+    pub error: RpcError,
+    /// How the frame began, to be shown to whoever looks for the mistake: at most [`Malformed::EXCERPT`] bytes, as they
+    /// came. Empty where there was no frame.
+    pub excerpt: Bytes,
+    /// What it seems to be.
+    pub(crate) gist: Box<Skimmed>,
+}
+
+impl Malformed {
+    /// How much of a frame is kept.
+    pub const EXCERPT: usize = 256;
+
+    /// Something that is wrong with a message, and which one it was if that is known.
+    pub fn new(id: Option<RequestId>, error: RpcError) -> Self {
+        Self { id, error, excerpt: Bytes::new(), gist: Box::default() }
+    }
+
+    fn syntax(fault: &Fault, id: Option<RequestId>) -> Self {
+        Self::new(id, RpcError::parse_error(format!("the message is not valid JSON: {fault}")))
+    }
+
+    /// The request that it answers, if it seems to be an answer.
+    pub fn answers(&self) -> Option<&RequestId> {
+        match &*self.gist {
+            Skimmed::Response(id) => Some(id),
+            _ => None,
+        }
+    }
+
+    fn invalid(id: Option<RequestId>, what: impl Into<String>) -> Self {
+        Self::new(id, RpcError::invalid_request(what))
+    }
+
+    /// It is copied, because the frame may be large.
+    fn in_frame(mut self, frame: &[u8]) -> Self {
+        self.excerpt = Bytes::copy_from_slice(&frame[..frame.len().min(Self::EXCERPT)]);
+        self.gist = Skimmed::of(frame).into();
+        if let (None, Skimmed::Request(id)) = (&self.id, &*self.gist) {
+            self.id = Some(id.clone());
+        }
+        self
+    }
+}
+
+/// Reads one frame.
+///
+/// ```
+/// use couplet_core::{Bounds, message::{Body, Frame, read}};
+///
+/// let text = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add"}}"#;
+/// let Ok(Frame::Single(message)) = read(text.into(), Bounds::default()) else { panic!() };
+/// let Body::Request { method, params, .. } = message.body else { panic!() };
+/// assert_eq!(method, "tools/call");
+/// assert_eq!(params.get("name").unwrap().as_str(), r#""add""#);
+/// ```
+///
+/// # Errors
+/// What to answer when the frame is not JSON or not a message.
+pub fn read(frame: Bytes, bounds: Bounds) -> Result<Frame, Malformed> {
+    read_frame(&frame, bounds).map_err(|malformed| malformed.in_frame(&frame))
+}
+
+fn read_frame(frame: &Bytes, bounds: Bounds) -> Result<Frame, Malformed> {
+    let text = std::str::from_utf8(frame).map_err(|error| {
+        let what = format!("the message is not valid UTF-8 (byte {})", error.valid_up_to());
+        Malformed::new(None, RpcError::parse_error(what))
+    })?;
+    let mut scanner = Scanner::new(text, bounds);
+    if scanner.peek() == Some(b'[') {
+        return read_batch(frame, scanner).map(Frame::Batch);
+    }
+    let message = read_message(frame, &mut scanner, 0)?;
+    match scanner.end() {
+        Ok(()) => message.map(Frame::Single),
+        Err(fault) => Err(Malformed::syntax(&fault, None)),
+    }
+}
+
+fn read_batch(frame: &Bytes, mut scanner: Scanner<'_>) -> Result<Vec<Result<Message, Malformed>>, Malformed> {
+    let mut messages = Vec::new();
+    let mut broken = None;
+    let scanned = scanner.array(0, &mut |s| match read_message(frame, s, 1) {
+        Ok(message) => {
+            messages.push(message);
+            Ok(())
+        }
+        Err(malformed) => {
+            broken = Some(malformed);
+            Err(Fault::default())
+        }
+    });
+    if let Some(malformed) = broken {
+        return Err(malformed);
+    }
+    scanned.and_then(|()| scanner.end()).map_err(|f| Malformed::syntax(&f, None))?;
+    if messages.is_empty() { Err(Malformed::invalid(None, "the batch is empty")) } else { Ok(messages) }
+}
+
+/// The members of an envelope as they were found.
+#[derive(Default)]
+struct Found {
+    version: Option<bool>,
+    id: Option<Id>,
+    method: Option<Option<Cow<'static, str>>>,
+    params: Option<ParamsFound>,
+    result: Option<Range<usize>>,
+    error: Option<Range<usize>>,
+    duplicate: Option<String>,
+}
+
+enum Id {
+    Good(RequestId),
+    Null,
+    Bad,
+}
+
+/// An object and its members, and the same of its `_meta`.
+struct Places {
+    whole: Range<usize>,
+    members: Members,
+    meta: Option<(Range<usize>, Members)>,
+}
+
+impl Places {
+    fn scan(s: &mut Scanner<'_>, depth: usize) -> Result<Self, Fault> {
+        let start = s.position();
+        let mut meta = None;
+        let members = s.members_with(depth, &mut |s, key, escaped| {
+            let is_meta = meta.is_none() && scan::is_key(s.text(), key, escaped, "_meta");
+            if !is_meta || s.peek() != Some(b'{') {
+                return s.value(depth + 1).map(|(_, place)| place);
+            }
+            let start = s.position();
+            let members = s.members(depth + 1)?;
+            let place = start..s.position();
+            meta = Some((place.clone(), members));
+            Ok(place)
+        })?;
+        Ok(Self { whole: start..s.position(), members, meta })
+    }
+}
+
+enum ParamsFound {
+    Object(Places),
+    Null,
+    Other,
+}
+
+/// The outer error is one of syntax: nothing after it can be read. The inner one leaves the scanner behind the message.
+fn read_message(
+    frame: &Bytes,
+    scanner: &mut Scanner<'_>,
+    depth: usize,
+) -> Result<Result<Message, Malformed>, Malformed> {
+    let first = scanner.peek();
+    if first != Some(b'{') {
+        scanner.value(depth).map_err(|f| Malformed::syntax(&f, None))?;
+        return Ok(Err(Malformed::invalid(None, "a message must be a JSON object")));
+    }
+    let start = scanner.position();
+    let mut found = Found::default();
+    let scanned = scanner.object(depth, &mut |s, key, escaped| {
+        if escaped {
+            let key = scan::unescape(s.text(), &key, true);
+            return found.member(s, key.as_bytes(), depth + 1);
+        }
+        found.member(s, &s.text()[key], depth + 1)
+    });
+    let id = match &found.id {
+        Some(Id::Good(id)) => Some(id.clone()),
+        _ => None,
+    };
+    scanned.map_err(|f| Malformed::syntax(&f, id.clone()))?;
+    let text = JsonText::trusted(frame.slice(start..scanner.position()));
+    Ok(found.into_body(frame).map(|body| Message { text, body }).map_err(|what| Malformed::invalid(id, what)))
+}
+
+impl Found {
+    fn member(&mut self, s: &mut Scanner<'_>, key: &[u8], depth: usize) -> Result<(), Fault> {
+        let seen = match key {
+            b"jsonrpc" => self.version.is_some(),
+            b"id" => self.id.is_some(),
+            b"method" => self.method.is_some(),
+            b"params" => self.params.is_some(),
+            b"result" => self.result.is_some(),
+            b"error" => self.error.is_some(),
+            _ => return s.value(depth).map(drop),
+        };
+        if seen {
+            self.duplicate = Some(String::from_utf8_lossy(key).into_owned());
+            return s.value(depth).map(drop);
+        }
+        if key == b"params" && s.peek() == Some(b'{') {
+            self.params = Some(ParamsFound::Object(Places::scan(s, depth)?));
+            return Ok(());
+        }
+        let (kind, place) = s.value(depth)?;
+        let text = &s.text()[place.clone()];
+        match key {
+            b"jsonrpc" => self.version = Some(text == b"\"2.0\""),
+            b"id" => self.id = Some(read_id(kind, text)),
+            b"method" => {
+                self.method = Some(match kind {
+                    Kind::String { escaped } => {
+                        let name = scan::unescape(s.text(), &(place.start + 1..place.end - 1), escaped);
+                        Some(method::canonical(&name))
+                    }
+                    _ => None,
+                });
+            }
+            b"params" => self.params = Some(if kind == Kind::Null { ParamsFound::Null } else { ParamsFound::Other }),
+            b"result" => self.result = Some(place),
+            _ => self.error = Some(place),
+        }
+        Ok(())
+    }
+
+    fn into_body(self, frame: &Bytes) -> Result<Body, String> {
+        if let Some(key) = self.duplicate {
+            return Err(format!("`{key}` appears twice"));
+        }
+        if self.version != Some(true) {
+            return Err("`jsonrpc` must be \"2.0\"".to_owned());
+        }
+        let id = match self.id {
+            None => None,
+            Some(Id::Good(id)) => Some(id),
+            Some(Id::Null) if self.method.is_none() && self.error.is_some() => None,
+            Some(Id::Null) => return Err("`id` must not be null".to_owned()),
+            Some(Id::Bad) => return Err("`id` must be a string or an integer".to_owned()),
+        };
+        match (self.method, self.result, self.error) {
+            (Some(None), ..) => Err("`method` must be a string".to_owned()),
+            (Some(Some(method)), None, None) => {
+                let params = match Params::new(frame, self.params) {
+                    // A notification is never answered, so one that cannot be read says nothing.
+                    Err(_) if id.is_none() => Params::default(),
+                    params => params?,
+                };
+                Ok(match id {
+                    Some(id) => Body::Request { id, method, params },
+                    None => Body::Notification { method, params },
+                })
+            }
+            (Some(_), ..) => Err("a request cannot have `result` or `error`".to_owned()),
+            (None, Some(_), Some(_)) => Err("a response has either `result` or `error`, not both".to_owned()),
+            (None, Some(_), None) if id.is_none() => Err("a response with a `result` needs an `id`".to_owned()),
+            (None, Some(result), None) => {
+                Ok(Body::Response { id, outcome: Ok(JsonText::trusted(frame.slice(result))) })
+            }
+            (None, None, Some(error)) => serde_json::from_slice(&frame[error])
+                .map(|error| Body::Response { id, outcome: Err(error) })
+                .map_err(|e| format!("`error` needs an integer `code` and a string `message`: {e}")),
+            (None, None, None) => Err("a message needs a `method`, a `result` or an `error`".to_owned()),
+        }
+    }
+}
+
+fn read_id(kind: Kind, text: &[u8]) -> Id {
+    match kind {
+        Kind::Number { integer: true } => {
+            let number = std::str::from_utf8(text).ok().and_then(|text| text.parse().ok());
+            number.map_or(Id::Bad, |number| Id::Good(RequestId::Number(number)))
+        }
+        Kind::String { .. } => serde_json::from_slice(text).map_or(Id::Bad, Id::Good),
+        Kind::Null => Id::Null,
+        _ => Id::Bad,
+    }
+}
+
+/// The parameters of a request or a notification, with their members found but not yet read.
+#[derive(Clone, Debug)]
+pub struct Params {
+    text: JsonText,
+    members: Members,
+    meta: Option<Arc<Params>>,
+}
+
+impl Params {
+    fn new(frame: &Bytes, found: Option<ParamsFound>) -> Result<Self, String> {
+        match found {
+            None | Some(ParamsFound::Null) => Ok(Self::default()),
+            Some(ParamsFound::Object(places)) => Self::at(frame, places).map_err(|flaw| format!("`params`: {flaw}")),
+            Some(ParamsFound::Other) => Err("`params` must be an object".to_owned()),
+        }
+    }
+
+    fn at(text: &Bytes, places: Places) -> Result<Self, String> {
+        if let Some(flaw) = places.members.flaw() {
+            return Err(flaw.to_owned());
+        }
+        let part = |place: Range<usize>, members: Members, meta| {
+            let offset = place.start;
+            Self { text: JsonText::trusted(text.slice(place)), members: members.rebase(offset), meta }
+        };
+        let meta = places.meta.map(|(place, members)| Arc::new(part(place, members, None)));
+        Ok(part(places.whole, places.members, meta))
+    }
+
+    /// Reads an object that did not come in a message.
+    ///
+    /// # Errors
+    /// When the text is not an object, or has a key twice.
+    pub fn from_text(text: JsonText) -> Result<Self, Fault> {
+        let places = {
+            let mut scanner = Scanner::new(text.as_str(), Bounds::default());
+            match scanner.peek() {
+                Some(b'{') => Places::scan(&mut scanner, 0)?,
+                _ => return Err(Fault::new(0, "expected an object")),
+            }
+        };
+        Self::at(text.as_bytes(), places).map_err(|flaw| Fault::new(0, flaw))
+    }
+
+    /// The member `_meta`, if it is an object in which no key appears twice.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(crate) fn meta(&self) -> Result<Option<&Self>, String> {
+        match &self.meta {
+            Some(meta) => meta.members.flaw().map_or(Ok(Some(&**meta)), |flaw| Err(flaw.to_owned())),
+            None if self.has("_meta") => Err("expected an object".to_owned()),
+            None => Ok(None),
+        }
+    }
+
+    /// The whole object.
+    pub fn text(&self) -> &JsonText {
+        &self.text
+    }
+
+    /// How many bytes the text has.
+    pub(crate) fn size(&self) -> usize {
+        self.text.as_bytes().len()
+    }
+
+    /// Whether there is such a member.
+    pub fn has(&self, key: &str) -> bool {
+        self.members.get(self.text.as_bytes(), key).is_some()
+    }
+
+    /// One member, unread.
+    pub fn get(&self, key: &str) -> Option<JsonText> {
+        let place = self.members.get(self.text.as_bytes(), key)?;
+        Some(JsonText::trusted(self.text.as_bytes().slice(place)))
+    }
+
+    /// The members in the order in which they were written, unread.
+    pub fn iter(&self) -> impl Iterator<Item = (Cow<'_, str>, JsonText)> {
+        let bytes = self.text.as_bytes();
+        self.members.iter(bytes).map(|(key, place)| (key, JsonText::trusted(bytes.slice(place))))
+    }
+
+    /// One member, read.
+    ///
+    /// # Errors
+    /// -32602, naming the member, when it is missing or has another type.
+    pub fn read<T: DeserializeOwned>(&self, key: &str) -> Result<T, RpcError> {
+        self.read_opt(key)?.ok_or_else(|| RpcError::invalid_params(format!("`{key}` is missing")))
+    }
+
+    /// One member, read if it is there and not null.
+    ///
+    /// # Errors
+    /// -32602, naming the member, when it has another type.
+    pub fn read_opt<T: DeserializeOwned>(&self, key: &str) -> Result<Option<T>, RpcError> {
+        match self.members.get(self.text.as_bytes(), key) {
+            None => Ok(None),
+            Some(place) => serde_json::from_slice(&self.text.as_bytes()[place])
+                .map_err(|e| RpcError::invalid_params(format!("`{key}`: {}", reason(&e)))),
+        }
+    }
+
+    /// One member that is a string, if it is there and not null; mostly without a copy.
+    ///
+    /// # Errors
+    /// -32602, naming the member, when it has another type.
+    pub fn read_str(&self, key: &str) -> Result<Option<Cow<'_, str>>, RpcError> {
+        let Some(place) = self.members.get(self.text.as_bytes(), key) else { return Ok(None) };
+        match &self.text.as_bytes()[place] {
+            [b'"', plain @ .., b'"'] if memchr::memchr(b'\\', plain).is_none() => {
+                Ok(std::str::from_utf8(plain).ok().map(Cow::Borrowed))
+            }
+            _ => Ok(self.read_opt::<String>(key)?.map(Cow::Owned)),
+        }
+    }
+
+    /// The whole object, read into a type.
+    ///
+    /// # Errors
+    /// -32602 with the reason.
+    pub fn parse<T: DeserializeOwned>(&self) -> Result<T, RpcError> {
+        self.text.parse().map_err(|e| RpcError::invalid_params(reason(&e)))
+    }
+}
+
+/// What is wrong, without the place: a line number means nothing in a message.
+fn reason(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    text.strip_suffix(&place).unwrap_or(&text).to_owned()
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self { text: JsonText::trusted(Bytes::from_static(b"{}")), members: Members::default(), meta: None }
+    }
+}

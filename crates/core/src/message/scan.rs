@@ -1,0 +1,550 @@
+//! JSON as text that was checked once: the strict scanner, and slices of a message.
+//!
+//! The scanner reads a message in one pass and is stricter than most parsers: nesting and size are bounded, keys are
+//! compared exactly, a key may not appear twice where the protocol reads it, and escapes must be whole characters.
+//! Nothing is converted, so numbers stay as they were written.
+
+use std::{borrow::Cow, fmt, ops::Range};
+
+use bytes::Bytes;
+use couplet_types::RawJson;
+use serde::de::DeserializeOwned;
+
+/// A JSON value as a cheap slice of the message that it came in.
+#[derive(Clone, PartialEq, Eq)]
+pub struct JsonText(Bytes);
+
+impl JsonText {
+    /// Checks that the bytes are one JSON value.
+    ///
+    /// # Errors
+    /// When they are not, or when the value is nested deeper than [`Bounds`] allow.
+    pub fn new(bytes: impl Into<Bytes>) -> Result<Self, Fault> {
+        let bytes = bytes.into();
+        let text = utf8(&bytes)?;
+        let mut scanner = Scanner::new(text, Bounds::default());
+        scanner.value(0)?;
+        scanner.end()?;
+        Ok(Self(bytes))
+    }
+
+    /// A slice that the scanner has seen, or text that this crate wrote.
+    pub(crate) fn trusted(bytes: Bytes) -> Self {
+        Self(bytes)
+    }
+
+    /// The empty object, `{}`.
+    pub fn empty_object() -> Self {
+        Self(Bytes::from_static(b"{}"))
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.0).expect("checked when it was made")
+    }
+
+    /// The bytes of the text.
+    pub fn as_bytes(&self) -> &Bytes {
+        &self.0
+    }
+
+    /// Reads the text into a type.
+    ///
+    /// # Errors
+    /// When the value does not have the type's revision.
+    pub fn parse<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
+        couplet_types::from_json(self.as_str())
+    }
+
+    /// A copy that does not keep the message alive which it came in.
+    #[must_use]
+    pub fn detached(&self) -> Self {
+        Self(Bytes::copy_from_slice(&self.0))
+    }
+
+    /// An owned copy for a typed message.
+    pub fn to_raw(&self) -> RawJson {
+        RawJson::from_text(self.as_str()).expect("checked when it was made")
+    }
+}
+
+impl From<&RawJson> for JsonText {
+    fn from(raw: &RawJson) -> Self {
+        Self(Bytes::copy_from_slice(raw.get().as_bytes()))
+    }
+}
+
+impl fmt::Debug for JsonText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// How large a message may be on the inside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Bounds {
+    /// How deep arrays and objects may nest.
+    pub depth: usize,
+    /// How many values and keys a message may have.
+    pub nodes: usize,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self { depth: 64, nodes: 1_000_000 }
+    }
+}
+
+impl Bounds {
+    /// Other bounds than the default ones.
+    pub fn new(depth: usize, nodes: usize) -> Self {
+        Self { depth, nodes }
+    }
+}
+
+/// Why a text is not JSON that is accepted here.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+// A box, so that the scanner's results fit into registers.
+pub struct Fault(Box<(usize, Cow<'static, str>)>);
+
+impl Fault {
+    pub(crate) fn new(at: usize, what: impl Into<Cow<'static, str>>) -> Self {
+        Self(Box::new((at, what.into())))
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at byte {}", self.0.1, self.0.0)
+    }
+}
+
+impl std::error::Error for Fault {}
+
+/// The bytes as text.
+pub(crate) fn utf8(bytes: &[u8]) -> Result<&str, Fault> {
+    std::str::from_utf8(bytes).map_err(|e| Fault::new(e.valid_up_to(), "invalid UTF-8"))
+}
+
+/// The members of an object, as places in the message.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Members {
+    list: Vec<Member>,
+    flaw: Option<String>,
+}
+
+#[derive(Clone, Debug)]
+struct Member {
+    key: Range<usize>,
+    escaped: bool,
+    value: Range<usize>,
+}
+
+impl Members {
+    pub(crate) fn get(&self, text: &[u8], key: &str) -> Option<Range<usize>> {
+        self.list.iter().find(|m| m.is(text, key)).map(|m| m.value.clone())
+    }
+
+    pub(crate) fn iter<'a>(&'a self, text: &'a [u8]) -> impl Iterator<Item = (Cow<'a, str>, Range<usize>)> {
+        self.list.iter().map(move |m| (m.name(text), m.value.clone()))
+    }
+
+    /// The same members, counted from a later byte on.
+    pub(crate) fn rebase(mut self, offset: usize) -> Self {
+        for Member { key, value, .. } in &mut self.list {
+            *key = key.start - offset..key.end - offset;
+            *value = value.start - offset..value.end - offset;
+        }
+        self
+    }
+
+    /// What is wrong with the object as a part of a message.
+    pub(crate) fn flaw(&self) -> Option<&str> {
+        self.flaw.as_deref()
+    }
+
+    /// Adds a member. Keys are compared one by one, so there is a limit that keeps a hostile message cheap.
+    fn push(&mut self, text: &[u8], member: Member) {
+        const MOST: usize = 256;
+        if self.list.len() >= MOST {
+            self.flaw = Some(format!("more than {MOST} members"));
+        } else if self.list.iter().any(|m| m.is_like(&member, text)) {
+            self.flaw = Some(format!("`{}` appears twice", member.name(text)));
+        } else {
+            self.list.push(member);
+        }
+    }
+}
+
+impl Member {
+    fn is(&self, text: &[u8], key: &str) -> bool {
+        is_key(text, &self.key, self.escaped, key)
+    }
+
+    fn is_like(&self, other: &Self, text: &[u8]) -> bool {
+        match (self.escaped, other.escaped) {
+            (false, false) => text[self.key.clone()] == text[other.key.clone()],
+            _ => self.name(text) == other.name(text),
+        }
+    }
+
+    fn name<'a>(&self, text: &'a [u8]) -> Cow<'a, str> {
+        unescape(text, &self.key, self.escaped)
+    }
+}
+
+/// Whether the string whose quotes surround `inner` says `key`.
+pub(crate) fn is_key(text: &[u8], inner: &Range<usize>, escaped: bool, key: &str) -> bool {
+    if escaped { unescape(text, inner, true) == key } else { &text[inner.clone()] == key.as_bytes() }
+}
+
+/// The content of a string whose quotes surround `inner`.
+pub(crate) fn unescape<'a>(text: &'a [u8], inner: &Range<usize>, escaped: bool) -> Cow<'a, str> {
+    if escaped {
+        let quoted = &text[inner.start - 1..=inner.end];
+        Cow::Owned(serde_json::from_slice(quoted).expect("the scanner saw a whole string"))
+    } else {
+        Cow::Borrowed(std::str::from_utf8(&text[inner.clone()]).expect("the scanner saw UTF-8"))
+    }
+}
+
+/// How many bytes at the front are nothing special in a string, eight at a time: neither a quote nor a backslash nor a
+/// control character. There may be more.
+pub(crate) fn plain(text: &[u8]) -> usize {
+    const ONES: u64 = u64::MAX / 0xff;
+    const HIGH: u64 = ONES << 7;
+    // The lowest high bit that is set belongs to the first byte that is zero; those above it may be wrong.
+    let zeros = |word: u64| word.wrapping_sub(ONES) & !word & HIGH;
+    let mut passed = 0;
+    for chunk in text.chunks_exact(8) {
+        let word = u64::from_le_bytes(chunk.try_into().expect("eight bytes"));
+        let control = word.wrapping_sub(ONES * 0x20) & !word & HIGH;
+        let special = control | zeros(word ^ (ONES * u64::from(b'"'))) | zeros(word ^ (ONES * u64::from(b'\\')));
+        if special != 0 {
+            return passed + (special.trailing_zeros() / 8) as usize;
+        }
+        passed += 8;
+    }
+    passed
+}
+
+/// What kind of value the scanner passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Object,
+    Array,
+    String { escaped: bool },
+    Number { integer: bool },
+    True,
+    False,
+    Null,
+}
+
+/// Called with the place of a key and whether it has escapes; passes the value.
+type OnMember<'f, 'a> = dyn FnMut(&mut Scanner<'a>, Range<usize>, bool) -> Result<(), Fault> + 'f;
+
+/// Called with the place of a key and whether it has escapes; passes the value and returns its place.
+type OnValue<'f, 'a> = dyn FnMut(&mut Scanner<'a>, &Range<usize>, bool) -> Result<Range<usize>, Fault> + 'f;
+
+/// One pass over a text.
+pub(crate) struct Scanner<'a> {
+    text: &'a [u8],
+    pos: usize,
+    nodes: usize,
+    bounds: Bounds,
+}
+
+impl<'a> Scanner<'a> {
+    pub(crate) fn new(text: &'a str, bounds: Bounds) -> Self {
+        Self { text: text.as_bytes(), pos: 0, nodes: 0, bounds }
+    }
+
+    pub(crate) fn text(&self) -> &'a [u8] {
+        self.text
+    }
+
+    pub(crate) fn position(&self) -> usize {
+        self.pos
+    }
+
+    /// The first byte of the next value.
+    pub(crate) fn peek(&mut self) -> Option<u8> {
+        self.space();
+        self.text.get(self.pos).copied()
+    }
+
+    /// Nothing but white space may follow.
+    pub(crate) fn end(&mut self) -> Result<(), Fault> {
+        match self.peek() {
+            None => Ok(()),
+            Some(_) => Err(self.fault("more text after the value")),
+        }
+    }
+
+    /// Passes any value.
+    pub(crate) fn value(&mut self, depth: usize) -> Result<(Kind, Range<usize>), Fault> {
+        self.space();
+        let start = self.pos;
+        let kind = self.pass(depth)?;
+        Ok((kind, start..self.pos))
+    }
+
+    /// The same where nobody asks for the place, with plain loops: most values are below one that nobody reads here.
+    fn pass(&mut self, depth: usize) -> Result<Kind, Fault> {
+        let first = self.peek();
+        self.nodes += 1;
+        if self.nodes > self.bounds.nodes {
+            return Err(self.fault("too many values in one message"));
+        }
+        match first {
+            Some(b'{') => self.pass_object(depth),
+            Some(b'[') => self.pass_array(depth),
+            Some(b'"') => self.pass_string().map(|escaped| Kind::String { escaped }),
+            Some(b't') => self.word("true", Kind::True),
+            Some(b'f') => self.word("false", Kind::False),
+            Some(b'n') => self.word("null", Kind::Null),
+            Some(b'-' | b'0'..=b'9') => self.number(),
+            Some(_) => Err(self.fault("expected a value")),
+            None => Err(self.fault("the text ends where a value should be")),
+        }
+    }
+
+    fn pass_object(&mut self, depth: usize) -> Result<Kind, Fault> {
+        self.open(b'{', depth)?;
+        if !self.close(b'}') {
+            loop {
+                self.pass_key()?;
+                self.pass(depth + 1)?;
+                if self.close(b'}') {
+                    break;
+                }
+                self.comma("expected `,` or `}`")?;
+            }
+        }
+        Ok(Kind::Object)
+    }
+
+    fn pass_array(&mut self, depth: usize) -> Result<Kind, Fault> {
+        self.open(b'[', depth)?;
+        if !self.close(b']') {
+            loop {
+                self.pass(depth + 1)?;
+                if self.close(b']') {
+                    break;
+                }
+                self.comma("expected `,` or `]`")?;
+            }
+        }
+        Ok(Kind::Array)
+    }
+
+    /// Passes an object and keeps where its members are.
+    pub(crate) fn members(&mut self, depth: usize) -> Result<Members, Fault> {
+        self.members_with(depth, &mut |s, _, _| s.value(depth + 1).map(|(_, place)| place))
+    }
+
+    /// The same; `value` passes each value and says where it was.
+    pub(crate) fn members_with(&mut self, depth: usize, value: &mut OnValue<'_, 'a>) -> Result<Members, Fault> {
+        let mut members = Members::default();
+        self.object(depth, &mut |s, key, escaped| {
+            let value = value(s, &key, escaped)?;
+            members.push(s.text, Member { key, escaped, value });
+            Ok(())
+        })?;
+        Ok(members)
+    }
+
+    /// Passes an object; `member` is called with each key and must pass its value.
+    pub(crate) fn object(&mut self, depth: usize, member: &mut OnMember<'_, 'a>) -> Result<(), Fault> {
+        self.open(b'{', depth)?;
+        if self.close(b'}') {
+            return Ok(());
+        }
+        loop {
+            let (key, escaped) = self.key()?;
+            member(self, key, escaped)?;
+            if self.close(b'}') {
+                return Ok(());
+            }
+            self.comma("expected `,` or `}`")?;
+        }
+    }
+
+    /// Passes an array; `element` must pass one value each time it is called.
+    pub(crate) fn array(
+        &mut self,
+        depth: usize,
+        element: &mut dyn FnMut(&mut Self) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        self.open(b'[', depth)?;
+        if self.close(b']') {
+            return Ok(());
+        }
+        loop {
+            element(self)?;
+            if self.close(b']') {
+                return Ok(());
+            }
+            self.comma("expected `,` or `]`")?;
+        }
+    }
+
+    /// Passes a key and its colon; returns the place between its quotes, and whether it has escapes.
+    fn key(&mut self) -> Result<(Range<usize>, bool), Fault> {
+        self.space();
+        let start = self.pos + 1;
+        let (length, escaped) = self.pass_key()?;
+        Ok((start..start + length, escaped))
+    }
+
+    /// Passes a key and its colon; returns how long it is, and whether it has escapes.
+    fn pass_key(&mut self) -> Result<(usize, bool), Fault> {
+        if self.peek() != Some(b'"') {
+            return Err(self.fault("expected a key in quotes"));
+        }
+        self.nodes += 1;
+        let start = self.pos + 1;
+        let escaped = self.pass_string()?;
+        let length = self.pos - 1 - start;
+        if self.peek() != Some(b':') {
+            return Err(self.fault("expected `:` after a key"));
+        }
+        self.pos += 1;
+        Ok((length, escaped))
+    }
+
+    fn open(&mut self, bracket: u8, depth: usize) -> Result<(), Fault> {
+        debug_assert_eq!(self.peek(), Some(bracket));
+        if depth >= self.bounds.depth {
+            return Err(self.fault(format!("nested deeper than {} levels", self.bounds.depth)));
+        }
+        self.pos += 1;
+        Ok(())
+    }
+
+    fn close(&mut self, bracket: u8) -> bool {
+        let closes = self.peek() == Some(bracket);
+        self.pos += usize::from(closes);
+        closes
+    }
+
+    fn comma(&mut self, expected: &'static str) -> Result<(), Fault> {
+        if self.peek() != Some(b',') {
+            return Err(self.fault(expected));
+        }
+        self.pos += 1;
+        Ok(())
+    }
+
+    /// Passes a string; returns whether it has escapes.
+    fn pass_string(&mut self) -> Result<bool, Fault> {
+        self.pos += 1;
+        let mut escaped = false;
+        loop {
+            self.pos += plain(&self.text[self.pos..]);
+            match self.text.get(self.pos) {
+                Some(b'"') => {
+                    self.pos += 1;
+                    return Ok(escaped);
+                }
+                Some(b'\\') => {
+                    escaped = true;
+                    self.escape()?;
+                }
+                Some(0..=0x1f) => return Err(self.fault("control character in a string")),
+                Some(_) => self.pos += 1,
+                None => return Err(self.fault("the text ends inside a string")),
+            }
+        }
+    }
+
+    fn escape(&mut self) -> Result<(), Fault> {
+        match self.text.get(self.pos + 1) {
+            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => {
+                self.pos += 2;
+                Ok(())
+            }
+            Some(b'u') => match self.hex4(self.pos + 2) {
+                Some(0xd800..=0xdbff) => {
+                    let second = (self.text.get(self.pos + 6..self.pos + 8) == Some(b"\\u"))
+                        .then(|| self.hex4(self.pos + 8))
+                        .flatten();
+                    if !matches!(second, Some(0xdc00..=0xdfff)) {
+                        return Err(self.fault("half of a surrogate pair"));
+                    }
+                    self.pos += 12;
+                    Ok(())
+                }
+                Some(0xdc00..=0xdfff) => Err(self.fault("half of a surrogate pair")),
+                Some(_) => {
+                    self.pos += 6;
+                    Ok(())
+                }
+                None => Err(self.fault("`\\u` needs four hexadecimal digits")),
+            },
+            _ => Err(self.fault("unknown escape in a string")),
+        }
+    }
+
+    fn hex4(&self, at: usize) -> Option<u16> {
+        let digits = self.text.get(at..at + 4)?;
+        digits.iter().try_fold(0, |n, d| Some(n << 4 | char::from(*d).to_digit(16)? as u16))
+    }
+
+    fn number(&mut self) -> Result<Kind, Fault> {
+        let mut integer = true;
+        self.pos += usize::from(self.text[self.pos] == b'-');
+        match self.text.get(self.pos) {
+            Some(b'0') => self.pos += 1,
+            Some(b'1'..=b'9') => self.digits(),
+            _ => return Err(self.fault("expected a digit")),
+        }
+        if self.text.get(self.pos) == Some(&b'.') {
+            integer = false;
+            self.pos += 1;
+            self.some_digits()?;
+        }
+        if let Some(b'e' | b'E') = self.text.get(self.pos) {
+            integer = false;
+            self.pos += 1;
+            self.pos += usize::from(matches!(self.text.get(self.pos), Some(b'+' | b'-')));
+            self.some_digits()?;
+        }
+        Ok(Kind::Number { integer })
+    }
+
+    fn some_digits(&mut self) -> Result<(), Fault> {
+        let start = self.pos;
+        self.digits();
+        if self.pos == start { Err(self.fault("expected a digit")) } else { Ok(()) }
+    }
+
+    fn digits(&mut self) {
+        while self.text.get(self.pos).is_some_and(u8::is_ascii_digit) {
+            self.pos += 1;
+        }
+    }
+
+    fn word(&mut self, word: &'static str, kind: Kind) -> Result<Kind, Fault> {
+        if self.text[self.pos..].starts_with(word.as_bytes()) {
+            self.pos += word.len();
+            Ok(kind)
+        } else {
+            Err(self.fault("expected a value"))
+        }
+    }
+
+    fn space(&mut self) {
+        while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.text.get(self.pos) {
+            self.pos += 1;
+        }
+    }
+
+    fn fault(&self, what: impl Into<Cow<'static, str>>) -> Fault {
+        Fault::new(self.pos, what)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,92 @@
+//! Questions to the client of a session, on the connection that the call came on.
+
+use couplet_types::{CancelledParams, InputRequest, RawJson, RequestId, RpcError};
+use futures_channel::oneshot;
+
+use crate::{
+    message::scan::JsonText,
+    server::{
+        input::Backchannel,
+        pending::{Answer, Pending},
+        queue::{Kind, Queue},
+        running::BoxFuture,
+    },
+    wire,
+};
+
+/// The way back to the client for one call.
+pub(crate) struct Back {
+    queue: Queue,
+    questions: Pending,
+    /// The call that asks, unless it is over.
+    call: Option<RequestId>,
+    most: usize,
+}
+
+impl Back {
+    pub(crate) fn new(queue: Queue, questions: Pending, call: RequestId, most: usize) -> Self {
+        Self { queue, questions, call: Some(call), most }
+    }
+
+    /// The same way for what is asked when the call is over.
+    pub(crate) fn lasting(&self) -> Self {
+        Self { queue: self.queue.clone(), questions: self.questions.clone(), call: None, most: self.most }
+    }
+
+    /// Asks, and waits for the answer; `None` if none will come any more.
+    pub(crate) fn ask(
+        &self,
+        ask: &InputRequest,
+    ) -> impl Future<Output = Option<Result<JsonText, RpcError>>> + Send + use<> {
+        let asked = self.send(ask);
+        async move {
+            let (asked, answer) = match asked {
+                Ok(asked) => asked?,
+                Err(error) => return Some(Err(error)),
+            };
+            let answer = answer.await;
+            drop(asked);
+            answer.ok()
+        }
+    }
+
+    fn send(&self, ask: &InputRequest) -> Result<Option<(Asked, oneshot::Receiver<Answer>)>, RpcError> {
+        if self.questions.len() >= self.most {
+            return Err(RpcError::internal(format!("more than {} questions to the client are open", self.most)));
+        }
+        let Some((id, answer)) = self.questions.open() else { return Ok(None) };
+        let params = ask.params.as_ref().map_or("{}", RawJson::get);
+        let text = wire::request(&RequestId::Number(id), &ask.method, params.as_bytes());
+        let kind = self.call.clone().map_or(Kind::Free, |call| Kind::Question(call, id));
+        self.queue.push(kind, text);
+        Ok(Some((Asked { id, queue: self.queue.clone(), questions: self.questions.clone() }, answer)))
+    }
+}
+
+impl Backchannel for Back {
+    fn request(&self, ask: InputRequest) -> BoxFuture<'static, Result<JsonText, RpcError>> {
+        let asked = self.ask(&ask);
+        Box::pin(async move { asked.await.unwrap_or_else(|| Err(gone())) })
+    }
+}
+
+fn gone() -> RpcError {
+    RpcError::internal("the client is gone and cannot answer")
+}
+
+/// A question that was asked. If the call ends first it is taken back, or the client is told that no answer is
+/// needed.
+struct Asked {
+    id: i64,
+    queue: Queue,
+    questions: Pending,
+}
+
+impl Drop for Asked {
+    fn drop(&mut self) {
+        if self.questions.forget(self.id) && !self.queue.purge_question(self.id) {
+            let params = wire::to_json(&CancelledParams::new(self.id));
+            self.queue.push(Kind::Free, wire::notification("notifications/cancelled", &params));
+        }
+    }
+}

@@ -1,0 +1,588 @@
+//! The server's side of one connection, without the connection: messages in, messages out.
+//!
+//! Whoever owns the bytes calls [`ServerConnection::receive`] with each message, [`ServerConnection::end_input`] when no more
+//! come, and [`ServerConnection::poll_send`] for what is to be sent. Handlers run inside `poll_send`, so dropping the
+//! connection cancels them all.
+
+mod unreadable;
+
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, VecDeque},
+    sync::Arc,
+    task::{Context, Poll, Waker},
+};
+
+use bytes::Bytes;
+use couplet_types::{CancelledParams, RequestId, RpcError};
+
+use crate::{
+    limits::Limits,
+    message::{self, Body, Frame, Malformed, Message, Params, text::EncodedMessage},
+    server::{
+        backchannel::Back,
+        batch::Batch,
+        hub::Subscription,
+        input::Inputs,
+        outbound::{Outbound, Route},
+        outbox::{LogGate, Outbox},
+        pending::Pending,
+        queue::{Kind, Queue},
+        running::Running,
+        session::{Legacy, Session},
+    },
+    service::{
+        Asker, Call, ClientNotification, Description, Peer, Reply, RequestContext, ResultBody, Service, caller::Caller,
+    },
+    wire::{
+        self, legacy, method,
+        modern::{self, PeerCache},
+        revision::Revision,
+    },
+};
+
+/// The server's side of one connection.
+pub struct ServerConnection {
+    service: Arc<dyn Service>,
+    limits: Arc<Limits>,
+    queue: Queue,
+    running: Running<Job, Reply>,
+    waiting: VecDeque<(Job, Call)>,
+    waiting_bytes: usize,
+    /// Where each unfinished request is.
+    requests: BTreeMap<RequestId, Place>,
+    session: Option<Session>,
+    listens: Vec<Listen>,
+    questions: Pending,
+    memo: PeerCache,
+    asker: Asker,
+    input_over: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    Running(usize),
+    Waiting,
+    Listening,
+    /// The answer waits to be sent.
+    Answered,
+}
+
+/// A request that has a handler.
+struct Job {
+    id: RequestId,
+    revision: Revision,
+    outbox: Outbox,
+    batch: Option<Batch>,
+    /// Whether the answer may be questions.
+    asks: bool,
+}
+
+/// A `subscriptions/listen` that goes on.
+struct Listen {
+    id: RequestId,
+    revision: Revision,
+    changes: Subscription,
+}
+
+impl ServerConnection {
+    /// A connection on which nothing was said yet.
+    pub fn new(service: Arc<dyn Service>, limits: impl Into<Arc<Limits>>) -> Self {
+        let limits = limits.into();
+        Self {
+            service,
+            queue: Queue::new(limits.queue),
+            limits,
+            running: Running::new(),
+            waiting: VecDeque::new(),
+            waiting_bytes: 0,
+            requests: BTreeMap::new(),
+            session: None,
+            listens: Vec::new(),
+            questions: Pending::default(),
+            memo: PeerCache::default(),
+            asker: Asker::default(),
+            input_over: false,
+        }
+    }
+
+    /// From now on everything on this connection is asked by somebody who was authenticated, or by nobody.
+    ///
+    /// Where each message says who sends it, what was taken before stays with whoever asked it.
+    pub fn set_caller(&mut self, caller: Option<Arc<Caller>>) {
+        self.asker.0 = caller;
+    }
+
+    /// Sets the transport's context for the next frame.
+    pub fn set_context(&mut self, context: Option<Arc<dyn RequestContext>>) {
+        self.asker.1 = context;
+    }
+
+    /// Makes this as good as a new one, for somebody else; false if it cannot be: there was a handshake, something is
+    /// not answered, or somebody is left who could say more about what is.
+    pub fn renew(&mut self) -> bool {
+        let is_silent = self.session.is_none() && self.listens.is_empty() && !self.input_over;
+        let is_done = self.running.is_empty() && self.waiting.is_empty() && self.requests.is_empty();
+        self.asker = Asker::default();
+        self.running.forget_driver();
+        is_silent && is_done && self.queue.renew() && self.questions.renew()
+    }
+
+    /// Remembers clients together with other connections: for connections that see one request each.
+    #[must_use]
+    pub fn with_peer_cache(mut self, memo: &PeerCache) -> Self {
+        self.memo = memo.clone();
+        self
+    }
+
+    /// Takes one frame: a message, or in one revision several.
+    pub fn receive(&mut self, frame: Bytes) {
+        match message::read(frame, self.limits.bounds) {
+            Ok(frame) => self.take(frame),
+            Err(malformed) => self.unreadable(&malformed),
+        }
+    }
+
+    /// Takes a frame that was read elsewhere.
+    pub fn take(&mut self, frame: Frame) {
+        match frame {
+            Frame::Single(message) => self.message(message, None),
+            Frame::Batch(messages) => self.batch(messages),
+        }
+        self.asker.1 = None;
+    }
+
+    /// No more messages will come. What was received is still answered.
+    pub fn end_input(&mut self) {
+        self.input_over = true;
+        self.questions.close();
+        for listen in std::mem::take(&mut self.listens) {
+            self.end_listen(listen);
+        }
+    }
+
+    /// Whether another message may be taken now: not while the client does not read what it was sent.
+    pub fn wants_input(&self) -> bool {
+        let room = if self.questions.len() > 0 { 4 * self.limits.queue } else { self.limits.queue };
+        self.queue.len() < room
+    }
+
+    /// Lets the handlers go on and returns the next message to send; `None` when everything is answered and no more
+    /// input will come.
+    pub fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<Option<EncodedMessage>> {
+        loop {
+            match self.poll_next(cx) {
+                Poll::Ready(Some(Outbound { route: Route::Release(..), .. })) => {}
+                next => return next.map(|next| next.map(|outbound| outbound.text)),
+            }
+        }
+    }
+
+    /// The same, with what the message belongs to, for transports that have more than one stream.
+    pub fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Outbound>> {
+        if let Some(outbound) = self.poll_queue(cx) {
+            return Poll::Ready(Some(outbound));
+        }
+        if let Some(outbound) = self.next_change(cx.waker()) {
+            return Poll::Ready(Some(outbound));
+        }
+        if self.input_over && self.running.is_empty() { Poll::Ready(None) } else { Poll::Pending }
+    }
+
+    /// The same without changes: they are kept until somebody can hear of them.
+    pub fn poll_calls(&mut self, cx: &mut Context<'_>) -> Poll<Outbound> {
+        self.poll_queue(cx).map_or(Poll::Pending, Poll::Ready)
+    }
+
+    fn poll_queue(&mut self, cx: &mut Context<'_>) -> Option<Outbound> {
+        self.queue.register(cx.waker());
+        // Large answers go out one by one, so that there are never many of them.
+        while self.poll_one(cx) && !self.queue.is_heavy() {}
+        let (kind, text) = self.queue.pop()?;
+        if let Kind::Answer(id, _) = &kind {
+            self.requests.remove(id);
+        }
+        Some(Outbound { text, route: Route::from(kind) })
+    }
+
+    /// Lets the handlers go on without sending anything, for when nothing can be sent at the moment.
+    ///
+    /// Afterwards there may be room for input again, also when there is nothing to send.
+    pub fn poll_run(&mut self, cx: &mut Context<'_>) {
+        self.queue.register(cx.waker());
+        while self.poll_one(cx) {}
+    }
+
+    /// Lets the handlers go on until one is done; false if none is.
+    fn poll_one(&mut self, cx: &mut Context<'_>) -> bool {
+        let Poll::Ready((job, reply)) = self.running.poll_next(cx) else { return false };
+        self.finish(job, &reply);
+        self.start_waiting();
+        true
+    }
+
+    /// Whether a request is not answered yet.
+    pub fn awaits(&self, id: &RequestId) -> bool {
+        self.requests.contains_key(id)
+    }
+
+    /// What the handshake agreed on.
+    pub fn revision(&self) -> Option<Revision> {
+        self.session.as_ref().map(|s| s.revision)
+    }
+
+    /// What the session remembers beyond its handshake, if that may have changed since this was last asked: something
+    /// to keep for [`ServerConnection::restore_memory`].
+    pub fn changed_memory(&mut self) -> Option<Bytes> {
+        self.session.as_mut()?.changed_memory()
+    }
+
+    /// Whether [`ServerConnection::changed_memory`] has something new to say.
+    pub fn memory_changed(&self) -> bool {
+        self.session.as_ref().is_some_and(|session| session.changed)
+    }
+
+    /// Lets the session remember what one before it remembered.
+    pub fn restore_memory(&mut self, memory: &[u8]) {
+        if let Some(session) = &mut self.session {
+            session.restore_memory(memory);
+        }
+    }
+
+    /// Answers to questions will not come any more: whoever waits for one is told, and so is whoever asks from now on.
+    pub fn cancel_client_requests(&mut self) {
+        self.questions.close();
+    }
+
+    /// Gives back what only a connection with something to do needs: for one that is kept and may not be used for long.
+    pub fn rest(&mut self) {
+        if self.running.is_empty() {
+            self.running = Running::new();
+        }
+        if self.requests.is_empty() {
+            self.requests = BTreeMap::new();
+        }
+        self.waiting.shrink_to_fit();
+        self.queue.rest();
+    }
+
+    /// How many requests are not answered yet.
+    pub fn unanswered(&self) -> usize {
+        self.requests.len()
+    }
+
+    fn message(&mut self, message: Message, batch: Option<Batch>) {
+        match message.body {
+            Body::Request { id, method, params } => self.request(id, method, params, batch),
+            Body::Notification { method, params } => self.notification(method, params),
+            Body::Response { id, outcome } => {
+                // An answer that nobody waits for is late or stray; either way there is nothing to do.
+                if let Some(id) = id {
+                    self.questions.settle(&id, outcome);
+                }
+            }
+        }
+    }
+
+    fn batch(&mut self, messages: Vec<Result<Message, Malformed>>) {
+        let allowed = self.session.as_ref().is_some_and(|s| s.revision.0.batches);
+        if !allowed {
+            let spoken = self
+                .session
+                .as_ref()
+                .map_or("outside of a session".to_owned(), |s| format!("in revision {}", s.revision.version()));
+            let error = RpcError::invalid_request(format!("batches are not allowed {spoken}"));
+            return self.reject(&Malformed::new(None, error), None);
+        }
+        let batch = Batch::new(self.queue.clone());
+        for message in messages {
+            match message {
+                Ok(Message { body: Body::Request { id, method, .. }, .. }) if method == "initialize" => {
+                    let error = RpcError::invalid_request("`initialize` cannot be part of a batch");
+                    batch.includes(&id);
+                    self.reject(&Malformed::new(Some(id), error), Some(&batch));
+                }
+                Ok(message) => self.message(message, Some(batch.clone())),
+                Err(malformed) => self.reject(&malformed, Some(&batch)),
+            }
+        }
+    }
+
+    fn request(&mut self, id: RequestId, method: Cow<'static, str>, params: Params, batch: Option<Batch>) {
+        if self.requests.contains_key(&id) {
+            // An answer to this id would be taken for the answer to the request that runs.
+            let error = RpcError::invalid_request(format!("request id `{id}` is already in use"));
+            return self.reject(&Malformed::new(None, error), batch.as_ref());
+        }
+        if let Some(batch) = &batch {
+            batch.includes(&id);
+        }
+        let about = self.service.describe();
+        if let Some(meta) = modern::marked(&params) {
+            return match modern::lift(&method, &params, meta, &about, &self.memo) {
+                Ok(lifted) => self.modern(id, method, params, lifted, &about, batch),
+                Err(error) => self.refuse(id, &error, batch.as_ref()),
+            };
+        }
+        match self.legacy(&method, &params, &about) {
+            Ok(Legacy::Reply(revision, reply)) => self.answer(revision, id, &reply, batch.as_ref()),
+            Ok(Legacy::Call(revision, peer, level)) => match legacy::progress_token(&params) {
+                Ok(token) => {
+                    let outbox = Outbox::new(self.queue.clone(), id.clone(), revision, token, level);
+                    let back = Back::new(self.queue.clone(), self.questions.clone(), id.clone(), self.limits.questions);
+                    let (inputs, asker) = (Inputs::session(back), self.asker.clone());
+                    let call = Call::new(method, params, peer, revision, outbox.clone(), inputs, asker);
+                    self.start(Job { id, revision, outbox, batch, asks: false }, call);
+                }
+                Err(error) => self.refuse(id, &error, batch.as_ref()),
+            },
+            Err(error) => self.refuse(id, &error, batch.as_ref()),
+        }
+    }
+
+    fn modern(
+        &mut self,
+        id: RequestId,
+        method: Cow<'static, str>,
+        params: Params,
+        lifted: modern::Lifted,
+        about: &Description,
+        batch: Option<Batch>,
+    ) {
+        let revision = lifted.revision;
+        match &*method {
+            "server/discover" => {
+                self.answer(revision, id, &Reply::Complete(modern::discover(revision, about)), batch.as_ref());
+            }
+            "subscriptions/listen" => {
+                if let Err(error) = self.listen(&id, revision, &params, &lifted.peer, about) {
+                    self.refuse(id, &error, batch.as_ref());
+                }
+            }
+            _ => {
+                let logs = about.capabilities.logging.is_some();
+                let level = lifted.log_level.filter(|_| logs).map_or(LogGate::Closed, LogGate::From);
+                let outbox = Outbox::new(self.queue.clone(), id.clone(), revision, lifted.token, level);
+                let asks = modern::may_ask(&method);
+                let inputs = if asks { Inputs::replay(lifted.replay) } else { Inputs::closed() };
+                let call = Call::new(method, params, lifted.peer, revision, outbox.clone(), inputs, self.asker.clone());
+                self.start(Job { id, revision, outbox, batch, asks }, call);
+            }
+        }
+    }
+
+    /// What a request without the marks of the stateless era leads to.
+    fn legacy(&mut self, method: &str, params: &Params, about: &Description) -> Result<Legacy, RpcError> {
+        match (method, &mut self.session) {
+            ("initialize", None) => self.initialize(params, about),
+            ("initialize", Some(_)) => Err(RpcError::invalid_request("the session is already initialized")),
+            ("ping", session) => {
+                let revision = session.as_ref().map_or_else(Revision::oldest, |s| s.revision);
+                Ok(Legacy::Reply(revision, Reply::Complete(ResultBody::empty())))
+            }
+            (_, None) => Err(modern::unmarked(method, about)),
+            (_, Some(session)) => {
+                let revision = session.revision;
+                if !method::is_served(method, revision.0, about) {
+                    return Err(RpcError::method_not_found(method));
+                }
+                session.request(method, params, &*self.service, about, &self.limits)
+            }
+        }
+    }
+
+    fn initialize(&mut self, params: &Params, about: &Description) -> Result<Legacy, RpcError> {
+        let (revision, peer, done) = legacy::initialize(params, about, &self.memo)?;
+        self.session = Some(Session::new(revision, peer, self.service.hub()));
+        Ok(Legacy::Reply(revision, Reply::Complete(done)))
+    }
+
+    fn notification(&mut self, method: Cow<'static, str>, params: Params) {
+        match &*method {
+            "notifications/cancelled" => {
+                // A cancellation that cannot be read, or that comes too late, is ignored.
+                if let Ok(CancelledParams { request_id: Some(id), .. }) = params.parse() {
+                    self.cancel(&id);
+                }
+            }
+            "notifications/initialized" => {
+                let about = self.service.describe();
+                if let Some(session) = &mut self.session {
+                    session.open(&about);
+                }
+            }
+            _ => {
+                let peer = self.session.as_ref().map(|s| s.peer.clone());
+                self.service.notified(ClientNotification::new(method, params, peer));
+            }
+        }
+    }
+
+    fn cancel(&mut self, id: &RequestId) {
+        let job = match self.requests.remove(id) {
+            None => return,
+            Some(Place::Running(slot)) => self.running.remove(slot),
+            Some(Place::Waiting) => {
+                let at = self.waiting.iter().position(|(job, _)| job.id == *id);
+                at.and_then(|at| self.waiting.remove(at)).map(|(job, call)| {
+                    self.waiting_bytes -= call.params.size();
+                    job
+                })
+            }
+            Some(Place::Listening) => {
+                if let Some(at) = self.listens.iter().position(|l| l.id == *id) {
+                    self.listens.remove(at);
+                    self.queue.purge(id);
+                }
+                return;
+            }
+            Some(Place::Answered) => {
+                self.queue.purge(id);
+                return;
+            }
+        };
+        if let Some(job) = job {
+            job.outbox.close();
+            // Whoever still waits for an answer to what was never sent is told.
+            for question in self.queue.questions(&job.id) {
+                self.questions.forget(question);
+            }
+            self.queue.purge(&job.id);
+        }
+        self.start_waiting();
+    }
+
+    fn listen(
+        &mut self,
+        id: &RequestId,
+        revision: Revision,
+        params: &Params,
+        peer: &Peer,
+        about: &Description,
+    ) -> Result<(), RpcError> {
+        let (honoured, mut interest) = modern::listen(params, revision, peer, about, self.limits.uris)?;
+        interest.principal = self.asker.0.as_ref().map(|caller| caller.principal().clone());
+        if self.listens.len() >= self.limits.subscriptions {
+            let most = self.limits.subscriptions;
+            return Err(RpcError::internal(format!("there are already {most} subscriptions on this connection")));
+        }
+        let changes = self.service.hub().subscribe(interest);
+        let text = wire::notification("notifications/subscriptions/acknowledged", &modern::acknowledged(id, &honoured));
+        self.queue.push(Kind::Notification(id.clone()), text);
+        self.requests.insert(id.clone(), Place::Listening);
+        self.listens.push(Listen { id: id.clone(), revision, changes });
+        Ok(())
+    }
+
+    /// The result of the subscription, and then the notification that some clients wait for instead.
+    fn end_listen(&mut self, listen: Listen) {
+        let reply = Reply::Complete(modern::listen_ended(&listen.id));
+        self.answer(listen.revision, listen.id.clone(), &reply, None);
+        let params = wire::to_json(&CancelledParams::new(listen.id));
+        self.queue.push(Kind::Free, wire::notification("notifications/cancelled", &params));
+    }
+
+    fn next_change(&self, waker: &Waker) -> Option<Outbound> {
+        for listen in &self.listens {
+            if let Some(change) = listen.changes.take() {
+                let (method, params) = modern::change(&listen.id, &change);
+                let route = Route::Request(listen.id.clone());
+                return Some(Outbound { text: wire::notification(method, &params).into(), route });
+            }
+            listen.changes.register(waker);
+        }
+        let session = self.session.as_ref().filter(|s| s.ready)?;
+        session.changes.register(waker);
+        let change = session.changes.take()?;
+        let (method, params) = legacy::change(&change);
+        Some(Outbound { text: wire::notification(method, &params).into(), route: Route::Session })
+    }
+
+    fn start(&mut self, job: Job, call: Call) {
+        if self.running.len() < self.limits.running {
+            self.run(job, call);
+        } else if self.waiting.len() < self.limits.waiting
+            && self.waiting_bytes + call.params.size() <= self.limits.waiting_bytes
+        {
+            self.waiting_bytes += call.params.size();
+            self.requests.insert(job.id.clone(), Place::Waiting);
+            self.waiting.push_back((job, call));
+        } else {
+            let error = RpcError::internal("too many requests at the same time; ask again later");
+            self.finish(job, &Reply::Error(error));
+        }
+    }
+
+    fn run(&mut self, job: Job, call: Call) {
+        let id = job.id.clone();
+        let slot = self.running.push(job, self.service.call(call));
+        self.requests.insert(id, Place::Running(slot));
+    }
+
+    fn start_waiting(&mut self) {
+        while self.running.len() < self.limits.running {
+            let Some((job, call)) = self.waiting.pop_front() else { return };
+            self.waiting_bytes -= call.params.size();
+            self.run(job, call);
+        }
+    }
+
+    fn finish(&mut self, job: Job, reply: &Reply) {
+        job.outbox.close();
+        let unasked;
+        let reply = match reply {
+            Reply::InputRequired { .. } if !job.asks => {
+                unasked = Reply::Error(RpcError::internal("the answer to this request cannot be a question"));
+                &unasked
+            }
+            reply => reply,
+        };
+        self.answer(job.revision, job.id, reply, job.batch.as_ref());
+    }
+
+    /// Sends the answer to a request. Until it is sent, the request can still be cancelled.
+    fn answer(&mut self, revision: Revision, id: RequestId, reply: &Reply, batch: Option<&Batch>) {
+        let (text, code) = wire::answer(revision, &id, reply, &self.service.describe());
+        self.send_answer(id, text, code, batch);
+    }
+
+    /// Answers a request that never got to a handler.
+    fn refuse(&mut self, id: RequestId, error: &RpcError, batch: Option<&Batch>) {
+        let text = wire::error(Some(&id), None, error);
+        self.send_answer(id, text.into(), Some(error.code), batch);
+    }
+
+    fn send_answer(&mut self, id: RequestId, mut text: EncodedMessage, mut code: Option<i32>, batch: Option<&Batch>) {
+        let length = text.len() + batch.map_or(0, Batch::len);
+        if length > self.limits.max_sent() {
+            (text, code) = self.too_large(&id, length);
+        }
+        match batch {
+            Some(batch) => {
+                self.requests.remove(&id);
+                batch.includes(&id);
+                batch.answer(text);
+            }
+            None => {
+                self.queue.push(Kind::Answer(id.clone(), code), text);
+                self.requests.insert(id, Place::Answered);
+            }
+        }
+    }
+}
+
+impl Drop for ServerConnection {
+    fn drop(&mut self) {
+        self.queue.close();
+        self.questions.close();
+    }
+}
+
+impl std::fmt::Debug for ServerConnection {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Connection")
+            .field("unanswered", &self.requests.len())
+            .field("revision", &self.session.as_ref().map(|s| s.revision))
+            .finish_non_exhaustive()
+    }
+}

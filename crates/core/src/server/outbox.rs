@@ -1,0 +1,214 @@
+//! What a running call tells the client before its answer: progress and log messages.
+
+use std::{
+    fmt,
+    future::poll_fn,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use bytes::Bytes;
+use couplet_types::{
+    ElicitationCompleteParams, LogParams, LoggingLevel, ProgressParams, ProgressToken, RawJson, RequestId,
+};
+use serde::Serialize;
+
+use crate::{
+    server::{
+        queue::{Kind, Queue},
+        running::BoxFuture,
+    },
+    sync::lock,
+    wire::{notification, project::Project, revision::Revision, to_json},
+};
+
+/// The way from a running call to its client. Clones are the same way; it closes when the call is answered.
+#[derive(Clone)]
+pub struct Outbox(Arc<Inner>);
+
+struct Inner {
+    queue: Queue,
+    call: RequestId,
+    revision: Revision,
+    token: Option<ProgressToken>,
+    level: LogGate,
+    reached: Mutex<Option<f64>>,
+    open: AtomicBool,
+    /// Whether it goes on after the answer.
+    lasting: bool,
+    tap: Option<Box<dyn NotificationSink>>,
+}
+
+/// Somebody who takes what a call tells, in the client's place: see [`Outbox::with_sink`].
+pub trait NotificationSink: Send + Sync + 'static {
+    /// Takes progress.
+    fn progress(&self, progress: f64, total: Option<f64>, message: Option<String>) -> BoxFuture<'static, ()>;
+
+    /// Takes a log message; by default it is dropped.
+    fn log(&self, level: LoggingLevel, logger: Option<String>, data: RawJson) -> BoxFuture<'static, ()> {
+        let _ = (level, logger, data);
+        Box::pin(std::future::ready(()))
+    }
+}
+
+/// Which log messages a client wants.
+#[derive(Clone, Debug)]
+pub(crate) enum LogGate {
+    /// None at all.
+    Closed,
+    /// From this level on.
+    From(LoggingLevel),
+    /// From the level that the session has at the moment.
+    Session(Arc<Mutex<LoggingLevel>>),
+}
+
+impl LogGate {
+    fn passes(&self, level: LoggingLevel) -> bool {
+        match self {
+            Self::Closed => false,
+            Self::From(least) => level >= *least,
+            Self::Session(least) => level >= *lock(least),
+        }
+    }
+}
+
+impl Outbox {
+    pub(crate) fn new(
+        queue: Queue,
+        call: RequestId,
+        revision: Revision,
+        token: Option<ProgressToken>,
+        level: LogGate,
+    ) -> Self {
+        let (reached, open) = (Mutex::new(None), AtomicBool::new(true));
+        Self(Arc::new(Inner { queue, call, revision, token, level, reached, open, lasting: false, tap: None }))
+    }
+
+    /// The same way, for as long as there is a session: for a call that goes on after its answer.
+    #[must_use]
+    pub fn lasting(&self) -> Self {
+        self.copy(true, None)
+    }
+
+    /// A way that ends at `tap`.
+    #[must_use]
+    pub fn with_sink(&self, tap: impl NotificationSink) -> Self {
+        self.copy(false, Some(Box::new(tap)))
+    }
+
+    fn copy(&self, lasting: bool, tap: Option<Box<dyn NotificationSink>>) -> Self {
+        let Inner { queue, call, revision, token, level, .. } = &*self.0;
+        let (queue, call, token, level) = (queue.clone(), call.clone(), token.clone(), level.clone());
+        let (reached, open) = (Mutex::new(None), AtomicBool::new(true));
+        Self(Arc::new(Inner { queue, call, revision: *revision, token, level, reached, open, lasting, tap }))
+    }
+
+    /// The token by which the client knows the progress of this call.
+    pub fn progress_token(&self) -> Option<&ProgressToken> {
+        self.0.token.as_ref()
+    }
+
+    /// The id of the request.
+    pub fn request(&self) -> &RequestId {
+        &self.0.call
+    }
+
+    /// Whether the client wants to hear of progress.
+    pub fn wants_progress(&self) -> bool {
+        self.0.token.is_some()
+    }
+
+    /// Whether the client wants log messages of a level.
+    pub fn wants_log(&self, level: LoggingLevel) -> bool {
+        self.0.level.passes(level)
+    }
+
+    /// Reports progress, if the client asked for it. A value that does not exceed the last one is left out.
+    pub async fn progress(&self, progress: f64, total: Option<f64>, message: Option<String>) {
+        if let Some(tap) = &self.0.tap {
+            return tap.progress(progress, total, message).await;
+        }
+        let Some(token) = self.0.token.clone() else { return };
+        {
+            let mut reached = lock(&self.0.reached);
+            if !progress.is_finite() || reached.is_some_and(|r| progress <= r) {
+                return;
+            }
+            *reached = Some(progress);
+        }
+        let mut params = ProgressParams::new(token, progress);
+        params.total = total;
+        params.message = message;
+        self.notify("notifications/progress", params).await;
+    }
+
+    /// Sends a log message, if the client wants its level.
+    pub async fn log(&self, level: LoggingLevel, logger: Option<String>, data: RawJson) {
+        if let Some(tap) = &self.0.tap {
+            return tap.log(level, logger, data).await;
+        }
+        if self.wants_log(level) {
+            let mut params = LogParams::new(level, data);
+            params.logger = logger;
+            self.notify("notifications/message", params).await;
+        }
+    }
+
+    /// Tells the client that a visit is over, where the revision ties visits to an id.
+    pub async fn elicitation_complete(&self, elicitation_id: impl Into<String>) {
+        if self.0.revision.has_elicitation_ids() {
+            let params = ElicitationCompleteParams::new(elicitation_id);
+            self.notify("notifications/elicitation/complete", params).await;
+        }
+    }
+
+    /// The client may hang up and come back after a while for the rest, where the transport lets it: a call that takes
+    /// long need not hold a connection open. Elsewhere nothing happens.
+    pub fn release(&self, come_back_after: Duration) {
+        if self.0.revision.primes_streams() && self.0.open.load(Ordering::Acquire) {
+            let after = come_back_after.as_millis().try_into().unwrap_or(u64::MAX);
+            self.0.queue.push(Kind::Release(self.0.call.clone(), after), Bytes::new());
+        }
+    }
+
+    /// Whether nobody hears any more what is told here.
+    pub fn is_closed(&self) -> bool {
+        !self.0.open.load(Ordering::Acquire) || self.0.queue.is_closed()
+    }
+
+    /// Whether both lead to the same client: on one connection, or in one session.
+    pub fn leads_to_same(&self, other: &Self) -> bool {
+        self.0.queue.is_same(&other.0.queue)
+    }
+
+    /// Sends a notification that belongs to the call. It waits while the client reads too slowly.
+    pub async fn notify<P: Serialize + Project>(&self, method: &str, mut params: P) {
+        if self.0.tap.is_some() {
+            return;
+        }
+        params.project(self.0.revision);
+        let text = notification(method, &to_json(&params));
+        let kind = if self.0.lasting { Kind::Free } else { Kind::Notification(self.0.call.clone()) };
+        poll_fn(|cx| {
+            if !self.0.open.load(Ordering::Acquire) {
+                return std::task::Poll::Ready(false);
+            }
+            self.0.queue.poll_push(cx, &kind, &text)
+        })
+        .await;
+    }
+
+    /// The call was answered or cancelled: nothing more may follow.
+    pub(crate) fn close(&self) {
+        self.0.open.store(false, Ordering::Release);
+    }
+}
+
+impl fmt::Debug for Outbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Outbox").field("token", &self.0.token).field("level", &self.0.level).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,70 @@
+//! Requests that wait for the other side's answer.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use couplet_types::{RequestId, RpcError};
+use futures_channel::oneshot;
+
+use crate::{message::scan::JsonText, sync::lock};
+
+/// What came back.
+pub(crate) type Answer = Result<JsonText, RpcError>;
+
+/// The table of one connection: id to waiter. Clones are the same table.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Pending(Arc<Mutex<State>>);
+
+#[derive(Debug, Default)]
+struct State {
+    last: i64,
+    waiting: HashMap<i64, oneshot::Sender<Answer>>,
+    closed: bool,
+}
+
+impl Pending {
+    /// A new id and the place where its answer will be; `None` once the other side cannot answer any more.
+    pub(crate) fn open(&self) -> Option<(i64, oneshot::Receiver<Answer>)> {
+        let mut state = lock(&self.0);
+        if state.closed {
+            return None;
+        }
+        let (tx, rx) = oneshot::channel();
+        state.last += 1;
+        let id = state.last;
+        state.waiting.insert(id, tx);
+        Some((id, rx))
+    }
+
+    /// Hands an answer to whoever waits; false if nobody does.
+    pub(crate) fn settle(&self, id: &RequestId, answer: Answer) -> bool {
+        let RequestId::Number(id) = id else { return false };
+        let waiter = lock(&self.0).waiting.remove(id);
+        waiter.is_some_and(|tx| tx.send(answer).is_ok())
+    }
+
+    /// Gives up on an answer; false if it has come already.
+    pub(crate) fn forget(&self, id: i64) -> bool {
+        lock(&self.0).waiting.remove(&id).is_some()
+    }
+
+    /// No answer will come any more: whoever waits is told.
+    pub(crate) fn close(&self) {
+        let mut state = lock(&self.0);
+        state.closed = true;
+        state.waiting.clear();
+    }
+
+    /// Whether it is as new: nobody waits, and nobody else could. The ids go on.
+    pub(crate) fn renew(&mut self) -> bool {
+        let Some(state) = Arc::get_mut(&mut self.0) else { return false };
+        let state = state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        state.waiting.is_empty() && !state.closed
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        lock(&self.0).waiting.len()
+    }
+}

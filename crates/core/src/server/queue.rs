@@ -1,0 +1,252 @@
+//! What waits to be sent on one connection or stream.
+//!
+//! Answers always find room, because the number of running calls is bounded. Notifications wait for room, so a slow
+//! reader slows the handler that talks too much, and memory stays bounded.
+
+use std::{
+    collections::{HashSet, VecDeque},
+    sync::{Arc, Mutex, PoisonError},
+    task::{Context, Poll, Waker},
+};
+
+use bytes::Bytes;
+use couplet_types::RequestId;
+
+use crate::{message::text::EncodedMessage, sync::lock};
+
+/// What a queued message is. A call is known by the id of its request, which nothing else has until it is answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// It belongs to no call.
+    Free,
+    /// It belongs to a call that goes on.
+    Notification(RequestId),
+    /// It is a question that a call asks, with its own id.
+    Question(RequestId, i64),
+    /// It is no message: the call does not need its stream for that many milliseconds.
+    Release(RequestId, u64),
+    /// It is the end of a call; with the code if it is an error.
+    Answer(RequestId, Option<i32>),
+    /// It is the end of a batch, known by the id of its first request.
+    Batch(RequestId),
+}
+
+impl Kind {
+    /// The call that the message belongs to.
+    pub(crate) fn call(&self) -> Option<&RequestId> {
+        match self {
+            Self::Free | Self::Batch(_) => None,
+            Self::Notification(id) | Self::Question(id, _) | Self::Release(id, _) | Self::Answer(id, _) => Some(id),
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Queue(Arc<Mutex<State>>);
+
+#[derive(Debug)]
+struct State {
+    items: VecDeque<(Kind, EncodedMessage)>,
+    /// How many bytes they have.
+    bytes: usize,
+    /// How many of them belong to no call.
+    unowned: usize,
+    room: usize,
+    driver: Option<Waker>,
+    blocked: Vec<Waker>,
+    closed: bool,
+}
+
+impl Queue {
+    /// A queue whose notifications wait once `room` messages are in it.
+    pub(crate) fn new(room: usize) -> Self {
+        let (items, blocked) = (VecDeque::new(), Vec::new());
+        Self(Arc::new(Mutex::new(State { items, bytes: 0, unowned: 0, room, driver: None, blocked, closed: false })))
+    }
+
+    /// Adds an answer, or anything else that must not wait.
+    pub(crate) fn push(&self, kind: Kind, text: impl Into<EncodedMessage>) {
+        let mut state = lock(&self.0);
+        if !state.closed {
+            state.unowned += usize::from(kind == Kind::Free);
+            state.add(kind, text.into());
+        }
+    }
+
+    /// Adds a notification as soon as there is room; false when nobody will read it any more.
+    pub(crate) fn poll_push(&self, cx: &mut Context<'_>, kind: &Kind, text: &Bytes) -> Poll<bool> {
+        let mut state = lock(&self.0);
+        if state.closed {
+            return Poll::Ready(false);
+        }
+        if state.items.len() >= state.room {
+            // A handler may poll this often before there is room.
+            if !state.blocked.iter().any(|known| known.will_wake(cx.waker())) {
+                state.blocked.push(cx.waker().clone());
+            }
+            return Poll::Pending;
+        }
+        state.unowned += usize::from(*kind == Kind::Free);
+        state.add(kind.clone(), text.clone().into());
+        Poll::Ready(true)
+    }
+
+    /// The next message to send.
+    pub(crate) fn pop(&self) -> Option<(Kind, EncodedMessage)> {
+        let mut state = lock(&self.0);
+        let (kind, text) = state.items.pop_front()?;
+        state.bytes -= text.len();
+        state.unowned -= usize::from(kind == Kind::Free);
+        state.wake_blocked();
+        Some((kind, text))
+    }
+
+    /// Whom to wake when something is added.
+    pub(crate) fn register(&self, waker: &Waker) {
+        let mut state = lock(&self.0);
+        if !state.driver.as_ref().is_some_and(|w| w.will_wake(waker)) {
+            state.driver = Some(waker.clone());
+        }
+    }
+
+    /// Takes back what a call has not got out yet; true if anything was there.
+    pub(crate) fn purge(&self, call: &RequestId) -> bool {
+        self.take_back(|kind| kind.call() == Some(call))
+    }
+
+    /// Takes back a question; true if it was still here.
+    pub(crate) fn purge_question(&self, id: i64) -> bool {
+        self.take_back(|kind| matches!(kind, Kind::Question(_, i) if *i == id))
+    }
+
+    /// The calls that something here belongs to.
+    pub(crate) fn calls(&self) -> HashSet<RequestId> {
+        lock(&self.0).items.iter().filter_map(|(kind, _)| kind.call().cloned()).collect()
+    }
+
+    /// The questions of a call that are still here.
+    pub(crate) fn questions(&self, call: &RequestId) -> Vec<i64> {
+        let state = lock(&self.0);
+        let own = state.items.iter().filter_map(|(kind, _)| match kind {
+            Kind::Question(of, id) if of == call => Some(*id),
+            _ => None,
+        });
+        own.collect()
+    }
+
+    fn take_back(&self, which: impl Fn(&Kind) -> bool) -> bool {
+        let mut state = lock(&self.0);
+        let before = state.items.len();
+        state.items.retain(|(kind, _)| !which(kind));
+        state.bytes = state.items.iter().map(|(_, text)| text.len()).sum();
+        state.wake_blocked();
+        state.items.len() < before
+    }
+
+    /// Whether it is as new now: nothing is in it, and nobody else could put something in.
+    pub(crate) fn renew(&mut self) -> bool {
+        let Some(state) = Arc::get_mut(&mut self.0) else { return false };
+        let state = state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        state.driver = None;
+        state.items.is_empty() && !state.closed
+    }
+
+    /// How many messages belong to no call.
+    pub(crate) fn unowned(&self) -> usize {
+        lock(&self.0).unowned
+    }
+
+    /// Whether there is so much to send that it is better sent before more is made.
+    pub(crate) fn is_heavy(&self) -> bool {
+        lock(&self.0).bytes >= 256 << 10
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        lock(&self.0).items.len()
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        lock(&self.0).closed
+    }
+
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// Lets the driver look again.
+    pub(crate) fn wake(&self) {
+        lock(&self.0).wake_driver();
+    }
+
+    /// Gives back the room that nothing is in.
+    pub(crate) fn rest(&self) {
+        let mut state = lock(&self.0);
+        state.items.shrink_to_fit();
+        state.blocked.shrink_to_fit();
+    }
+
+    /// Nothing more goes in; whoever waits is let go.
+    pub(crate) fn close(&self) {
+        let mut state = lock(&self.0);
+        state.closed = true;
+        state.items.clear();
+        state.bytes = 0;
+        state.unowned = 0;
+        state.wake_blocked();
+        state.wake_driver();
+    }
+}
+
+impl State {
+    fn add(&mut self, kind: Kind, text: EncodedMessage) {
+        self.bytes += text.len();
+        self.items.push_back((kind, text));
+        self.wake_driver();
+    }
+
+    fn wake_driver(&mut self) {
+        if let Some(waker) = self.driver.take() {
+            waker.wake();
+        }
+    }
+
+    fn wake_blocked(&mut self) {
+        self.blocked.drain(..).for_each(Waker::wake);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        sync::atomic::{AtomicUsize, Ordering},
+        task::Wake,
+    };
+
+    use crate::server::queue::*;
+
+    #[derive(Default)]
+    struct Count(AtomicUsize);
+
+    impl Wake for Count {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    #[test]
+    fn a_full_queue_has_one_waker_for_each_that_waits() {
+        let queue = Queue::new(1);
+        queue.push(Kind::Free, Bytes::from_static(b"{}"));
+        let waiting: [Arc<Count>; 3] = Default::default();
+        for _ in 0..1_000 {
+            for count in &waiting {
+                let waker = Waker::from(count.clone());
+                let mut cx = Context::from_waker(&waker);
+                assert!(queue.poll_push(&mut cx, &Kind::Free, &Bytes::from_static(b"{}")).is_pending());
+            }
+        }
+        assert_eq!(lock(&queue.0).blocked.len(), waiting.len());
+        queue.pop().unwrap();
+        assert_eq!(waiting.each_ref().map(|count| count.0.load(Ordering::SeqCst)), [1; 3]);
+    }
+}

@@ -1,0 +1,114 @@
+//! One bus that tells what another one tells: for servers inside of servers.
+
+use std::{
+    fmt,
+    sync::{Arc, Mutex, Weak},
+    task::Waker,
+};
+
+use crate::{
+    server::hub::{Change, Filter, Hub, Sinks},
+    sync::lock,
+};
+
+/// How what one bus tells is told on another.
+pub trait Relay: Send + Sync + 'static {
+    /// What a change is called outside; `None` if it is not told there.
+    fn outward(&self, change: &Change) -> Option<Change>;
+
+    /// What a resource is called inside; `None` if it is not there.
+    fn inward(&self, uri: &str) -> Option<String>;
+}
+
+/// A bus to tell what is told here.
+#[derive(Clone)]
+pub(crate) struct Passed {
+    to: Weak<Mutex<Sinks>>,
+    relay: Arc<dyn Relay>,
+}
+
+impl Passed {
+    pub(crate) fn send(&self, change: &Change) {
+        if let (Some(hub), Some(change)) = (self.to.upgrade(), self.relay.outward(change)) {
+            Hub(hub).send(change);
+        }
+    }
+
+    /// Adds what is wanted there, as it is called here.
+    fn add_interest(&self, all: &mut Filter) {
+        let Some(hub) = self.to.upgrade() else { return };
+        let there = Hub(hub).interest();
+        all.tools |= there.tools;
+        all.prompts |= there.prompts;
+        all.resources |= there.resources;
+        all.uris.extend(there.uris.iter().filter_map(|uri| self.relay.inward(uri)));
+    }
+}
+
+impl fmt::Debug for Passed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Passed").finish_non_exhaustive()
+    }
+}
+
+impl Hub {
+    /// Tells here what another bus tells, for as long as this one is there.
+    ///
+    /// ```
+    /// use couplet_core::{Change, Hub, Filter, Relay};
+    ///
+    /// /// Resources are called the same; lists do not matter.
+    /// struct Same;
+    ///
+    /// impl Relay for Same {
+    ///     fn outward(&self, change: &Change) -> Option<Change> {
+    ///         matches!(change, Change::Updated(_)).then(|| change.clone())
+    ///     }
+    ///     fn inward(&self, uri: &str) -> Option<String> {
+    ///         Some(uri.to_owned())
+    ///     }
+    /// }
+    ///
+    /// let (outer, inner) = (Hub::new(), Hub::new());
+    /// outer.relay(&inner, Same);
+    /// let subscription = outer.subscribe(Filter::new().resource("a://b"));
+    /// assert!(inner.interest().uris.contains("a://b"));
+    /// inner.send(Change::Updated("a://b".into()));
+    /// assert_eq!(subscription.take(), Some(Change::Updated("a://b".into())));
+    /// ```
+    pub fn relay(&self, from: &Hub, relay: impl Relay) {
+        lock(&self.0).sources.push(Arc::downgrade(&from.0));
+        let passed = Passed { to: Arc::downgrade(&self.0), relay: Arc::new(relay) };
+        let mut sinks = lock(&from.0);
+        sinks.passed.retain(|passed| passed.to.strong_count() > 0);
+        sinks.passed.push(passed);
+    }
+
+    /// What anybody wants to hear of, here and wherever this is told.
+    pub fn interest(&self) -> Filter {
+        let (mut all, passed) = {
+            let sinks = lock(&self.0);
+            (sinks.interest(), sinks.passed.clone())
+        };
+        passed.iter().for_each(|passed| passed.add_interest(&mut all));
+        all
+    }
+
+    /// Whom to wake when [`Hub::interest`] changes, once.
+    pub fn watch_interest(&self, waker: &Waker) {
+        let mut sinks = lock(&self.0);
+        if !sinks.watchers.iter().any(|known| known.will_wake(waker)) {
+            sinks.watchers.push(waker.clone());
+        }
+    }
+
+    /// Wakes whoever wants to know that somebody's interest has changed, also where this is told from.
+    pub(crate) fn interest_changed(&self) {
+        let (watchers, sources) = {
+            let mut sinks = lock(&self.0);
+            (std::mem::take(&mut sinks.watchers), sinks.sources.clone())
+        };
+        watchers.into_iter().for_each(Waker::wake);
+        sources.iter().filter_map(Weak::upgrade).for_each(|hub| Hub(hub).interest_changed());
+    }
+}

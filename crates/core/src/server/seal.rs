@@ -1,0 +1,218 @@
+//! Signed state that travels through the client: bound to who asked, what was asked, and until when.
+//!
+//! The content is signed, not encrypted: the client can read it and cannot change it.
+
+use std::fmt;
+
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use couplet_types::RpcError;
+use hmac_sha256::{HMAC, Hash};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+use crate::{message::scan::JsonText, wire::modern::STATE};
+
+const MAC: usize = 32;
+
+/// The key that signs state, and how long what it signed is good for.
+#[derive(Clone)]
+pub struct Sealer {
+    key: [u8; 32],
+    seconds: u64,
+    limit: usize,
+}
+
+impl Sealer {
+    /// A sealer with a key that several processes can share.
+    pub fn new(key: [u8; 32]) -> Self {
+        Self { key, seconds: 600, limit: 8 * 1024 }
+    }
+
+    /// A sealer with a key from the system's random source: only this process can open what it seals.
+    ///
+    /// # Panics
+    /// When the system has no randomness to give, which leaves nothing safe to do.
+    pub fn random() -> Self {
+        let mut key = [0; 32];
+        getrandom::fill(&mut key).expect("the system's random source works");
+        Self::new(key)
+    }
+
+    /// For how many seconds sealed state is good: ten minutes by default.
+    #[must_use]
+    pub fn lifetime(mut self, seconds: u64) -> Self {
+        self.seconds = seconds;
+        self
+    }
+
+    /// How long sealed state may be in bytes: 8 KiB by default.
+    #[must_use]
+    pub fn limit(mut self, bytes: usize) -> Self {
+        self.limit = bytes;
+        self
+    }
+
+    /// Seals a content for one subject, as of `now` (seconds since 1970).
+    ///
+    /// # Errors
+    /// -32603 when the content is too large to travel.
+    pub(crate) fn seal<T: Serialize>(&self, subject: &Subject, now: u64, content: &T) -> Result<String, RpcError> {
+        let sealed = Sealed { until: now.saturating_add(self.seconds), subject: subject.digest(), content };
+        let text = serde_json::to_vec(&sealed).map_err(|e| RpcError::internal(e.to_string()))?;
+        let mut bytes = HMAC::mac(&text, self.key).to_vec();
+        bytes.extend_from_slice(&text);
+        let state = URL_SAFE_NO_PAD.encode(bytes);
+        if state.len() > self.limit {
+            let message =
+                format!("the state of this call is {} bytes, more than {} may travel", state.len(), self.limit);
+            return Err(RpcError::internal(message));
+        }
+        Ok(state)
+    }
+
+    /// Opens what [`Sealer::seal`] made, if it was for the same subject and is still good.
+    ///
+    /// # Errors
+    /// -32602, saying no more than that the state is not valid.
+    pub(crate) fn open<T: DeserializeOwned>(&self, subject: &Subject, now: u64, state: &str) -> Result<T, RpcError> {
+        let invalid = |why: &str| RpcError::invalid_params(format!("`{STATE}` is not valid: {why}"));
+        if state.len() > self.limit {
+            return Err(invalid("it is too long"));
+        }
+        let bytes = URL_SAFE_NO_PAD.decode(state).map_err(|_| invalid("it was not made here"))?;
+        let (mac, text) = bytes.split_at_checked(MAC).ok_or_else(|| invalid("it was not made here"))?;
+        let mac: &[u8; MAC] = mac.try_into().expect("split at that length");
+        if !HMAC::verify(text, self.key, mac) {
+            return Err(invalid("it was not made here"));
+        }
+        let sealed: Sealed<T> = serde_json::from_slice(text).map_err(|_| invalid("it was not made here"))?;
+        if sealed.subject != subject.digest() {
+            return Err(invalid("it belongs to another request"));
+        }
+        if sealed.until < now {
+            return Err(invalid("it has expired"));
+        }
+        Ok(sealed.content)
+    }
+}
+
+impl fmt::Debug for Sealer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sealer").field("seconds", &self.seconds).field("limit", &self.limit).finish_non_exhaustive()
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Sealed<T> {
+    until: u64,
+    subject: String,
+    content: T,
+}
+
+/// What sealed state is bound to.
+#[derive(Clone, Debug)]
+pub(crate) struct Subject {
+    principal: Option<String>,
+    request: [u8; 32],
+}
+
+impl Subject {
+    /// The principal, the method, and the parameters that describe the request.
+    pub(crate) fn new<'a>(
+        principal: Option<&str>,
+        method: &str,
+        params: impl Iterator<Item = (std::borrow::Cow<'a, str>, JsonText)>,
+    ) -> Self {
+        let mut members: Vec<_> = params.collect();
+        members.sort_by(|a, b| a.0.cmp(&b.0));
+        let mut hash = Hash::new();
+        hash.update(method);
+        for (key, value) in members {
+            hash.update([0]);
+            hash.update(key.as_bytes());
+            hash.update([0]);
+            hash.update(canonical(&value));
+        }
+        Self { principal: principal.map(str::to_owned), request: hash.finalize() }
+    }
+
+    fn digest(&self) -> String {
+        let mut hash = Hash::new();
+        hash.update([u8::from(self.principal.is_some())]);
+        hash.update(self.principal.as_deref().unwrap_or_default());
+        hash.update([0]);
+        hash.update(self.request);
+        short(&hash.finalize())
+    }
+}
+
+/// A digest of a question, to notice when it is asked anew in other words.
+pub(crate) fn fingerprint(method: &str, params: &str) -> String {
+    let mut hash = Hash::new();
+    hash.update(method);
+    hash.update([0]);
+    hash.update(params);
+    short(&hash.finalize())
+}
+
+fn short(digest: &[u8; 32]) -> String {
+    URL_SAFE_NO_PAD.encode(&digest[..16])
+}
+
+/// The value with sorted keys and no spaces: a client may print its parameters anew for each round.
+fn canonical(value: &JsonText) -> String {
+    match value.parse::<serde_json::Value>() {
+        Ok(mut value) => {
+            value.sort_all_objects();
+            value.to_string()
+        }
+        Err(_) => value.as_str().to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::message::Params;
+    use crate::server::seal::*;
+
+    fn subject(principal: Option<&str>, method: &str, params: &str) -> Subject {
+        let params = Params::from_text(JsonText::new(params.to_owned()).unwrap()).unwrap();
+        Subject::new(principal, method, params.iter())
+    }
+
+    #[test]
+    fn sealed_state_opens_for_its_own_request_only() {
+        let sealer = Sealer::new([7; 32]).lifetime(60);
+        let mine = subject(Some("ann"), "tools/call", r#"{"name":"a","arguments":{"x":1,"y":2}}"#);
+        let state = sealer.seal(&mine, 1000, &"content").unwrap();
+        let open = |subject: &Subject, now, state: &str| sealer.open::<String>(subject, now, state);
+
+        assert_eq!(open(&mine, 1060, &state).unwrap(), "content");
+        let printed_anew = subject(Some("ann"), "tools/call", r#"{ "arguments":{"y":2, "x":1}, "name":"a" }"#);
+        assert_eq!(open(&printed_anew, 1060, &state).unwrap(), "content");
+
+        assert!(open(&mine, 1061, &state).unwrap_err().message.contains("expired"));
+        for other in [
+            subject(Some("bob"), "tools/call", r#"{"name":"a","arguments":{"x":1,"y":2}}"#),
+            subject(None, "tools/call", r#"{"name":"a","arguments":{"x":1,"y":2}}"#),
+            subject(Some("ann"), "prompts/get", r#"{"name":"a","arguments":{"x":1,"y":2}}"#),
+            subject(Some("ann"), "tools/call", r#"{"name":"a","arguments":{"x":1,"y":3}}"#),
+        ] {
+            assert!(open(&other, 1000, &state).unwrap_err().message.contains("another request"));
+        }
+        for at in 0..state.len() {
+            let mut bytes = state.clone().into_bytes();
+            bytes[at] = if bytes[at] == b'A' { b'B' } else { b'A' };
+            // The last character of unpadded base64 has bits that do not count; the decoder rejects those too.
+            assert!(open(&mine, 1000, std::str::from_utf8(&bytes).unwrap()).is_err(), "byte {at}");
+        }
+        assert!(open(&mine, 1000, "").is_err());
+        assert!(Sealer::new([8; 32]).open::<String>(&mine, 1000, &state).is_err());
+    }
+
+    #[test]
+    fn too_much_state_is_an_error() {
+        let sealer = Sealer::random().limit(100);
+        let error = sealer.seal(&subject(None, "m", "{}"), 0, &"x".repeat(100)).unwrap_err();
+        assert!(error.message.contains("more than 100"));
+    }
+}

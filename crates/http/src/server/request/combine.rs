@@ -1,0 +1,82 @@
+//! Authorizers that are made of others, or of a function.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use couplet_core::{BoxFuture, Caller};
+use http::{StatusCode, request::Parts};
+
+use crate::server::request::authorize::{Authorize, Challenge};
+
+/// Two authorizers, of which one is enough: what [`Authorize::or`] returns.
+#[derive(Clone, Debug)]
+#[must_use = "an endpoint uses it"]
+pub struct Or<A, B> {
+    pub(crate) first: A,
+    pub(crate) second: B,
+}
+
+impl<A: Authorize, B: Authorize> Authorize for Or<A, B> {
+    fn authorize<'a>(&'a self, request: &'a Parts) -> BoxFuture<'a, Result<Option<Arc<Caller>>, Challenge>> {
+        Box::pin(async move {
+            let first = self.first.authorize(request).await;
+            if let Ok(Some(caller)) = first {
+                return Ok(Some(caller));
+            }
+            match (first, self.second.authorize(request).await) {
+                (_, Ok(Some(caller))) => Ok(Some(caller)),
+                // Whom one of them lets in without a name is let in.
+                (Ok(None), _) | (_, Ok(None)) => Ok(None),
+                (Err(first), Err(second)) => Err(first.and(second)),
+                (Ok(Some(caller)), _) => Ok(Some(caller)),
+            }
+        })
+    }
+
+    fn insufficient(&self, request: &Parts, caller: Option<&Caller>, needed: &[String]) -> Challenge {
+        let first = self.first.insufficient(request, caller, needed);
+        first.and(self.second.insufficient(request, caller, needed))
+    }
+
+    fn document(&self, path: &str) -> Option<Bytes> {
+        self.first.document(path).or_else(|| self.second.document(path))
+    }
+}
+
+impl Challenge {
+    /// One answer for two: all the ways to get in.
+    fn and(mut self, other: Self) -> Self {
+        if other.status == StatusCode::UNAUTHORIZED {
+            self.status = other.status;
+        }
+        for (name, value) in &other.headers {
+            if !self.headers.get_all(name).iter().any(|own| own == value) {
+                self.headers.append(name.clone(), value.clone());
+            }
+        }
+        self
+    }
+}
+
+/// A function decides: the caller of a request, none, or what to answer instead.
+///
+/// ```
+/// use couplet_core::Caller;
+/// use couplet_http::server::{Authorize, Challenge};
+/// use http::{StatusCode, request::Parts};
+///
+/// fn uses(authorize: impl Authorize) {}
+///
+/// uses(|request: &Parts| match request.headers.get("x-user").and_then(|user| user.to_str().ok()) {
+///     Some(user) => Ok(Some(Caller::new(user))),
+///     None => Err(Challenge::new(StatusCode::UNAUTHORIZED, "come through the gateway")),
+/// });
+/// ```
+impl<F> Authorize for F
+where
+    F: Fn(&Parts) -> Result<Option<Caller>, Challenge> + Send + Sync + 'static,
+{
+    fn authorize<'a>(&'a self, request: &'a Parts) -> BoxFuture<'a, Result<Option<Arc<Caller>>, Challenge>> {
+        Box::pin(std::future::ready(self(request).map(|caller| caller.map(Arc::new))))
+    }
+}

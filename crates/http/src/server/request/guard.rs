@@ -1,0 +1,168 @@
+//! Which hosts and origins are let in: a page in a user's browser must not reach a server on their machine.
+
+use std::{
+    collections::HashSet,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr},
+    sync::{Arc, Mutex},
+};
+
+use http::{HeaderValue, header, request::Parts, uri::Authority};
+
+use crate::server::lock;
+
+/// Which requests are let in. Names of this machine always are.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Guard {
+    pub(crate) hosts: Vec<String>,
+    pub(crate) origins: Vec<String>,
+    pub(crate) any_host: bool,
+    warned: Arc<Mutex<HashSet<String>>>,
+}
+
+impl Guard {
+    /// Checks where a request was sent to and where it came from.
+    ///
+    /// # Errors
+    /// Why it is not let in.
+    pub(crate) fn check<'p>(&self, parts: &'p Parts) -> Result<Option<&'p HeaderValue>, &'static str> {
+        self.check_host(parts)?;
+        let mut origins = parts.headers.get_all(header::ORIGIN).iter();
+        let origin = match (origins.next(), origins.next()) {
+            (None, _) => return Ok(None),
+            (Some(origin), None) => Some(origin),
+            _ => None,
+        };
+        let text = origin.and_then(|origin| origin.to_str().ok());
+        if text.is_some_and(|text| self.allows_origin(text)) {
+            return Ok(origin);
+        }
+        if let Some(origin) = text.filter(|text| self.is_news(text)) {
+            tracing::warn!(
+                "requests of pages from `{origin}` are refused; to serve them, add `.allow_origin(\"{origin}\")`"
+            );
+        }
+        Err("requests from this origin are not allowed")
+    }
+
+    /// The header and, where the target of the request names a host as well, that one.
+    fn check_host(&self, parts: &Parts) -> Result<(), &'static str> {
+        const MALFORMED: &str = "the host must be a name or an address, and perhaps a port";
+        let mut named = parts.headers.get_all(header::HOST).iter();
+        let header = match (named.next(), named.next()) {
+            (_, Some(_)) => return Err("there must be one `host` header"),
+            (host, None) => host.map(HeaderValue::to_str).transpose().map_err(|_| MALFORMED)?,
+        };
+        let target = parts.uri.authority().map(Authority::as_str);
+        if header.is_none() && target.is_none() && !self.any_host {
+            return Err("the request names no host");
+        }
+        for text in header.into_iter().chain(target) {
+            if is_plainly_loopback(text) {
+                continue;
+            }
+            let host = Host::parse(text).ok_or(MALFORMED)?;
+            if !self.allows_host(&host) {
+                if self.is_news(text) {
+                    let name = host.name;
+                    tracing::warn!(
+                        "requests to the host `{name}` are refused; to serve them, add `.allow_host(\"{name}\")`"
+                    );
+                }
+                return Err("this host name is not served here");
+            }
+        }
+        Ok(())
+    }
+
+    fn allows_host(&self, host: &Host<'_>) -> bool {
+        let is_named = |h: &String| h.eq_ignore_ascii_case(host.text) || h.eq_ignore_ascii_case(host.name);
+        self.any_host || host.is_loopback() || self.hosts.iter().any(is_named)
+    }
+
+    fn allows_origin(&self, origin: &str) -> bool {
+        let host = ["http://", "https://"].iter().find_map(|scheme| origin.strip_prefix(scheme));
+        host.and_then(Host::parse).is_some_and(|host| host.is_loopback())
+            || self.origins.iter().any(|o| o.eq_ignore_ascii_case(origin))
+    }
+
+    /// Whether no warning was written about a name yet. After some of them there is none about any other, so that an
+    /// attacker cannot fill the log.
+    fn is_news(&self, name: &str) -> bool {
+        const MOST: usize = 32;
+        let mut warned = lock(&self.warned);
+        name.len() <= 255 && warned.len() < MOST && !warned.contains(name) && warned.insert(name.to_owned())
+    }
+}
+
+/// A host and perhaps a port, and nothing else.
+#[derive(Debug)]
+struct Host<'a> {
+    text: &'a str,
+    name: &'a str,
+}
+
+impl<'a> Host<'a> {
+    /// Nothing if there is anything else, such as user information or a path.
+    fn parse(text: &'a str) -> Option<Self> {
+        let end = if text.starts_with('[') { text.find(']')? + 1 } else { text.find(':').unwrap_or(text.len()) };
+        let (name, port) = text.split_at(end);
+        let is_name = match name.strip_prefix('[').and_then(|name| name.strip_suffix(']')) {
+            Some(address) => address.parse::<Ipv6Addr>().is_ok(),
+            None => !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._".contains(&b)),
+        };
+        (is_name && (port.is_empty() || is_port(port.strip_prefix(':')?))).then_some(Self { text, name })
+    }
+
+    fn is_loopback(&self) -> bool {
+        if self.name.eq_ignore_ascii_case("localhost") {
+            return true;
+        }
+        let address = match self.name.strip_prefix('[').and_then(|name| name.strip_suffix(']')) {
+            Some(address) => address.parse().map(IpAddr::V6),
+            None => self.name.parse::<Ipv4Addr>().map(IpAddr::V4),
+        };
+        address.is_ok_and(|address| address.is_loopback())
+    }
+}
+
+/// Whether this is a common name of this machine, and perhaps a port: what most requests name is known without parsing.
+fn is_plainly_loopback(text: &str) -> bool {
+    let rest = text.strip_prefix("127.0.0.1").or_else(|| text.strip_prefix("localhost"));
+    rest.is_some_and(|rest| match rest.as_bytes() {
+        [] => true,
+        // What begins with `6` and has five digits may be more than a port can be; that is for the parser to say.
+        [b':', first @ b'1'..=b'9', rest @ ..] => {
+            rest.len() <= if *first < b'6' { 4 } else { 3 } && rest.iter().all(u8::is_ascii_digit)
+        }
+        _ => false,
+    })
+}
+
+fn is_port(text: &str) -> bool {
+    text.bytes().all(|b| b.is_ascii_digit()) && text.parse::<u16>().is_ok_and(|port| port > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::server::request::guard::*;
+
+    #[test]
+    fn common_names_are_known_without_parsing() {
+        for text in ["127.0.0.1", "localhost", "localhost:1", "127.0.0.1:8080", "127.0.0.1:59999"] {
+            assert!(is_plainly_loopback(text), "{text}");
+            assert!(Host::parse(text).is_some_and(|host| host.is_loopback()), "{text}");
+        }
+        for text in ["localhost.", "localhost:", "localhost:0", "127.0.0.1:60000", "127.0.0.1:1@evil", "127.0.0.10", ""]
+        {
+            assert!(!is_plainly_loopback(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_log_cannot_be_filled() {
+        let guard = Guard::default();
+        assert!(guard.is_news("a.example") && !guard.is_news("a.example"));
+        let news = (0..1000).filter(|n| guard.is_news(&format!("{n}.example"))).count();
+        assert_eq!(news, 31);
+    }
+}

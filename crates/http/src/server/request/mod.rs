@@ -1,0 +1,300 @@
+//! What a request goes through.
+
+pub(crate) mod access_log;
+pub(crate) mod admit;
+pub(crate) mod authorize;
+pub(crate) mod combine;
+pub(crate) mod context;
+pub(crate) mod cors;
+pub(crate) mod deadline;
+pub(crate) mod guard;
+pub(crate) mod quota;
+pub(crate) mod read_body;
+
+use std::{
+    convert::Infallible,
+    fmt,
+    future::Future,
+    net::SocketAddr,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use bytes::Bytes;
+use couplet_core::{
+    BoxFuture,
+    http::{Field, Fields, Lane, accept, has_sessions, headers, no_session, sort, spoken, unreadable},
+    message,
+};
+use http::{HeaderMap, HeaderName, Method, Request, StatusCode, header, request::Parts};
+
+use super::endpoint::Endpoint;
+use crate::server::{
+    request::{access_log::Access, admit::Admitted, context::HttpRequest, read_body::read},
+    response::{self, Reply},
+    session::http_sse::session_in,
+};
+
+impl Endpoint {
+    async fn answer<B>(self, request: Arc<HttpRequest>, body: B) -> Reply
+    where
+        B: http_body::Body,
+    {
+        let version = request.version;
+        let mut access = Access::begin(&request.method, &request.uri);
+        let origin = self.config.guard.check(&request).map(Option::<&_>::cloned);
+        let mut reply = match &origin {
+            Ok(origin) => match origin.as_ref().and_then(|_| cors::preflight(&request)) {
+                Some(preflight) => preflight,
+                None => self.respond(request, body, &mut access).await,
+            },
+            Err(why) => response::error(StatusCode::FORBIDDEN, *why),
+        };
+        // A page that may send a request may read the answer.
+        if let Ok(Some(origin)) = origin {
+            cors::allow(&mut reply, origin);
+        }
+        self.hold(&mut reply, version);
+        if let Some(access) = access {
+            access.ends_with(&mut reply);
+        }
+        reply
+    }
+
+    async fn respond<B>(&self, request: Arc<HttpRequest>, body: B, access: &mut Option<Box<Access>>) -> Reply
+    where
+        B: http_body::Body,
+    {
+        if let Some(document) = self.document(&request) {
+            return document;
+        }
+        let slot = match self.enter(&request.method) {
+            Ok(slot) => slot,
+            Err(refused) => return *refused,
+        };
+        let caller = match &self.config.authorize {
+            None => None,
+            Some(authorize) => match authorize.authorize(&request).await {
+                Ok(caller) => caller,
+                Err(challenge) => return challenge.into_reply(),
+            },
+        };
+        if let Some(access) = access {
+            access.by(caller.as_ref().map(|caller| caller.principal()));
+        }
+        let admitted = match self.admit(slot, caller) {
+            Ok(admitted) => admitted,
+            Err(refused) => return *refused,
+        };
+        match request.method {
+            Method::POST => {
+                if let Err(refused) = check_post(&request.headers) {
+                    return *refused;
+                }
+                match read(body, &request.headers, &self.config.limits).await {
+                    Ok(text) => self.message(request, text, admitted, access).await,
+                    Err((status, what)) => response::error(status, what),
+                }
+            }
+            Method::GET | Method::DELETE if self.allowed().contains(request.method.as_str()) => {
+                self.session(&request, admitted).await
+            }
+            _ => response::not_allowed(self.allowed()),
+        }
+    }
+
+    /// The methods that can be used here.
+    fn allowed(&self) -> &'static str {
+        let config = &self.config;
+        match (has_sessions(&config.service.describe()), config.stateless_legacy, config.sse_2024) {
+            (true, false, _) => "POST, GET, DELETE",
+            (true, true, true) => "POST, GET",
+            _ => "POST",
+        }
+    }
+
+    async fn message(
+        &self,
+        request: Arc<HttpRequest>,
+        text: Bytes,
+        mut admitted: Admitted,
+        access: &mut Option<Box<Access>>,
+    ) -> Reply {
+        if let Some(id) = session_in(&request.uri).filter(|_| self.config.sse_2024) {
+            let id = Arc::from(id);
+            admitted.context = Some(request);
+            return self.post_2024(&id, text, admitted);
+        }
+        let frame = match message::read(text.clone(), self.config.connection.bounds) {
+            Ok(frame) => frame,
+            Err(malformed) => {
+                return response::json(StatusCode::BAD_REQUEST, unreadable(&Headers(&request.headers), &malformed));
+            }
+        };
+        if let Some(access) = access {
+            access.calls(&frame);
+        }
+        let lane = match sort(&Headers(&request.headers), &frame, &*self.config.service) {
+            Ok(lane) => lane,
+            Err(refusal) => return response::refused(&refusal),
+        };
+        if let Some(refused) = self.forbids(&request, &frame, &admitted) {
+            return refused;
+        }
+        let version = match lane {
+            Lane::Session(_) | Lane::Sessionless if self.config.stateless_legacy => {
+                spoken(&Headers(&request.headers), &self.config.service.describe())
+            }
+            _ => None,
+        };
+        admitted.context = Some(request);
+        match lane {
+            Lane::Alone => self.alone(frame, admitted).await,
+            Lane::Opening if self.config.stateless_legacy => self.introduce(frame, admitted).await,
+            Lane::Opening => self.open(frame, &text, &admitted).await,
+            Lane::Session(_) | Lane::Sessionless if self.config.stateless_legacy => {
+                self.sessionless(frame, version, admitted).await
+            }
+            Lane::Session(id) => self.post(&id, frame, text.len(), admitted).await,
+            Lane::Sessionless => response::refused(&no_session(&frame, &self.config.service.describe())),
+        }
+    }
+
+    /// A request without a message, about a session.
+    async fn session(&self, parts: &Parts, admitted: Admitted) -> Reply {
+        let is_get = parts.method == Method::GET;
+        if is_get && !takes(&parts.headers, accept::EVENTS) {
+            return response::error(StatusCode::NOT_ACCEPTABLE, format!("the answer can only be `{}`", accept::EVENTS));
+        }
+        let session = match couplet_core::http::session(&Headers(&parts.headers), &self.config.service.describe()) {
+            Ok(session) => session,
+            Err(refusal) => return response::refused(&refusal),
+        };
+        match session.filter(|_| !self.config.stateless_legacy) {
+            Some(id) if is_get => self.get(&id, &parts.headers, &admitted).await,
+            Some(id) => self.delete(&id, admitted.principal()).await,
+            None if is_get && self.config.sse_2024 => self.open_2024(admitted.caller),
+            None => response::error(StatusCode::BAD_REQUEST, format!("the header `{}` is missing", headers::SESSION)),
+        }
+    }
+}
+
+/// What the headers of a message must say before it is read.
+fn check_post(headers: &HeaderMap) -> Result<(), Box<Reply>> {
+    if !takes_messages(headers) {
+        let what = format!("the client must accept `{}` and `{}`", accept::JSON, accept::EVENTS);
+        return Err(response::error(StatusCode::NOT_ACCEPTABLE, what).into());
+    }
+    let is_json = |value: &http::HeaderValue| value == accept::JSON || value.to_str().is_ok_and(accept::is_json);
+    if !headers.get_all(header::CONTENT_TYPE).iter().all(is_json) {
+        let what = format!("the body must be `{}`", accept::JSON);
+        return Err(response::error(StatusCode::UNSUPPORTED_MEDIA_TYPE, what).into());
+    }
+    // What is unpacked can be a thousand times as large as what was sent.
+    if headers.get_all(header::CONTENT_ENCODING).iter().any(|value| value != "identity") {
+        let what = "the body has a `content-encoding`; send it uncompressed";
+        let mut refused = response::error(StatusCode::UNSUPPORTED_MEDIA_TYPE, what);
+        refused.headers_mut().insert(header::ACCEPT_ENCODING, http::HeaderValue::from_static("identity"));
+        return Err(refused.into());
+    }
+    Ok(())
+}
+
+/// Whether a client takes a message alone as well as a stream of them.
+fn takes_messages(headers: &HeaderMap) -> bool {
+    let is_usual = |list: &http::HeaderValue| accept::USUAL.iter().any(|usual| list == usual);
+    headers.get(header::ACCEPT).is_some_and(is_usual)
+        || (takes(headers, accept::JSON) && takes(headers, accept::EVENTS))
+}
+
+/// Whether a client takes a type; it takes anything if it says nothing.
+fn takes(headers: &HeaderMap, wanted: &str) -> bool {
+    let mut lists = headers.get_all(header::ACCEPT).iter().peekable();
+    lists.peek().is_none() || lists.any(|list| list.to_str().is_ok_and(|list| accept::accepts(list, wanted)))
+}
+
+/// A header that is there once and is plain text.
+pub(crate) fn text_of<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    let mut values = headers.get_all(name).iter();
+    let value = values.next()?;
+    if values.next().is_some() { None } else { value.to_str().ok() }
+}
+
+struct Headers<'a>(&'a HeaderMap);
+
+/// The names that every message is asked for, ready to be looked up.
+static KNOWN: [HeaderName; 4] = [
+    HeaderName::from_static(headers::PROTOCOL_VERSION),
+    HeaderName::from_static(headers::METHOD),
+    HeaderName::from_static(headers::NAME),
+    HeaderName::from_static(headers::SESSION),
+];
+
+impl Fields for Headers<'_> {
+    fn field(&self, name: &str) -> Field<'_> {
+        let mut values = match KNOWN.iter().find(|known| *known == name) {
+            Some(known) => self.0.get_all(known).iter(),
+            None => self.0.get_all(name).iter(),
+        };
+        match (values.next(), values.next()) {
+            (None, _) => Field::Absent,
+            (Some(value), None) => Field::Value(value.as_bytes()),
+            _ => Field::Repeated,
+        }
+    }
+}
+
+impl<B> tower_service::Service<Request<B>> for Endpoint
+where
+    B: http_body::Body + Send + 'static,
+    B::Data: Send,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    type Response = Reply;
+    type Error = Infallible;
+    type Future = Answering;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Answering {
+        let (parts, body) = request.into_parts();
+        Answering(Box::pin(self.clone().answer(Arc::new(HttpRequest::new(parts, None)), body)))
+    }
+}
+
+impl Endpoint {
+    /// Answers a request that our own listener accepted.
+    #[cfg(feature = "listen")]
+    pub(crate) fn call_from(&self, request: Request<hyper::body::Incoming>, remote: Option<SocketAddr>) -> Answering {
+        let (parts, body) = request.into_parts();
+        Answering(Box::pin(self.clone().answer(Arc::new(HttpRequest::new(parts, remote)), body)))
+    }
+}
+
+/// A response that is being made.
+pub struct Answering(BoxFuture<'static, Reply>);
+
+#[cfg(feature = "listen")]
+impl Answering {
+    /// A response that is there already.
+    pub(crate) fn ready(reply: Reply) -> Self {
+        Self(Box::pin(std::future::ready(reply)))
+    }
+}
+
+impl Future for Answering {
+    type Output = Result<Reply, Infallible>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        self.0.as_mut().poll(cx).map(Ok)
+    }
+}
+
+impl fmt::Debug for Answering {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Answering").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,170 @@
+//! What was sent in a session's streams, for clients that lost a connection.
+
+use std::{
+    collections::{BTreeMap, HashMap, VecDeque},
+    sync::Mutex,
+};
+
+use bytes::Bytes;
+use couplet_core::BoxFuture;
+
+use crate::server::{lock, shrink};
+
+/// Keeps what was sent, so that a client that lost its connection can have it again.
+///
+/// An implementation may forget, but must say so: [`EventStore::after`] gives nothing rather than a part.
+pub trait EventStore: Send + Sync + 'static {
+    /// Keeps a message. The numbers of a stream begin with 1 and have no gaps.
+    fn append(&self, session: &str, stream: u64, event: StoredEvent) -> BoxFuture<'_, ()>;
+
+    /// Everything in one stream behind a number; nothing if the stream or the number is not known, or if any of it is
+    /// lost.
+    fn after(&self, session: &str, stream: u64, seq: u64) -> BoxFuture<'_, Option<Vec<StoredEvent>>>;
+
+    /// Forgets a session.
+    fn remove(&self, session: &str) -> BoxFuture<'_, ()>;
+}
+
+/// A message as it was sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredEvent {
+    /// Its number in its stream.
+    pub seq: u64,
+    /// The message.
+    pub text: Bytes,
+}
+
+/// The events of this process. Of each session and of all together the oldest are forgotten first.
+#[derive(Debug)]
+pub struct MemoryEvents {
+    kept: Mutex<Kept>,
+    per_session: usize,
+    bytes_per_session: usize,
+    bytes: usize,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    sessions: HashMap<String, Session>,
+    /// The sessions in the order in which something was added, once for each time.
+    order: VecDeque<String>,
+    bytes: usize,
+    /// How many events there are.
+    count: usize,
+}
+
+#[derive(Debug, Default)]
+struct Session {
+    streams: BTreeMap<u64, VecDeque<StoredEvent>>,
+    /// The streams in the order in which something was added, once for each event that is still here.
+    order: VecDeque<u64>,
+    bytes: usize,
+}
+
+impl MemoryEvents {
+    /// Keeps 4,096 events and 1 MiB for each session, and 64 MiB in all.
+    pub fn new() -> Self {
+        Self::with_bounds(4096, 1 << 20, 64 << 20)
+    }
+
+    /// Keeps so many events and bytes for each session, and so many bytes in all.
+    pub fn with_bounds(per_session: usize, bytes_per_session: usize, bytes: usize) -> Self {
+        Self { kept: Mutex::default(), per_session, bytes_per_session, bytes }
+    }
+
+    fn add(&self, session: &str, stream: u64, event: StoredEvent) {
+        let mut kept = lock(&self.kept);
+        kept.bytes += event.text.len();
+        kept.count += 1;
+        kept.order.push_back(session.to_owned());
+        let of_session = kept.sessions.entry(session.to_owned()).or_default();
+        of_session.bytes += event.text.len();
+        of_session.order.push_back(stream);
+        of_session.streams.entry(stream).or_default().push_back(event);
+        while let Some(oldest) = kept.sessions.get(session)
+            && (oldest.order.len() > self.per_session || oldest.bytes > self.bytes_per_session)
+            && oldest.order.len() > 1
+        {
+            kept.forget_one(session);
+        }
+        while kept.bytes > self.bytes
+            && let Some(session) = kept.order.pop_front()
+        {
+            kept.forget_one(&session);
+        }
+        kept.tidy();
+    }
+
+    fn find(&self, session: &str, stream: u64, seq: u64) -> Option<Vec<StoredEvent>> {
+        let kept = lock(&self.kept);
+        let events = kept.sessions.get(session)?.streams.get(&stream)?;
+        let complete = events.front().is_some_and(|first| first.seq <= seq.saturating_add(1))
+            && events.back().is_some_and(|last| last.seq >= seq);
+        complete.then(|| events.iter().filter(|e| e.seq > seq).cloned().collect())
+    }
+}
+
+impl Kept {
+    fn forget_one(&mut self, session: &str) {
+        let Some(of_session) = self.sessions.get_mut(session) else { return };
+        if let Some(stream) = of_session.order.pop_front()
+            && let Some(events) = of_session.streams.get_mut(&stream)
+        {
+            if let Some(event) = events.pop_front() {
+                of_session.bytes -= event.text.len();
+                self.bytes -= event.text.len();
+                self.count -= 1;
+            }
+            if events.is_empty() {
+                of_session.streams.remove(&stream);
+            }
+        }
+        if of_session.order.is_empty() {
+            self.sessions.remove(session);
+        }
+    }
+
+    /// Takes names out of the order whose events were forgotten on another way, once they are many.
+    fn tidy(&mut self) {
+        if self.order.len() <= 2 * self.count + 1024 {
+            return;
+        }
+        let mut left: HashMap<&str, usize> = self.sessions.iter().map(|(k, s)| (&**k, s.order.len())).collect();
+        let mut order: VecDeque<String> = VecDeque::new();
+        for name in self.order.iter().rev() {
+            if let Some(count) = left.get_mut(&**name).filter(|c| **c > 0) {
+                *count -= 1;
+                order.push_front(name.clone());
+            }
+        }
+        self.order = order;
+    }
+}
+
+impl Default for MemoryEvents {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl EventStore for MemoryEvents {
+    fn append(&self, session: &str, stream: u64, event: StoredEvent) -> BoxFuture<'_, ()> {
+        self.add(session, stream, event);
+        Box::pin(std::future::ready(()))
+    }
+
+    fn after(&self, session: &str, stream: u64, seq: u64) -> BoxFuture<'_, Option<Vec<StoredEvent>>> {
+        Box::pin(std::future::ready(self.find(session, stream, seq)))
+    }
+
+    fn remove(&self, session: &str) -> BoxFuture<'_, ()> {
+        let mut kept = lock(&self.kept);
+        if let Some(gone) = kept.sessions.remove(session) {
+            kept.bytes -= gone.bytes;
+            kept.count -= gone.order.len();
+            shrink(&mut kept.sessions);
+            kept.tidy();
+        }
+        Box::pin(std::future::ready(()))
+    }
+}
