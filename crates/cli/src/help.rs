@@ -138,7 +138,7 @@ Examples:
 pub(crate) const VALIDATE: &str = "\
 Examples:
   couplet validate session.jsonl
-  couplet validate message.json --type Tool --revision 2025-11-25";
+  couplet validate tool.json --type Tool";
 
 pub(crate) const COMPLETIONS: &str = "\
 Examples:

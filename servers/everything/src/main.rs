@@ -8,7 +8,7 @@ use couplet_serve::{ServeArgs, serve};
 
 /// Model Context Protocol server that shows every feature of the protocol
 #[derive(Parser)]
-#[command(version)]
+#[command(version, max_term_width = 80)]
 struct Flags {
     /// Number of entries per page of a list
     #[arg(long, value_name = "COUNT", default_value_t = 500)]

@@ -8,7 +8,7 @@ use couplet_sqlite::{Database, Limits};
 
 /// Model Context Protocol server that explores a SQLite database
 #[derive(Parser)]
-#[command(version)]
+#[command(version, max_term_width = 80)]
 struct Flags {
     /// Database file (default: a sample database about the solar system)
     #[arg(long, value_name = "FILE")]
