@@ -64,7 +64,8 @@ pub(crate) async fn log_out(args: OutArgs, output: &Arc<Output>) -> Result<(), F
             "logged out of {place}, but its tokens could not be revoked and are valid until they expire: {error}"
         ))),
         _ => {
-            output.note(&format!("logged out of {place}; its tokens cannot be revoked and are valid until they expire"));
+            output
+                .note(&format!("logged out of {place}; its tokens cannot be revoked and are valid until they expire"));
         }
     }
     Ok(())
