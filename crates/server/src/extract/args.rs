@@ -1,6 +1,7 @@
 //! Arguments of tools and prompts.
 
 use couplet_core::JsonText;
+use couplet_types::{GetPrompt, Request};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
