@@ -305,3 +305,103 @@ fn repeated(name: &str) -> RpcError {
 fn header(what: String) -> RpcError {
     RpcError::new(code::HEADER_MISMATCH, what)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use couplet_types::{Implementation, RequestMethod};
+
+    use super::*;
+    use crate::{BoxFuture, Call, Hub, Limits, Reply, ResultBody, ServerConnection, message};
+
+    struct Tools(Hub);
+
+    impl Service for Tools {
+        fn describe(&self) -> Arc<Description> {
+            let capabilities = couplet_types::from_json(r#"{"tools":{}}"#).unwrap();
+            Arc::new(Description::new(Implementation::new("tools", "1"), capabilities))
+        }
+
+        fn call(&self, _: Call) -> BoxFuture<'static, Reply> {
+            Box::pin(std::future::ready(Reply::Complete(ResultBody::empty())))
+        }
+
+        fn hub(&self) -> &Hub {
+            &self.0
+        }
+    }
+
+    struct Headers(&'static [(&'static str, &'static str)]);
+
+    impl Fields for Headers {
+        fn field(&self, name: &str) -> Field<'_> {
+            let found = self.0.iter().find(|(key, _)| *key == name);
+            found.map_or(Field::Absent, |(_, value)| Field::Value(value.as_bytes()))
+        }
+    }
+
+    const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
+    const NOW: (&str, &str) = (PROTOCOL_VERSION, "2026-07-28");
+
+    fn read(text: String) -> Frame {
+        message::read(text.into(), Limits::default().bounds).unwrap()
+    }
+
+    fn placed(headers: &'static [(&'static str, &'static str)], id: &str, method: &str, params: &str) -> String {
+        let frame = read(format!(r#"{{"jsonrpc":"2.0",{id}"method":"{method}","params":{{{params}}}}}"#));
+        match place(&Headers(headers), &frame, &Tools(Hub::new())) {
+            Ok(Placement::Stateless(checked)) => format!("stateless {:?}", checked.request()),
+            Ok(placement) => format!("{placement:?}"),
+            Err(refusal) => format!("{} {}", refusal.status, refusal.error.code),
+        }
+    }
+
+    #[test]
+    fn messages_find_their_connection() {
+        let call = format!(r#"{META},"name":"a""#);
+        let named: &'static [_] = &[NOW, (METHOD, "tools/call"), (NAME, "a")];
+        let other: &'static [_] = &[NOW, (METHOD, "tools/call"), (NAME, "b")];
+        for (headers, id, method, params, expected) in [
+            (named, r#""id":1,"#, "tools/call", &*call, "stateless Some(CallTool)"),
+            (other, r#""id":1,"#, "tools/call", &*call, "400 -32020"),
+            (&[NOW], r#""id":1,"#, "tools/call", &*call, "400 -32020"),
+            (&[NOW, (METHOD, "prompts/list")], r#""id":1,"#, "prompts/list", META, "404 -32601"),
+            (&[NOW, (METHOD, "ping")], r#""id":1,"#, "ping", META, "404 -32601"),
+            (&[NOW], "", "notifications/cancelled", META, "Unbound"),
+            (&[], r#""id":1,"#, "ping", "", "Unbound"),
+            (&[], r#""id":1,"#, "initialize", "", "Initialize"),
+            (&[(SESSION, "s")], r#""id":1,"#, "tools/list", "", "Session(\"s\")"),
+            (&[], r#""id":1,"#, "tools/list", "", "MissingSession"),
+            (&[(PROTOCOL_VERSION, "1999-01-01")], r#""id":1,"#, "tools/list", "", "400 -32022"),
+        ] {
+            assert_eq!(placed(headers, id, method, params), expected, "{method} {headers:?}");
+        }
+    }
+
+    /// A checked request is answered as one that the connection checks itself.
+    #[test]
+    fn a_checked_request_is_not_checked_again() {
+        let text = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{{{META}}}}}"#);
+        let service: Arc<dyn Service> = Arc::new(Tools(Hub::new()));
+        let headers = Headers(&[NOW, (METHOD, "tools/list")]);
+        let Ok(Placement::Stateless(checked)) = place(&headers, &read(text.clone()), &*service) else { panic!() };
+        assert_eq!(checked.request(), Some(RequestMethod::ListTools));
+        let answer = |receive: &dyn Fn(&mut ServerConnection)| {
+            let mut connection = ServerConnection::new(service.clone(), Limits::default());
+            receive(&mut connection);
+            let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
+            match connection.poll_send(&mut cx) {
+                std::task::Poll::Ready(Some(text)) => text.into_bytes(),
+                other => panic!("{other:?}"),
+            }
+        };
+        let unchecked = answer(&|connection| connection.take(read(text.clone())));
+        assert_eq!(answer(&|connection| connection.receive_checked(read(text.clone()), checked)), unchecked);
+        assert!(unchecked.starts_with(br#"{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete""#));
+        // The proof counts: a method that the server lacks is not looked up again.
+        let absent = text.replace("tools/list", "prompts/list");
+        let absent = answer(&|connection| connection.receive_checked(read(absent.clone()), checked));
+        assert!(absent.starts_with(br#"{"jsonrpc":"2.0","id":1,"result""#));
+    }
+}
