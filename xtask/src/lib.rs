@@ -14,6 +14,7 @@ mod corpus;
 mod fuzz;
 mod group;
 mod interop;
+mod skipped;
 mod source;
 mod starter;
 pub mod tidy;

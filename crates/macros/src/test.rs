@@ -6,7 +6,8 @@ use syn::{Attribute, Error, ItemFn, Result, ReturnType};
 
 use crate::args::Args;
 
-/// The revisions, as they are written in Rust. No comparison, only names to pass on.
+/// The revisions, as they are written in Rust: names to pass on, because a macro cannot see `ProtocolVersion::ALL`. A test
+/// of the facade (`each_revision_has_a_test`) fails when one is missing here.
 const REVISIONS: [&str; 5] = ["2024_11_05", "2025_03_26", "2025_06_18", "2025_11_25", "2026_07_28"];
 
 pub(crate) fn test(attr: TokenStream, item: TokenStream) -> TokenStream {

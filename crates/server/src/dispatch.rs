@@ -130,7 +130,7 @@ pub(crate) fn run_tool(
             match running.await {
                 Ok(result) => match unfit(&result, &tool) {
                     Some(what) => Reply::Error(RpcError::internal(format!("the result of the tool: {what}"))),
-                    None => Reply::Complete(revision.done(result)),
+                    None => Reply::Complete(revision.encode(result)),
                 },
                 Err(Rejection::Arguments(what)) => wrong_arguments(revision, what),
                 Err(rejection) => rejected(revision, rejection, ""),
@@ -142,7 +142,7 @@ pub(crate) fn run_tool(
 /// The model can mend its arguments, so it is told where the revision lets it be told.
 fn wrong_arguments(revision: Revision, what: String) -> Reply {
     match revision.wrong_arguments_are_results() {
-        true => Reply::Complete(revision.done(CallToolResult::error(what))),
+        true => Reply::Complete(revision.encode(CallToolResult::error(what))),
         false => Reply::Error(RpcError::invalid_params(what)),
     }
 }
@@ -173,7 +173,7 @@ fn read_resource(inner: &Arc<Inner>, call: Call) -> Result<BoxFuture<'static, Re
             if let Some(what) = result.contents.iter().find_map(ResourceContents::fault) {
                 return Reply::Error(RpcError::internal(format!("the contents of the resource: {what}")));
             }
-            Reply::Complete(revision.done(result))
+            Reply::Complete(revision.encode(result))
         }
     }))
 }
@@ -199,7 +199,7 @@ fn get_prompt(inner: &Arc<Inner>, call: Call) -> Result<BoxFuture<'static, Reply
                 return Reply::Error(RpcError::internal(format!("the messages of the prompt: {what}")));
             }
             result.messages.iter_mut().for_each(|m| name_mime_type(&mut m.content));
-            Reply::Complete(revision.done(result))
+            Reply::Complete(revision.encode(result))
         }
     }))
 }
@@ -238,7 +238,7 @@ fn complete(inner: &Arc<Inner>, call: Call) -> Result<BoxFuture<'static, Reply>,
         let running = run(invocation);
         async move {
             match running.await {
-                Ok(result) => Reply::Complete(revision.done(result)),
+                Ok(result) => Reply::Complete(revision.encode(result)),
                 Err(rejection) => rejected(revision, rejection, ""),
             }
         }
@@ -320,7 +320,7 @@ fn list_tools(inner: &Inner, call: &Call, cursor: Option<&str>) -> Result<Result
     let done = |tools, next, scope| {
         let mut result = ListToolsResult::new(tools);
         (result.next_cursor, result.cache_scope) = (next, scope);
-        revision.done(result)
+        revision.encode(result)
     };
     if !inner.hides_tools() {
         let print = |tools, next| done(tools, next, None);
@@ -346,7 +346,7 @@ pub(crate) fn list(inner: &Inner, call: &Call) -> Result<ResultBody, RpcError> {
             |prompts, next| {
                 let mut result = ListPromptsResult::new(prompts);
                 result.next_cursor = next;
-                revision.done(result)
+                revision.encode(result)
             },
         ),
         "resources/list" => inner.resources.get().page(
@@ -358,7 +358,7 @@ pub(crate) fn list(inner: &Inner, call: &Call) -> Result<ResultBody, RpcError> {
             |resources, next| {
                 let mut result = ListResourcesResult::new(resources);
                 result.next_cursor = next;
-                revision.done(result)
+                revision.encode(result)
             },
         ),
         _ => inner.resources.get().page(
@@ -370,7 +370,7 @@ pub(crate) fn list(inner: &Inner, call: &Call) -> Result<ResultBody, RpcError> {
             |templates, next| {
                 let mut result = ListResourceTemplatesResult::new(templates);
                 result.next_cursor = next;
-                revision.done(result)
+                revision.encode(result)
             },
         ),
     }

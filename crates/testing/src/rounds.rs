@@ -109,8 +109,8 @@ impl Service for Replayed {
         self.service.notified(note);
     }
 
-    fn mirrored(&self, tool: &str) -> Option<Arc<[ParamHeader]>> {
-        self.service.mirrored(tool)
+    fn header_params(&self, tool: &str) -> Option<Arc<[ParamHeader]>> {
+        self.service.header_params(tool)
     }
 
     fn required_scopes(&self, method: &str, params: &Params) -> Option<Arc<[String]>> {

@@ -53,7 +53,7 @@ fn run(format: Format, count: u64) -> io::Result<()> {
 }
 
 fn copy(reader: impl BufRead, writer: &mut Writer<impl Write>) -> io::Result<()> {
-    log::each(reader, &mut |_, line| writer.entry(&Entry::read(line)?))
+    log::for_each(reader, &mut |_, line| writer.entry(&Entry::parse(line)?))
 }
 
 /// The most memory that the program has had, where the system tells.

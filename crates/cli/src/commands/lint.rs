@@ -50,12 +50,12 @@ pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
     let Some(target) = args.target else { return written::print(output, rules_text().as_bytes()) };
     let mut config = Config::new();
     for rule in &args.with {
-        config = config.with(rule).map_err(|e| unknown(rule, &e))?;
+        config = config.enable(rule).map_err(|e| unknown(rule, &e))?;
     }
     for rule in &args.without {
-        config = config.without(rule).map_err(|e| unknown(rule, &e))?;
+        config = config.disable(rule).map_err(|e| unknown(rule, &e))?;
     }
-    (config.name, config.least) = (args.name, args.least);
+    (config.name, config.min_severity) = (args.name, args.least);
     let surface = ask(&TargetArgs { target, connection: args.connection }, output).await?;
     let findings = lint(&surface, &config);
     match output.json {
@@ -101,7 +101,7 @@ async fn ask(target: &TargetArgs, output: &Arc<Output>) -> Result<Surface, Failu
 fn answers(revision: ProtocolVersion, recorder: &Recorder, outcome: Result<(), Failure>) -> Answers {
     let mut hello = [Initialize::METHOD, Discover::METHOD].map(|method| recorder.take(method)).concat();
     let silence = outcome.err().map_or_else(|| "there was no greeting".to_owned(), |failure| failure.message);
-    let answers = Answers::new(revision, hello.pop().unwrap_or(Answer::Nothing(silence)));
+    let answers = Answers::new(revision, hello.pop().unwrap_or(Answer::Unreadable(silence)));
     let lists = [
         (ListTools::METHOD, Answers::tools as fn(Answers, Vec<Answer>) -> Answers),
         (ListResources::METHOD, Answers::resources),

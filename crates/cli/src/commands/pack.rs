@@ -37,7 +37,7 @@ async fn ask(target: String, output: &Arc<Output>) -> Result<Surface, Failure> {
     let target = TargetArgs { target, connection: ConnectionArgs::default() };
     Session::with(Opening::of(&target)?, output, async |session: &Session| {
         let tools = session.client.tools().await?;
-        Ok(Surface { tools: tools.into_iter().map(|tool| (tool.name, tool.description)).collect() })
+        Ok(Surface::new(tools.into_iter().map(|tool| (tool.name, tool.description))))
     })
     .await
 }

@@ -44,8 +44,8 @@ impl Recorder {
             Event::Notification { .. } => return,
             Event::Answer(Ok(result)) => Answer::Result(result.to_raw()),
             Event::Answer(Err(error)) => Answer::Error(error.clone()),
-            Event::Ended => Answer::Nothing("it ended without an answer".to_owned()),
-            Event::Failed(error) => Answer::Nothing(error.to_string()),
+            Event::Ended => Answer::Unreadable("it ended without an answer".to_owned()),
+            Event::Failed(error) => Answer::Unreadable(error.to_string()),
         };
         self.all().push((method.to_owned(), answer));
     }

@@ -122,24 +122,8 @@ fn after(text: &str, mark: &str, with: &str) -> String {
 /// Compares with a file; with `UPDATE_GOLDEN=1` the file is written.
 #[track_caller]
 pub(crate) fn golden(name: &str, text: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/expected").join(format!("{name}.txt"));
-    if std::env::var_os("UPDATE_GOLDEN").is_some_and(|v| v == "1") {
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        return fs::write(&path, text).unwrap();
-    }
-    let expected = fs::read_to_string(&path).unwrap_or_default();
-    if expected == text {
-        return;
-    }
-    let differs = expected.lines().zip(text.lines()).position(|(a, b)| a != b);
-    let line = differs.unwrap_or_else(|| expected.lines().count().min(text.lines().count()));
-    panic!(
-        "`{}` differs from line {} on:\n- {}\n+ {}\n\nwhat there is now:\n{text}\nset UPDATE_GOLDEN=1 to accept it",
-        path.display(),
-        line + 1,
-        expected.lines().nth(line).unwrap_or("(nothing)"),
-        text.lines().nth(line).unwrap_or("(nothing)"),
-    );
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/expected");
+    couplet_testing::assert_golden(folder.join(format!("{name}.txt")), text);
 }
 
 /// Several commands in one file.

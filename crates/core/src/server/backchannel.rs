@@ -1,4 +1,4 @@
-//! Questions to the client of a session, on the connection that the call came on.
+//! Requests to the client of a session, on the connection of the call.
 
 use couplet_types::{CancelledParams, InputRequest, RawJson, RequestId, RpcError};
 use futures_channel::oneshot;
@@ -14,11 +14,11 @@ use crate::{
     wire,
 };
 
-/// The way back to the client for one call.
+/// Sends requests of one call to the client.
 pub(crate) struct Back {
     queue: Queue,
     questions: Pending,
-    /// The call that asks, unless it is over.
+    /// The call that sends the request, unless it has ended.
     call: Option<RequestId>,
     most: usize,
 }
@@ -28,12 +28,12 @@ impl Back {
         Self { queue, questions, call: Some(call), most }
     }
 
-    /// The same way for what is asked when the call is over.
+    /// Returns a backchannel for requests after the end of the call.
     pub(crate) fn lasting(&self) -> Self {
         Self { queue: self.queue.clone(), questions: self.questions.clone(), call: None, most: self.most }
     }
 
-    /// Asks, and waits for the answer; `None` if none will come any more.
+    /// Sends a request and waits for the response; `None` if none will arrive.
     pub(crate) fn ask(
         &self,
         ask: &InputRequest,
@@ -74,8 +74,7 @@ fn gone() -> RpcError {
     RpcError::internal("the client is gone and cannot answer")
 }
 
-/// A question that was asked. If the call ends first it is taken back, or the client is told that no answer is
-/// needed.
+/// An open request to the client. If the call ends first it is removed from the queue, or cancelled.
 struct Asked {
     id: i64,
     queue: Queue,

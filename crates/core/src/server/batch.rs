@@ -1,4 +1,4 @@
-//! The answers to a batch, which go out together.
+//! The responses to a batch, which are sent together.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,14 +11,14 @@ use crate::{
     sync::lock,
 };
 
-/// One batch on its way to be answered. Clones are the same batch; when the last one is gone, the answers go out.
+/// An unanswered batch. Clones are the same batch; dropping the last one sends the responses.
 #[derive(Clone, Debug)]
 pub(crate) struct Batch(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
     queue: Queue,
-    /// The first request, by which the answers are known.
+    /// The first request id, which identifies the batch.
     first: Mutex<Option<RequestId>>,
     answers: Mutex<Vec<u8>>,
 }
@@ -28,12 +28,12 @@ impl Batch {
         Self(Arc::new(Inner { queue, first: Mutex::default(), answers: Mutex::default() }))
     }
 
-    /// Notes that a request is part of the batch.
+    /// Adds a request to the batch.
     pub(crate) fn includes(&self, id: &RequestId) {
         lock(&self.0.first).get_or_insert_with(|| id.clone());
     }
 
-    /// How many bytes its answers have until now.
+    /// Returns the size of its responses so far.
     pub(crate) fn len(&self) -> usize {
         lock(&self.0.answers).len()
     }

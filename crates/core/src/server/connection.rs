@@ -120,7 +120,7 @@ impl ServerConnection {
 
     /// Makes this as good as a new one, for somebody else; false if it cannot be: there was a handshake, something is
     /// not answered, or somebody is left who could say more about what is.
-    pub fn renew(&mut self) -> bool {
+    pub fn try_reset(&mut self) -> bool {
         let is_silent = self.session.is_none() && self.listens.is_empty() && !self.input_over;
         let is_done = self.running.is_empty() && self.waiting.is_empty() && self.requests.is_empty();
         self.asker = Asker::default();
@@ -138,13 +138,13 @@ impl ServerConnection {
     /// Takes one frame: a message, or in one revision several.
     pub fn receive(&mut self, frame: Bytes) {
         match message::read(frame, self.limits.bounds) {
-            Ok(frame) => self.take(frame),
+            Ok(frame) => self.receive_frame(frame),
             Err(malformed) => self.unreadable(&malformed),
         }
     }
 
     /// Takes a frame that was read elsewhere.
-    pub fn take(&mut self, frame: Frame) {
+    pub fn receive_frame(&mut self, frame: Frame) {
         match frame {
             Frame::Single(message) => self.message(message, None),
             Frame::Batch(messages) => self.batch(messages),
@@ -255,7 +255,7 @@ impl ServerConnection {
     }
 
     /// Gives back what only a connection with something to do needs: for one that is kept and may not be used for long.
-    pub fn rest(&mut self) {
+    pub fn shrink(&mut self) {
         if self.running.is_empty() {
             self.running = Running::new();
         }
@@ -263,7 +263,7 @@ impl ServerConnection {
             self.requests = BTreeMap::new();
         }
         self.waiting.shrink_to_fit();
-        self.queue.rest();
+        self.queue.shrink();
     }
 
     /// How many requests are not answered yet.

@@ -255,7 +255,7 @@ fn mirrored_name(fields: &dyn Fields, name: &str) -> Result<(), RpcError> {
 }
 
 fn mirrored_arguments(fields: &dyn Fields, tool: &str, params: &Params, service: &dyn Service) -> Result<(), RpcError> {
-    let Some(mirrored) = service.mirrored(tool) else { return Ok(()) };
+    let Some(mirrored) = service.header_params(tool) else { return Ok(()) };
     let arguments = params.get("arguments").unwrap_or_else(JsonText::empty_object);
     for param in mirrored.iter() {
         let name = param.header();

@@ -87,7 +87,7 @@ pub(crate) fn initialize(
             capabilities: asked.capabilities,
         }),
     };
-    Ok((revision, peer, revision.done(result)))
+    Ok((revision, peer, revision.encode(result)))
 }
 
 /// The revision that was asked for if it is spoken, or else the latest that has a handshake.

@@ -374,7 +374,7 @@ impl PeerCache {
 pub(crate) fn discover(revision: Revision, about: &Description) -> ResultBody {
     let mut result = DiscoverResult::new(about.version_names(), about.capabilities.clone());
     result.instructions.clone_from(&about.instructions);
-    revision.done(result)
+    revision.encode(result)
 }
 
 /// What a `subscriptions/listen` asks for, and the part of it that the server honours.

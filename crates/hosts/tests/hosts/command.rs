@@ -1,4 +1,4 @@
-//! The commands, as somebody types them.
+//! The commands, as users type them.
 
 use std::{fs, path::Path};
 
@@ -155,7 +155,7 @@ fn a_host_without_urls_gets_a_bridge() {
     let said =
         shell.run("install", &["https://mcp.example.com/mcp", "--host", "claude-desktop", "-H", "X-Key: abc"]).unwrap();
     assert!(
-        said.contains("  note: Claude Desktop takes no such URL in its file, so a bridge is started for it\n"),
+        said.contains("  note: Claude Desktop does not support this transport, so it starts a bridge instead\n"),
         "{said}"
     );
     let text = shell.read("Library/Application Support/Claude/claude_desktop_config.json");
@@ -182,7 +182,7 @@ fn a_project_has_commands_as_they_were_typed() {
 fn install_into_all_that_are_there() {
     let shell = Shell::new(Os::Linux);
     let nothing = failed(shell.run("install", &["weather"]), ErrorKind::Usage);
-    assert!(nothing.starts_with("no host is installed here as far as can be seen"), "{nothing}");
+    assert!(nothing.starts_with("no installed host was found"), "{nothing}");
     shell.write(".cursor/x", "");
     shell.write(".codex/config.toml", "model = \"x\"\n");
     let which = failed(shell.run("install", &["weather"]), ErrorKind::Usage);
@@ -304,8 +304,8 @@ fn what_makes_no_sense_is_said() {
             ErrorKind::Usage,
             "Zed cannot refer to the variable `KEY` there | give its value",
         ),
-        (&["http://127.0.0.1/mcp", "--host", "cursor"], ErrorKind::Usage, "no name can be made from"),
-        (&["ftp://example.com", "--host", "cursor"], ErrorKind::Usage, "`ftp` is not a scheme"),
+        (&["http://127.0.0.1/mcp", "--host", "cursor"], ErrorKind::Usage, "no name can be derived from"),
+        (&["ftp://example.com", "--host", "cursor"], ErrorKind::Usage, "`ftp` is not a supported URL scheme"),
         (
             &["https://example.com", "--host", "cursor", "-e", "A=b"],
             ErrorKind::Usage,

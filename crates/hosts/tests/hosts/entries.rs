@@ -14,7 +14,7 @@ fn entries() -> [(&'static str, Entry); 5] {
         ("refers", Stdio::new("/opt/server").env("KEY", Text::var("KEY")).into()),
         ("remote", Remote::new(url).header("X-Mode", "fast").into()),
         ("remote-refers", Remote::new(url).header("Authorization", key).header("X-Key", Text::var("KEY")).into()),
-        ("old", Remote::new("https://example.com/sse").over(Transport::Sse).into()),
+        ("old", Remote::new("https://example.com/sse").transport(Transport::Sse).into()),
     ]
 }
 

@@ -101,7 +101,7 @@ fn a_large_file_is_no_trouble() {
 }
 
 #[test]
-fn a_file_that_somebody_else_changes_is_not_overwritten() {
+fn a_file_that_another_program_changes_is_not_overwritten() {
     let hosts = Hosts::builtin();
     let host = hosts.get("cursor").unwrap();
     for (before, meanwhile) in [(Some("{}"), "{\"a\": 1}"), (None, "{}")] {
@@ -191,7 +191,7 @@ fn links_stay_links() {
 
     fs::remove_file(&real).unwrap();
     let error = add(&env, host).unwrap_err();
-    assert!(error.to_string().ends_with("it is a link to `../dotfiles/mcp.json`, which is not there"), "{error}");
+    assert!(error.to_string().ends_with("it is a link to `../dotfiles/mcp.json`, which does not exist"), "{error}");
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use couplet_hosts::{
     Env,
-    cli::{DoctorArgs, look_at, report},
+    cli::{DoctorArgs, inspect, report},
     doctor::{Finding, Severity},
 };
 use tokio::{sync::Semaphore, task::JoinSet};
@@ -50,7 +50,7 @@ pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
 
 /// Looks at the servers of hosts. One that several hosts have is started once, and one that cannot work is not.
 async fn configured(args: &Args, env: &Env, connection: ConnectionArgs) -> Result<(usize, Vec<Finding>), Failure> {
-    let (servers, mut findings) = look_at(&args.doctor, env)?;
+    let (servers, mut findings) = inspect(&args.doctor, env)?;
     let count = servers.len();
     if args.no_start {
         return Ok((count, findings));

@@ -57,7 +57,7 @@ pub(crate) fn take(
     let cx = &mut Context::from_waker(waker.as_ref().unwrap_or(Waker::noop()));
     connection.set_caller(admitted.caller.clone());
     connection.set_context(admitted.take_context());
-    connection.take(frame);
+    connection.receive_frame(frame);
     let first = match connection.poll_calls(cx) {
         Poll::Ready(Outbound { text, route: Route::Answer(to, _) }) if to == id && !connection.memory_changed() => {
             let next = ready(connection.poll_calls(cx));
@@ -256,11 +256,11 @@ fn take_input(state: &mut State, connection: &mut ServerConnection) {
             Frame::Single(_) => false,
         };
         if !tells {
-            connection.take(frame);
+            connection.receive_frame(frame);
             continue;
         }
         let running: Vec<RequestId> = state.lines.keys().filter(|id| connection.awaits(id)).cloned().collect();
-        connection.take(frame);
+        connection.receive_frame(frame);
         for id in running.iter().filter(|id| !connection.awaits(id)) {
             // The answers to a batch come together, if there are any.
             if let Some(line) = state.lines.remove(id)

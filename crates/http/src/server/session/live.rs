@@ -348,7 +348,7 @@ impl State {
             return;
         }
         if let Some(connection) = &mut self.parked {
-            connection.rest();
+            connection.shrink();
             self.inbox = VecDeque::new();
             self.lines = BTreeMap::new();
             self.rested = true;

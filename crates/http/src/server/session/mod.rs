@@ -49,7 +49,7 @@ impl Endpoint {
             return *reply;
         }
         let mut connection = self.connection(admitted.caller.clone());
-        connection.take(frame);
+        connection.receive_frame(frame);
         let Some(Outbound { text: answer, .. }) = poll_fn(|cx| connection.poll_next(cx)).await else {
             return response::error(StatusCode::INTERNAL_SERVER_ERROR, "the request has no answer");
         };
@@ -57,7 +57,7 @@ impl Endpoint {
         let Some(id) = new_id() else {
             return response::error(StatusCode::INTERNAL_SERVER_ERROR, "the system gives no random numbers");
         };
-        connection.rest();
+        connection.shrink();
         let record = SessionRecord::new(id.clone(), principal.clone(), self.state.opening(text));
         if let Err(error) = self.config.create(record).await {
             tracing::warn!(%error, "a session cannot be stored");

@@ -47,7 +47,7 @@ impl Endpoint {
         let mut connection = spare.unwrap_or_else(|| self.connection(caller.clone()));
         connection.set_context(admitted.take_context());
         if !is_request {
-            connection.take(frame);
+            connection.receive_frame(frame);
             return response::empty(StatusCode::ACCEPTED);
         }
         let counted = if listens {
@@ -59,7 +59,7 @@ impl Endpoint {
         } else {
             Counted::Request(admitted)
         };
-        connection.take(frame);
+        connection.receive_frame(frame);
         self.drive_alone(connection, counted, caller.as_ref(), status).await
     }
 

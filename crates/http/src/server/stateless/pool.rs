@@ -26,7 +26,7 @@ impl Spare {
 
     /// Keeps a connection, unless somebody could still say something on it.
     pub(crate) fn give(&self, mut connection: ServerConnection) {
-        if connection.renew() {
+        if connection.try_reset() {
             let mut kept = lock(&self.0);
             if kept.len() < Self::MOST {
                 kept.push(connection);
