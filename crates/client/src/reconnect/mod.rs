@@ -7,7 +7,7 @@ mod restore;
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use couplet_core::{BoxFuture, Connect, Connected, Error, Inbound, Limits};
+use couplet_core::{BoxFuture, Connect, Connected, Error, Inbound, IntoTarget, Limits};
 
 pub use backoff::Backoff;
 
