@@ -3,7 +3,8 @@
 //! | for authors of | items |
 //! |---|---|
 //! | servers and middleware | [`Service`], [`Call`], [`Reply`], [`ResultBody`], [`Description`], [`Hub`], [`Outbox`], [`Inputs`], [`Caller`] |
-//! | transports | [`Transport`], [`Connect`], [`Channel`], [`Connection`], [`pump`], [`EncodedMessage`], [`message`], [`http`] |
+//! | message transports | [`Transport`], [`Connect`], [`pump::MessageStream`], [`pump::serve`], [`pump::connect`] |
+//! | other transports | [`Connection`], [`ServerConnection`], [`ClientConnection`], [`Channel`], [`Router`], [`EncodedMessage`], [`message`], [`http`] |
 //! | extensions | [`ExtensionSpec`], [`ExtensionEvent`], [`Project`], [`extension_messages!`] |
 //! | gateways | [`Dialect`], [`Outcome`], [`RequestOptions`], [`Negotiation`], [`Relay`] |
 //! | telemetry | [`Observer`], [`Operation`], [`Failure`] |
