@@ -1,11 +1,19 @@
-//! What the Model Context Protocol does, without doing any of it: no sockets, no clocks, no tasks.
+//! The Model Context Protocol without I/O: no sockets, no clocks, no tasks.
 //!
-//! Bytes come in as messages ([`message`]), are classified and turned into [`Call`]s for a [`Service`] by a
-//! [`ServerConnection`]; a client's requests go out through a [`Channel`] and are driven by a [`ClientConnection`]. Time and randomness
-//! come in as arguments. Whoever owns the bytes (a pipe, a socket, a test) drives both with three functions.
+//! | for authors of | items |
+//! |---|---|
+//! | servers and middleware | [`Service`], [`Call`], [`Reply`], [`ResultBody`], [`Description`], [`Hub`], [`Outbox`], [`Inputs`], [`Caller`] |
+//! | transports | [`Transport`], [`Connect`], [`Channel`], [`ServerConnection`], [`ClientConnection`], [`EncodedMessage`], [`message`], [`http`] |
+//! | extensions | [`ExtensionSpec`], [`ExtensionEvent`], [`Project`], [`extension_messages!`] |
+//! | gateways | [`Dialect`], [`Outcome`], [`RequestOptions`], [`Negotiation`], [`Relay`] |
+//! | telemetry | [`Observer`], [`Operation`], [`Failure`] |
 //!
-//! What this crate must not know: how bytes travel, what runtime runs it, what a handler looks like. Within it, only
-//! `wire/` knows revisions and eras; everything else asks a [`Revision`].
+//! A [`ServerConnection`] turns messages into [`Call`]s of a [`Service`] and replies into messages; a
+//! [`ClientConnection`] sends the requests of a [`Channel`] and routes their responses. The owner of the bytes (a pipe, a
+//! socket, a test) drives either one. Time comes in as an argument; keys and ids come from the system's random source.
+//!
+//! This crate must not know how bytes travel, which runtime runs it, or what a handler looks like. Within it, only `wire/`
+//! knows revisions and eras; everything else asks a [`Revision`].
 
 mod client;
 mod error;
@@ -21,7 +29,7 @@ mod wire;
 
 pub use client::connection::{ClientConnection, ClientHandle};
 pub use client::exchange::{Channel, Event, Exchange, Inbound, Mailbox, Outgoing, encode_answer};
-/// The types of the protocol, which this crate is about.
+/// The types of the protocol.
 pub use couplet_types as types;
 pub use error::{Error, ErrorKind};
 pub use limits::Limits;

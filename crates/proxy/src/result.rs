@@ -6,7 +6,7 @@ use couplet_types::{
     Request, RpcError, from_json,
 };
 
-/// The reply with a result of the server. Where both sides speak the same revision it stays as it was written.
+/// The reply with a result of the server, verbatim if both sides use the same revision.
 pub(crate) fn reply(server: Revision, call: &Call, text: &JsonText) -> Reply {
     let to = call.revision;
     if server.index() == to.index() {
@@ -24,12 +24,12 @@ pub(crate) fn reply(server: Revision, call: &Call, text: &JsonText) -> Reply {
         method => Ok(verbatim(method, text)),
     };
     done.map_or_else(
-        |e| RpcError::internal(format!("the result of the server cannot be read: {e}")).into(),
+        |e| RpcError::internal(format!("the server's result cannot be parsed: {e}")).into(),
         Reply::Complete,
     )
 }
 
-/// The result as it was written.
+/// The result, verbatim.
 fn verbatim(method: &str, text: &JsonText) -> ResultBody {
     if Dialect::is_cacheable(method) { ResultBody::json(text) } else { ResultBody::uncached_json(text) }
 }

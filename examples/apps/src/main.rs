@@ -1,7 +1,7 @@
 //! A tool with a view: a page that a host shows beside the result. Hosts without views get the text.
 
 use couplet::{
-    apps::{AppTool, Apps, Bridge, ClientApps, Csp, FromView, Host, HostApps, ShowsApps, View},
+    apps::{AppTool, Apps, Bridge, ClientApps, Csp, Host, HostApps, ShowsApps, View, ViewEvent},
     prelude::*,
     types::Implementation,
 };
@@ -44,7 +44,7 @@ async fn main() -> couplet::Result<()> {
 
     // The view asks for more.
     let ask = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": { "name": "refresh" } });
-    let FromView::CallTool(id, call) = bridge.receive(&ask) else { panic!("the view may call it") };
+    let ViewEvent::CallTool(id, call) = bridge.receive(&ask) else { panic!("the view may call it") };
     let refreshed = client.call(call.name, call.arguments).await?;
     assert_eq!(refreshed.text(), "22 degrees");
     println!("{}", bridge.answer(&id, &refreshed.into_inner()));

@@ -7,7 +7,7 @@ use couplet::{
 };
 
 fn skills(rules: &str) -> Skills {
-    // Skills are mostly folders: `Skills::folder("skills").await?`.
+    // Skills are mostly folders: `Skills::from_directory("skills").await?`.
     Skills::new().skill(
         Skill::new("refunds", "How to refund an order.", "Look up the order, then apply references/rules.md.\n")
             .file("references/rules.md", rules)

@@ -54,7 +54,7 @@ impl SiteArgs {
             let endpoint = site.allow_host.into_iter().fold(endpoint, |endpoint, host| endpoint.allow_host(host));
             let endpoint =
                 site.allow_origin.into_iter().fold(endpoint, |endpoint, origin| endpoint.allow_origin(origin));
-            endpoint.sse_2024(site.sse)
+            if site.sse { endpoint.http_sse() } else { endpoint }
         })
     }
 

@@ -49,7 +49,7 @@ impl Limits {
         if !self.allows(&host) {
             return Err(why(&format!("Domain {host} is not in the allowed domains list.")));
         }
-        let fetched = Fetcher::new(self.reach)?.limit(self.bytes).deadline(self.time).get(address).await;
+        let fetched = Fetcher::new(self.reach)?.limit(self.bytes).timeout(self.time).get(address).await;
         let fetched = fetched.map_err(|e| why(&e.to_string()))?;
         if !fetched.status.is_success() {
             return Err(why(&format!("the server answered {}", fetched.status)));
@@ -86,7 +86,7 @@ mod tests {
         for (limits, address, expected) in [
             (limits(near, 1 << 20, &[]), &*page, Ok(())),
             (limits(near, 1 << 20, &["127.0.0.1"]), &page, Ok(())),
-            (limits(Reach::Public, 1 << 20, &[]), &page, Err("may not be asked")),
+            (limits(Reach::Public, 1 << 20, &[]), &page, Err("does not allow")),
             (limits(near, 1 << 20, &["example.com"]), &page, Err("not in the allowed domains list")),
             (limits(near, 1 << 20, &[]), &page.replace("health", "nothing"), Err("answered 404")),
             (limits(near, 5, &[]), "data:,hello", Ok(())),

@@ -16,10 +16,10 @@ mod identity;
 mod keychain;
 mod logout;
 mod paste;
-mod patience;
 mod renewal;
 mod scopes;
 #[path = "../../../testing/tests/common/skipped.rs"]
 mod skipped;
 mod stores;
+mod timeouts;
 mod world;

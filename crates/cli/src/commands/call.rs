@@ -93,10 +93,11 @@ async fn send(session: &Session, name: &str, arguments: &Tree, output: &Arc<Outp
     let bar = Bar::new(output, name);
     let called = session.client.call_task(name, arguments).on_progress(move |progress| bar.show(&progress)).await;
     let result = match called {
-        Ok(Called::Done(result)) => Ok(result),
-        Ok(Called::Task(task)) => {
-            output.note(&output.err.faint(format!("it goes on as the task {}", text::line(task.id()))));
-            task.wait().await
+        Ok(called) => {
+            if let Called::Task(task) = &called {
+                output.note(&output.err.faint(format!("it goes on as the task {}", text::line(task.id()))));
+            }
+            called.wait().await
         }
         Err(error) => Err(error),
     };

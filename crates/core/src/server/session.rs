@@ -1,4 +1,4 @@
-//! A session: what the handshake agreed on, and what it remembers.
+//! A session: the negotiated revision and capabilities, and what it stores.
 
 use std::{
     collections::BTreeSet,
@@ -21,18 +21,18 @@ use crate::{
     wire::{revision::Revision, to_json},
 };
 
-/// What the handshake agreed on.
+/// The outcome of a handshake.
 pub(crate) struct Session {
     pub(crate) revision: Revision,
     pub(crate) peer: Arc<Peer>,
     level: Arc<Mutex<LoggingLevel>>,
     pub(crate) ready: bool,
     pub(crate) changes: Subscription,
-    /// Whether what it remembers is not what it was when it was last asked.
+    /// Whether the stored data changed since it was last returned.
     pub(crate) changed: bool,
 }
 
-/// What a session remembers beyond its handshake.
+/// The stored data of a session beyond its handshake.
 #[derive(Deserialize, Serialize)]
 struct Memory {
     level: LoggingLevel,
@@ -52,7 +52,7 @@ impl Session {
         Self { revision, peer, level, ready: false, changes, changed: false }
     }
 
-    /// What it remembers, if that has changed.
+    /// Returns the stored data, if it has changed.
     pub(crate) fn changed_memory(&mut self) -> Option<Bytes> {
         if !std::mem::take(&mut self.changed) {
             return None;
@@ -61,7 +61,7 @@ impl Session {
         Some(to_json(&Memory { level: *lock(&self.level), uris }).into())
     }
 
-    /// Remembers what it, or one like it, has remembered before.
+    /// Restores stored data.
     pub(crate) fn restore_memory(&mut self, memory: &[u8]) {
         // It is ours: what cannot be read is no memory.
         let Ok(Memory { level, uris }) = serde_json::from_slice(memory) else { return };
@@ -69,7 +69,7 @@ impl Session {
         self.changes.update(|interest| interest.uris = uris);
     }
 
-    /// The handshake is over: the client is told of changes from now on.
+    /// Completes the handshake: the client receives changes from now on.
     pub(crate) fn open(&mut self, about: &Description) {
         self.ready = true;
         let capabilities = &about.capabilities;

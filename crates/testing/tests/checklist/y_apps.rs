@@ -3,8 +3,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use couplet_apps::{
-    AppTool, Apps, Bridge, ClientApps, Csp, FromView, Host, HostApps, MIME_TYPE, Permission, Permissions, ShowsApps,
-    View,
+    AppTool, Apps, Bridge, ClientApps, Csp, Host, HostApps, MIME_TYPE, Permission, Permissions, ShowsApps, View,
+    ViewEvent,
 };
 use couplet_core::ErrorKind;
 use couplet_server::{Ctx, Json, Server, ServerHandle, resource, tool};
@@ -69,7 +69,10 @@ async fn line_447_views_are_resources_that_exist() {
         (|| with("https://example.com", Apps::new()).build(), "must begin with `ui://`"),
         (|| with("ui://a", Apps::new()).resource(resource("ui://a", || PAGE)).build(), "is not a view"),
         (|| with("ui://a", Apps::new().view(View::new("https://a", PAGE))).build(), "must begin with `ui://`"),
-        (|| with("ui://a", Apps::new().view(View::new("ui://a", "Hello"))).build(), "a page begins with"),
+        (
+            || with("ui://a", Apps::new().view(View::new("ui://a", "Hello"))).build(),
+            "must begin with `<!doctype html>`",
+        ),
         (|| Server::new("s", "1").tool(tool("t", || "t").view("ui://a")).build(), "needs the extension"),
     ];
     for (build, why) in wrong {
@@ -213,12 +216,12 @@ async fn line_450_tools_are_for_whom_they_say() {
         ] {
             let ask = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": name } });
             match bridge.receive(&ask) {
-                FromView::CallTool(id, params) => {
+                ViewEvent::CallTool(id, params) => {
                     assert!(allowed, "{version} {name}");
                     let called = host.call(params.name, json!({})).await.unwrap().into_inner();
                     assert_eq!(bridge.answer(&id, &called)["result"]["content"][0]["type"], "text", "{version}");
                 }
-                FromView::Answer(refusal) => {
+                ViewEvent::Answer(refusal) => {
                     assert!(!allowed, "{version} {name}");
                     assert_eq!((&refusal["id"], &refusal["error"]["code"]), (&json!(1), &json!(-32000)), "{version}");
                 }

@@ -64,8 +64,8 @@ async fn line_446_nothing_is_trusted() {
     };
     for (ui, uri, visibility) in [
         (json!({ "resourceUri": "javascript:alert(1)" }), None, Visibility::Both),
-        (json!({ "resourceUri": "file:///etc/passwd", "visibility": 7 }), None, Visibility::Nobody),
-        (json!([]), None, Visibility::Nobody),
+        (json!({ "resourceUri": "file:///etc/passwd", "visibility": 7 }), None, Visibility::Neither),
+        (json!([]), None, Visibility::Neither),
     ] {
         let tool = hostile(ui);
         assert_eq!(ToolUi::of(&tool).resource_uri, uri);

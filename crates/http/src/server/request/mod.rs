@@ -107,7 +107,7 @@ impl Endpoint {
     /// The methods that can be used here.
     fn allowed(&self) -> &'static str {
         let config = &self.config;
-        match (has_sessions(&config.service.describe()), config.stateless_legacy, config.sse_2024) {
+        match (has_sessions(&config.service.describe()), config.without_sessions, config.http_sse) {
             (true, false, _) => "POST, GET, DELETE",
             (true, true, true) => "POST, GET",
             _ => "POST",
@@ -121,7 +121,7 @@ impl Endpoint {
         mut admitted: Admitted,
         access: &mut Option<Box<Access>>,
     ) -> Reply {
-        if let Some(id) = session_in(&request.uri).filter(|_| self.config.sse_2024) {
+        if let Some(id) = session_in(&request.uri).filter(|_| self.config.http_sse) {
             let id = Arc::from(id);
             admitted.context = Some(request);
             return self.post_2024(&id, text, admitted);
@@ -143,7 +143,7 @@ impl Endpoint {
             return refused;
         }
         let version = match lane {
-            Lane::Session(_) | Lane::Sessionless if self.config.stateless_legacy => {
+            Lane::Session(_) | Lane::Sessionless if self.config.without_sessions => {
                 spoken(&Headers(&request.headers), &self.config.service.describe())
             }
             _ => None,
@@ -151,9 +151,9 @@ impl Endpoint {
         admitted.context = Some(request);
         match lane {
             Lane::Alone => self.alone(frame, admitted).await,
-            Lane::Opening if self.config.stateless_legacy => self.introduce(frame, admitted).await,
+            Lane::Opening if self.config.without_sessions => self.introduce(frame, admitted).await,
             Lane::Opening => self.open(frame, &text, &admitted).await,
-            Lane::Session(_) | Lane::Sessionless if self.config.stateless_legacy => {
+            Lane::Session(_) | Lane::Sessionless if self.config.without_sessions => {
                 self.sessionless(frame, version, admitted).await
             }
             Lane::Session(id) => self.post(&id, frame, text.len(), admitted).await,
@@ -171,10 +171,10 @@ impl Endpoint {
             Ok(session) => session,
             Err(refusal) => return response::refused(&refusal),
         };
-        match session.filter(|_| !self.config.stateless_legacy) {
+        match session.filter(|_| !self.config.without_sessions) {
             Some(id) if is_get => self.get(&id, &parts.headers, &admitted).await,
             Some(id) => self.delete(&id, admitted.principal()).await,
-            None if is_get && self.config.sse_2024 => self.open_2024(admitted.caller),
+            None if is_get && self.config.http_sse => self.open_2024(admitted.caller),
             None => response::error(StatusCode::BAD_REQUEST, format!("the header `{}` is missing", headers::SESSION)),
         }
     }
