@@ -4,6 +4,8 @@
 //! It must not know of tools, resources or prompts, nor of any transport but HTTP. What it is told by others (a server
 //! about its authorization server, that one about its endpoints) it does not believe further than it can check.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 pub mod fetch;
 #[cfg(any(feature = "client", feature = "server"))]
 mod places;

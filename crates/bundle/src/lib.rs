@@ -8,6 +8,8 @@
 //! All rules are checked here, without a network. What is wrong is a [`Problem`]: where it is, what it is, what to do.
 //! This crate knows files and rules and does not know the protocol: what tools a server has comes in as a [`Surface`].
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 #[cfg(feature = "cli")]
 pub mod cli;
 mod error;

@@ -7,6 +7,8 @@
 //! What this crate must not know: how bytes travel, what runtime runs it, what a handler looks like. Within it, only
 //! `wire/` knows revisions and eras; everything else asks a [`Shape`].
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod back;
 mod batch;
 mod caller;

@@ -1,5 +1,6 @@
 //! The front door of Couplet.
 #![doc = include_str!("docs/lib.md")]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "apps")]
 pub use couplet_apps as apps;

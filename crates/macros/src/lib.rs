@@ -126,6 +126,8 @@
 //!
 //! This crate knows syntax, and the names in the server's API. It knows no protocol.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod args;
 mod doc;
 mod expand;

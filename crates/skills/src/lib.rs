@@ -8,6 +8,8 @@
 //! This crate is written on the registries of `couplet-server` and `couplet-client` alone, as anybody's extension could
 //! be. It must not know transports and revisions.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 #[cfg(feature = "client")]
 mod client;
 mod digest;

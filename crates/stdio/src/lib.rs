@@ -18,6 +18,8 @@
 //! * A child process is never waited for by its own standard error: that is read whatever else happens.
 //! * Nothing here spawns a task: dropping the future drops the connection with everything that runs on it.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 #[cfg(feature = "child")]
 mod child;
 #[cfg(feature = "child")]

@@ -9,6 +9,8 @@
 //!
 //! What this crate must not know: transports, and which revision has which wire (a `Shape` is asked).
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod bounded;
 #[cfg(feature = "client")]
 mod client;

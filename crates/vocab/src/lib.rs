@@ -20,6 +20,8 @@
 //! This crate knows what messages look like, from one table over the types (`src/table/`), and nothing of behaviour: no
 //! transport, no session beyond its name, no runtime. It fetches nothing: what a document refers to is embedded or an error.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 pub mod check;
 #[cfg(feature = "cli")]
 pub mod cli;

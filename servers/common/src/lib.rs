@@ -7,6 +7,8 @@
 //!
 //! It knows the public API of `couplet`. It must not know what is served.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod logs;
 mod serve;
 mod signals;

@@ -9,6 +9,8 @@
 //!
 //! It knows `couplet` and nothing below: it is there to be read.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod additions;
 mod app;
 mod asking;

@@ -6,6 +6,8 @@
 //!
 //! [`server`] makes the server of a [`Database`]; it can be served, mounted in another one, or connected to in a test.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod cell;
 mod database;
 mod guard;
