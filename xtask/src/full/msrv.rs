@@ -1,4 +1,4 @@
-//! The libraries build with the oldest compiler that the manifests promise.
+//! Every published package builds with the oldest compiler that the manifests promise.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,47 +11,80 @@ use crate::{
 };
 
 pub(super) fn run(_: &Options) -> Result<Report, Failure> {
-    let libraries = published::libraries()?;
     let metadata = capture(command("cargo").args(["metadata", "--format-version", "1", "--all-features"]))?;
     let metadata: Value = serde_json::from_str(&metadata).map_err(|e| format!("cargo metadata: {e}"))?;
     let graph = Graph::new(&metadata);
-    let promised = graph.rust_version("couplet").ok_or("`couplet` has no `rust-version`")?;
-    let newer = graph.newer(&libraries, promised);
-    if !newer.is_empty() {
-        return Err(format!("dependencies that need a newer compiler than {promised}:\n{}", newer.join("\n")));
+    // A program may need a newer compiler than the libraries.
+    let mut promises: BTreeMap<&str, Vec<Published>> = BTreeMap::new();
+    for library in published::libraries()? {
+        let promised = graph.rust_version(&library.name).ok_or_else(|| format!("`{}`: no promise", library.name))?;
+        promises.entry(promised).or_default().push(library);
     }
-    match toolchain(promised) {
-        Ok(()) => {
-            let mut check = command("rustup");
-            // The toolchain that runs this program must not decide for the other one.
-            for name in ["CARGO", "RUSTC", "RUSTDOC", "RUSTUP_TOOLCHAIN"] {
-                check.env_remove(name);
+    let mut report = Report::default();
+    let mut found = Vec::new();
+    for (promised, packages) in &promises {
+        let newer = graph.newer(packages, promised);
+        if !newer.is_empty() {
+            return Err(format!("dependencies that need a newer compiler than {promised}:\n{}", newer.join("\n")));
+        }
+        match build(promised, packages)? {
+            Ok(()) => found.push(format!("{} packages build with Rust {promised}", packages.len())),
+            Err(why) => {
+                lint(packages)?;
+                let count = packages.len();
+                found.push(format!(
+                    "{count} packages by the fallback alone: they and their dependencies claim {promised}"
+                ));
+                report.not_run.push(format!("a build with Rust {promised}: {why}"));
             }
-            check.env("CARGO_TARGET_DIR", workspace::target()?.join("full/msrv"));
-            check.args(["run", promised, "cargo", "check", "--quiet", "--locked", "--all-features"]);
-            show(check.args(published::flags(&libraries)))?;
-            Ok(Report::found(format!("{} libraries build with Rust {promised}", libraries.len())))
-        }
-        Err(why) => {
-            let mut lint = command("cargo");
-            lint.args(["clippy", "--quiet", "--all-features"]).args(published::flags(&libraries));
-            show(lint.args(["--", "-D", "clippy::incompatible_msrv"]))?;
-            Ok(Report {
-                found: format!("fallback: no call of a newer standard library, no dependency above {promised}"),
-                not_run: vec![format!("a build with Rust {promised}: {why}")],
-            })
         }
     }
+    report.found = found.join("; ");
+    Ok(report)
 }
 
-/// Finds the toolchain, or installs it.
-fn toolchain(version: &str) -> Result<(), Failure> {
+/// Builds packages with a compiler of this version; the inner error says why there is none.
+fn build(version: &str, packages: &[Published]) -> Result<Result<(), Failure>, Failure> {
+    let mut check = if capture(command("rustc").arg("--version"))?.starts_with(&format!("rustc {version}.")) {
+        command("cargo")
+    } else {
+        let name = match toolchain(version) {
+            Ok(name) => name,
+            Err(why) => return Ok(Err(why)),
+        };
+        let mut other = command("rustup");
+        // The toolchain that runs this program must not decide for the other one.
+        for name in ["CARGO", "RUSTC", "RUSTDOC", "RUSTUP_TOOLCHAIN"] {
+            other.env_remove(name);
+        }
+        other.env("CARGO_TARGET_DIR", workspace::target()?.join("full/msrv")).args(["run", &name, "cargo"]);
+        other
+    };
+    check.args(["check", "--quiet", "--locked", "--all-features"]).args(published::flags(packages));
+    show(&mut check).map(Ok)
+}
+
+/// In place of a build: no call of what a newer standard library brought.
+fn lint(packages: &[Published]) -> Result<(), Failure> {
+    let mut lint = command("cargo");
+    lint.args(["clippy", "--quiet", "--all-features"]).args(published::flags(packages));
+    show(lint.args(["--", "-D", "clippy::incompatible_msrv"]))
+}
+
+/// The name of an installed toolchain of this version, which is installed if it is missing.
+fn toolchain(version: &str) -> Result<String, Failure> {
     let list = capture(command("rustup").args(["toolchain", "list"]))?;
-    if list.lines().any(|line| line.starts_with(&format!("{version}-")) || line == version) {
-        return Ok(());
+    if let Some(name) = listed(&list, version) {
+        return Ok(name.to_owned());
     }
     println!("installing Rust {version}");
-    show(command("rustup").args(["toolchain", "install", version, "--profile", "minimal", "--no-self-update"]))
+    show(command("rustup").args(["toolchain", "install", version, "--profile", "minimal", "--no-self-update"]))?;
+    Ok(version.to_owned())
+}
+
+fn listed<'a>(list: &'a str, version: &str) -> Option<&'a str> {
+    let mut names = list.lines().filter_map(|line| line.split('-').next());
+    names.find(|name| *name == version || name.strip_prefix(version).is_some_and(|rest| rest.starts_with('.')))
 }
 
 /// The packages of a build, and who needs whom.
@@ -114,6 +147,12 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn toolchains_are_found_by_their_version() {
+        let list = "stable-x86_64-unknown-linux-gnu (default)\n1.8-x86_64-a\n1.88.0-x86_64-unknown-linux-gnu\n";
+        assert_eq!((listed(list, "1.88"), listed(list, "1.80")), (Some("1.88.0"), None));
+    }
 
     #[test]
     fn newer_dependencies_are_found_but_not_those_of_tests() {
