@@ -15,7 +15,7 @@ pub(super) fn run(_: &Options) -> Result<Report, Failure> {
     resolve.env("RUSTC_BOOTSTRAP", "1").args(["generate-lockfile", "--quiet", "-Z", "direct-minimal-versions"]);
     show(&mut resolve).map_err(|why| format!("a lower bound is below what another dependency needs: {why}"))?;
     let mut check = scratch.cargo();
-    check.args(["check", "--quiet", "--locked", "--all-features"]).args(published::flags(&libraries));
+    check.args(["check", "--quiet", "--locked", "--all-features", "--keep-going"]).args(published::flags(&libraries));
     show(&mut check).map_err(|why| format!("a lower bound is too low: {why}"))?;
     Ok(Report::found(format!("{} libraries build with the lowest versions of their dependencies", libraries.len())))
 }

@@ -172,7 +172,13 @@ mod tests {
         });
         let graph = Graph::new(&metadata);
         assert_eq!(graph.rust_version("ours"), Some("1.88"));
-        let ours = Published { name: "ours".into(), folder: String::new(), is_library: true, features: Vec::new() };
+        let ours = Published {
+            name: "ours".into(),
+            folder: String::new(),
+            is_library: true,
+            is_program: false,
+            features: Vec::new(),
+        };
         let newer = graph.newer(&[ours], "1.88");
         assert_eq!(newer, ["`builds` 1.0.0 needs 1.100", "`new` 1.0.0 needs 1.89"]);
     }

@@ -12,6 +12,8 @@ pub(super) struct Published {
     pub(super) folder: String,
     /// Whether the package has a library that is not a procedural macro.
     pub(super) is_library: bool,
+    /// Whether the package is there for its program, with a library only for its tests.
+    pub(super) is_program: bool,
     pub(super) features: Vec<String>,
 }
 
@@ -25,7 +27,7 @@ pub(super) fn all() -> Result<Vec<Published>, Failure> {
             let name = package["name"].as_str()?.to_owned();
             let known = folders.iter().find(|p| p.name == name)?;
             let (folder, features) = (known.folder.clone(), known.features.clone());
-            Some(Published { name, folder, is_library: is_library(package), features })
+            Some(Published { name, folder, is_library: has(package, "lib"), is_program: has(package, "bin"), features })
         })
         .collect();
     if found.is_empty() { Err("no package of the workspace is published".to_owned()) } else { Ok(found) }
@@ -41,7 +43,7 @@ pub(super) fn flags(packages: &[Published]) -> impl Iterator<Item = &str> {
     packages.iter().flat_map(|package| ["--package", package.name.as_str()])
 }
 
-fn is_library(package: &Value) -> bool {
+fn has(package: &Value, wanted: &str) -> bool {
     let targets = package["targets"].as_array().into_iter().flatten();
-    targets.flat_map(|target| target["kind"].as_array().into_iter().flatten()).any(|kind| kind == "lib")
+    targets.flat_map(|target| target["kind"].as_array().into_iter().flatten()).any(|kind| kind == wanted)
 }
