@@ -11,7 +11,19 @@ use crate::{
 const FACADE: &str = "couplet";
 
 /// Features that have no item of their own, and why.
-const WITHOUT_ITEMS: &[(&str, &str)] = &[];
+const WITHOUT_ITEMS: &[(&str, &str)] = &[
+    ("couplet/auth-keychain", BELOW),
+    ("couplet/chrono", SCHEMAS),
+    ("couplet/jiff", SCHEMAS),
+    ("couplet/reqwest", BELOW),
+    ("couplet/system-roots", BELOW),
+    ("couplet/tasks-sqlite", BELOW),
+    ("couplet/url", SCHEMAS),
+    ("couplet/uuid", SCHEMAS),
+];
+
+const BELOW: &str = "the items are those of a feature of the crate below, with its badge there";
+const SCHEMAS: &str = "implementations of `JsonSchema` in `schemars`";
 
 pub(super) fn run(_: &Options) -> Result<Report, Failure> {
     let mut packages = published::libraries()?;

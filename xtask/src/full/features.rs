@@ -12,22 +12,18 @@ pub(super) fn run(_: &Options) -> Result<Report, Failure> {
     }
     let packages = published::all()?;
     let scratch = Scratch::new("features")?;
-    let mut sets = 0;
+    let mut failed = Vec::new();
     for package in &packages {
         let mut hack = scratch.within(tools::HACK.command()?);
         hack.args(["check", "--quiet", "--feature-powerset", "--depth", "2", "--keep-going"]);
         hack.args(["--package", &package.name]);
-        let mut count = package.features.iter().filter(|f| *f != "default").count();
         if package.name == ALIKE.0 {
             hack.args(["--group-features", &ALIKE.1.join(",")]);
-            count -= ALIKE.1.len() - 1;
         }
-        println!("{}: {count} features", package.name);
-        show(&mut hack)?;
-        sets += 1 + count * (count + 1) / 2;
+        failed.extend(show(&mut hack).err());
     }
-    Ok(Report::found(format!(
-        "{} packages build with none, each and every two of their features, {sets} sets",
-        packages.len()
-    )))
+    if !failed.is_empty() {
+        return Err(failed.join("\n"));
+    }
+    Ok(Report::found(format!("{} packages build with none, each and every two of their features", packages.len())))
 }
