@@ -48,6 +48,8 @@
 //! on the wire (a [`Dialect`](couplet_core::Dialect) does). Nothing here grows without a bound, and a callback that
 //! panics harms nobody but the request that it was to answer.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod answers;
 mod builder;
 mod cache;

@@ -18,6 +18,8 @@
 //! This crate must not know how bytes travel, which runtime runs it, or what a handler looks like. Within it, only `wire/`
 //! knows revisions and eras; everything else asks a [`Revision`].
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod client;
 mod connection;
 mod error;

@@ -11,6 +11,8 @@
 //!
 //! This crate knows no revision either: a test says which one it wants.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 #[cfg(feature = "auth")]
 pub mod auth;
 mod golden;

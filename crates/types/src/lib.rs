@@ -6,6 +6,8 @@
 //!
 //! This crate knows data and nothing else: no transport, no era, no behaviour beyond constructors.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 #[macro_use]
 mod macros;
 

@@ -7,6 +7,8 @@
 //!
 //! This crate knows the public API of `couplet`. It must not know the servers.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod logs;
 mod serve;
 mod site;
