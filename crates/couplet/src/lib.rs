@@ -2,7 +2,6 @@
 //!
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![doc = include_str!("docs/lib.md")]
-#![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "apps")]
 pub use couplet_apps as apps;
