@@ -396,7 +396,7 @@ mod tests {
                 other => panic!("{other:?}"),
             }
         };
-        let unchecked = answer(&|connection| connection.take(read(text.clone())));
+        let unchecked = answer(&|connection| connection.receive_frame(read(text.clone())));
         assert_eq!(answer(&|connection| connection.receive_checked(read(text.clone()), checked)), unchecked);
         assert!(unchecked.starts_with(br#"{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete""#));
         // The proof counts: a method that the server lacks is not looked up again.
