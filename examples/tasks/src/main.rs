@@ -43,13 +43,16 @@ async fn main() -> couplet::Result<()> {
 
         // Later, in another process perhaps: the id is all that is needed.
         let client = connect().await?;
-        let result = client.task(id).wait().await?;
+        let result = client.task(id).wait().await?.into_result()?;
         println!("{version}: {}", result.text());
         assert_eq!(result.text(), "main is built and released");
 
         // Without a look at the task, a call simply takes as long as it takes.
         if version == ProtocolVersion::V2026_07_28 {
-            assert_eq!(client.call("build", json!({ "branch": "fix" })).await?.text(), "fix is built and released");
+            assert_eq!(
+                client.call("build", json!({ "branch": "fix" })).await?.into_result()?.text(),
+                "fix is built and released"
+            );
         }
         client.close().await?;
     }

@@ -195,6 +195,29 @@ async fn results_as_text_and_as_data() {
 }
 
 #[tokio::test]
+async fn a_failed_tool_is_an_error_after_into_result() {
+    for &version in ProtocolVersion::ALL {
+        let script = Script::speaking(version, everything(), |m| {
+            let content = match m["params"]["name"].as_str() {
+                Some("silent") => json!([]),
+                _ => json!([{ "type": "text", "text": "no city" }]),
+            };
+            vec![result(m, json!({ "content": content, "isError": m["params"]["name"] != "works" }))]
+        });
+        let client = connect(&script, version).await;
+        let called = |name| {
+            let call = client.call(name, ());
+            async { call.await.unwrap().into_result() }
+        };
+        assert_eq!(called("works").await.unwrap().text(), "no city", "{version}");
+        for (name, text) in [("fails", "the tool failed: no city"), ("silent", "the tool failed without a text")] {
+            let failed = called(name).await.unwrap_err();
+            assert_eq!((failed.kind(), failed.to_string().as_str()), (ErrorKind::Tool, text), "{version}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn an_error_of_the_server_is_kept() {
     let script = Script::speaking(ProtocolVersion::V2026_07_28, everything(), |m| vec![error(m, -32602, "which?")]);
     let client = connect(&script, ProtocolVersion::V2026_07_28).await;
