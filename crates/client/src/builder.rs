@@ -20,6 +20,7 @@ use crate::{
     extension::{Extension, Extensions},
     inbox::{Inbox, OnLog},
     sync::lock,
+    target::IntoTarget,
     trace::Connection,
 };
 
@@ -261,11 +262,32 @@ impl ClientBuilder {
         self
     }
 
-    /// Connects, and lets the connection run as a task of tokio's.
+    /// Connects to a server, and spawns the connection as a tokio task.
+    ///
+    /// The target is anything that implements [`Connect`]: a command to run, a server in this process, a
+    /// [`Reconnecting`](crate::Reconnecting) wrapper. With the feature `http` (`http-client` of the crate `couplet`) it can
+    /// also be a URL:
+    ///
+    /// ```
+    /// # #[cfg(feature = "http")]
+    /// # async fn example() -> Result<(), couplet_core::Error> {
+    /// use couplet_client::Client;
+    ///
+    /// let client = Client::new("demo", "1.0.0").connect("https://example.com/mcp").await?;
+    /// # drop(client);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// Headers, tokens and proxies are set on `couplet_http::connect(url)`, which is a target, too.
     ///
     /// # Errors
-    /// When the target cannot be reached, or speaks no revision that the client speaks.
-    pub async fn connect(self, target: impl Connect) -> Result<Client, Error> {
+    /// If the target is not valid or cannot be reached, if the server does not answer in time, or if client and server
+    /// have no revision in common.
+    ///
+    /// # Panics
+    /// If it is called outside of a tokio runtime; see [`ClientBuilder::connect_with_driver`].
+    pub async fn connect<M>(self, target: impl IntoTarget<M>) -> Result<Client, Error> {
         let (client, driver) = self.connect_with_driver(target).await?;
         tokio::spawn(async move {
             if let Err(error) = driver.await {
@@ -275,14 +297,14 @@ impl ClientBuilder {
         Ok(client)
     }
 
-    /// Connects, and leaves it to the caller to run the connection.
+    /// Connects to a server, and returns the [`Driver`], a future that the caller has to poll for the client to work.
     ///
-    /// Without timeouts (`None` for all three) neither a clock nor a runtime is needed.
+    /// If all three timeouts are `None`, neither a timer nor a runtime is needed.
     ///
     /// # Errors
-    /// When the target cannot be reached, or speaks no revision that the client speaks.
-    pub async fn connect_with_driver(self, mut target: impl Connect) -> Result<(Client, Driver), Error> {
-        Box::pin(self.open(&mut target)).await
+    /// The same as those of [`ClientBuilder::connect`].
+    pub async fn connect_with_driver<M>(self, target: impl IntoTarget<M>) -> Result<(Client, Driver), Error> {
+        Box::pin(self.open(&mut target.into_target()?)).await
     }
 
     async fn open(self, target: &mut dyn Connect) -> Result<(Client, Driver), Error> {

@@ -73,6 +73,7 @@ mod request;
 mod result;
 mod rounds;
 mod sync;
+mod target;
 mod trace;
 
 pub use builder::ClientBuilder;
@@ -90,3 +91,4 @@ pub use progress::ProgressSubscription;
 pub use reconnect::{Backoff, ConnectionState, Reconnecting};
 pub use request::RequestBuilder;
 pub use result::ToolResult;
+pub use target::IntoTarget;

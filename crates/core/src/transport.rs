@@ -19,6 +19,12 @@ pub trait Transport: Send {
 }
 
 /// A place that a client can connect to: a program to start, an address, a server in this process.
+#[diagnostic::on_unimplemented(
+    message = "a client cannot connect to `{Self}`",
+    label = "not a server to connect to",
+    note = "use a `Command` for a program to start, or the server itself",
+    note = "URLs need the feature `http-client` of `couplet`, or `http` of `couplet-client`"
+)]
 pub trait Connect: Send {
     /// Opens a connection. It may be called again when the first one was lost.
     fn connect(&mut self, inbound: Arc<dyn Inbound>, limits: Limits) -> BoxFuture<'_, Result<Connected, Error>>;

@@ -12,4 +12,6 @@ mod reconnect;
 mod request;
 mod script;
 mod service;
+#[cfg(feature = "http")]
+mod target;
 mod without_runtime;
