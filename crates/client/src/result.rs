@@ -46,7 +46,8 @@ impl ToolResult {
         self.0.all_text()
     }
 
-    /// Deserializes the structured content. In revisions without structured content, the text is parsed as JSON instead.
+    /// Deserializes the structured content. In revisions without structured content, the text is parsed as JSON
+    /// instead.
     ///
     /// # Errors
     /// If the tool failed (kind [`ErrorKind::Tool`]), or if the content is not a `T` (kind [`ErrorKind::Protocol`]).

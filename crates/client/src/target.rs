@@ -6,8 +6,8 @@ use couplet_core::{Connect, Error};
 /// [`ClientBuilder::connect`](crate::ClientBuilder::connect).
 ///
 /// It is implemented for every [`Connect`], such as a command to run or a server in this process, and, with the feature
-/// `http`, for URLs: `&str`, `String` and `http::Uri`. To connect to something else, implement [`Connect`]; this trait is
-/// sealed.
+/// `http`, for URLs: `&str`, `String` and `http::Uri`. To connect to something else, implement [`Connect`]; this trait
+/// is sealed.
 ///
 /// `M` is a marker that keeps the implementations apart. The compiler infers it.
 pub trait IntoTarget<M>: Send + sealed::Sealed<M> {

@@ -23,7 +23,8 @@ pub mod memory;
 pub mod message;
 mod server;
 mod service;
-mod sync;
+#[doc(hidden)]
+pub mod sync;
 mod transport;
 mod wire;
 

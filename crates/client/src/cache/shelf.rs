@@ -10,7 +10,7 @@ use bytes::Bytes;
 use couplet_core::{Change, JsonText};
 use couplet_types::{ListPrompts, ListResourceTemplates, ListResources, ListTools, ReadResource, Request, from_json};
 
-use crate::inbox::is_part;
+use crate::incoming::is_part;
 
 /// Somebody: a server, or a principal at one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

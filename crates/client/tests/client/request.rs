@@ -62,7 +62,7 @@ async fn lists_are_read_to_the_end() {
 async fn lists_that_do_not_end_are_errors() {
     let version = ProtocolVersion::V2025_11_25;
     let (_, client) = pages(version, vec![(1, Some("a")), (1, Some("a"))]).await;
-    assert!(client.tools().await.unwrap_err().to_string().contains("in circles"));
+    assert!(client.tools().await.unwrap_err().to_string().contains("the same cursor twice"));
     let (_, client) = pages(version, vec![(10_001, None)]).await;
     assert!(client.tools().await.unwrap_err().to_string().contains("10000"));
     let script = Script::speaking(version, everything(), |m| {
