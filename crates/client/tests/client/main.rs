@@ -12,4 +12,5 @@ mod reconnect;
 mod request;
 mod script;
 mod service;
+#[cfg(feature = "http")]
 mod without_runtime;
