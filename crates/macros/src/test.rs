@@ -6,7 +6,7 @@ use syn::{Attribute, Error, ItemFn, Result, ReturnType};
 
 use crate::{args::Args, keys::Form};
 
-/// The revisions, as they are written in Rust. No comparison, only names to pass on.
+/// The revisions, as parts of Rust names.
 const REVISIONS: [&str; 5] = ["2024_11_05", "2025_03_26", "2025_06_18", "2025_11_25", "2026_07_28"];
 
 pub(crate) fn test(attr: TokenStream, item: TokenStream) -> TokenStream {

@@ -123,7 +123,7 @@ pub(crate) fn run_tool(
     }))
 }
 
-/// The model can mend its arguments, so it is told where the revision lets it be told.
+/// The reply for invalid arguments: a result that the model sees, where the revision allows it, so that it can correct them.
 fn wrong_arguments(revision: Revision, what: String) -> Reply {
     match revision.wrong_arguments_are_results() {
         true => Reply::Complete(revision.done(CallToolResult::error(what))),
@@ -131,7 +131,7 @@ fn wrong_arguments(revision: Revision, what: String) -> Reply {
     }
 }
 
-/// What is wrong with a result that the developer promised to be otherwise.
+/// The error of a result that breaks the promises of its tool.
 fn unfit(result: &CallToolResult, tool: &ToolDef<()>) -> Option<Cow<'static, str>> {
     if tool.spec.output_schema.is_some() && result.structured_content.is_none() && !result.failed() {
         return Some("the tool has an output schema, so there must be structured content".into());

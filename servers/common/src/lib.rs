@@ -1,11 +1,12 @@
-//! What the programs of Couplet share that serve: flags for HTTP, logs, signals, and a graceful shutdown.
+//! The shared parts of Couplet's server programs: flags of HTTP, logs, signals, and graceful shutdown.
 //!
-//! * [`SiteArgs`] are the flags of an HTTP endpoint, with its limits; [`bind`] and [`url`] belong to them.
-//! * [`LogArgs`] and [`start_logs`]: log lines on standard error, as `RUST_LOG` and `--log-format` say.
+//! * [`SiteArgs`]: the flags of an HTTP endpoint and its limits; [`bind`] and [`url`] belong to them.
+//! * [`LogArgs`] and [`start_logs`]: logs on standard error, configured by `RUST_LOG` and `--log-format`.
 //! * [`Signals`] and [`serve_until_signal`]: graceful shutdown on SIGINT, SIGTERM and SIGHUP.
-//! * [`ServeArgs`] and [`serve`]: all of it together, for a server's `main`.
+//! * [`ServeArgs`] and [`serve`]: all of them, for a server's `main`.
 //!
-//! It knows the public API of `couplet`. It must not know what is served.
+//! This crate knows the public API of `couplet`. It must not know the servers. For a server without flags of its own, see
+//! [`couplet::run`].
 
 mod logs;
 mod serve;

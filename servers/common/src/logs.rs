@@ -1,4 +1,4 @@
-//! Log lines on standard error.
+//! Logs on standard error.
 
 use std::env;
 
@@ -10,15 +10,15 @@ use tracing_subscriber::{
     util::SubscriberInitExt,
 };
 
-/// How logs are written.
+/// The flags of logs.
 #[derive(clap::Args, Clone, Copy, Debug)]
 pub struct LogArgs {
-    /// How log lines on standard error look: text or json. The variable RUST_LOG chooses them: info, debug, couplet=trace
+    /// Format of the logs on standard error: text or json. The variable RUST_LOG sets their level: info, debug, couplet=trace
     #[arg(long, value_name = "FORMAT", default_value = "text", hide_possible_values = true)]
     pub log_format: LogFormat,
 }
 
-/// The form of a log line.
+/// The format of a log line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum LogFormat {
     /// A line for people.
@@ -27,8 +27,8 @@ pub enum LogFormat {
     Json,
 }
 
-/// The lines that `RUST_LOG` chooses, or those of `default` when it is not set. The second value is a warning about a
-/// `RUST_LOG` that cannot be understood.
+/// Returns the filter that `RUST_LOG` sets, or `default` if it is not set. The second value is a warning about a
+/// `RUST_LOG` that cannot be parsed.
 #[must_use]
 pub fn filter(default: &str) -> (Targets, Option<String>) {
     chosen(env::var("RUST_LOG").ok().as_deref(), default)
@@ -41,20 +41,20 @@ fn chosen(wanted: Option<&str>, default: &str) -> (Targets, Option<String>) {
         Some(text) => match text.parse() {
             Ok(targets) => (targets, None),
             Err(error) => {
-                let what = format!("`RUST_LOG` is not understood: {error}; write info, or couplet_http=debug,warn");
+                let what = format!("`RUST_LOG` cannot be parsed: {error}; write info, or couplet_http=debug,warn");
                 (usual(), Some(what))
             }
         },
     }
 }
 
-/// Writes log lines from now on. A process that writes them already goes on as before.
+/// Installs the subscriber that writes logs. In a process that has one already, nothing changes.
 pub fn start_logs<W>(format: LogFormat, targets: Targets, writer: W)
 where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {
     let registry = tracing_subscriber::registry().with(targets);
-    // It fails if there is a subscriber already, which is then the one that is wanted.
+    // It fails if there is a subscriber already, which stays.
     let _ = match format {
         LogFormat::Text => registry.with(fmt::layer().with_ansi(false).with_writer(writer)).try_init(),
         LogFormat::Json => registry.with(fmt::layer().json().flatten_event(true).with_writer(writer)).try_init(),

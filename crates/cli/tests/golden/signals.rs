@@ -159,5 +159,5 @@ fn attack_16_logs_are_chosen_by_the_environment() {
     assert!(bridge(&[], &[]).contains("INFO"));
     assert!(!bridge(&[("RUST_LOG", "error")], &[]).contains("INFO"));
     assert!(bridge(&[], &["--log-format", "json"]).contains(r#""level":"INFO""#));
-    assert!(bridge(&[("RUST_LOG", "couplet=loud")], &[]).contains("`RUST_LOG` is not understood"));
+    assert!(bridge(&[("RUST_LOG", "couplet=loud")], &[]).contains("`RUST_LOG` cannot be parsed"));
 }
