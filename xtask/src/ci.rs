@@ -9,7 +9,7 @@ use std::{
 };
 
 use crate::{
-    Failure, corpus, interop, starter, tidy, weight,
+    Failure, corpus, interop, skipped, starter, tidy, weight,
     workspace::{self, capture, cargo, command, packages, show},
 };
 
@@ -71,6 +71,7 @@ pub(crate) fn run(names: &[String]) -> Result<(), Failure> {
     }
     let wanted = |name: &str| names.is_empty() || names.iter().any(|n| n == name);
     let steps: Vec<&Step> = STEPS.iter().filter(|(name, _)| wanted(name)).collect();
+    skipped::clear();
     let started = Instant::now();
     let mut rows = Vec::new();
     let mut failure = None;
@@ -83,7 +84,10 @@ pub(crate) fn run(names: &[String]) -> Result<(), Failure> {
         rows.push((*name, verdict, seconds));
         match outcome {
             Ok(()) => println!("==> {name}: ok in {seconds:.1} s"),
-            Err(why) if verdict == Verdict::NotRun => println!("==> {name}: {why}"),
+            Err(why) if verdict == Verdict::NotRun => {
+                println!("==> {name}: {why}");
+                skipped::add(name, why.trim_start_matches(NOT_RUN));
+            }
             Err(why) => {
                 println!("==> {name}: FAILED in {seconds:.1} s: {why}");
                 failure = Some(format!("`{name}` failed: {why}"));
@@ -91,7 +95,7 @@ pub(crate) fn run(names: &[String]) -> Result<(), Failure> {
             }
         }
     }
-    println!("\n{}", table(&rows));
+    println!("\n{}\n\n{}", table(&rows), skipped::report());
     let count = |wanted| rows.iter().filter(|(_, verdict, _)| *verdict == wanted).count();
     let (passed, failed) = (count(Verdict::Ok), count(Verdict::Failed));
     let not_run = steps.len() - passed - failed;

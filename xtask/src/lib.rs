@@ -13,7 +13,9 @@ mod conformance;
 mod corpus;
 mod fuzz;
 mod group;
+mod grow;
 mod interop;
+mod skipped;
 mod source;
 mod starter;
 pub mod tidy;
@@ -46,6 +48,12 @@ const COMMANDS: &[Command] = &[
         run: tidy::run,
     },
     Command { name: "weight", usage: "weight", what: "the dependencies of a small stdio server", run: weight::run },
+    Command {
+        name: "grow",
+        usage: "grow [revision|method]",
+        what: "a new revision and a new method in a copy of the workspace: each place of their recipes must complain",
+        run: grow::run,
+    },
     Command {
         name: "corpus",
         usage: "corpus [mutations]",

@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::Failure;
+use crate::{Failure, skipped};
 
 /// The folder of the workspace.
 pub(crate) fn root() -> PathBuf {
@@ -22,7 +22,7 @@ pub(crate) fn root() -> PathBuf {
 pub(crate) fn command(program: &str) -> Command {
     let program = if program == "cargo" { env::var("CARGO").unwrap_or("cargo".to_owned()) } else { program.to_owned() };
     let mut command = Command::new(program);
-    command.current_dir(root()).stdin(Stdio::null());
+    command.current_dir(root()).stdin(Stdio::null()).env(skipped::VARIABLE, skipped::file());
     // What cargo told this program about itself is not for the next one.
     for (name, _) in env::vars_os() {
         if name.to_str().is_some_and(|n| n.starts_with("CARGO_PKG_") || n.starts_with("CARGO_MANIFEST_")) {

@@ -1,4 +1,4 @@
-//! Whether the headers of a request say what its body says.
+//! Validation of request headers against the body.
 
 use couplet::core::{
     Limits,
@@ -9,7 +9,7 @@ use divan::Bencher;
 
 use crate::kit::{STATELESS, call, server};
 
-/// Headers as they are with nearly every request.
+/// The headers of a typical request.
 struct Headers(&'static [(&'static str, &'static str)]);
 
 impl Fields for Headers {

@@ -1,4 +1,4 @@
-//! Hosts: clients that show views.
+//! The client side: hosts that show views.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use couplet_client::{Client, Extension};
@@ -8,10 +8,11 @@ use serde_json::json;
 
 use crate::{
     meta::{MIME_TYPE, ToolUi, ViewMeta},
+    sealed::Sealed,
     tools::AppTools,
 };
 
-/// The extension of a client that shows views.
+/// The MCP Apps extension of a client: a host that shows views.
 ///
 /// ```
 /// use couplet_apps::ClientApps;
@@ -22,10 +23,11 @@ use crate::{
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 #[must_use = "register it with `ClientBuilder::extension`"]
+#[non_exhaustive]
 pub struct ClientApps;
 
 impl ClientApps {
-    /// Shows pages of HTML.
+    /// Creates the extension. It declares support for HTML views ([`MIME_TYPE`]).
     pub fn new() -> Self {
         Self
     }
@@ -37,17 +39,30 @@ impl From<ClientApps> for Extension {
     }
 }
 
-/// What a client can do with views; the client needs [`ClientApps`].
-pub trait HostApps {
-    /// The tools that the model may see.
+/// Extension methods for a [`Client`] that shows views.
+///
+/// Register [`ClientApps`] on the client first. This trait is sealed: it is implemented for [`Client`] alone.
+pub trait HostApps: Sealed {
+    /// Lists the tools that the model may see.
+    ///
+    /// # Errors
+    /// Fails if the server cannot be reached or answers with an error.
     fn model_tools(&self) -> BoxFuture<'static, Result<Vec<Tool>, Error>>;
 
-    /// The tools that views of the server may call.
+    /// Lists the tools that the server's views may call.
+    ///
+    /// # Errors
+    /// Fails if the server cannot be reached or answers with an error.
     fn app_tools(&self) -> BoxFuture<'static, Result<AppTools, Error>>;
 
-    /// Fetches the view of a tool; `None` if it has none.
+    /// Fetches the view of a tool; `None` if the tool declares none.
+    ///
+    /// # Errors
+    /// Fails if the resource cannot be read, or is not a single HTML document of the type [`MIME_TYPE`].
     fn view_of(&self, tool: &Tool) -> BoxFuture<'static, Result<Option<AppView>, Error>>;
 }
+
+impl Sealed for Client {}
 
 impl HostApps for Client {
     fn model_tools(&self) -> BoxFuture<'static, Result<Vec<Tool>, Error>> {
@@ -71,15 +86,15 @@ impl HostApps for Client {
     }
 }
 
-/// A view that was fetched. Nothing of it can be trusted: show it in a frame of its own, with [`AppView::policy`].
+/// A fetched view. It is untrusted: show it in a sandboxed frame, with [`AppView::policy`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct AppView {
-    /// Its address.
+    /// The `ui://` URI of the view.
     pub uri: String,
-    /// The page.
+    /// The HTML document.
     pub html: String,
-    /// What it says about itself.
+    /// The metadata that the view declares.
     pub meta: ViewMeta,
 }
 
@@ -88,30 +103,30 @@ impl AppView {
         let mut result = client.read(uri.as_str()).await?;
         let wrong = |what: &str| Error::new(ErrorKind::Protocol, format!("the view `{uri}` cannot be shown: {what}"));
         let (Some(contents), true) = (result.contents.pop(), result.contents.is_empty()) else {
-            return Err(wrong("a view has one content"));
+            return Err(wrong("expected exactly one content"));
         };
         if !contents.mime_type.as_deref().is_some_and(is_view) {
-            return Err(wrong("it is not of the type of views"));
+            return Err(wrong(&format!("its MIME type must be `{MIME_TYPE}`")));
         }
         let html = match (contents.as_text(), contents.as_blob()) {
             (Some(text), _) => text.to_owned(),
             (_, Some(blob)) => {
-                let bytes = STANDARD.decode(blob).map_err(|e| wrong("it is not base64").with_source(e))?;
+                let bytes = STANDARD.decode(blob).map_err(|e| wrong("its blob is not base64").with_source(e))?;
                 String::from_utf8(bytes).map_err(|e| wrong("it is not UTF-8").with_source(e))?
             }
-            _ => return Err(wrong("it is empty")),
+            _ => return Err(wrong("it has neither text nor a blob")),
         };
         let meta = ViewMeta::of(contents.meta.as_ref());
         Ok(Self { uri, html, meta })
     }
 
-    /// The content security policy to show it with: what it declares, and no more.
+    /// Returns the content security policy to show the view with: the origins that it declares, and no others.
     pub fn policy(&self) -> String {
         self.meta.csp.clone().unwrap_or_default().policy()
     }
 }
 
-/// Spaces and the case of letters do not count.
+/// Compares MIME types without regard to whitespace and case.
 fn is_view(mime_type: &str) -> bool {
     let plain: String = mime_type.chars().filter(|c| !c.is_ascii_whitespace()).collect();
     plain.eq_ignore_ascii_case(MIME_TYPE)

@@ -1,8 +1,8 @@
-//! What a view may load, and whom it may talk to.
+//! The content security policy of a view.
 
 use serde::{Deserialize, Serialize};
 
-/// The origins that a view needs. What is not declared is not allowed.
+/// The origins that a view declares. Every other origin is blocked.
 ///
 /// ```
 /// use couplet_apps::Csp;
@@ -15,57 +15,58 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "camelCase", default)]
 #[non_exhaustive]
 pub struct Csp {
-    /// Whom it talks to: requests and web sockets.
+    /// Origins for requests and WebSockets (`connect-src`).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub connect_domains: Vec<String>,
-    /// Where scripts, styles, images, fonts and media come from.
+    /// Origins of scripts, styles, images, fonts and media.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub resource_domains: Vec<String>,
-    /// What it shows in frames of its own.
+    /// Origins that the view embeds in frames (`frame-src`).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub frame_domains: Vec<String>,
-    /// What its base address may be.
+    /// Origins of the document's base URI (`base-uri`).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub base_uri_domains: Vec<String>,
 }
 
 impl Csp {
-    /// Nothing declared.
+    /// Creates a policy without origins.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Declares whom it talks to.
+    /// Adds origins for requests and WebSockets.
     #[must_use]
     pub fn connect<T: Into<String>>(mut self, origins: impl IntoIterator<Item = T>) -> Self {
         self.connect_domains.extend(origins.into_iter().map(Into::into));
         self
     }
 
-    /// Declares where scripts, styles, images, fonts and media come from.
+    /// Adds origins of scripts, styles, images, fonts and media.
     #[must_use]
     pub fn resources<T: Into<String>>(mut self, origins: impl IntoIterator<Item = T>) -> Self {
         self.resource_domains.extend(origins.into_iter().map(Into::into));
         self
     }
 
-    /// Declares what it shows in frames of its own.
+    /// Adds origins that the view embeds in frames.
     #[must_use]
     pub fn frames<T: Into<String>>(mut self, origins: impl IntoIterator<Item = T>) -> Self {
         self.frame_domains.extend(origins.into_iter().map(Into::into));
         self
     }
 
-    /// Declares what its base address may be.
+    /// Adds origins of the document's base URI.
     #[must_use]
     pub fn base<T: Into<String>>(mut self, origins: impl IntoIterator<Item = T>) -> Self {
         self.base_uri_domains.extend(origins.into_iter().map(Into::into));
         self
     }
 
-    /// Only what is an origin: the rest of what a server declares counts as not declared.
+    /// Returns a copy with the well-formed origins only. Every other declared string is dropped, so it cannot loosen
+    /// the policy.
     #[must_use]
-    pub fn cleaned(&self) -> Self {
+    pub fn sanitized(&self) -> Self {
         let only = |list: &[String], schemes: &[&str]| -> Vec<String> {
             list.iter().filter(|text| is_origin(text, schemes)).cloned().collect()
         };
@@ -77,9 +78,10 @@ impl Csp {
         }
     }
 
-    /// The content security policy: nothing beyond what is declared, and by default no more than the page itself.
+    /// Serializes the value of a `Content-Security-Policy` header: the declared origins, and otherwise the document
+    /// itself only.
     pub fn policy(&self) -> String {
-        let Self { connect_domains, resource_domains, frame_domains, base_uri_domains } = self.cleaned();
+        let Self { connect_domains, resource_domains, frame_domains, base_uri_domains } = self.sanitized();
         let files = joined(&resource_domains);
         let or = |list: &[String], default: &str| if list.is_empty() { default.to_owned() } else { list.join(" ") };
         [
@@ -105,7 +107,8 @@ fn joined(origins: &[String]) -> String {
     origins.iter().flat_map(|origin| [" ", origin]).collect()
 }
 
-/// Whether a text is an origin, perhaps with `*.` for all subdomains, and nothing that could say more in a policy.
+/// Whether a string is an origin, with an optional `*.` for subdomains, and nothing else that means something in a
+/// policy.
 fn is_origin(text: &str, schemes: &[&str]) -> bool {
     let Some((scheme, rest)) = text.split_once("://") else { return false };
     let (host, port) = rest.split_once(':').map_or((rest, None), |(host, port)| (host, Some(port)));
@@ -152,6 +155,6 @@ mod tests {
         ] {
             assert!(!is_origin(wrong, WEB), "{wrong}");
         }
-        assert_eq!(Csp::new().connect(["wss://a.com", "*"]).cleaned().connect_domains, ["wss://a.com"]);
+        assert_eq!(Csp::new().connect(["wss://a.com", "*"]).sanitized().connect_domains, ["wss://a.com"]);
     }
 }

@@ -1,12 +1,12 @@
 //! MCP Apps (`io.modelcontextprotocol/ui`): tools with a view of their own, which a host shows beside the result.
 //!
-//! A server offers views as resources and says which tool has which ([`Apps`], [`View`], [`AppTool`]). A host declares
-//! that it can show them ([`ClientApps`]), fetches them ([`HostApps`]), keeps them from what they did not ask for
-//! ([`Csp::policy`], [`AppTools`]) and talks to them ([`Bridge`]). The window itself is the host's: this crate is data
-//! and decisions, without I/O.
+//! A server offers views as resources and assigns them to tools ([`Apps`], [`View`], [`AppTool`]). A host declares that
+//! it shows views ([`ClientApps`]), fetches them ([`HostApps`]), enforces what they may load and call ([`Csp::policy`],
+//! [`AppTools`]) and exchanges messages with them ([`Bridge`]). Rendering is the host's: this crate is data and
+//! decisions, without I/O.
 //!
-//! This crate is written on the registries of `couplet-server` and `couplet-client` alone, as anybody's extension could
-//! be. It must not know transports and revisions.
+//! This crate uses only the public extension registries of `couplet-server` and `couplet-client`, as a third-party
+//! extension would. It must not know transports and revisions.
 
 mod bridge;
 #[cfg(feature = "client")]
@@ -18,7 +18,23 @@ pub mod sandbox;
 mod server;
 mod tools;
 
-pub use bridge::{Bridge, DisplayMode, FromView, Host, HostContext, ModelContext, Size, ViewMessage, WrongTime};
+/// Seals the extension traits: methods can be added to them without a breaking change.
+///
+/// ```compile_fail
+/// struct Mine;
+///
+/// impl couplet_apps::ShowsApps for Mine {
+///     fn shows_apps(&self) -> bool {
+///         true
+///     }
+/// }
+/// ```
+#[cfg(any(feature = "server", feature = "client"))]
+mod sealed {
+    pub trait Sealed {}
+}
+
+pub use bridge::{Bridge, DisplayMode, Host, HostContext, InvalidState, ModelContext, Size, ViewEvent, ViewMessage};
 #[cfg(feature = "client")]
 pub use client::{AppView, ClientApps, HostApps};
 pub use csp::Csp;

@@ -1,6 +1,8 @@
-//! What tools and views say about themselves, under `_meta.ui`.
+//! Metadata of tools and views, under `_meta.ui`.
 
-use couplet_types::{Map, Meta, RawJson, Tool};
+#[cfg(any(feature = "server", feature = "client"))]
+use couplet_types::Meta;
+use couplet_types::{Map, RawJson, Tool};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -9,40 +11,41 @@ use crate::csp::Csp;
 /// The MIME type of a view.
 pub const MIME_TYPE: &str = "text/html;profile=mcp-app";
 
-/// The scheme of a view's address.
+/// The URI scheme of views.
 pub(crate) const SCHEME: &str = "ui://";
 
-/// The member of `_meta`, and the one that stood for it once.
+/// The member of `_meta`, and its deprecated predecessor.
 const KEY: &str = "ui";
 const OLD_KEY: &str = "ui/resourceUri";
 
-/// Who may use a tool.
+/// The callers that may use a tool.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Visibility {
-    /// The model and the views.
+    /// The model and the server's views.
     #[default]
     Both,
-    /// The model alone.
+    /// The model only.
     Model,
-    /// The views of the same server alone.
+    /// The server's views only.
     App,
-    /// Nobody: what the tool says about it makes no sense.
-    Nobody,
+    /// Neither: the declared visibility is empty or malformed.
+    Neither,
 }
 
-/// What a tool says about its view.
+/// The metadata of a tool about its view.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ToolUi {
-    /// The address of the view.
+    /// The `ui://` URI of the view.
     pub resource_uri: Option<String>,
-    /// Who may use the tool.
+    /// The callers that may use the tool.
     pub visibility: Visibility,
 }
 
 impl ToolUi {
-    /// What a listed tool says, as far as it makes sense: an address that is not one of a view does not count, and who
-    /// may use it is taken strictly.
+    /// Parses the metadata of a listed tool. A URI with another scheme than `ui://` is ignored; a malformed visibility
+    /// hides the tool from the model and from views.
     ///
     /// ```
     /// use couplet_apps::{ToolUi, Visibility};
@@ -59,7 +62,7 @@ impl ToolUi {
         let old = meta.get(OLD_KEY).and_then(text);
         let Some(ui) = meta.get(KEY) else { return Self { resource_uri: old, ..Self::default() } };
         let Ok(members) = ui.parse::<Map<RawJson>>() else {
-            return Self { resource_uri: old, visibility: Visibility::Nobody };
+            return Self { resource_uri: old, visibility: Visibility::Neither };
         };
         let visibility = members.get("visibility").map_or(Visibility::Both, |list| {
             let words = list.parse::<Vec<Value>>().unwrap_or_default();
@@ -68,7 +71,7 @@ impl ToolUi {
         Self { resource_uri: members.get("resourceUri").and_then(text).or(old), visibility }
     }
 
-    /// Adds it to what a tool says.
+    /// Writes the metadata into a tool's `_meta`.
     #[cfg(feature = "server")]
     pub(crate) fn add_to(&self, meta: &mut Meta) {
         let mut ui = serde_json::json!({});
@@ -83,12 +86,12 @@ impl ToolUi {
 }
 
 impl Visibility {
-    /// Whether the model may see the tool.
+    /// Returns whether the model may see the tool.
     pub fn for_model(self) -> bool {
         matches!(self, Self::Both | Self::Model)
     }
 
-    /// Whether a view of the same server may call it.
+    /// Returns whether a view of the same server may call the tool.
     pub fn for_app(self) -> bool {
         matches!(self, Self::Both | Self::App)
     }
@@ -103,7 +106,7 @@ impl Visibility {
             (true, true) => Self::Both,
             (true, false) => Self::Model,
             (false, true) => Self::App,
-            (false, false) => Self::Nobody,
+            (false, false) => Self::Neither,
         }
     }
 
@@ -114,27 +117,27 @@ impl Visibility {
     }
 }
 
-/// What a view says about itself.
+/// The metadata of a view.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[non_exhaustive]
 pub struct ViewMeta {
-    /// Where it loads things from, and whom it talks to.
+    /// The origins that the view loads from and connects to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub csp: Option<Csp>,
-    /// What it would like to use.
+    /// The permissions that the view requests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permissions: Option<Permissions>,
-    /// The origin that it would like to have, in the form that the host wants.
+    /// The dedicated origin that the view requests, in the format that the host documents.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub domain: Option<String>,
-    /// Whether it would like a border.
+    /// Whether the view prefers a visible border.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prefers_border: Option<bool>,
 }
 
 impl ViewMeta {
-    /// What a view says; nothing where it makes no sense, which is the strictest that there is.
+    /// Parses the metadata of a view; malformed metadata is the default, which is the strictest.
     #[cfg(feature = "client")]
     pub(crate) fn of(meta: Option<&Meta>) -> Self {
         meta.and_then(|meta| meta.get(KEY)?.parse().ok()).unwrap_or_default()
@@ -146,7 +149,7 @@ impl ViewMeta {
     }
 }
 
-/// What a view would like to use. It is for the host to ask the person.
+/// The permissions that a view requests. Whether to ask the user is the host's decision.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[non_exhaustive]
@@ -157,7 +160,7 @@ pub struct Permissions {
     /// The microphone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub microphone: Option<RawJson>,
-    /// Where the person is.
+    /// The location of the user.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub geolocation: Option<RawJson>,
     /// Writing to the clipboard.
@@ -165,7 +168,7 @@ pub struct Permissions {
     pub clipboard_write: Option<RawJson>,
 }
 
-/// One thing that a view can ask for.
+/// A permission that a view can request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Permission {
@@ -173,21 +176,21 @@ pub enum Permission {
     Camera,
     /// The microphone.
     Microphone,
-    /// Where the person is.
+    /// The location of the user.
     Geolocation,
     /// Writing to the clipboard.
     ClipboardWrite,
 }
 
 impl Permissions {
-    /// Asks for one more thing.
+    /// Adds a permission.
     #[must_use]
     pub fn with(mut self, permission: Permission) -> Self {
         *self.place(permission) = Some(RawJson::empty_object());
         self
     }
 
-    /// The `allow` attribute of a frame in which all of them are granted.
+    /// Serializes the `allow` attribute of a frame that grants all of them.
     ///
     /// ```
     /// use couplet_apps::{Permission, Permissions};
@@ -243,10 +246,10 @@ mod tests {
             (json!({ "ui": { "resourceUri": "https://a" } }), None, Visibility::Both),
             (json!({ "ui": { "resourceUri": 7, "visibility": ["model"] } }), None, Visibility::Model),
             (json!({ "ui": { "visibility": ["app", "model", "later"] } }), None, Visibility::Both),
-            (json!({ "ui": { "visibility": [] } }), None, Visibility::Nobody),
-            (json!({ "ui": { "visibility": "model" } }), None, Visibility::Nobody),
+            (json!({ "ui": { "visibility": [] } }), None, Visibility::Neither),
+            (json!({ "ui": { "visibility": "model" } }), None, Visibility::Neither),
             (json!({ "ui": { "visibility": [7, "app"] } }), None, Visibility::App),
-            (json!({ "ui": "ui://a" }), None, Visibility::Nobody),
+            (json!({ "ui": "ui://a" }), None, Visibility::Neither),
         ] {
             let found = ToolUi::of(&tool(meta.clone()));
             assert_eq!((found.resource_uri.as_deref(), found.visibility), (uri, visibility), "{meta}");

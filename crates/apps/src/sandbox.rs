@@ -1,20 +1,21 @@
-//! The frame between a host that is a web page and a view.
+//! The sandbox proxy: the frame between a web-based host and a view.
 //!
-//! Such a host shows a page of its own at *another origin*, the sandbox, which shows the view in a frame inside and hands
-//! messages on. When the sandbox says that it is ready, the host sends it the view ([`resource_ready`]); from then on all
-//! messages go through but those between the two ([`is_forwarded`]).
+//! A host that is a web page embeds a proxy page from *another origin*, the sandbox. The proxy embeds the view in an
+//! inner frame and forwards messages. When the proxy reports that it is ready ([`is_ready`]), the host sends it the
+//! view ([`resource_ready`]); from then on the proxy forwards every message except those between host and proxy
+//! ([`is_forwarded`]).
 
 use serde_json::{Value, json};
 
 use crate::meta::ViewMeta;
 
-/// The `sandbox` attribute of the frame in which the sandbox itself is.
+/// The `sandbox` attribute of the proxy's frame.
 pub const FLAGS: &str = "allow-scripts allow-same-origin";
 
-/// What methods between the host and the sandbox begin with.
+/// The prefix of methods between host and proxy.
 const RESERVED: &str = "ui/notifications/sandbox-";
 
-/// Whether the sandbox hands a message on, in either direction.
+/// Returns whether the proxy forwards messages with this method, in either direction.
 ///
 /// ```
 /// use couplet_apps::sandbox::is_forwarded;
@@ -26,14 +27,14 @@ pub fn is_forwarded(method: &str) -> bool {
     !method.starts_with(RESERVED)
 }
 
-/// Whether a message says that the sandbox is ready.
+/// Returns whether a message is the proxy's ready notification.
 pub fn is_ready(message: &Value) -> bool {
     message["method"] == "ui/notifications/sandbox-proxy-ready"
 }
 
-/// The message with which the host hands a view to the sandbox: the page, and what it may do at most.
+/// Creates the notification that hands a view to the proxy: the HTML document, its origins and its permissions.
 pub fn resource_ready(html: &str, meta: &ViewMeta) -> Value {
-    let csp = meta.csp.clone().unwrap_or_default().cleaned();
+    let csp = meta.csp.clone().unwrap_or_default().sanitized();
     let mut params = json!({ "html": html, "csp": csp });
     if let Some(permissions) = &meta.permissions {
         params["permissions"] = json!(permissions);
@@ -41,22 +42,23 @@ pub fn resource_ready(html: &str, meta: &ViewMeta) -> Value {
     json!({ "jsonrpc": "2.0", "method": "ui/notifications/sandbox-resource-ready", "params": params })
 }
 
-/// Whether the sandbox is at another origin than the host, which it must be: both are addresses of the web.
+/// Returns whether the proxy's URL has another origin than the host's, as it must. `false` if one of them is not an
+/// `http` or `https` URL.
 ///
 /// ```
-/// use couplet_apps::sandbox::is_apart;
+/// use couplet_apps::sandbox::is_cross_origin;
 ///
-/// assert!(is_apart("https://host.example/app", "https://sandbox.example/proxy"));
-/// assert!(!is_apart("https://host.example/app", "https://host.example:443/proxy"));
+/// assert!(is_cross_origin("https://host.example/app", "https://sandbox.example/proxy"));
+/// assert!(!is_cross_origin("https://host.example/app", "https://host.example:443/proxy"));
 /// ```
-pub fn is_apart(host: &str, sandbox: &str) -> bool {
+pub fn is_cross_origin(host: &str, sandbox: &str) -> bool {
     match (origin(host), origin(sandbox)) {
         (Some(host), Some(sandbox)) => host != sandbox,
         _ => false,
     }
 }
 
-/// Scheme, host and port of an address.
+/// Scheme, host and port of a URL.
 fn origin(url: &str) -> Option<(String, String, u16)> {
     let (scheme, rest) = url.split_once("://")?;
     let scheme = scheme.to_ascii_lowercase();

@@ -1,4 +1,4 @@
-//! Servers whose tools have views.
+//! The server side: tools with views.
 
 use couplet_core::Peer;
 use couplet_server::{Ctx, Extension, ServerHandle, ToolBuilder, ToolData, resource};
@@ -7,9 +7,10 @@ use couplet_types::{APPS_EXTENSION, Map, Meta, RawJson, ResourceContents, Tool};
 use crate::{
     csp::Csp,
     meta::{MIME_TYPE, Permissions, SCHEME, ToolUi, ViewMeta, Visibility},
+    sealed::Sealed,
 };
 
-/// The extension of a server whose tools have views.
+/// The MCP Apps extension of a server whose tools have views.
 ///
 /// ```
 /// use couplet_apps::{AppTool, Apps, ShowsApps, View};
@@ -31,12 +32,12 @@ use crate::{
 pub struct Apps(Vec<View>);
 
 impl Apps {
-    /// No view yet.
+    /// Creates the extension without views.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Offers a view.
+    /// Adds a view.
     pub fn view(mut self, view: View) -> Self {
         self.0.push(view);
         self
@@ -48,10 +49,10 @@ impl From<Apps> for Extension {
         apps.0.into_iter().fold(Self::new(APPS_EXTENSION), |extension, view| {
             let View { uri, html, name, meta } = view;
             let meta = meta.to_meta();
-            let (address, said) = (uri.clone(), meta.clone());
+            let (address, declared) = (uri.clone(), meta.clone());
             let read = move || {
                 let mut contents = ResourceContents::text(address.as_str(), html.as_str()).mime_type(MIME_TYPE);
-                contents.meta.clone_from(&said);
+                contents.meta.clone_from(&declared);
                 contents
             };
             let listed = resource(uri, read).name(name).mime_type(MIME_TYPE);
@@ -63,7 +64,7 @@ impl From<Apps> for Extension {
     }
 }
 
-/// A page that a host shows, alone in a frame.
+/// A view: an HTML document that a host shows in a sandboxed frame.
 #[derive(Clone, Debug)]
 #[must_use = "give it to `Apps::view`"]
 pub struct View {
@@ -74,65 +75,75 @@ pub struct View {
 }
 
 impl View {
-    /// A page of HTML at an address that begins with `ui://`.
+    /// Creates a view from a URI that begins with `ui://` and an HTML document.
     ///
     /// # Panics
-    /// When the address is another one, or the page does not begin with `<!doctype html>`.
+    /// Panics if the URI has another scheme, or the document does not begin with `<!doctype html>`.
     #[track_caller]
     pub fn new(uri: impl Into<String>, html: impl Into<String>) -> Self {
         let (uri, html) = (uri.into(), html.into());
-        assert!(is_address(&uri), "the view `{uri}`: its address must begin with `{SCHEME}`");
+        assert!(is_view_uri(&uri), "the view `{uri}`: its URI must begin with `{SCHEME}`");
         let start: String = html.trim_start().chars().take(14).collect();
-        assert!(start.eq_ignore_ascii_case("<!doctype html"), "the view `{uri}`: a page begins with `<!doctype html>`");
+        assert!(
+            start.eq_ignore_ascii_case("<!doctype html"),
+            "the view `{uri}`: its HTML must begin with `<!doctype html>`"
+        );
         Self { name: uri.clone(), uri, html, meta: ViewMeta::default() }
     }
 
-    /// The name for programs; the address by default.
+    /// Sets the programmatic name (default: the URI).
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
         self
     }
 
-    /// Where it loads things from, and whom it talks to: nowhere and nobody by default.
+    /// Declares the origins that the view loads from and connects to (default: none).
     pub fn csp(mut self, csp: Csp) -> Self {
         self.meta.csp = Some(csp);
         self
     }
 
-    /// What it would like to use: nothing by default.
+    /// Declares the permissions that the view requests (default: none).
     pub fn permissions(mut self, permissions: Permissions) -> Self {
         self.meta.permissions = Some(permissions);
         self
     }
 
-    /// The origin that it would like to have, in the form that the host wants.
+    /// Requests a dedicated origin, in the format that the host documents.
     pub fn domain(mut self, domain: impl Into<String>) -> Self {
         self.meta.domain = Some(domain.into());
         self
     }
 
-    /// Whether it would like a border.
+    /// Sets whether the view prefers a visible border.
     pub fn prefers_border(mut self, border: bool) -> Self {
         self.meta.prefers_border = Some(border);
         self
     }
 }
 
-/// What a tool can say about views; the server needs [`Apps`].
-pub trait AppTool: Sized {
-    /// The tool has a view, at an address of the server. What the tool returns must make sense without it, too.
+/// Extension methods that attach views to a tool.
+///
+/// Register [`Apps`] on the server too. This trait is sealed: it is implemented for [`ToolBuilder`] alone.
+pub trait AppTool: Sealed + Sized {
+    /// Sets the view of the tool: the URI of a view of this server. The tool's result must be useful without the view,
+    /// too.
+    ///
+    /// `Server::build` panics if the server has no such view.
     #[must_use = "register it with `Server::tool`"]
     fn view(self, uri: impl Into<String>) -> Self;
 
-    /// The tool is for the model alone, and not for views.
+    /// Makes the tool visible to the model only, and not to views.
     #[must_use = "register it with `Server::tool`"]
     fn model_only(self) -> Self;
 
-    /// The tool is for the views of this server alone, and not for the model. A client that knows nothing of views lists
-    /// it all the same.
+    /// Makes the tool visible to this server's views only, and not to the model. Clients without MCP Apps list it
+    /// regardless.
     #[must_use = "register it with `Server::tool`"]
     fn app_only(self) -> Self;
 }
+
+impl<H, M> Sealed for ToolBuilder<H, M> {}
 
 impl<H, M> AppTool for ToolBuilder<H, M> {
     fn view(self, uri: impl Into<String>) -> Self {
@@ -148,7 +159,7 @@ impl<H, M> AppTool for ToolBuilder<H, M> {
     }
 }
 
-/// One thing that a tool says.
+/// One declaration of a tool about views.
 #[derive(Debug)]
 enum Said {
     View(String),
@@ -171,8 +182,8 @@ impl ToolData for Said {
 
     fn check(&self, server: &ServerHandle) -> Result<(), String> {
         let Self::View(uri) = self else { return Ok(()) };
-        if !is_address(uri) {
-            return Err(format!("the address of its view, `{uri}`, must begin with `{SCHEME}`"));
+        if !is_view_uri(uri) {
+            return Err(format!("the URI of its view, `{uri}`, must begin with `{SCHEME}`"));
         }
         match server.resource(uri) {
             None => Err(format!("there is no view `{uri}`: add it with `Apps::view`")),
@@ -184,15 +195,19 @@ impl ToolData for Said {
     }
 }
 
-fn is_address(uri: &str) -> bool {
+fn is_view_uri(uri: &str) -> bool {
     uri.strip_prefix(SCHEME).is_some_and(|rest| !rest.is_empty())
 }
 
-/// Whether somebody can be shown views.
-pub trait ShowsApps {
-    /// Whether the client declares that it shows views.
+/// Tells whether the client shows views.
+///
+/// This trait is sealed: it is implemented for [`Ctx`] and [`Peer`] alone.
+pub trait ShowsApps: Sealed {
+    /// Returns whether the client declares support for HTML views ([`MIME_TYPE`]).
     fn shows_apps(&self) -> bool;
 }
+
+impl Sealed for Peer {}
 
 impl ShowsApps for Peer {
     fn shows_apps(&self) -> bool {
@@ -201,6 +216,8 @@ impl ShowsApps for Peer {
         types.is_some_and(|types| types.iter().any(|one| one == MIME_TYPE))
     }
 }
+
+impl Sealed for Ctx {}
 
 impl ShowsApps for Ctx {
     fn shows_apps(&self) -> bool {

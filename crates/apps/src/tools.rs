@@ -1,4 +1,4 @@
-//! Who may call which tool of a server.
+//! Access of the model and of views to a server's tools.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -6,7 +6,8 @@ use couplet_types::Tool;
 
 use crate::meta::{ToolUi, Visibility};
 
-/// The tools of one server, as a host hands them out: some to the model, some to the views of that server.
+/// The tools of one server with their [visibility](Visibility), for the host to enforce: some are for the model, some
+/// for the views of that server.
 ///
 /// ```
 /// use couplet_apps::AppTools;
@@ -26,30 +27,30 @@ use crate::meta::{ToolUi, Visibility};
 pub struct AppTools(BTreeMap<String, Visibility>);
 
 impl AppTools {
-    /// The tools of a server. A view of the server can call these and no others.
+    /// Collects the tools of a server. Its views can call these and no others.
     pub fn new(tools: &[Tool]) -> Self {
         Self(tools.iter().map(|tool| (tool.name.clone(), ToolUi::of(tool).visibility)).collect())
     }
 
-    /// The tools that the model may see.
+    /// Filters a tool list down to the tools that the model may see.
     pub fn for_model(tools: Vec<Tool>) -> Vec<Tool> {
         tools.into_iter().filter(|tool| ToolUi::of(tool).visibility.for_model()).collect()
     }
 
-    /// Whether a view may call a tool.
+    /// Checks whether a view may call a tool.
     ///
     /// # Errors
-    /// Why not.
+    /// Fails if the server has no such tool, or if the tool is not visible to views.
     pub fn allows(&self, tool: &str) -> Result<(), Refusal> {
         match self.0.get(tool) {
             Some(visibility) if visibility.for_app() => Ok(()),
-            Some(_) => Err(Refusal(format!("the tool `{tool}` is not for views"))),
+            Some(_) => Err(Refusal(format!("the tool `{tool}` is not visible to views"))),
             None => Err(Refusal(format!("the server of the view has no tool `{tool}`"))),
         }
     }
 }
 
-/// Why a view may not do what it asks for.
+/// The reason why the host rejected a request of a view.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal(pub(crate) String);
 

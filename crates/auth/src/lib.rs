@@ -1,8 +1,9 @@
-//! OAuth 2.1 for the Model Context Protocol, over HTTP: clients that log in ([`client`]) and servers that check who
-//! asks ([`server`]).
+//! OAuth 2.1 for the Model Context Protocol over HTTP: clients that log in ([`client`]) and servers that authenticate
+//! callers ([`server`]).
 //!
-//! It must not know of tools, resources or prompts, nor of any transport but HTTP. What it is told by others (a server
-//! about its authorization server, that one about its endpoints) it does not believe further than it can check.
+//! It must not know of tools, resources or prompts, nor of any transport but HTTP. Data from other parties (a server
+//! about its authorization server, that one about its endpoints) is untrusted and used only as far as it can be
+//! verified.
 
 pub mod fetch;
 #[cfg(any(feature = "client", feature = "server"))]

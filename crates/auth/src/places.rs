@@ -1,14 +1,14 @@
-//! Where servers say something about themselves.
+//! Well-known metadata URLs.
 
 use http::Uri;
 
-/// The origin of a server, as it is written.
+/// The origin of a server, as written.
 pub(crate) fn origin(server: &Uri) -> String {
     let (scheme, authority) = (server.scheme_str().unwrap_or_default(), server.authority());
     format!("{scheme}://{}", authority.map(|a| a.as_str()).unwrap_or_default())
 }
 
-/// Where an authorization server says something about itself.
+/// The metadata URLs of an authorization server, in order of preference.
 pub(crate) fn server_places(issuer: &Uri) -> Vec<String> {
     let origin = origin(issuer);
     let (oauth, openid) = ("/.well-known/oauth-authorization-server", "/.well-known/openid-configuration");

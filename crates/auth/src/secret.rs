@@ -1,10 +1,11 @@
-//! What must not be seen.
+//! Secret strings.
 
 use std::fmt;
 
 use zeroize::Zeroizing;
 
-/// A text that is not shown: a token, a password, a key. It is wiped from memory when it is dropped.
+/// A secret string: a token, a password, a key. `Debug` does not show it, and it is wiped from memory when it is
+/// dropped.
 ///
 /// ```
 /// use couplet_auth::Secret;
@@ -17,12 +18,12 @@ use zeroize::Zeroizing;
 pub struct Secret(Zeroizing<String>);
 
 impl Secret {
-    /// Keeps a text from being seen.
+    /// Wraps a secret string.
     pub fn new(text: impl Into<String>) -> Self {
         Self(Zeroizing::new(text.into()))
     }
 
-    /// The text, for whom it is meant.
+    /// Returns the secret in plain text.
     pub fn reveal(&self) -> &str {
         &self.0
     }

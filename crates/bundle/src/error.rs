@@ -1,12 +1,13 @@
-//! What can go wrong, as sentences.
+//! Errors, with a message and a hint.
 
 use std::{fmt, io, path::Path};
 
 use crate::Problem;
 
-/// Something that was not done, why, and what to do about it.
+/// The error of this crate: what failed, and a hint what to do about it.
 ///
-/// The message is one line; a command prints it, then the hint, and chooses its exit code by [`Error::kind`].
+/// The message is one line, lower case, with names in backticks. A command shows the message and the
+/// [hint](Error::hint), and chooses its exit code by [`Error::kind`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     kind: ErrorKind,
@@ -15,34 +16,34 @@ pub struct Error {
     problems: Vec<Problem>,
 }
 
-/// What sort of thing went wrong.
+/// The category of an [`Error`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// What was asked for makes no sense.
+    /// The arguments are invalid.
     Usage,
-    /// A file is there and cannot be understood.
+    /// A file exists but is invalid.
     Broken,
-    /// The system said no.
+    /// The operating system reported an error.
     Io,
-    /// Rules are broken; see [`Error::problems`].
+    /// Rules are violated; see [`Error::problems`].
     Findings,
 }
 
 impl Error {
-    /// What sort of thing went wrong.
+    /// Returns the category of the error.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
 
-    /// What to do about it, if that is known.
+    /// Returns a hint what to do about the error.
     #[must_use]
     pub fn hint(&self) -> Option<&str> {
         self.hint.as_deref()
     }
 
-    /// The rules that are broken, if that is what went wrong.
+    /// Returns the violated rules; empty unless the kind is [`ErrorKind::Findings`].
     #[must_use]
     pub fn problems(&self) -> &[Problem] {
         &self.problems
@@ -60,11 +61,11 @@ impl Error {
         Self::new(ErrorKind::Io, format!("`{}` {what}: {error}", path.display()))
     }
 
-    /// An error for problems, if one of them is one.
+    /// Returns an error if one of the problems is an error.
     pub(crate) fn for_problems(what: &str, problems: &[Problem]) -> Option<Self> {
         let count = problems.iter().filter(|p| p.severity == crate::Severity::Error).count();
         let things = if count == 1 { "1 rule is" } else { &format!("{count} rules are") };
-        let mut error = Self::new(ErrorKind::Findings, format!("{what} is not right: {things} broken"));
+        let mut error = Self::new(ErrorKind::Findings, format!("{what} is not valid: {things} violated"));
         error.problems = problems.to_vec();
         (count > 0).then_some(error)
     }

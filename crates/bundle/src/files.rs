@@ -1,4 +1,4 @@
-//! The files that a bundle is made of.
+//! The files of a bundle.
 
 use std::{
     collections::BTreeMap,
@@ -8,11 +8,11 @@ use std::{
 
 use crate::{Error, ErrorKind, ignore::Ignore};
 
-/// The most files and bytes that are packed.
+/// Limits on the number and the total size of packed files.
 const MOST_FILES: usize = 100_000;
 const MOST_BYTES: u64 = 2 << 30;
 
-/// Files by their names in the bundle, in order.
+/// Files by their paths in the bundle, in order.
 #[derive(Debug, Default)]
 pub struct Files {
     files: BTreeMap<String, FileData>,
@@ -25,11 +25,11 @@ pub(crate) struct FileData {
 }
 
 impl Files {
-    /// Everything in a folder but what does not belong into a bundle: what tools leave behind, files with secrets, and
-    /// what a `.mcpbignore` names.
+    /// Reads all files of a folder, except build artifacts, files that may contain secrets, and those that
+    /// `.mcpbignore` names.
     ///
     /// # Errors
-    /// When something cannot be read, leads out of the folder, or is far too large.
+    /// If a file cannot be read, a link leads out of the folder, or there are more than 100,000 files or 2 GiB.
     pub fn in_folder(folder: &Path) -> Result<Self, Error> {
         let root = fs::canonicalize(folder).map_err(|e| Error::io(folder, "cannot be read", &e))?;
         let own = match fs::read_to_string(root.join(".mcpbignore")) {
@@ -42,28 +42,28 @@ impl Files {
         Ok(walk.files)
     }
 
-    /// Puts a file in, or another one in its place.
+    /// Adds a file, or replaces the one of that name.
     pub fn add(&mut self, name: impl Into<String>, bytes: impl Into<Vec<u8>>) {
         self.files.insert(name.into(), FileData { bytes: bytes.into(), is_program: false });
     }
 
-    /// Puts a program in.
+    /// Adds an executable file, or replaces the one of that name.
     pub fn add_program(&mut self, name: impl Into<String>, bytes: impl Into<Vec<u8>>) {
         self.files.insert(name.into(), FileData { bytes: bytes.into(), is_program: true });
     }
 
-    /// The bytes of a file.
+    /// Returns the content of a file.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&[u8]> {
         self.files.get(name).map(|file| file.bytes.as_slice())
     }
 
-    /// The names, in order.
+    /// Returns an iterator over the paths, in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.files.keys().map(String::as_str)
     }
 
-    /// How many bytes there are in all.
+    /// Returns the total size in bytes.
     #[must_use]
     pub fn size(&self) -> usize {
         self.files.values().map(|file| file.bytes.len()).sum()
@@ -96,7 +96,7 @@ impl Walk {
                 return Err(Error::broken(&path, "its name is not Unicode").with_hint("rename it"));
             };
             let inside = format!("{prefix}{name}");
-            // A link is what it leads to, and must not lead out: a bundle is given to others.
+            // Links are followed, but must not lead out of the folder: a bundle is published.
             let real = fs::canonicalize(&path).map_err(|e| Error::io(&path, "cannot be read", &e))?;
             let is_folder = real.is_dir();
             if self.ignore.has(&inside, is_folder) {
@@ -104,11 +104,13 @@ impl Walk {
             }
             if !real.starts_with(&self.root) {
                 return Err(Error::broken(&path, "it is a link that leads out of the folder")
-                    .with_hint("copy what it leads to, or name it in `.mcpbignore`"));
+                    .with_hint("copy its target, or name it in `.mcpbignore`"));
             }
             match is_folder {
                 true if path.starts_with(&real) && path != real => {
-                    return Err(Error::broken(&path, "it is a link to a folder that it is in").with_hint("take it out"));
+                    return Err(
+                        Error::broken(&path, "it is a link to one of its parent folders").with_hint("remove it")
+                    );
                 }
                 true => self.folder(&path, &format!("{inside}/"))?,
                 false => self.file(&path, inside)?,

@@ -1,6 +1,6 @@
-//! Files that do not belong into a bundle, by patterns as `.gitignore` has them.
+//! Files that are not packed, by patterns in the syntax of `.gitignore`.
 
-/// What is never packed: what editors, package managers and systems leave behind, and what may have secrets.
+/// Files that are never packed: artifacts of editors, package managers and systems, and files that may contain secrets.
 const ALWAYS: &[&str] = &[
     ".DS_Store",
     "Thumbs.db",
@@ -39,7 +39,7 @@ const ALWAYS: &[&str] = &[
     "*.pdb",
 ];
 
-/// Patterns, of which the last that fits decides.
+/// Patterns; the last one that matches decides.
 #[derive(Debug)]
 pub(crate) struct Ignore {
     patterns: Vec<Pattern>,
@@ -48,22 +48,22 @@ pub(crate) struct Ignore {
 #[derive(Debug)]
 struct Pattern {
     glob: Vec<char>,
-    /// Brings back what an earlier one took out.
+    /// Includes a file that an earlier pattern excluded.
     is_exception: bool,
-    /// Only folders.
+    /// Matches only folders.
     is_folder: bool,
-    /// From the top folder on, not anywhere.
+    /// Matches from the top folder on, and not at any depth.
     is_anchored: bool,
 }
 
 impl Ignore {
-    /// The patterns that always hold, and those of a `.mcpbignore`.
+    /// The built-in patterns, and those of a `.mcpbignore`.
     pub(crate) fn new(text: &str) -> Self {
         let own = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
         Self { patterns: ALWAYS.iter().copied().chain(own).filter_map(Pattern::new).collect() }
     }
 
-    /// Whether a path, with `/` between its parts, is left out. Whoever walks does not look into folders that are.
+    /// Whether a path, with `/` as the separator, is excluded. The walk does not descend into excluded folders.
     pub(crate) fn has(&self, path: &str, is_folder: bool) -> bool {
         let fits = |pattern: &&Pattern| (is_folder || !pattern.is_folder) && pattern.fits(path);
         self.patterns.iter().rev().find(fits).is_some_and(|pattern| !pattern.is_exception)
@@ -88,7 +88,7 @@ impl Pattern {
     }
 }
 
-/// `*` and `?` stand for anything but `/`, `**` for anything.
+/// Matches a glob: `*` and `?` match anything but `/`, `**` matches anything.
 fn matches(glob: &[char], text: &[char]) -> bool {
     match (glob, text) {
         ([], []) => true,

@@ -1,12 +1,12 @@
-//! Model Context Protocol servers made ready to give away.
+//! Packaging and publishing of MCP servers: bundles (`.mcpb`) and `server.json`.
 //!
-//! A bundle (`.mcpb`) is a ZIP file with a server and a `manifest.json` that says how to start it and what to ask the
-//! user; hosts install it with a click. [`pack`] makes one from a folder, the same bytes every time. `server.json` is what
-//! the registry of servers wants to know; [`server_json`] makes it from a `Cargo.toml` and checks it by the registry's
-//! rules before anything is published that cannot be taken back.
+//! A bundle is a ZIP file with a server and a `manifest.json`, which describes how to start the server and what to ask
+//! the user; hosts install it with a click. [`pack`] creates one from a folder, reproducibly. `server.json` is the
+//! entry of a server in the MCP registry; [`server_json`] generates it from a `Cargo.toml` and checks it against the
+//! rules of the registry, before a version is published that cannot be changed.
 //!
-//! All rules are checked here, without a network. What is wrong is a [`Problem`]: where it is, what it is, what to do.
-//! This crate knows files and rules and does not know the protocol: what tools a server has comes in as a [`Surface`].
+//! All checks work offline. Each violated rule is a [`Problem`]: the member, what is wrong, and a fix. This crate knows
+//! files and rules and does not know the protocol: the tools of a server are passed in as a [`Surface`].
 
 #[cfg(feature = "cli")]
 pub mod cli;

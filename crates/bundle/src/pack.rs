@@ -1,4 +1,4 @@
-//! A bundle, as bytes.
+//! Packing of bundles.
 
 use std::io::{Cursor, Write};
 
@@ -7,22 +7,22 @@ use zip::{CompressionMethod, DateTime, ZipWriter, write::SimpleFileOptions};
 
 use crate::{Error, ErrorKind, Files, Problem, manifest};
 
-/// A bundle that was made.
+/// A packed bundle.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Packed {
-    /// The file.
+    /// The content of the file.
     pub bytes: Vec<u8>,
-    /// Its digest, as the registry wants it.
+    /// The SHA-256 digest in hexadecimal digits, as `server.json` needs it.
     pub sha256: String,
-    /// The name that it should have: name, version, `.mcpb`.
+    /// The suggested file name: name, version, `.mcpb`.
     pub file_name: String,
-    /// What is not wrong and could be better.
+    /// Warnings about the manifest.
     pub warnings: Vec<Problem>,
 }
 
-/// Makes a bundle. The same files give the same bytes: names are in order, times are all the same, and of permissions
-/// only whether it is a program is kept.
+/// Packs a bundle. Packing is reproducible: the same files give the same bytes. Names are sorted, times are constant,
+/// and of the permissions only the executable bit is preserved.
 ///
 /// ```
 /// use couplet_bundle::{Files, pack};
@@ -40,11 +40,11 @@ pub struct Packed {
 /// ```
 ///
 /// # Errors
-/// When the manifest is missing or breaks a rule; see [`Error::problems`].
+/// If the manifest is missing or invalid; see [`Error::problems`].
 pub fn pack(mut files: Files) -> Result<Packed, Error> {
     let text = files.get("manifest.json").ok_or_else(|| {
         Error::new(ErrorKind::Broken, "there is no `manifest.json` in the folder")
-            .with_hint("write one, or let one be made from `Cargo.toml` with `--binary`")
+            .with_hint("write one, or generate one from `Cargo.toml` with `--binary`")
     })?;
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let value: Value = serde_json::from_slice(text).map_err(|e| {
@@ -59,7 +59,7 @@ pub fn pack(mut files: Files) -> Result<Packed, Error> {
     if let (true, Some(entry)) = (is_binary, value["server"]["entry_point"].as_str()) {
         files.make_program(entry);
     }
-    let bytes = zipped(&files).map_err(|e| Error::new(ErrorKind::Io, format!("the bundle cannot be made: {e}")))?;
+    let bytes = zipped(&files).map_err(|e| Error::new(ErrorKind::Io, format!("the bundle cannot be packed: {e}")))?;
     let sha256 = hex(&hmac_sha256::Hash::hash(&bytes));
     let file_name = format!("{}-{}.mcpb", plain(&field("name")), plain(&field("version")));
     Ok(Packed { bytes, sha256, file_name, warnings: problems })
@@ -79,7 +79,7 @@ fn zipped(files: &Files) -> zip::result::ZipResult<Vec<u8>> {
     Ok(writer.finish()?.into_inner())
 }
 
-/// A text that can be part of the name of a file anywhere.
+/// Replaces all characters that are not portable in file names.
 fn plain(text: &str) -> String {
     let keep = |c: char| c.is_ascii_alphanumeric() || "-_.+".contains(c);
     let text: String = text.chars().map(|c| if keep(c) { c.to_ascii_lowercase() } else { '-' }).collect();

@@ -1,4 +1,4 @@
-//! What a `Cargo.toml` says about a server.
+//! The metadata of a `Cargo.toml`.
 
 use std::{fs, path::Path};
 
@@ -6,41 +6,41 @@ use serde::Deserialize;
 
 use crate::{Error, ErrorKind};
 
-/// The parts of a `Cargo.toml` that a bundle and the registry want to know.
+/// The parts of a `Cargo.toml` that bundles and the registry need.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Package {
     /// The name of the crate.
     pub name: String,
-    /// Its version.
+    /// The version.
     pub version: String,
-    /// What it is, in a sentence.
+    /// The description.
     pub description: Option<String>,
-    /// Who made it.
+    /// The authors.
     pub authors: Vec<String>,
-    /// Its licence.
+    /// The licence expression.
     pub license: Option<String>,
-    /// Where its source is.
+    /// The URL of the repository.
     pub repository: Option<String>,
-    /// Where people read about it.
+    /// The URL of the home page.
     pub homepage: Option<String>,
-    /// Words to find it by.
+    /// The keywords.
     pub keywords: Vec<String>,
-    /// The name that the registry has for the server: `[package.metadata.mcp] name`, or from the repository.
+    /// The name of the server in the registry: `[package.metadata.mcp] name`, or derived from a GitHub repository.
     pub mcp_name: Option<String>,
-    /// Arguments that the program needs to be a server: `[package.metadata.mcp] args`.
+    /// The arguments that start the program as a server: `[package.metadata.mcp] args`.
     pub args: Vec<String>,
-    /// The text of the README that is published with it.
+    /// The text of the README.
     pub readme: Option<String>,
-    /// Whether it may be published.
+    /// Whether the package may be published.
     pub is_published: bool,
 }
 
 impl Package {
-    /// Reads the `Cargo.toml` of a folder, with what it takes from its workspace.
+    /// Reads the `Cargo.toml` of a folder, with the values that it inherits from its workspace.
     ///
     /// # Errors
-    /// When there is none, it cannot be read, or it is not of a package.
+    /// If the file does not exist, is invalid, or has no `[package]`.
     pub fn in_folder(folder: &Path) -> Result<Self, Error> {
         let path = folder.join("Cargo.toml");
         let text = fs::read_to_string(&path).map_err(|e| Error::io(&path, "cannot be read", &e))?;
@@ -56,7 +56,7 @@ impl Package {
             |own: Option<Field<Vec<String>>>, shared| own.and_then(|field| field.value(shared)).unwrap_or_default();
         let repository = text(own.repository, workspace.repository);
         let version = text(own.version, workspace.version).ok_or_else(|| {
-            Error::new(ErrorKind::Broken, format!("`{}` says no version", path.display())).with_hint("add `version`")
+            Error::new(ErrorKind::Broken, format!("`{}` has no version", path.display())).with_hint("add `version`")
         })?;
         Ok(Self {
             mcp_name: mcp.name.or_else(|| name_from(repository.as_deref()?)),
@@ -92,7 +92,7 @@ struct Workspace {
     package: Option<Inherited>,
 }
 
-/// What packages may take from their workspace.
+/// The values that packages can inherit from their workspace.
 #[derive(Default, Deserialize)]
 struct Inherited {
     version: Option<String>,
@@ -143,7 +143,7 @@ impl Own {
         match &self.readme {
             Some(Readme::Flag(false)) => None,
             Some(Readme::File(file)) => Some(folder.join(file)),
-            // What cargo takes if nothing is said.
+            // The defaults of cargo.
             _ => ["README.md", "README.txt", "README"].iter().map(|name| folder.join(name)).find(|path| path.exists()),
         }
     }
@@ -207,7 +207,7 @@ impl<'de> Deserialize<'de> for Publish {
     }
 }
 
-/// The workspace that a folder is in.
+/// Finds the workspace of a folder.
 fn workspace_of(folder: &Path) -> Result<Inherited, Error> {
     let folder = fs::canonicalize(folder).map_err(|e| Error::io(folder, "cannot be found", &e))?;
     for parent in folder.ancestors() {
@@ -217,16 +217,16 @@ fn workspace_of(folder: &Path) -> Result<Inherited, Error> {
             return Ok(workspace.package.unwrap_or_default());
         }
     }
-    Err(Error::broken(&folder.join("Cargo.toml"), "it takes values from a workspace that is not there"))
+    Err(Error::broken(&folder.join("Cargo.toml"), "it inherits from a workspace that does not exist"))
 }
 
-/// `io.github.owner/name`, from where the source is.
+/// `io.github.owner/name`, derived from the URL of a repository.
 fn name_from(repository: &str) -> Option<String> {
     let (owner, name) = github(repository)?;
     Some(format!("io.github.{owner}/{name}"))
 }
 
-/// Owner and name of a repository on GitHub.
+/// The owner and the name of a repository on GitHub.
 pub(crate) fn github(repository: &str) -> Option<(&str, &str)> {
     let rest = repository.split_once("://")?.1;
     let rest = rest.strip_prefix("www.").unwrap_or(rest).strip_prefix("github.com/")?;

@@ -1,26 +1,28 @@
-//! A rule that is broken.
+//! A violated rule.
 
 use std::fmt;
 
-/// Where a rule is broken, how, and what to do about it.
+/// A violated rule: the member, what is wrong, and a fix.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Problem {
-    /// How bad it is.
+    /// The severity of the problem.
     pub severity: Severity,
-    /// The member, such as `server.mcp_config.args[1]`; empty for the whole file.
+    /// The path of the member, such as `server.mcp_config.args[1]`; empty for the whole file.
     pub at: String,
-    /// What is wrong, as a sentence without a full stop.
+    /// The problem, as a sentence without a full stop.
     pub message: String,
-    /// What to do about it.
+    /// The suggested fix.
     pub fix: String,
 }
 
-/// How bad a [`Problem`] is.
+/// The severity of a [`Problem`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Severity {
-    /// It is accepted, and probably not what was meant.
+    /// Accepted, but probably not intended.
     Warning,
-    /// It is refused.
+    /// Rejected by hosts or by the registry.
     Error,
 }
 

@@ -1,10 +1,10 @@
-//! Members of JSON objects, looked at one by one.
+//! Checks of the members of JSON objects.
 
 use serde_json::{Map, Value};
 
 use crate::{Problem, Severity};
 
-/// What was found so far.
+/// The problems found so far.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     pub(crate) problems: Vec<Problem>,
@@ -24,14 +24,14 @@ impl Found {
     }
 }
 
-/// An object and the path that leads to it.
+/// An object and its path.
 pub(crate) struct Object<'a> {
     pub(crate) at: String,
     pub(crate) map: &'a Map<String, Value>,
 }
 
 impl<'a> Object<'a> {
-    /// The whole file.
+    /// The root of the file.
     pub(crate) fn root(value: &'a Value, found: &mut Found) -> Option<Self> {
         let map = value.as_object();
         if map.is_none() {
@@ -48,16 +48,16 @@ impl<'a> Object<'a> {
         self.map.get(key)
     }
 
-    /// Reports members that are none of these.
+    /// Reports unknown members.
     pub(crate) fn only(&self, keys: &[&str], found: &mut Found) {
         for key in self.map.keys().filter(|key| !keys.contains(&key.as_str())) {
             let close = keys.iter().find(|known| is_close(known, key)).map(|known| format!("rename it to `{known}`"));
-            let fix = close.unwrap_or_else(|| format!("take it out; known are {}", keys.join(", ")));
-            found.error(&self.path(key), "is not known", fix);
+            let fix = close.unwrap_or_else(|| format!("remove it; known are {}", keys.join(", ")));
+            found.error(&self.path(key), "is unknown", fix);
         }
     }
 
-    /// A member of a type; one that is missing is reported if it is needed.
+    /// Returns a member of a type; reports it if it is required and missing, or has another type.
     fn typed<T>(
         &self,
         key: &str,
@@ -79,14 +79,14 @@ impl<'a> Object<'a> {
         read
     }
 
-    /// A text that is not empty.
+    /// Returns a string that is not empty.
     pub(crate) fn text(&self, key: &str, need: Need, found: &mut Found) -> Option<&'a str> {
-        let text = self.typed(key, need, "a text", Value::as_str, found)?;
+        let text = self.typed(key, need, "a string", Value::as_str, found)?;
         if text.trim().is_empty() {
             found.error(
                 &self.path(key),
                 "is empty",
-                if let Need::Required(fix) = need { fix } else { "take it out, or fill it in" },
+                if let Need::Required(fix) = need { fix } else { "remove it, or give it a value" },
             );
             return None;
         }
@@ -106,7 +106,7 @@ impl<'a> Object<'a> {
         Some(Object { at: self.path(key), map })
     }
 
-    /// Objects in a list.
+    /// Returns the objects of a list.
     pub(crate) fn objects(&self, key: &str, found: &mut Found) -> Vec<Object<'a>> {
         let items = self.typed(key, Need::Optional, "a list", Value::as_array, found);
         let mut objects = Vec::new();
@@ -120,7 +120,7 @@ impl<'a> Object<'a> {
         objects
     }
 
-    /// Texts in a list, with their paths.
+    /// Returns the strings of a list, with their paths.
     pub(crate) fn texts(&self, key: &str, found: &mut Found) -> Vec<(String, &'a str)> {
         let items = self.typed(key, Need::Optional, "a list", Value::as_array, found);
         let mut texts = Vec::new();
@@ -128,37 +128,37 @@ impl<'a> Object<'a> {
             let at = format!("{}[{index}]", self.path(key));
             match item.as_str() {
                 Some(text) => texts.push((at, text)),
-                None => found.error(&at, format!("is {}, not a text", kind(item)), "write a text"),
+                None => found.error(&at, format!("is {}, not a string", kind(item)), "write a string"),
             }
         }
         texts
     }
 
-    /// Texts by name, with their paths.
+    /// Returns the strings of an object, with their paths and keys.
     pub(crate) fn named_texts(&self, key: &str, found: &mut Found) -> Vec<(String, &'a str, &'a str)> {
         let Some(object) = self.object(key, Need::Optional, found) else { return Vec::new() };
         let mut texts = Vec::new();
         for (name, value) in object.map {
             match value.as_str() {
                 Some(text) => texts.push((object.path(name), name.as_str(), text)),
-                None => found.error(&object.path(name), format!("is {}, not a text", kind(value)), "write a text"),
+                None => found.error(&object.path(name), format!("is {}, not a string", kind(value)), "write a string"),
             }
         }
         texts
     }
 
-    /// A text that is one of a few.
+    /// Returns a string that is one of `choices`.
     pub(crate) fn one_of(&self, key: &str, choices: &[&str], need: Need, found: &mut Found) -> Option<&'a str> {
         let text = self.text(key, need, found)?;
         if !choices.contains(&text) {
             let fix = format!("use one of {}", choices.join(", "));
-            found.error(&self.path(key), format!("is `{text}`, which is not known"), fix);
+            found.error(&self.path(key), format!("is `{text}`, which is unknown"), fix);
             return None;
         }
         Some(text)
     }
 
-    /// An address on the web.
+    /// Returns an absolute URL.
     pub(crate) fn url(&self, key: &str, found: &mut Found) -> Option<&'a str> {
         let url = self.text(key, Need::Optional, found)?;
         check_url(&self.path(key), url, found);
@@ -166,7 +166,7 @@ impl<'a> Object<'a> {
     }
 }
 
-/// Whether a member must be there, and if so, what to do when it is not.
+/// Whether a member is required, with the fix if it is missing.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Need {
     Required(&'static str),
@@ -187,13 +187,13 @@ fn kind(value: &Value) -> &'static str {
         Value::Null => "null",
         Value::Bool(_) => "a boolean",
         Value::Number(_) => "a number",
-        Value::String(_) => "a text",
+        Value::String(_) => "a string",
         Value::Array(_) => "a list",
         Value::Object(_) => "an object",
     }
 }
 
-/// Whether two keys differ only in how they are written.
+/// Whether two keys differ only in case and separators.
 fn is_close(a: &str, b: &str) -> bool {
     let plain = |key: &str| key.to_lowercase().replace(['_', '-'], "");
     plain(a) == plain(b)

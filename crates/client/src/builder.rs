@@ -2,7 +2,7 @@
 
 use std::{fmt, future::Future, sync::Arc, sync::Mutex, time::Duration};
 
-use couplet_core::{Connect, Error, JsonText, Limits, Observer};
+use couplet_core::{Connect, Error, IntoTarget, JsonText, Limits, Observer};
 use couplet_types::{
     ClientCapabilities, CreateMessageParams, CreateMessageResult, ElicitResult, Implementation, InputRequest,
     LogParams, LoggingLevel, ProtocolVersion, Root, RpcError,
@@ -261,11 +261,12 @@ impl ClientBuilder {
         self
     }
 
-    /// Connects, and lets the connection run as a task of tokio's.
+    /// Connects to a target, and drives the connection in a task of tokio's. With the feature `http-client` of the crate
+    /// `couplet` a URL is a target, too: `connect("https://example.com/mcp")`.
     ///
     /// # Errors
     /// When the target cannot be reached, or speaks no revision that the client speaks.
-    pub async fn connect(self, target: impl Connect) -> Result<Client, Error> {
+    pub async fn connect<Kind>(self, target: impl IntoTarget<Kind>) -> Result<Client, Error> {
         let (client, driver) = self.connect_with_driver(target).await?;
         tokio::spawn(async move {
             if let Err(error) = driver.await {
@@ -275,14 +276,14 @@ impl ClientBuilder {
         Ok(client)
     }
 
-    /// Connects, and leaves it to the caller to run the connection.
+    /// Connects to a target, and returns the driver of the connection for the caller to poll.
     ///
     /// Without timeouts (`None` for all three) neither a clock nor a runtime is needed.
     ///
     /// # Errors
     /// When the target cannot be reached, or speaks no revision that the client speaks.
-    pub async fn connect_with_driver(self, mut target: impl Connect) -> Result<(Client, Driver), Error> {
-        Box::pin(self.open(&mut target)).await
+    pub async fn connect_with_driver<Kind>(self, target: impl IntoTarget<Kind>) -> Result<(Client, Driver), Error> {
+        Box::pin(self.open(&mut target.into_target())).await
     }
 
     async fn open(self, target: &mut dyn Connect) -> Result<(Client, Driver), Error> {

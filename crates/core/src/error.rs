@@ -1,14 +1,16 @@
-//! What can go wrong for a program that uses the library.
+//! The error type of the library.
 
 use std::{fmt, sync::Arc};
 
 use couplet_types::RpcError;
 
-/// A failure that a program sees. What the peer reported is one kind of it; the others are local.
+/// The error type of clients, servers and transports: an error that the peer reported, or a local one.
+///
+/// It is opaque: ask [`Error::kind`] or a predicate, and show it with `Display`. The text is not stable.
 #[derive(Clone)]
-pub struct Error(Arc<Inner>);
+pub struct Error(Arc<ErrorInner>);
 
-struct Inner {
+struct ErrorInner {
     kind: ErrorKind,
     what: String,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
@@ -16,41 +18,41 @@ struct Inner {
     unsent: bool,
 }
 
-/// The kinds of failure.
+/// The category of an [`Error`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The connection ended before the answer came. Whether the request was carried out is not known.
+    /// The connection closed before the response arrived. The request may or may not have been executed.
     Closed,
-    /// No answer came in time. Whether the request was carried out is not known.
+    /// No response arrived before the timeout. The request may or may not have been executed.
     Timeout,
-    /// The peer said something that makes no sense in the protocol.
+    /// The peer violated the protocol.
     Protocol,
-    /// The peer answered with an error.
+    /// The peer responded with a JSON-RPC error; see [`Error::rpc`].
     Rpc,
-    /// The bytes could not be moved: a process that does not start, a broken pipe.
+    /// The transport failed: a process that does not start, a refused connection, a broken pipe.
     Transport,
-    /// The server wants to know who asks, or does not allow it: what it said is in the source.
+    /// Authentication or authorization failed (401 or 403). The challenge is in `source()`.
     Auth,
-    /// What was asked for does not exist in the revision that the peer speaks, or behind its capabilities.
+    /// The negotiated revision or the capabilities of the peer do not include the request.
     Unsupported,
     /// The two sides have no revision in common.
     Version,
-    /// The program asked for something that cannot be.
+    /// Invalid configuration or arguments on this side.
     Config,
-    /// A callback of the program failed, so the request that it was to answer for was given up.
+    /// A callback of the program failed, and with it the request that it was called for.
     Callback,
-    /// Something else of the program's own, such as a file that cannot be read.
+    /// Any other error of the program, such as a file that cannot be read; see [`Error::other`].
     Other,
 }
 
 impl Error {
-    /// A failure of this side.
+    /// Creates a local error.
     pub fn new(kind: ErrorKind, what: impl Into<String>) -> Self {
-        Self(Arc::new(Inner { kind, what: what.into(), source: None, outdated: false, unsent: false }))
+        Self(Arc::new(ErrorInner { kind, what: what.into(), source: None, outdated: false, unsent: false }))
     }
 
-    /// Any other error of the program, as one of this type. Its text is that of the error.
+    /// Wraps any other error, keeping its text.
     ///
     /// ```
     /// use couplet_core::{Error, ErrorKind};
@@ -67,52 +69,56 @@ impl Error {
         Self::new(ErrorKind::Other, error.to_string()).with_source(error)
     }
 
-    /// The same failure with what caused it.
+    /// Sets the source of the error.
     #[must_use]
     pub fn with_source(self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
-        let Inner { kind, what, outdated, unsent, .. } = &*self.0;
+        let ErrorInner { kind, what, outdated, unsent, .. } = &*self.0;
         let (what, source) = (what.clone(), Some(source.into()));
-        Self(Arc::new(Inner { kind: *kind, what, source, outdated: *outdated, unsent: *unsent }))
+        Self(Arc::new(ErrorInner { kind: *kind, what, source, outdated: *outdated, unsent: *unsent }))
     }
 
-    /// A failure with what caused it, because something that was remembered about the peer holds no more. It is
-    /// forgotten now, so the same may succeed when it is tried again.
+    /// Creates an error caused by stale cached knowledge about the peer. The cache entry is gone, so a retry may succeed.
     pub fn outdated(kind: ErrorKind, what: impl Into<String>, source: Self) -> Self {
-        Self(Arc::new(Inner { kind, what: what.into(), source: Some(source.into()), outdated: true, unsent: false }))
+        Self(Arc::new(ErrorInner {
+            kind,
+            what: what.into(),
+            source: Some(source.into()),
+            outdated: true,
+            unsent: false,
+        }))
     }
 
-    /// A failure because of which a request was not sent.
+    /// Creates an error for a request that was not sent.
     pub fn unsent(kind: ErrorKind, what: impl Into<String>) -> Self {
-        Self(Arc::new(Inner { kind, what: what.into(), source: None, outdated: false, unsent: true }))
+        Self(Arc::new(ErrorInner { kind, what: what.into(), source: None, outdated: false, unsent: true }))
     }
 
-    /// What kind of failure it is.
+    /// Returns the category.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// What the peer reported, if that is what failed.
+    /// Returns the JSON-RPC error that the peer responded with, if there is one.
     pub fn rpc(&self) -> Option<&RpcError> {
         self.0.source.as_ref()?.downcast_ref()
     }
 
-    /// Whether no answer came in time.
+    /// Returns whether the request timed out.
     pub fn is_timeout(&self) -> bool {
         self.kind() == ErrorKind::Timeout
     }
 
-    /// Whether something that was remembered was wrong, and nothing else.
+    /// Returns whether stale cached knowledge was the only cause; a retry may succeed.
     pub fn is_outdated(&self) -> bool {
         self.0.outdated
     }
 
-    /// Whether the request that failed was certainly not sent, so that it can be repeated without being carried out
-    /// twice.
+    /// Returns whether the request was certainly not sent, so that a retry cannot execute it twice.
     pub fn is_unsent(&self) -> bool {
         self.0.unsent
     }
 
-    /// Whether the connection ended.
+    /// Returns whether the connection closed.
     pub fn is_closed(&self) -> bool {
         self.kind() == ErrorKind::Closed
     }

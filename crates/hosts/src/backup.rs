@@ -1,5 +1,5 @@
-//! What files were before they were changed, kept where programs keep their state, so that no folder of a host or a
-//! project is littered with them.
+//! Backups of changed files, stored in the state folder of the user, so that they do not clutter the folders of hosts
+//! and projects.
 
 use std::{
     fs::{self, OpenOptions},
@@ -9,13 +9,13 @@ use std::{
 
 use crate::{Env, Error, change::private, table::state};
 
-/// How many are kept of each file.
+/// The number of backups per file.
 const KEPT: usize = 5;
 
-/// Keeps a text as what a file was. Returns where.
+/// Stores the text of a file as its newest backup, removes the oldest ones, and returns the path of the new one.
 pub(crate) fn keep(env: &Env, path: &Path, text: &str) -> Result<PathBuf, Error> {
     let folder = state(env);
-    make_private(&folder).map_err(|e| Error::io(&folder, "cannot be made", &e))?;
+    make_private(&folder).map_err(|e| Error::io(&folder, "cannot be created", &e))?;
     let kept = list(env, path);
     let number = kept.last().map_or(1, |(number, _)| number + 1);
     let new = folder.join(format!("{}.{number}", stem(path)));
@@ -29,19 +29,19 @@ pub(crate) fn keep(env: &Env, path: &Path, text: &str) -> Result<PathBuf, Error>
     Ok(new)
 }
 
-/// The file whose lock stands for that of another one.
+/// The lock file that stands for a file.
 pub(crate) fn lock_of(env: &Env, path: &Path) -> io::Result<PathBuf> {
     let folder = state(env).with_file_name("locks");
     make_private(&folder)?;
     Ok(folder.join(stem(path)))
 }
 
-/// What a file was, the newest first.
+/// The backups of a file, newest first.
 pub(crate) fn all(env: &Env, path: &Path) -> Vec<String> {
     list(env, path).into_iter().rev().filter_map(|(_, file)| fs::read_to_string(file).ok()).collect()
 }
 
-/// The numbers and files, the oldest first.
+/// The numbers and paths of the backups of a file, oldest first.
 fn list(env: &Env, path: &Path) -> Vec<(u64, PathBuf)> {
     let stem = format!("{}.", stem(path));
     let number = |entry: fs::DirEntry| {
@@ -53,7 +53,7 @@ fn list(env: &Env, path: &Path) -> Vec<(u64, PathBuf)> {
     all
 }
 
-/// The file's name and something that tells it from others of that name.
+/// The file's name with a hash of its path, which distinguishes files of the same name.
 fn stem(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;

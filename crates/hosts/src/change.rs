@@ -1,4 +1,4 @@
-//! A change to a file: seen before it is made, and made whole or not at all.
+//! A change to a file, which can be shown as a diff before it is applied atomically.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -10,11 +10,12 @@ use similar::TextDiff;
 
 use crate::{Env, Error, ErrorKind, Place, Scope, backup, lock::Lock};
 
-/// How often a change is made anew because another program has written the file.
+/// How often a change is planned again because another program has written the file.
 #[cfg(feature = "cli")]
 const ATTEMPTS: usize = 5;
 
-/// What a file is and what it should become.
+/// A pending change to a configuration file, from [`Config::add`](crate::Config::add) or
+/// [`Config::remove`](crate::Config::remove). Nothing is written before [`Change::apply`].
 #[derive(Clone, Debug)]
 pub struct Change {
     place: Place,
@@ -28,31 +29,31 @@ impl Change {
         Self { place, before, after, notes }
     }
 
-    /// The file.
+    /// Returns the path of the file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.place.path
     }
 
-    /// What the file will say.
+    /// Returns the text of the file after the change.
     #[must_use]
     pub fn after(&self) -> &str {
         &self.after
     }
 
-    /// Whether the file is already as it should be.
+    /// Returns `true` if the file already has the desired content.
     #[must_use]
-    pub fn is_nothing(&self) -> bool {
+    pub fn is_noop(&self) -> bool {
         self.before.as_deref().unwrap_or_default() == self.after
     }
 
-    /// What the host could not be told.
+    /// Returns what was left out because the host's format cannot express it, a sentence each.
     #[must_use]
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// The change as a unified diff.
+    /// Returns the change as a unified diff.
     #[must_use]
     pub fn diff(&self) -> String {
         let name = self.place.path.display().to_string();
@@ -61,13 +62,17 @@ impl Change {
         TextDiff::from_lines(before, self.after.as_str()).unified_diff().header(from, &name).to_string()
     }
 
-    /// Makes the change. What the file was is stored in the state folder; returns where. The file is replaced as a whole,
-    /// keeps its permissions, and stays a link if it is one. Other processes that use this crate wait meanwhile.
+    /// Applies the change, and returns the path of the backup if the file existed.
+    ///
+    /// The file is replaced atomically; it keeps its permissions, and a symbolic link stays one. Backups are stored in
+    /// the state folder of the user. Processes that use this crate lock each other out while they write; this blocks
+    /// until the lock is free.
     ///
     /// # Errors
-    /// When the file has changed since it was read, or the system says no. The file is then as it was.
+    /// If the file has changed since it was read ([`ErrorKind::Conflict`]), or cannot be written. It is then
+    /// unmodified.
     pub fn apply(&self, env: &Env) -> Result<Option<PathBuf>, Error> {
-        if self.is_nothing() {
+        if self.is_noop() {
             return Ok(None);
         }
         let _lock = Lock::take(env, &self.target()?)?;
@@ -77,12 +82,12 @@ impl Change {
         }
     }
 
-    /// Whether the system will let the change be made, as far as that can be told before.
+    /// Checks, as far as possible, that the file can be written.
     ///
     /// # Errors
-    /// When the file, or the folder that it would be made in, is read-only.
+    /// If the file, or the folder that it would be created in, is read-only.
     pub fn check(&self) -> Result<(), Error> {
-        if self.is_nothing() {
+        if self.is_noop() {
             return Ok(());
         }
         let file = self.target()?;
@@ -95,12 +100,12 @@ impl Change {
             _ => Ok(()),
         }
     }
-    /// Makes the change, if the file is still what it was made from. `meanwhile` is called last before that is looked at.
+    /// Applies the change if the file is unmodified since it was read. `meanwhile` runs just before that is verified.
     fn write(&self, env: &Env, meanwhile: impl FnOnce()) -> Result<Outcome, Error> {
         self.check()?;
         let path = self.target()?;
         let folder = path.parent().unwrap_or(Path::new("."));
-        fs::create_dir_all(folder).map_err(|e| Error::io(folder, "cannot be made", &e))?;
+        fs::create_dir_all(folder).map_err(|e| Error::io(folder, "cannot be created", &e))?;
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let new = Beside(folder.join(format!(".{name}.{}.tmp", std::process::id())));
         let cannot = |e: io::Error| Error::io(&path, "cannot be written", &e);
@@ -110,7 +115,7 @@ impl Change {
             None => None,
         };
         meanwhile();
-        // Hosts take no lock of ours: this is the last moment in which their changes can be seen.
+        // Hosts take none of our locks: this is the last moment to detect their changes.
         if !self.is_current(&path)? {
             backup.into_iter().for_each(|backup| drop(fs::remove_file(backup)));
             return Ok(Outcome::Outdated);
@@ -119,7 +124,7 @@ impl Change {
         Ok(Outcome::Done(backup))
     }
 
-    /// Whether the file says what it said when it was read.
+    /// Whether the file is unmodified since it was read.
     fn is_current(&self, path: &Path) -> Result<bool, Error> {
         let now = match fs::read(path) {
             Ok(bytes) => Some(bytes),
@@ -134,15 +139,15 @@ impl Change {
         Error::new(ErrorKind::Conflict, what).with_hint("nothing was written; try again")
     }
 
-    /// The file itself, behind any links.
+    /// The file with symbolic links resolved.
     fn target(&self) -> Result<PathBuf, Error> {
         let path = &self.place.path;
         match fs::canonicalize(path) {
             Ok(real) => Ok(real),
             Err(e) if e.kind() == io::ErrorKind::NotFound => match fs::read_link(path) {
                 Ok(to) => {
-                    Err(Error::broken(path, None, format!("it is a link to `{}`, which is not there", to.display()))
-                        .with_hint("make the file that it leads to, or take the link away"))
+                    Err(Error::broken(path, None, format!("it is a link to `{}`, which does not exist", to.display()))
+                        .with_hint("create the file that it points to, or remove the link"))
                 }
                 Err(_) => Ok(path.clone()),
             },
@@ -151,16 +156,16 @@ impl Change {
     }
 }
 
-/// What came of writing a change.
+/// The outcome of writing a change.
 #[derive(Debug, PartialEq, Eq)]
 enum Outcome {
-    /// It was made, and what the file was is stored there.
+    /// It was applied, with the path of the backup.
     Done(Option<PathBuf>),
-    /// The file is not what the change was made from, and was left alone.
+    /// The file has changed since it was read, and was not modified.
     Outdated,
 }
 
-/// A file that is written before it replaces another one, gone with the value if it does not.
+/// A temporary file that replaces another one, removed on drop.
 struct Beside(PathBuf);
 
 impl Drop for Beside {
@@ -169,18 +174,18 @@ impl Drop for Beside {
     }
 }
 
-/// Makes the change of a plan. When another program has written the file since it was read, `again` makes a new plan from
-/// what it says now.
+/// Applies the change of a plan. If another program has written the file since it was read, `again` makes a new plan
+/// from its current content.
 ///
 /// # Errors
-/// When the file is written by others faster than it can be read, or the change cannot be made.
+/// If other programs keep writing the file, or the change cannot be applied.
 #[cfg(feature = "cli")]
 pub(crate) fn settle<P: AsRef<Change>>(
     env: &Env,
     mut plan: P,
     again: impl Fn(P) -> Result<P, Error>,
 ) -> Result<(P, Option<PathBuf>), Error> {
-    if plan.as_ref().is_nothing() {
+    if plan.as_ref().is_noop() {
         return Ok((plan, None));
     }
     let _lock = Lock::take(env, &plan.as_ref().target()?)?;
@@ -189,7 +194,7 @@ pub(crate) fn settle<P: AsRef<Change>>(
             return Ok((plan, backup));
         }
         plan = again(plan)?;
-        if plan.as_ref().is_nothing() {
+        if plan.as_ref().is_noop() {
             return Ok((plan, None));
         }
     }
@@ -202,8 +207,8 @@ fn write(path: &Path, text: &str, like: Option<&fs::Metadata>, scope: Scope) -> 
     file.write_all(text.as_bytes())?;
     match like {
         Some(old) => take_after(&file, old)?,
-        None if scope == Scope::Project => for_everybody(&file)?,
-        // A file of the user's may come to hold keys.
+        None if scope == Scope::Project => share(&file)?,
+        // A file of one user stays private: it may hold secrets.
         None => {}
     }
     file.sync_all()
@@ -222,7 +227,7 @@ pub(crate) fn private(options: &mut OpenOptions) -> &mut OpenOptions {
 #[cfg(unix)]
 fn take_after(file: &File, old: &fs::Metadata) -> io::Result<()> {
     use std::os::unix::fs::MetadataExt;
-    // Only the administrator can give files away, and only for them it matters.
+    // Only root can change the owner, and only for root it matters.
     let _ = std::os::unix::fs::fchown(file, Some(old.uid()), Some(old.gid()));
     file.set_permissions(old.permissions())
 }
@@ -232,14 +237,14 @@ fn take_after(_: &File, _: &fs::Metadata) -> io::Result<()> {
     Ok(())
 }
 
-/// What a file has that the project shares, as if any editor had made it.
+/// Gives a project's file the usual permissions of a shared file.
 #[cfg(unix)]
-fn for_everybody(file: &File) -> io::Result<()> {
+fn share(file: &File) -> io::Result<()> {
     file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))
 }
 
 #[cfg(not(unix))]
-fn for_everybody(_: &File) -> io::Result<()> {
+fn share(_: &File) -> io::Result<()> {
     Ok(())
 }
 
@@ -250,7 +255,7 @@ mod tests {
     use super::*;
     use crate::Os;
 
-    /// A file in a folder of its own, gone with the value.
+    /// A temporary folder with a file, removed on drop.
     struct Scratch(PathBuf);
 
     impl Scratch {
@@ -268,7 +273,7 @@ mod tests {
             Env::new(Os::Linux, &self.0, &self.0)
         }
 
-        /// The change that adds a line to what the file says now.
+        /// The change that appends a line to the file.
         fn append(&self, line: &str) -> Change {
             let before = fs::read_to_string(self.file()).unwrap();
             let place = Place { path: self.file(), key: Vec::new(), scope: Scope::User };

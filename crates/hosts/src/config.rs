@@ -1,4 +1,4 @@
-//! A host's file, read, and the changes that can be made to it.
+//! A host's configuration file, and the changes that can be made to it.
 
 use std::{
     fs, io,
@@ -13,10 +13,10 @@ use crate::{
     table,
 };
 
-/// The longest file that is read. Claude Code keeps whole histories in its own.
+/// The size limit of files in bytes. Claude Code stores whole histories in its file.
 const LONGEST: u64 = 64 << 20;
 
-/// A host's file as it is, with the servers in it.
+/// A host's configuration file, parsed.
 ///
 /// ```
 /// use couplet_hosts::{Config, Env, Hosts, Os, Overwrite, Scope, Stdio};
@@ -33,47 +33,47 @@ const LONGEST: u64 = 64 << 20;
 pub struct Config<'a> {
     host: &'a Host,
     place: Place,
-    /// What the file says; `None` when there is none.
+    /// The content of the file; `None` if it does not exist.
     original: Option<String>,
-    /// The same with changes that are to be made.
+    /// The content with pending changes.
     text: Option<String>,
     root: Node,
     key: Vec<String>,
 }
 
-/// A server that a host has configured.
+/// A server in a host's configuration.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Server {
-    /// The name that the host has for it.
+    /// The name of the server in the host.
     pub name: String,
-    /// The host's id.
+    /// The id of the host.
     pub host: String,
-    /// For whom it is.
+    /// The scope of the file.
     pub scope: Scope,
-    /// The file that it stands in.
+    /// The path of the file.
     pub path: PathBuf,
-    /// How it is reached, or a sentence saying why that cannot be told.
+    /// How the server is reached, or a sentence that explains why the entry cannot be read.
     pub entry: Result<Entry, String>,
-    /// Whether the host uses it.
+    /// Whether the host uses the server.
     pub enabled: bool,
     pub(crate) node: Node,
 }
 
-/// What happens to an entry that is there already and differs.
+/// Whether an existing entry that differs is replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overwrite {
-    /// It stays, and that is an error.
+    /// Fails with [`ErrorKind::Conflict`].
     No,
-    /// It is replaced. Settings in it that are not about how the server is reached stay.
+    /// Replaces it. Settings that are not about how the server is reached are preserved.
     Yes,
 }
 
 impl<'a> Config<'a> {
-    /// Reads a host's file. One that is not there is as good as an empty one.
+    /// Reads a host's file. A file that does not exist counts as empty.
     ///
     /// # Errors
-    /// When it cannot be read, or is not what it should be; with line and column.
+    /// If the file cannot be read or parsed; with line and column.
     pub fn read(host: &'a Host, place: Place) -> Result<Self, Error> {
         let text = read_text(&place.path)?;
         let root =
@@ -82,10 +82,11 @@ impl<'a> Config<'a> {
         Ok(Self { host, place, original: text.clone(), text, root, key })
     }
 
-    /// The same as if a change had been made. Changes to it are from the file as it is, so several become one.
+    /// Applies a change in memory. Later changes are still relative to the file on disk, so several can be combined
+    /// into one.
     ///
     /// # Errors
-    /// Never, if the change was made by this.
+    /// Never, if the change was made by this configuration.
     pub fn with(mut self, change: &Change) -> Result<Self, Error> {
         let parsed = self.host.format().parse(change.after());
         self.root = parsed.map_err(|b| broken(self.host, &self.place.path, b))?;
@@ -94,19 +95,19 @@ impl<'a> Config<'a> {
         Ok(self)
     }
 
-    /// The host.
+    /// Returns the host.
     #[must_use]
     pub fn host(&self) -> &'a Host {
         self.host
     }
 
-    /// The file and the scope.
+    /// Returns the file with its scope.
     #[must_use]
     pub fn place(&self) -> &Place {
         &self.place
     }
 
-    /// All servers in it.
+    /// Returns all servers in the file.
     #[must_use]
     pub fn servers(&self) -> Vec<Server> {
         let servers = self.root.at(&self.key).and_then(Node::members).unwrap_or_default();
@@ -123,17 +124,17 @@ impl<'a> Config<'a> {
         servers.iter().filter(is_server).map(server).collect()
     }
 
-    /// The server with a name.
+    /// Returns the server with this name.
     #[must_use]
     pub fn server(&self, name: &str) -> Option<Server> {
         self.servers().into_iter().rev().find(|server| server.name == name)
     }
 
-    /// The change that puts a server in.
+    /// Returns the change that adds a server. It does not write anything; see [`Change::apply`].
     ///
     /// # Errors
-    /// When another one has that name, when the host cannot have such a server, and when the file cannot be edited
-    /// without touching anything else.
+    /// If another server has that name, the host does not support such a server, or the file cannot be edited without
+    /// touching other entries.
     pub fn add(&self, name: &str, entry: &Entry, overwrite: Overwrite) -> Result<Change, Error> {
         let is_alternate = self.host.data().alternate.as_ref() == Some(&self.key);
         let written = shape::write(self.host, self.place.scope, is_alternate, name, entry)
@@ -151,11 +152,11 @@ impl<'a> Config<'a> {
         Ok(self.change(Some(text), written.notes))
     }
 
-    /// The change that takes a server out. If the file is as an earlier [`Config::add`] left it, it becomes what it was
-    /// before that, to the byte.
+    /// Returns the change that removes a server. If the file is unmodified since [`Config::add`], the change restores
+    /// the previous content byte by byte.
     ///
     /// # Errors
-    /// When there is no such server, and when the file cannot be edited without touching anything else.
+    /// If there is no such server, or the file cannot be edited without touching other entries.
     pub fn remove(&self, env: &Env, name: &str) -> Result<Change, Error> {
         let path = self.path_of(name);
         let Some(node) = self.root.at(&path) else {
@@ -176,7 +177,7 @@ impl<'a> Config<'a> {
         Ok(self.change(text, Vec::new()))
     }
 
-    /// No change at all.
+    /// The change that changes nothing.
     #[cfg(feature = "cli")]
     pub(crate) fn unchanged(&self) -> Change {
         self.change(None, Vec::new())
@@ -207,7 +208,7 @@ impl<'a> Config<'a> {
         Change::new(self.place.clone(), self.original.clone(), after, notes)
     }
 
-    /// Whether a member is not a server but a setting or the other layout, for hosts that mix them.
+    /// Whether a member is a setting or the alternate layout and not a server, for hosts that mix them.
     fn is_layout(&self, node: &Node) -> bool {
         self.host.data().alternate.is_some() && shape::read(self.host, node).is_err()
     }
@@ -222,10 +223,12 @@ impl<'a> Config<'a> {
     fn cannot(&self, cannot: &Cannot, entry: &Entry) -> Error {
         let host = self.host.name();
         match cannot {
-            Cannot::Transport => Error::usage(format!("{host} cannot have `{entry}`: it knows no such transport"))
-                .with_hint("give it a program that bridges to it, such as `couplet run URL`"),
+            Cannot::Transport => {
+                Error::usage(format!("{host} cannot have `{entry}`: it does not support this transport"))
+                    .with_hint("give it a program that bridges to it, such as `couplet run URL`")
+            }
             Cannot::Refer(name) => Error::usage(format!("{host} cannot refer to the variable `{name}` there"))
-                .with_hint(format!("give its value, which will stand in the file: `-e {name}=…`")),
+                .with_hint(format!("give its value, which is stored in the file: `-e {name}=…`")),
         }
     }
 
@@ -233,10 +236,10 @@ impl<'a> Config<'a> {
         let file = &self.place.path;
         match why {
             Refused::Broken(what) => broken(self.host, file, what),
-            Refused::Shape(what) => Error::broken(file, None, what).with_hint("correct the file; it was left alone"),
+            Refused::Shape(what) => Error::broken(file, None, what).with_hint("correct the file; it was not modified"),
             Refused::Unsafe => Error::broken(file, None, "it is written in a way that cannot be edited safely")
                 .with_hint(format!(
-                    "it was left alone; the entry would be\n{}",
+                    "it was not modified; the entry would be\n{}",
                     self.host.format().snippet(path, node)
                 )),
         }
@@ -245,10 +248,10 @@ impl<'a> Config<'a> {
 
 fn broken(host: &Host, path: &Path, broken: Broken) -> Error {
     Error::broken(path, broken.at, format!("it is not {}: {}", host.format(), broken.what))
-        .with_hint("correct the file; it was left alone")
+        .with_hint("correct the file; it was not modified")
 }
 
-/// The text of a file, or `None` if there is none.
+/// The text of a file, or `None` if it does not exist.
 fn read_text(path: &Path) -> Result<Option<String>, Error> {
     let is_absent = |e: &io::Error| matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory);
     let meta = match fs::metadata(path) {
@@ -256,7 +259,7 @@ fn read_text(path: &Path) -> Result<Option<String>, Error> {
         Err(e) if is_absent(&e) => return Ok(None),
         Err(e) => return Err(Error::io(path, "cannot be read", &e)),
     };
-    let odd = |what: &str| Err(Error::broken(path, None, what).with_hint("it was left alone"));
+    let odd = |what: &str| Err(Error::broken(path, None, what).with_hint("it was not modified"));
     match () {
         () if meta.is_dir() => return odd("it is a folder, where a file should be"),
         () if !meta.is_file() => return odd("it is not a regular file"),

@@ -1,18 +1,18 @@
-//! Every server that some host on this machine has configured.
+//! Discovery of all configured servers on this machine.
 
 use crate::{Config, Entry, Env, Error, Hosts, Server, suggest};
 
-/// What was found: servers, and files that could not be read.
+/// The result of [`discover`]: servers, and files that could not be read.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Discovery {
-    /// The servers, by host in the order of the table, then by scope.
+    /// The servers, ordered by host as in the table, then by scope.
     pub servers: Vec<Server>,
-    /// The files that are there and cannot be understood.
+    /// An error for each file that exists and cannot be read or parsed.
     pub broken: Vec<Error>,
 }
 
-/// Reads the files of all hosts, in every scope.
+/// Reads the files of all hosts in all scopes. Errors are collected in [`Discovery::broken`].
 ///
 /// ```
 /// use couplet_hosts::{Env, Hosts, Os, discover};
@@ -37,10 +37,10 @@ pub fn discover(env: &Env, hosts: &Hosts) -> Discovery {
 }
 
 impl Discovery {
-    /// The server that a name means: `name`, or `host:name` where several hosts have different ones.
+    /// Finds a server by `name`, or by `host:name` where several hosts have different servers of that name.
     ///
     /// # Errors
-    /// When there is none, or several that differ.
+    /// If there is none, or several that differ.
     pub fn find(&self, name: &str) -> Result<&Server, Error> {
         let matches: Vec<_> = self.servers.iter().filter(|s| s.entry.is_ok() && s.is_called(name)).collect();
         let Some(first) = matches.first() else {
@@ -52,19 +52,16 @@ impl Discovery {
         match matches.iter().find(|other| other.entry != first.entry) {
             None => Ok(first),
             Some(other) => Err(Error::usage(format!("several hosts have a server `{name}`, and they differ"))
-                .with_hint(format!(
-                    "say which one: `{}:{}` or `{}:{}`",
-                    first.host, first.name, other.host, other.name
-                ))),
+                .with_hint(format!("select one: `{}:{}` or `{}:{}`", first.host, first.name, other.host, other.name))),
         }
     }
 }
 
 impl Server {
-    /// How the server is reached, with everything filled in, as the host would do it.
+    /// Resolves all references to variables in the server's entry, as the host does when it starts the server.
     ///
     /// # Errors
-    /// When the entry cannot be read, or refers to something that is not set.
+    /// If the entry cannot be read, or refers to a variable that is not set.
     pub fn resolve(&self, env: &Env) -> Result<Entry, Error> {
         let entry = self.entry.clone().and_then(|entry| entry.resolve(env));
         entry.map_err(|what| Error::broken(&self.path, None, format!("server `{}`: {what}", self.name)))

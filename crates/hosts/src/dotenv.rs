@@ -1,9 +1,10 @@
-//! Files with variables: `NAME=value` on each line.
+//! A parser for `.env` files: `NAME=value` on each line.
 
-/// Reads the text of such a file.
+/// Parses the text of a `.env` file into pairs of name and value.
 ///
-/// Lines that are empty or begin with `#` are skipped, `export` before a name is allowed, and a value may stand in single
-/// quotes, as it is, or in double quotes, with `\n`, `\t`, `\"`, `\\` and `\$`. Nothing is filled in.
+/// Lines that are empty or begin with `#` are skipped, and `export` before a name is allowed. A value may be in single
+/// quotes, taken literally, or in double quotes, with the escapes `\n`, `\t`, `\"`, `\\` and `\$`. References to
+/// variables are not expanded.
 ///
 /// ```
 /// let text = "# keys\nexport TOKEN=\"a b\"\nURL = https://example.com # mine\n";
@@ -12,7 +13,7 @@
 /// ```
 ///
 /// # Errors
-/// The first line that is none of this, as a sentence with its number.
+/// The number of the first invalid line, with the reason.
 pub fn parse(text: &str) -> Result<Vec<(String, String)>, String> {
     let mut vars = Vec::new();
     for (number, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
@@ -30,7 +31,7 @@ pub fn parse(text: &str) -> Result<Vec<(String, String)>, String> {
     Ok(vars)
 }
 
-/// Whether this can be the name of a variable.
+/// Whether this is a valid name of a variable.
 pub(crate) fn is_name(name: &str) -> bool {
     !name.is_empty()
         && !name.starts_with(|c: char| c.is_ascii_digit())

@@ -1,4 +1,4 @@
-//! One server as a host has it, in a form that all hosts have in common.
+//! One server of a host, in a form that all hosts have in common.
 
 use crate::{Env, Text};
 
@@ -12,61 +12,62 @@ use crate::{Env, Text};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Entry {
-    /// A program is started and spoken to over its standard input and output.
+    /// A program that is started, and talked to over standard input and output.
     Stdio(Stdio),
-    /// It is somewhere on the network.
+    /// A server at a URL.
     Remote(Remote),
 }
 
-/// A program to start. The order of variables does not matter when two are compared.
+/// A program to start. Equality ignores the order of variables.
 #[derive(Clone, Debug, Eq)]
 #[non_exhaustive]
 pub struct Stdio {
     /// The program.
     pub command: Text,
-    /// Its arguments.
+    /// The arguments.
     pub args: Vec<Text>,
-    /// Variables that it gets, in their order.
+    /// Environment variables, in order.
     pub env: Vec<(String, Text)>,
-    /// The folder that it starts in.
+    /// The working folder.
     pub cwd: Option<Text>,
 }
 
-/// A server at a URL. The order of headers does not matter when two are compared.
+/// A server at a URL. Equality ignores the order of headers.
 #[derive(Clone, Debug, Eq)]
 #[non_exhaustive]
 pub struct Remote {
-    /// Which transport it speaks.
+    /// The transport.
     pub transport: Transport,
-    /// Where it is.
+    /// The URL.
     pub url: Text,
-    /// What is sent with every request, in its order.
+    /// Headers of every request, in order.
     pub headers: Vec<(String, Text)>,
 }
 
 /// The transport of a remote server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Transport {
     /// Streamable HTTP.
     Http,
-    /// HTTP+SSE, the old one.
+    /// HTTP+SSE, the deprecated transport of 2024-11-05.
     Sse,
 }
 
 impl Stdio {
-    /// A program without arguments.
+    /// Creates an entry for a program without arguments.
     pub fn new(command: impl Into<Text>) -> Self {
         Self { command: command.into(), args: Vec::new(), env: Vec::new(), cwd: None }
     }
 
-    /// The same with one more argument.
+    /// Adds an argument.
     #[must_use]
     pub fn arg(mut self, arg: impl Into<Text>) -> Self {
         self.args.push(arg.into());
         self
     }
 
-    /// The same with a variable.
+    /// Sets an environment variable.
     #[must_use]
     pub fn env(mut self, name: impl Into<String>, value: impl Into<Text>) -> Self {
         set(&mut self.env, name.into(), value.into());
@@ -75,28 +76,28 @@ impl Stdio {
 }
 
 impl Remote {
-    /// A server that speaks Streamable HTTP.
+    /// Creates an entry for a server that uses Streamable HTTP.
     pub fn new(url: impl Into<Text>) -> Self {
         Self { transport: Transport::Http, url: url.into(), headers: Vec::new() }
     }
 
-    /// The same with a header.
+    /// Sets a header.
     #[must_use]
     pub fn header(mut self, name: impl Into<String>, value: impl Into<Text>) -> Self {
         self.headers.push((name.into(), value.into()));
         self
     }
 
-    /// The same over another transport.
+    /// Sets the transport.
     #[must_use]
-    pub fn over(mut self, transport: Transport) -> Self {
+    pub fn transport(mut self, transport: Transport) -> Self {
         self.transport = transport;
         self
     }
 }
 
 impl Entry {
-    /// Every text in it, with what it is.
+    /// Returns every text of the entry with a description, such as ``the argument `-y` ``.
     pub fn texts(&self) -> Vec<(String, &Text)> {
         match self {
             Self::Stdio(stdio) => {
@@ -114,10 +115,10 @@ impl Entry {
         }
     }
 
-    /// The same with the values of all variables in place of references to them, as a host does when it starts it.
+    /// Resolves all references to variables, as a host does when it starts the server.
     ///
     /// # Errors
-    /// What cannot be filled in, as a sentence.
+    /// The reason why a reference cannot be resolved, as a sentence.
     pub fn resolve(&self, env: &Env) -> Result<Self, String> {
         let text = |text: &Text| text.resolve(env).map(Text::from);
         let pairs = |pairs: &[(String, Text)]| {
@@ -164,7 +165,7 @@ impl From<Remote> for Entry {
     }
 }
 
-/// The command line or the URL. It has no secrets that are where secrets belong: in variables and headers.
+/// Formats the command line or the URL. Variables and headers, which may hold secrets, are omitted.
 impl std::fmt::Display for Entry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

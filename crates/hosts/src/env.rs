@@ -1,4 +1,4 @@
-//! What is around the program: the operating system, folders and variables, as a value.
+//! The environment of the process as a value: operating system, folders and variables.
 
 use std::{
     collections::BTreeMap,
@@ -6,10 +6,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// An operating system, as far as hosts keep their files differently on it.
+/// An operating system, for the paths of configuration files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Os {
-    /// Linux, and whatever else follows the XDG base directories.
+    /// Linux, and other systems that follow the XDG base directory specification.
     Linux,
     /// macOS.
     MacOs,
@@ -18,7 +19,7 @@ pub enum Os {
 }
 
 impl Os {
-    /// The one that this program runs on.
+    /// Returns the system that this program runs on.
     #[must_use]
     pub fn current() -> Self {
         match () {
@@ -29,7 +30,8 @@ impl Os {
     }
 }
 
-/// Everything that decides where a host keeps its files. Tests make one; a program takes [`Env::system`].
+/// The environment that determines the paths of configuration files. Programs use [`Env::system`]; tests build their
+/// own.
 ///
 /// ```
 /// use couplet_hosts::{Env, Hosts, Os, Scope};
@@ -49,15 +51,15 @@ pub struct Env {
 }
 
 impl Env {
-    /// An environment without variables.
+    /// Creates an environment without variables.
     pub fn new(os: Os, home: impl Into<PathBuf>, cwd: impl Into<PathBuf>) -> Self {
         Self { os, home: home.into(), cwd: cwd.into(), exe: "couplet".into(), vars: BTreeMap::new() }
     }
 
-    /// The environment of this process.
+    /// Returns the environment of this process. Variables that are not UTF-8 are ignored.
     ///
     /// # Errors
-    /// When there is no home folder, or no current one.
+    /// If there is no home folder, or the current folder cannot be determined.
     pub fn system() -> io::Result<Self> {
         let home = std::env::home_dir().filter(|home| !home.as_os_str().is_empty());
         let home = home.ok_or_else(|| io::Error::other("there is no home folder: set `HOME`"))?;
@@ -65,7 +67,7 @@ impl Env {
         if let Ok(exe) = std::env::current_exe() {
             env.exe = exe;
         }
-        // A variable that is not text cannot be part of a configuration that is.
+        // A variable that is not UTF-8 cannot be part of a configuration that is.
         for (name, value) in std::env::vars_os() {
             if let (Ok(name), Ok(value)) = (name.into_string(), value.into_string()) {
                 env = env.with(&name, &value);
@@ -74,60 +76,60 @@ impl Env {
         Ok(env)
     }
 
-    /// The same with one more variable.
+    /// Sets a variable.
     #[must_use]
     pub fn with(mut self, name: &str, value: &str) -> Self {
         self.vars.insert(self.key(name), value.to_owned());
         self
     }
 
-    /// The same with this as the path of the running program, which bridges are made of.
+    /// Sets the path of the running program, which bridges are started with.
     #[must_use]
     pub fn with_exe(mut self, exe: impl Into<PathBuf>) -> Self {
         self.exe = exe.into();
         self
     }
 
-    /// The operating system.
+    /// Returns the operating system.
     #[must_use]
     pub fn os(&self) -> Os {
         self.os
     }
 
-    /// The user's home folder.
+    /// Returns the user's home folder.
     #[must_use]
     pub fn home(&self) -> &Path {
         &self.home
     }
 
-    /// The current folder, which projects are looked for in.
+    /// Returns the current folder, which is taken for the project's.
     #[must_use]
     pub fn cwd(&self) -> &Path {
         &self.cwd
     }
 
-    /// The running program.
+    /// Returns the path of the running program.
     #[must_use]
     pub fn exe(&self) -> &Path {
         &self.exe
     }
 
-    /// A variable that is set and not empty.
+    /// Returns the value of a variable that is set and not empty.
     #[must_use]
     pub fn var(&self, name: &str) -> Option<&str> {
         self.vars.get(&self.key(name)).map(String::as_str).filter(|value| !value.is_empty())
     }
 
-    /// A path as people write it, with `~` for the home folder.
+    /// Formats a path with `~` for the home folder.
     #[must_use]
-    pub fn short(&self, path: &Path) -> String {
+    pub fn display_path(&self, path: &Path) -> String {
         match path.strip_prefix(&self.home) {
             Ok(rest) if !rest.as_os_str().is_empty() => Path::new("~").join(rest).display().to_string(),
             _ => path.display().to_string(),
         }
     }
 
-    /// On Windows, case does not matter in names of variables.
+    /// Names of variables are case-insensitive on Windows.
     fn key(&self, name: &str) -> String {
         if self.os == Os::Windows { name.to_uppercase() } else { name.to_owned() }
     }

@@ -1,11 +1,11 @@
-//! What can go wrong, as sentences.
+//! Errors, with a message and a hint.
 
 use std::{fmt, io, path::Path};
 
-/// Something that was not done, why, and what to do about it.
+/// The error of this crate: what failed, and a hint what to do about it.
 ///
-/// The message is one line, lower case, with names in backticks. A command prints it, then the hint, and chooses its
-/// exit code by [`Error::kind`].
+/// The message is one line, lower case, with names in backticks. A command shows the message and the
+/// [hint](Error::hint), and chooses its exit code by [`Error::kind`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     kind: ErrorKind,
@@ -13,32 +13,32 @@ pub struct Error {
     hint: Option<String>,
 }
 
-/// What sort of thing went wrong.
+/// The category of an [`Error`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// What was asked for makes no sense.
+    /// The arguments are invalid.
     Usage,
     /// There is no host or server of that name.
     Unknown,
-    /// A file is there and cannot be understood. It was left alone.
+    /// A file exists but cannot be parsed or edited. It was not modified.
     Broken,
-    /// Something is there already, and differs.
+    /// A different entry exists already, or the file was changed by another program.
     Conflict,
-    /// The system said no.
+    /// The operating system reported an error.
     Io,
-    /// A check found something that is wrong.
+    /// A check found errors.
     Findings,
 }
 
 impl Error {
-    /// What sort of thing went wrong.
+    /// Returns the category of the error.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
 
-    /// What to do about it, if that is known.
+    /// Returns a hint what to do about the error.
     #[must_use]
     pub fn hint(&self) -> Option<&str> {
         self.hint.as_deref()

@@ -1,15 +1,14 @@
-//! Where programs keep their Model Context Protocol servers, and how those are listed, added, removed and checked.
+//! Configuration files of MCP hosts: listing, adding, removing and checking servers.
 //!
-//! Programs that use servers are called hosts: Claude Desktop, Cursor, VS Code, Codex and many more. Each keeps its
-//! servers in a file of its own format, at a place of its own, in a shape of its own. [`Hosts`] is a table of all that,
-//! as data. [`discover`] reads what every host has; [`Config`] reads one file and makes a [`Change`] of it; [`doctor`]
-//! says what is wrong with it.
+//! Programs that use MCP servers are called hosts: Claude Desktop, Cursor, VS Code, Codex and many more. Each stores
+//! its servers in its own file, format and layout. [`Hosts`] is the table of hosts, as data. [`discover`] reads the
+//! servers of all hosts; [`Config`] reads one file and plans a [`Change`] to it; [`doctor`] diagnoses problems.
 //!
-//! Files belong to their users. A change touches one entry, and every other byte stays what it is: comments, order,
-//! white space, line ends. What cannot be understood is left alone, with a sentence saying where it is wrong.
+//! A change edits one entry and preserves every other byte: comments, order, white space and line ends. A file that
+//! cannot be parsed is not modified; the error says where it is invalid.
 //!
-//! This crate knows files and does not know the protocol: it starts no program and opens no connection. What is around
-//! it comes in as an [`Env`], so all operating systems can be tested on one.
+//! This crate knows files and does not know the protocol: it starts no program and opens no connection. The environment
+//! is passed in as an [`Env`], so all operating systems can be tested on one.
 
 mod backup;
 mod change;

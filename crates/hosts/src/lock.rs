@@ -1,6 +1,6 @@
-//! One writer of a file at a time, among the programs that use this crate.
+//! File locks among the programs that use this crate.
 //!
-//! Hosts do not know of these locks. What they write meanwhile is noticed when a file is replaced.
+//! Hosts do not take these locks. Their concurrent changes are detected when a file is replaced.
 
 use std::{
     fs::{File, OpenOptions},
@@ -13,19 +13,19 @@ use fs4::{FileExt, TryLockError};
 
 use crate::{Env, Error, ErrorKind, backup, change::private};
 
-/// How often a lock is tried, and the pause between: half a minute in all, where a change takes milliseconds.
+/// The number of attempts to take a lock, and the pause between them: 30 s in all, where a change takes milliseconds.
 const ATTEMPTS: u32 = 3_000;
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// The right to write a file, until it is dropped. A process that ends gives up its locks, however it ends.
+/// An exclusive lock on a file, released on drop or when the process ends.
 #[derive(Debug)]
 pub(crate) struct Lock {
-    /// `None` where the state folder cannot be written: then only comparing protects the file.
+    /// `None` if the state folder cannot be written to: then only the comparison before the rename protects the file.
     _file: Option<File>,
 }
 
 impl Lock {
-    /// Waits for the lock of a file. It stands in the state folder, since a host may watch its own.
+    /// Waits for the lock of a file. The lock file is in the state folder, since a host may watch its own folder.
     pub(crate) fn take(env: &Env, path: &Path) -> Result<Self, Error> {
         let Ok(lock) = backup::lock_of(env, path) else { return Ok(Self { _file: None }) };
         let mut options = OpenOptions::new();
@@ -36,7 +36,7 @@ impl Lock {
             match FileExt::try_lock(&file) {
                 Ok(()) => return Ok(Self { _file: Some(file) }),
                 Err(TryLockError::WouldBlock) => thread::sleep(PAUSE),
-                // A file system without locks.
+                // The file system does not support locks.
                 Err(TryLockError::Error(_)) => return Ok(Self { _file: None }),
             }
         }

@@ -1,4 +1,4 @@
-//! A configuration as a tree, whatever its format is, with the places where its parts stand.
+//! A configuration as a tree, independent of its format, with the positions of its parts.
 
 use std::{fmt, ops::Range};
 
@@ -7,7 +7,7 @@ use serde::{
     de::{MapAccess, SeqAccess, Visitor},
 };
 
-/// A value and where it stands in the text. Values that were made and not read stand nowhere, at `0..0`.
+/// A value and its range in the text. Values that were not parsed have the range `0..0`.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
     pub(crate) span: Range<usize>,
@@ -18,19 +18,19 @@ pub(crate) struct Node {
 pub(crate) enum Value {
     Null,
     Bool(bool),
-    /// As it is written.
+    /// As written.
     Number(String),
     Text(String),
     List(Vec<Node>),
     Table(Vec<Member>),
-    /// What only one format has, such as a date or a reference, as it is written.
+    /// A value that only one format has, such as a date or an alias, as written.
     Other(String),
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Member {
     pub(crate) key: String,
-    /// Where the key stands.
+    /// The range of the key.
     pub(crate) span: Range<usize>,
     pub(crate) value: Node,
 }
@@ -67,7 +67,7 @@ impl Node {
         }
     }
 
-    /// The members, if it is a table.
+    /// The members of a table.
     pub(crate) fn members(&self) -> Option<&[Member]> {
         match &self.value {
             Value::Table(members) => Some(members),
@@ -75,7 +75,7 @@ impl Node {
         }
     }
 
-    /// The member with a name; the last one, as all readers of JSON have it.
+    /// The member with a key; the last one if it occurs twice, as JSON parsers do.
     pub(crate) fn get(&self, key: &str) -> Option<&Self> {
         self.members()?.iter().rev().find(|m| m.key == key).map(|m| &m.value)
     }
@@ -84,7 +84,7 @@ impl Node {
         path.into_iter().try_fold(self, |node, key| node.get(key))
     }
 
-    /// The same with the member at the end of the path set to a value, or without it.
+    /// Sets or removes the member at a path.
     pub(crate) fn with(mut self, path: &[String], value: Option<&Self>) -> Self {
         let Some((key, rest)) = path.split_first() else { return value.cloned().unwrap_or(self) };
         let mut members = match std::mem::replace(&mut self.value, Value::Null) {
@@ -109,13 +109,13 @@ impl Node {
         self
     }
 
-    /// What kind of thing it is, for a sentence.
+    /// The kind of value, for error messages.
     pub(crate) fn kind(&self) -> &'static str {
         match self.value {
             Value::Null => "null",
             Value::Bool(_) => "a boolean",
             Value::Number(_) => "a number",
-            Value::Text(_) => "a text",
+            Value::Text(_) => "a string",
             Value::List(_) => "a list",
             Value::Table(_) => "a table",
             Value::Other(_) => "something else",
@@ -123,7 +123,7 @@ impl Node {
     }
 }
 
-/// Places and the order of members do not matter; an empty table and nothing at all do differ.
+/// Equality ignores positions and the order of members; an empty table differs from an absent one.
 impl PartialEq for Node {
     fn eq(&self, other: &Self) -> bool {
         match (&self.value, &other.value) {
@@ -147,7 +147,7 @@ impl PartialEq for Node {
     }
 }
 
-/// Only the table of hosts is read in this way: it needs members in their order.
+/// For the table of hosts, which needs members in order.
 impl<'de> Deserialize<'de> for Node {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Any;

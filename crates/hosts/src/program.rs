@@ -1,14 +1,14 @@
-//! Programs, found as a host finds them.
+//! Looks up programs as a host does.
 
 use std::path::{Path, PathBuf};
 
 use crate::{Env, Host, Os};
 
-/// The folders that a host looks for programs in.
+/// The folders in which a host looks for programs.
 pub(crate) fn search_path(env: &Env, host: &Host) -> Vec<PathBuf> {
     let own = || split(env, env.var("PATH").unwrap_or_default());
     match (host.is_desktop(), env.os()) {
-        // What is started from the desktop has not read the files of any shell.
+        // Programs started from the desktop do not have the environment of a shell.
         (true, Os::MacOs) => split(env, "/usr/bin:/bin:/usr/sbin:/sbin"),
         (true, Os::Linux) => split(env, "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/snap/bin"),
         _ => own(),
@@ -20,7 +20,7 @@ pub(crate) fn own_path(env: &Env) -> Vec<PathBuf> {
     split(env, env.var("PATH").unwrap_or_default())
 }
 
-/// The file that a command means.
+/// The file that a command refers to.
 pub(crate) fn find(env: &Env, command: &str, folders: &[PathBuf]) -> Option<PathBuf> {
     let has_folder = command.contains('/') || (env.os() == Os::Windows && command.contains('\\'));
     match has_folder {
@@ -36,12 +36,12 @@ pub(crate) fn is_in_virtual_environment(env: &Env, program: &Path) -> bool {
     is_marked || is_active("VIRTUAL_ENV") || is_active("CONDA_PREFIX")
 }
 
-/// A path from the current folder on, without `.` in it.
+/// A path relative to the current folder, made absolute, without `.` components.
 pub(crate) fn whole(env: &Env, path: &str) -> PathBuf {
     env.cwd().join(path).components().collect()
 }
 
-/// Whether a command begins at a root, on any system: files are looked at for another one, too.
+/// Whether a command is an absolute path on any system: configurations of other systems are checked, too.
 pub(crate) fn is_absolute(command: &str) -> bool {
     let is_drive =
         |text: &str| text.len() > 2 && text.as_bytes()[1] == b':' && "\\/".contains(text.as_bytes()[2] as char);

@@ -1,4 +1,4 @@
-//! What an entry looks like in a host's file, read and written.
+//! Reads and writes entries in the layout of a host.
 
 use crate::{
     Entry, Host, Remote, Scope, Stdio, Text, Transport,
@@ -6,30 +6,17 @@ use crate::{
     node::{Node, Value},
 };
 
-/// The keys that programs and URLs stand under, in any host. All are read everywhere: people copy entries.
-const COMMANDS: [&str; 2] = ["command", "cmd"];
-pub(crate) const URLS: [&str; 5] = ["url", "serverUrl", "httpUrl", "uri", "baseUrl"];
-const ENVS: [&str; 3] = ["env", "envs", "environment"];
-const HEADERS: [&str; 2] = ["headers", "http_headers"];
-
-/// What belongs to the way a server is reached; everything else in an entry is kept when that changes.
-const OWN: [&str; 24] = [
-    "command",
-    "cmd",
+/// The keys of commands, URLs, variables and headers in any host. All are read everywhere: users copy entries.
+const COMMANDS: &[&str] = &["command", "cmd"];
+pub(crate) const URLS: &[&str] = &["url", "serverUrl", "httpUrl", "uri", "baseUrl"];
+const ENVS: &[&str] = &["env", "envs", "environment"];
+const HEADERS: &[&str] = &["headers", "http_headers"];
+/// The other keys that are about how a server is reached.
+const OTHERS: &[&str] = &[
     "args",
-    "env",
-    "envs",
-    "environment",
     "env_vars",
     "env_keys",
     "cwd",
-    "url",
-    "serverUrl",
-    "httpUrl",
-    "uri",
-    "baseUrl",
-    "headers",
-    "http_headers",
     "env_http_headers",
     "bearer_token_env_var",
     "bearer_token_env",
@@ -40,18 +27,24 @@ const OWN: [&str; 24] = [
     "oauth",
 ];
 
-/// An entry as this host writes it, and what could not be said.
+/// Whether a key is about how a server is reached. All other members of an entry are settings of the user, which are
+/// preserved when the entry is replaced.
+fn is_own(key: &str) -> bool {
+    [COMMANDS, URLS, ENVS, HEADERS, OTHERS].iter().any(|keys| keys.contains(&key))
+}
+
+/// An entry in the layout of a host, and notes about what could not be expressed.
 pub(crate) struct Written {
     pub(crate) node: Node,
     pub(crate) notes: Vec<String>,
 }
 
-/// Why a host cannot have an entry.
+/// The reason why a host cannot have an entry.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Cannot {
-    /// It knows no servers over this transport.
+    /// It does not support the transport.
     Transport,
-    /// It has no way to refer to this variable there.
+    /// It has no syntax to refer to this variable there.
     Refer(String),
 }
 
@@ -60,7 +53,7 @@ pub(crate) fn read(host: &Host, node: &Node) -> Result<Entry, String> {
     if node.members().is_none() {
         return Err(format!("it is {}, not a table", node.kind()));
     }
-    let command = first(node, &COMMANDS);
+    let command = first(node, COMMANDS);
     let url = URLS.iter().find_map(|&key| Some((key, node.get(key)?)));
     match (command, url) {
         (Some(command), _) => read_stdio(host, node, command).map(Entry::Stdio),
@@ -69,12 +62,12 @@ pub(crate) fn read(host: &Host, node: &Node) -> Result<Entry, String> {
     }
 }
 
-/// Whether an entry is the host's own: something built in, or an extension's settings.
+/// Whether an entry is the host's own: a built-in server, or the settings of an extension.
 pub(crate) fn is_hosts_own(host: &Host, node: &Node) -> bool {
     let data = host.data();
     let kind = node.get("type").and_then(Node::as_text).unwrap_or_default();
     let is_other_type = !data.types.is_empty() && !data.types.iter().any(|t| t == kind);
-    let has_target = first(node, &COMMANDS).is_some() || first(node, &URLS).is_some();
+    let has_target = first(node, COMMANDS).is_some() || first(node, URLS).is_some();
     is_other_type || (!has_target && data.own_key.as_ref().is_some_and(|key| node.get(key).is_some()))
 }
 
@@ -84,7 +77,7 @@ pub(crate) fn is_enabled(node: &Node) -> bool {
     !is("disabled", true) && !is("enabled", false)
 }
 
-/// Writes an entry. `without` are members that the place does not want.
+/// Writes an entry with the host's template. Members that the scope or the alternate layout excludes are omitted.
 pub(crate) fn write(host: &Host, scope: Scope, alternate: bool, name: &str, entry: &Entry) -> Result<Written, Cannot> {
     let data = host.data();
     let template = match entry {
@@ -106,22 +99,22 @@ pub(crate) fn write(host: &Host, scope: Scope, alternate: bool, name: &str, entr
     let mut notes = Vec::new();
     let has_cwd = matches!(entry, Entry::Stdio(stdio) if stdio.cwd.is_some());
     if has_cwd && !template.iter().any(|m| m.value.as_text() == Some("{cwd}")) {
-        notes.push(format!("{} has no way to say in which folder a server starts; it is left out", host.name()));
+        notes.push(format!("{} does not support a working folder; it was left out", host.name()));
     }
     Ok(Written { node: Node::table(members), notes })
 }
 
-/// The new entry with everything of the old one that is not about how the server is reached.
+/// The new entry, with the settings of the old one that are not about how the server is reached.
 pub(crate) fn merge(old: &Node, new: Node) -> Node {
     let fresh: Vec<_> = new.members().unwrap_or_default().iter().map(|m| (m.key.clone(), m.value.clone())).collect();
     let (mut members, mut rest) = (Vec::new(), Vec::new());
     for (key, value) in fresh {
-        // A setting that the user has made, such as `disabled`, wins over what is written at first.
-        let kept = old.get(&key).filter(|_| !OWN.contains(&key.as_str())).cloned();
+        // A setting of the user, such as `disabled`, takes precedence over the template's default.
+        let kept = old.get(&key).filter(|_| !is_own(&key)).cloned();
         members.push((key, kept.unwrap_or(value)));
     }
     for member in old.members().unwrap_or_default() {
-        if !OWN.contains(&member.key.as_str()) && !members.iter().any(|(key, _)| *key == member.key) {
+        if !is_own(&member.key) && !members.iter().any(|(key, _)| *key == member.key) {
             rest.push((member.key.clone(), member.value.clone()));
         }
     }
@@ -148,7 +141,7 @@ fn read_stdio(host: &Host, node: &Node, command: &Node) -> Result<Stdio, String>
     if let Some(more) = inner.get("args").filter(|n| !matches!(n.value, Value::Null)) {
         args.extend(texts(host, more, "`args`")?);
     }
-    let mut env = pairs(host, first(inner, &ENVS), "the variables")?;
+    let mut env = pairs(host, first(inner, ENVS), "the variables")?;
     for key in ["env_vars", "env_keys"] {
         let names = node.get(key).and_then(Node::as_list).unwrap_or_default().iter().filter_map(Node::as_text);
         names.for_each(|name| set(&mut env, name.to_owned(), Text::var(name)));
@@ -159,7 +152,7 @@ fn read_stdio(host: &Host, node: &Node, command: &Node) -> Result<Stdio, String>
 
 fn read_remote(host: &Host, node: &Node, key: &str, url: &Node) -> Result<Remote, String> {
     let url = url.as_text().ok_or_else(|| format!("its `{key}` is {}", url.kind()))?;
-    let mut headers = pairs(host, first(node, &HEADERS), "the headers")?;
+    let mut headers = pairs(host, first(node, HEADERS), "the headers")?;
     let vars = node.get("env_http_headers").and_then(Node::members).unwrap_or_default();
     for member in vars {
         if let Some(name) = member.value.as_text() {
@@ -171,14 +164,14 @@ fn read_remote(host: &Host, node: &Node, key: &str, url: &Node) -> Result<Remote
         set(&mut headers, "Authorization".to_owned(), Text::from("Bearer ").then_var(name));
     }
     let said = ["type", "transport"].iter().find_map(|key| node.get(key)?.as_text());
-    // Without a type, the key may say it: for Gemini, `url` is the old transport and `httpUrl` the new one.
+    // Without a type, the key may determine it: for Gemini, `url` is HTTP+SSE and `httpUrl` is Streamable HTTP.
     let uses = |template: &Option<Node>| template.as_ref().is_some_and(|t| t.get(key).is_some());
     let data = host.data();
     let transport = match said {
         Some("sse") => Transport::Sse,
         Some("http" | "streamable-http" | "streamableHttp" | "streamable_http") => Transport::Http,
         None if uses(&data.sse) && !uses(&data.http) => Transport::Sse,
-        // Hosts that take both under one name find out by trying; others would have to be told.
+        // Hosts with one key for both transports find out by trying; other hosts need to know.
         _ if url.split(['?', '#']).next().unwrap_or(url).trim_end_matches('/').ends_with("/sse") => Transport::Sse,
         _ => Transport::Http,
     };
@@ -191,7 +184,7 @@ fn first<'a>(node: &'a Node, keys: &[&str]) -> Option<&'a Node> {
 
 fn texts(host: &Host, node: &Node, what: &str) -> Result<Vec<Text>, String> {
     let items = node.as_list().ok_or_else(|| format!("{what} is {}, not a list", node.kind()))?;
-    let text = |item: &Node| scalar(host, item).ok_or_else(|| format!("{what} has {} among its texts", item.kind()));
+    let text = |item: &Node| scalar(host, item).ok_or_else(|| format!("{what} has {} among its strings", item.kind()));
     items.iter().map(text).collect()
 }
 
@@ -214,7 +207,7 @@ fn scalar(host: &Host, node: &Node) -> Option<Text> {
     }
 }
 
-/// The values that the words of a template stand for.
+/// The values of the placeholders in a template.
 struct Writer<'a> {
     host: &'a Host,
     name: &'a str,
@@ -227,7 +220,7 @@ struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    /// Sorts out which variables the template can take by name.
+    /// Decides which variables the template takes by name.
     fn new(host: &'a Host, name: &'a str, entry: &'a Entry, has: impl Fn(&str) -> bool) -> Self {
         let mut writer = Self {
             host,
@@ -263,7 +256,7 @@ impl<'a> Writer<'a> {
         writer
     }
 
-    /// A member of the template, filled in; `None` if there is nothing to say.
+    /// Expands a member of the template; `None` if it has no value.
     fn value(&self, template: &Node) -> Result<Option<Node>, Cannot> {
         let Some(word) = template.as_text() else { return Ok(Some(template.clone())) };
         let text = |text: &Text| self.text(text).map(Node::text);
@@ -313,4 +306,44 @@ fn bearer<'a>(name: &str, text: &'a Text) -> Option<&'a str> {
 
 fn some<T>(items: &[T]) -> Option<&[T]> {
     (!items.is_empty()).then_some(items)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Hosts;
+
+    #[test]
+    fn a_key_that_is_read_is_never_kept_as_a_setting() {
+        for key in [COMMANDS, URLS, ENVS, HEADERS].concat() {
+            let [old, new] = [key, "new"].map(|key| Node::table([(key.to_owned(), Node::text("x"))]));
+            let merged = merge(&old, new);
+            assert!(merged.get(key).is_none() && merged.get("new").is_some(), "`{key}` is kept");
+        }
+        let old = Node::table([("disabled".to_owned(), Node::text("x"))]);
+        assert!(merge(&old, Node::table([])).get("disabled").is_some());
+    }
+
+    /// A template with another key would write entries that cannot be read again.
+    #[test]
+    fn what_templates_fill_in_is_read() {
+        let read: [(&str, &[&str]); 6] = [
+            ("{command}", COMMANDS),
+            ("{line}", COMMANDS),
+            ("{url}", URLS),
+            ("{env}", ENVS),
+            ("{headers}", HEADERS),
+            ("{name}", OTHERS),
+        ];
+        let hosts = Hosts::builtin();
+        for host in hosts.iter() {
+            let data = host.data();
+            let templates = [Some(&data.stdio), data.http.as_ref(), data.sse.as_ref()];
+            for member in templates.into_iter().flatten().filter_map(Node::members).flatten() {
+                let Some(word) = member.value.as_text().filter(|text| text.starts_with('{')) else { continue };
+                let keys = read.iter().find(|(known, _)| *known == word).map_or(OTHERS, |(_, keys)| keys);
+                assert!(keys.contains(&member.key.as_str()), "{}: `{}` for {word} is not read", host.id(), member.key);
+            }
+        }
+    }
 }

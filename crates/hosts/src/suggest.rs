@@ -1,6 +1,6 @@
-//! What somebody may have meant.
+//! Suggestions for misspelled names.
 
-/// `: did you mean …?`, or nothing.
+/// Returns `: did you mean …?`, or an empty string if no name is close.
 pub(crate) fn sentence(wanted: &str, names: impl IntoIterator<Item = String>) -> String {
     let close = names.into_iter().map(|name| (strsim::osa_distance(wanted, &name), name)).min();
     let most = wanted.chars().count().max(3) / 3;

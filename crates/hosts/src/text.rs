@@ -1,10 +1,10 @@
-//! Texts that refer to variables: each host has its own way to write that, and one form is kept here.
+//! Strings with references to variables, independent of the syntax of each host.
 
 use std::fmt;
 
 use crate::Env;
 
-/// A text of a configuration, taken apart: what it says itself, and what it takes from variables.
+/// A string of a configuration, parsed into literal parts and references to variables.
 ///
 /// ```
 /// use couplet_hosts::{Env, Os, Text};
@@ -23,27 +23,27 @@ pub struct Text {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Part {
-    /// It stands for itself.
+    /// Literal text.
     Plain(String),
-    /// The value of a variable.
+    /// A reference to an environment variable.
     Var {
-        /// Its name.
+        /// The name of the variable.
         name: String,
-        /// What stands there when it is not set.
+        /// The value if it is not set.
         default: Option<String>,
     },
-    /// What only that host can fill in, such as `${input:key}` or `${workspaceFolder}`.
+    /// A reference that only the host can resolve, such as `${input:key}` or `${workspaceFolder}`.
     Host(String),
 }
 
 impl Text {
-    /// The parts, in their order.
+    /// Returns the parts in order.
     #[must_use]
     pub fn parts(&self) -> &[Part] {
         &self.parts
     }
 
-    /// The whole text, if it refers to nothing.
+    /// Returns the whole string if it has no references.
     #[must_use]
     pub fn plain(&self) -> Option<&str> {
         match self.parts.as_slice() {
@@ -53,28 +53,28 @@ impl Text {
         }
     }
 
-    /// A text that is the value of a variable and nothing else.
+    /// Creates a string that is the value of a variable.
     #[must_use]
     pub fn var(name: impl Into<String>) -> Self {
         Self::default().then_var(name)
     }
 
-    /// The same, with the value of a variable after it.
+    /// Appends a reference to a variable.
     #[must_use]
     pub fn then_var(mut self, name: impl Into<String>) -> Self {
         self.parts.push(Part::Var { name: name.into(), default: None });
         self
     }
 
-    /// A text with `${NAME}` in it, as people type it.
+    /// Parses a string with references as `${NAME}`.
     #[must_use]
     pub fn with_refs(text: &str) -> Self {
         Style { ways: vec![("${".to_owned(), "}".to_owned())], defaults: true }.read(text)
     }
 
-    /// The same, with a plain text before it.
+    /// Returns the string with a literal prefix.
     #[must_use]
-    pub fn after(&self, before: &str) -> Self {
+    pub fn prefixed(&self, before: &str) -> Self {
         let mut made = Self::from(before);
         for part in &self.parts {
             match part {
@@ -85,7 +85,7 @@ impl Text {
         made
     }
 
-    /// The names of all variables in it.
+    /// Returns an iterator over the names of all referenced variables.
     pub fn vars(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().filter_map(|part| match part {
             Part::Var { name, .. } => Some(name.as_str()),
@@ -93,10 +93,10 @@ impl Text {
         })
     }
 
-    /// The text with the values of the variables.
+    /// Returns the string with all references resolved.
     ///
     /// # Errors
-    /// The first thing that cannot be filled in, as a sentence.
+    /// The first reference that cannot be resolved, as a sentence.
     pub fn resolve(&self, env: &Env) -> Result<String, String> {
         let value = |part: &Part| match part {
             Part::Plain(text) => Ok(text.clone()),
@@ -109,13 +109,13 @@ impl Text {
                 "${workspaceFolder}" => Ok(env.cwd().display().to_string()),
                 "${userHome}" => Ok(env.home().display().to_string()),
                 "${pathSeparator}" | "${/}" => Ok(std::path::MAIN_SEPARATOR_STR.to_owned()),
-                _ => Err(format!("only the host can fill in `{raw}`")),
+                _ => Err(format!("only the host can resolve `{raw}`")),
             },
         };
         self.parts.iter().map(value).collect()
     }
 
-    /// The variable that this text is, if it is nothing else.
+    /// The name of the variable, if the string is exactly one reference.
     pub(crate) fn only_var(&self) -> Option<&str> {
         match self.parts.as_slice() {
             [Part::Var { name, default: None }] => Some(name),
@@ -146,7 +146,7 @@ impl From<String> for Text {
     }
 }
 
-/// As people know it from shells: `${NAME}`, `${NAME:-default}`.
+/// Formats references as in shells: `${NAME}`, `${NAME:-default}`.
 impl fmt::Display for Text {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.parts.iter().try_for_each(|part| match part {
@@ -157,7 +157,7 @@ impl fmt::Display for Text {
     }
 }
 
-/// How a host refers to variables: `${env:NAME}` and so on; the first way is the one that is written.
+/// The syntaxes of a host for references to variables, such as `${env:NAME}`; the first one is used for writing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Style {
     ways: Vec<(String, String)>,
@@ -165,10 +165,10 @@ pub(crate) struct Style {
 }
 
 impl Style {
-    /// From the ways as the table has them, with `NAME` in each.
+    /// Parses the syntaxes of the table, with `NAME` in each.
     pub(crate) fn new(ways: &[String]) -> Result<Self, String> {
         let split = |way: &String| {
-            let (before, after) = way.split_once("NAME").ok_or_else(|| format!("`{way}` does not say `NAME`"))?;
+            let (before, after) = way.split_once("NAME").ok_or_else(|| format!("`{way}` does not contain `NAME`"))?;
             Ok((before.to_owned(), after.to_owned()))
         };
         let all: Vec<_> = ways.iter().map(split).collect::<Result<_, String>>()?;
@@ -194,7 +194,7 @@ impl Style {
         made
     }
 
-    /// How a text is written, or the variable that this host has no way to refer to.
+    /// Formats a string for this host, or returns the variable that it has no syntax for.
     pub(crate) fn write(&self, text: &Text) -> Result<String, String> {
         let way = |name: &str, default: &Option<String>| match (self.ways.first(), default) {
             (None, _) => Err(name.to_owned()),
@@ -208,7 +208,7 @@ impl Style {
         text.parts.iter().map(written).collect()
     }
 
-    /// The reference that a text begins with, and how long it is.
+    /// Parses the reference that a string begins with, and returns its length.
     fn reference(&self, text: &str) -> Option<(Part, usize)> {
         for (before, after) in &self.ways {
             let Some(rest) = text.strip_prefix(before.as_str()) else { continue };
@@ -231,7 +231,7 @@ impl Style {
                 return Some((part, length + 2 + end + after.len()));
             }
         }
-        // Whatever else a host that fills in `${…}` has there is its own business.
+        // Other `${…}` of a host that expands them are references of its own.
         let fills = self.ways.iter().any(|(before, _)| before.starts_with("${"));
         let end = text.strip_prefix("${").filter(|_| fills)?.find('}')?;
         Some((Part::Host(text[..end + 3].to_owned()), end + 3))
@@ -267,7 +267,7 @@ mod tests {
             assert_eq!(read.to_string(), neutral, "{text}");
             assert_eq!(style.write(&read).as_deref(), Ok(back), "{text}");
         }
-        // What looks like a reference to others is plain text to a host that knows none.
+        // References of other hosts are literal text to a host without any.
         assert_eq!(style(&[]).read("${B}").plain(), Some("${B}"));
         assert_eq!(style(&[]).write(&Text::var("B")), Err("B".to_owned()));
         assert_eq!(style(&["${env:NAME}"]).write(&shell.read("${B:-c}")).as_deref(), Ok("${env:B}"));

@@ -1,11 +1,11 @@
-//! A command line as words and back: split as a shell would, run by none.
+//! Splits command lines into words and joins them, with the quoting rules of a shell.
 
 use crate::Os;
 
-/// Splits a command line into words.
+/// Splits a command line into words, without running a shell.
 ///
-/// Quotes and backslashes mean what they mean to a POSIX shell; on Windows a backslash is part of a path. Nothing is
-/// filled in: `$HOME`, `*` and `|` are plain text.
+/// Quotes and backslashes have the meaning of a POSIX shell; on Windows a backslash is part of a path. Nothing is
+/// expanded: `$HOME`, `*` and `|` are literal text.
 ///
 /// ```
 /// use couplet_hosts::{Os, words};
@@ -15,7 +15,7 @@ use crate::Os;
 /// ```
 ///
 /// # Errors
-/// When a quote is not closed, as a sentence.
+/// If a quote is not closed, or the line ends with a backslash; as a sentence.
 pub fn split(line: &str, os: Os) -> Result<Vec<String>, String> {
     let escapes = os != Os::Windows;
     let mut words = Vec::new();
@@ -37,7 +37,7 @@ pub fn split(line: &str, os: Os) -> Result<Vec<String>, String> {
     Ok(words)
 }
 
-/// Joins words so that [`split`] gives them back; only a quote has no way to be written on Windows.
+/// Joins words so that [`split`] returns them unchanged. On Windows a double quote cannot be escaped.
 pub fn join(words: impl IntoIterator<Item = String>, os: Os) -> String {
     let on_windows = os == Os::Windows;
     let quote = |word: String| {

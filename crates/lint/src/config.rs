@@ -1,18 +1,18 @@
-//! What is looked for.
+//! The configuration: enabled rules and limits.
 
 use std::{collections::BTreeSet, fmt};
 
 use crate::{Rule, Severity, rule::rules, visible::visible};
 
-/// What is looked for, and how many findings are kept.
+/// The configuration of [`lint`](crate::lint): enabled rules, the lowest severity, and limits.
 ///
 /// ```
 /// use couplet_lint::{Config, Severity};
 ///
-/// let mut config = Config::new().without("text")?.without("title-missing")?.with("schema-open")?;
-/// config.least = Severity::Warning;
+/// let mut config = Config::new().disable("text")?.disable("title-missing")?.enable("schema-open")?;
+/// config.min_severity = Severity::Warning;
 /// assert_eq!(
-///     Config::new().without("colours").unwrap_err().to_string(),
+///     Config::new().disable("colours").unwrap_err().to_string(),
 ///     "there is no rule and no family of rules called `colours`",
 /// );
 /// # Ok::<(), couplet_lint::UnknownRule>(())
@@ -20,46 +20,46 @@ use crate::{Rule, Severity, rule::rules, visible::visible};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Config {
-    /// What the server is called in the configuration of hosts, which they put in front of the names of tools. Taken as
-    /// the server's own name if it is not told.
+    /// The name of the server in the configuration of hosts, which they prepend to the names of tools. Default: the
+    /// server's own name.
     pub name: Option<String>,
-    /// What is not as bad as this is left out.
-    pub least: Severity,
-    /// How many findings of one rule are kept: 50. The others are counted.
-    pub most: usize,
+    /// The lowest severity to report. Default: [`Severity::Note`].
+    pub min_severity: Severity,
+    /// The maximum number of findings per rule; further ones are counted. Default: 50.
+    pub max_per_rule: usize,
     off: BTreeSet<&'static str>,
 }
 
 impl Config {
-    /// Every rule that is not optional.
+    /// Enables every rule that is not optional.
     pub fn new() -> Self {
         let off = rules().filter(|rule| rule.optional).map(|rule| rule.id).collect();
-        Self { name: None, least: Severity::Note, most: 50, off }
+        Self { name: None, min_severity: Severity::Note, max_per_rule: 50, off }
     }
 
-    /// Switches a rule or a family on.
+    /// Enables a rule or a family of rules.
     ///
     /// # Errors
-    /// When there is neither.
-    pub fn with(mut self, name: &str) -> Result<Self, UnknownRule> {
+    /// If there is no rule and no family of that name.
+    pub fn enable(mut self, name: &str) -> Result<Self, UnknownRule> {
         for rule in named(name)? {
             self.off.remove(rule.id);
         }
         Ok(self)
     }
 
-    /// Switches a rule or a family off.
+    /// Disables a rule or a family of rules.
     ///
     /// # Errors
-    /// When there is neither.
-    pub fn without(mut self, name: &str) -> Result<Self, UnknownRule> {
+    /// If there is no rule and no family of that name.
+    pub fn disable(mut self, name: &str) -> Result<Self, UnknownRule> {
         self.off.extend(named(name)?.iter().map(|rule| rule.id));
         Ok(self)
     }
 
-    /// Whether a rule is looked for.
-    pub fn has(&self, rule: &Rule) -> bool {
-        rule.severity >= self.least && !self.off.contains(rule.id)
+    /// Returns `true` if a rule is enabled.
+    pub fn is_enabled(&self, rule: &Rule) -> bool {
+        rule.severity >= self.min_severity && !self.off.contains(rule.id)
     }
 }
 
@@ -74,7 +74,7 @@ fn named(name: &str) -> Result<Vec<&'static Rule>, UnknownRule> {
     if found.is_empty() { Err(UnknownRule(name.to_owned())) } else { Ok(found) }
 }
 
-/// A name that neither a rule nor a family has.
+/// The error for a name that is neither a rule nor a family.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownRule(String);
 

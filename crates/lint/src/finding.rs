@@ -1,4 +1,4 @@
-//! Where something is wrong, and what.
+//! A finding and its place.
 
 use std::fmt;
 
@@ -7,15 +7,15 @@ use serde::{Serialize, Serializer, ser::SerializeStruct};
 
 use crate::{Rule, visible::shown};
 
-/// Something that is wrong with a server. All texts of the server in it are made visible.
+/// A violated rule. All strings from the server in it are escaped; see [`visible`](crate::visible).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Finding {
-    /// What is broken, who minds, and what to do.
+    /// The rule: what is wrong, the reason, and the fix.
     pub rule: &'static Rule,
-    /// Where.
+    /// The place.
     pub place: Place,
-    /// What is wrong there.
+    /// What is wrong at this place.
     pub what: String,
 }
 
@@ -37,13 +37,13 @@ impl Serialize for Finding {
     }
 }
 
-/// Where something is wrong: `tool get_weather, argument city`.
+/// The place of a finding: `tool get_weather, argument city`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Place {
-    /// What it is about.
+    /// The subject.
     pub subject: Subject,
-    /// Where in its definition, as a JSON pointer; empty for the whole of it.
+    /// A JSON Pointer into the definition of the subject; empty for the whole of it.
     pub pointer: String,
 }
 
@@ -94,26 +94,26 @@ impl fmt::Display for Place {
     }
 }
 
-/// What a finding is about. Names are made visible.
+/// The subject of a finding. Names are escaped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Subject {
     /// The server as a whole.
     Server,
-    /// What it says in one revision.
+    /// The answers in one protocol revision.
     Revision(ProtocolVersion),
     /// A tool, by its name.
     Tool(String),
     /// A resource, by its URI.
     Resource(String),
-    /// A resource template, by itself.
+    /// A resource template, by its URI template.
     Template(String),
     /// A prompt, by its name.
     Prompt(String),
 }
 
 impl Subject {
-    /// The kind in a word.
+    /// Returns the kind of subject, in one word.
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::Server => "server",
@@ -133,7 +133,7 @@ impl Subject {
         }
     }
 
-    /// The same with everything made visible, and of a length that can be printed.
+    /// Escapes and truncates the name.
     pub(crate) fn made_visible(self) -> Self {
         match self {
             Self::Tool(name) => Self::Tool(shown(&name, 80)),

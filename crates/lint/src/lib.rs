@@ -1,10 +1,10 @@
-//! What hosts and model APIs refuse, ignore or misread about a server, found in what the server says about itself.
+//! Lints MCP servers: finds what hosts and model APIs reject, ignore or misread in a server's own descriptions.
 //!
-//! Whoever has asked a server puts the answers into a [`Surface`]; [`lint`] looks at it and returns [`Finding`]s, each
-//! with the [`Rule`] that it breaks: what is wrong, who minds, what to do. [`text`] and [`json_lines`] print them.
+//! Put the answers of a server into a [`Surface`]; [`lint`] checks it and returns [`Finding`]s, each with the [`Rule`]
+//! that it violates: what is wrong, the reason, and the fix. [`text`] and [`json_lines`] format them.
 //!
-//! This crate knows no transport and does no I/O. What it looks at comes from somebody who is not to be trusted: it is
-//! bounded in time, and nothing of it is printed as it is ([`visible`]).
+//! This crate knows no transport and does no I/O. Its input is untrusted: all work is bounded, and strings of the
+//! server are escaped in the output ([`visible`]).
 //!
 //! ```
 //! use couplet_lint::{Answer, Answers, Config, Surface, lint, text};
@@ -51,7 +51,7 @@ pub use visible::visible;
 
 use report::Report;
 
-/// Looks at what a server says about itself. The worst comes first; the order is always the same.
+/// Checks the answers of a server. Findings are sorted by severity, the most severe first; the order is deterministic.
 pub fn lint(surface: &Surface, config: &Config) -> Vec<Finding> {
     let mut report = Report::new(config);
     for (_, check) in rules::FAMILIES {

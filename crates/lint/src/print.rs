@@ -1,10 +1,10 @@
-//! Findings as text: for people, and for programs.
+//! Formats findings as text and as JSON.
 
 use std::fmt::Write;
 
 use crate::{Family, Finding, Severity, rules};
 
-/// The findings for people: rule by rule, the worst first, with a count at the end. Without colours.
+/// Formats findings as plain text: grouped by rule, the most severe first, with a summary line at the end.
 ///
 /// ```
 /// use couplet_lint::{Config, Surface, lint, text};
@@ -31,7 +31,7 @@ pub fn text(findings: &[Finding]) -> String {
     out
 }
 
-/// From so many places on that have the same to say, it is said once; and how many of them are named.
+/// From this number of places on, a common message is written once; and the number of places that are named.
 const MANY: usize = 4;
 const NAMED: usize = 6;
 
@@ -58,7 +58,7 @@ fn print_group(out: &mut String, group: &[Finding]) -> std::fmt::Result {
     writeln!(out, "  fix: {}\n", rule.fix)
 }
 
-/// The table of all rules, family by family, a line each.
+/// Formats the table of all rules, grouped by family, one line each.
 ///
 /// ```
 /// assert!(couplet_lint::rules_text().contains("\n  warning  schema-ref "));
@@ -66,17 +66,17 @@ fn print_group(out: &mut String, group: &[Finding]) -> std::fmt::Result {
 pub fn rules_text() -> String {
     let mut out = String::new();
     let width = rules().map(|rule| rule.id.len()).max().unwrap_or(0);
-    for family in Family::ALL {
+    for &family in Family::ALL {
         let _ = writeln!(out, "{family}");
         for rule in rules().filter(|rule| rule.family == family) {
-            let optional = if rule.optional { " (only when asked for)" } else { "" };
+            let optional = if rule.optional { " (only if enabled)" } else { "" };
             let _ = writeln!(out, "  {:<8} {:<width$} {}{optional}", rule.severity.id(), rule.id, rule.about);
         }
     }
     out
 }
 
-/// The findings for programs: a JSON object in each line.
+/// Formats findings as JSON lines: one object per finding.
 ///
 /// ```
 /// use couplet_lint::{Config, Surface, json_lines, lint};

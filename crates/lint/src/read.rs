@@ -1,14 +1,14 @@
-//! JSON of others, with what a parser would not tell: members that are there twice.
+//! A JSON parser that reports duplicate members.
 
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-/// How many doubled members are told.
+/// The maximum number of duplicate members that are reported.
 const MOST: usize = 20;
 
-/// A value, and pointers to the members that it has more than once. The last one of each is in the value.
+/// Parses a value, and returns pointers to its duplicate members. The value has the last one of each.
 pub(crate) fn value(text: &str) -> Result<(Value, Vec<String>), serde_json::Error> {
     let mut doubled = Vec::new();
     let mut reader = serde_json::Deserializer::from_str(text);
@@ -17,7 +17,7 @@ pub(crate) fn value(text: &str) -> Result<(Value, Vec<String>), serde_json::Erro
     Ok((value, doubled))
 }
 
-/// A segment of a JSON pointer.
+/// Escapes a segment of a JSON Pointer.
 pub(crate) fn escaped(segment: &str) -> String {
     segment.replace('~', "~0").replace('/', "~1")
 }

@@ -1,13 +1,13 @@
-//! Findings as they are made.
+//! Collects findings.
 
 use std::collections::HashMap;
 
 use crate::{Config, Finding, Place, Rule, Subject, rule::rules, visible::shown};
 
-/// How much of a sentence, and of a pointer, is kept.
+/// The maximum length of a message and of a pointer.
 const LONGEST: usize = 600;
 
-/// What was found so far. The one place through which texts of a server reach a finding.
+/// The findings so far. Strings of a server reach a finding only through here, where they are escaped.
 #[derive(Debug)]
 pub(crate) struct Report<'c> {
     pub(crate) config: &'c Config,
@@ -21,23 +21,23 @@ impl<'c> Report<'c> {
     }
 
     pub(crate) fn add(&mut self, rule: &'static Rule, place: Place, what: impl AsRef<str>) {
-        if !self.config.has(rule) {
+        if !self.config.is_enabled(rule) {
             return;
         }
         let found = self.found.entry(rule.id).or_default();
         *found += 1;
-        if *found > self.config.most {
+        if *found > self.config.max_per_rule {
             return;
         }
         let place = Place { subject: place.subject.made_visible(), pointer: shown(&place.pointer, LONGEST) };
         self.findings.push(Finding { rule, place, what: shown(what.as_ref(), LONGEST) });
     }
 
-    /// The worst first, then in the order of the rules, then as they were found.
+    /// Sorts the findings: by severity, then in the order of the rules, then as found.
     pub(crate) fn finish(mut self) -> Vec<Finding> {
         let order: HashMap<_, _> = rules().enumerate().map(|(at, rule)| (rule.id, at)).collect();
         for rule in rules() {
-            let more = self.found.get(rule.id).map_or(0, |found| found.saturating_sub(self.config.most));
+            let more = self.found.get(rule.id).map_or(0, |found| found.saturating_sub(self.config.max_per_rule));
             if more > 0 {
                 let place = Place::new(Subject::Server);
                 self.findings.push(Finding { rule, place, what: format!("the same in {more} more places") });

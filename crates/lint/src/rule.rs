@@ -1,10 +1,10 @@
-//! What a rule is: data, in one table per family.
+//! Rules, as data: one table per family.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// One thing that can be wrong with a server.
+/// A lint rule.
 ///
 /// ```
 /// let rule = couplet_lint::rules().find(|rule| rule.id == "name-length").unwrap();
@@ -13,37 +13,37 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Rule {
-    /// What it is called. It never changes its meaning.
+    /// The identifier. It is stable and never changes its meaning.
     pub id: &'static str,
-    /// What it is about.
+    /// The family.
     pub family: Family,
-    /// How bad it is.
+    /// The severity of its findings.
     pub severity: Severity,
-    /// Whether it is only looked for when asked ([`Config::with`](crate::Config::with)).
+    /// Whether it is disabled by default; see [`Config::enable`](crate::Config::enable).
     pub optional: bool,
-    /// What is wrong, in general.
+    /// What the rule finds, in general.
     pub about: &'static str,
-    /// Who minds: the specification, a host or an API.
+    /// The reason: which part of the specification, host or API it comes from.
     pub why: &'static str,
-    /// What to do.
+    /// The suggested fix.
     pub fix: &'static str,
 }
 
-/// How bad a finding is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Severity {
-    /// It could be better.
+    /// A possible improvement.
     Note,
-    /// It works, but not everywhere, or not well.
+    /// Does not work everywhere, or not well.
     Warning,
-    /// The specification forbids it, widely used hosts or APIs refuse it, or it looks like an attack.
+    /// Forbidden by the specification, rejected by widely used hosts or APIs, or a sign of an attack.
     Error,
 }
 
 impl Severity {
-    /// The severity in a word.
+    /// Returns the severity in one word.
     pub const fn id(self) -> &'static str {
         match self {
             Self::Note => "note",
@@ -59,34 +59,34 @@ impl fmt::Display for Severity {
     }
 }
 
-/// What a rule is about.
+/// A family of rules, by their subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Family {
-    /// What tools are called.
+    /// Names of tools and of the server.
     Names,
-    /// What is told to the model and to people.
+    /// Descriptions, titles and instructions.
     Descriptions,
-    /// The JSON Schemas of arguments and results.
+    /// JSON Schemas of arguments and results.
     Schemas,
-    /// How tools say that they behave.
+    /// Tool annotations (behaviour hints).
     Annotations,
-    /// How much there is of everything.
+    /// Numbers and sizes of tools, pages and icons.
     Sizes,
-    /// Text that is hidden, or that talks to the model instead of describing.
+    /// Hidden text, and text that instructs the model instead of describing.
     Text,
-    /// Revisions, capabilities and the shape of answers.
+    /// Revisions, capabilities and the structure of answers.
     Protocol,
-    /// Resources and their templates.
+    /// Resources and resource templates.
     Resources,
     /// Prompts and their arguments.
     Prompts,
 }
 
 impl Family {
-    /// Every family, in the order in which they are looked at.
-    pub const ALL: [Self; 9] = [
+    /// All families, in the order in which they are checked.
+    pub const ALL: &'static [Self] = &[
         Self::Names,
         Self::Descriptions,
         Self::Schemas,
@@ -98,7 +98,7 @@ impl Family {
         Self::Prompts,
     ];
 
-    /// The family in a word.
+    /// Returns the identifier of the family.
     pub const fn id(self) -> &'static str {
         match self {
             Self::Names => "names",
@@ -120,7 +120,7 @@ impl fmt::Display for Family {
     }
 }
 
-/// Every rule, family by family.
+/// Returns an iterator over all rules, grouped by family.
 ///
 /// ```
 /// for rule in couplet_lint::rules() {

@@ -1,4 +1,4 @@
-//! The subschemas of a schema, and where they stand.
+//! The subschemas of a schema, and their places.
 
 use std::collections::HashMap;
 
@@ -6,16 +6,16 @@ use serde_json::{Map, Value};
 
 use crate::read::escaped;
 
-/// How many subschemas of one schema are looked at.
+/// The maximum number of checked subschemas per schema.
 const MOST: usize = 10_000;
 
-/// A schema, as a list of its subschemas; each comes after the one that it is in.
+/// A schema as a list of its subschemas; each comes after its parent.
 #[derive(Debug)]
 pub(crate) struct Tree<'v> {
     root: &'v Value,
     base: &'static str,
     pub(crate) nodes: Vec<Node<'v>>,
-    /// Where each subschema is in the list, and what names those have that are referred to by one.
+    /// The index of each subschema, and the named ones by anchor.
     known: HashMap<*const Value, usize>,
     anchors: HashMap<&'v str, &'v Value>,
 }
@@ -25,14 +25,14 @@ pub(crate) struct Tree<'v> {
 pub(crate) struct Node<'v> {
     pub(crate) schema: &'v Value,
     pub(crate) role: Role,
-    /// How many subschemas it is in.
+    /// The number of its ancestors.
     pub(crate) depth: usize,
     parent: usize,
     keyword: &'v str,
     key: Key<'v>,
 }
 
-/// What a subschema is for the one that it is in.
+/// The role of a subschema in its parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     Root,
@@ -42,7 +42,7 @@ pub(crate) enum Role {
     Items,
     /// An alternative or a part: `anyOf`, `oneOf`, `allOf`.
     Branch,
-    /// There to be referred to.
+    /// A definition, to be referenced.
     Definition,
     /// Anything else.
     Other,
@@ -56,7 +56,7 @@ enum Key<'v> {
 }
 
 impl<'v> Tree<'v> {
-    /// Finds the subschemas. `base` is what pointers begin with.
+    /// Collects the subschemas. `base` is the prefix of pointers.
     pub(crate) fn new(root: &'v Value, base: &'static str) -> Self {
         let mut tree = Self { root, base, nodes: Vec::new(), known: HashMap::new(), anchors: HashMap::new() };
         tree.push(Node { schema: root, role: Role::Root, depth: 0, parent: 0, keyword: "", key: Key::None });
@@ -113,13 +113,13 @@ impl<'v> Tree<'v> {
         }
     }
 
-    /// The subschemas that are objects, with their places.
+    /// The subschemas that are objects, with their indices.
     pub(crate) fn objects(&self) -> impl Iterator<Item = (usize, &Node<'v>, &'v Map<String, Value>)> {
         let objects = self.nodes.iter().enumerate();
         objects.filter_map(|(at, node)| Some((at, node, node.schema.as_object()?)))
     }
 
-    /// Where a subschema stands.
+    /// The JSON Pointer of a subschema.
     pub(crate) fn pointer(&self, at: usize) -> String {
         let mut segments = Vec::new();
         let mut here = at;
@@ -136,7 +136,7 @@ impl<'v> Tree<'v> {
         segments.join("/")
     }
 
-    /// The value that a reference within the schema leads to.
+    /// The target of a reference within the schema.
     pub(crate) fn target(&self, reference: &str) -> Option<&'v Value> {
         match reference.strip_prefix('#')? {
             "" => Some(self.root),
@@ -145,11 +145,11 @@ impl<'v> Tree<'v> {
         }
     }
 
-    /// The subschemas from which a way leads back to themselves.
+    /// The subschemas that are part of a reference cycle.
     pub(crate) fn circles(&self) -> Vec<usize> {
         let mut after: Vec<Vec<usize>> = vec![Vec::new(); self.nodes.len()];
         for (at, node) in self.nodes.iter().enumerate().skip(1) {
-            // What is only there to be referred to is not a part of what it stands in.
+            // A definition is not a part of its parent: it applies only where it is referenced.
             if node.role != Role::Definition {
                 after[node.parent].push(at);
             }
@@ -163,9 +163,9 @@ impl<'v> Tree<'v> {
     }
 }
 
-/// The nodes of a graph at which a walk through it closes a circle.
+/// The nodes of a graph at which a depth-first search closes a cycle.
 fn closed(after: &[Vec<usize>]) -> Vec<usize> {
-    // Not seen yet, on the way that is walked, done; and whether a way came back to it.
+    // Not visited, on the current path, done; and whether it closes a cycle.
     let mut state = vec![0_u8; after.len()];
     let mut found = vec![false; after.len()];
     for start in 0..after.len() {
@@ -191,7 +191,7 @@ fn closed(after: &[Vec<usize>]) -> Vec<usize> {
     (0..after.len()).filter(|&at| found[at]).collect()
 }
 
-/// A pointer out of the fragment of a URI.
+/// Decodes a JSON Pointer from a URI fragment.
 fn decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

@@ -1,4 +1,4 @@
-//! What a server answered.
+//! The answers of a server.
 
 use std::collections::BTreeMap;
 
@@ -8,27 +8,27 @@ use serde_json::Value;
 
 use crate::{Place, Subject, read};
 
-/// How many things of one list are looked at. More than that no host takes, and all of it is in memory already.
+/// The maximum number of checked items per list. No host accepts more, and all of them are in memory already.
 const MOST_ITEMS: usize = 2_000;
 
-/// What came back for one request.
+/// The answer to one request.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Answer {
-    /// The result, as it was written.
+    /// The result, as raw JSON.
     Result(RawJson),
-    /// An error of the protocol.
+    /// A JSON-RPC error.
     Error(RpcError),
-    /// Nothing that could be read; what happened, in words.
-    Nothing(String),
+    /// No readable answer; the string says what happened.
+    Unreadable(String),
 }
 
 impl Answer {
-    /// A result as text. If it is not JSON, that is told later.
+    /// Parses a result. Text that is not JSON becomes [`Answer::Unreadable`].
     pub fn text(text: impl Into<String>) -> Self {
         match RawJson::from_text(text) {
             Ok(raw) => Self::Result(raw),
-            Err(error) => Self::Nothing(format!("the answer is not JSON: {error}")),
+            Err(error) => Self::Unreadable(format!("the answer is not JSON: {error}")),
         }
     }
 }
@@ -51,7 +51,7 @@ impl From<RpcError> for Answer {
     }
 }
 
-/// What a server answered to a client of one revision. A list that nobody asked for is not looked at.
+/// The answers of a server to a client of one revision. Lists that were not requested are not checked.
 ///
 /// ```
 /// use couplet_lint::Answers;
@@ -72,38 +72,38 @@ pub struct Answers {
 }
 
 impl Answers {
-    /// The answer to `initialize` or `server/discover`, whichever the revision has.
+    /// Creates a set of answers from the one to `initialize` or `server/discover`, whichever the revision has.
     pub fn new(revision: ProtocolVersion, hello: impl Into<Answer>) -> Self {
         Self { revision, hello: hello.into(), lists: BTreeMap::new(), old_transport: false }
     }
 
-    /// The pages of `tools/list`.
+    /// Sets the pages of `tools/list`.
     #[must_use]
     pub fn tools(self, pages: impl IntoIterator<Item = impl Into<Answer>>) -> Self {
         self.list(Kind::Tools, pages)
     }
 
-    /// The pages of `resources/list`.
+    /// Sets the pages of `resources/list`.
     #[must_use]
     pub fn resources(self, pages: impl IntoIterator<Item = impl Into<Answer>>) -> Self {
         self.list(Kind::Resources, pages)
     }
 
-    /// The pages of `resources/templates/list`.
+    /// Sets the pages of `resources/templates/list`.
     #[must_use]
     pub fn resource_templates(self, pages: impl IntoIterator<Item = impl Into<Answer>>) -> Self {
         self.list(Kind::Templates, pages)
     }
 
-    /// The pages of `prompts/list`.
+    /// Sets the pages of `prompts/list`.
     #[must_use]
     pub fn prompts(self, pages: impl IntoIterator<Item = impl Into<Answer>>) -> Self {
         self.list(Kind::Prompts, pages)
     }
 
-    /// Says that the server was reached over HTTP+SSE, the transport of the first revision.
+    /// Marks the server as reached over HTTP+SSE, the deprecated transport of 2024-11-05.
     #[must_use]
-    pub fn over_old_transport(mut self) -> Self {
+    pub fn over_http_sse(mut self) -> Self {
         self.old_transport = true;
         self
     }
@@ -114,19 +114,19 @@ impl Answers {
     }
 }
 
-/// What a server says about itself, in every revision in which it was asked.
+/// The answers of a server in all requested revisions, parsed.
 #[derive(Clone, Debug, Default)]
 pub struct Surface {
-    /// The revisions that were asked for.
+    /// The requested revisions.
     pub(crate) asked: Vec<Revision>,
-    /// What was said, by the revision that the server chose; oldest first.
+    /// The parsed answers, by the revision that the server chose; oldest first.
     pub(crate) said: Vec<Said>,
-    /// Greetings that were not answered with one.
+    /// Answers to `initialize` or `server/discover` that are errors or unreadable.
     pub(crate) refused: Vec<(ProtocolVersion, Answer)>,
 }
 
 impl Surface {
-    /// Reads the answers, one set for each revision that was asked for.
+    /// Parses the answers, one set for each requested revision.
     pub fn from_answers(answers: impl IntoIterator<Item = Answers>) -> Self {
         let mut surface = Self::default();
         for answers in answers {
@@ -143,23 +143,23 @@ impl Surface {
         surface
     }
 
-    /// What the server says in the newest revision that it speaks, where it can say most.
+    /// The answers in the newest supported revision, which has the most members.
     pub(crate) fn newest(&self) -> Option<&Said> {
         self.said.last()
     }
 
-    /// The things of one kind, as the newest revision has them.
+    /// The items of one kind in the newest revision.
     pub(crate) fn items(&self, kind: Kind) -> &[Item] {
         self.newest().and_then(|said| said.lists.get(&kind)).map_or(&[], |list| &list.items)
     }
 
-    /// The tools, as the newest revision has them.
+    /// The tools in the newest revision.
     pub(crate) fn tools(&self) -> &[Item] {
         self.items(Kind::Tools)
     }
 }
 
-/// What can be listed.
+/// A kind of listed item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     Tools,
@@ -189,7 +189,7 @@ impl Kind {
         }
     }
 
-    /// The capability that the list is behind.
+    /// The capability that the list belongs to.
     pub(crate) const fn capability(self) -> &'static str {
         match self {
             Self::Tools => "tools",
@@ -200,7 +200,7 @@ impl Kind {
 
     fn subject(self, value: &Value, at: usize) -> Subject {
         let named = |member: &str| match value.get(member).and_then(Value::as_str) {
-            // It goes into every place, so it must not be long.
+            // The name is part of every place, so it must not be long.
             Some(name) if !name.is_empty() => name.chars().take(200).collect(),
             _ => format!("#{}", at + 1),
         };
@@ -213,7 +213,7 @@ impl Kind {
     }
 }
 
-/// What a server says in one revision.
+/// The answers of a server in one revision.
 #[derive(Clone, Debug)]
 pub(crate) struct Said {
     pub(crate) revision: Revision,
@@ -228,7 +228,7 @@ impl Said {
         self.revision.version()
     }
 
-    /// A member of the greeting.
+    /// A member of the answer to `initialize` or `server/discover`.
     pub(crate) fn hello(&self, member: &str) -> Option<&Value> {
         self.hello.value.get(member)
     }
@@ -241,7 +241,7 @@ impl Said {
         let Answer::Result(raw) = &answers.hello else { return None };
         let (value, doubled) = read::value(raw.get()).ok().filter(|(value, _)| value.is_object())?;
         let asked = Revision::of(answers.revision);
-        // A server that does not speak what it is asked for answers in what it speaks.
+        // A server that does not support the requested revision answers in another one.
         let spoken = value.get("protocolVersion").and_then(Value::as_str).and_then(|text| text.parse().ok());
         let revision = if asked.has_sessions() { spoken.map_or(asked, Revision::of) } else { asked };
         let hello = Page { value, text: raw.clone(), doubled };
@@ -251,7 +251,7 @@ impl Said {
     }
 }
 
-/// A result without the things that it lists.
+/// A result without its listed items.
 #[derive(Clone, Debug)]
 pub(crate) struct Page {
     pub(crate) value: Value,
@@ -260,27 +260,27 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// Who the server says it is.
+    /// The name and version of the server.
     fn info(&self, revision: Revision) -> Option<Implementation> {
         if revision.has_sessions() {
             return serde_json::from_value(self.value.get("serverInfo")?.clone()).ok();
         }
-        // Where that stands is known to a client's side of the protocol, whoever the client is.
+        // The client side of the protocol knows where that is, independently of the client.
         let reader = Dialect::new(revision.version(), Implementation::default(), ClientCapabilities::default());
         reader.server_info(&JsonText::new(self.text.get().to_owned()).ok()?)
     }
 }
 
-/// A list, all its pages together.
+/// A list with all its pages.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Listing {
     pub(crate) pages: Vec<Page>,
     pub(crate) items: Vec<Item>,
-    /// How many there are, looked at or not, and their length as text.
+    /// The number of items, checked or not, and their total length.
     pub(crate) count: usize,
     pub(crate) bytes: usize,
     pub(crate) errors: Vec<RpcError>,
-    /// What could not be read.
+    /// Parts that could not be parsed.
     pub(crate) broken: Vec<String>,
 }
 
@@ -290,7 +290,7 @@ impl Listing {
         for answer in answers {
             match answer {
                 Answer::Error(error) => list.errors.push(error.clone()),
-                Answer::Nothing(what) => list.broken.push(what.clone()),
+                Answer::Unreadable(what) => list.broken.push(what.clone()),
                 Answer::Result(raw) => list.page(kind, raw),
             }
         }
@@ -326,7 +326,7 @@ impl Listing {
     }
 }
 
-/// One thing of a list.
+/// A listed item.
 #[derive(Clone, Debug)]
 pub(crate) struct Item {
     pub(crate) subject: Subject,
@@ -340,12 +340,12 @@ impl Item {
         self.value.get(member)
     }
 
-    /// A member that is a text.
+    /// A member that is a string.
     pub(crate) fn text(&self, member: &str) -> Option<&str> {
         self.get(member).and_then(Value::as_str)
     }
 
-    /// The name, empty if there is none.
+    /// The name; empty if there is none.
     pub(crate) fn name(&self) -> &str {
         self.text("name").unwrap_or_default()
     }

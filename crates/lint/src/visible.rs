@@ -1,8 +1,8 @@
-//! Text of others, so that all of it can be seen and nothing of it acts on a terminal.
+//! Escapes untrusted text, so that all of it is visible and none of it acts on a terminal.
 
 use std::fmt::Write;
 
-/// A text with everything that cannot be seen, or that moves what can, written as an escape.
+/// Escapes every character of a text that is invisible or changes how the text is displayed.
 ///
 /// ```
 /// use couplet_lint::visible;
@@ -18,7 +18,7 @@ pub fn visible(text: &str) -> String {
     out
 }
 
-/// The same, of at most so many characters of the text.
+/// The same, truncated to `most` characters of the text.
 pub(crate) fn shown(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         None => visible(text),
@@ -26,7 +26,7 @@ pub(crate) fn shown(text: &str, most: usize) -> String {
     }
 }
 
-/// A part of a text in backticks, with a little of what is around it.
+/// Quotes a part of a text in backticks, with a little of its context.
 pub(crate) fn quoted(text: &str, from: usize, to: usize) -> String {
     const AROUND: usize = 24;
     const LONGEST: usize = 120;
@@ -38,13 +38,13 @@ pub(crate) fn quoted(text: &str, from: usize, to: usize) -> String {
     format!("`{before}{}{after}`", shown(&text[start..end], LONGEST))
 }
 
-/// The last boundary between characters at or before an offset.
+/// The last character boundary at or before an offset.
 fn floor(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
 }
 
 fn push(out: &mut String, c: char) {
-    // The escapes of the standard library cover what has no glyph by its category. Quotes and backslashes are seen.
+    // The escapes of the standard library cover characters without a glyph. Quotes and backslashes are visible.
     match c {
         '\'' | '"' | '\\' | ' ' => out.push(c),
         _ if is_blank(c) => {
@@ -54,7 +54,7 @@ fn push(out: &mut String, c: char) {
     }
 }
 
-/// Letters and symbols by their category that show nothing.
+/// Whether a character is blank although its category is that of letters or symbols.
 pub(crate) fn is_blank(c: char) -> bool {
     matches!(c, '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{2800}' | '\u{3164}' | '\u{ffa0}' | '\u{fffc}')
 }

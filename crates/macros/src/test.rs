@@ -6,7 +6,8 @@ use syn::{Attribute, Error, ItemFn, Result, ReturnType};
 
 use crate::{args::Args, keys::Form};
 
-/// The revisions, as parts of Rust names.
+/// The revisions, as they are written in Rust: names to pass on, because a macro cannot see `ProtocolVersion::ALL`. The
+/// test below fails when one is missing here.
 const REVISIONS: [&str; 5] = ["2024_11_05", "2025_03_26", "2025_06_18", "2025_11_25", "2026_07_28"];
 
 pub(crate) fn test(attr: TokenStream, item: TokenStream) -> TokenStream {
@@ -71,5 +72,16 @@ fn each(testing: &TokenStream, run: &[Attribute], function: &ItemFn) -> TokenStr
                 }
             )*
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use couplet_types::ProtocolVersion;
+
+    #[test]
+    fn all_revisions_are_here() {
+        let known: Vec<_> = ProtocolVersion::ALL.iter().map(|version| version.as_str().replace('-', "_")).collect();
+        assert_eq!(super::REVISIONS.to_vec(), known, "add the revision to `crates/macros/src/test.rs`");
     }
 }

@@ -1,12 +1,12 @@
-//! OpenTelemetry for Couplet: traces that go on across the Model Context Protocol, and measurements.
+//! OpenTelemetry for Couplet: trace context propagation across MCP, and metrics.
 //!
-//! Clients and servers make spans of `tracing` by themselves. With an [`Otel`] they also tell each other which trace a
-//! request belongs to (`traceparent`, `tracestate` and `baggage` in `_meta`), and measure how long requests and
-//! connections take, with the names of the semantic conventions: `mcp.client.operation.duration`,
+//! Clients and servers create `tracing` spans by themselves. An [`Otel`] also propagates the trace context with each
+//! request (`traceparent`, `tracestate` and `baggage` in `_meta`) and records the durations of requests and
+//! connections, under the names of the semantic conventions: `mcp.client.operation.duration`,
 //! `mcp.server.operation.duration` and `mcp.client.session.duration`.
 //!
-//! How spans become OpenTelemetry's is up to the program: it sets up a layer of `tracing-opentelemetry`, a propagator
-//! and a meter provider, and hands an [`Otel`] to `ClientBuilder::watch` and `Server::watch`.
+//! Exporting is up to the program: it sets up a `tracing-opentelemetry` layer, a propagator and a meter provider, and
+//! passes an [`Otel`] to `ClientBuilder::watch` and `Server::watch`.
 //!
 //! This crate knows OpenTelemetry. It must not know clients, servers or transports.
 
@@ -21,7 +21,9 @@ use opentelemetry::{
 use tracing::Span;
 use tracing_opentelemetry::OpenTelemetrySpanExt;
 
-/// Watches requests for OpenTelemetry.
+/// An observer of requests that propagates trace context and records metrics.
+///
+/// The propagator is the global one of the `opentelemetry` crate. Cloning is cheap: clones share the instruments.
 ///
 /// ```
 /// use couplet_otel::Otel;
@@ -39,19 +41,19 @@ pub struct Otel {
 }
 
 impl Otel {
-    /// The limits of the buckets, in seconds, that the conventions advise.
+    /// The bucket boundaries, in seconds, that the semantic conventions advise.
     const SECONDS: [f64; 14] = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0];
 
-    /// Measures with this meter.
+    /// Creates the instruments with this meter.
     pub fn new(meter: &Meter) -> Self {
         let seconds = |name: &'static str, what: &'static str| {
             let buckets = Self::SECONDS.to_vec();
             meter.f64_histogram(name).with_unit("s").with_description(what).with_boundaries(buckets).build()
         };
         Self {
-            client: seconds("mcp.client.operation.duration", "How long a request took, for whoever sent it."),
-            server: seconds("mcp.server.operation.duration", "How long a request took, for whoever answered it."),
-            connections: seconds("mcp.client.session.duration", "How long a connection lasted."),
+            client: seconds("mcp.client.operation.duration", "Duration of a request, seen by its sender."),
+            server: seconds("mcp.server.operation.duration", "Duration of a request, seen by its receiver."),
+            connections: seconds("mcp.client.session.duration", "Duration of a connection."),
         }
     }
 }
@@ -73,7 +75,7 @@ impl Observer for Otel {
         let mut attributes = attributes(operation.version, operation.transport, operation.error);
         attributes.push(KeyValue::new("mcp.method.name", operation.method.to_owned()));
         match (Operation::target_attribute(operation.method), operation.target) {
-            // A URI would make for too many series.
+            // Resource URIs are unbounded: as an attribute they would create too many time series.
             (Some(attribute), Some(target)) if attribute != "mcp.resource.uri" => {
                 attributes.push(KeyValue::new(attribute, target.to_owned()));
             }
@@ -99,7 +101,7 @@ fn attributes(version: ProtocolVersion, transport: Option<&'static str>, error: 
     all
 }
 
-/// What a propagator writes to and reads from.
+/// The carrier that a propagator injects into and extracts from.
 #[derive(Debug, Default)]
 struct Carrier {
     parent: Option<String>,
@@ -129,7 +131,7 @@ impl Injector for Carrier {
             "traceparent" => self.parent = Some(value),
             "tracestate" => self.state = Some(value),
             "baggage" => self.baggage = Some(value),
-            // Other formats have no place in `_meta`.
+            // Other propagation formats have no place in `_meta`.
             _ => {}
         }
     }

@@ -1,7 +1,7 @@
-//! Requests and log messages that a server with a session sends on its own, and the call that they belong to.
+//! Requests and log messages of a server with sessions, and their assignment to calls.
 //!
 //! Such a request does not name a call. On a connection of one downstream session every call leads to the same client.
-//! On any other connection a request is passed on only while one call runs there; until then it is held back.
+//! On any other connection a request is forwarded only while exactly one call runs there; until then it is held back.
 
 use std::{
     sync::{
@@ -23,13 +23,13 @@ use tokio::{
 
 use crate::session::Session;
 
-/// What a call receives beside its own events.
+/// A message for a call besides its own events.
 pub(crate) enum Aside {
     Question(Question),
     Log(LogParams),
 }
 
-/// A request of the server for the client of a call.
+/// A request of the server to the client of a call.
 pub(crate) struct Question {
     pub(crate) request: InputRequest,
     pub(crate) answer: oneshot::Sender<Result<JsonText, RpcError>>,
@@ -39,25 +39,25 @@ pub(crate) struct Question {
 pub(crate) struct Asking {
     state: Mutex<State>,
     changed: Notify,
-    /// Whether the server has ever asked anything, on any connection.
+    /// Whether the server has ever sent a request, on any connection.
     asks: Arc<AtomicBool>,
-    patience: Duration,
+    timeout: Duration,
 }
 
 #[derive(Default)]
 struct State {
     calls: Vec<(u64, mpsc::Sender<Aside>)>,
     last: u64,
-    /// How many requests are held back.
+    /// The number of requests that are held back.
     held: usize,
     session: Option<Session>,
-    /// Whether a call was given up before its answer: the server may still send requests that belong to it.
+    /// Whether a call was abandoned before its response: the server may still send requests that belong to it.
     given_up: bool,
     muted: bool,
 }
 
 impl State {
-    /// Whether a request could belong to a call of another caller that was given up.
+    /// Whether a request could belong to an abandoned call of another caller.
     fn is_muted(&self) -> bool {
         self.muted || (self.given_up && self.session.is_none())
     }
@@ -71,20 +71,20 @@ enum Addressee {
 }
 
 impl Asking {
-    /// How many log messages may wait for a call to pass them on.
+    /// The capacity for log messages per call.
     const ROOM: usize = 256;
 
-    /// For how long a request is held back at most.
+    /// The maximum time for which a request is held back.
     const HOLD: Duration = Duration::from_secs(60);
 
-    /// How many calls of a session may end before one of them has answered.
+    /// The number of calls of a session that may end before one of them has answered.
     const TRIES: usize = 8;
 
-    pub(crate) fn new(asks: Arc<AtomicBool>, patience: Duration) -> Self {
-        Self { state: Mutex::default(), changed: Notify::new(), asks, patience }
+    pub(crate) fn new(asks: Arc<AtomicBool>, timeout: Duration) -> Self {
+        Self { state: Mutex::default(), changed: Notify::new(), asks, timeout }
     }
 
-    /// Everything that can be asked. Whether the caller can answer is seen when it is asked.
+    /// All client capabilities. Whether the caller has one is checked for each request.
     pub(crate) fn capabilities() -> ClientCapabilities {
         let mut elicitation = ElicitationCapability::new();
         elicitation.form = Some(RawJson::empty_object());
@@ -95,30 +95,30 @@ impl Asking {
         ClientCapabilities::new().elicitation(elicitation).sampling(sampling).roots(roots)
     }
 
-    /// From now on the connection belongs to this session, or to none. No request is passed on any more if calls of
-    /// the owner before were given up.
+    /// Assigns the connection to a session, or to none. If calls of the previous owner were abandoned, no request is
+    /// forwarded any more.
     pub(crate) fn belong_to(&self, session: Option<Session>) {
         let mut state = self.lock();
         state.muted |= state.given_up;
         state.session = session;
     }
 
-    /// The session that the connection belongs to.
+    /// The session that owns the connection.
     pub(crate) fn session(&self) -> Option<Session> {
         self.lock().session.clone()
     }
 
-    /// Whether no request is passed on, because it could belong to another caller's call that was given up.
+    /// Whether requests are rejected, because they could belong to an abandoned call of another caller.
     pub(crate) fn is_muted(&self) -> bool {
         self.lock().is_muted()
     }
 
-    /// Whether a request waits for all calls but one to end.
+    /// Whether a request is held back until a single call is left.
     pub(crate) fn is_holding(&self) -> bool {
         self.lock().held > 0
     }
 
-    /// A call that receives what the server sends on its own.
+    /// Registers a call for messages of the server.
     pub(crate) fn listen(self: &Arc<Self>) -> Listening {
         let (sender, asides) = mpsc::channel(Self::ROOM);
         let mut state = self.lock();
@@ -128,13 +128,13 @@ impl Asking {
         Listening { asides, answered: false, asking: self.clone(), id }
     }
 
-    /// Lets the caller answer that a request of the server belongs to.
+    /// Forwards a request of the server to the caller that it belongs to.
     pub(crate) async fn pass_on(&self, request: InputRequest) -> Result<JsonText, RpcError> {
         if !self.lock().calls.is_empty() {
             self.asks.store(true, Ordering::Release);
         }
         let late = || Err(RpcError::internal("the client behind the proxy did not answer in time"));
-        timeout(self.patience, self.answer(&request)).await.unwrap_or_else(|_| late())
+        timeout(self.timeout, self.answer(&request)).await.unwrap_or_else(|_| late())
     }
 
     async fn answer(&self, request: &InputRequest) -> Result<JsonText, RpcError> {
@@ -148,7 +148,7 @@ impl Asking {
                     {
                         return said;
                     }
-                    // That call is over. Where there is a session, another call of it can answer, or the session itself.
+                    // That call has ended. With a session, another call of it can answer, or the session itself.
                     if self.lock().session.is_none() {
                         break;
                     }
@@ -161,7 +161,7 @@ impl Asking {
                 Addressee::Missing => break,
             }
         }
-        Err(RpcError::internal("no call is running behind the proxy whose caller could answer"))
+        Err(RpcError::internal("no running call belongs to this request, so there is no client to answer it"))
     }
 
     async fn addressee(&self) -> Result<Addressee, RpcError> {
@@ -177,7 +177,7 @@ impl Asking {
                     ([], Some(session)) => return Ok(Addressee::Session(session.clone())),
                     ([], None) => return Ok(Addressee::Missing),
                     ([.., (_, latest)], Some(_)) | ([(_, latest)], None) => return Ok(Addressee::Call(latest.clone())),
-                    // Every call that runs waits for an answer, so none of them will end.
+                    // Every running call waits for an answer, so none of them will end.
                     (calls, None) if state.held + usize::from(held.is_none()) >= calls.len() => return Err(unknown()),
                     _ => {}
                 }
@@ -191,13 +191,13 @@ impl Asking {
         }
     }
 
-    /// Passes a log message on to the call that it belongs to.
+    /// Forwards a log message to the call that it belongs to.
     pub(crate) fn log(&self, line: LogParams) {
         let state = self.lock();
         match (&*state.calls, &state.session) {
-            // Of too many, the last ones are lost.
+            // At capacity, the latest messages are dropped.
             ([.., (_, latest)], Some(_)) | ([(_, latest)], None) => drop(latest.try_send(Aside::Log(line))),
-            _ => tracing::debug!("a log message belongs to no call, or to one of several, and is not passed on"),
+            _ => tracing::debug!("dropped a log message that cannot be assigned to a call"),
         }
     }
 
@@ -207,14 +207,16 @@ impl Asking {
 }
 
 fn unknown() -> RpcError {
-    RpcError::internal("several calls are running behind the proxy, and the request names none of them; try again")
+    RpcError::internal(
+        "several calls are running behind the proxy, and the request cannot be assigned to one of them; retry later",
+    )
 }
 
 fn no_roots() -> Result<JsonText, RpcError> {
     JsonText::new(r#"{"roots":[]}"#).map_err(|e| RpcError::internal(e.to_string()))
 }
 
-/// A request that is held back, until it is dropped.
+/// Marks a request as held back, until it is dropped.
 struct Held<'a>(&'a Asking);
 
 impl Drop for Held<'_> {
@@ -223,10 +225,10 @@ impl Drop for Held<'_> {
     }
 }
 
-/// A call that listens, until it is dropped.
+/// A registered call, until it is dropped.
 pub(crate) struct Listening {
     pub(crate) asides: mpsc::Receiver<Aside>,
-    /// Whether the server has answered the call.
+    /// Whether the server has responded to the call.
     pub(crate) answered: bool,
     asking: Arc<Asking>,
     id: u64,

@@ -1,10 +1,10 @@
-//! Pauses between attempts, counted.
+//! Delays between attempts to reconnect.
 
 use std::time::Duration;
 
 use couplet_client::Backoff as Delays;
 
-/// How many attempts there were in a row. It begins anew after something that lasted.
+/// The number of consecutive attempts. It is reset after a connection that lasted.
 #[derive(Debug)]
 pub(crate) struct Backoff {
     delays: Delays,
@@ -18,16 +18,16 @@ impl Default for Backoff {
 }
 
 impl Backoff {
-    /// For how long something has to last.
+    /// How long a connection must last to reset the count.
     const LASTED: Duration = Duration::from_secs(30);
 
-    /// The time to wait before the next attempt.
+    /// The delay before the next attempt.
     pub(crate) fn next(&mut self) -> Duration {
         self.attempts = self.attempts.saturating_add(1);
         self.delays.delay(self.attempts).unwrap_or(Self::LASTED)
     }
 
-    /// Begins anew if the last attempt led to something that lasted.
+    /// Resets the count if the last connection lasted.
     pub(crate) fn lasted(&mut self, time: Duration) {
         if time >= Self::LASTED {
             self.attempts = 0;

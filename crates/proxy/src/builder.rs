@@ -1,4 +1,4 @@
-//! Setting up a proxy.
+//! The configuration of a proxy.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -14,7 +14,7 @@ use crate::{
     supervise::Supervisor,
 };
 
-/// What a proxy may use.
+/// The options of a proxy.
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
     pub(crate) connections: usize,
@@ -38,7 +38,7 @@ impl Default for Options {
     }
 }
 
-/// A proxy that is not connected yet; made by [`Proxy::builder`].
+/// A builder for a [`Proxy`], created by [`Proxy::builder`].
 ///
 /// ```
 /// # async fn example(remote: impl couplet_core::Connect + 'static) -> Result<(), couplet_core::Error> {
@@ -51,7 +51,7 @@ impl Default for Options {
 /// # Ok(())
 /// # }
 /// ```
-#[must_use = "nothing happens before `connect`"]
+#[must_use = "a proxy connects with `connect`"]
 pub struct ProxyBuilder {
     client: ClientBuilder,
     sealer: Option<Sealer>,
@@ -63,56 +63,60 @@ impl ProxyBuilder {
         Self { client, sealer: None, options: Options::default() }
     }
 
-    /// Signs the state of multi-round-trip requests with a key that several replicas share, so that each of them can go
-    /// on with what another one began. Without it the key is random.
+    /// Sets the key that signs the state of multi-round-trip requests. Replicas behind a load balancer must share it,
+    /// so that each can continue what another one started (default: a random key).
     pub fn request_state_key(mut self, key: [u8; 32]) -> Self {
         self.sealer = Some(Sealer::new(key));
         self
     }
 
-    /// Limits the connections to a server with sessions: 16 by default. A server without sessions has one.
+    /// Sets the maximum number of connections to a server with sessions (default: 16). A stateless server needs one.
     pub fn connections(mut self, most: usize) -> Self {
         self.options.connections = most.max(1);
         self
     }
 
-    /// Limits how long a call waits for a connection when all are in use: 60 s by default.
+    /// Sets how long a call waits for a connection when all are in use (default: 60 s). Then it fails with
+    /// [`ErrorKind::Timeout`](couplet_core::ErrorKind::Timeout).
     pub fn wait_timeout(mut self, timeout: Duration) -> Self {
         self.options.wait = timeout;
         self
     }
 
-    /// Limits how long a caller may take to answer a question of a server with sessions: 10 min by default. The server
-    /// then gets an error in place of the answer.
+    /// Sets how long a caller may take to answer a request of a server with sessions (default: 10 min). Then the server
+    /// gets an error instead of the answer.
     pub fn answer_timeout(mut self, timeout: Duration) -> Self {
         self.options.answer = timeout;
         self
     }
 
-    /// Closes connections, but the first, that were not used for so long: 5 min by default.
+    /// Sets when an unused connection is closed (default: 5 min). The first connection stays open.
     pub fn idle_timeout(mut self, timeout: Duration) -> Self {
         self.options.idle = timeout;
         self
     }
 
-    /// Limits how often a server that is gone is connected to again in a row: without limit by default. See
-    /// [`Proxy::closed`].
+    /// Sets how many consecutive attempts to reconnect are made (default: no limit). After the last one,
+    /// [`Proxy::closed`] returns.
     pub fn reconnect_attempts(mut self, most: impl Into<Option<u32>>) -> Self {
         self.options.attempts = most.into();
         self
     }
 
-    /// Passes the methods and the kinds of results of an extension through, if the server declares it. Tasks and skills
-    /// are known already; of an extension that is not known only the settings are passed on.
+    /// Forwards the methods and result types of an extension, if the server declares it. Tasks and skills are built in.
+    /// Of an unknown extension only the settings are forwarded.
     pub fn extension(mut self, extension: ExtensionSpec) -> Self {
         self.options.extensions.add(extension);
         self
     }
 
-    /// Connects to the server. The callbacks of the client are not used: callers of the proxy answer.
+    /// Connects to the server. Callbacks of the client are ignored: requests of the server go to the callers of the
+    /// proxy.
+    ///
+    /// Must be called within a Tokio runtime, on which the proxy reconnects and forwards notifications.
     ///
     /// # Errors
-    /// When the server cannot be reached.
+    /// Fails if the server cannot be reached. Later disconnects are retried.
     pub async fn connect(self, server: impl Connect + 'static) -> Result<Proxy, Error> {
         let hub = Hub::new();
         let pool = Pool::new(self.client, Box::new(server), hub.clone(), self.options);

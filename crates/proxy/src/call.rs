@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use couplet_client::{Client, Outcome};
 use couplet_core::{
-    Ask, Call, Error, ErrorKind, Event, Exchange, JsonText, Reply, RequestOptions, ResultBody, Revision,
+    Ask, Call, Error, ErrorKind, Event, Exchange, JsonText, Method, Reply, RequestOptions, ResultBody, Revision,
 };
 use couplet_types::{
-    ElicitationComplete, ElicitationCompleteParams, InputRequest, ListTasks, LogMessage, LogParams, Notification,
-    Progress, ProgressParams, RawJson, Request, RpcError, from_json,
+    ElicitationCompleteParams, InputRequest, LogParams, NotificationMethod, ProgressParams, RawJson, RequestMethod,
+    RpcError, from_json,
 };
 
 use crate::{
@@ -21,10 +21,10 @@ use crate::{
     upstream::Upstream,
 };
 
-/// How often a server may answer one call with questions.
+/// The maximum number of rounds of a call.
 const ROUNDS: usize = 10;
 
-/// Whether questions and answers go through as they are: neither side has sessions.
+/// Whether input requests are forwarded as they are: both sides are stateless.
 pub(crate) fn is_passed_on(client: &Client, call: &Call) -> bool {
     !client.revision().has_sessions() && !call.revision.has_sessions()
 }
@@ -38,14 +38,14 @@ pub(crate) struct Open {
     exchange: Exchange,
     listening: Option<Listening>,
     upstream: Arc<Upstream>,
-    /// What the server asks, until it is answered.
+    /// The open request of the server, until it is answered.
     question: Option<Question>,
-    /// How many questions there were: each needs a name.
+    /// The number of requests so far, which names each of them.
     asked: usize,
     lease: Option<Lease>,
 }
 
-/// What comes from the server while a call runs.
+/// An event of the server during a call.
 enum Received {
     Log(LogParams),
     Question(Question),
@@ -59,7 +59,7 @@ impl Open {
         Self { exchange, listening, upstream, question: None, asked: 0, lease }
     }
 
-    /// Answers the question, unless the server does not wait any more.
+    /// Answers the open request, unless the server has cancelled it.
     async fn settle(mut self, asked: impl Future<Output = Result<JsonText, RpcError>>) -> Self {
         if let Some(Question { mut answer, .. }) = self.question.take() {
             tokio::select! {
@@ -80,7 +80,7 @@ impl Open {
                 }
             };
             tokio::select! {
-                // What was sent before the answer is passed on before it.
+                // Messages that were sent before the response are forwarded before it.
                 biased;
                 aside = aside => match aside {
                     Some(Aside::Log(line)) => return Ok(Received::Log(line)),
@@ -97,7 +97,7 @@ impl Open {
                     }
                     Event::Failed(error) => Err(error),
                     Event::Ended => {
-                        Err(Error::new(ErrorKind::Protocol, "the server ended the call without an answer"))
+                        Err(Error::new(ErrorKind::Protocol, "the server ended the call without a response"))
                     }
                 },
             }
@@ -112,8 +112,8 @@ struct Passing<'a> {
 
 impl Passing<'_> {
     async fn run(&self) -> Result<Reply, Error> {
-        if self.call.method == ListTasks::METHOD {
-            return Err(RpcError::method_not_found(ListTasks::METHOD).into());
+        if self.call.known() == Some(RequestMethod::ListTasks) {
+            return Err(RpcError::method_not_found(&self.call.method).into());
         }
         let mut extras = self.extras();
         let ticket = self.ticket().await?;
@@ -134,7 +134,10 @@ impl Passing<'_> {
                     return Ok(Reply::Extension { kind: kind.into(), done: ResultBody::uncached_json(&result) });
                 }
                 Outcome::Extension { kind, .. } => {
-                    return Err(Error::new(ErrorKind::Protocol, format!("the server gave a `{kind}` unasked")));
+                    return Err(Error::new(
+                        ErrorKind::Protocol,
+                        format!("the server sent a result of the type `{kind}`, which was not negotiated"),
+                    ));
                 }
             };
             if is_passed_on(client, self.call) {
@@ -149,16 +152,16 @@ impl Passing<'_> {
             extras.state = state;
             open.exchange = self.send(client, &extras)?;
         }
-        Err(Error::new(ErrorKind::Protocol, format!("after {ROUNDS} rounds the server still asks {keys}")))
+        Err(Error::new(ErrorKind::Protocol, format!("the server still requires input after {ROUNDS} rounds: {keys}")))
     }
 
     fn extras(&self) -> RequestOptions {
         let mut extras = RequestOptions::default();
         extras.progress = self.call.outbox.wants_progress();
         let mut capabilities = self.call.peer.capabilities.clone();
-        // Questions that are tasks of the client could not be passed on.
+        // Task-augmented requests of the server cannot be forwarded.
         capabilities.tasks = None;
-        // Only what the server has, too, and only where both sides say so with each request.
+        // Only extensions that the server has, too, and only where both sides declare them with each request.
         let server = self.pool.lead().ok().filter(|lead| is_passed_on(&lead.client, self.call));
         let common = server.and_then(|server| common(capabilities.extensions.as_ref(), server.capabilities()));
         capabilities.extensions = common;
@@ -176,12 +179,12 @@ impl Passing<'_> {
         }
     }
 
-    /// Whether the server may ask while it answers.
+    /// Whether the server may send requests during this call.
     fn may_be_asked(&self) -> bool {
-        matches!(&*self.call.method, "tools/call" | "prompts/get" | "resources/read" | "tasks/result")
+        Method::named(&self.call.method).is_some_and(|method| method.may_ask)
     }
 
-    /// The number under which the call waits for its caller's answers, where the caller answers in another request.
+    /// The ticket of the call, if its caller answers in another request.
     async fn ticket(&self) -> Result<Option<String>, Error> {
         let parks = self.may_be_asked() && !self.call.revision.has_sessions() && self.pool.lead()?.has_sessions();
         if !parks {
@@ -209,7 +212,7 @@ impl Passing<'_> {
         Ok(Open::new(upstream, lease, exchange, self.may_be_asked()))
     }
 
-    /// The answer to a request, with all that is sent and asked before it.
+    /// The response to a request, with all messages and requests before it.
     async fn follow(&self, mut open: Open, ticket: Option<&str>) -> Result<(Open, JsonText), Error> {
         loop {
             if open.question.is_some() {
@@ -230,7 +233,7 @@ impl Passing<'_> {
         }
     }
 
-    /// Lets the caller answer. Where it does so in another request, this one ends here, and the call waits.
+    /// Lets the caller answer. If it does so in another request, this one ends here, and the call waits.
     async fn answer(&self, open: Open, ticket: Option<&str>) -> Result<Open, Error> {
         let Some(request) = open.question.as_ref().map(|question| question.request.clone()) else { return Ok(open) };
         let key = open.asked.to_string();
@@ -238,11 +241,12 @@ impl Passing<'_> {
         let Some(ticket) = ticket else { return Ok(open.settle(asked).await) };
         let principal = self.call.caller.as_ref().map(|caller| caller.principal().clone());
         match self.pool.parked.put(ticket, principal, open) {
-            // The call is given up here, and runs again with the answer.
+            // The call is abandoned, and runs again with the answer.
             Err(open) => Ok(open.settle(asked).await),
             Ok(()) => {
                 let said = asked.await;
-                let given_up = || Error::new(ErrorKind::Closed, "the call was given up while it waited; try again");
+                let given_up =
+                    || Error::new(ErrorKind::Closed, "the call was evicted while it waited for an answer; retry it");
                 let open = self.parked(Some(ticket)).ok_or_else(given_up)?;
                 Ok(open.settle(async { said }).await)
             }
@@ -255,28 +259,39 @@ impl Passing<'_> {
 
     async fn notify(&self, server: Revision, method: &str, params: &str) {
         let outbox = &self.call.outbox;
-        match method {
-            Progress::METHOD => {
+        use NotificationMethod as N;
+        match NotificationMethod::from_name(method) {
+            Some(N::Progress) => {
                 if let Ok(ProgressParams { progress, total, message, .. }) = from_json(params) {
                     outbox.progress(progress, total, message).await;
                 }
             }
-            LogMessage::METHOD => {
+            Some(N::LogMessage) => {
                 if let Ok(line) = from_json(params) {
                     self.log(line).await;
                 }
             }
-            ElicitationComplete::METHOD => {
+            Some(N::ElicitationComplete) => {
                 if let Ok(ElicitationCompleteParams { elicitation_id, .. }) = from_json(params) {
                     outbox.elicitation_complete(elicitation_id).await;
                 }
             }
-            other if server.index() == self.call.revision.index() => {
-                if let Ok(params) = RawJson::from_text(params) {
-                    outbox.notify(other, Raw(params)).await;
-                }
-            }
-            other => tracing::debug!(method = other, "a notification is not passed on"),
+            // No revision changes these in any way that is known here.
+            Some(
+                N::Initialized
+                | N::Cancelled
+                | N::ToolListChanged
+                | N::PromptListChanged
+                | N::ResourceListChanged
+                | N::ResourceUpdated
+                | N::SubscriptionAcknowledged
+                | N::RootsListChanged
+                | N::TaskStatusChanged,
+            )
+            | None => match RawJson::from_text(params) {
+                Ok(params) if server.index() == self.call.revision.index() => outbox.notify(method, Raw(params)).await,
+                _ => tracing::debug!(method, "a notification is not forwarded"),
+            },
         }
     }
 
@@ -285,7 +300,7 @@ impl Passing<'_> {
     }
 }
 
-/// What the server reported stays as it is; what happened on the way is reported as such.
+/// Errors of the server are forwarded as they are; errors of the connection are reported as such.
 pub(crate) fn reported(error: &Error) -> RpcError {
     match (error.rpc(), error.kind()) {
         (Some(reported), _) => reported.clone(),

@@ -1,4 +1,4 @@
-//! Changes at the server, announced to the clients of the proxy.
+//! Change notifications of the server, forwarded to downstream clients.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -14,11 +14,11 @@ use couplet_types::code;
 
 use crate::backoff::Backoff;
 
-/// The pause before a subscription that the server ended is made again.
+/// The delay before a subscription that the server ended is renewed.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Announces what changes, and subscribes to the resources that a client of the proxy is subscribed to. Lists of a server
-/// with a session need no subscription: it notifies of them on each connection.
+/// Forwards changes, and subscribes to the resources that downstream clients are subscribed to. Lists of a server with
+/// sessions need no subscription: it notifies of them on each connection.
 pub(crate) async fn pass_on(client: &Client, hub: &Hub) {
     let lists = async {
         if !client.revision().has_sessions() {
@@ -29,7 +29,7 @@ pub(crate) async fn pass_on(client: &Client, hub: &Hub) {
     tokio::join!(lists, subscriptions(client, hub));
 }
 
-/// Announces the changes of a subscription, and subscribes again when the server ends it.
+/// Forwards the changes of a subscription, and renews it when the server ends it.
 async fn follow(client: &Client, hub: &Hub, filter: Filter) {
     let filter = client.declared_changes(filter);
     let mut backoff = Backoff::default();
@@ -43,7 +43,7 @@ async fn follow(client: &Client, hub: &Hub, filter: Filter) {
                 backoff.lasted(since.elapsed());
             }
             Err(error) => {
-                tracing::warn!(%error, "the server does not notify of changes of its lists");
+                tracing::warn!(%error, "the server rejected a subscription to its lists");
                 if error.rpc().is_some_and(|refused| refused.code == code::METHOD_NOT_FOUND) {
                     return;
                 }
@@ -53,7 +53,7 @@ async fn follow(client: &Client, hub: &Hub, filter: Filter) {
     }
 }
 
-/// Resources that one subscription is about.
+/// The resources of one subscription.
 type Group = BTreeSet<String>;
 
 async fn subscriptions(client: &Client, hub: &Hub) {
@@ -64,7 +64,7 @@ async fn subscriptions(client: &Client, hub: &Hub) {
             (group, change) = next(&mut open) => match change {
                 Some(change) => hub.send(change),
                 None => {
-                    // The server ended the subscription, and the same resources are wanted.
+                    // The server ended the subscription, but downstream clients still need it.
                     open.remove(&group);
                     tokio::time::sleep(PAUSE).await;
                     subscribe(client, group, &mut open).await;
@@ -75,7 +75,7 @@ async fn subscriptions(client: &Client, hub: &Hub) {
                 for group in groups.difference(&open.keys().cloned().collect()) {
                     subscribe(client, group.clone(), &mut open).await;
                 }
-                // Old subscriptions end after the new ones have begun, so that nothing is missed.
+                // Old subscriptions end after the new ones have started, so that no change is missed.
                 open.retain(|group, _| groups.contains(group));
                 uris = wanted;
             }
@@ -83,7 +83,7 @@ async fn subscriptions(client: &Client, hub: &Hub) {
     }
 }
 
-/// A server with a session is asked for one resource at a time, so that one that it does not have costs no other.
+/// With a session there is one subscription per resource, so that an unknown resource does not affect the others.
 fn groups(client: &Client, uris: &BTreeSet<String>) -> BTreeSet<Group> {
     match client.revision().has_sessions() {
         true => uris.iter().map(|uri| Group::from([uri.clone()])).collect(),
@@ -99,15 +99,15 @@ async fn subscribe(client: &Client, group: Group, open: &mut BTreeMap<Group, Cha
     }
     match client.listen(filter).await {
         Ok(changes) => drop(open.insert(group, changes)),
-        Err(error) => tracing::warn!(%error, "the server does not notify of changes of a resource"),
+        Err(error) => tracing::warn!(%error, "the server rejected a subscription to a resource"),
     }
 }
 
-/// The next change of any subscription; `None` when that one is over.
+/// The next change of any subscription; `None` when that subscription has ended.
 async fn next(open: &mut BTreeMap<Group, Changes>) -> (Group, Option<Change>) {
     poll_fn(|cx| {
         for (group, changes) in open.iter_mut() {
-            // The future holds nothing between two polls, so it can be made anew for each.
+            // The future holds no state between two polls, so it can be recreated for each.
             if let Poll::Ready(change) = pin!(changes.next()).poll(cx) {
                 return Poll::Ready((group.clone(), change));
             }
@@ -117,7 +117,7 @@ async fn next(open: &mut BTreeMap<Group, Changes>) -> (Group, Option<Change>) {
     .await
 }
 
-/// The resources that are wanted here, once they are others.
+/// The resources that downstream clients are subscribed to, once they differ from `known`.
 async fn other_than(hub: &Hub, known: &BTreeSet<String>) -> BTreeSet<String> {
     poll_fn(|cx| {
         hub.watch_interest(cx.waker());

@@ -1,4 +1,4 @@
-//! What the proxy says about the server.
+//! The description of the server.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -8,7 +8,7 @@ use couplet_types::{Implementation, RawJson, ServerCapabilities};
 
 use crate::extensions::Extensions;
 
-/// The server that is connected, or was last.
+/// The connected server, or the last one.
 pub(crate) struct About {
     now: RwLock<(Arc<Description>, Client)>,
     extensions: Extensions,
@@ -31,15 +31,15 @@ impl About {
     pub(crate) fn set(&self, client: &Client) {
         let new = (Arc::new(describe(client, &self.extensions)), client.clone());
         let old = std::mem::replace(&mut *self.now.write().unwrap_or_else(PoisonError::into_inner), new);
-        // The last one to use a connection closes it, which must not happen under the lock.
+        // Dropping the last handle closes a connection, which must not happen under the lock.
         drop(old);
     }
 }
 
-/// What the server says about itself, as far as a proxy can serve it. Lists change at least when the server goes or
-/// comes, which the proxy announces itself.
+/// The server's description, as far as a proxy can serve it. The proxy itself notifies that all lists changed when the
+/// connection is lost or restored.
 ///
-/// A list of tasks is not served: to the server all callers of the proxy are one, and each would see those of others.
+/// `tasks/list` is not served: to the server all callers of the proxy are one, and each would see the tasks of others.
 fn describe(client: &Client, extensions: &Extensions) -> Description {
     let server = client.server();
     let mut can = ServerCapabilities::default();

@@ -1,4 +1,4 @@
-//! Extensions that are passed through: what the proxy has to know of them.
+//! Extensions that the proxy forwards.
 
 use std::{
     collections::BTreeSet,
@@ -9,7 +9,7 @@ use couplet_core::{ExtensionMethod, ExtensionSpec, Project, Revision};
 use couplet_types::{Map, RawJson, SKILLS_EXTENSION, ServerCapabilities, TASKS_EXTENSION};
 use serde::Serialize;
 
-/// The methods and kinds of results of the extensions that are known. Of others only the settings are passed on.
+/// The methods and result types of the known extensions. Of others only the settings are forwarded.
 #[derive(Clone, Debug)]
 pub(crate) struct Extensions(Vec<ExtensionSpec>);
 
@@ -37,15 +37,15 @@ impl Default for Extensions {
 }
 
 impl Extensions {
-    /// Adds an extension, or replaces what is known of it.
+    /// Adds an extension, or replaces it.
     pub(crate) fn add(&mut self, mut extension: ExtensionSpec) {
-        // Subscriptions to what extensions announce are not passed on.
+        // Subscriptions of extensions are not forwarded.
         extension.filters.clear();
         self.0.retain(|known| known.id != extension.id);
         self.0.push(extension);
     }
 
-    /// What the extensions of a server add.
+    /// The known extensions of a server.
     pub(crate) fn of(&self, server: &ServerCapabilities) -> Vec<ExtensionSpec> {
         let ids = server.extensions.iter().flat_map(Map::keys);
         ids.map(|id| self.0.iter().find(|known| known.id == id).cloned().unwrap_or_else(|| ExtensionSpec::new(id)))
@@ -61,13 +61,13 @@ impl Extensions {
         Some(Known { name: interned(&method.name), named_by: method.named_by.as_deref().map(interned) })
     }
 
-    /// Whether a kind of result is known.
+    /// Whether a result type is known.
     pub(crate) fn has_result(&self, kind: &str) -> bool {
         self.0.iter().any(|extension| extension.result_types.iter().any(|known| known == kind))
     }
 }
 
-/// The extensions of a caller that the server has, too.
+/// The extensions that the caller and the server both have.
 pub(crate) fn common(caller: Option<&Map<RawJson>>, server: &ServerCapabilities) -> Option<Map<RawJson>> {
     let server = server.extensions.as_ref()?;
     let both = caller?.iter().filter(|(id, _)| server.contains_key(id));
@@ -75,7 +75,7 @@ pub(crate) fn common(caller: Option<&Map<RawJson>>, server: &ServerCapabilities)
     (!both.is_empty()).then_some(both)
 }
 
-/// A name that is never freed: only names that a program configures come here, each once.
+/// Interns a name, which is never freed: only names from the configuration get here, each once.
 fn interned(name: &str) -> &'static str {
     static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
@@ -89,7 +89,7 @@ fn interned(name: &str) -> &'static str {
     }
 }
 
-/// Parameters as they were written.
+/// Parameters, verbatim.
 #[derive(Serialize)]
 #[serde(transparent)]
 pub(crate) struct Raw(pub(crate) RawJson);

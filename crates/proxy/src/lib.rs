@@ -1,11 +1,12 @@
-//! A server that is somewhere else, served as if it were here.
+//! A proxy for the Model Context Protocol: serves a remote server as a local service.
 //!
-//! A [`Proxy`] is a [`Service`](couplet_core::Service) over connections of a client. Its callers may speak another
-//! revision than the server: a client without sessions over a server with them, and the reverse. Where both speak the
-//! same, messages are passed on as they were written.
+//! A [`Proxy`] is a [`Service`](couplet_core::Service) on top of client connections. Its callers may use another
+//! revision than the server: stateless clients of a server with sessions, and the reverse. Where both use the same
+//! revision, messages are forwarded verbatim.
 //!
-//! Progress, log messages and cancellation go through; what the server asks is asked of the caller; changes are
-//! announced, and resources are subscribed to while a client here is. A server that is lost is connected to again.
+//! Progress, log messages and cancellation are forwarded. Elicitation, sampling and roots requests of the server go to
+//! the caller. Change notifications are forwarded, and resources are subscribed to while a downstream client is. A lost
+//! connection is re-established.
 //!
 //! This crate knows clients and the protocol. It must not know servers, transports or revisions.
 

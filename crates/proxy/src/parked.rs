@@ -1,8 +1,8 @@
 //! Calls that wait at the server while their caller answers in another request.
 //!
-//! A caller without a session answers a question by sending its request again. So that the server does not run the call
-//! twice, the first run stays open here in between, under a number that travels in the sealed state of the request.
-//! There is a limit for how many wait and for how long; a call beyond it runs again from its beginning.
+//! A stateless caller answers an input request by retrying its own request. So that the server does not run the call
+//! twice, the first run stays open in between, under a ticket that travels in the sealed request state. Number and
+//! duration of waiting calls are limited; a call beyond the limit runs again from the start.
 
 use std::{
     collections::VecDeque,
@@ -34,17 +34,17 @@ impl Parked {
         Self { calls: Arc::default(), most, time }
     }
 
-    /// A number that cannot be guessed.
+    /// A ticket that cannot be guessed.
     pub(crate) fn ticket() -> Option<String> {
         let mut bytes = [0; 16];
         getrandom::fill(&mut bytes).ok()?;
         Some(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
-    /// Keeps a call.
+    /// Stores a waiting call.
     ///
     /// # Errors
-    /// The call itself, when there is no room for it.
+    /// Returns the call if there is no room for it.
     pub(crate) fn put(&self, ticket: &str, principal: Option<Arc<str>>, open: Open) -> Result<(), Box<Open>> {
         let mut calls = lock(&self.calls);
         if calls.len() >= self.most || calls.iter().any(|entry| entry.ticket == ticket) {
@@ -55,22 +55,22 @@ impl Parked {
         Ok(())
     }
 
-    /// Takes a call back, if it is this caller's.
+    /// Takes a call out, if it belongs to this caller.
     pub(crate) fn take(&self, ticket: &str, principal: Option<&str>) -> Option<Open> {
         let mut entry = take(&self.calls, |entry| entry.ticket == ticket && entry.principal.as_deref() == principal)?;
         entry.expiry.take().inspect(AbortHandle::abort);
         Some(entry.open)
     }
 
-    /// The call that has waited longest, to be given up.
+    /// Evicts the call that has waited longest.
     pub(crate) fn give_way(&self) -> Option<Open> {
         let mut entry = take(&self.calls, |_| true)?;
-        tracing::debug!("a call that waits for its caller's answer is given up: its connection is needed");
+        tracing::debug!("evicted a call that waits for its caller's answer: its connection is needed");
         entry.expiry.take().inspect(AbortHandle::abort);
         Some(entry.open)
     }
 
-    /// Gives all calls up.
+    /// Evicts all calls.
     pub(crate) fn clear(&self) {
         while self.give_way().is_some() {}
     }
@@ -86,7 +86,7 @@ impl Parked {
     }
 }
 
-/// What is taken out is dropped by the caller, after the lock.
+/// The entry is dropped by the caller, after the lock.
 fn take(calls: &Calls, is_it: impl Fn(&Entry) -> bool) -> Option<Entry> {
     let mut calls = lock(calls);
     let at = calls.iter().position(is_it)?;

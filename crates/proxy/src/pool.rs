@@ -1,8 +1,8 @@
-//! The connections to the server: which one a call uses, and for how long.
+//! The pool of connections to the server.
 //!
-//! A server without sessions needs one connection. A server with sessions gets a connection for each downstream session,
-//! up to a limit; callers without a session share one until the server asks its first question, and from then on each of
-//! their calls that can be asked has a connection for itself.
+//! A stateless server needs one connection. A server with sessions gets a connection for each downstream session, up to
+//! a limit; stateless callers share one until the server sends its first elicitation or sampling request, and from then
+//! on each of their calls that may receive one has a connection for itself.
 
 use std::{
     sync::{
@@ -42,9 +42,9 @@ struct State {
     slots: Vec<Slot>,
     last: u64,
     opening: usize,
-    /// Until when no further connection is tried, because the target gave none.
+    /// Until when no further connection is tried, because the target refused one.
     alone: Option<Instant>,
-    /// Why there is no connection, if there is none.
+    /// The reason why there is no connection.
     failure: Option<Error>,
     /// The server's name.
     name: Option<String>,
@@ -56,22 +56,22 @@ struct Slot {
     owner: Owner,
     running: usize,
     exclusive: bool,
-    /// Whether another connection is about to take its place.
+    /// Whether a new connection is about to replace it.
     leaving: bool,
     used: Instant,
 }
 
-/// What to do for a call.
+/// The next step for a call.
 enum Take {
     Leased(Lease),
-    /// Make a connection, and let the slot go whose place it takes.
+    /// Open a connection, and retire the slot that it replaces.
     Dial(Opening, Option<u64>),
     Wait,
     Down(Error),
 }
 
 impl Pool {
-    /// How long a target that gave no further connection is not asked for another.
+    /// How long no further connection is tried after the target refused one.
     const ALONE: Duration = Duration::from_secs(30);
 
     pub(crate) fn new(client: ClientBuilder, target: Box<dyn Connect>, hub: Hub, options: Options) -> Arc<Self> {
@@ -81,24 +81,24 @@ impl Pool {
         Arc::new(Self { dialer, state: Mutex::default(), freed: Notify::new(), hub, options, asks, parked })
     }
 
-    /// Connects while there is no connection.
+    /// Opens the first connection.
     pub(crate) async fn connect(self: &Arc<Self>) -> Result<Arc<Upstream>, Error> {
         let upstream = self.dialer.dial().await?;
         self.add(&upstream, &Owner::Free, |_| {});
         Ok(upstream)
     }
 
-    /// The connection for what is the same for every caller.
+    /// The connection for requests that are the same for every caller.
     pub(crate) fn lead(&self) -> Result<Arc<Upstream>, Error> {
         let state = self.lock();
         state.slots.first().map(|slot| slot.upstream.clone()).ok_or_else(|| state.down())
     }
 
-    /// A connection of the caller for a request that asks nothing. It does not wait for the caller's other calls.
+    /// A connection of the caller for a request without input requests. It does not wait for the caller's other calls.
     pub(crate) async fn shared(self: &Arc<Self>, owner: &Owner) -> Result<Arc<Upstream>, Error> {
         let own = {
             let state = self.lock();
-            // Where there can be one connection only, all callers share it.
+            // If only one connection is possible, all callers share it.
             let alone = state.alone.is_some_and(|until| until > Instant::now());
             let own = state.slots.iter().find(|slot| alone || slot.owner.is(owner));
             own.map(|slot| slot.upstream.clone())
@@ -109,7 +109,7 @@ impl Pool {
         }
     }
 
-    /// The connections that notifications of a client go to: its own, and those that still belong to no caller.
+    /// The connections that notifications of a client go to: its own, and those without an owner.
     pub(crate) fn of_client(&self, peer: &Arc<Peer>) -> Vec<Arc<Upstream>> {
         let state = self.lock();
         let own = state.slots.iter().filter(|slot| match &slot.owner {
@@ -120,15 +120,12 @@ impl Pool {
         own.map(|slot| slot.upstream.clone()).collect()
     }
 
-    /// A connection for a call that can be asked.
+    /// A connection for a call that may receive input requests.
     pub(crate) async fn lease(self: &Arc<Self>, owner: &Owner, can_be_asked: bool) -> Result<Lease, Error> {
         let leased = timeout(self.options.wait, self.lease_in_turn(owner, can_be_asked)).await;
         leased.unwrap_or_else(|_| {
             let most = self.options.connections;
-            Err(Error::new(
-                ErrorKind::Timeout,
-                format!("all of {most} connections to the server are in use; try again"),
-            ))
+            Err(Error::new(ErrorKind::Timeout, format!("all {most} connections to the server are in use; retry later")))
         })
     }
 
@@ -148,7 +145,7 @@ impl Pool {
                         return Ok(lease);
                     }
                     Err(error) => {
-                        tracing::warn!(%error, "the server gives no further connection; callers take turns");
+                        tracing::warn!(%error, "the server accepts no further connection; callers take turns");
                         self.lock().alone = Some(Instant::now() + Self::ALONE);
                         drop(opening);
                     }
@@ -187,12 +184,12 @@ impl Pool {
             None => {}
         }
         drop(state);
-        // A call that waits for its caller's answer runs again later. Its connection is freed while it is dropped.
+        // The evicted call runs again later. Dropping it frees its connection.
         drop(self.parked.give_way());
         Take::Wait
     }
 
-    /// Whether a call has a connection for itself: a question could not be attributed otherwise.
+    /// Whether a call needs a connection for itself, so that requests of the server can be assigned to it.
     fn is_exclusive(&self, owner: &Owner, can_be_asked: bool) -> bool {
         can_be_asked && owner.session().is_none() && self.asks.load(Ordering::Acquire)
     }
@@ -220,7 +217,7 @@ impl Pool {
         begun
     }
 
-    /// Passes on which lists change on a connection, and lets it go when it ends.
+    /// Forwards list changes of a connection, and removes it when it ends.
     fn watch(self: &Arc<Self>, id: u64, upstream: &Arc<Upstream>) {
         let (pool, hub, mut notices) = (Arc::downgrade(self), self.hub.clone(), upstream.client.notifications());
         let (asking, revision) = (upstream.asking.clone(), upstream.client.revision());
@@ -236,7 +233,7 @@ impl Pool {
         });
     }
 
-    /// From now on no other call begins on a connection, unless it is of one session.
+    /// Starts no other call on a connection, unless it belongs to one session.
     fn hold(&self, slot: u64) {
         if let Some(slot) = self.lock().slots.iter_mut().find(|s| s.id == slot && s.owner.session().is_none()) {
             slot.exclusive = true;
@@ -253,8 +250,7 @@ impl Pool {
         }
     }
 
-    /// Closes connections that are not needed any more: of sessions that are gone, and those that were not used for
-    /// long. The first one stays.
+    /// Closes connections of ended sessions, and those that were unused for the idle timeout. The first one stays.
     pub(crate) fn close_idle(&self) {
         let idle: Vec<_> = {
             let state = self.lock();
@@ -265,7 +261,7 @@ impl Pool {
         idle.into_iter().for_each(|id| self.remove(id));
     }
 
-    /// Notes why there is no connection.
+    /// Sets the reason why there is no connection.
     pub(crate) fn set_failure(&self, error: Error) {
         self.lock().failure = Some(error);
     }
@@ -274,7 +270,7 @@ impl Pool {
         self.lock().failure.clone()
     }
 
-    /// Lets all connections go.
+    /// Closes all connections.
     pub(crate) fn close(&self) {
         self.parked.clear();
         let ids: Vec<_> = self.lock().slots.iter().map(|slot| slot.id).collect();
@@ -290,10 +286,10 @@ impl State {
     fn down(&self) -> Error {
         let why = self.failure.as_ref().map_or_else(String::new, |error| format!(": {error}"));
         let name = self.name.as_deref().unwrap_or("?");
-        Error::new(ErrorKind::Closed, format!("`{name}` is restarting and cannot be reached; try again later{why}"))
+        Error::new(ErrorKind::Closed, format!("`{name}` is restarting and cannot be reached; retry later{why}"))
     }
 
-    /// The slot to give to another owner: of a session that is gone, or else the longest unused.
+    /// The idle slot to reassign: of an ended session, or else the least recently used.
     fn longest_idle(&mut self) -> Option<&mut Slot> {
         let idle = self.slots.iter_mut().filter(|slot| slot.running == 0 && !slot.leaving);
         idle.min_by_key(|slot| (!slot.owner.is_gone(), slot.used))
@@ -316,7 +312,7 @@ impl Slot {
         if let Some(session) = owner.session() {
             self.upstream.asking.belong_to(Some(session.clone()));
             if session.has_roots() {
-                // The server may have asked for roots before there was a client that has some.
+                // The server may have requested roots before there was a client with roots.
                 self.upstream.client.forward_notification(RootsListChanged::METHOD, &Params::default());
             }
         } else {
@@ -332,7 +328,7 @@ impl Slot {
     }
 }
 
-/// A connection that a call uses, until it is dropped.
+/// A connection in use by a call, until it is dropped.
 pub(crate) struct Lease {
     pool: Arc<Pool>,
     slot: u64,
@@ -340,7 +336,7 @@ pub(crate) struct Lease {
 }
 
 impl Lease {
-    /// From now on no other call begins on the connection: the server asks.
+    /// Starts no other call on the connection: the server has sent a request.
     pub(crate) fn claim(&self) {
         self.pool.hold(self.slot);
     }
@@ -359,7 +355,7 @@ impl Drop for Lease {
     }
 }
 
-/// A connection that is being made.
+/// A connection that is being opened.
 struct Opening {
     pool: Weak<Pool>,
     replaced: Option<u64>,

@@ -1,4 +1,4 @@
-//! The service itself.
+//! The service.
 
 use std::{fmt, sync::Arc, time::SystemTime};
 
@@ -10,31 +10,32 @@ use tokio::{sync::watch, task::JoinHandle};
 
 use crate::{builder::ProxyBuilder, call, describe::About, pool::Pool};
 
-/// A server that is somewhere else, served as if it were here. Clones are the same proxy.
+/// A remote server, served as a local [`Service`]. Clones refer to the same proxy.
 ///
 /// # Connections
-/// A server without sessions has one connection. To a server with sessions each downstream session has a connection of
-/// its own, up to [a limit](ProxyBuilder::connections); the state that such a server keeps per session is never shared.
-/// Callers without a session share connections with callers of the same principal, and once the server has asked a
-/// question, each of their calls that can be asked has a connection for itself while it runs. Calls beyond the limit
-/// wait. A target that can be connected to only once is shared by all, in turns. Resources are subscribed to on the first
-/// connection.
+/// A stateless server gets one connection. At a server with sessions each downstream session gets a connection of its
+/// own, up to [a limit](ProxyBuilder::connections), so that per-session state of the server is never shared. Stateless
+/// callers share connections with callers of the same principal; once the server has sent its first elicitation or
+/// sampling request, each call that may receive one has a connection for itself while it runs. Calls beyond the limit
+/// wait. A target that can be connected to only once is shared by all callers, in turns. Resources are subscribed to on
+/// the first connection.
 ///
-/// A connection that is lost is made anew, with backoff; meanwhile calls fail at once with an error that says so.
-/// Clients are notified that all lists may have changed when the server goes and when it is back.
+/// A lost connection is re-established with exponential backoff; meanwhile calls fail at once with an error that says
+/// so. Downstream clients are notified that all lists may have changed when the connection is lost and when it is
+/// restored.
 ///
-/// # Questions
-/// What the server asks is asked of the caller whose call it belongs to, never of another one. A caller without a session
-/// answers by sending its request again; a call of a server with sessions stays open in between and does not run twice.
-/// It does run again from its beginning when the next request comes to another replica, or when it was given up: after
-/// [a time](ProxyBuilder::answer_timeout), or because all connections were in use.
+/// # Elicitation and sampling
+/// A request of the server goes to the caller whose call it belongs to, never to another one. A stateless caller
+/// answers by retrying its request; the call at a server with sessions stays open in between and does not run twice. It
+/// does run again from the start if the retry reaches another replica, or if the call was evicted: after [a
+/// timeout](ProxyBuilder::answer_timeout), or because all connections were in use.
 ///
 /// # Extensions and tasks
-/// Extensions of the server are declared to clients, and their methods are passed on as they are: those of tasks and
-/// skills, and of [others](ProxyBuilder::extension) that are configured. Kinds of results and notifications that an
-/// extension adds go through where both sides speak the same revision. Tasks of 2025-11-25 and tasks of 2026-07-28 are
-/// not turned into each other; subscriptions to tasks are not passed on, so clients poll; `tasks/list` is not served,
-/// because to the server all callers of the proxy are one.
+/// Extensions of the server are declared to clients, and their methods are forwarded as they are: those of tasks and
+/// skills, and of [others](ProxyBuilder::extension) that are configured. Result types and notifications of an extension
+/// are forwarded where both sides use the same revision. Tasks of 2025-11-25 and of 2026-07-28 are not converted into
+/// each other; subscriptions to tasks are not forwarded, so clients poll; `tasks/list` is not served, because to the
+/// server all callers of the proxy are one.
 ///
 /// ```
 /// # async fn example(remote: impl couplet_core::Connect + 'static) -> Result<(), couplet_core::Error> {
@@ -62,41 +63,43 @@ pub(crate) struct Shared {
 }
 
 impl Proxy {
-    /// Connects to the server. The callbacks of the client are not used: callers of the proxy answer.
+    /// Connects to a server with default options; see [`ProxyBuilder::connect`].
     ///
     /// # Errors
-    /// When the server cannot be reached.
+    /// Fails if the server cannot be reached.
     pub async fn connect(client: ClientBuilder, server: impl Connect + 'static) -> Result<Self, Error> {
         Self::builder(client).connect(server).await
     }
 
-    /// Begins to set up a proxy.
+    /// Creates a builder for a proxy with other options.
     pub fn builder(client: ClientBuilder) -> ProxyBuilder {
         ProxyBuilder::new(client)
     }
 
-    /// The first connection to the server, or the last one while there is none.
+    /// Returns the client of the first connection to the server, or of the last one while disconnected.
     pub fn client(&self) -> Client {
         self.0.about.client()
     }
 
-    /// The reason why the server cannot be reached at the moment; `None` if it can.
+    /// Returns the error of the last attempt to connect; `None` while connected.
     pub fn failure(&self) -> Option<Error> {
         self.0.pool.failure()
     }
 
-    /// Waits until the proxy is closed, or until [no further attempt](ProxyBuilder::reconnect_attempts) is made to
-    /// connect to the server, and returns the reason.
+    /// Waits until the proxy is closed or has made its last [attempt to reconnect](ProxyBuilder::reconnect_attempts),
+    /// and returns the reason.
+    ///
+    /// Cancel safe.
     pub async fn closed(&self) -> Error {
         let mut given_up = self.0.given_up.subscribe();
         let error = given_up.wait_for(Option::is_some).await.ok().and_then(|error| error.clone());
         error.unwrap_or_else(closed)
     }
 
-    /// Closes the connections to the server, and waits for the end of the first one.
+    /// Closes all connections to the server, and waits for the shutdown of the first one. Later calls fail.
     ///
     /// # Errors
-    /// When that connection ended badly.
+    /// Fails if that connection did not shut down cleanly.
     pub async fn close(&self) -> Result<(), Error> {
         self.0.supervisor.abort();
         self.0.pool.close();
@@ -105,7 +108,7 @@ impl Proxy {
         self.0.about.client().close().await
     }
 
-    /// The proxy as a service, to be served, connected to or mounted.
+    /// Returns the proxy as a service, to serve, to mount, or to connect a client to.
     pub fn service(&self) -> Arc<dyn Service> {
         Arc::new(self.clone())
     }

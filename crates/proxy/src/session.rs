@@ -1,4 +1,4 @@
-//! The caller that a connection to the server belongs to.
+//! The owner of a connection to the server.
 
 use std::{sync::Arc, time::Duration};
 
@@ -10,26 +10,26 @@ use tokio::time::timeout;
 
 use crate::extensions::Raw;
 
-/// How long the client of a session may take for a request that belongs to none of its calls.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// The timeout of a request to the client of a session outside of its calls.
+const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Whose calls a connection serves. The server keeps a session per connection, and sessions are not mixed.
+/// The owner of a connection. The server has a session per connection, and sessions are not mixed.
 #[derive(Clone, Debug)]
 pub(crate) enum Owner {
-    /// No calls yet.
+    /// No owner yet.
     Free,
-    /// The calls of one downstream session.
+    /// One downstream session.
     Session(Session),
-    /// Calls without a session, of one principal.
+    /// Stateless calls of one principal.
     Principal(Option<Arc<str>>),
 }
 
 impl Owner {
     pub(crate) fn of(call: &Call) -> Self {
         let principal = call.caller.as_ref().map(|caller| caller.principal().clone());
-        // A transport may serve the revisions with sessions without any, a request at a time.
-        let stands_alone = call.context.as_ref().is_some_and(|context| context.session_id().is_none());
-        if !call.revision.has_sessions() || stands_alone {
+        // A transport may serve session-based revisions without sessions.
+        let is_stateless = call.context.as_ref().is_some_and(|context| context.session_id().is_none());
+        if !call.revision.has_sessions() || is_stateless {
             return Self::Principal(principal);
         }
         let (outbox, inputs) = (call.outbox.lasting(), call.inputs.lasting());
@@ -51,13 +51,13 @@ impl Owner {
         }
     }
 
-    /// Whether no call of it will come any more.
+    /// Whether no further call will come.
     pub(crate) fn is_gone(&self) -> bool {
         self.session().is_some_and(|session| session.outbox.is_closed())
     }
 }
 
-/// A downstream session: its client can be asked while it is there.
+/// A downstream session, whose client can be sent requests.
 #[derive(Clone, Debug)]
 pub(crate) struct Session {
     outbox: Outbox,
@@ -68,15 +68,15 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Asks the client outside of a call.
+    /// Sends a request to the client outside of a call.
     pub(crate) async fn ask(&self, request: &InputRequest) -> Result<JsonText, RpcError> {
         let asked = self.inputs.ask(self.revision, &self.peer, "outside", Ask::of(request)?);
-        timeout(PATIENCE, asked).await.unwrap_or_else(|_| Err(RpcError::internal("the client did not answer in time")))
+        timeout(TIMEOUT, asked).await.unwrap_or_else(|_| Err(RpcError::internal("the client did not answer in time")))
     }
 
-    /// Passes on what the server announces outside of calls, where both sides speak the same revision.
+    /// Forwards a notification outside of calls, where both sides use the same revision.
     pub(crate) async fn notify(&self, server: Revision, method: &str, params: &Params) {
-        // What belongs to a request, and what is announced to every subscriber, is passed on elsewhere.
+        // Notifications of requests and subscriptions are forwarded elsewhere.
         let is_known = matches!(
             method,
             Cancelled::METHOD
@@ -87,12 +87,12 @@ impl Session {
         );
         if !is_known && server.index() == self.revision.index() {
             let sent = self.outbox.notify(method, Raw(params.text().to_raw()));
-            // A client that does not read must not hold up the connection.
+            // A client that does not read must not block the connection.
             let _ = timeout(Duration::from_secs(1), sent).await;
         }
     }
 
-    /// Whether it is the session of this client.
+    /// Whether this is the session of a client.
     pub(crate) fn is_of(&self, peer: &Arc<Peer>) -> bool {
         Arc::ptr_eq(&self.peer, peer)
     }
@@ -102,7 +102,7 @@ impl Session {
     }
 }
 
-/// Whether a caller can be asked anything.
+/// Whether a caller supports any input request.
 pub(crate) fn can_be_asked(call: &Call) -> bool {
     let can = &call.peer.capabilities;
     can.elicitation.is_some() || can.sampling.is_some() || can.roots.is_some()

@@ -1,4 +1,4 @@
-//! Keeps the server connected.
+//! Supervision of the connection to the server.
 
 use std::{sync::Arc, time::Duration};
 
@@ -7,14 +7,14 @@ use tokio::{sync::watch, time::Instant};
 
 use crate::{backoff::Backoff, changes, describe::About, pool::Pool, upstream::Upstream};
 
-/// How often connections are looked for that are not needed any more.
+/// The interval between checks for idle connections.
 const LOOK: Duration = Duration::from_secs(30);
 
 pub(crate) struct Supervisor {
     pub(crate) pool: Arc<Pool>,
     pub(crate) hub: Hub,
     pub(crate) about: Arc<About>,
-    /// Why no further attempt is made.
+    /// The reason why no further attempt is made.
     pub(crate) given_up: Arc<watch::Sender<Option<Error>>>,
 }
 
@@ -60,7 +60,7 @@ impl Supervisor {
                 return None;
             }
             let pause = backoff.next();
-            tracing::warn!(%error, ?pause, "the server is gone; a new connection is tried");
+            tracing::warn!(%error, ?pause, "the connection to the server is lost; reconnecting");
             tokio::time::sleep(pause).await;
             match self.pool.connect().await {
                 Ok(lead) => {
@@ -75,13 +75,13 @@ impl Supervisor {
         }
     }
 
-    /// All that was listed may have changed.
+    /// Notifies that all lists may have changed.
     fn announce(&self) {
         [Change::Tools, Change::Prompts, Change::Resources].into_iter().for_each(|change| self.hub.send(change));
     }
 }
 
-/// Why a connection ended.
+/// The reason why a connection ended.
 async fn ended(upstream: &Upstream) -> Error {
     let ended = || Error::new(ErrorKind::Closed, "the connection has ended");
     upstream.client.close().await.err().unwrap_or_else(ended)

@@ -1,4 +1,4 @@
-//! One connection to the server, and how another one is made.
+//! Connections to the server.
 
 use std::{
     sync::{Arc, atomic::AtomicBool},
@@ -12,11 +12,11 @@ use tokio::sync::{Mutex, Notify};
 
 use crate::asking::Asking;
 
-/// A connection to the server. It is closed when the last one who uses it is done.
+/// A connection to the server. It is closed when its last handle is dropped.
 pub(crate) struct Upstream {
     pub(crate) client: Client,
     pub(crate) asking: Arc<Asking>,
-    /// Notified once the connection is not used for new calls any more.
+    /// Notified once the connection is retired and gets no further calls.
     pub(crate) retired: Notify,
 }
 
@@ -30,12 +30,12 @@ impl Upstream {
     }
 }
 
-/// Makes connections to the server.
+/// Opens connections to the server.
 pub(crate) struct Dialer {
     client: ClientBuilder,
     target: Mutex<Box<dyn Connect>>,
     asks: Arc<AtomicBool>,
-    patience: Duration,
+    timeout: Duration,
 }
 
 impl Dialer {
@@ -43,13 +43,13 @@ impl Dialer {
         client: ClientBuilder,
         target: Box<dyn Connect>,
         asks: Arc<AtomicBool>,
-        patience: Duration,
+        timeout: Duration,
     ) -> Self {
-        Self { client, target: Mutex::new(target), asks, patience }
+        Self { client, target: Mutex::new(target), asks, timeout }
     }
 
     pub(crate) async fn dial(&self) -> Result<Arc<Upstream>, Error> {
-        let asking = Arc::new(Asking::new(self.asks.clone(), self.patience));
+        let asking = Arc::new(Asking::new(self.asks.clone(), self.timeout));
         let (questions, lines) = (asking.clone(), asking.clone());
         let client = self
             .client
@@ -59,7 +59,7 @@ impl Dialer {
                 async move { asking.pass_on(question).await }
             })
             .on_log(move |line| lines.log(line))
-            // A caller that wants less is sent less.
+            // A caller that wants fewer messages is sent fewer.
             .log_level(LoggingLevel::Debug);
         let mut target = self.target.lock().await;
         let client = client.connect(&mut *target).await?;

@@ -1,33 +1,35 @@
-//! What a schema may cost.
+//! Limits on the cost of a schema.
 
-/// What a schema may cost, to compile and to check one value against.
+/// Limits on the cost of compiling a schema and of validating one value against it.
+///
+/// Every limit has a default that is generous for schemas written by hand.
 ///
 /// ```
 /// use couplet_schema::{Budget, Schema};
 ///
 /// let mut small = Budget::default();
 /// small.size = 10;
-/// let error = Schema::within(r#"{"type":"object"}"#, &small).unwrap_err();
+/// let error = Schema::with_budget(r#"{"type":"object"}"#, &small).unwrap_err();
 /// assert_eq!(error.to_string(), "the schema has 17 bytes; at most 10 are allowed");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Budget {
-    /// The bytes of a schema: 256 KiB.
+    /// Size of a schema's text in bytes. Default: 256 KiB.
     pub size: usize,
-    /// How far subschemas are nested, through references too: 96.
+    /// Nesting depth of subschemas, including through references. Default: 96.
     pub depth: usize,
-    /// The subschemas of a schema: 10,000.
+    /// Number of subschemas in a schema. Default: 10,000.
     pub subschemas: usize,
-    /// The subschemas that apply to one value at once, with every reference followed: 10,000.
+    /// Number of subschemas that apply to one value, with all references expanded. Default: 10,000.
     pub expanded: u64,
-    /// The size of a compiled pattern: 128 KiB.
+    /// Size of a compiled regular expression in bytes. Default: 128 KiB.
     pub pattern: usize,
-    /// The steps to check one value, a step being one subschema at one place in the value: 2,000,000.
+    /// Steps of validating one value; a step is one subschema at one place in the value. Default: 2,000,000.
     pub steps: u64,
-    /// The steps to find out what is wrong with a value that does not fit: 200,000.
+    /// Steps of explaining why a value is invalid. Default: 200,000.
     pub explain: u64,
-    /// How far a check may go down, counting subschemas and places in the value: 512.
+    /// Recursion depth of a validation, counting subschemas and places in the value. Default: 512.
     pub stack: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Schemas that were compiled before.
+//! A cache of compiled schemas.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -10,7 +10,8 @@ use crate::{
     schema::{Schema, SchemaError},
 };
 
-/// Schemas by their text, each compiled once; those that cannot be used are remembered, too. The oldest one makes room.
+/// A bounded cache of compiled schemas, keyed by their text. Schemas that do not compile are cached as errors. When the
+/// cache is full, the oldest entry is evicted.
 ///
 /// ```
 /// use couplet_schema::Cache;
@@ -33,26 +34,26 @@ struct Entries {
 }
 
 impl Cache {
-    /// A cache of so many schemas, each within the usual budget.
+    /// Creates a cache of at most `most` schemas, each compiled within the default [`Budget`]. At least one is cached.
     pub fn new(most: usize) -> Self {
-        Self::within(most, Budget::default())
+        Self::with_budget(most, Budget::default())
     }
 
-    /// A cache of so many schemas, each within a budget.
-    pub fn within(most: usize, budget: Budget) -> Self {
+    /// Creates a cache of at most `most` schemas, each compiled within `budget`.
+    pub fn with_budget(most: usize, budget: Budget) -> Self {
         Self { most: most.max(1), budget, entries: Mutex::default() }
     }
 
-    /// The schema with this text.
+    /// Returns the schema with this text, compiling it on the first call.
     ///
     /// # Errors
-    /// When it cannot be used; see [`Schema::new`].
+    /// If the schema does not compile; see [`Schema::new`].
     pub fn get(&self, text: &str) -> Result<Schema, SchemaError> {
         if let Some(known) = self.lock().compiled.get(text) {
             return known.clone();
         }
-        let schema = Schema::within(text, &self.budget);
-        // What is too long is refused for its length; it is not worth keeping.
+        let schema = Schema::with_budget(text, &self.budget);
+        // A text beyond the size limit is rejected by its length alone: caching it saves nothing.
         if text.len() <= self.budget.size {
             self.lock().keep(text, schema.clone(), self.most);
         }

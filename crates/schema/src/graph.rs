@@ -1,4 +1,4 @@
-//! Which subschemas apply where: what has to be known to count the work before it is done.
+//! The graph of subschemas, from which the cost of a validation is computed before it runs.
 
 use std::collections::HashMap;
 
@@ -10,16 +10,16 @@ use crate::{
     schema::{Nowhere, SchemaError, dialect},
 };
 
-/// The subschemas of a schema that are in use, and how they lead to each other.
+/// The reachable subschemas of a schema, and the edges between them.
 #[derive(Debug, Default)]
 pub(crate) struct Graph {
     pub(crate) nodes: Vec<Node>,
-    /// Whether a subschema leads back to itself.
+    /// Whether a subschema refers back to itself.
     cyclic: bool,
 }
 
-/// One subschema. Where two keywords cannot both apply, both are counted: the graph may promise too much work, never too
-/// little.
+/// One subschema. Where two keywords exclude each other, both are counted: the graph may overestimate the work, but it
+/// never underestimates it.
 #[derive(Debug, Default)]
 pub(crate) struct Node {
     /// Subschemas for the same value.
@@ -33,10 +33,10 @@ pub(crate) struct Node {
     pub(crate) first_items: Vec<Edge>,
     pub(crate) items: Vec<Edge>,
     pub(crate) every_item: Vec<Edge>,
-    /// What looking at a value costs, and how many patterns its text is matched against.
+    /// The cost of visiting one value, and the number of patterns that its text is matched against.
     pub(crate) weight: u64,
     pub(crate) patterns: u64,
-    /// Whether it has to find out what the subschemas for the same value have looked at.
+    /// Whether it needs to know what the subschemas for the same value have evaluated (`unevaluated…`).
     pub(crate) marks: bool,
     cost: Cost,
 }
@@ -44,7 +44,7 @@ pub(crate) struct Node {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Edge {
     pub(crate) to: usize,
-    /// Whether it closes a circle. There the validator remembers what it has seen.
+    /// Whether the edge closes a cycle. On cycles the validator memoizes visited pairs.
     pub(crate) back: bool,
 }
 
@@ -52,10 +52,10 @@ pub(crate) struct Edge {
 struct Cost {
     done: bool,
     height: usize,
-    /// How many subschemas apply to one value, and how many when looked at again for what they have looked at.
+    /// The number of subschemas that apply to one value, without and with the second pass of `unevaluated…`.
     expanded: u64,
     marked: u64,
-    /// The same for everything below, by weight.
+    /// The same for everything below, weighted.
     total: u64,
     total_marked: u64,
 }
@@ -78,9 +78,9 @@ impl Graph {
         Ok(builder.graph)
     }
 
-    /// Whether checking a text of this length cannot take more steps, whatever it says.
+    /// Whether no text of this length can take more than `steps` steps.
     pub(crate) fn is_cheap(&self, length: usize, steps: u64) -> bool {
-        // A value takes at least two characters, but for the first one.
+        // Each value takes at least two characters, except for the first one.
         let values = length as u64 / 2 + 1;
         !self.cyclic && self.nodes[0].cost.total.saturating_mul(values) <= steps
     }
@@ -162,7 +162,7 @@ impl Builder<'_> {
 }
 
 impl Node {
-    /// Reads the keywords that have subschemas, or cost more the longer they are.
+    /// Collects the keywords that have subschemas, or whose cost grows with their length.
     fn read<'r>(
         &mut self,
         keywords: &'r Map<String, Value>,
@@ -237,7 +237,7 @@ fn schemas(value: &Value, is_map: bool) -> Box<dyn Iterator<Item = &Value> + '_>
     }
 }
 
-/// How many values there are in a value.
+/// Counts the values nested in a value, including itself.
 fn size(value: &Value) -> u64 {
     match value {
         Value::Array(items) => 1 + items.iter().map(size).sum::<u64>(),
@@ -259,7 +259,7 @@ fn lost(error: Error) -> SchemaError {
     })
 }
 
-/// What has to be seen of the whole document, whether it is in use or not.
+/// Checks over the whole document, including subschemas that are not reachable.
 #[derive(Default)]
 struct Census<'s> {
     dynamic: HashMap<&'s str, usize>,
@@ -268,7 +268,7 @@ struct Census<'s> {
 }
 
 impl<'s> Census<'s> {
-    /// Where one reference could mean several places, depending on the way that led to it, the work cannot be counted.
+    /// Rejects schemas in which one dynamic reference could have several targets: their cost cannot be computed.
     fn take(mut self, schema: &'s Value) -> Result<(), SchemaError> {
         self.look(schema)?;
         if self.refers && (self.recursive > 1 || self.dynamic.values().any(|&n| n > 1)) {

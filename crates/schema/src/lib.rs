@@ -1,8 +1,8 @@
-//! JSON Schema, with a budget: values are checked against schemas that may come from anybody.
+//! JSON Schema validation within a budget, safe for schemas from untrusted sources.
 //!
-//! A [`Schema`] is compiled once. What it may cost, to compile and to check a value against, is limited by a
-//! [`Budget`]: a schema of two kilobytes can expand into more work than there is time, so the work is counted before it
-//! is done. References lead nowhere but into the schema itself; patterns are matched in linear time.
+//! A [`Schema`] is compiled once and validates any number of values. A [`Budget`] limits the cost of both: a schema of
+//! two kilobytes can expand exponentially, so the work is counted before it is done. References are resolved within the
+//! schema only, nothing is fetched, and patterns are matched in linear time.
 //!
 //! This crate knows JSON. It must not know servers, clients, transports or the protocol.
 

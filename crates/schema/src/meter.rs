@@ -1,7 +1,7 @@
-//! Counting the steps of a check before it is done.
+//! Counts the steps of a validation before it runs.
 //!
-//! The walk goes wherever the validator might: into every alternative, and again to wherever several ways lead. Only
-//! where a subschema leads back to itself does the validator remember, while it decides; while it explains, nowhere.
+//! The walk covers every path that the validator might take: every alternative, and a shared subschema once for each
+//! path to it. The validator memoizes on cycles while it decides, and not at all while it explains.
 
 use std::collections::HashSet;
 
@@ -13,12 +13,12 @@ use crate::{
     mismatch::Mismatch,
 };
 
-/// Whether a value can be checked within the budget.
+/// Checks that a value can be validated within the budget.
 pub(crate) fn check(graph: &Graph, value: &Value, budget: &Budget) -> Result<(), Mismatch> {
     walk(graph, value, budget.steps, budget.stack, Some(HashSet::new()))
 }
 
-/// Whether what is wrong with a value can be found out within the budget.
+/// Checks that a mismatch of a value can be explained within the budget.
 pub(crate) fn explain(graph: &Graph, value: &Value, budget: &Budget) -> Result<(), Mismatch> {
     walk(graph, value, budget.explain, budget.stack, None)
 }
@@ -36,9 +36,9 @@ struct Meter<'g> {
     graph: &'g Graph,
     left: u64,
     stack: usize,
-    /// What was looked at before, where that is remembered.
+    /// The visited pairs, where the validator memoizes them.
     seen: Option<HashSet<Visit>>,
-    /// The circles that were entered and not yet left.
+    /// The cycles that were entered and not yet left.
     under_way: Vec<Visit>,
 }
 
@@ -105,7 +105,7 @@ impl Meter<'_> {
         Ok(())
     }
 
-    /// Every subschema for the same value is asked once more whether it applies, and for those in it likewise.
+    /// Counts the second pass of `unevaluated…`: all subschemas for the same value are evaluated again, recursively.
     fn mark(&mut self, to: usize, value: &Value, depth: usize) -> Result<(), Spent> {
         if depth >= self.stack {
             return Err(Spent);

@@ -1,4 +1,4 @@
-//! What is wrong with a value, in a sentence that a model can act on.
+//! Validation errors, in sentences that a model can act on.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use jsonschema::{
 };
 use serde_json::Value;
 
-/// What is wrong with a value: where, what was expected, and what was found.
+/// A validation error: the place in the value, what was expected, and what was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch {
     pointer: String,
@@ -18,22 +18,22 @@ pub struct Mismatch {
 }
 
 impl Mismatch {
-    /// Where in the value, as a JSON pointer; empty for the value itself.
+    /// Returns the place in the value as a JSON Pointer; empty for the root.
     pub fn pointer(&self) -> &str {
         &self.pointer
     }
 
-    /// What is wrong, without the place.
+    /// Returns what is wrong, without the place.
     pub fn reason(&self) -> &str {
         &self.text
     }
 
-    /// The keyword of the schema that the value does not fit; empty where that is not known.
+    /// Returns the schema keyword that failed; empty if it is unknown.
     pub fn keyword(&self) -> &str {
         &self.keyword
     }
 
-    /// Whether the value was not checked, because that would have taken too many steps.
+    /// Returns `true` if the value was not validated because that would exceed [`Budget::steps`](crate::Budget::steps).
     pub fn is_too_costly(&self) -> bool {
         self.costly
     }
@@ -48,7 +48,7 @@ impl Mismatch {
     }
 
     pub(crate) fn unreadable(error: &serde_json::Error) -> Self {
-        Self::bare(&format!("the value cannot be read: {error}"))
+        Self::bare(&format!("the value is not valid JSON: {error}"))
     }
 
     pub(crate) fn too_costly() -> Self {
@@ -123,7 +123,7 @@ fn counted(limit: u64, thing: &str) -> String {
     if limit == 1 { format!("1 {thing}") } else { format!("{limit} {thing}s") }
 }
 
-/// Either what kinds of value would do, or what is wrong with the alternative that went furthest.
+/// Lists the expected kinds of value, or explains the alternative that came closest.
 fn alternatives(context: &[Vec<ValidationError<'static>>], got: &Value) -> String {
     let errors: Vec<_> = context.iter().filter_map(|errors| errors.first()).collect();
     let here = errors.iter().map(|e| e.instance_path().as_str().len()).min().unwrap_or(0);
@@ -153,7 +153,7 @@ fn alternatives(context: &[Vec<ValidationError<'static>>], got: &Value) -> Strin
     }
 }
 
-/// The values that would do, where every alternative is one value or a list of them.
+/// The allowed values, where every alternative is a constant or an enumeration.
 fn constants(errors: &[&ValidationError<'_>], here: usize) -> Option<Vec<String>> {
     let mut values = Vec::new();
     for error in errors.iter().filter(|e| e.instance_path().as_str().len() == here) {
@@ -166,7 +166,7 @@ fn constants(errors: &[&ValidationError<'_>], here: usize) -> Option<Vec<String>
     (errors.len() > 1 && (2..=MAX_CHOICES).contains(&values.len())).then_some(values)
 }
 
-/// An alternative that fails by its kind was not the one that was meant.
+/// Whether an alternative fails by its type, and so was not the intended one.
 fn is_choice(kind: &Kind) -> bool {
     matches!(kind, Kind::Type { .. } | Kind::Constant { .. } | Kind::Enum { .. })
 }

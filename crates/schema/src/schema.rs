@@ -1,4 +1,4 @@
-//! A schema that was compiled.
+//! A compiled schema.
 
 use std::{fmt, sync::Arc};
 
@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use crate::{budget::Budget, graph::Graph, meter, mismatch::Mismatch};
 
-/// A JSON Schema that was compiled. Clones are the same schema.
+/// A compiled JSON Schema. Cloning is cheap: clones share the compiled form.
 ///
-/// It is read as 2020-12, or as what its `$schema` says: 2019-09, draft-07, draft-06 or draft-04. `format` is not
-/// checked.
+/// The dialect is 2020-12 unless `$schema` names another one: 2019-09, draft-07, draft-06 or draft-04. `format` is not
+/// validated.
 ///
 /// ```
 /// use couplet_schema::Schema;
@@ -33,19 +33,19 @@ struct Inner {
 }
 
 impl Schema {
-    /// Compiles a schema within the usual [`Budget`].
+    /// Compiles a schema within the default [`Budget`].
     ///
     /// # Errors
-    /// When the text is not a schema, refers to what is not in it, or is beyond the budget.
+    /// If the text is not a JSON Schema, refers to another document, or exceeds the budget.
     pub fn new(text: &str) -> Result<Self, SchemaError> {
-        Self::within(text, &Budget::default())
+        Self::with_budget(text, &Budget::default())
     }
 
-    /// Compiles a schema within a budget.
+    /// Compiles a schema within `budget`.
     ///
     /// # Errors
-    /// When the text is not a schema, refers to what is not in it, or is beyond the budget.
-    pub fn within(text: &str, budget: &Budget) -> Result<Self, SchemaError> {
+    /// If the text is not a JSON Schema, refers to another document, or exceeds the budget.
+    pub fn with_budget(text: &str, budget: &Budget) -> Result<Self, SchemaError> {
         if text.len() > budget.size {
             let (size, most) = (text.len(), budget.size);
             return Err(SchemaError::beyond(format!("the schema has {size} bytes; at most {most} are allowed")));
@@ -53,7 +53,7 @@ impl Schema {
         let schema: Value =
             serde_json::from_str(text).map_err(|e| SchemaError::new(format!("the schema is not JSON: {e}")))?;
         let draft = dialect(&schema)?;
-        // The graph comes first: it is what keeps a hostile schema away from the compiler.
+        // The graph comes first: it protects the compiler from hostile schemas.
         let graph = Graph::of(&schema, draft, budget)?;
         let options = jsonschema::options()
             .with_draft(draft)
@@ -64,10 +64,10 @@ impl Schema {
         Ok(Self(Arc::new(Inner { validator, graph, budget: budget.clone() })))
     }
 
-    /// Checks a value, given as JSON.
+    /// Validates a value, given as JSON text.
     ///
     /// # Errors
-    /// With where the value differs, what was expected there, and what was found.
+    /// If the text is not JSON, the value does not match the schema, or validating it would exceed the budget.
     pub fn check(&self, json: &str) -> Result<(), Mismatch> {
         let Inner { validator, graph, budget } = &*self.0;
         let value: Value = serde_json::from_str(json).map_err(|e| Mismatch::unreadable(&e))?;
@@ -77,7 +77,7 @@ impl Schema {
         if validator.is_valid(&value) {
             return Ok(());
         }
-        // What is found out with a memory of what was looked at already is explained without one.
+        // The validator memoizes while it decides, but not while it explains: that is counted again.
         let explained = meter::explain(graph, &value, budget).ok().and_then(|()| validator.validate(&value).err());
         Err(explained.map_or_else(Mismatch::unexplained, |error| Mismatch::of(&error)))
     }
@@ -89,7 +89,7 @@ impl fmt::Debug for Schema {
     }
 }
 
-/// Why a schema cannot be used.
+/// The reason why a schema does not compile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SchemaError {
     text: String,
@@ -97,14 +97,14 @@ pub struct SchemaError {
 }
 
 impl SchemaError {
-    /// Whether the schema may be a good one, but costs more than the [`Budget`] allows.
+    /// Returns `true` if the schema exceeds the [`Budget`], and may otherwise be valid.
     ///
     /// ```
     /// use couplet_schema::{Budget, Schema};
     ///
     /// let mut small = Budget::default();
     /// small.size = 10;
-    /// assert!(Schema::within(r#"{"type":"object"}"#, &small).unwrap_err().is_beyond_budget());
+    /// assert!(Schema::with_budget(r#"{"type":"object"}"#, &small).unwrap_err().is_beyond_budget());
     /// assert!(!Schema::new(r#"{"type":"thing"}"#).unwrap_err().is_beyond_budget());
     /// ```
     pub fn is_beyond_budget(&self) -> bool {
@@ -132,7 +132,7 @@ impl fmt::Display for SchemaError {
 
 impl std::error::Error for SchemaError {}
 
-/// What the schema says it is written in.
+/// Returns the dialect that `$schema` names.
 pub(crate) fn dialect(schema: &Value) -> Result<Draft, SchemaError> {
     match schema.get("$schema").map(|uri| (uri, uri.as_str().map(Draft::from_schema_uri))) {
         None => Ok(Draft::Draft202012),
@@ -143,7 +143,7 @@ pub(crate) fn dialect(schema: &Value) -> Result<Draft, SchemaError> {
     }
 }
 
-/// Fetches nothing. Another crate of the program may have switched on what would.
+/// A retriever that fetches nothing, whichever features of `jsonschema` other crates have enabled.
 pub(crate) struct Nowhere;
 
 impl Retrieve for Nowhere {

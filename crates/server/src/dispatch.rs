@@ -1,4 +1,4 @@
-//! From a method to the handler that answers it.
+//! From a method to its handler.
 
 use std::{
     borrow::Cow,
@@ -7,10 +7,10 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use couplet_core::{BoxFuture, Call, Inputs, JsonText, Reply, ResultBody, Revision};
+use couplet_core::{BoxFuture, Call, Inputs, JsonText, Reply, Revision};
 use couplet_types::{
-    CacheScope, CallToolResult, Captures, CompleteParams, CompletionContext, CompletionReference, ContentBlock,
-    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, ResourceContents, RpcError,
+    CallToolResult, Captures, CompleteParams, CompletionContext, CompletionReference, ContentBlock, RequestMethod,
+    ResourceContents, RpcError,
 };
 
 use crate::{
@@ -20,8 +20,9 @@ use crate::{
     guard,
     handle::ServerHandle,
     inner::Inner,
+    list::List,
     mount,
-    registry::{Listing, Set},
+    registry::Set,
     resource::ResourceDef,
     scopes::permit,
     tool::ToolDef,
@@ -40,30 +41,48 @@ pub(crate) fn dispatch(inner: Arc<Inner>, call: Call) -> BoxFuture<'static, Repl
     })
 }
 
-/// Answers a call from what is registered here.
+/// Answers a call with what is registered in this server.
 fn here(inner: &Arc<Inner>, call: Call) -> BoxFuture<'static, Reply> {
-    match &*call.method {
-        "tools/call" => call_tool(inner, call).unwrap_or_else(refused),
-        "resources/read" => read_resource(inner, call).unwrap_or_else(refused),
-        "prompts/get" => get_prompt(inner, call).unwrap_or_else(refused),
-        "completion/complete" => complete(inner, call).unwrap_or_else(refused),
-        "tools/list" | "prompts/list" | "resources/list" | "resources/templates/list" => {
-            let reply = list(inner, &call).map_or_else(Reply::Error, Reply::Complete);
-            Box::pin(std::future::ready(reply))
+    use RequestMethod as M;
+    let Some(method) = call.known() else { return added(inner, call) };
+    let list = |list: List| -> BoxFuture<'static, Reply> {
+        let reply = list.page(inner, &call).map_or_else(Reply::Error, Reply::Complete);
+        Box::pin(std::future::ready(reply))
+    };
+    match method {
+        M::CallTool => call_tool(inner, call).unwrap_or_else(refused),
+        M::ReadResource => read_resource(inner, call).unwrap_or_else(refused),
+        M::GetPrompt => get_prompt(inner, call).unwrap_or_else(refused),
+        M::Complete => complete(inner, call).unwrap_or_else(refused),
+        M::ListTools => list(List::Tools),
+        M::ListPrompts => list(List::Prompts),
+        M::ListResources => list(List::Resources),
+        M::ListResourceTemplates => list(List::ResourceTemplates),
+        // An extension serves tasks.
+        M::GetTask | M::GetTaskPayload | M::ListTasks | M::CancelTask => added(inner, call),
+        // The connection answers these.
+        M::Initialize | M::Ping | M::SetLevel | M::Subscribe | M::Unsubscribe | M::Discover | M::Listen => {
+            added(inner, call)
         }
-        method => match inner.methods.get(method).cloned() {
-            Some(method) => Box::pin(guard::contained(method(call))),
-            None => extended(inner, call).unwrap_or_else(refused),
-        },
+        // Only servers send these.
+        M::CreateMessage | M::ListRoots | M::Elicit => added(inner, call),
     }
 }
 
-/// The reply to a call that does not get as far as a handler.
+/// Answers a call of a method that was added to the server, by itself or with an extension.
+fn added(inner: &Arc<Inner>, call: Call) -> BoxFuture<'static, Reply> {
+    match inner.methods.get(&*call.method).cloned() {
+        Some(method) => Box::pin(guard::contained(method(call))),
+        None => extended(inner, call).unwrap_or_else(refused),
+    }
+}
+
+/// The reply to a call that reaches no handler.
 fn refused(error: RpcError) -> BoxFuture<'static, Reply> {
     Box::pin(std::future::ready(Reply::Error(error)))
 }
 
-/// A method of an extension, for a client that may call it.
+/// Calls a method of an extension, if the client declared the extension.
 fn extended(inner: &Arc<Inner>, call: Call) -> Result<BoxFuture<'static, Reply>, RpcError> {
     let method = inner.extended.get(&*call.method).ok_or_else(|| RpcError::method_not_found(&call.method))?;
     match &method.gate {
@@ -74,7 +93,7 @@ fn extended(inner: &Arc<Inner>, call: Call) -> Result<BoxFuture<'static, Reply>,
     }
 }
 
-/// The resource that a URI names, and what its template captured.
+/// Finds the resource of a URI, and the variables of its template.
 pub(crate) fn find_resource(inner: &Inner, uri: &str) -> Option<(Arc<ResourceDef<()>>, Captures)> {
     let resources = inner.resources.get();
     if let Some(fixed) = resources.find(uri).filter(|r| !r.is_template()) {
@@ -114,7 +133,7 @@ pub(crate) fn run_tool(
             match running.await {
                 Ok(result) => match unfit(&result, &tool) {
                     Some(what) => Reply::Error(RpcError::internal(format!("the result of the tool: {what}"))),
-                    None => Reply::Complete(revision.done(result)),
+                    None => Reply::Complete(revision.encode(result)),
                 },
                 Err(Rejection::Arguments(what)) => wrong_arguments(revision, what),
                 Err(rejection) => rejected(revision, rejection, ""),
@@ -123,15 +142,15 @@ pub(crate) fn run_tool(
     }))
 }
 
-/// The reply for invalid arguments: a result that the model sees, where the revision allows it, so that it can correct them.
+/// Reports wrong arguments to the model, which can correct them, in revisions that allow it.
 fn wrong_arguments(revision: Revision, what: String) -> Reply {
     match revision.wrong_arguments_are_results() {
-        true => Reply::Complete(revision.done(CallToolResult::error(what))),
+        true => Reply::Complete(revision.encode(CallToolResult::error(what))),
         false => Reply::Error(RpcError::invalid_params(what)),
     }
 }
 
-/// The error of a result that breaks the promises of its tool.
+/// What is wrong with a result, by the tool's own output schema.
 fn unfit(result: &CallToolResult, tool: &ToolDef<()>) -> Option<Cow<'static, str>> {
     if tool.spec.output_schema.is_some() && result.structured_content.is_none() && !result.failed() {
         return Some("the tool has an output schema, so there must be structured content".into());
@@ -158,7 +177,7 @@ fn read_resource(inner: &Arc<Inner>, call: Call) -> Result<BoxFuture<'static, Re
             if let Some(what) = result.contents.iter().find_map(ResourceContents::fault) {
                 return Reply::Error(RpcError::internal(format!("the contents of the resource: {what}")));
             }
-            Reply::Complete(revision.done(result))
+            Reply::Complete(revision.encode(result))
         }
     }))
 }
@@ -186,12 +205,12 @@ fn get_prompt(inner: &Arc<Inner>, call: Call) -> Result<BoxFuture<'static, Reply
                 return Reply::Error(RpcError::internal(format!("the messages of the prompt: {what}")));
             }
             result.messages.iter_mut().for_each(|m| name_mime_type(&mut m.content));
-            Reply::Complete(revision.done(result))
+            Reply::Complete(revision.encode(result))
         }
     }))
 }
 
-/// A resource inside of a prompt has to say what it is.
+/// Sets the MIME type of an embedded resource that has none.
 fn name_mime_type(block: &mut ContentBlock) {
     if let ContentBlock::Resource(embedded) = block {
         let contents = &mut embedded.resource;
@@ -229,7 +248,7 @@ fn complete(inner: &Arc<Inner>, call: Call) -> Result<BoxFuture<'static, Reply>,
         let running = run(invocation);
         async move {
             match running.await {
-                Ok(result) => Reply::Complete(revision.done(result)),
+                Ok(result) => Reply::Complete(revision.encode(result)),
                 Err(rejection) => rejected(revision, rejection, ""),
             }
         }
@@ -239,7 +258,7 @@ fn complete(inner: &Arc<Inner>, call: Call) -> Result<BoxFuture<'static, Reply>,
 type Complete =
     Box<dyn FnOnce(Invocation) -> BoxFuture<'static, Result<couplet_types::CompleteResult, Rejection>> + Send>;
 
-/// The handler that completes an argument; one that exists and has no handler has nothing to offer.
+/// The handler that completes an argument; an argument without one has no completions.
 fn completion<'n>(
     completions: &Completions<()>,
     argument: &str,
@@ -268,7 +287,8 @@ fn unknown<'n>(what: &str, name: &str, known: impl Iterator<Item = &'n str>) -> 
     RpcError::invalid_params(format!("there is no {what} `{name}`{hint}"))
 }
 
-/// Runs a handler that may ask the client, panic, and take too long.
+/// Runs a handler that may panic, exceed its time limit, or ask the client: each is a future around the next,
+/// `Contained(panic) > Timed(limit) > Driven(round) > handler`.
 fn round<F, Fut>(
     inner: &Arc<Inner>,
     call: Call,
@@ -308,77 +328,4 @@ fn rejected(revision: Revision, rejection: Rejection, uri: &str) -> Reply {
         Rejection::NotFound => revision.resource_not_found(uri),
         Rejection::Rpc(error) => error,
     })
-}
-
-/// Answers a list request of any kind.
-pub(crate) fn list(inner: &Inner, call: &Call) -> Result<ResultBody, RpcError> {
-    let cursor: Option<String> = call.params.read_opt("cursor")?;
-    let (cursor, revision) = (cursor.as_deref(), call.revision);
-    match &*call.method {
-        "tools/list" => page(
-            inner,
-            call,
-            Listing::TOOLS,
-            cursor,
-            &inner.tools.get(),
-            |t| Some(t.spec.clone()),
-            |tools, next, scope| {
-                let mut result = ListToolsResult::new(tools);
-                (result.next_cursor, result.cache_scope) = (next, scope);
-                revision.done(result)
-            },
-        ),
-        "prompts/list" => {
-            let prompts = inner.prompts.get();
-            page(
-                inner,
-                call,
-                Listing::PROMPTS,
-                cursor,
-                &prompts,
-                |p| Some(p.spec.clone()),
-                |prompts, next, scope| {
-                    let mut result = ListPromptsResult::new(prompts);
-                    (result.next_cursor, result.cache_scope) = (next, scope);
-                    revision.done(result)
-                },
-            )
-        }
-        "resources/list" => {
-            let resources = inner.resources.get();
-            page(inner, call, Listing::RESOURCES, cursor, &resources, ResourceDef::listed, |resources, next, scope| {
-                let mut result = ListResourcesResult::new(resources);
-                (result.next_cursor, result.cache_scope) = (next, scope);
-                revision.done(result)
-            })
-        }
-        _ => {
-            let resources = inner.resources.get();
-            let item = ResourceDef::listed_template;
-            page(inner, call, Listing::TEMPLATES, cursor, &resources, item, |templates, next, scope| {
-                let mut result = ListResourceTemplatesResult::new(templates);
-                (result.next_cursor, result.cache_scope) = (next, scope);
-                revision.done(result)
-            })
-        }
-    }
-}
-
-/// One page of a list. Where the server hides definitions from callers that lack their scopes, the page is made for this
-/// caller, and clients may cache it for this caller only.
-fn page<D: Definition, T>(
-    inner: &Inner,
-    call: &Call,
-    listing: Listing,
-    cursor: Option<&str>,
-    set: &Set<D>,
-    item: impl Fn(&D) -> Option<T>,
-    result: impl Fn(Vec<T>, Option<String>, Option<CacheScope>) -> ResultBody,
-) -> Result<ResultBody, RpcError> {
-    let size = inner.config.page_size;
-    if !inner.hides_some(set) {
-        return set.page(listing, cursor, size, call.revision, item, |items, next| result(items, next, None));
-    }
-    let shown = |definition: &D| inner.shows(definition, call).then(|| item(definition)).flatten();
-    set.page_for_caller(listing, cursor, size, shown, |items, next| result(items, next, Some(CacheScope::Private)))
 }

@@ -250,11 +250,11 @@ impl Service for ServerHandle {
         self.0.mounts.iter().for_each(|mount| mount.service.notified(note.clone()));
     }
 
-    fn mirrored(&self, tool: &str) -> Option<Arc<[ParamHeader]>> {
+    fn header_params(&self, tool: &str) -> Option<Arc<[ParamHeader]>> {
         if let Some(own) = self.0.tools.get().find(tool) {
             return own.mirrored.clone();
         }
-        self.0.mounts.iter().find_map(|mount| mount.service.mirrored(mount.name_inside(tool)?))
+        self.0.mounts.iter().find_map(|mount| mount.service.header_params(mount.name_inside(tool)?))
     }
 
     fn required_scopes(&self, method: &str, params: &Params) -> Option<Arc<[String]>> {

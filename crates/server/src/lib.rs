@@ -26,6 +26,7 @@ mod handle;
 pub mod handler;
 mod inner;
 mod lifespan;
+mod list;
 pub mod media;
 mod middleware;
 mod mount;

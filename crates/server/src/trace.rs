@@ -5,7 +5,7 @@
 use std::{borrow::Cow, sync::Arc, time::Duration};
 
 use couplet_core::{BoxFuture, Call, Failure, Observer, Operation, Reply, Side};
-use couplet_types::{ProtocolVersion, TraceContext};
+use couplet_types::{CallTool, ProtocolVersion, Request, TraceContext};
 use tokio::time::Instant;
 use tracing::{Instrument, Span, field::Empty, info_span};
 
@@ -54,7 +54,7 @@ impl Watched {
     fn done(mut self, reply: &Reply) {
         let failure = match reply {
             Reply::Error(error) => Some(Failure::answered(error.code)),
-            Reply::Complete(done) if self.method == "tools/call" && done.is_failed_tool() => Some(Failure::TOOL),
+            Reply::Complete(done) if self.method == CallTool::METHOD && done.is_failed_tool() => Some(Failure::TOOL),
             _ => None,
         };
         self.end(failure.as_ref());
@@ -98,7 +98,7 @@ fn span_of(call: &Call) -> Span {
         "mcp.protocol.version" = call.peer.version.as_str(),
         "mcp.resource.uri" = Empty,
         "jsonrpc.request.id" = %call.outbox.request(),
-        "gen_ai.operation.name" = (call.method == "tools/call").then_some("execute_tool"),
+        "gen_ai.operation.name" = (call.method == CallTool::METHOD).then_some("execute_tool"),
         "gen_ai.tool.name" = Empty,
         "gen_ai.prompt.name" = Empty,
         "rpc.response.status_code" = Empty,

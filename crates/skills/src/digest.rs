@@ -1,4 +1,4 @@
-//! Digests as skills write them: `sha256:` and 64 hexadecimal digits.
+//! SHA-256 digests in the format of skills: `sha256:` and 64 lower-case hexadecimal digits.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use hmac_sha256::Hash;
 
 const PREFIX: &str = "sha256:";
 
-/// The digest of some bytes.
+/// Computes the digest of some bytes.
 pub(crate) fn of(bytes: &[u8]) -> String {
     let mut text = PREFIX.to_owned();
     for byte in Hash::hash(bytes) {
@@ -15,7 +15,7 @@ pub(crate) fn of(bytes: &[u8]) -> String {
     text
 }
 
-/// Whether a text is a digest.
+/// Whether a string is a well-formed digest.
 pub(crate) fn is_one(text: &str) -> bool {
     let hex = |b: u8| matches!(b, b'0'..=b'9' | b'a'..=b'f');
     text.strip_prefix(PREFIX).is_some_and(|digits| digits.len() == 64 && digits.bytes().all(hex))

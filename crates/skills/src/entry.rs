@@ -1,28 +1,28 @@
-//! A skill as it is listed: where it is, what it says about itself, and which files it has.
+//! The entry of a skill in `skills/list`: its URI, its frontmatter and its files.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::Value;
 
 use crate::{digest, frontmatter::Frontmatter};
 
-/// How many files a skill may have, `SKILL.md` included.
-pub const MOST_FILES: usize = 512;
+/// The maximum number of files of a skill, including `SKILL.md`.
+pub const MAX_FILES: usize = 512;
 
-/// How many bytes they may have together.
-pub const MOST_BYTES: u64 = 16 << 20;
+/// The maximum size of all files of a skill in bytes.
+pub const MAX_BYTES: u64 = 16 << 20;
 
 /// The file that every skill has.
 pub(crate) const SKILL_MD: &str = "SKILL.md";
 
-/// A skill as it is listed.
+/// The entry of a skill in a list.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct SkillEntry {
-    /// The address of its `SKILL.md`.
+    /// The URI of the skill's `SKILL.md`.
     pub uri: String,
-    /// The fields at the beginning of that file.
+    /// The frontmatter of that file.
     pub frontmatter: Frontmatter,
-    /// Its files.
+    /// The files of the skill.
     #[serde(rename = "resources")]
     pub files: Files,
 }
@@ -31,9 +31,9 @@ pub struct SkillEntry {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Files {
-    /// All of them, `SKILL.md` included.
+    /// The complete list, including `SKILL.md`.
     Listed(Vec<SkillFile>),
-    /// They are made when they are read, and nothing can be said about them before.
+    /// Generated when they are read: there are no sizes and digests to verify.
     Dynamic,
 }
 
@@ -41,21 +41,21 @@ pub enum Files {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct SkillFile {
-    /// Its address.
+    /// The URI of the file.
     pub uri: String,
-    /// The SHA-256 of its bytes: `sha256:` and 64 hexadecimal digits.
+    /// The SHA-256 digest of its content: `sha256:` and 64 lower-case hexadecimal digits.
     pub digest: String,
-    /// How many bytes it has.
+    /// The size in bytes.
     pub size: u64,
 }
 
 impl SkillEntry {
-    /// The address of the skill's folder, without a slash at its end.
-    pub fn folder(&self) -> &str {
+    /// Returns the URI of the skill's directory, without a trailing slash.
+    pub fn directory(&self) -> &str {
         self.uri.strip_suffix(SKILL_MD).unwrap_or(&self.uri).trim_end_matches('/')
     }
 
-    /// The file with an address, if it is listed.
+    /// Returns the listed file with this URI.
     pub fn file(&self, uri: &str) -> Option<&SkillFile> {
         match &self.files {
             Files::Listed(files) => files.iter().find(|file| file.uri == uri),
@@ -63,25 +63,32 @@ impl SkillEntry {
         }
     }
 
-    /// Whether an address is one below the skill's folder.
+    /// Whether a URI is below the skill's directory.
     pub(crate) fn contains(&self, uri: &str) -> bool {
-        let below = uri.strip_prefix(self.folder()).and_then(|rest| rest.strip_prefix('/'));
-        // What is decoded later must not lead out of the folder either.
+        let below = uri.strip_prefix(self.directory()).and_then(|rest| rest.strip_prefix('/'));
+        // Percent-encoded dots must not lead out of the directory either.
         let step = |part: &str| matches!(part.to_ascii_lowercase().replace("%2e", ".").as_str(), "" | "." | "..");
         below.is_some_and(|path| !path.contains(['?', '#', '\\']) && !path.split('/').any(step))
     }
 
-    /// Checks what a server lists: nothing of it can be trusted.
+    /// Validates an entry from an untrusted server.
+    ///
+    /// It checks the frontmatter, that the directory has the skill's name, that all files are below it and have
+    /// well-formed digests, and the limits [`MAX_FILES`] and [`MAX_BYTES`].
     ///
     /// # Errors
-    /// What is wrong.
+    /// Fails with a description of the first problem.
     pub fn check(&self) -> Result<(), String> {
         self.frontmatter.check()?;
         let folder = self.uri.strip_suffix(SKILL_MD).and_then(|folder| folder.strip_suffix('/'));
-        let folder = folder.ok_or_else(|| format!("`{}` does not end with `/{SKILL_MD}`", self.uri))?;
+        let folder = folder.ok_or_else(|| format!("`{}` must end with `/{SKILL_MD}`", self.uri))?;
         let last = folder.rsplit_once('/').map(|(_, name)| name);
         if last != Some(self.frontmatter.name()) {
-            return Err(format!("the folder of `{}` is not called `{}`", self.uri, self.frontmatter.name()));
+            return Err(format!(
+                "the directory of `{}` must have the skill's name, `{}`",
+                self.uri,
+                self.frontmatter.name()
+            ));
         }
         match &self.files {
             Files::Listed(files) => self.check_files(files),
@@ -90,30 +97,34 @@ impl SkillEntry {
     }
 
     fn check_files(&self, files: &[SkillFile]) -> Result<(), String> {
-        if files.len() > MOST_FILES {
-            return Err(format!("`{}` has more than {MOST_FILES} files", self.uri));
+        if files.len() > MAX_FILES {
+            return Err(format!("`{}` has more than {MAX_FILES} files", self.uri));
         }
         let bytes = files.iter().fold(0_u64, |sum, file| sum.saturating_add(file.size));
-        if bytes > MOST_BYTES {
-            return Err(format!("`{}` has more than {MOST_BYTES} bytes", self.uri));
+        if bytes > MAX_BYTES {
+            return Err(format!("`{}` has more than {MAX_BYTES} bytes", self.uri));
         }
         let mut seen = std::collections::BTreeSet::new();
         for SkillFile { uri, digest, .. } in files {
             if !self.contains(uri) {
-                return Err(format!("`{uri}` is not in the folder of `{}`", self.uri));
+                return Err(format!("`{uri}` is not in the directory of `{}`", self.uri));
             }
             if !digest::is_one(digest) {
-                return Err(format!("the digest of `{uri}` is not one"));
+                return Err(format!("the digest of `{uri}` must be `sha256:` and 64 lower-case hexadecimal digits"));
             }
             if !seen.insert(uri) {
                 return Err(format!("`{uri}` is listed twice"));
             }
         }
-        if seen.contains(&self.uri) { Ok(()) } else { Err(format!("`{}` does not list itself", self.uri)) }
+        if seen.contains(&self.uri) {
+            Ok(())
+        } else {
+            Err(format!("`{}` does not list its own `{SKILL_MD}`", self.uri))
+        }
     }
 }
 
-/// The word that stands for files which are not known before.
+/// The value for files that are generated on demand.
 const DYNAMIC: &str = "dynamic";
 
 impl Serialize for Files {
@@ -130,7 +141,7 @@ impl<'de> Deserialize<'de> for Files {
         match Value::deserialize(deserializer)? {
             Value::String(word) if word == DYNAMIC => Ok(Self::Dynamic),
             list @ Value::Array(_) => Vec::deserialize(list).map(Self::Listed).map_err(de::Error::custom),
-            _ => Err(de::Error::custom("`resources` is neither a list nor `dynamic`")),
+            _ => Err(de::Error::custom("`resources` must be a list or `\"dynamic\"`")),
         }
     }
 }
@@ -156,7 +167,7 @@ mod tests {
     fn what_is_listed_is_checked() {
         assert_eq!(entry(|_| ()), Ok(()));
         assert_eq!(entry(|e| e["resources"] = json!("dynamic")), Ok(()));
-        assert_eq!(entry(|e| e["resources"][1]["size"] = json!(MOST_BYTES)), Ok(()));
+        assert_eq!(entry(|e| e["resources"][1]["size"] = json!(MAX_BYTES)), Ok(()));
         for (member, wrong) in [
             ("/uri", json!("skill://acme/pdf/README.md")),
             ("/uri", json!("skill://acme/doc/SKILL.md")),
@@ -170,14 +181,14 @@ mod tests {
             ("/resources/1/uri", json!("skill://acme/pdf/%2E%2e/other/a.md")),
             ("/resources/1/digest", json!("sha256:1")),
             ("/resources/1/size", json!(-1)),
-            ("/resources/1/size", json!(MOST_BYTES + 1)),
+            ("/resources/1/size", json!(MAX_BYTES + 1)),
         ] {
             let error = entry(|e| *e.pointer_mut(member).expect("a member") = wrong.clone());
             assert!(error.is_err(), "{member} {wrong}");
         }
         let many = |e: &mut Value| {
             let first = e["resources"][0].clone();
-            let more = (0..MOST_FILES)
+            let more = (0..MAX_FILES)
                 .map(|n| json!({ "uri": format!("skill://acme/pdf/{n}"), "digest": digest::of(b""), "size": 0 }));
             e["resources"] = std::iter::once(first).chain(more).collect();
         };

@@ -1,11 +1,11 @@
-//! The fields at the beginning of a `SKILL.md`.
+//! The YAML frontmatter of a `SKILL.md`.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::yaml;
 
-/// The fields at the beginning of a `SKILL.md`, as JSON.
+/// The frontmatter of a `SKILL.md`: its YAML fields, as JSON values.
 ///
 /// ```
 /// use couplet_skills::Frontmatter;
@@ -19,57 +19,61 @@ use crate::yaml;
 pub struct Frontmatter(Map<String, Value>);
 
 impl Frontmatter {
-    /// Reads the fields of a `SKILL.md`; what comes after them is the second part.
+    /// Splits a `SKILL.md` into its frontmatter and its body.
     ///
     /// # Errors
-    /// When there are none, or they are not YAML with a name and a description.
+    /// Fails if there is no frontmatter, or it is not a YAML mapping with a valid `name` and a `description`. Aliases
+    /// and custom tags are not supported.
     pub fn split(text: &str) -> Result<(Self, &str), String> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let rest = text.strip_prefix("---\n").or_else(|| text.strip_prefix("---\r\n"));
-        let rest = rest.ok_or("it does not begin with `---` and fields in YAML")?;
+        let rest = rest.ok_or("expected YAML frontmatter: the first line must be `---`")?;
         let mut at = 0;
         for line in rest.split_inclusive('\n') {
             if line.strip_prefix("---").is_some_and(|after| after.trim_ascii().is_empty()) {
-                let fields = yaml::mapping(&rest[..at]).map_err(|e| format!("the fields are not fit: {e}"))?;
+                let fields = yaml::mapping(&rest[..at]).map_err(|e| format!("the frontmatter is invalid: {e}"))?;
                 let fields = Self(fields);
                 fields.check()?;
                 return Ok((fields, &rest[at + line.len()..]));
             }
             at += line.len();
         }
-        Err("the fields at the beginning do not end with `---`".to_owned())
+        Err("the frontmatter is not closed: a line `---` must follow it".to_owned())
     }
 
-    /// Fields by hand, to be added to.
+    /// Creates frontmatter with the required fields.
+    #[cfg(feature = "server")]
     pub(crate) fn new(name: String, description: String) -> Self {
         Self([("name".to_owned(), name.into()), ("description".to_owned(), description.into())].into_iter().collect())
     }
 
+    #[cfg(feature = "server")]
     pub(crate) fn insert(&mut self, key: String, value: Value) {
         self.0.insert(key, value);
     }
 
-    /// The name: the last part of the folder's path.
+    /// Returns the name, which is also the name of the skill's directory.
     pub fn name(&self) -> &str {
         self.text("name")
     }
 
-    /// What the skill is for, and when to use it.
+    /// Returns the description: what the skill is for, and when to use it.
     pub fn description(&self) -> &str {
         self.text("description")
     }
 
-    /// Any field.
+    /// Returns a field.
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.0.get(key)
     }
 
-    /// All fields.
+    /// Iterates over all fields.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.0.iter().map(|(key, value)| (key.as_str(), value))
     }
 
-    /// The first field that is not the same in both.
+    /// Returns the first field that differs.
+    #[cfg(any(test, feature = "client"))]
     pub(crate) fn differs(&self, other: &Self) -> Option<String> {
         let value = |fields: &'_ Self, key: &str| fields.0.get(key).cloned().unwrap_or(Value::Null);
         let mut keys = self.0.keys().chain(other.0.keys());
@@ -79,19 +83,20 @@ impl Frontmatter {
     pub(crate) fn check(&self) -> Result<(), String> {
         for key in ["name", "description"] {
             if self.text(key).is_empty() {
-                return Err(format!("the field `{key}` is missing, or is not a text"));
+                return Err(format!("the frontmatter must have a `{key}` that is a non-empty string"));
             }
         }
         if !is_name(self.name()) {
             return Err(format!(
-                "`{}` is not a name: it has 1 to 64 lower-case letters, digits and single hyphens in between",
+                "`{}` is not a valid skill name: use 1 to 64 lower-case letters and digits, with single hyphens in between",
                 self.name()
             ));
         }
         Ok(())
     }
 
-    /// The keys of `metadata` that are the protocol's own, which has none so far.
+    /// Returns a key of `metadata` in the protocol's reserved namespace, which has no keys so far.
+    #[cfg(feature = "server")]
     pub(crate) fn reserved(&self) -> Option<&str> {
         let reserved = couplet_types::SKILLS_EXTENSION.trim_end_matches("skills");
         self.get("metadata")?.as_object()?.keys().map(String::as_str).find(|key| key.starts_with(reserved))
@@ -102,7 +107,7 @@ impl Frontmatter {
     }
 }
 
-/// The naming rules of skills.
+/// Whether a string is a valid skill name.
 pub(crate) fn is_name(name: &str) -> bool {
     let letter = |b: u8| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'-');
     (1..=64).contains(&name.len())
@@ -112,7 +117,8 @@ pub(crate) fn is_name(name: &str) -> bool {
         && !name.contains("--")
 }
 
-/// Whether two values are the same: a number may be written in several ways, and a field that is not there is null.
+/// Compares two values: numbers by value, and a missing member like `null`.
+#[cfg(any(test, feature = "client"))]
 fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(x), Value::Number(y)) => x == y || x.as_f64() == y.as_f64(),

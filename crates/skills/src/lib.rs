@@ -1,12 +1,15 @@
 //! Skills of the Model Context Protocol (SEP-2640): instructions for a model, with the files that belong to them.
 //!
-//! A skill is a folder with a `SKILL.md`, which begins with a few fields in YAML. [`Skills`] is the extension of a
-//! server that offers skills, from a folder or made in code; [`ClientSkills`] is the client's. A client lists skills
-//! without reading any, and loads one when it is needed: what it reads is compared with what was listed, so what
-//! somebody agreed to is what the model gets.
+//! A skill is a directory with a `SKILL.md`, which begins with YAML frontmatter. [`Skills`] is the extension of a
+//! server that offers skills, from a directory or built in code. [`ClientSkills`] is the extension of a client: it
+//! lists skills without reading their files, and loads a skill on demand. Loaded files are verified against the listed
+//! sizes and digests, so that the model gets exactly what the user approved.
 //!
-//! This crate is written on the registries of `couplet-server` and `couplet-client` alone, as anybody's extension could
-//! be. It must not know transports and revisions.
+//! This crate uses only the public extension registries of `couplet-server` and `couplet-client`, as a third-party
+//! extension would. It must not know transports and revisions.
+
+// A crate that only needs the types needs neither side.
+#![cfg_attr(not(any(feature = "server", feature = "client")), allow(dead_code))]
 
 #[cfg(feature = "client")]
 mod client;
@@ -18,9 +21,15 @@ mod server;
 mod wire;
 mod yaml;
 
+/// Seals the extension trait: methods can be added to it without a breaking change.
 #[cfg(feature = "client")]
-pub use client::{ClientSkills, Differs, LoadSkills, LoadedSkill, Mismatch};
-pub use entry::{Files, MOST_BYTES, MOST_FILES, SkillEntry, SkillFile};
+mod sealed {
+    pub trait Sealed {}
+}
+
+#[cfg(feature = "client")]
+pub use client::{ClientSkills, LoadSkills, LoadedSkill, Mismatch, MismatchKind};
+pub use entry::{Files, MAX_BYTES, MAX_FILES, SkillEntry, SkillFile};
 pub use frontmatter::Frontmatter;
 #[cfg(feature = "server")]
 pub use server::{Skill, Skills};

@@ -1,19 +1,19 @@
-//! The methods of the extension, and what they say.
+//! Methods of the extension, with their parameters and results.
 
 use couplet_types::{CacheScope, Meta, PaginatedParams, RawJson, Request, Resource, ResultType, SKILLS_EXTENSION};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::entry::SkillEntry;
 
-/// `skills/list`: asks for the skills.
+/// `skills/list`: lists the skills of a server.
 #[derive(Clone, Copy, Debug)]
 pub struct ListSkills;
 
-/// `skills/get`: asks for one skill by the address of its `SKILL.md`.
+/// `skills/get`: returns the entry of one skill by the URI of its `SKILL.md`.
 #[derive(Clone, Copy, Debug)]
 pub struct GetSkill;
 
-/// `resources/directory/read`: asks what is in a folder of a skill.
+/// `resources/directory/read`: lists a directory of a skill.
 #[derive(Clone, Copy, Debug)]
 pub struct ReadDirectory;
 
@@ -38,27 +38,27 @@ impl Request for ReadDirectory {
     type Result = ReadDirectoryResult;
 }
 
-/// The answer to `skills/list`.
+/// The result of `skills/list`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ListSkillsResult {
-    /// The skills of this page. One that cannot be read is left out.
+    /// The skills of this page. Entries that cannot be parsed are skipped.
     #[serde(deserialize_with = "readable")]
     pub skills: Vec<SkillEntry>,
-    /// Where the next page begins.
+    /// The cursor of the next page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
-    /// For how many milliseconds the answer may be reused.
+    /// The time for which the result may be cached, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ttl_ms: Option<u64>,
-    /// Who may share a stored copy of the answer.
+    /// The scope of the cache: shared between users, or private to one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_scope: Option<CacheScope>,
-    /// What kind of answer this is.
+    /// The `resultType` member.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result_type: Option<ResultType>,
-    /// The open `_meta` map.
+    /// The `_meta` member.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
@@ -67,37 +67,37 @@ pub struct ListSkillsResult {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct GetSkillParams {
-    /// The address of the skill's `SKILL.md`.
+    /// The URI of the skill's `SKILL.md`.
     pub uri: String,
-    /// The open `_meta` map.
+    /// The `_meta` member.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl GetSkillParams {
-    /// Asks for a skill.
+    /// Creates the parameters.
     pub fn new(uri: impl Into<String>) -> Self {
         Self { uri: uri.into(), meta: None }
     }
 }
 
-/// The answer to `skills/get`.
+/// The result of `skills/get`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct GetSkillResult {
     /// The skill.
     pub skill: SkillEntry,
-    /// For how many milliseconds the answer may be reused.
+    /// The time for which the result may be cached, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ttl_ms: Option<u64>,
-    /// Who may share a stored copy of the answer.
+    /// The scope of the cache: shared between users, or private to one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_scope: Option<CacheScope>,
-    /// What kind of answer this is.
+    /// The `resultType` member.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result_type: Option<ResultType>,
-    /// The open `_meta` map.
+    /// The `_meta` member.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
@@ -106,37 +106,37 @@ pub struct GetSkillResult {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ReadDirectoryParams {
-    /// The address of the folder, without a slash at its end.
+    /// The URI of the directory, without a trailing slash.
     pub uri: String,
-    /// Where the page begins: the `next_cursor` of the page before.
+    /// The cursor of the page: `next_cursor` of the previous one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
-    /// The open `_meta` map.
+    /// The `_meta` member.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl ReadDirectoryParams {
-    /// Asks for the first page.
+    /// Creates the parameters for the first page.
     pub fn new(uri: impl Into<String>) -> Self {
         Self { uri: uri.into(), ..Self::default() }
     }
 }
 
-/// The answer to `resources/directory/read`.
+/// The result of `resources/directory/read`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ReadDirectoryResult {
-    /// What is directly in the folder; folders have the MIME type `inode/directory`.
+    /// The direct entries; directories have the MIME type `inode/directory`.
     pub resources: Vec<Resource>,
-    /// Where the next page begins.
+    /// The cursor of the next page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
-    /// What kind of answer this is.
+    /// The `resultType` member.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result_type: Option<ResultType>,
-    /// The open `_meta` map.
+    /// The `_meta` member.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
@@ -149,12 +149,12 @@ couplet_core::extension_messages!(
     ReadDirectoryResult
 );
 
-/// One entry that makes no sense must not hide the others.
+/// Skips entries that cannot be parsed, so that they do not hide the others.
 fn readable<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<SkillEntry>, D::Error> {
     let read = |raw: RawJson| match raw.parse::<SkillEntry>() {
         Ok(entry) => Some(entry),
         Err(error) => {
-            tracing::warn!(%error, "a skill in the list cannot be read");
+            tracing::warn!(%error, "an entry of the list of skills cannot be parsed; it is skipped");
             None
         }
     };

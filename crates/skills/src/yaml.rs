@@ -1,17 +1,17 @@
-//! YAML 1.2 as JSON, by the rules of its core schema. What comes from a peer costs no more than its length: it is short,
-//! it is not nested deeply, and it repeats nothing by reference.
+//! A YAML 1.2 parser to JSON values, by the rules of the core schema. The cost of untrusted input is bounded by its
+//! length: size and nesting are limited, and aliases are rejected.
 
 use granit_parser::{Event, Parser, ScalarStyle, Tag};
 use serde_json::{Map, Number, Value};
 
-/// How long the text may be, and how deep.
+/// Limits of length and nesting.
 const LONGEST: usize = 64 << 10;
 const DEEPEST: usize = 32;
 
-/// Reads one document that is a mapping.
+/// Parses a single document that is a mapping.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Fails with a description of the first problem.
 pub(crate) fn mapping(text: &str) -> Result<Map<String, Value>, String> {
     if text.len() > LONGEST {
         return Err(format!("it has more than {LONGEST} bytes"));
@@ -32,10 +32,10 @@ pub(crate) fn mapping(text: &str) -> Result<Map<String, Value>, String> {
             Event::SequenceEnd | Event::MappingEnd => match open.pop() {
                 Some(Open::List(items)) => Value::Array(items),
                 Some(Open::Map(members, _)) => Value::Object(members),
-                None => return Err("it is not balanced".to_owned()),
+                None => return Err("its collections are not balanced".to_owned()),
             },
-            Event::Alias(_) => return Err("references (`*name`) are not allowed".to_owned()),
-            Event::DocumentStart(..) if root.is_some() => return Err("it has several documents".to_owned()),
+            Event::Alias(_) => return Err("aliases (`*name`) are not supported".to_owned()),
+            Event::DocumentStart(..) if root.is_some() => return Err("expected a single document".to_owned()),
             _ => continue,
         };
         match open.last_mut() {
@@ -45,14 +45,14 @@ pub(crate) fn mapping(text: &str) -> Result<Map<String, Value>, String> {
     }
     match root {
         Some(Value::Object(members)) => Ok(members),
-        _ => Err("it is not a mapping".to_owned()),
+        _ => Err("expected a mapping".to_owned()),
     }
 }
 
-/// A collection that is not over.
+/// An open collection.
 enum Open {
     List(Vec<Value>),
-    /// The members, and the key whose value comes next.
+    /// The members, and the key whose value is next.
     Map(Map<String, Value>, Option<String>),
 }
 
@@ -66,7 +66,7 @@ impl Open {
             Self::List(items) => items.push(value),
             Self::Map(members, key) => match key.take() {
                 None => *key = Some(name(value)?),
-                Some(key) if members.contains_key(&key) => return Err(format!("`{key}` is there twice")),
+                Some(key) if members.contains_key(&key) => return Err(format!("`{key}` is a duplicate key")),
                 Some(key) => drop(members.insert(key, value)),
             },
         }
@@ -74,11 +74,11 @@ impl Open {
     }
 }
 
-/// JSON has no keys but text.
+/// Keys of JSON objects are strings.
 fn name(key: Value) -> Result<String, String> {
     match key {
         Value::String(text) => Ok(text),
-        Value::Array(_) | Value::Object(_) => Err("a collection cannot be a key".to_owned()),
+        Value::Array(_) | Value::Object(_) => Err("a collection cannot be a key in JSON".to_owned()),
         plain => Ok(plain.to_string()),
     }
 }
@@ -86,26 +86,26 @@ fn name(key: Value) -> Result<String, String> {
 fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Result<Value, String> {
     match tag {
         Some(tag) if tag.is_yaml_core_schema_tag("str") => Ok(text.into()),
-        Some(_) => Err("tags (`!name`) are not allowed".to_owned()),
+        Some(_) => Err("tags (`!name`) are not supported".to_owned()),
         None if style == ScalarStyle::Plain => plain(text),
         None => Ok(text.into()),
     }
 }
 
-/// A scalar without quotes is what it looks like.
+/// Resolves a plain scalar.
 fn plain(text: &str) -> Result<Value, String> {
     Ok(match text {
         "" | "~" | "null" | "Null" | "NULL" => Value::Null,
         "true" | "True" | "TRUE" => true.into(),
         "false" | "False" | "FALSE" => false.into(),
         _ => match number(text) {
-            Some(number) => number.ok_or_else(|| format!("JSON has no number `{text}`"))?.into(),
+            Some(number) => number.ok_or_else(|| format!("`{text}` cannot be represented as a JSON number"))?.into(),
             None => text.into(),
         },
     })
 }
 
-/// The number that a text is, if it is one; the inner `None` is one that JSON cannot say.
+/// Parses a number; the inner `None` is a number that JSON cannot represent.
 fn number(text: &str) -> Option<Option<Number>> {
     for (prefix, radix) in [("0o", 8), ("0x", 16)] {
         if let Some(digits) =

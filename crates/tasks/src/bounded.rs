@@ -1,4 +1,4 @@
-//! A store that answers in time, or fails.
+//! A store with a timeout on each operation.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,7 +9,7 @@ use crate::{
     store::{Store, StoreError},
 };
 
-/// Puts a time limit on each call of a store.
+/// Wraps a store and limits the duration of each operation.
 pub(crate) struct Bounded {
     store: Arc<dyn Store>,
     limit: Duration,
@@ -52,6 +52,6 @@ impl Bounded {
     async fn wait<T>(&self, what: &str, work: BoxFuture<'_, Result<T, StoreError>>) -> Result<T, StoreError> {
         tokio::time::timeout(self.limit, work)
             .await
-            .unwrap_or_else(|_| Err(StoreError::new(format!("`{what}` did not end within {:?}", self.limit))))
+            .unwrap_or_else(|_| Err(StoreError::new(format!("`{what}` timed out after {:?}", self.limit))))
     }
 }

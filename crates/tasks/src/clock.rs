@@ -1,4 +1,4 @@
-//! Times as the wires write them.
+//! Timestamps and intervals as they appear in messages.
 
 use std::time::{Duration, SystemTime};
 
@@ -12,12 +12,12 @@ pub(crate) fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// How long to wait between two looks: as the other side likes, or half a second.
+/// The poll interval: as requested by the other side, or half a second.
 pub(crate) fn pause(millis: Option<u64>) -> Duration {
     Duration::from_millis(millis.unwrap_or(500).max(1))
 }
 
-/// A time in ISO 8601, such as `2026-07-28T12:00:00.000Z`.
+/// A timestamp in ISO 8601, such as `2026-07-28T12:00:00.000Z`.
 pub(crate) fn iso(millis: u64) -> String {
     let (seconds, rest) = (millis / 1000, millis % 1000);
     let (days, second) = (seconds / 86_400, seconds % 86_400);

@@ -1,4 +1,4 @@
-//! What runs tasks, whoever asked for them: a server for its tools, a client for what servers ask it.
+//! Runs tasks, for both roles: a server's tools, and a client's answers to elicitation and sampling requests.
 
 use std::{
     collections::HashMap,
@@ -12,28 +12,28 @@ use std::{
 };
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use couplet_core::{BoxFuture, JsonText};
+use couplet_core::BoxFuture;
 use couplet_types::RpcError;
 
 use crate::{
     bounded::Bounded,
     clock,
     finish::{Running, abandoned, running, runs_here},
-    live::{Live, Tell},
+    live::{Changed, Live, OnChange},
     record::{Change, Finished, Record},
     store::Store,
 };
 
-/// How far tasks may go.
+/// Limits of tasks.
 #[derive(Clone, Debug)]
 pub(crate) struct Limits {
-    /// How many run at the same time.
+    /// The maximum number of running tasks.
     pub(crate) running: usize,
-    /// For how long one is kept at most.
+    /// The maximum time to live of a task.
     pub(crate) ttl: Duration,
-    /// How long to wait between two looks.
+    /// The poll interval that clients are asked for.
     pub(crate) poll_interval: Duration,
-    /// How long one call of the store may take.
+    /// The timeout of a store operation.
     pub(crate) store: Duration,
 }
 
@@ -55,7 +55,7 @@ pub(crate) struct Engine {
     purged: AtomicU64,
 }
 
-/// How often expired tasks are looked for.
+/// The minimum interval between purges of expired tasks.
 const PURGE_MILLIS: u64 = 10_000;
 
 impl Engine {
@@ -67,14 +67,14 @@ impl Engine {
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A task that does not run yet, and that nobody can find.
-    pub(crate) fn prepare(&self, tell: Tell) -> Result<Arc<Live>, RpcError> {
+    /// Creates a task that is neither stored nor running yet.
+    pub(crate) fn prepare(&self, on_change: OnChange) -> Result<Arc<Live>, RpcError> {
         let mut bytes = [0; 24];
         getrandom::fill(&mut bytes).map_err(|e| RpcError::internal(e.to_string()))?;
-        Ok(Arc::new(Live::new(URL_SAFE_NO_PAD.encode(bytes), tell)))
+        Ok(Arc::new(Live::new(URL_SAFE_NO_PAD.encode(bytes), on_change)))
     }
 
-    /// Keeps a task, and then runs it.
+    /// Stores a task, then starts it.
     pub(crate) async fn start(
         self: &Arc<Self>,
         live: Arc<Live>,
@@ -93,7 +93,7 @@ impl Engine {
         {
             let mut running = self.lock();
             if running.len() >= self.limits.running {
-                return Err(RpcError::internal(format!("{} tasks are running; try again later", running.len())));
+                return Err(RpcError::internal(format!("{} tasks are running already; retry later", running.len())));
             }
             live.set_record(record.clone());
             running.insert(live.id.clone(), live.clone());
@@ -102,12 +102,12 @@ impl Engine {
             self.lock().remove(&live.id);
             return Err(error.into());
         }
-        tracing::info!(task = record.id, owner = record.owner.as_deref(), "a task begins");
+        tracing::info!(task = record.id, owner = record.owner.as_deref(), "task started");
         let ttl = Duration::from_millis(record.ttl);
         let task = Running::new(self, &live, ttl);
         let running = tokio::spawn(async move {
             let finished = tokio::time::timeout(ttl, work).await.unwrap_or_else(|_| {
-                Finished::Error(RpcError::internal("the task was not done when its time to live was over"))
+                Finished::Error(RpcError::internal("the task did not complete within its time to live"))
             });
             task.finish(finished).await;
         });
@@ -115,13 +115,13 @@ impl Engine {
         Ok(record)
     }
 
-    /// The task, if it is this owner's. While it runs here, it is found even if the store does not answer.
+    /// Finds a task of this owner. While it runs in this process, it is found even if the store is unavailable.
     pub(crate) async fn get(&self, owner: Option<&str>, id: &str) -> Result<Record, RpcError> {
         let ran = runs_here(id);
         let found = match (self.store.get(id).await, self.live(id)) {
             (Ok(found), live) => found.or_else(|| live?.record()),
             (Err(error), Some(live)) => {
-                tracing::warn!(%error, task = id, "the store cannot be reached; the task is known from memory");
+                tracing::warn!(%error, task = id, "the task store failed; the task is read from memory");
                 live.record()
             }
             (Err(error), None) => return Err(error.into()),
@@ -132,30 +132,25 @@ impl Engine {
         own.ok_or_else(|| RpcError::invalid_params(format!("there is no task `{id}`")))
     }
 
-    /// The task as it is: a result may not be stored yet, and what does not run any more has failed. `ran` if the task
-    /// ran here before the record was read.
-    fn seen(&self, mut record: Record, ran: bool) -> Record {
+    /// Completes a stored record: its outcome may not be stored yet, and a task that no process runs has failed. `ran`
+    /// is whether the task ran here before the record was read.
+    fn seen(&self, record: Record, ran: bool) -> Record {
         if record.status.is_terminal() {
             return record;
         }
         match self.live(&record.id) {
-            Some(live) => {
-                if let Some(outcome) = live.outcome() {
-                    record.apply(Change::Finished(outcome), clock::now());
-                }
-                record
-            }
+            Some(live) => with_outcome(record, &live),
             None if self.store.is_exclusive() && !ran && !runs_here(&record.id) => abandoned(record),
             None => record,
         }
     }
 
-    /// Whether its time to live is not over. A clock that is put forward does not end what runs.
+    /// Whether the time to live has not passed. A jump of the clock does not end a running task.
     fn is_there(&self, record: &Record) -> bool {
         record.expires() > clock::now() || self.live(&record.id).is_some()
     }
 
-    /// A page of the owner's tasks; `None` if the cursor is not one.
+    /// A page of the owner's tasks; `None` if the cursor is unknown.
     pub(crate) async fn list(
         &self,
         owner: Option<&str>,
@@ -169,56 +164,42 @@ impl Engine {
             .map(|page| page.into_iter().map(|r| (ran.contains(&r.id), r)).map(|(ran, r)| self.seen(r, ran)).collect()))
     }
 
-    /// Changes a task, and tells of it.
+    /// Changes a task and notifies of the change.
     pub(crate) async fn change(&self, id: &str, change: Change) -> Result<Option<Record>, RpcError> {
-        let new_status = !matches!(change, Change::Message(_));
+        let changed = if matches!(change, Change::Message(_)) { Changed::Message } else { Changed::Status };
         let record = self.store.change(id, change).await?;
         if let (Some(record), Some(live)) = (&record, self.live(id)) {
             live.set_record(record.clone());
-            (live.tell)(record, new_status);
+            (live.on_change)(record, changed);
             live.changes.send_modify(|count| *count += 1);
         }
         Ok(record)
     }
 
-    /// Notifies of the end of a task whose result is not stored yet.
+    /// Notifies of the end of a task whose outcome is not stored yet.
     pub(crate) fn announce(&self, live: &Live) {
         let Some(record) = live.record().filter(|record| !record.status.is_terminal()) else { return };
-        let record = self.seen(record, true);
-        (live.tell)(&record, true);
+        let record = with_outcome(record, live);
+        (live.on_change)(&record, Changed::Status);
         live.set_record(record);
         live.changes.send_modify(|count| *count += 1);
     }
 
-    /// Cancels a task: first for those who look, then in fact. `None` if it was over already.
+    /// Cancels a task, in the store first. `None` if it had ended already.
     pub(crate) async fn cancel(&self, owner: Option<&str>, id: &str) -> Result<Option<Record>, RpcError> {
         if self.get(owner, id).await?.status.is_terminal() {
             return Ok(None);
         }
         let cancelled = self.change(id, Change::Cancelled).await?;
         if let Some(live) = self.live(id).filter(|_| cancelled.is_some()) {
-            tracing::info!(task = id, "a task is cancelled");
+            tracing::info!(task = id, "task cancelled");
             live.abort();
             self.forget(&live);
         }
         Ok(cancelled)
     }
 
-    /// Answers a question of a task. One that is not open is ignored.
-    pub(crate) async fn answer(
-        &self,
-        id: &str,
-        key: String,
-        answer: Result<JsonText, RpcError>,
-    ) -> Result<(), RpcError> {
-        let Some(waiting) = self.live(id).and_then(|live| live.take(&key)) else { return Ok(()) };
-        self.change(id, Change::Settled(key)).await?;
-        // A task that does not wait any more needs no answer.
-        let _ = waiting.send(answer);
-        Ok(())
-    }
-
-    /// The task while it runs in this process.
+    /// The task, if it runs in this process.
     pub(crate) fn live(&self, id: &str) -> Option<Arc<Live>> {
         self.lock().get(id).cloned()
     }
@@ -236,12 +217,12 @@ impl Engine {
         }
     }
 
-    /// Waits for the next change of a task, from the moment of this call on.
+    /// Waits for the next change of a task after this call.
     pub(crate) fn next_change(&self, id: &str) -> impl Future<Output = ()> + use<> {
         let (changes, pause) = (self.live(id).map(|live| live.changes.subscribe()), self.limits.poll_interval);
         async move {
             match changes {
-                // A sender that is gone is a task that is over.
+                // A dropped sender means that the task has ended.
                 Some(mut changes) => drop(changes.changed().await),
                 None => tokio::time::sleep(pause).await,
             }
@@ -254,15 +235,24 @@ impl Engine {
 
     async fn purge(&self) {
         let (now, last) = (clock::now(), self.purged.load(Ordering::Relaxed));
-        // What runs ends with its time to live, so it expires only when the clock is put forward. It stays until then.
+        // A running task ends with its time to live, so it expires early only after a jump of the clock. It stays until
+        // it ends.
         let expired = self.lock().values().any(|live| live.expires() <= now);
         if now >= last.saturating_add(PURGE_MILLIS) && !expired {
             self.purged.store(now, Ordering::Relaxed);
             if let Err(error) = self.store.purge(now).await {
-                tracing::warn!(%error, "expired tasks cannot be forgotten");
+                tracing::warn!(%error, "expired tasks cannot be deleted");
             }
         }
     }
+}
+
+/// The record with an outcome that is not stored yet.
+fn with_outcome(mut record: Record, live: &Live) -> Record {
+    if let Some(outcome) = live.outcome() {
+        record.apply(Change::Finished(outcome), clock::now());
+    }
+    record
 }
 
 impl fmt::Debug for Engine {

@@ -1,4 +1,4 @@
-//! The end of a task: its result is stored, however long that takes.
+//! The end of a task: the result is stored, with retries if the store fails.
 
 use std::{
     collections::BTreeSet,
@@ -16,7 +16,7 @@ use crate::{
     record::{Change, Finished, Record},
 };
 
-/// The tasks that run in this process, of all engines: two servers may share a store.
+/// The tasks that run in this process, across all engines: two servers may share a store.
 static HERE: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
 fn here() -> MutexGuard<'static, BTreeSet<String>> {
@@ -28,12 +28,12 @@ pub(crate) fn runs_here(id: &str) -> bool {
     here().contains(id)
 }
 
-/// All tasks that run in this process at the moment.
+/// The tasks that run in this process at the moment.
 pub(crate) fn running() -> BTreeSet<String> {
     here().clone()
 }
 
-/// A task that runs, until this is dropped. One that is dropped before its end, by a panic, has failed.
+/// A guard for a running task. A task whose guard is dropped before the end, by a panic, has failed.
 pub(crate) struct Running {
     engine: Arc<Engine>,
     live: Arc<Live>,
@@ -42,30 +42,37 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// A task that runs for so long at most.
+    /// Creates the guard of a task that runs until its time to live has passed at most.
     pub(crate) fn new(engine: &Arc<Engine>, live: &Arc<Live>, ttl: Duration) -> Self {
         here().insert(live.id.clone());
         Self { engine: engine.clone(), live: live.clone(), deadline: Instant::now() + ttl, finished: false }
     }
 
-    /// Stores how the task ended. Until that is done, or the task's time to live is over, the result is kept in memory.
+    /// Stores the outcome of the task. Until that succeeds, or the time to live has passed, the outcome is held in
+    /// memory.
     pub(crate) async fn finish(mut self, finished: Finished) {
         self.finished = true;
         let mut pause = Duration::from_millis(100);
         while self.engine.change(&self.live.id, Change::Finished(finished.clone())).await.is_err() {
             let left = self.deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                tracing::error!(task = self.live.id, "the result of a task could not be stored and is lost");
+                tracing::error!(
+                    task = self.live.id,
+                    "the result of a task could not be stored before its time to live passed, and is lost"
+                );
                 return;
             }
-            tracing::error!(task = self.live.id, "the result of a task cannot be stored; it is kept in memory");
-            // Only now: a status that a client has seen must not be lost with the process, where there is a choice.
+            tracing::error!(
+                task = self.live.id,
+                "the result of a task cannot be stored; it is held in memory and retried"
+            );
+            // Not earlier: a status that a client has seen should not be lost with the process.
             self.live.set_outcome(finished.clone());
             self.engine.announce(&self.live);
             tokio::time::sleep(pause.min(left)).await;
             pause = (pause * 2).min(Duration::from_secs(30));
         }
-        // Where the clock was put forward, the record has expired, and the client has not had its time to look.
+        // After a jump of the clock the record has expired, and the client has had no time to fetch the result.
         if self.live.expires() <= clock::now() {
             tokio::time::sleep_until(self.deadline).await;
         }
@@ -86,7 +93,7 @@ impl Drop for Running {
     }
 }
 
-/// The record of a task that does not run any more, though the store says that it does.
+/// The failed record of a task that the store believes to be running, and that no process runs.
 pub(crate) fn abandoned(mut record: Record) -> Record {
     let error = RpcError::internal("the task does not run any more, and its result was not stored");
     record.apply(Change::Finished(Finished::Error(error)), clock::now());

@@ -1,13 +1,18 @@
-//! Tasks of the Model Context Protocol: calls that go on after their first answer.
+//! Tasks of the Model Context Protocol: requests that outlive their first response.
 //!
-//! A tool becomes a task with one word ([`Task`]); its function stays what it was: it asks, reports progress and is
-//! cancelled by being dropped. [`Tasks`] is the extension of a server that runs them, over a [`Store`]; [`ClientTasks`]
-//! is the client's, which waits for tasks, answers what they ask, and can run the server's questions as tasks.
+//! [`Task`] makes a tool run as a task; its handler does not change: it elicits input, reports progress and is
+//! cancelled by being dropped. [`Tasks`] is the extension of a server that runs tasks and persists them in a [`Store`].
+//! [`ClientTasks`] is the extension of a client: it waits for tasks, answers their input requests, and can run
+//! elicitation and sampling requests of a server as tasks.
 //!
-//! There are two wires, the tasks of 2025-11-25 and the extension of 2026-07-28, and one model ([`Record`]). This crate
-//! is written on the registries of `couplet-server` and `couplet-client` alone, as anybody's extension could be.
+//! There are two wire formats, the tasks of 2025-11-25 and the extension of 2026-07-28, and one model ([`Record`]).
+//! This crate uses only the public extension registries of `couplet-server` and `couplet-client`, as a third-party
+//! extension would.
 //!
-//! What this crate must not know: transports, and which revision has which wire (a `Shape` is asked).
+//! What this crate must not know: transports, and which revision has which wire format (it asks `Shape`).
+
+// Implementations of `Store` need neither side.
+#![cfg_attr(not(any(feature = "server", feature = "client")), allow(dead_code, unreachable_pub))]
 
 mod bounded;
 #[cfg(feature = "client")]
@@ -15,6 +20,8 @@ mod client;
 mod clock;
 mod engine;
 mod finish;
+#[cfg(feature = "server")]
+mod inputs;
 mod live;
 mod memory;
 mod record;
@@ -25,6 +32,21 @@ mod server;
 mod sqlite;
 mod store;
 mod wire;
+
+/// Seals the extension traits: methods can be added to them without a breaking change.
+///
+/// ```compile_fail
+/// struct Mine;
+///
+/// impl couplet_tasks::TaskTool for Mine {
+///     fn task(self, _: couplet_tasks::Task) -> Self {
+///         self
+///     }
+/// }
+/// ```
+mod sealed {
+    pub trait Sealed {}
+}
 
 #[cfg(feature = "client")]
 pub use client::{CallTask, Called, ClientTasks, TaskCall, TaskHandle, TaskState, TaskUpdates};

@@ -1,4 +1,4 @@
-//! Tasks that end with the process.
+//! Tasks in memory.
 
 use std::{
     collections::HashMap,
@@ -13,7 +13,9 @@ use crate::{
     store::{Store, StoreError},
 };
 
-/// Keeps tasks in memory. Of too many, the oldest that are over are forgotten.
+/// A [`Store`] in memory. Tasks are lost with the process.
+///
+/// At its capacity, it evicts the oldest task that has ended; if all of them are running, new tasks are rejected.
 #[derive(Debug)]
 pub struct Memory {
     tasks: Mutex<Tasks>,
@@ -33,13 +35,13 @@ impl Default for Memory {
 }
 
 impl Memory {
-    /// Room for 10,000 tasks.
+    /// Creates a store with a capacity of 10,000 tasks.
     pub fn new() -> Self {
-        Self::with_room(10_000)
+        Self::with_capacity(10_000)
     }
 
-    /// Room for so many tasks.
-    pub fn with_room(most: usize) -> Self {
+    /// Creates a store with the given capacity.
+    pub fn with_capacity(most: usize) -> Self {
         Self { tasks: Mutex::default(), most }
     }
 
@@ -53,14 +55,14 @@ impl Memory {
 }
 
 impl Tasks {
-    /// The tasks of an owner, in order.
+    /// The tasks of an owner, in order of creation.
     fn of(&self, owner: Option<&str>) -> Vec<&(u64, Record)> {
         let mut own: Vec<_> = self.all.values().filter(|(_, r)| r.owner.as_deref() == owner).collect();
         own.sort_unstable_by_key(|(at, _)| *at);
         own
     }
 
-    /// Forgets the oldest task that is over; false if there is none.
+    /// Evicts the oldest task that has ended; `false` if there is none.
     fn make_room(&mut self) -> bool {
         let over = self.all.values().filter(|(_, r)| r.status.is_terminal());
         let oldest = over.min_by_key(|(at, _)| *at).map(|(_, r)| r.id.clone());

@@ -1,4 +1,4 @@
-//! A task as it is kept, and the only ways in which it changes.
+//! The stored form of a task, and its transitions.
 
 use std::sync::Arc;
 
@@ -7,54 +7,56 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock;
 
-/// A task as a [`Store`](crate::Store) keeps it. Times are milliseconds since 1970.
+/// A task as a [`Store`](crate::Store) persists it. Times are in milliseconds since 1970.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Record {
-    /// Names the task. It cannot be guessed.
+    /// The id, which cannot be guessed.
     pub id: String,
-    /// Whose it is, if its caller was authenticated.
+    /// The principal of the caller that created the task, if it was authenticated.
     pub owner: Option<Arc<str>>,
-    /// How it is going.
+    /// The status.
     pub status: TaskStatus,
-    /// The same for people.
+    /// A status message for users.
     pub message: Option<String>,
-    /// When it began.
+    /// The time of creation.
     pub created: u64,
-    /// When it last changed.
+    /// The time of the last change.
     pub updated: u64,
-    /// For how many milliseconds after its beginning it is kept.
+    /// The time to live in milliseconds, counted from the creation.
     pub ttl: u64,
-    /// How many milliseconds to wait between two looks.
+    /// The interval in milliseconds at which clients should poll.
     pub poll_interval: u64,
-    /// What it waits for, by keys that are never used again.
+    /// Open input requests by key. Keys are never reused.
     pub asks: Vec<(String, InputRequest)>,
-    /// What came of it, when it is over.
+    /// The outcome, once the task has ended.
     pub finished: Option<Finished>,
 }
 
-/// What came of a task.
+/// The outcome of a task.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Finished {
-    /// The result of the request. On one wire, a tool that says that it failed has failed as a task.
+    /// The result of the request with the final status. A tool result with `isError` is a failed task in 2025-11-25 and
+    /// a completed one in 2026-07-28.
     Result(RawJson, TaskStatus),
-    /// The request failed.
+    /// The request failed with a protocol error.
     Error(RpcError),
 }
 
-/// What happens to a task.
+/// A transition of a task.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Change {
-    /// It says how it is going.
+    /// Sets the status message.
     Message(String),
-    /// It asks something under a key.
+    /// Opens an input request under a key.
     Asked(String, InputRequest),
-    /// It does not wait for that any more.
+    /// Closes an input request, answered or not.
     Settled(String),
-    /// It is over.
+    /// Ends the task with an outcome.
     Finished(Finished),
-    /// Nobody wants it any more.
+    /// Cancels the task.
     Cancelled,
 }
 
@@ -75,13 +77,14 @@ impl Record {
         }
     }
 
-    /// When it may be forgotten.
+    /// Returns the time at which the task expires and may be deleted.
     pub fn expires(&self) -> u64 {
         self.created.saturating_add(self.ttl)
     }
 
-    /// Applies a change; false if nothing changed. A task that is over never changes again. Stores call this, each in
-    /// one step that nothing comes between.
+    /// Applies a change; `false` if nothing changed. A task that has ended never changes again.
+    ///
+    /// Stores call this in [`Store::change`](crate::Store::change), atomically.
     pub fn apply(&mut self, change: Change, now: u64) -> bool {
         if self.status.is_terminal() {
             return false;
@@ -100,7 +103,7 @@ impl Record {
                 match &finished {
                     Finished::Error(error) => self.message = Some(error.message.clone()),
                     Finished::Result(_, TaskStatus::Failed) => {
-                        self.message = Some("the request failed; its result says why".to_owned());
+                        self.message = Some("the request failed; see its result for the reason".to_owned());
                     }
                     Finished::Result(..) => {}
                 }
@@ -127,7 +130,7 @@ impl Record {
 }
 
 impl Finished {
-    /// The status of a task that ended so.
+    /// Returns the final status.
     pub fn status(&self) -> TaskStatus {
         match self {
             Self::Result(_, status) => *status,

@@ -1,4 +1,4 @@
-//! Requests about tasks that servers and clients answer alike, where tasks are a part of the protocol.
+//! Requests about tasks that servers and clients answer alike, in revisions where tasks are part of the protocol.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use couplet_core::message::Params;
@@ -6,10 +6,10 @@ use couplet_types::{ListTasksResult, RpcError, Task};
 
 use crate::{engine::Engine, wire};
 
-/// How many tasks a page has.
+/// The page size of `tasks/list`.
 const PAGE: usize = 100;
 
-/// `tasks/get`: how it is going.
+/// `tasks/get`: the current state.
 #[cfg(feature = "client")]
 pub(crate) async fn get(engine: &Engine, owner: Option<&str>, params: &Params) -> Result<Task, RpcError> {
     Ok(wire::bare(&engine.get(owner, &task_id(params)?).await?))
@@ -18,13 +18,13 @@ pub(crate) async fn get(engine: &Engine, owner: Option<&str>, params: &Params) -
 /// `tasks/cancel`: the cancelled task.
 pub(crate) async fn cancel(engine: &Engine, owner: Option<&str>, params: &Params) -> Result<Task, RpcError> {
     let id = task_id(params)?;
-    let over = || RpcError::invalid_params(format!("task `{id}` is over and cannot be cancelled"));
+    let over = || RpcError::invalid_params(format!("task `{id}` has already ended and cannot be cancelled"));
     Ok(wire::bare(&engine.cancel(owner, &id).await?.ok_or_else(over)?))
 }
 
 /// `tasks/list`: the caller's own tasks.
 pub(crate) async fn list(engine: &Engine, owner: Option<&str>, params: &Params) -> Result<ListTasksResult, RpcError> {
-    let unknown = || RpcError::invalid_params("the cursor is not one of this list");
+    let unknown = || RpcError::invalid_params("the cursor is not valid for `tasks/list`");
     let after = match params.read_opt::<String>("cursor")? {
         Some(cursor) => {
             let bytes = URL_SAFE_NO_PAD.decode(cursor).map_err(|_| unknown())?;
@@ -40,7 +40,7 @@ pub(crate) async fn list(engine: &Engine, owner: Option<&str>, params: &Params) 
     Ok(result)
 }
 
-/// The task that a request is about.
+/// The task that a request refers to.
 pub(crate) fn task_id(params: &Params) -> Result<String, RpcError> {
     params.read("taskId")
 }

@@ -1,4 +1,4 @@
-//! Tasks that survive a restart, in a file of SQLite's.
+//! Tasks in an SQLite database, which survive a restart.
 
 use std::{
     path::Path,
@@ -16,10 +16,10 @@ use crate::{
     store::{Store, StoreError},
 };
 
-/// Keeps tasks in a file.
+/// A [`Store`] in an SQLite database. Tasks survive a restart.
 ///
-/// One process at a time has the file: the lock on it goes with the process, however that ends. So whoever opens it
-/// knows that nobody runs what still claims to run, and such tasks fail.
+/// Only one process at a time can open the file: it holds an exclusive lock until it exits or is killed. A task that is
+/// marked as running when the file is opened therefore has no process, and is marked as failed.
 #[derive(Clone, Debug)]
 pub struct Sqlite(Arc<Mutex<Connection>>);
 
@@ -40,17 +40,17 @@ const SCHEMA: &str = "
 ";
 
 impl Sqlite {
-    /// Opens a file, or makes it. What ran in a process that is gone has failed.
+    /// Opens or creates a database file. Tasks that were running in a previous process are marked as failed.
     ///
-    /// This reads and writes the file at once: call it before the server runs, or where blocking is allowed.
+    /// This blocks on file I/O: call it before the server starts, or in `spawn_blocking`.
     ///
     /// # Errors
-    /// When the file cannot be opened, or at once when another process has it; the error names that process where the
-    /// system knows it.
+    /// Fails if the file cannot be opened, or is open in another process. The error then names that process, where the
+    /// operating system can tell (Linux).
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref();
         let connection = Connection::open(path).map_err(StoreError::new)?;
-        // The process that has the file keeps it, so there is nothing to wait for.
+        // The other process holds its lock until it exits, so waiting is no use.
         connection.busy_timeout(Duration::ZERO).map_err(StoreError::new)?;
         connection.execute_batch(SCHEMA).map_err(|error| match error.sqlite_error_code() {
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => taken(path),
@@ -60,7 +60,7 @@ impl Sqlite {
         Ok(Self(Arc::new(Mutex::new(connection))))
     }
 
-    /// Does something with the file, beside the runtime.
+    /// Runs an operation on the blocking thread pool.
     fn work<'a, T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Connection) -> Result<T, StoreError> + Send + 'static,
@@ -76,7 +76,7 @@ impl Sqlite {
 impl Store for Sqlite {
     fn insert(&self, record: Record) -> BoxFuture<'_, Result<(), StoreError>> {
         self.work(move |file| {
-            let (text, expires) = (print(&record)?, time(record.expires()));
+            let (text, expires) = (to_json(&record)?, time(record.expires()));
             let sql = "INSERT INTO tasks (id, owner, over, expires, record) VALUES (?1, ?2, 0, ?3, ?4)";
             file.execute(sql, params![record.id, record.owner.as_deref(), expires, text]).map_err(StoreError::new)?;
             Ok(())
@@ -90,7 +90,7 @@ impl Store for Sqlite {
 
     fn change<'a>(&'a self, id: &'a str, change: Change) -> BoxFuture<'a, Result<Option<Record>, StoreError>> {
         let id = id.to_owned();
-        // Nothing comes between: nobody else has the connection, and nobody else has the file.
+        // Atomic: the connection is behind a mutex, and the file is locked.
         self.work(move |file| {
             let Some(mut record) = find(file, &id)? else { return Ok(None) };
             if !record.apply(change, clock::now()) {
@@ -123,7 +123,7 @@ impl Store for Sqlite {
             let most = i64::try_from(most).unwrap_or(i64::MAX);
             let rows = statement.query_map(params![owner, from, most], |row| row.get::<_, String>(0));
             let texts = rows.and_then(Iterator::collect::<Result<Vec<_>, _>>).map_err(StoreError::new)?;
-            texts.iter().map(|text| read(text)).collect::<Result<_, _>>().map(Some)
+            texts.iter().map(|text| from_json(text)).collect::<Result<_, _>>().map(Some)
         })
     }
 
@@ -146,10 +146,10 @@ fn taken(path: &Path) -> StoreError {
         Some(pid) => format!("another process (pid {pid})"),
         None => "another process".to_owned(),
     };
-    StoreError::new(format!("{who} has `{}` open; give each process a file of its own", path.display()))
+    StoreError::new(format!("{who} has `{}` open; use a separate file for each process", path.display()))
 }
 
-/// The process that has a lock on a file.
+/// The process that holds a lock on a file.
 #[cfg(target_os = "linux")]
 fn holder(path: &Path) -> Option<u32> {
     use std::os::unix::fs::MetadataExt;
@@ -169,14 +169,14 @@ fn holder(_: &Path) -> Option<u32> {
     None
 }
 
-/// Nobody runs what a process before this one left.
+/// Marks tasks of a previous process as failed.
 fn abandon(file: &Connection) -> Result<(), StoreError> {
     let mut statement = file.prepare("SELECT record FROM tasks WHERE over = 0").map_err(StoreError::new)?;
     let rows = statement.query_map([], |row| row.get::<_, String>(0));
     let texts = rows.and_then(Iterator::collect::<Result<Vec<_>, _>>).map_err(StoreError::new)?;
     file.execute_batch("BEGIN").map_err(StoreError::new)?;
     for text in texts {
-        let mut record = read(&text)?;
+        let mut record = from_json(&text)?;
         let error = RpcError::internal("the process that ran the task ended before the task did");
         record.apply(Change::Finished(Finished::Error(error)), clock::now());
         write(file, &record)?;
@@ -187,26 +187,26 @@ fn abandon(file: &Connection) -> Result<(), StoreError> {
 fn find(file: &Connection, id: &str) -> Result<Option<Record>, StoreError> {
     let mut statement = file.prepare_cached("SELECT record FROM tasks WHERE id = ?1").map_err(StoreError::new)?;
     let text: Option<String> = statement.query_row([id], |row| row.get(0)).optional().map_err(StoreError::new)?;
-    text.map(|text| read(&text)).transpose()
+    text.map(|text| from_json(&text)).transpose()
 }
 
 fn write(file: &Connection, record: &Record) -> Result<(), StoreError> {
     let mut statement =
         file.prepare_cached("UPDATE tasks SET over = ?2, record = ?3 WHERE id = ?1").map_err(StoreError::new)?;
     let over = record.status.is_terminal();
-    statement.execute(params![record.id, over, print(record)?]).map_err(StoreError::new)?;
+    statement.execute(params![record.id, over, to_json(record)?]).map_err(StoreError::new)?;
     Ok(())
 }
 
-fn print(record: &Record) -> Result<String, StoreError> {
+fn to_json(record: &Record) -> Result<String, StoreError> {
     serde_json::to_string(record).map_err(StoreError::new)
 }
 
-fn read(text: &str) -> Result<Record, StoreError> {
+fn from_json(text: &str) -> Result<Record, StoreError> {
     serde_json::from_str(text).map_err(StoreError::new)
 }
 
-/// SQLite's integers have a sign.
+/// SQLite's integers are signed.
 fn time(millis: u64) -> i64 {
     i64::try_from(millis).unwrap_or(i64::MAX)
 }

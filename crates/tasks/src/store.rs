@@ -1,4 +1,4 @@
-//! Where tasks are kept.
+//! Persistence of tasks.
 
 use std::{fmt, sync::Arc};
 
@@ -7,21 +7,26 @@ use couplet_types::RpcError;
 
 use crate::record::{Change, Record};
 
-/// Where tasks are kept. It only keeps them; whoever runs them is elsewhere.
+/// Persistence of tasks. A store does not run them.
 ///
-/// A store that outlives its process must not keep a task that claims to run and has nobody who runs it: when it is
-/// opened, tasks of a process that is gone fail, with a reason.
+/// A store that outlives its process must not leave tasks that are marked as running without a process: when it is
+/// opened, mark the tasks of a previous process as failed, with a reason.
+///
+/// # Cancellation
+/// Each operation has a timeout ([`Tasks::store_timeout`](crate::Tasks::store_timeout)) after which its future is
+/// dropped and may be called again. An operation must therefore be atomic.
 pub trait Store: Send + Sync + 'static {
-    /// Keeps a new task. When this is done, the task can be found, whatever happens.
+    /// Inserts a new task. Once this has completed, [`get`](Store::get) must find the task.
     fn insert(&self, record: Record) -> BoxFuture<'_, Result<(), StoreError>>;
 
-    /// Finds a task.
+    /// Returns a task by its id.
     fn get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Record>, StoreError>>;
 
-    /// Applies a change with [`Record::apply`], in one step; the task as it is then, or `None` if nothing changed.
+    /// Applies a change with [`Record::apply`], atomically. Returns the changed task, or `None` if nothing changed.
     fn change<'a>(&'a self, id: &'a str, change: Change) -> BoxFuture<'a, Result<Option<Record>, StoreError>>;
 
-    /// The tasks of one owner in the order of their beginning, after one of them; `None` if that one is not known.
+    /// Returns up to `most` tasks of one owner in order of creation, after the task with the id `after`; `None` if that
+    /// task is unknown.
     fn list<'a>(
         &'a self,
         owner: Option<&'a str>,
@@ -29,17 +34,18 @@ pub trait Store: Send + Sync + 'static {
         most: usize,
     ) -> BoxFuture<'a, Result<Option<Vec<Record>>, StoreError>>;
 
-    /// Forgets tasks that expired before a time.
+    /// Deletes the tasks that expire at or before `now`.
     fn purge(&self, now: u64) -> BoxFuture<'_, Result<(), StoreError>>;
 
-    /// Whether no other process runs tasks of this store, as in memory or in a locked file. Then a task that claims to
-    /// run and does not run in this process has failed, and is shown so. Stores that several processes share say no.
+    /// Returns whether no other process runs tasks of this store, as in memory or with a locked file (default:
+    /// `false`). A task that is marked as running and does not run in this process is then reported as failed. Stores
+    /// that replicas share return `false`.
     fn is_exclusive(&self) -> bool {
         false
     }
 }
 
-/// A store that is shared is one store.
+/// A shared store.
 impl<S: Store + ?Sized> Store for Arc<S> {
     fn insert(&self, record: Record) -> BoxFuture<'_, Result<(), StoreError>> {
         (**self).insert(record)
@@ -71,12 +77,12 @@ impl<S: Store + ?Sized> Store for Arc<S> {
     }
 }
 
-/// Why a store could not do something.
+/// An error of a [`Store`].
 #[derive(Debug)]
 pub struct StoreError(Box<dyn std::error::Error + Send + Sync>);
 
 impl StoreError {
-    /// What went wrong.
+    /// Wraps the underlying error.
     pub fn new(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self(error.into())
     }
@@ -84,7 +90,7 @@ impl StoreError {
 
 impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the store of tasks: {}", self.0)
+        write!(f, "the task store failed: {}", self.0)
     }
 }
 
@@ -94,10 +100,10 @@ impl std::error::Error for StoreError {
     }
 }
 
-/// The peer is not told what is inside.
+/// The underlying error is logged, and not sent to the peer.
 impl From<StoreError> for RpcError {
     fn from(error: StoreError) -> Self {
-        tracing::error!(%error, "a task cannot be kept or found");
-        Self::internal("the tasks cannot be reached at the moment")
+        tracing::error!(%error, "the task store failed");
+        Self::internal("the task store is unavailable; retry later")
     }
 }

@@ -1,10 +1,11 @@
 //! Tests for servers and clients of the Model Context Protocol: in memory, and in every revision.
 //!
 //! * [`connect`] gives a real client of one revision, connected to a server in this process.
-//! * `#[couplet::test]` runs one test in all five revisions.
+//! * `#[couplet::test]` runs one test in every revision.
 //! * [`Replay`] checks that a handler that asks does the same in one run and in rounds, and [`replayed`] runs all
 //!   handlers of a server in rounds, in any revision.
 //! * [`Surface`] is everything that a server offers, as a text to compare with a file.
+//! * [`assert_golden`] compares any text with a file.
 //! * [`Wire`] speaks to a server in plain JSON, for tests of what is on the wire.
 //! * `auth`, with the feature of that name, is an authorization server on this machine.
 //!
@@ -12,12 +13,14 @@
 
 #[cfg(feature = "auth")]
 pub mod auth;
+mod golden;
 mod replay;
 mod rounds;
 mod surface;
 mod wire;
 
 pub use couplet_types as types;
+pub use golden::assert_golden;
 pub use replay::{Difference, Replay};
 pub use rounds::{Replayed, replayed};
 pub use surface::Surface;

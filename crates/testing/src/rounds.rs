@@ -4,9 +4,9 @@ use std::{fmt, sync::Arc};
 
 use couplet_core::{
     Backchannel, BoxFuture, Call, ClientNotification, Connect, Connected, Description, Error, Hub, Inbound, Inputs,
-    JsonText, Limits, Reply, Service, http::headers::ParamHeader, memory, message::Params,
+    JsonText, Limits, Method, Reply, Revision, Service, http::headers::ParamHeader, memory, message::Params,
 };
-use couplet_types::{InputRequest, RpcError};
+use couplet_types::{InputRequest, ProtocolVersion, RpcError};
 
 use crate::replay::Script;
 
@@ -109,8 +109,8 @@ impl Service for Replayed {
         self.service.notified(note);
     }
 
-    fn mirrored(&self, tool: &str) -> Option<Arc<[ParamHeader]>> {
-        self.service.mirrored(tool)
+    fn header_params(&self, tool: &str) -> Option<Arc<[ParamHeader]>> {
+        self.service.header_params(tool)
     }
 
     fn required_scopes(&self, method: &str, params: &Params) -> Option<Arc<[String]>> {
@@ -137,7 +137,8 @@ impl fmt::Debug for Replayed {
 
 /// Whether the handlers of a method may ask the client in every revision.
 fn may_ask(method: &str) -> bool {
-    matches!(method, "tools/call" | "prompts/get" | "resources/read")
+    let in_every_revision = || ProtocolVersion::ALL.iter().all(|version| Revision::of(*version).has_method(method));
+    Method::named(method).is_some_and(|method| method.may_ask) && in_every_revision()
 }
 
 /// How often a handler is run again; a handler that asks more often than that asks for ever.

@@ -1,10 +1,12 @@
 //! Everything that a server offers, as a text.
 
-use std::{fmt, fs, path::Path};
+use std::{fmt, path::Path};
 
 use couplet_client::Client;
 use couplet_core::Error;
 use serde_json::{Value, json};
+
+use crate::golden;
 
 /// What a server offers: its capabilities, instructions, tools, resources, templates and prompts.
 ///
@@ -41,46 +43,21 @@ impl Surface {
         &self.0
     }
 
-    /// Compares with a file. If the environment has `UPDATE_SURFACE=1`, it is written; so is one that does not exist,
-    /// except where `CI` is set: a test that had nothing to compare with proves nothing there.
+    /// Compares with a golden file. With `UPDATE_GOLDEN=1` in the environment (or `UPDATE_SURFACE=1`) the file is written
+    /// instead; so is one that does not exist, except where `CI` is set: a test that had nothing to compare with proves
+    /// nothing there.
     ///
     /// # Panics
-    /// When the two differ, showing the first line that does; when the file cannot be read or written; and when it does
-    /// not exist where `CI` is set.
+    /// When the two differ, with the first line that does; when the file cannot be read or written; and when it does not
+    /// exist where `CI` is set.
     #[track_caller]
     pub fn assert_matches(&self, path: impl AsRef<Path>) {
-        let is_set = |name: &str| std::env::var(name).is_ok_and(|value| !["", "0", "false"].contains(&value.as_str()));
-        self.compare(path.as_ref(), is_set("UPDATE_SURFACE"), is_set("CI"));
+        self.compare(path.as_ref(), golden::is_updating(), golden::is_set("CI"));
     }
 
     #[track_caller]
     fn compare(&self, path: &Path, update: bool, is_ci: bool) {
-        let now = self.to_string();
-        let exists = path.exists();
-        assert!(
-            exists || update || !is_ci,
-            "`{}` does not exist; set UPDATE_SURFACE=1 to write it, and add it to the repository",
-            path.display()
-        );
-        if update || !exists {
-            fs::write(path, now).unwrap_or_else(|e| panic!("cannot write `{}`: {e}", path.display()));
-            return;
-        }
-        let then = fs::read_to_string(path).unwrap_or_else(|e| panic!("cannot read `{}`: {e}", path.display()));
-        let difference = then.lines().zip(now.lines()).enumerate().find(|(_, (then, now))| then != now);
-        if let Some((line, (then, now))) = difference {
-            panic!(
-                "the server's surface differs from `{}` in line {}:\n- {then}\n+ {now}\nset UPDATE_SURFACE=1 to accept the change",
-                path.display(),
-                line + 1
-            );
-        }
-        let (then, now) = (then.lines().count(), now.lines().count());
-        assert!(
-            then == now,
-            "the server's surface has {now} lines, `{}` has {then}; set UPDATE_SURFACE=1 to accept the change",
-            path.display()
-        );
+        golden::compare(path, &self.to_string(), update || !(is_ci || path.exists()));
     }
 }
 
@@ -92,6 +69,8 @@ impl fmt::Display for Surface {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -22,7 +22,7 @@ fn main() -> io::Result<()> {
     let is_bench = std::env::args().any(|argument| argument == "--bench");
     let wanted = std::env::var("COUPLET_VOCAB_MESSAGES").ok().and_then(|n| n.parse().ok());
     let count = wanted.unwrap_or(if is_bench { 1_000_000 } else { 1_000 });
-    let formats: &[Format] = if is_bench { &[Format::NTriples, Format::TriG] } else { &Format::ALL };
+    let formats: &[Format] = if is_bench { &[Format::NTriples, Format::TriG] } else { Format::ALL };
     for format in formats {
         run(*format, count)?;
     }
@@ -53,7 +53,7 @@ fn run(format: Format, count: u64) -> io::Result<()> {
 }
 
 fn copy(reader: impl BufRead, writer: &mut Writer<impl Write>) -> io::Result<()> {
-    log::each(reader, &mut |_, line| writer.entry(&Entry::read(line)?))
+    log::for_each(reader, &mut |_, line| writer.entry(&Entry::parse(line)?))
 }
 
 /// The most memory that the program has had, where the system tells.

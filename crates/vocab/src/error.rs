@@ -1,8 +1,8 @@
-//! Why something cannot be turned into something else.
+//! The error of conversions.
 
 use std::fmt;
 
-/// Why a message cannot be written as JSON-LD or RDF, or be read from it.
+/// The reason why a message cannot be converted to JSON-LD or RDF, or from it.
 ///
 /// ```
 /// let document = r#"{ "@context": "https://example.com/other.jsonld", "jsonrpc": "2.0" }"#;
@@ -24,7 +24,7 @@ impl Error {
         Self { what: what.into(), is_unknown_context: true }
     }
 
-    /// Whether a document refers to a context that is not embedded here. Nothing is fetched.
+    /// Returns `true` if a document refers to a context that is not embedded in this crate. Contexts are never fetched.
     pub fn is_unknown_context(&self) -> bool {
         self.is_unknown_context
     }

@@ -1,4 +1,4 @@
-//! Messages as JSON-LD, and back.
+//! Converts messages to JSON-LD and back.
 //!
 #![doc = include_str!("docs/fidelity.md")]
 
@@ -11,13 +11,13 @@ use crate::{
     tree::{self, Ld, json::Json},
 };
 
-/// The address of the context that documents refer to.
+/// The URL of the context, which documents refer to.
 pub const CONTEXT_URL: &str = "https://ogcincubator.github.io/modelcontextprotocol/build/annotated/mcp/context.jsonld";
 
-/// The context itself, which is never fetched.
+/// The context, embedded: it is never fetched.
 pub const CONTEXT: &str = include_str!("context.jsonld");
 
-/// Writes a message as JSON-LD: the same, with `@context` in front, and with what JSON-LD would lose kept in its own way.
+/// Converts a message to JSON-LD: it adds `@context`, and encodes values that JSON-LD would lose.
 ///
 /// ```
 /// let message = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
@@ -28,16 +28,16 @@ pub const CONTEXT: &str = include_str!("context.jsonld");
 /// ```
 ///
 /// # Errors
-/// When the text is not a JSON object, or has a member at the top that cannot be said.
+/// If the text is not a JSON object, or has a top-level member that RDF cannot express.
 pub fn to_jsonld(message: &str) -> Result<String, Error> {
     let tree = tree::guard(serde_json::from_str(message)?)?;
     Ok(print(&document(tree)))
 }
 
-/// Reads a message from JSON-LD: as [`to_jsonld`] writes it, or any other document that says the same in RDF.
+/// Converts JSON-LD to a message: the output of [`to_jsonld`], or any other document with the same triples.
 ///
 /// # Errors
-/// When the text is not JSON-LD, says no message or more than one, or needs a context that is not embedded.
+/// If the text is not JSON-LD, contains no message or more than one, or needs a context that is not embedded.
 pub fn from_jsonld(text: &str) -> Result<String, Error> {
     let Json::Object(mut members) = serde_json::from_str::<Json<'_>>(text)? else { return from_any(text) };
     let Some(at) = members.iter().position(|(key, _)| key == "@context") else { return from_any(text) };
@@ -49,17 +49,17 @@ pub fn from_jsonld(text: &str) -> Result<String, Error> {
     }
 }
 
-/// A document as JSON-LD of anybody's: by what it says in RDF.
+/// Converts a JSON-LD document of another origin, through its triples.
 fn from_any(text: &str) -> Result<String, Error> {
     let mut messages = rdf::messages(&triples(text)?)?;
     match (messages.pop(), messages.pop()) {
         (Some(message), None) => Ok(message),
-        (None, _) => Err(Error::new("the document says no message: there is no `jsonrpc`")),
-        (Some(_), Some(_)) => Err(Error::new("the document says more than one message")),
+        (None, _) => Err(Error::new("the document contains no message: there is no `jsonrpc`")),
+        (Some(_), Some(_)) => Err(Error::new("the document contains more than one message")),
     }
 }
 
-/// The triples that a JSON-LD document says. Contexts come from here, and from nowhere else.
+/// Returns the triples of a JSON-LD document. Only embedded contexts are used; nothing is fetched.
 ///
 /// ```
 /// let document = couplet_vocab::jsonld::to_jsonld(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#)?;
@@ -68,7 +68,7 @@ fn from_any(text: &str) -> Result<String, Error> {
 /// ```
 ///
 /// # Errors
-/// When the text is not JSON-LD, or needs a context that is not embedded.
+/// If the text is not JSON-LD, or needs a context that is not embedded.
 pub fn triples(text: &str) -> Result<Vec<oxrdf::Triple>, Error> {
     let parser = JsonLdParser::new().for_slice(text).with_load_document_callback(|url, _| {
         if url != CONTEXT_URL {
@@ -82,14 +82,14 @@ pub fn triples(text: &str) -> Result<Vec<oxrdf::Triple>, Error> {
     })
 }
 
-/// What is said of a context that is not here.
+/// The end of the error message for an unknown context.
 const UNKNOWN: &str = "is not embedded, and nothing is fetched";
 
 fn unknown(url: &str) -> Error {
     Error::unknown_context(format!("the context `{url}` {UNKNOWN}; known is `{CONTEXT_URL}`"))
 }
 
-/// Whether a context is the embedded one, by its address or as it is; an error if it is somewhere else.
+/// Whether a context is the embedded one, by its URL or by its content; an error if it is another URL.
 fn is_ours(context: &Json<'_>) -> Result<bool, Error> {
     match context {
         Json::Text(url) if url == CONTEXT_URL => Ok(true),
@@ -106,7 +106,7 @@ fn is_ours(context: &Json<'_>) -> Result<bool, Error> {
     }
 }
 
-/// The document of a message.
+/// The JSON-LD document of a message.
 fn document(tree: Ld<'_>) -> Json<'_> {
     let context = (Cow::Borrowed("@context"), Json::Text(Cow::Borrowed(CONTEXT_URL)));
     match write(tree) {
@@ -131,7 +131,7 @@ fn write(tree: Ld<'_>) -> Json<'_> {
     }
 }
 
-/// The members of a message in a document; `None` if something is written in a way of somebody else's.
+/// The members of a message in a document; `None` if it is not in the form of [`to_jsonld`].
 fn read_members<'a>(members: Vec<(Cow<'a, str>, Json<'a>)>) -> Option<Vec<(Cow<'a, str>, Json<'a>)>> {
     members
         .into_iter()
@@ -159,5 +159,5 @@ fn read(value: Json<'_>) -> Option<Json<'_>> {
 }
 
 fn print(json: &Json<'_>) -> String {
-    serde_json::to_string(json).expect("JSON is always printable")
+    serde_json::to_string(json).expect("JSON can always be serialized")
 }

@@ -1,11 +1,11 @@
-//! The Model Context Protocol as data for others: JSON Schema, JSON-LD, RDF, and a validator.
+//! The Model Context Protocol as data: JSON Schema, JSON-LD, RDF, and a validator, for every revision.
 //!
-//! * [`schema`] prints the JSON Schema of each revision, drawn from the Rust types.
-//! * [`check`] and [`validate`] say what is wrong with a message or a file, where, and in which revision it would be right.
-//! * [`jsonld`] and [`rdf`] turn messages and whole logs into linked data, in bounded memory, and back.
-//! * [`vocabulary`] is every term of every revision.
+//! * [`schema`] generates the JSON Schema of each revision from the Rust types.
+//! * [`check`] and [`validate`] report errors in messages and files, and the revisions in which they would be valid.
+//! * [`jsonld`] and [`rdf`] convert messages and logs to linked data and back, in bounded memory.
+//! * [`vocabulary`] lists every term of every revision.
 //! * [`log`] is the format of recorded logs.
-//! * `cli` (feature) has all of it as commands.
+//! * `cli` (feature) provides the subcommands.
 //!
 //! ```
 //! use couplet_vocab::rdf::{Format, Writer};
@@ -17,8 +17,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! This crate knows what messages look like, from one table over the types (`src/table/`), and nothing of behaviour: no
-//! transport, no session beyond its name, no runtime. It fetches nothing: what a document refers to is embedded or an error.
+//! This crate knows the structure of messages, from one table over the types (`src/table/`), and no behaviour: no
+//! transport, no runtime, and of sessions only the names. It fetches nothing: a document that refers to anything that
+//! is not embedded is an error.
 
 pub mod check;
 #[cfg(feature = "cli")]

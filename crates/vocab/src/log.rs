@@ -1,13 +1,13 @@
-//! Recorded logs: one JSON object per line for each message, with when and where it was seen.
+//! The format of recorded logs: one JSON object per line for each message, with its time, direction and session.
 //!
 //! ```text
 //! {"time":"2026-07-28T12:00:00Z","direction":"client-to-server","session":"s1","message":{"jsonrpc":"2.0",…}}
 //! ```
 //!
-//! `time` is an RFC 3339 time or milliseconds since 1970, `session` is any name for what belongs together; both and
-//! `direction` may be left out. What was said and is not JSON stands in `raw`, as a text, in place of `message`. It is what
-//! `couplet tap` writes. An object with other members is an entry only if it has a `direction`. Everything else is read as
-//! a message with nothing around it.
+//! `time` is an RFC 3339 time or milliseconds since 1970, and `session` is any string that groups messages; both and
+//! `direction` are optional. Data that is not JSON is recorded as a string in `raw`, in place of `message`. `couplet
+//! tap` writes this format. An object with other members is an entry only if it has a `direction`. Any other value is
+//! read as a bare message.
 
 use std::{
     borrow::Cow,
@@ -29,19 +29,19 @@ use crate::check::Sender;
 /// let entry = Entry::new(&message).time(Time::Millis(0)).direction(Direction::ClientToServer).session("s1");
 /// let line = serde_json::to_string(&entry)?;
 /// assert_eq!(line, r#"{"time":0,"direction":"client-to-server","session":"s1","message":{"jsonrpc":"2.0","method":"x"}}"#);
-/// assert_eq!(Entry::read(&line)?.session.as_deref(), Some("s1"));
+/// assert_eq!(Entry::parse(&line)?.session.as_deref(), Some("s1"));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Entry<'a> {
-    /// When it was seen.
+    /// The time at which the message was recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time: Option<Time>,
-    /// Which way it went.
+    /// The direction of the message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub direction: Option<Direction>,
-    /// What it belongs to.
+    /// The session that the message belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<Cow<'a, str>>,
     /// The message as it was on the wire.
@@ -49,45 +49,45 @@ pub struct Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
-    /// A message of which nothing else is known.
+    /// Creates an entry without time, direction and session.
     pub fn new(message: &'a RawValue) -> Self {
         Self { time: None, direction: None, session: None, message }
     }
 
-    /// Says when it was seen.
+    /// Sets the time.
     #[must_use]
     pub fn time(mut self, time: Time) -> Self {
         self.time = Some(time);
         self
     }
 
-    /// Says which way it went.
+    /// Sets the direction.
     #[must_use]
     pub fn direction(mut self, direction: Direction) -> Self {
         self.direction = Some(direction);
         self
     }
 
-    /// Says what it belongs to.
+    /// Sets the session.
     #[must_use]
     pub fn session(mut self, session: impl Into<Cow<'a, str>>) -> Self {
         self.session = Some(session.into());
         self
     }
 
-    /// Reads a line: an entry, or a message by itself.
+    /// Parses a line: an entry, or a bare message.
     ///
     /// # Errors
-    /// When the line is not JSON, or neither of the two, or the entry is of something that is not JSON.
-    pub fn read(line: &'a str) -> Result<Self, serde_json::Error> {
+    /// If the line is not JSON, is neither of the two, or the entry has `raw` data that is not JSON.
+    pub fn parse(line: &'a str) -> Result<Self, serde_json::Error> {
         if !line.trim_start().starts_with('{') {
             return serde_json::from_str(line).map(Self::new);
         }
-        // What is in it is read when it is known to be an entry.
+        // Members are interpreted once the line is known to be an entry.
         let seen: Seen<'a> = serde_json::from_str(line)?;
         let Some(message) = seen.message.filter(|message| seen.is_entry(message)) else {
             if let (Some(raw), Some(_), None) = (seen.raw, seen.direction, seen.jsonrpc) {
-                return Err(de::Error::custom(format_args!("something that is not JSON: {}", short(raw.get()))));
+                return Err(de::Error::custom(format_args!("data that is not JSON: {}", short(raw.get()))));
             }
             return serde_json::from_str(line).map(Self::new);
         };
@@ -100,13 +100,13 @@ impl<'a> Entry<'a> {
         })
     }
 
-    /// Who sent the message.
+    /// Returns the sender of the message.
     pub fn sender(&self) -> Sender {
         self.direction.map_or(Sender::Unknown, Direction::sender)
     }
 }
 
-/// A line, not yet told whether it is an entry or a message.
+/// A line that may be an entry or a message.
 #[derive(Default)]
 struct Seen<'a> {
     jsonrpc: Option<&'a RawValue>,
@@ -115,18 +115,18 @@ struct Seen<'a> {
     time: Option<&'a RawValue>,
     direction: Option<&'a RawValue>,
     session: Option<&'a RawValue>,
-    /// Whether there are members that no entry has.
+    /// Whether there are members that entries do not have.
     has_others: bool,
 }
 
 impl Seen<'_> {
-    /// Whether all members together are those of an entry: many values of the protocol have a member `message`.
+    /// Whether the members are those of an entry: many values of the protocol have a member `message`.
     fn is_entry(&self, message: &RawValue) -> bool {
         let is_whole = message.get().starts_with(['{', '[']);
         let is_marked = self.time.is_some() || self.direction.is_some() || self.session.is_some();
         match self.has_others {
             _ if self.jsonrpc.is_some() => false,
-            // A log of another program, with more in it.
+            // A log of another program, with more members.
             true => is_whole && self.direction.is_some(),
             false => is_whole || is_marked,
         }
@@ -169,18 +169,18 @@ impl<'de: 'a, 'a> Deserialize<'de> for Seen<'a> {
     }
 }
 
-/// The beginning of a text.
+/// The beginning of a string.
 fn short(text: &str) -> String {
     let mut rest = text.chars();
     let begin: String = rest.by_ref().take(60).collect();
     if rest.next().is_some() { begin + "…" } else { begin }
 }
 
-/// A text that is borrowed where it can be.
+/// A string that is borrowed where possible.
 #[derive(Deserialize)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
-/// Which way a message went.
+/// The direction of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Direction {
@@ -191,7 +191,7 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// As it is written in a log.
+    /// Returns the direction as it is written in logs.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::ClientToServer => "client-to-server",
@@ -199,7 +199,7 @@ impl Direction {
         }
     }
 
-    /// Who sends in this direction.
+    /// Returns the sender of messages in this direction.
     pub fn sender(self) -> Sender {
         match self {
             Self::ClientToServer => Sender::Client,
@@ -208,7 +208,7 @@ impl Direction {
     }
 }
 
-/// When a message was seen.
+/// The time of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Time {
     /// An RFC 3339 time.
@@ -218,7 +218,8 @@ pub enum Time {
 }
 
 impl Time {
-    /// The time as RFC 3339 has it, which is what `xsd:dateTime` has too; `None` for a text that is no such time.
+    /// Returns the time in the format of RFC 3339, which is also that of `xsd:dateTime`; `None` if the text is not such
+    /// a time.
     ///
     /// ```
     /// use couplet_vocab::log::Time;
@@ -258,7 +259,7 @@ impl<'de> Deserialize<'de> for Time {
                 Ok(Time::Millis(millis))
             }
             fn visit_f64<E: de::Error>(self, millis: f64) -> Result<Time, E> {
-                // A fraction of a millisecond is of no use to anybody.
+                // Fractions of a millisecond are dropped.
                 if (0.0..1e15).contains(&millis) {
                     Ok(Time::Millis(millis as u64))
                 } else {
@@ -310,7 +311,7 @@ fn from_millis(millis: u64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{rest:03}Z")
 }
 
-/// The lines of a log, of which each is forgotten before the next is read.
+/// A reader of log lines with a bounded buffer: each line replaces the previous one.
 #[derive(Debug)]
 pub struct Lines<R> {
     reader: R,
@@ -319,28 +320,28 @@ pub struct Lines<R> {
 }
 
 impl<R: BufRead> Lines<R> {
-    /// The longest line that is read: what is longer is not a log.
-    pub const LONGEST: u64 = 64 << 20;
+    /// The maximum length of a line in bytes.
+    pub const MAX_LINE: u64 = 64 << 20;
 
-    /// Reads lines from a log.
+    /// Creates a reader of lines.
     pub fn new(reader: R) -> Self {
         Self { reader, line: String::new(), number: 0 }
     }
 
-    /// The next line that is not empty, and its number from 1 on.
+    /// Reads the next line that is not empty, and returns it with its number, counted from 1.
     ///
     /// # Errors
-    /// When it cannot be read, is not UTF-8 or is too long.
+    /// If reading fails, or the line is not UTF-8 or too long.
     pub fn next_line(&mut self) -> io::Result<Option<(u64, &str)>> {
         loop {
             self.line.clear();
-            let read = io::Read::take(&mut self.reader, Self::LONGEST).read_line(&mut self.line)?;
+            let read = io::Read::take(&mut self.reader, Self::MAX_LINE).read_line(&mut self.line)?;
             if read == 0 {
                 return Ok(None);
             }
             self.number += 1;
-            if read as u64 == Self::LONGEST && !self.line.ends_with('\n') {
-                let what = format!("line {} is longer than {} MiB", self.number, Self::LONGEST >> 20);
+            if read as u64 == Self::MAX_LINE && !self.line.ends_with('\n') {
+                let what = format!("line {} is longer than {} MiB", self.number, Self::MAX_LINE >> 20);
                 return Err(io::Error::new(io::ErrorKind::InvalidData, what));
             }
             if !self.line.trim().is_empty() {
@@ -348,28 +349,28 @@ impl<R: BufRead> Lines<R> {
             }
         }
         let text = self.line.trim_end();
-        // Some editors begin a file with a mark that is not part of it.
+        // A byte order mark is not part of the first line.
         let text = text.strip_prefix('\u{feff}').filter(|_| self.number == 1).unwrap_or(text);
         Ok(Some((self.number, text)))
     }
 }
 
-/// The most that a text with a single value over several lines may have.
+/// The maximum size of a single value over several lines.
 const LARGEST: u64 = 256 << 20;
 
-/// Calls `each` with the number of a line and the value that begins there: one in each line, or a single one that goes
-/// on over several; which of the two, the first line tells.
+/// Calls `each` for every JSON value with the number of its line: one value in each line, or a single value over
+/// several lines; the first line decides.
 ///
 /// ```
 /// let mut found = Vec::new();
-/// couplet_vocab::log::each("{}\n\n[]\n".as_bytes(), &mut |line, text| Ok(found.push((line, text.to_owned()))))?;
+/// couplet_vocab::log::for_each("{}\n\n[]\n".as_bytes(), &mut |line, text| Ok(found.push((line, text.to_owned()))))?;
 /// assert_eq!(found, [(1, "{}".to_owned()), (3, "[]".to_owned())]);
 /// # Ok::<(), std::io::Error>(())
 /// ```
 ///
 /// # Errors
-/// When it cannot be read, is not UTF-8, or has a value that is too long; and what `each` gives.
-pub fn each(mut reader: impl BufRead, each: &mut dyn FnMut(u64, &str) -> io::Result<()>) -> io::Result<()> {
+/// If reading fails, or the input is not UTF-8 or has a value that is too long; and any error of `each`.
+pub fn for_each(mut reader: impl BufRead, each: &mut dyn FnMut(u64, &str) -> io::Result<()>) -> io::Result<()> {
     let mut lines = Lines::new(&mut reader);
     let Some((number, first)) = lines.next_line()? else { return Ok(()) };
     if !serde_json::from_str::<de::IgnoredAny>(first).is_err_and(|e| e.is_eof()) {
@@ -383,7 +384,7 @@ pub fn each(mut reader: impl BufRead, each: &mut dyn FnMut(u64, &str) -> io::Res
     each(number, whole(&mut text, reader)?)
 }
 
-/// All that is left, behind what there is already.
+/// Reads the rest of the input, and appends it to `text`.
 pub(crate) fn whole(text: &mut String, reader: impl BufRead) -> io::Result<&str> {
     at_most(LARGEST, text, reader)
 }
@@ -438,13 +439,13 @@ mod tests {
             (r#"{"code":1,"message":"x"}"#, None),
             (r#"{"code":1,"session":"a","message":{"jsonrpc":"2.0"}}"#, None),
         ] {
-            assert_eq!(Entry::read(line).unwrap().session.as_deref(), session, "{line}");
+            assert_eq!(Entry::parse(line).unwrap().session.as_deref(), session, "{line}");
         }
-        assert!(Entry::read(r#"{"message":{},"direction":"up"}"#).is_err());
-        let raw = Entry::read(r#"{"direction":"server-to-client","raw":"oh no"}"#).unwrap_err();
+        assert!(Entry::parse(r#"{"message":{},"direction":"up"}"#).is_err());
+        let raw = Entry::parse(r#"{"direction":"server-to-client","raw":"oh no"}"#).unwrap_err();
         assert!(raw.is_data() && raw.to_string().contains("\"oh no\""), "{raw}");
-        // A message of somebody's own may have any members.
-        assert!(Entry::read(r#"{"jsonrpc":"2.0","direction":"up","raw":"x"}"#).is_ok());
+        // A message of an extension may have any members.
+        assert!(Entry::parse(r#"{"jsonrpc":"2.0","direction":"up","raw":"x"}"#).is_ok());
     }
 
     #[test]

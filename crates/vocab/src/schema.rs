@@ -1,9 +1,9 @@
-//! JSON Schema of the protocol, per revision.
+//! JSON Schemas of the protocol, per revision.
 //!
 //! ```
 //! use couplet_types::ProtocolVersion;
 //!
-//! let tool = couplet_vocab::schema::of(ProtocolVersion::ALL[0], "Tool").unwrap();
+//! let tool = couplet_vocab::schema::definition(ProtocolVersion::ALL[0], "Tool").unwrap();
 //! assert_eq!(tool["$ref"], "#/definitions/Tool");
 //! assert_eq!(tool["definitions"]["Tool"]["properties"]["name"]["type"], "string");
 //! ```
@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 
 use crate::table::{self, Body, Kind, Range, TABLE};
 
-/// The schema of a whole revision: all its definitions by name, as in the official one.
+/// Returns the schema of a whole revision: all its definitions by name, as in the official one.
 ///
 /// ```
 /// use couplet_types::ProtocolVersion;
@@ -26,22 +26,22 @@ use crate::table::{self, Body, Kind, Range, TABLE};
 pub fn document(version: ProtocolVersion) -> Value {
     let (dialect, place) = dialect(version);
     let definitions: Map<String, Value> =
-        TABLE.names(version).map(|name| (name.to_owned(), definition(name, version))).collect();
+        TABLE.names(version).map(|name| (name.to_owned(), body(name, version))).collect();
     json!({ "$schema": dialect, (place): definitions })
 }
 
-/// The schema of one definition in a revision, with all that it refers to; `None` if the revision has none of that name.
-pub fn of(version: ProtocolVersion, name: &str) -> Option<Value> {
+/// Returns the schema of one definition with all that it refers to, or `None` if the revision has no such definition.
+pub fn definition(version: ProtocolVersion, name: &str) -> Option<Value> {
     TABLE.body(name, version)?;
     let (dialect, place) = dialect(version);
     let mut needed = BTreeSet::new();
     collect(name, version, &mut needed);
     let definitions: Map<String, Value> =
-        needed.into_iter().map(|name| (name.to_owned(), definition(name, version))).collect();
+        needed.into_iter().map(|name| (name.to_owned(), body(name, version))).collect();
     Some(json!({ "$schema": dialect, "$ref": format!("#/{place}/{name}"), (place): definitions }))
 }
 
-/// The names of all definitions of a revision, in order.
+/// Returns an iterator over the names of all definitions of a revision, in order.
 ///
 /// ```
 /// use couplet_types::ProtocolVersion;
@@ -52,19 +52,19 @@ pub fn names(version: ProtocolVersion) -> impl Iterator<Item = &'static str> {
     TABLE.names(version)
 }
 
-/// The revisions that define a name, oldest first.
+/// Returns an iterator over the revisions that define a name, oldest first.
 pub fn revisions(name: &str) -> impl Iterator<Item = ProtocolVersion> {
     ProtocolVersion::ALL.iter().copied().filter(move |version| TABLE.body(name, *version).is_some())
 }
 
-/// The dialect of JSON Schema that a revision is written in, and the member that holds its definitions.
+/// The dialect of JSON Schema of a revision, and the member that holds its definitions.
 fn dialect(version: ProtocolVersion) -> (&'static str, &'static str) {
     let row = TABLE.dialects.iter().find(|(revisions, ..)| revisions.has(version));
     let (_, dialect, place) = row.expect("the table has a dialect for every revision");
     (dialect, place)
 }
 
-/// Adds a name, and all that its definition refers to.
+/// Collects a name, and all that its definition refers to.
 fn collect(name: &'_ str, version: ProtocolVersion, needed: &mut BTreeSet<&'static str>) {
     let Some(definition) = TABLE.definitions.get(name) else { return };
     if !needed.insert(definition.name) {
@@ -89,7 +89,7 @@ fn collect_kind(kind: &Kind, version: ProtocolVersion, needed: &mut BTreeSet<&'s
     }
 }
 
-fn definition(name: &str, version: ProtocolVersion) -> Value {
+fn body(name: &str, version: ProtocolVersion) -> Value {
     let (_, place) = dialect(version);
     let mut schema = match TABLE.body(name, version) {
         Some(Body::Kind(kind)) => kind_schema(kind, place),
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn one_definition_brings_what_it_needs_and_no_more() {
-        let schema = of(ProtocolVersion::ALL[0], "PromptMessage").unwrap();
+        let schema = definition(ProtocolVersion::ALL[0], "PromptMessage").unwrap();
         let names: Vec<_> = schema["definitions"].as_object().unwrap().keys().collect();
         let expected = [
             "Annotations",
@@ -180,7 +180,7 @@ mod tests {
             "TextResourceContents",
         ];
         assert_eq!(names, expected);
-        assert!(of(ProtocolVersion::ALL[0], "Task").is_none());
+        assert!(definition(ProtocolVersion::ALL[0], "Task").is_none());
     }
 
     #[test]

@@ -1,14 +1,13 @@
 //! The vocabulary: every term of every revision, as RDF.
 //!
-//! The names of definitions are classes, the names of members are properties. A property may be used by many classes,
-//! with values of different kinds, so it has `schema:domainIncludes` and `schema:rangeIncludes`, which say what there is
-//! and not what must follow.
+//! Definitions are classes, members are properties. A property may be used by many classes with values of different
+//! kinds, so it has `schema:domainIncludes` and `schema:rangeIncludes`, which describe usage without implying types.
 //!
 //! ```
 //! use couplet_vocab::vocabulary;
 //!
 //! let tool = vocabulary::terms().into_iter().find(|term| term.name == "Tool").unwrap();
-//! assert_eq!(tool.revisions.len(), 5);
+//! assert_eq!(tool.revisions.len(), couplet_types::ProtocolVersion::ALL.len());
 //! assert!(vocabulary::turtle().contains("mcp:Tool a rdfs:Class"));
 //! ```
 
@@ -24,53 +23,53 @@ use crate::{
     table::{self, Body, Definition, Kind, Revisions, TABLE},
 };
 
-/// The namespace of what is said here about terms: `revision`, a revision that has a term.
+/// The namespace of statements about terms: `revision`, a revision that has a term.
 pub const TERMS: &str = "urn:couplet:vocabulary#";
 
 /// A term of the vocabulary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Term {
-    /// The name, which stands behind [`VOCABULARY`].
+    /// The local name in [`VOCABULARY`].
     pub name: &'static str,
-    /// What kind of term it is.
+    /// The kind of term.
     pub kind: TermKind,
-    /// What it means.
-    pub words: String,
+    /// The description.
+    pub description: String,
     /// The revisions that have it, oldest first.
     pub revisions: Vec<ProtocolVersion>,
 }
 
-/// What kind of term a term is.
+/// The kind of a [`Term`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TermKind {
     /// A kind of object.
     Class,
-    /// A kind of text, number or list.
+    /// A kind of string, number or list.
     Datatype,
     /// A member of objects.
     Property,
 }
 
-/// All terms: classes and datatypes, then properties, each by name.
+/// Returns all terms: classes and datatypes, then properties, each sorted by name.
 pub fn terms() -> Vec<Term> {
     let definitions = TABLE.definitions.values().map(|definition| Term {
         name: definition.name,
         kind: if is_class(definition) { TermKind::Class } else { TermKind::Datatype },
-        words: table::about(definition.name).unwrap_or_default().into_owned(),
+        description: table::about(definition.name).unwrap_or_default().into_owned(),
         revisions: definition.revisions().iter().collect(),
     });
     let properties = properties().into_iter().map(|(name, property)| Term {
         name,
         kind: TermKind::Property,
-        words: property.words().to_owned(),
+        description: property.description().to_owned(),
         revisions: property.revisions.iter().collect(),
     });
     definitions.chain(properties).collect()
 }
 
-/// The vocabulary as a Turtle document.
+/// Returns the vocabulary as a Turtle document.
 pub fn turtle() -> String {
     let mut out = String::new();
     for (prefix, iri) in [
@@ -96,7 +95,7 @@ pub fn turtle() -> String {
         };
         line(&mut out, format_args!("\n{} a {class} ;", iri(term.name)));
         line(&mut out, format_args!("    rdfs:label {} ;", quoted(term.name)));
-        line(&mut out, format_args!("    rdfs:comment {} ;", quoted(&term.words)));
+        line(&mut out, format_args!("    rdfs:comment {} ;", quoted(&term.description)));
         match (term.kind, properties.get(term.name), supers.get(term.name)) {
             (TermKind::Property, Some(property), _) => {
                 let domains = property.domains.iter().map(|d| iri(d)).collect::<Vec<_>>();
@@ -116,18 +115,18 @@ pub fn turtle() -> String {
     out
 }
 
-/// What is known about the members of one name.
+/// The members of one name.
 struct Property {
     revisions: Revisions,
     domains: BTreeSet<&'static str>,
     ranges: BTreeSet<String>,
-    words: BTreeMap<&'static str, usize>,
+    descriptions: BTreeMap<&'static str, usize>,
 }
 
 impl Property {
-    /// What is said of it most often.
-    fn words(&self) -> &'static str {
-        self.words.iter().max_by_key(|(_, count)| **count).map_or("", |(words, _)| words)
+    /// The most frequent description.
+    fn description(&self) -> &'static str {
+        self.descriptions.iter().max_by_key(|(_, count)| **count).map_or("", |(text, _)| text)
     }
 }
 
@@ -139,13 +138,13 @@ fn properties() -> BTreeMap<&'static str, Property> {
                 revisions: Revisions(0),
                 domains: BTreeSet::new(),
                 ranges: BTreeSet::new(),
-                words: BTreeMap::new(),
+                descriptions: BTreeMap::new(),
             });
             property.revisions = property.revisions.either(member.revisions);
             property.domains.insert(definition.name);
             add_ranges(&member.kind, &mut property.ranges);
-            if let Some(words) = table::about_member(definition.name, member.name) {
-                *property.words.entry(words).or_default() += 1;
+            if let Some(text) = table::about_member(definition.name, member.name) {
+                *property.descriptions.entry(text).or_default() += 1;
             }
         }
     }
@@ -186,7 +185,7 @@ fn superclasses() -> BTreeMap<&'static str, BTreeSet<&'static str>> {
     supers
 }
 
-/// Whether a definition is about objects, and not about texts, numbers or lists.
+/// Whether a definition describes objects, and not strings, numbers or lists.
 fn is_class(definition: &Definition) -> bool {
     definition.bodies.iter().any(|(_, body)| match body {
         Body::Members(_) => true,
@@ -207,5 +206,5 @@ fn quoted(text: &str) -> String {
 }
 
 fn line(out: &mut String, text: std::fmt::Arguments<'_>) {
-    writeln!(out, "{text}").expect("a string takes everything");
+    writeln!(out, "{text}").expect("writing to a string cannot fail");
 }

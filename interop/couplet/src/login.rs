@@ -67,11 +67,11 @@ async fn run(issuer: &str, browser: &[String]) -> Outcome {
     person.visited(2)?;
     println!("ok step-up");
 
-    let client = connect(&signed, person.login().bound()).await?;
+    let client = connect(&signed, person.login().require_dpop()).await?;
     calls(&client, "bound", "true").await?;
     println!("ok bound");
 
-    let machine = OAuth::machine("machine", Secret::new("a secret: of the machine"));
+    let machine = OAuth::client_credentials("machine", Secret::new("a secret: of the machine"));
     calls(&connect(&signed, machine).await?, "whoami", "machine").await?;
     println!("ok machine");
 

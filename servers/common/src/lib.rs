@@ -1,12 +1,12 @@
-//! The shared parts of Couplet's server programs: flags of HTTP, logs, signals, and graceful shutdown.
+//! Shared parts of Couplet's server programs: flags for HTTP, logging, signals and graceful shutdown.
 //!
-//! * [`SiteArgs`]: the flags of an HTTP endpoint and its limits; [`bind`] and [`url`] belong to them.
-//! * [`LogArgs`] and [`start_logs`]: logs on standard error, configured by `RUST_LOG` and `--log-format`.
+//! * [`SiteArgs`] are the flags of an HTTP endpoint, with its limits; [`bind`] and [`url`] belong to them.
+//! * [`LogArgs`] and [`start_logs`]: log lines on standard error, as `RUST_LOG` and `--log-format` say.
 //! * [`Signals`] and [`serve_until_signal`]: graceful shutdown on SIGINT, SIGTERM and SIGHUP.
-//! * [`ServeArgs`] and [`serve`]: all of them, for a server's `main`.
+//! * [`ServeArgs`] and [`serve`]: all of it together, for a server's `main`.
 //!
-//! This crate knows the public API of `couplet`. It must not know the servers. For a server without flags of its own, see
-//! [`couplet::run`].
+//! This crate knows the public API of `couplet`. It must not know the servers. A server without
+//! flags of its own can use `couplet::run`.
 
 mod logs;
 mod serve;

@@ -1,4 +1,4 @@
-//! Serves on standard input and output or over HTTP, until a signal arrives.
+//! Serving with graceful shutdown.
 
 use std::{error::Error, sync::Arc};
 
@@ -16,10 +16,10 @@ use crate::{
 /// The flags of every server program.
 #[derive(clap::Args, Clone, Debug)]
 pub struct ServeArgs {
-    /// Serve HTTP at this address, such as 127.0.0.1:3001, instead of standard input and output
+    /// Listen on this address (127.0.0.1:3001, or a port alone) for HTTP, instead of stdio
     #[arg(long, value_name = "ADDRESS")]
     pub http: Option<String>,
-    /// Maximum size of a message (default: 16M); K, M and G are powers of 1024
+    /// Maximum size of a message, such as 512K or 64M (default: 16M)
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     pub max_message: Option<usize>,
     /// The flags of the HTTP endpoint.
@@ -30,27 +30,29 @@ pub struct ServeArgs {
     pub log: LogArgs,
 }
 
-/// Serves on standard input and output, or over HTTP, until the client disconnects or a signal arrives; then it shuts down
-/// gracefully. Over HTTP the first line on standard error is the URL (with `--log-format json` it is a log line), and the
-/// default log level is `info`; otherwise `warn`.
+/// Serves over stdio or HTTP until the client disconnects or a signal comes, then shuts down gracefully.
+///
+/// Over HTTP the first line of standard error is the URL (with `--log-format json` it is a log line), and the default
+/// log level is `info`; over stdio it is `warn`.
 ///
 /// # Errors
-/// If the address cannot be bound, or the transport fails.
-#[expect(clippy::print_stderr, reason = "the URL is for the user who started the program")]
+/// If the address cannot be bound, or the connection fails.
+#[expect(clippy::print_stderr, reason = "the program prints its URL")]
 pub async fn serve(service: Arc<dyn Service>, args: &ServeArgs) -> Result<(), Box<dyn Error>> {
-    let (targets, warning) = filter(if args.http.is_some() { "info" } else { "warn" });
+    let (targets, complaint) = filter(if args.http.is_some() { "info" } else { "warn" });
     let limits = args.max_message.map_or_else(Limits::default, |bytes| Limits::default().max_message(bytes));
     let grace = args.site.grace;
-    // Before the URL is printed: from then on a signal may arrive.
+    // Before the URL is printed, since a signal may follow it.
     let signals = Signals::new()?;
     let Some(address) = &args.http else {
         start_logs(args.log.log_format, targets, std::io::stderr);
-        report(warning);
+        report(complaint);
         let (begin, begun) = tokio::sync::oneshot::channel::<()>();
         let transport = stdio().with_graceful_shutdown(async { drop(begun.await) });
-        // Without a receiver, serving is over.
-        let begin = move || begin.send(()).unwrap_or_default();
-        return Ok(serve_until_signal(signals, transport.serve(service, limits), begin, grace).await?);
+        let drain = move || {
+            let _ = begin.send(());
+        };
+        return Ok(serve_until_signal(signals, transport.serve(service, limits), drain, grace).await?);
     };
     let listener = bind(address).await?;
     let url = url(&listener, &args.site);
@@ -58,7 +60,7 @@ pub async fn serve(service: Arc<dyn Service>, args: &ServeArgs) -> Result<(), Bo
         eprintln!("{url}");
     }
     start_logs(args.log.log_format, targets, std::io::stderr);
-    report(warning);
+    report(complaint);
     if args.log.log_format == LogFormat::Json {
         tracing::info!(url, "serving");
     }
@@ -67,8 +69,8 @@ pub async fn serve(service: Arc<dyn Service>, args: &ServeArgs) -> Result<(), Bo
     Ok(serve_until_signal(signals, transport.serve(service, limits), move || shutdown.trigger(), grace).await?)
 }
 
-fn report(warning: Option<String>) {
-    if let Some(what) = warning {
+fn report(complaint: Option<String>) {
+    if let Some(what) = complaint {
         tracing::warn!("{what}");
     }
 }

@@ -5,22 +5,22 @@ use std::{error, fmt, io, time::Duration};
 use couplet::http::server::{HttpLimits, HttpTransport};
 use tokio::net::TcpListener;
 
-/// The flags of an HTTP endpoint and its limits.
+/// The flags of an HTTP endpoint.
 #[derive(clap::Args, Clone, Debug)]
 pub struct SiteArgs {
     /// Path of the endpoint
     #[arg(long, help_heading = "HTTP", value_name = "PATH", default_value = "/mcp")]
     pub path: String,
-    /// Accept requests to this host name, beside those of this machine
+    /// Allow requests to this host name, in addition to loopback names
     #[arg(long, help_heading = "HTTP", value_name = "NAME")]
     pub allow_host: Vec<String>,
-    /// Accept requests of web pages from this origin, such as `https://app.example.com`
+    /// Allow browser requests from this origin, such as `https://app.example.com`
     #[arg(long, help_heading = "HTTP", value_name = "ORIGIN")]
     pub allow_origin: Vec<String>,
-    /// Also serve HTTP+SSE, the transport of 2024-11-05, at the same path
+    /// Serve the deprecated HTTP+SSE transport too, with a GET at the same path
     #[arg(long, help_heading = "HTTP")]
     pub sse: bool,
-    /// Maximum size of a request body (default: 4M); K, M and G are powers of 1024
+    /// Maximum size of a request body, such as 512K or 64M (default: 4M)
     #[arg(long, help_heading = "HTTP", value_name = "BYTES", value_parser = bytes)]
     pub max_body: Option<usize>,
     /// Maximum number of open connections (default: 4096)
@@ -35,16 +35,16 @@ pub struct SiteArgs {
     /// Maximum number of open streams (default: 1024)
     #[arg(long, help_heading = "HTTP", value_name = "COUNT")]
     pub max_streams: Option<usize>,
-    /// Seconds until an idle session expires (default: 1800)
+    /// Idle timeout of sessions (default: 1800)
     #[arg(long, help_heading = "HTTP", value_name = "SECONDS", value_parser = seconds)]
     pub session_idle: Option<Duration>,
-    /// Seconds that running calls have to finish after SIGTERM or SIGINT; a second signal cancels them
+    /// Grace period for running calls after SIGTERM or SIGINT; a second signal stops at once
     #[arg(long, help_heading = "HTTP", value_name = "SECONDS", default_value = "10", value_parser = seconds)]
     pub grace: Duration,
 }
 
 impl SiteArgs {
-    /// Creates the transport on a bound listener.
+    /// Creates the transport on a listener.
     #[must_use]
     pub fn transport(&self, listener: TcpListener) -> HttpTransport {
         let site = self.clone();
@@ -54,7 +54,7 @@ impl SiteArgs {
             let endpoint = site.allow_host.into_iter().fold(endpoint, |endpoint, host| endpoint.allow_host(host));
             let endpoint =
                 site.allow_origin.into_iter().fold(endpoint, |endpoint, origin| endpoint.allow_origin(origin));
-            endpoint.sse_2024(site.sse)
+            if site.sse { endpoint.http_sse() } else { endpoint }
         })
     }
 
@@ -67,7 +67,7 @@ impl SiteArgs {
         set(&mut limits.sessions, self.max_sessions);
         set(&mut limits.streams, self.max_streams);
         limits.idle = self.session_idle.unwrap_or(limits.idle);
-        // The limits of one principal are no higher than those of all.
+        // The limits per caller are at most the total limits.
         limits.requests_per_principal = limits.requests_per_principal.min(limits.requests);
         limits.sessions_per_principal = limits.sessions_per_principal.min(limits.sessions);
         limits.streams_per_principal = limits.streams_per_principal.min(limits.streams);
@@ -87,9 +87,9 @@ impl BindError {
     #[must_use]
     pub fn hint(&self) -> &'static str {
         match self.error.kind() {
-            io::ErrorKind::AddrInUse => "another program uses it; port 0 selects a free port",
-            io::ErrorKind::PermissionDenied => "ports below 1024 need privileges; choose another",
-            _ => "write an address as 127.0.0.1:8080",
+            io::ErrorKind::AddrInUse => "another program uses the address; port 0 selects a free port",
+            io::ErrorKind::PermissionDenied => "ports below 1024 need privileges; use another port",
+            _ => "expected an address such as 127.0.0.1:8080",
         }
     }
 }
@@ -102,7 +102,7 @@ impl fmt::Display for BindError {
 
 impl error::Error for BindError {}
 
-/// Binds a listener to an address; a port alone is one of 127.0.0.1.
+/// Binds an address; a port alone is bound on the loopback interface.
 ///
 /// # Errors
 /// If the address is invalid, in use, or not permitted.
@@ -124,7 +124,7 @@ pub fn url(listener: &TcpListener, site: &SiteArgs) -> String {
 /// Parses a number of bytes: `65536`, `64K`, `16M`, `1G`.
 ///
 /// # Errors
-/// If it is not a number of bytes, with a message for the user.
+/// If the text is not a size; the error is a message for the user.
 pub fn bytes(text: &str) -> Result<usize, String> {
     let (digits, shift) = match text.char_indices().next_back() {
         Some((at, 'k' | 'K')) => (&text[..at], 10),
@@ -132,12 +132,13 @@ pub fn bytes(text: &str) -> Result<usize, String> {
         Some((at, 'g' | 'G')) => (&text[..at], 30),
         _ => (text, 0),
     };
-    let number: usize = digits.parse().map_err(|_| "write a number of bytes, such as 65536, 64K or 16M".to_owned())?;
-    number.checked_mul(1 << shift).filter(|bytes| *bytes > 0).ok_or_else(|| "the size is zero or too large".to_owned())
+    let number: usize =
+        digits.parse().map_err(|_| "expected a number of bytes, such as 65536, 64K or 16M".to_owned())?;
+    number.checked_mul(1 << shift).filter(|bytes| *bytes > 0).ok_or_else(|| "the size is out of range".to_owned())
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds = text.parse().map_err(|_| "write a number of seconds, such as 10 or 0.5".to_owned())?;
+    let seconds = text.parse().map_err(|_| "expected a number of seconds".to_owned())?;
     Duration::try_from_secs_f64(seconds).map_err(|e| e.to_string())
 }
 

@@ -18,7 +18,7 @@ use std::{
 };
 
 use peer::{PEERS, Peer, Programs};
-use report::{Counts, Outcome, Role, Row, Transport, judge, table};
+use report::{Counts, Outcome, Role, Row, Transport, judge, list_skipped, table};
 use servers::Servers;
 
 use crate::{
@@ -83,6 +83,7 @@ pub(crate) fn suite(names: &[String]) -> Result<Counts, Failure> {
         (rows, commands.map(|thread| thread.join().expect("a thread does not panic")).unwrap_or_default())
     });
     println!("{}", table(&rows));
+    list_skipped(&rows);
     println!("logs: {}, {} seconds", bench.logs.display(), started.elapsed().as_secs());
     if let Some(status) = server.ended() {
         return Err(format!("the server ended: {status}"));

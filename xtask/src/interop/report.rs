@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::peer::{Missing, Peer};
-use crate::Failure;
+use crate::{Failure, skipped};
 
 /// What every client does, in this order.
 pub(super) const STEPS: &[&str] = &["tools", "call", "resource", "prompt", "progress", "elicit"];
@@ -122,6 +122,15 @@ pub(super) fn table(rows: &[Row]) -> String {
     std::iter::once(head).chain(rows.iter().map(line)).collect::<Vec<_>>().join("\n")
 }
 
+/// Writes down which peers were skipped, for the summary of `cargo xtask ci`.
+pub(super) fn list_skipped(rows: &[Row]) {
+    for Row { peer, outcome, .. } in rows {
+        if let Outcome::Skipped { runs, why } = outcome {
+            skipped::add(&format!("interop {}", peer.name), &format!("{runs} runs: {why}"));
+        }
+    }
+}
+
 fn line(row: &Row) -> String {
     let Row { peer, transport, offer, outcome, .. } = row;
     let who = format!("{:<8}{:<22}{:<8}{:<7}{offer:<12}", peer.name, peer.sdk, row.role(), transport.name());
@@ -165,6 +174,7 @@ impl Counts {
                 "ok".to_owned()
             }
             Err(Missing::Skipped(why)) => {
+                skipped::add(&format!("interop {name}"), &why);
                 counts.skipped += 1;
                 format!("skipped: {why}")
             }

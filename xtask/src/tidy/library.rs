@@ -1,13 +1,15 @@
 //! What a library's source may say: I3 to I6, and what nobody should write.
 
+use std::collections::BTreeSet;
+
 use super::{
     Finding,
     allow::{Allowed, HIDDEN},
 };
 use crate::source::{Source, has_word, lines_with};
 
-/// The dates of the revisions, without which none can be named.
-const DATES: [&str; 5] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
+/// The file that lists the revisions.
+pub(super) const REVISIONS: &str = "crates/types/src/version.rs";
 
 /// What only one era has, as it is written on the wire.
 const ERA_MARKERS: [&str; 5] =
@@ -31,9 +33,18 @@ pub(super) fn test_files(file: &str, source: &Source) -> Vec<String> {
     source.test_modules.iter().flat_map(|m| [format!("{folder}/{m}.rs"), format!("{folder}/{m}/mod.rs")]).collect()
 }
 
-pub(super) fn check(file: &str, source: &Source, allowed: &mut Allowed) -> Vec<Finding> {
+/// The dates of the revisions, without which none can be named: the strings in [`REVISIONS`] that are dates.
+pub(super) fn dates(source: &Source) -> BTreeSet<String> {
+    let is_date = |word: &&str| {
+        let parts: Vec<_> = word.split('-').map(str::len).collect();
+        parts == [4, 2, 2] && word.chars().all(|c| c.is_ascii_digit() || c == '-')
+    };
+    source.strings.split_whitespace().filter(is_date).map(str::to_owned).collect()
+}
+
+pub(super) fn check(file: &str, source: &Source, dates: &BTreeSet<String>, allowed: &mut Allowed) -> Vec<Finding> {
     let mut found = Report { file, findings: Vec::new() };
-    revisions(&mut found, source);
+    revisions(&mut found, source, dates);
     eras(&mut found, source, allowed);
     hidden(&mut found, source, allowed);
     found.lines(&source.code, |l| PRINTS.iter().any(|p| has_word(l, p)), "I6: standard output belongs to the protocol");
@@ -44,8 +55,11 @@ pub(super) fn check(file: &str, source: &Source, allowed: &mut Allowed) -> Vec<F
 }
 
 /// I3: only `core/src/wire/` and the enum itself know that there are revisions.
-fn revisions(found: &mut Report<'_>, source: &Source) {
-    if found.file == "crates/types/src/version.rs" {
+fn revisions(found: &mut Report<'_>, source: &Source, dates: &BTreeSet<String>) {
+    if found.file == REVISIONS {
+        if dates.is_empty() {
+            found.findings.push(Finding::new(found.file, 1, "I3: no revision is found here: adapt `tidy/library.rs`"));
+        }
         let ordered = |l: &str| has_word(l, "PartialOrd") || has_word(l, "Ord");
         found.lines(&source.code, ordered, "I3: revisions have no order, so that nobody compares them");
         return;
@@ -56,7 +70,7 @@ fn revisions(found: &mut Report<'_>, source: &Source) {
     if found.file.starts_with("crates/core/src/wire/") || found.file == "crates/macros/src/test.rs" {
         return;
     }
-    let names = |l: &str| l.contains("V20") || has_word(l, "Era") || DATES.iter().any(|date| l.contains(date));
+    let names = |l: &str| l.contains("V20") || has_word(l, "Era") || dates.iter().any(|date| l.contains(date));
     found.lines(&source.program, names, "I3: only `core/src/wire/` may name a revision or an era");
 }
 
@@ -103,8 +117,10 @@ mod tests {
     use super::*;
 
     fn check_one(file: &str, text: &str, expected: &[&str]) {
-        let found =
-            check(file, &Source::new(text), &mut Allowed::new(&[("crates/core/src/server/input.rs", "requestState")]));
+        let dates = dates(&Source::new("match self { A => \"2025-06-18\", B => \"2025-6-18\" } // \"2026-01-01\""));
+        assert_eq!(dates.iter().collect::<Vec<_>>(), ["2025-06-18"]);
+        let mut allowed = Allowed::new(&[("crates/core/src/server/input.rs", "requestState")]);
+        let found = check(file, &Source::new(text), &dates, &mut allowed);
         let found: Vec<_> = found.iter().map(|f| format!("{} {}", f.line, f.what.split(':').next().unwrap())).collect();
         assert_eq!(found, expected, "{file}: {text}");
     }
@@ -114,6 +130,7 @@ mod tests {
         for (file, text, expected) in [
             ("crates/core/src/a.rs", "f(ProtocolVersion::V2025_06_18)", ["1 I3"].as_slice()),
             ("crates/core/src/a.rs", "\n\"2025-06-18\"", &["2 I3"]),
+            ("crates/core/src/a.rs", "\"2026-01-01\"", &[]),
             ("crates/core/src/a.rs", "// 2025-06-18\n/// V2025_06_18", &[]),
             ("crates/core/src/a.rs", "#[cfg(test)]\nmod tests { const A: B = V2025_06_18; }", &[]),
             ("crates/core/src/wire/a.rs", "V2025_06_18", &[]),

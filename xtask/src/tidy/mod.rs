@@ -2,13 +2,15 @@
 //!
 //! * I1, I2: who depends on whom (`graph.rs`).
 //! * I3 to I6, and what the house rules say about a file (`library.rs`, `file.rs`).
-//! * The tests that SECURITY.md names are there (`security.rs`).
+//! * The tests that SECURITY.md names are there (`security.rs`), and so are those of the checklist of the specification
+//!   (`checklist.rs`).
 //! * The entries of DESIGN.md are complete, and their paths exist (`design.rs`).
 //! * Doc comments use the words of the glossary (`words.rs`).
 //!
 //! What is allowed in spite of a rule stands in `allow.rs`, and must still be needed.
 
 mod allow;
+mod checklist;
 mod design;
 mod file;
 mod graph;
@@ -91,7 +93,10 @@ fn in_files(allowed: &mut Allowed) -> Vec<Finding> {
     let test_files: BTreeSet<String> =
         sources.iter().flat_map(|(file, _, source)| library::test_files(file, source)).collect();
 
+    let revisions = sources.iter().find(|(file, ..)| *file == library::REVISIONS);
+    let dates = revisions.map(|(_, _, source)| library::dates(source)).unwrap_or_default();
     let mut findings = security::check(&texts);
+    findings.extend(checklist::check(&texts));
     findings.extend(design::check(&texts));
     findings.extend(words::check(&texts));
     for (file, text) in &texts {
@@ -100,7 +105,7 @@ fn in_files(allowed: &mut Allowed) -> Vec<Finding> {
     for (file, text, source) in &sources {
         findings.extend(file::check_source(file, text, source, allowed));
         if library::is_library(file) && !test_files.contains(*file) {
-            findings.extend(library::check(file, source, allowed));
+            findings.extend(library::check(file, source, &dates, allowed));
         }
     }
     findings

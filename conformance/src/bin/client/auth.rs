@@ -1,4 +1,4 @@
-//! How to log in, in each scenario that wants it.
+//! Authorization, for each scenario that requires it.
 
 use std::env;
 
@@ -13,13 +13,13 @@ use couplet::{
 use http::header::LOCATION;
 use serde::Deserialize;
 
-/// Where the suite sends the browser back to. Nobody listens there.
+/// The redirect URL of the suite. Nothing listens there.
 const REDIRECT: &str = "http://127.0.0.1:3000/callback";
 
-/// The client's document, which the suite knows but does not read.
+/// The URL of the client metadata document, which the suite accepts but does not fetch.
 const DOCUMENT: &str = "https://conformance-test.local/client-metadata.json";
 
-/// What the suite tells about a scenario.
+/// The suite's data for a scenario.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Context {
@@ -65,7 +65,7 @@ pub(crate) fn oauth(scenario: &str) -> Result<OAuth, Box<dyn std::error::Error>>
     })
 }
 
-/// A person who allows everything.
+/// A user who approves everything.
 fn person() -> OAuth {
     OAuth::new("Conformance client").visit(REDIRECT, visit)
 }

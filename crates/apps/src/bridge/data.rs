@@ -1,24 +1,24 @@
-//! What a host and a view tell each other.
+//! Messages between a host and a view.
 
 use couplet_types::{CallToolParams, ContentBlock, Implementation, LogParams, RawJson, RequestId};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// How a view is shown.
+/// The display mode of a view.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum DisplayMode {
-    /// In the conversation.
+    /// Inside the conversation.
     #[default]
     Inline,
-    /// On the whole screen.
+    /// Covering the whole screen.
     Fullscreen,
-    /// In a small window above everything else.
+    /// Picture in picture: a small floating window.
     Pip,
 }
 
-/// What a host says about itself.
+/// The host's answer to `ui/initialize`: identity, capabilities and context.
 ///
 /// ```
 /// use couplet_apps::{DisplayMode, Host};
@@ -32,31 +32,31 @@ pub enum DisplayMode {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Host {
-    /// Its name and version.
+    /// Name and version of the host.
     pub info: Implementation,
-    /// What it can do for views: `openLinks`, `serverTools`, `serverResources`, `logging` and more.
+    /// Capabilities towards views: `openLinks`, `serverTools`, `serverResources`, `logging` and others.
     pub capabilities: Map<String, Value>,
-    /// What is around the view.
+    /// The context of the view.
     pub context: HostContext,
 }
 
 impl Host {
-    /// A host that shows views in the conversation, and nothing else.
+    /// Creates a host that shows views inline, without further capabilities.
     pub fn new(info: Implementation) -> Self {
         Self { info, capabilities: Map::new(), context: HostContext::default() }
     }
 }
 
-/// What is around a view.
+/// The context in which a view is shown.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct HostContext {
-    /// How the view is shown now.
+    /// The current display mode.
     pub display_mode: DisplayMode,
-    /// How it can be shown.
+    /// The display modes that the host supports.
     pub available_display_modes: Vec<DisplayMode>,
-    /// Everything else: `theme`, `styles`, `locale`, `timeZone`, `toolInfo` and more.
+    /// Further members: `theme`, `styles`, `locale`, `timeZone`, `toolInfo` and others.
     #[serde(flatten)]
     pub others: Map<String, Value>,
 }
@@ -68,69 +68,70 @@ impl Default for HostContext {
     }
 }
 
-/// What came from a view, and what the host has to do about it.
+/// An event from a view, with the action that it requires of the host.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub enum FromView {
-    /// Nothing but to send this answer to the view.
+pub enum ViewEvent {
+    /// Send this response to the view. Nothing else is to be done.
     Answer(Value),
-    /// The view is there: from now on it can be told something.
+    /// The view is initialized: the host can send it the tool input.
     Initialized,
-    /// Call a tool of the view's server, and [answer](crate::Bridge::answer). The view may call it.
+    /// Call a tool of the view's server and [answer](crate::Bridge::answer). The tool is visible to views.
     CallTool(RequestId, CallToolParams),
-    /// Read a resource of the view's server, and answer.
+    /// Read a resource of the view's server and answer.
     ReadResource(RequestId, String),
-    /// Ask the person whether to open a page, and answer. It is an address of the web.
+    /// Ask the user whether to open a link and answer. The URL is `http` or `https`.
     OpenLink(RequestId, String),
-    /// Put a message into the conversation, if the person agrees, and answer.
+    /// Add a message to the conversation, if the user agrees, and answer.
     Message(RequestId, ViewMessage),
-    /// Tell the model this from now on, in place of what the view said before, and answer.
+    /// Replace the context that this view gives to the model, and answer.
     UpdateContext(RequestId, ModelContext),
-    /// Show the view in another way, and answer with [`Bridge::shown`](crate::Bridge::shown). The host has this way.
-    ShowAs(RequestId, DisplayMode),
-    /// The view has another size.
+    /// Change the display mode and answer with [`Bridge::set_display_mode`](crate::Bridge::set_display_mode). Both
+    /// sides support the mode.
+    RequestDisplayMode(RequestId, DisplayMode),
+    /// The view has changed its size.
     SizeChanged(Size),
-    /// The view logs something.
+    /// The view sent a log message.
     Log(LogParams),
-    /// The view is ready to be removed.
-    Removable,
-    /// Nothing.
-    Nothing,
+    /// The view has answered the teardown request and can be removed.
+    TornDown,
+    /// Nothing is to be done: the message was invalid, unknown or out of order.
+    Ignored,
 }
 
-/// A message that a view wants to put into the conversation.
+/// A message that a view adds to the conversation.
 #[derive(Clone, Debug, Deserialize)]
 #[non_exhaustive]
 pub struct ViewMessage {
-    /// In whose name.
+    /// The role of the sender, such as `user`.
     pub role: String,
-    /// What it says.
+    /// The content blocks.
     pub content: Vec<ContentBlock>,
 }
 
-/// What a view tells the model.
+/// Context that a view gives to the model.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[non_exhaustive]
 pub struct ModelContext {
-    /// For the model to read.
+    /// Content blocks for the model.
     pub content: Option<Vec<ContentBlock>>,
-    /// As data.
+    /// The same as structured data.
     pub structured_content: Option<RawJson>,
 }
 
-/// How large a view is, in pixels.
+/// The size of a view in pixels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct Size {
-    /// How wide.
+    /// The width.
     pub width: Option<f64>,
-    /// How high.
+    /// The height.
     pub height: Option<f64>,
 }
 
-/// What a view says about itself.
+/// The parameters of `ui/initialize`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Greeting {

@@ -1,4 +1,4 @@
-//! The host's side of a conversation with a view: what may be said when.
+//! The host's side of the protocol between host and view, as a state machine.
 
 mod data;
 mod receive;
@@ -11,187 +11,189 @@ use serde_json::{Value, json};
 
 use crate::tools::{AppTools, Refusal};
 
-pub use data::{DisplayMode, FromView, Host, HostContext, ModelContext, Size, ViewMessage};
+pub use data::{DisplayMode, Host, HostContext, ModelContext, Size, ViewEvent, ViewMessage};
 
-/// The revision of what hosts and views speak.
+/// The revision of the protocol between hosts and views.
 const DIALECT: &str = "2026-01-26";
 
-/// The code of an error that a view gets.
+/// The error code of rejected requests.
 const REFUSED: i32 = -32000;
 
-/// A conversation with one view. It moves no messages: what comes from the view goes in, what is to be sent comes out.
+/// The host's side of the connection to one view. It does no I/O: messages from the view go in, messages to the view
+/// come out.
 ///
-/// The host says nothing before the view is there, tells it the input of its tool once and then the result or that there
-/// is none, and asks it before it is removed. What is not in this order is an error here, and not in the view.
+/// The order is enforced: the host sends nothing before the view is initialized, sends the tool input once and then
+/// either the result or the cancellation, and requests a teardown before it removes the view. A call out of order is an
+/// [`InvalidState`] error, and nothing reaches the view.
 ///
 /// ```
-/// use couplet_apps::{AppTools, Bridge, FromView, Host};
+/// use couplet_apps::{AppTools, Bridge, Host, ViewEvent};
 /// use couplet_types::{CallToolResult, Implementation};
 /// use serde_json::json;
 ///
 /// let mut bridge = Bridge::new(Host::new(Implementation::new("host", "1.0.0")), AppTools::default());
-/// assert!(bridge.tool_input(&json!({})).is_err(), "nobody is there yet");
+/// assert!(bridge.tool_input(&json!({})).is_err(), "the view is not initialized");
 ///
 /// let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "ui/initialize", "params": {} });
-/// let FromView::Answer(welcome) = bridge.receive(&hello) else { panic!() };
+/// let ViewEvent::Answer(welcome) = bridge.receive(&hello) else { panic!() };
 /// assert_eq!(welcome["result"]["protocolVersion"], "2026-01-26");
 /// bridge.receive(&json!({ "jsonrpc": "2.0", "method": "ui/notifications/initialized" }));
 ///
 /// let input = bridge.tool_input(&json!({ "city": "Oslo" }))?;
 /// let result = bridge.tool_result(&CallToolResult::text("Sunny"))?;
 /// # let _ = (input, result);
-/// # Ok::<(), couplet_apps::WrongTime>(())
+/// # Ok::<(), couplet_apps::InvalidState>(())
 /// ```
 #[derive(Debug)]
 pub struct Bridge {
     host: Host,
     tools: AppTools,
     stage: Stage,
-    /// How the view can be shown, if it says so.
+    /// The display modes that the view supports, if it declares them.
     modes: Option<Vec<DisplayMode>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// Nobody is there.
+    /// The view is loading.
     Loading,
-    /// The view has said hello, and is not ready.
+    /// `ui/initialize` was answered; the view is not ready.
     Greeted,
-    /// It is ready, and waits for the input.
+    /// The view is initialized and waits for the tool input.
     Ready,
-    /// It has the input, and waits for the result.
+    /// The view has the input and waits for the result.
     Running,
-    /// It has the result.
+    /// The view has the result.
     Done,
-    /// It was asked to make itself ready to be removed.
+    /// The teardown was requested.
     Leaving,
-    /// It is.
+    /// The view can be removed.
     Gone,
 }
 
 impl Bridge {
-    /// A conversation that has not begun, with a view that may call these tools: those of its own server.
+    /// Creates a bridge to a view that is about to load. The view may call these tools: those of its own server.
     pub fn new(host: Host, tools: AppTools) -> Self {
         Self { host, tools, stage: Stage::Loading, modes: None }
     }
 
-    /// How the view is shown.
+    /// Returns the current display mode.
     pub fn display_mode(&self) -> DisplayMode {
         self.host.context.display_mode
     }
 
-    /// A part of the input while it comes: any number of them, before the input.
+    /// Creates a notification with a part of the tool input. Any number of them may precede the input.
     ///
     /// # Errors
-    /// When it is not the time.
-    pub fn tool_input_partial(&self, arguments: &impl Serialize) -> Result<Value, WrongTime> {
-        self.at(&[Stage::Ready], "part of the input")?;
+    /// Fails unless the view is initialized and waits for the input.
+    pub fn tool_input_partial(&self, arguments: &impl Serialize) -> Result<Value, InvalidState> {
+        self.at(&[Stage::Ready], "partial tool input")?;
         Ok(notification("ui/notifications/tool-input-partial", json!({ "arguments": arguments })))
     }
 
-    /// The input of the tool: once.
+    /// Creates the notification with the tool input, once.
     ///
     /// # Errors
-    /// When it is not the time.
-    pub fn tool_input(&mut self, arguments: &impl Serialize) -> Result<Value, WrongTime> {
-        self.at(&[Stage::Ready], "the input")?;
+    /// Fails unless the view is initialized and waits for the input.
+    pub fn tool_input(&mut self, arguments: &impl Serialize) -> Result<Value, InvalidState> {
+        self.at(&[Stage::Ready], "the tool input")?;
         self.stage = Stage::Running;
         Ok(notification("ui/notifications/tool-input", json!({ "arguments": arguments })))
     }
 
-    /// The result of the tool: once, after the input.
+    /// Creates the notification with the tool's result, once, after the input.
     ///
     /// # Errors
-    /// When it is not the time.
-    pub fn tool_result(&mut self, result: &CallToolResult) -> Result<Value, WrongTime> {
-        self.at(&[Stage::Running], "the result")?;
+    /// Fails unless the view has the input and waits for the result.
+    pub fn tool_result(&mut self, result: &CallToolResult) -> Result<Value, InvalidState> {
+        self.at(&[Stage::Running], "the tool result")?;
         self.stage = Stage::Done;
         Ok(notification("ui/notifications/tool-result", json!(result)))
     }
 
-    /// There is no result: once, after the input.
+    /// Creates the notification that the tool was cancelled and has no result, once, after the input.
     ///
     /// # Errors
-    /// When it is not the time.
-    pub fn tool_cancelled(&mut self, reason: &str) -> Result<Value, WrongTime> {
-        self.at(&[Stage::Running], "that the tool was cancelled")?;
+    /// Fails unless the view has the input and waits for the result.
+    pub fn tool_cancelled(&mut self, reason: &str) -> Result<Value, InvalidState> {
+        self.at(&[Stage::Running], "the cancellation")?;
         self.stage = Stage::Done;
         Ok(notification("ui/notifications/tool-cancelled", json!({ "reason": reason })))
     }
 
-    /// Something around the view has changed: the members that did.
+    /// Creates the notification that members of the [`HostContext`] have changed.
     ///
     /// # Errors
-    /// When it is not the time.
-    pub fn context_changed(&self, changes: &impl Serialize) -> Result<Value, WrongTime> {
-        self.at(&[Stage::Ready, Stage::Running, Stage::Done], "what is around the view")?;
+    /// Fails if the view is not initialized, or is being removed.
+    pub fn context_changed(&self, changes: &impl Serialize) -> Result<Value, InvalidState> {
+        self.at(&[Stage::Ready, Stage::Running, Stage::Done], "a context change")?;
         Ok(notification("ui/notifications/host-context-changed", json!(changes)))
     }
 
-    /// Asks the view to make itself ready to be removed; `None` if nobody is there who could be asked. The view can be
-    /// removed when [`receive`](Bridge::receive) says so, or when the host has waited long enough.
+    /// Creates the teardown request; `None` if the view is not initialized and can be removed at once. Otherwise remove
+    /// the view on [`ViewEvent::TornDown`], or after a timeout of the host's choice.
     ///
     /// # Errors
-    /// When it was asked before.
-    pub fn teardown(&mut self, reason: &str) -> Result<Option<Value>, WrongTime> {
+    /// Fails if the teardown was requested before.
+    pub fn teardown(&mut self, reason: &str) -> Result<Option<Value>, InvalidState> {
         if matches!(self.stage, Stage::Loading | Stage::Greeted) {
             self.stage = Stage::Gone;
             return Ok(None);
         }
-        self.at(&[Stage::Ready, Stage::Running, Stage::Done], "that it is removed")?;
+        self.at(&[Stage::Ready, Stage::Running, Stage::Done], "a teardown request")?;
         self.stage = Stage::Leaving;
         let params = json!({ "reason": reason });
         Ok(Some(json!({ "jsonrpc": "2.0", "id": TEARDOWN, "method": "ui/resource-teardown", "params": params })))
     }
 
-    /// The answer to what a view asked for.
+    /// Creates the response to a request of the view.
     pub fn answer(&self, id: &RequestId, result: &impl Serialize) -> Value {
         json!({ "jsonrpc": "2.0", "id": id, "result": result })
     }
 
-    /// The answer to what a view asked for, and does not get.
+    /// Creates the error response to a request of the view.
     pub fn refuse(&self, id: &RequestId, why: impl fmt::Display) -> Value {
         refused(&json!(id), &why.to_string())
     }
 
-    /// The answer to a view that wants to be shown in another way: how it is shown now. A way that the host does not
-    /// have changes nothing.
-    pub fn shown(&mut self, id: &RequestId, mode: DisplayMode) -> Value {
+    /// Sets the display mode and creates the response to the view's request, which carries the mode in effect. A mode
+    /// that the host does not support changes nothing.
+    pub fn set_display_mode(&mut self, id: &RequestId, mode: DisplayMode) -> Value {
         if self.host.context.available_display_modes.contains(&mode) {
             self.host.context.display_mode = mode;
         }
         self.answer(id, &json!({ "mode": self.display_mode() }))
     }
 
-    fn at(&self, stages: &[Stage], what: &'static str) -> Result<(), WrongTime> {
-        if stages.contains(&self.stage) { Ok(()) } else { Err(WrongTime { what, stage: self.stage }) }
+    fn at(&self, stages: &[Stage], what: &'static str) -> Result<(), InvalidState> {
+        if stages.contains(&self.stage) { Ok(()) } else { Err(InvalidState { what, stage: self.stage }) }
     }
 }
 
 /// The id of the one request that a host sends.
 const TEARDOWN: &str = "teardown";
 
-/// Something was to be said to a view at the wrong time.
+/// An error: a message to a view that is not valid in the current state of the connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WrongTime {
+pub struct InvalidState {
     what: &'static str,
     stage: Stage,
 }
 
-impl fmt::Display for WrongTime {
+impl fmt::Display for InvalidState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let when = match self.stage {
-            Stage::Loading | Stage::Greeted => "before it is initialized",
-            Stage::Ready => "before it has the input",
-            Stage::Running => "after it got the input",
-            Stage::Done => "after it got the result",
-            Stage::Leaving | Stage::Gone => "when it is being removed",
+            Stage::Loading | Stage::Greeted => "before the view is initialized",
+            Stage::Ready => "before the tool input",
+            Stage::Running => "after the tool input",
+            Stage::Done => "after the result",
+            Stage::Leaving | Stage::Gone => "after the teardown request",
         };
-        write!(f, "a view cannot be told {} {when}", self.what)
+        write!(f, "{} cannot be sent {when}", self.what)
     }
 }
 
-impl std::error::Error for WrongTime {}
+impl std::error::Error for InvalidState {}
 
 fn notification(method: &str, params: Value) -> Value {
     json!({ "jsonrpc": "2.0", "method": method, "params": params })

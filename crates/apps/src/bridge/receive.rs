@@ -1,4 +1,4 @@
-//! What comes from a view. Nothing of it can be trusted.
+//! Messages from a view. They are untrusted.
 
 use couplet_types::{CallToolParams, LogParams, ReadResourceParams, RequestId};
 use serde::de::DeserializeOwned;
@@ -6,94 +6,96 @@ use serde_json::{Value, json};
 
 use super::{
     Bridge, DIALECT, Stage, TEARDOWN,
-    data::{AppCapabilities, DisplayMode, FromView, Greeting, ModelContext, Size, ViewMessage},
+    data::{AppCapabilities, DisplayMode, Greeting, ModelContext, Size, ViewEvent, ViewMessage},
     refused,
 };
 use crate::tools::Refusal;
 
 impl Bridge {
-    /// Takes a message of the view, and says what to do. What the view may not do is answered with an error.
-    pub fn receive(&mut self, message: &Value) -> FromView {
+    /// Processes a message from the view and returns the event for the host. A request that the view is not allowed to
+    /// make is answered with an error ([`ViewEvent::Answer`]).
+    pub fn receive(&mut self, message: &Value) -> ViewEvent {
         let method = message["method"].as_str();
         let params = message.get("params").cloned().unwrap_or_else(|| json!({}));
         match (method, message.get("id")) {
             (Some(method), Some(id)) => {
-                let asked = serde_json::from_value(id.clone()).map_err(|_| Refusal::from("the id is not one"));
+                let asked = serde_json::from_value(id.clone())
+                    .map_err(|_| Refusal::from("the `id` must be a string or a number"));
                 asked.and_then(|request| self.request(request, method, params)).unwrap_or_else(|why| {
                     let id = if id.is_string() || id.is_number() { id } else { &Value::Null };
-                    FromView::Answer(refused(id, &why.0))
+                    ViewEvent::Answer(refused(id, &why.0))
                 })
             }
             (Some(method), None) => self.notified(method, params),
             (None, Some(id)) if self.stage == Stage::Leaving && *id == json!(TEARDOWN) => {
                 self.stage = Stage::Gone;
-                FromView::Removable
+                ViewEvent::TornDown
             }
-            _ => FromView::Nothing,
+            _ => ViewEvent::Ignored,
         }
     }
 
-    fn request(&mut self, id: RequestId, method: &str, params: Value) -> Result<FromView, Refusal> {
+    fn request(&mut self, id: RequestId, method: &str, params: Value) -> Result<ViewEvent, Refusal> {
         match method {
             "ui/initialize" if self.stage == Stage::Loading => {
                 let greeting: Greeting = read(params)?;
                 let AppCapabilities { available_display_modes } = greeting.app_capabilities;
                 self.modes = available_display_modes;
                 self.stage = Stage::Greeted;
-                Ok(FromView::Answer(self.answer(&id, &self.welcome())))
+                Ok(ViewEvent::Answer(self.answer(&id, &self.welcome())))
             }
-            "ui/initialize" => Err("the view has said hello before".into()),
-            "ping" => Ok(FromView::Answer(self.answer(&id, &json!({})))),
-            _ if !self.is_ready() => Err("the view has not said that it is initialized".into()),
+            "ui/initialize" => Err("the view is initialized already".into()),
+            "ping" => Ok(ViewEvent::Answer(self.answer(&id, &json!({})))),
+            _ if !self.is_ready() => Err("the view must send `ui/notifications/initialized` first".into()),
             "tools/call" => {
                 let params: CallToolParams = read(params)?;
                 self.tools.allows(&params.name)?;
-                Ok(FromView::CallTool(id, params))
+                Ok(ViewEvent::CallTool(id, params))
             }
-            "resources/read" => read(params).map(|read: ReadResourceParams| FromView::ReadResource(id, read.uri)),
+            "resources/read" => read(params).map(|read: ReadResourceParams| ViewEvent::ReadResource(id, read.uri)),
             "ui/open-link" => match params["url"].as_str().filter(|url| is_web_address(url)) {
-                Some(url) => Ok(FromView::OpenLink(id, url.to_owned())),
-                None => Err("only addresses of the web can be opened".into()),
+                Some(url) => Ok(ViewEvent::OpenLink(id, url.to_owned())),
+                None => Err("`url` must be an absolute `http` or `https` URL".into()),
             },
-            "ui/message" => read::<ViewMessage>(params).map(|message| FromView::Message(id, message)),
+            "ui/message" => read::<ViewMessage>(params).map(|message| ViewEvent::Message(id, message)),
             "ui/update-model-context" => {
-                read::<ModelContext>(params).map(|context| FromView::UpdateContext(id, context))
+                read::<ModelContext>(params).map(|context| ViewEvent::UpdateContext(id, context))
             }
             "ui/request-display-mode" => Ok(self.asked_mode(id, &params["mode"])),
-            _ => Err("there is no such method".into()),
+            _ => Err(Refusal(format!("there is no method `{method}`"))),
         }
     }
 
-    fn notified(&mut self, method: &str, params: Value) -> FromView {
+    fn notified(&mut self, method: &str, params: Value) -> ViewEvent {
         match method {
             "ui/notifications/initialized" if self.stage == Stage::Greeted => {
                 self.stage = Stage::Ready;
-                FromView::Initialized
+                ViewEvent::Initialized
             }
             "ui/notifications/size-changed" if self.is_ready() => {
                 let fits = |side: Option<f64>| side.is_none_or(|pixels| pixels.is_finite() && pixels >= 0.0);
                 match read::<Size>(params) {
-                    Ok(size) if fits(size.width) && fits(size.height) => FromView::SizeChanged(size),
-                    _ => FromView::Nothing,
+                    Ok(size) if fits(size.width) && fits(size.height) => ViewEvent::SizeChanged(size),
+                    _ => ViewEvent::Ignored,
                 }
             }
             "notifications/message" if self.is_ready() => {
-                read::<LogParams>(params).map_or(FromView::Nothing, FromView::Log)
+                read::<LogParams>(params).map_or(ViewEvent::Ignored, ViewEvent::Log)
             }
-            _ => FromView::Nothing,
+            _ => ViewEvent::Ignored,
         }
     }
 
-    /// A way to be shown that one of both sides does not have is answered with the present one.
-    fn asked_mode(&mut self, id: RequestId, mode: &Value) -> FromView {
+    /// A display mode that one side does not support is answered with the current one.
+    fn asked_mode(&mut self, id: RequestId, mode: &Value) -> ViewEvent {
         let mode = DisplayMode::deserialize_opt(mode);
         let has = |mode: &DisplayMode| {
             self.host.context.available_display_modes.contains(mode)
                 && self.modes.as_ref().is_none_or(|modes| modes.contains(mode))
         };
         match mode.filter(has) {
-            Some(mode) => FromView::ShowAs(id, mode),
-            None => FromView::Answer(self.shown(&id, self.display_mode())),
+            Some(mode) => ViewEvent::RequestDisplayMode(id, mode),
+            None => ViewEvent::Answer(self.set_display_mode(&id, self.display_mode())),
         }
     }
 
@@ -119,10 +121,10 @@ impl DisplayMode {
 }
 
 fn read<T: DeserializeOwned>(params: Value) -> Result<T, Refusal> {
-    serde_json::from_value(params).map_err(|e| Refusal(format!("the parameters cannot be read: {e}")))
+    serde_json::from_value(params).map_err(|e| Refusal(format!("the parameters are invalid: {e}")))
 }
 
-/// Whether a text is an absolute address of the web, without anything that could be taken for something else.
+/// Whether a string is an absolute `http` or `https` URL without user information or ambiguous characters.
 fn is_web_address(url: &str) -> bool {
     let (scheme, rest) = url.split_once("://").unwrap_or_default();
     let host = rest.split(['/', '?', '#']).next().unwrap_or_default();

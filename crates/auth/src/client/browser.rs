@@ -1,4 +1,4 @@
-//! Showing a page to a person.
+//! Opening a page in the user's browser.
 
 use std::{
     io::Write,
@@ -10,31 +10,32 @@ use http::uri::Scheme;
 
 use crate::fetch::{Reach, failed, parse};
 
-/// A page that a browser may be shown: https, or this machine, and nothing that could mean something else to whatever
-/// opens it.
+/// Checks a page before it is opened: https or loopback, without characters that a shell or launcher could interpret.
 pub(crate) fn checked(page: &str, reach: Reach) -> Result<&str, Error> {
     let plain = page.len() <= 8192 && page.bytes().all(|b| matches!(b, b'!'..=b'~') && !b"\"'`<>\\^{|}".contains(&b));
     let allowed = parse(page).is_some_and(|uri| match uri.scheme() == Some(&Scheme::HTTPS) {
-        // Where a browser goes is not this program's network.
+        // The browser connects by itself, so private networks need not be excluded.
         true => true,
         false => reach.max(Reach::Loopback).check(&uri).is_ok(),
     });
     if plain && allowed && !page.contains('#') {
         return Ok(page);
     }
-    Err(failed("the authorization server names a page that must not be opened"))
+    Err(failed(
+        "the authorization server's login page cannot be opened: expected an `https://` URL without special characters",
+    ))
 }
 
-/// Opens a checked page in the browser of whoever sits here; where there is none, tells them where to go.
+/// Opens a checked page in the local browser; without a browser, prints the URL to standard error.
 pub(crate) fn open(page: &str) {
     if start(page) {
-        return tracing::info!("a browser was asked to open the page of the authorization server");
+        return tracing::info!("opened the login page of the authorization server in a browser");
     }
-    // Standard error belongs to nobody's protocol, and without this a person would wait for nothing.
+    // No transport uses standard error, and without this the user would wait in vain.
     let _ = writeln!(std::io::stderr(), "To log in, open this page in a browser:\n\n    {page}\n");
 }
 
-/// The page is an argument, never a part of a command line that something else takes apart.
+/// The page is passed as an argument, never through a shell.
 fn start(page: &str) -> bool {
     let programs: &[(&str, &[&str])] = if cfg!(target_os = "macos") {
         &[("/usr/bin/open", &[])]
@@ -49,7 +50,7 @@ fn start(page: &str) -> bool {
         let mut command = Command::new(program);
         command.args(*arguments).arg(page).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let Ok(mut child) = command.spawn() else { return false };
-        // Some of them stay for as long as the browser does; somebody has to see them end.
+        // Some launchers run as long as the browser does; the thread reaps them.
         std::thread::spawn(move || child.wait());
         true
     })

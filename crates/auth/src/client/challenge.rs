@@ -1,14 +1,14 @@
-//! What a server asks for when it does not let somebody in.
+//! The challenge in the response of a server that rejects a request.
 
 use couplet_http::client::challenges;
 use http::{HeaderMap, header::WWW_AUTHENTICATE};
 
-/// The `WWW-Authenticate` headers of a response, as far as they are about tokens.
+/// The `WWW-Authenticate` headers of a response, as far as they concern tokens.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Challenge {
-    /// Whether it is asked for nothing but something else than a token, such as a password.
+    /// Whether all challenges use other schemes than tokens, such as `Basic`.
     pub(crate) foreign: bool,
-    /// Whether a token may, or must, be bound to a key.
+    /// Whether the server accepts or requires DPoP-bound tokens.
     pub(crate) dpop: bool,
     pub(crate) resource_metadata: Option<String>,
     pub(crate) scope: Vec<String>,
@@ -37,7 +37,7 @@ impl Challenge {
         found
     }
 
-    /// The first one counts.
+    /// The first value of each parameter counts.
     fn take(&mut self, name: &str, value: String) {
         let place = match name {
             "resource_metadata" => &mut self.resource_metadata,
@@ -60,7 +60,7 @@ impl Challenge {
     }
 }
 
-/// The scopes of a list; what cannot be one is left out.
+/// Parses a scope list; invalid scopes are skipped.
 pub(crate) fn scopes(list: &str) -> Vec<String> {
     let possible = |scope: &&str| scope.bytes().all(|b| matches!(b, b'!' | b'#'..=b'[' | b']'..=b'~'));
     let mut all = Vec::new();
@@ -70,7 +70,7 @@ pub(crate) fn scopes(list: &str) -> Vec<String> {
     all
 }
 
-/// Adds a scope to others, unless it is one of them.
+/// Adds a scope to a list, unless it is present.
 pub(crate) fn add(all: &mut Vec<String>, scope: &str) {
     if !all.iter().any(|s| s == scope) {
         all.push(scope.to_owned());

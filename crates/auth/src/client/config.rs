@@ -1,4 +1,4 @@
-//! How a client logs in, as the program has set it up.
+//! The configuration of a login.
 
 use std::{fmt, future::Future, sync::Arc, time::Duration};
 
@@ -15,64 +15,64 @@ use crate::{
 pub(crate) struct Config {
     pub(crate) name: String,
     pub(crate) grant: Grant,
-    /// Who the client is, where that was agreed beforehand.
+    /// The client's preregistered id and credential.
     pub(crate) fixed: Option<(String, Credential)>,
-    /// The only authorization server that may see what was agreed.
+    /// The only authorization server that may receive the preregistered credential.
     pub(crate) issuer: Option<String>,
-    /// Where the client's own metadata is.
+    /// The URL of the client's metadata document.
     pub(crate) document: Option<(String, Credential)>,
     pub(crate) scopes: Vec<String>,
-    /// Whether a token has to be bound to a key.
+    /// Whether tokens must be DPoP-bound.
     pub(crate) bound: bool,
     pub(crate) reach: Option<Reach>,
     pub(crate) fetcher: Option<Fetcher>,
-    /// How authorization servers are reached, if there is no fetcher.
+    /// The HTTP settings towards authorization servers, if there is no fetcher.
     pub(crate) settings: HyperClientBuilder,
     pub(crate) store: Arc<dyn Store>,
 }
 
 impl Config {
-    /// What asks authorization servers, as far as `reach`.
+    /// The fetcher for authorization servers, within a reach.
     pub(crate) fn fetcher(&self, reach: Reach) -> Result<Fetcher, Error> {
         match &self.fetcher {
             Some(fetcher) => Ok(fetcher.clone()),
-            None => Fetcher::with(reach, self.settings.clone()),
+            None => Fetcher::with_settings(reach, self.settings.clone()),
         }
     }
 }
 
-/// How tokens are got.
+/// The grant that tokens are obtained with.
 #[derive(Clone)]
 pub(crate) enum Grant {
-    /// A person allows it on a page.
+    /// Authorization code: the user consents on a page.
     Page(Page),
-    /// A person allows it on a page of another machine, with a code. The function shows both.
+    /// Device code: the user consents on another machine. The function shows page and code.
     Device(Shower),
-    /// The client itself is who asks.
+    /// Client credentials: the client acts on its own behalf.
     Client,
-    /// The company's identity provider vouches for a person.
+    /// Identity assertion: the company's identity provider vouches for the user.
     Enterprise(Enterprise),
-    /// The platform that the program runs on vouches for it.
+    /// JWT bearer: the platform that the program runs on vouches for it.
     Workload(Source),
 }
 
 #[derive(Clone)]
 pub(crate) struct Page {
     pub(crate) way: Way,
-    /// Where people are sent back to, if that is not anywhere on this machine.
+    /// The redirect URI, if it is not an arbitrary loopback port.
     pub(crate) redirect: Option<String>,
-    pub(crate) patience: Duration,
+    pub(crate) timeout: Duration,
 }
 
 #[derive(Clone)]
 pub(crate) enum Way {
-    /// The browser of whoever sits here.
+    /// The browser of this machine.
     Browser,
-    /// Something opens the page, and whoever comes back from it knocks here.
+    /// A function opens the page; the redirect arrives on a loopback port.
     Opened(Opener),
-    /// Something opens the page, and brings the address that it leads back to.
+    /// A function opens the page and returns the redirect URL.
     Visited(Visitor),
-    /// The same, but the callback may also arrive here.
+    /// The same, but the redirect may also arrive on a loopback port.
     Pasted(Visitor),
 }
 
@@ -81,7 +81,7 @@ pub(crate) type Visitor = Arc<dyn Fn(String) -> BoxFuture<'static, Result<String
 
 pub(crate) type Shower = Arc<dyn Fn(DeviceCode) -> BoxFuture<'static, Result<(), Error>> + Send + Sync>;
 
-/// Where assertions come from. It is told who they are for.
+/// A source of assertions. Its argument is the audience.
 #[derive(Clone)]
 pub(crate) struct Source(Arc<dyn Fn(String) -> BoxFuture<'static, Result<Secret, Error>> + Send + Sync>);
 
@@ -99,7 +99,7 @@ impl Source {
     }
 }
 
-/// A company's identity provider, which says what its people may use: enterprise-managed authorization.
+/// A company's identity provider, for enterprise-managed authorization.
 ///
 /// ```no_run
 /// use couplet_auth::{Secret, client::{Enterprise, OAuth}};
@@ -120,8 +120,10 @@ pub struct Enterprise {
 }
 
 impl Enterprise {
-    /// An identity provider by its token endpoint, by what the client is known to it, and with where the ID token of
-    /// whoever has signed on comes from. The endpoint is the program's choice, so it may be in a private network.
+    /// Creates an identity provider from its token endpoint, the client's id there, and a function that returns the ID
+    /// token of the signed-in user. The function's argument is the token endpoint.
+    ///
+    /// The endpoint is configured and not discovered, so it may be in a private network.
     pub fn new<F, W>(endpoint: impl Into<String>, client_id: impl Into<String>, id_token: F) -> Self
     where
         F: Fn(String) -> W + Send + Sync + 'static,
@@ -136,14 +138,14 @@ impl Enterprise {
         }
     }
 
-    /// How the client shows itself to the identity provider.
+    /// Sets how the client authenticates to the identity provider (default: [`Credential::Public`]).
     #[must_use]
     pub fn credential(mut self, credential: impl Into<Credential>) -> Self {
         self.credential = credential.into();
         self
     }
 
-    /// What vouches for a person is an assertion of SAML 2.0 instead of an ID token.
+    /// Uses SAML 2.0 assertions instead of ID tokens.
     #[must_use]
     pub fn saml(mut self) -> Self {
         self.subject_type = "urn:ietf:params:oauth:token-type:saml2";

@@ -1,4 +1,4 @@
-//! Logging in with a browser of another machine (RFC 8628).
+//! The device authorization grant (RFC 8628).
 
 use std::time::Duration;
 
@@ -18,10 +18,10 @@ use crate::{Secret, fetch::failed};
 
 pub(crate) const DEVICE_CODE: &str = "urn:ietf:params:oauth:grant-type:device_code";
 
-/// Where a client that needs a redirect address to be registered would be; no user is ever sent there.
+/// The redirect URI for registrations that require one; it is never used.
 const NOWHERE: &str = "http://127.0.0.1/callback";
 
-/// Where a person has to go to log in, and the code that they enter there.
+/// A device code: the page where the user logs in, and the code to enter there.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct DeviceCode {
@@ -29,9 +29,9 @@ pub struct DeviceCode {
     pub verification_uri: String,
     /// The code to enter there.
     pub user_code: String,
-    /// The page with the code already in it, for a link or a QR code.
+    /// The page with the code filled in, for a link or a QR code.
     pub verification_uri_complete: Option<String>,
-    /// How long the code can be used.
+    /// The time until the code expires.
     pub expires_in: Duration,
 }
 
@@ -39,7 +39,7 @@ pub struct DeviceCode {
 struct Answer {
     device_code: String,
     user_code: String,
-    // Some authorization servers write it as they did before the standard.
+    // The name of the member before the standard.
     #[serde(alias = "verification_url")]
     verification_uri: String,
     verification_uri_complete: Option<String>,
@@ -48,15 +48,15 @@ struct Answer {
 }
 
 impl Obtain<'_> {
-    /// The longest that a code is waited for, whatever the authorization server says.
+    /// The upper limit of a code's lifetime, whatever the authorization server says.
     const LONGEST: Duration = Duration::from_secs(30 * 60);
-    /// How often in a row the authorization server may be out of reach.
+    /// The number of consecutive connection failures that are tolerated.
     const LOST: u32 = 5;
 
     pub(crate) async fn by_device(&self, show: &Shower) -> Result<Issued, Refused> {
         let endpoint = self.found.server.device_authorization_endpoint.as_deref();
         let endpoint = endpoint
-            .ok_or_else(|| failed("the authorization server does not offer device codes; log in with a browser"))?;
+            .ok_or_else(|| failed("the authorization server does not support device codes; log in with a browser"))?;
         let identity = match self.known().await? {
             Some(identity) => identity,
             None => self.register(NOWHERE).await?,
@@ -71,7 +71,7 @@ impl Obtain<'_> {
         self.poll(&identity, &device_code, Duration::from_secs(interval), code.expires_in).await
     }
 
-    /// What may be shown to a person.
+    /// Sanitizes the code and the page before they are shown.
     fn checked(&self, answer: &Answer) -> Result<DeviceCode, Error> {
         let page = |page: &str| browser::checked(page, self.reach).map(str::to_owned);
         Ok(DeviceCode {

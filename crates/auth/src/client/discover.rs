@@ -1,4 +1,4 @@
-//! Finding the authorization server of a server.
+//! Discovery of a server's authorization server.
 
 use couplet_core::Error;
 use http::{HeaderMap, StatusCode, Uri};
@@ -13,28 +13,28 @@ use crate::{
     places::server_places,
 };
 
-/// What was found out about a server.
+/// The result of discovery.
 #[derive(Clone, Debug)]
 pub(crate) struct Found {
-    /// What tokens are for, as the server writes it.
+    /// The resource identifier, as the server writes it.
     pub(crate) resource: String,
     pub(crate) server: ServerMetadata,
-    /// All scopes that the server names, if it names any.
+    /// The scopes that the server supports, if it lists them.
     pub(crate) scopes: Option<Vec<String>>,
-    /// Whether tokens have to be bound to a key.
+    /// Whether tokens must be DPoP-bound.
     pub(crate) bound: bool,
 }
 
-/// A server, and how to ask about it.
+/// A discovery request.
 #[derive(Debug)]
 pub(crate) struct Inquiry<'a> {
     pub(crate) fetcher: &'a Fetcher,
-    /// The address as the program gave it.
+    /// The server's URL, as configured.
     pub(crate) url: &'a str,
     pub(crate) server: &'a Uri,
-    /// What goes along: the revision that is spoken, if the request said so.
+    /// Headers to send along: the protocol version, if the request had it.
     pub(crate) headers: &'a HeaderMap,
-    /// The authorization server that is wanted, if there is a choice.
+    /// The preferred authorization server, if there are several.
     pub(crate) wanted: Option<&'a str>,
 }
 
@@ -42,7 +42,7 @@ impl Inquiry<'_> {
     pub(crate) async fn discover(&self, challenge: &Challenge) -> Result<Found, Error> {
         let Some(about) = self.resource(challenge).await? else { return self.without_metadata().await };
         if !covers(&about.resource, self.server) {
-            let what = format!("the server says that it is `{}`, which it is not", shown(&about.resource));
+            let what = format!("the server's metadata is for another resource, `{}`", shown(&about.resource));
             return Err(failed(what));
         }
         let listed = &about.authorization_servers;
@@ -55,7 +55,7 @@ impl Inquiry<'_> {
         Ok(Found { resource: about.resource, server, scopes: about.scopes_supported, bound })
     }
 
-    /// The metadata of the resource: where the challenge says, or else where it has to be.
+    /// The protected resource metadata: from the URL in the challenge, or else from the well-known URLs.
     async fn resource(&self, challenge: &Challenge) -> Result<Option<ResourceMetadata>, Error> {
         if let Some(place) = &challenge.resource_metadata {
             let answer = self.fetcher.get_with(place, self.headers).await?;
@@ -64,7 +64,7 @@ impl Inquiry<'_> {
             }
         }
         for place in resource_places(self.server) {
-            // Behind some addresses everything is a page for people.
+            // Some servers answer every URL with an HTML page.
             if let Ok(about) = self.fetcher.get_with(&place, self.headers).await?.json() {
                 return Ok(Some(about));
             }
@@ -72,19 +72,20 @@ impl Inquiry<'_> {
         Ok(None)
     }
 
-    /// The metadata of an authorization server, which has to have the name under which it was asked, to the letter.
+    /// The metadata of an authorization server. Its `issuer` must be identical to the name that was requested.
     pub(crate) async fn authorization_server(&self, issuer: &str) -> Result<ServerMetadata, Error> {
-        let wrong = || failed(format!("`{}` does not name an authorization server", shown(issuer)));
+        let wrong = || failed(format!("`{}` is not a valid issuer URL", shown(issuer)));
         let uri = parse(issuer).filter(|_| !issuer.contains(['?', '#'])).ok_or_else(wrong)?;
         for place in server_places(&uri) {
             let answer = self.fetcher.get_with(&place, self.headers).await?;
             let Ok(server) = answer.json::<ServerMetadata>() else { continue };
             if server.issuer != issuer {
-                let what = format!("`{}` says that it is `{}`", shown(issuer), shown(&server.issuer));
+                let what =
+                    format!("the metadata of `{}` names another issuer, `{}`", shown(issuer), shown(&server.issuer));
                 return Err(failed(what));
             }
             return Ok(server);
         }
-        Err(failed(format!("`{}` has no metadata of an authorization server", shown(issuer))))
+        Err(failed(format!("`{}` publishes no authorization server metadata", shown(issuer))))
     }
 }

@@ -1,4 +1,4 @@
-//! Tokens that are bound to a key (RFC 9449).
+//! DPoP-bound tokens (RFC 9449).
 
 use std::{
     collections::HashMap,
@@ -18,15 +18,15 @@ use crate::places::origin;
 pub(crate) const PROOF: HeaderName = HeaderName::from_static("dpop");
 const NONCE: HeaderName = HeaderName::from_static("dpop-nonce");
 
-/// The words that servers want to see in the next proof, by origin.
+/// The nonces that servers require in the next proof, by origin.
 #[derive(Debug, Default)]
 pub(crate) struct Nonces(Mutex<HashMap<String, String>>);
 
 impl Nonces {
-    /// There are a server and its authorization server; who names more does it to fill memory.
+    /// A server and its authorization server need two; the limit bounds memory.
     const MOST: usize = 16;
 
-    /// Remembers what a response asks for; false if there is nothing, or nothing new.
+    /// Stores the nonce of a response; `false` if there is none, or it is unchanged.
     pub(crate) fn note(&self, server: &Uri, headers: &HeaderMap) -> bool {
         let Some(nonce) = headers.get(NONCE).and_then(|n| n.to_str().ok()).filter(|n| n.len() <= 1024) else {
             return false;
@@ -46,7 +46,7 @@ impl Nonces {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The proof that whoever sends a request has the key; `token` is what the key is shown with, if there is one.
+    /// Creates the proof of possession for a request; `token` is the access token that it is sent with, if any.
     pub(crate) fn proof(
         &self,
         key: &SigningKey,
@@ -63,9 +63,10 @@ impl Nonces {
         if let Some(nonce) = self.of(uri) {
             claims["nonce"] = nonce.into();
         }
-        let public = key.public_jwk().ok_or_else(|| Error::new(ErrorKind::Config, "the key is not P-256"))?;
+        let public = key.public_jwk().ok_or_else(|| Error::new(ErrorKind::Config, "a DPoP key must be P-256"))?;
         let header = Map::from_iter([("typ".to_owned(), "dpop+jwt".into()), ("jwk".to_owned(), public)]);
         let proof = key.sign(header, &claims)?;
-        HeaderValue::try_from(proof).map_err(|_| Error::new(ErrorKind::Config, "the proof is not a header"))
+        HeaderValue::try_from(proof)
+            .map_err(|_| Error::new(ErrorKind::Config, "the DPoP proof cannot be sent as a header"))
     }
 }

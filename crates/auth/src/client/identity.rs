@@ -1,4 +1,4 @@
-//! Who a client is to an authorization server, and how it shows that.
+//! Client authentication at an authorization server.
 
 use base64::{Engine, engine::general_purpose::STANDARD as BASE64};
 use couplet_core::{Error, ErrorKind};
@@ -12,16 +12,16 @@ use super::{
 };
 use crate::Secret;
 
-/// How a client shows that it is the one it says.
+/// The credential with which a client authenticates to an authorization server.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub enum Credential {
-    /// Not at all: anybody can have the program.
+    /// None: a public client, which cannot hold a secret.
     #[default]
     Public,
-    /// With a password, in a header or in the request, as the authorization server has it.
+    /// A client secret, sent in a header or in the body, as the authorization server supports it.
     Secret(Secret),
-    /// With a signature.
+    /// A key that signs assertions (`private_key_jwt`).
     Key(SigningKey),
 }
 
@@ -37,16 +37,16 @@ impl From<SigningKey> for Credential {
     }
 }
 
-/// Who a client is to one authorization server.
+/// The client's identity at one authorization server.
 #[derive(Clone, Debug)]
 pub(crate) struct Identity {
     pub(crate) id: String,
     pub(crate) credential: Credential,
-    /// How it has to show itself, if that was agreed.
+    /// The authentication method, if registration has fixed it.
     pub(crate) method: Option<String>,
 }
 
-/// What is sent along to a token endpoint.
+/// The client authentication of a request.
 #[derive(Default)]
 pub(crate) struct Shown {
     pub(crate) headers: HeaderMap,
@@ -54,7 +54,7 @@ pub(crate) struct Shown {
 }
 
 impl Identity {
-    /// Shows who the client is in the way that the authorization server takes.
+    /// Authenticates a request, with a method that the authorization server supports.
     pub(crate) fn show(&self, server: &ServerMetadata) -> Result<Shown, Error> {
         let mut shown = Shown::default();
         match (&self.credential, self.method(server)) {
@@ -62,7 +62,7 @@ impl Identity {
                 let pair = Secret::new(format!("{}:{}", encoded(&self.id), encoded(secret.reveal())));
                 let text = Secret::new(format!("Basic {}", BASE64.encode(pair.reveal())));
                 let mut value = HeaderValue::from_str(text.reveal())
-                    .map_err(|_| Error::new(ErrorKind::Config, "the client's secret cannot be sent"))?;
+                    .map_err(|_| Error::new(ErrorKind::Config, "the client secret cannot be sent as a header"))?;
                 value.set_sensitive(true);
                 shown.headers.insert(AUTHORIZATION, value);
             }
@@ -86,13 +86,13 @@ impl Identity {
             return method;
         }
         let known = server.token_endpoint_auth_methods_supported.as_deref();
-        // What counts where nothing is said (RFC 8414, section 2).
+        // The default where the metadata is silent (RFC 8414, section 2).
         let Some(known) = known else { return "client_secret_basic" };
         let order = ["client_secret_basic", "client_secret_post", "none"];
         order.into_iter().find(|method| known.iter().any(|k| k == method)).unwrap_or("client_secret_basic")
     }
 
-    /// The audience is the issuer, as it is written: an endpoint would let one server use it at another.
+    /// The audience is the issuer: with an endpoint as audience, one server could use the assertion at another.
     fn assertion(&self, key: &SigningKey, issuer: &str) -> Result<String, Error> {
         let now = now();
         let claims = json!({

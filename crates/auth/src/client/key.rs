@@ -1,4 +1,4 @@
-//! Keys that sign, and what they sign.
+//! Signing keys and JWTs.
 
 use std::{fmt, sync::Arc};
 
@@ -16,14 +16,14 @@ use rustls_pki_types::{PrivateKeyDer, pem::PemObject};
 use serde_json::{Map, Value, json};
 use zeroize::Zeroizing;
 
-/// A private key with which a client shows who it is: P-256, P-384, Ed25519 or RSA.
+/// A private key for client authentication: P-256, P-384, Ed25519 or RSA.
 ///
 /// ```no_run
 /// # fn example() -> Result<(), Box<dyn std::error::Error>> {
 /// use couplet_auth::client::{OAuth, SigningKey};
 ///
 /// let key = SigningKey::from_pem(&std::fs::read_to_string("key.pem")?)?.id("2026-01");
-/// let oauth = OAuth::machine("nightly-report", key);
+/// let oauth = OAuth::client_credentials("nightly-report", key);
 /// # drop(oauth);
 /// # Ok(())
 /// # }
@@ -42,12 +42,12 @@ enum Pair {
 }
 
 impl SigningKey {
-    /// Reads a key from PEM: PKCS #8, or PKCS #1 for RSA.
+    /// Parses a key from PEM: PKCS #8, or PKCS #1 for RSA.
     ///
     /// # Errors
-    /// When it is not one of these.
+    /// Fails if the text is not such a key.
     pub fn from_pem(pem: &str) -> Result<Self, Error> {
-        let wrong = || Error::new(ErrorKind::Config, "the key is not a private key in PEM (PKCS #8, or RSA)");
+        let wrong = || Error::new(ErrorKind::Config, "expected a private key in PEM (PKCS #8, or PKCS #1 for RSA)");
         match PrivateKeyDer::from_pem_slice(pem.as_bytes()).map_err(|_| wrong())? {
             PrivateKeyDer::Pkcs8(key) => Self::from_pkcs8(key.secret_pkcs8_der()).ok_or_else(wrong),
             PrivateKeyDer::Pkcs1(key) => {
@@ -57,16 +57,16 @@ impl SigningKey {
         }
     }
 
-    /// Says which of the client's keys it is: the `kid` of what it signs.
+    /// Sets the key id: the `kid` of signatures.
     #[must_use]
     pub fn id(mut self, id: impl Into<String>) -> Self {
         self.id = Some(id.into());
         self
     }
 
-    /// A new P-256 key, and how to keep it.
+    /// Generates a P-256 key. Returns it with its PKCS #8 encoding.
     pub(crate) fn generate() -> Result<(Self, Zeroizing<Vec<u8>>), Error> {
-        let failed = || Error::new(ErrorKind::Config, "no key can be made: the system's random source fails");
+        let failed = || Error::new(ErrorKind::Config, "cannot generate a key: the system's random source failed");
         let made = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &SystemRandom::new());
         let kept = Zeroizing::new(made.map_err(|_| failed())?.as_ref().to_vec());
         Ok((Self::from_pkcs8(&kept).ok_or_else(failed)?, kept))
@@ -86,7 +86,7 @@ impl SigningKey {
         Self { pair: Arc::new(pair), id: None }
     }
 
-    /// What it signs with, in the words of JOSE.
+    /// The name of the signature algorithm in JOSE.
     pub(crate) fn algorithm(&self) -> &'static str {
         match &*self.pair {
             Pair::P256(_) => "ES256",
@@ -96,15 +96,15 @@ impl SigningKey {
         }
     }
 
-    /// The public half of a P-256 key, as a JWK.
+    /// The public key of a P-256 key, as a JWK.
     pub(crate) fn public_jwk(&self) -> Option<Value> {
         let Pair::P256(pair) = &*self.pair else { return None };
-        // One byte for the form of the point, then its two coordinates.
+        // One byte for the format of the point, then its two coordinates.
         let (x, y) = pair.public_key().as_ref().get(1..65)?.split_at(32);
         Some(json!({ "kty": "EC", "crv": "P-256", "x": BASE64.encode(x), "y": BASE64.encode(y) }))
     }
 
-    /// A signed JWT.
+    /// Creates a signed JWT.
     pub(crate) fn sign(&self, mut header: Map<String, Value>, claims: &Value) -> Result<String, Error> {
         header.insert("alg".into(), self.algorithm().into());
         if let Some(id) = &self.id {
@@ -113,7 +113,7 @@ impl SigningKey {
         let part = |value: &Value| BASE64.encode(value.to_string());
         let text = format!("{}.{}", part(&Value::Object(header)), part(claims));
         let signature = self.signature(text.as_bytes());
-        let signature = signature.ok_or_else(|| Error::new(ErrorKind::Config, "the key does not sign"))?;
+        let signature = signature.ok_or_else(|| Error::new(ErrorKind::Config, "the key cannot sign"))?;
         Ok(format!("{text}.{}", BASE64.encode(signature)))
     }
 

@@ -1,4 +1,4 @@
-//! What servers did before they named their authorization server: they were one.
+//! Discovery before protected resource metadata: the server is its own authorization server.
 
 use couplet_core::Error;
 
@@ -16,13 +16,15 @@ impl Inquiry<'_> {
         Ok(Found { resource, server, scopes: None, bound: false })
     }
 
-    /// The server as its own authorization server: what it says about itself, or else where the endpoints have to be.
+    /// The server as its own authorization server: its metadata, or else the default endpoints.
     pub(crate) async fn at_the_server(&self) -> Result<ServerMetadata, Error> {
         let origin = origin(self.server);
         let place = format!("{origin}/.well-known/oauth-authorization-server");
         match self.fetcher.get_with(&place, self.headers).await?.json::<ServerMetadata>() {
             Ok(server) if server.issuer == origin => Ok(server),
-            Ok(server) => Err(failed(format!("`{origin}` says that it is `{}`", shown(&server.issuer)))),
+            Ok(server) => {
+                Err(failed(format!("the metadata of `{origin}` names another issuer, `{}`", shown(&server.issuer))))
+            }
             Err(_) => Ok(assumed(&origin)),
         }
     }
@@ -33,7 +35,7 @@ fn assumed(origin: &str) -> ServerMetadata {
         authorization_endpoint: Some(format!("{origin}/authorize")),
         token_endpoint: Some(format!("{origin}/token")),
         registration_endpoint: Some(format!("{origin}/register")),
-        // There is nobody who could say that it is known, and it has always been required.
+        // There is no metadata that could declare it, and these revisions require it.
         code_challenge_methods_supported: Some(vec!["S256".to_owned()]),
         ..ServerMetadata::bare(origin)
     }

@@ -1,4 +1,4 @@
-//! Waiting on this machine for somebody to come back from a page.
+//! The loopback listener for redirects.
 
 use std::{io, sync::Arc, time::Duration};
 
@@ -14,7 +14,7 @@ use tokio::{
 use super::page::Visit;
 use crate::fetch::{failed, host, is_local, parse};
 
-/// A place on this machine where a browser is sent back to.
+/// A loopback listener that a browser is redirected to.
 #[derive(Debug)]
 pub(crate) struct Door {
     listener: TcpListener,
@@ -24,32 +24,32 @@ pub(crate) struct Door {
 
 impl Door {
     const PATH: &str = "/callback";
-    /// Connections that are looked at at a time; browsers open some that they do not use.
+    /// The number of concurrent connections; browsers open some that they do not use.
     const MOST: usize = 16;
     const LONGEST: usize = 16 << 10;
-    const PATIENCE: Duration = Duration::from_secs(10);
+    const TIMEOUT: Duration = Duration::from_secs(10);
 
-    /// Opens a door where nobody else listens.
+    /// Listens on a free port.
     pub(crate) async fn anywhere() -> Result<Self, Error> {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await;
-        let listener = listener.map_err(|e| failed("no port is free on this machine").with_source(e))?;
+        let listener = listener.map_err(|e| failed("cannot listen on a loopback port").with_source(e))?;
         let port = listener.local_addr()?.port();
         let redirect = format!("http://127.0.0.1:{port}{}", Self::PATH);
         Ok(Self { listener, redirect, path: Self::PATH.to_owned() })
     }
 
-    /// Opens the door that a redirect address leads to.
+    /// Listens on the port of a redirect URI.
     pub(crate) async fn at(redirect: &str) -> Result<Self, Error> {
-        let wrong = || failed(format!("`{redirect}` is not an address of this machine with a port"));
+        let wrong = || failed(format!("`{redirect}` is not a loopback URL with a port"));
         let uri: Uri = parse(redirect).filter(is_local).ok_or_else(wrong)?;
         let port = uri.port_u16().ok_or_else(wrong)?;
         let listener = TcpListener::bind((host(&uri), port)).await;
-        let listener = listener.map_err(|e| failed(format!("port {port} is not free")).with_source(e))?;
+        let listener = listener.map_err(|e| failed(format!("cannot listen on port {port}")).with_source(e))?;
         Ok(Self { listener, redirect: redirect.to_owned(), path: uri.path().to_owned() })
     }
 
-    /// Waits for the answer to a visit, and returns its query. What is not the answer is turned away, whoever sent it:
-    /// any page in a browser can knock here.
+    /// Waits for the redirect of a login, and returns its query. Every other request is rejected: any web page can send
+    /// requests to this port.
     pub(crate) async fn answer(self, visit: Arc<Visit>) -> Result<String, Error> {
         let Self { listener, path, .. } = self;
         let mut guests = JoinSet::new();
@@ -57,13 +57,13 @@ impl Door {
             tokio::select! {
                 guest = listener.accept() => {
                     let Ok((stream, _)) = guest else {
-                        // No more files, for example; it may pass.
+                        // Out of file descriptors, for example; that may pass.
                         tokio::time::sleep(Duration::from_millis(100)).await;
                         continue;
                     };
                     if guests.len() < Self::MOST {
                         let (path, visit) = (path.clone(), visit.clone());
-                        guests.spawn(async move { timeout(Self::PATIENCE, meet(stream, &path, &visit)).await });
+                        guests.spawn(async move { timeout(Self::TIMEOUT, meet(stream, &path, &visit)).await });
                     }
                 }
                 Some(met) = guests.join_next() => {
@@ -76,7 +76,7 @@ impl Door {
     }
 }
 
-/// Reads one request, and answers it. Returns the query if it is the one that is waited for.
+/// Handles one request. Returns the query if it is the expected redirect.
 async fn meet(mut stream: TcpStream, path: &str, visit: &Visit) -> io::Result<Option<String>> {
     let mut read = Vec::new();
     while !read.windows(4).any(|w| w == b"\r\n\r\n") {
@@ -99,7 +99,7 @@ async fn meet(mut stream: TcpStream, path: &str, visit: &Visit) -> io::Result<Op
         text.len()
     );
     let query = is_answer.then(|| query.to_owned());
-    // The answer counts even if the browser does not wait for a word of thanks.
+    // The redirect counts even if the browser does not read the response.
     let _ = stream.write_all(answer.as_bytes()).await;
     let _ = stream.shutdown().await;
     Ok(query)

@@ -1,4 +1,4 @@
-//! What a login leaves behind, and under which names it is kept.
+//! Stored logins and registrations.
 
 use base64::{Engine, engine::general_purpose::STANDARD_NO_PAD as BASE64};
 use couplet_core::Error;
@@ -8,21 +8,21 @@ use zeroize::Zeroizing;
 use super::{identity::Credential, identity::Identity, key::SigningKey, store::Store, token::Issued, words::now};
 use crate::Secret;
 
-/// A token for a server, and how to get the next one.
+/// A token for a server, with its refresh token.
 #[derive(Debug)]
 pub(crate) struct Login {
-    /// Who issued it. Nobody else is shown anything of this.
+    /// The issuer of the token. No other party receives any of this.
     pub(crate) issuer: String,
     pub(crate) access: Secret,
     pub(crate) refresh: Option<Secret>,
     expires: Option<u64>,
-    /// The scopes that were asked for.
+    /// The requested scopes.
     pub(crate) asked: Vec<String>,
     /// The key that the token is bound to.
     pub(crate) key: Option<BoundKey>,
 }
 
-/// A key, and how it is kept.
+/// A key with its stored encoding.
 #[derive(Clone, Debug)]
 pub(crate) struct BoundKey {
     pub(crate) key: SigningKey,
@@ -83,7 +83,7 @@ impl Login {
         store.save(&last(server), Some(Secret::new(self.issuer.clone()))).await
     }
 
-    /// Forgets the token that was issued last for a server.
+    /// Deletes the token that was issued last for a server.
     pub(crate) async fn forget(store: &dyn Store, server: &str) -> Result<(), Error> {
         if let Some(issuer) = store.load(&last(server)).await? {
             store.save(&token(issuer.reveal(), server), None).await?;
@@ -101,15 +101,15 @@ struct SavedLogin {
     key: Option<String>,
 }
 
-/// What an authorization server has given a client to be known by.
+/// The registration of a client at an authorization server.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Registration {
     pub(crate) id: String,
     pub(crate) secret: Option<String>,
     pub(crate) method: Option<String>,
-    /// Where it may send people back to.
+    /// The registered redirect URI.
     pub(crate) redirect: String,
-    /// When the secret ends; 0 is never.
+    /// When the secret expires; 0 is never.
     #[serde(default)]
     pub(crate) expires: u64,
 }
@@ -134,7 +134,7 @@ impl Registration {
     }
 }
 
-/// The issuer that a client with fixed credentials was first used with.
+/// The issuer that a preregistered client was first used with.
 pub(crate) async fn first_issuer(store: &dyn Store, id: &str, server: &str, issuer: &str) -> Result<String, Error> {
     let key = format!("issuer of {id} for {server}");
     match store.load(&key).await? {
@@ -158,7 +158,7 @@ fn client(issuer: &str) -> String {
     format!("client of {issuer}")
 }
 
-/// What cannot be read was not ours, or is of another time: it counts as not there.
+/// An entry that cannot be parsed counts as missing.
 async fn load<T: DeserializeOwned>(store: &dyn Store, key: &str) -> Result<Option<T>, Error> {
     Ok(store.load(key).await?.and_then(|text| serde_json::from_str(text.reveal()).ok()))
 }

@@ -1,4 +1,4 @@
-//! Ending a login (RFC 7009).
+//! Logging out (RFC 7009).
 
 use std::sync::Arc;
 
@@ -14,17 +14,17 @@ use super::{
 };
 use crate::fetch::{Reach, failed, parse};
 
-/// What became of a login that was ended. It is forgotten here in any case.
+/// The outcome of [`OAuth::log_out`](super::OAuth::log_out). The stored login is deleted in any case.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum LogOut {
-    /// There was none.
+    /// There was no login.
     NotLoggedIn,
-    /// The authorization server has revoked its tokens.
+    /// The authorization server has revoked the tokens.
     Revoked,
-    /// The authorization server revokes no tokens; they are good until they expire.
+    /// The authorization server does not support revocation; the tokens stay valid until they expire.
     NotOffered,
-    /// The tokens could not be revoked; they are good until they expire.
+    /// Revocation failed; the tokens stay valid until they expire.
     Failed(Error),
 }
 
@@ -42,13 +42,13 @@ pub(crate) async fn log_out(config: &Arc<Config>, server: &str) -> Result<LogOut
     })
 }
 
-/// Whether the tokens were revoked; false if that is not offered.
+/// Revokes the tokens; `false` if that is not supported.
 async fn revoke(config: &Config, url: &str, login: &Login) -> Result<bool, Error> {
-    let wrong = || Error::new(ErrorKind::Config, "the address of the server is not one of http");
+    let wrong = || Error::new(ErrorKind::Config, "the server's URL must be `http` or `https`");
     let uri = parse(url).ok_or_else(wrong)?;
     let reach = config.reach.unwrap_or_else(|| Reach::of(&uri));
     let client = config.settings.clone().build()?;
-    let fetcher = config.fetcher(reach)?.home(&uri, Arc::new(client));
+    let fetcher = config.fetcher(reach)?.trust_origin(&uri, Arc::new(client));
     let headers = HeaderMap::new();
     let inquiry = Inquiry { fetcher: &fetcher, url, server: &uri, headers: &headers, wanted: None };
     let server = inquiry.authorization_server(&login.issuer).await?;
@@ -57,15 +57,15 @@ async fn revoke(config: &Config, url: &str, login: &Login) -> Result<bool, Error
     let nonces = Nonces::default();
     let obtain =
         Obtain { config, fetcher: &fetcher, reach, url, found: &found, nonces: &nonces, key: None, scopes: Vec::new() };
-    let identity = obtain.known().await?.ok_or_else(|| failed("the client is not registered any more"))?;
-    // The refresh token first: with it gone, the other one is the last.
+    let identity = obtain.known().await?.ok_or_else(|| failed("the client is no longer registered; log in again"))?;
+    // The refresh token first: without it, no further token can be issued.
     let refresh = login.refresh.as_ref().map(|token| ("refresh_token", token));
     for (hint, token) in refresh.into_iter().chain([("access_token", &login.access)]) {
         let fields = [("token", token.reveal()), ("token_type_hint", hint)];
         let answer = obtain.endpoint(&identity).post(&endpoint, &fields).await;
         match answer {
             Ok(_) => {}
-            // Some take back refresh tokens alone (section 2.2.1).
+            // Some servers revoke refresh tokens only (section 2.2.1).
             Err(refused) if hint == "access_token" && refused.code.as_deref() == Some("unsupported_token_type") => {}
             Err(refused) => return Err(refused.error),
         }

@@ -1,4 +1,4 @@
-//! What servers say about themselves.
+//! Metadata of servers.
 
 use http::Uri;
 use serde::Deserialize;
@@ -8,7 +8,7 @@ use crate::{
     places::origin,
 };
 
-/// What a protected resource says about itself (RFC 9728).
+/// Protected resource metadata (RFC 9728).
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct ResourceMetadata {
     pub(crate) resource: String,
@@ -19,7 +19,7 @@ pub(crate) struct ResourceMetadata {
     pub(crate) dpop_bound_access_tokens_required: bool,
 }
 
-/// What an authorization server says about itself (RFC 8414, OpenID Connect Discovery).
+/// Authorization server metadata (RFC 8414, OpenID Connect Discovery).
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct ServerMetadata {
     pub(crate) issuer: String,
@@ -39,7 +39,7 @@ pub(crate) struct ServerMetadata {
 }
 
 impl ServerMetadata {
-    /// A server of which only the name is known.
+    /// Metadata with nothing but the issuer.
     pub(crate) fn bare(issuer: &str) -> Self {
         Self {
             issuer: issuer.to_owned(),
@@ -74,7 +74,7 @@ fn lists(list: &Option<Vec<String>>, wanted: &str) -> bool {
     list.as_ref().is_some_and(|list| list.iter().any(|one| one == wanted))
 }
 
-/// Where a resource may say something about itself: with its path, then at the root.
+/// The metadata URLs of a resource: with its path, then at the root.
 pub(crate) fn resource_places(server: &Uri) -> Vec<String> {
     let root = format!("{}/.well-known/oauth-protected-resource", origin(server));
     match server.path().trim_end_matches('/') {
@@ -83,7 +83,7 @@ pub(crate) fn resource_places(server: &Uri) -> Vec<String> {
     }
 }
 
-/// Whether a token for this resource is one for the server: the same address, or one that it lies below.
+/// Whether a token for this resource is valid for the server: for the same URL, or for a parent of it.
 pub(crate) fn covers(resource: &str, server: &Uri) -> bool {
     let Some(named) = parse(resource).filter(|_| !resource.contains('#')) else { return false };
     if !same_origin(&named, server) || named.query().is_some_and(|q| server.query() != Some(q)) {

@@ -1,8 +1,8 @@
-//! Clients that log in.
+//! The client side: logging in and sending tokens.
 //!
-//! [`OAuth`] is what a program sets up; [`HttpTarget::authorize`](couplet_http::client::HttpTarget::authorize) takes it.
-//! A server that does not let a client in says how it wants to be asked; the client finds out who issues tokens for it,
-//! gets one, and sends the request again. Requests that need the same token wait for one login.
+//! Configure [`OAuth`] and pass it to [`HttpTarget::authorize`](couplet_http::client::HttpTarget::authorize). When a
+//! server rejects a request with a challenge, the client discovers the authorization server, obtains a token, and
+//! retries the request. Concurrent requests that need a token share one login.
 
 mod browser;
 mod challenge;

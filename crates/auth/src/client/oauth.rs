@@ -1,4 +1,4 @@
-//! Setting up how a client logs in.
+//! The configuration of a client's login.
 
 use std::{future::Future, sync::Arc, time::Duration};
 
@@ -20,7 +20,7 @@ use crate::{
     fetch::{Fetcher, Reach, parse},
 };
 
-/// How a client logs in to a server that wants to know who asks. Nothing happens before a server does.
+/// The OAuth configuration of a client. Nothing happens until a server responds with a challenge.
 ///
 /// ```no_run
 /// # async fn example() -> Result<(), couplet_core::Error> {
@@ -35,21 +35,22 @@ use crate::{
 /// # }
 /// ```
 ///
-/// Everything else is found out: the authorization server, who the client is to it, which scopes it takes. What was
-/// issued is kept in a [`Store`] by who issued it, and shown to nobody else. Clones share their store.
-#[must_use = "nobody logs in before a client connects with it"]
+/// Everything else is discovered: the authorization server, the client registration, the scopes. Issued tokens are
+/// saved in a [`Store`] by issuer, and sent to no other party. Clones share the store.
+#[must_use = "pass it to `HttpTarget::authorize`"]
 #[derive(Clone, Debug)]
 pub struct OAuth(Arc<Config>);
 
 impl OAuth {
-    /// A person logs in, in the browser of this machine. The name is what they see when they are asked.
+    /// Logs in with the browser of this machine (authorization code with PKCE). The name is shown to the user on the
+    /// consent page.
     pub fn new(name: impl Into<String>) -> Self {
-        let page = Page { way: Way::Browser, redirect: None, patience: Duration::from_secs(300) };
+        let page = Page { way: Way::Browser, redirect: None, timeout: Duration::from_secs(300) };
         Self::with(Grant::Page(page), name.into(), None)
     }
 
-    /// A person logs in with a browser of another machine (device code, RFC 8628): for programs on a machine without
-    /// one. `show` tells the person where to go and which code to enter; the program then waits until that is done.
+    /// Logs in with a browser on another machine (device code, RFC 8628), for programs on machines without one. `show`
+    /// presents the page and the code to the user; the login then waits until the code is entered.
     ///
     /// ```no_run
     /// use couplet_auth::client::OAuth;
@@ -61,7 +62,7 @@ impl OAuth {
     /// # drop(oauth);
     /// ```
     ///
-    /// The authorization server has to offer it; not all do.
+    /// Not every authorization server supports this.
     pub fn device<F, W>(name: impl Into<String>, show: F) -> Self
     where
         F: Fn(DeviceCode) -> W + Send + Sync + 'static,
@@ -70,18 +71,19 @@ impl OAuth {
         Self::with(Grant::Device(Arc::new(move |code| Box::pin(show(code)))), name.into(), None)
     }
 
-    /// The program itself is who asks: client credentials, with a [`Secret`] or a [`SigningKey`](super::SigningKey).
-    pub fn machine(client_id: impl Into<String>, credential: impl Into<Credential>) -> Self {
+    /// Logs in as the program itself (client credentials), with a [`Secret`] or a [`SigningKey`](super::SigningKey).
+    pub fn client_credentials(client_id: impl Into<String>, credential: impl Into<Credential>) -> Self {
         Self::with(Grant::Client, String::new(), Some((client_id.into(), credential.into())))
     }
 
-    /// The company's identity provider vouches for a person, who is not asked again.
+    /// Logs in through a company's identity provider (enterprise-managed authorization). The user is not asked for
+    /// consent.
     pub fn enterprise(provider: Enterprise, client_id: impl Into<String>, credential: impl Into<Credential>) -> Self {
         Self::with(Grant::Enterprise(provider), String::new(), Some((client_id.into(), credential.into())))
     }
 
-    /// The platform that the program runs on vouches for it: `assertion` gets a JWT of the platform for the
-    /// authorization server that it is told.
+    /// Logs in with the identity of the platform that the program runs on (JWT bearer grant). `assertion` returns a JWT
+    /// of the platform; its argument is the issuer of the authorization server, which is the audience.
     pub fn workload<F, W>(client_id: impl Into<String>, assertion: F) -> Self
     where
         F: Fn(String) -> W + Send + Sync + 'static,
@@ -107,41 +109,42 @@ impl OAuth {
         }))
     }
 
-    /// The client is known to the authorization server by this id. It comes before every other way to be known.
+    /// Sets a preregistered client id and its credential. It takes precedence over a metadata document and dynamic
+    /// registration.
     pub fn registered(self, client_id: impl Into<String>, credential: impl Into<Credential>) -> Self {
         self.set(|config| config.fixed = Some((client_id.into(), credential.into())))
     }
 
-    /// The authorization server to which the client is known, as it names itself. No other is shown the client's
-    /// credentials. If nothing is said, it is the first one that the server names.
+    /// Sets the authorization server that the client is registered with, by its issuer. No other server receives the
+    /// client's credential. By default it is the first one that the server lists.
     pub fn issuer(self, issuer: impl Into<String>) -> Self {
         self.set(|config| config.issuer = Some(issuer.into()))
     }
 
-    /// The client says who it is in a document of its own, whose https address is its id, where the authorization
-    /// server can read it. Its redirect addresses have to be in there.
+    /// Sets the URL of the client's metadata document, an https URL that is also its client id. The authorization
+    /// server fetches it; it must list the redirect URIs.
     pub fn metadata_document(self, url: impl Into<String>, credential: impl Into<Credential>) -> Self {
         self.set(|config| config.document = Some((url.into(), credential.into())))
     }
 
-    /// Asks for these scopes, whatever else the server names.
+    /// Requests these scopes, in addition to those that the server names.
     pub fn scopes<S: Into<String>>(self, scopes: impl IntoIterator<Item = S>) -> Self {
         self.set(|config| config.scopes = scopes.into_iter().map(Into::into).collect())
     }
 
-    /// Takes only tokens that are bound to a key (DPoP), so that they are worth nothing to whoever steals them. Where a
-    /// server asks for them, they are used in any case.
-    pub fn bound(self) -> Self {
+    /// Requires DPoP-bound tokens, which are useless to a thief without the key. Where a server requires them, they are
+    /// used in any case.
+    pub fn require_dpop(self) -> Self {
         self.set(|config| config.bound = true)
     }
 
-    /// Keeps logins there; if nothing is said, they end with the program.
+    /// Sets the store for tokens and registrations (default: [`MemoryStore`], which is lost with the process).
     pub fn store(self, store: impl Store) -> Self {
         self.set(|config| config.store = Arc::new(store))
     }
 
-    /// Opens the page with this function instead of the browser of this machine. Whoever comes back from it has to get
-    /// to this machine.
+    /// Opens the login page with this function instead of the local browser. The redirect must reach a loopback port of
+    /// this machine.
     pub fn browser<F, W>(self, open: F) -> Self
     where
         F: Fn(String) -> W + Send + Sync + 'static,
@@ -150,72 +153,72 @@ impl OAuth {
         self.page(|page| page.way = Way::Opened(Arc::new(move |url| Box::pin(open(url)))))
     }
 
-    /// Opens the page with this function, which returns the address that the page leads back to, `redirect` with a
-    /// query: for programs that are told of it in another way than on a port of this machine.
-    pub fn visit<F, W>(self, redirect: impl Into<String>, visit: F) -> Self
+    /// Opens the login page with this function, which returns the redirect URL, `redirect` with a query: for programs
+    /// that receive the redirect other than on a loopback port, such as web applications.
+    pub fn handle_redirect<F, W>(self, redirect: impl Into<String>, open: F) -> Self
     where
         F: Fn(String) -> W + Send + Sync + 'static,
         W: Future<Output = Result<String, Error>> + Send + 'static,
     {
         self.page(|page| {
             page.redirect = Some(redirect.into());
-            page.way = Way::Visited(Arc::new(move |url| Box::pin(visit(url))));
+            page.way = Way::Visited(Arc::new(move |url| Box::pin(open(url))));
         })
     }
 
-    /// Opens the page with this function, which may return the address that the page led back to, as the person pasted
-    /// it: for a browser on another machine, where that address leads nowhere. A browser of this machine still gets
-    /// through; whichever comes first counts. What is pasted is checked like what comes by itself.
-    pub fn paste<F, W>(self, visit: F) -> Self
+    /// Opens the login page with this function, which returns the redirect URL as the user pasted it: for a browser on
+    /// another machine, where the redirect leads nowhere. A redirect to a loopback port of this machine is accepted,
+    /// too; the first one counts. A pasted URL is verified like any redirect.
+    pub fn paste<F, W>(self, open: F) -> Self
     where
         F: Fn(String) -> W + Send + Sync + 'static,
         W: Future<Output = Result<String, Error>> + Send + 'static,
     {
-        self.page(|page| page.way = Way::Pasted(Arc::new(move |url| Box::pin(visit(url)))))
+        self.page(|page| page.way = Way::Pasted(Arc::new(move |url| Box::pin(open(url)))))
     }
 
-    /// Waits for people at this address of this machine, such as `http://127.0.0.1:7777/callback`, and not on any port.
-    pub fn redirect(self, redirect: impl Into<String>) -> Self {
+    /// Sets a fixed loopback redirect URI, such as `http://127.0.0.1:7777/callback`, instead of an arbitrary free port.
+    pub fn redirect_uri(self, redirect: impl Into<String>) -> Self {
         self.page(|page| page.redirect = Some(redirect.into()))
     }
 
-    /// How long a person may take to log in: five minutes, if nothing is said.
-    pub fn patience(self, patience: Duration) -> Self {
-        self.page(|page| page.patience = patience)
+    /// Sets the timeout of a login by a user (default: 5 minutes). A device code expires by itself.
+    pub fn login_timeout(self, timeout: Duration) -> Self {
+        self.page(|page| page.timeout = timeout)
     }
 
-    /// How far to go to ask about a server, and for tokens. If nothing is said: to addresses of the internet over https,
-    /// and to this machine if the server is on it. The server itself can always be asked.
+    /// Sets which addresses discovery and token requests may connect to. By default these are public addresses over
+    /// https, and loopback addresses if the server itself is on one. Requests to the server itself are always allowed.
     pub fn reach(self, reach: Reach) -> Self {
         self.set(|config| config.reach = Some(reach))
     }
 
-    /// Asks with this fetcher, for another way out.
+    /// Replaces the fetcher for discovery and token requests.
     pub fn fetcher(self, fetcher: Fetcher) -> Self {
         self.set(|config| config.fetcher = Some(fetcher))
     }
 
-    /// Reaches authorization servers with a client of these settings: other roots of trust, a certificate of the client,
-    /// a proxy. [`reach`](Self::reach) still decides which addresses are dialled.
+    /// Sets the HTTP settings towards authorization servers: root certificates, a client certificate, a proxy.
+    /// [`reach`](Self::reach) still limits the addresses.
     pub fn client_settings(self, settings: HyperClientBuilder) -> Self {
         self.set(|config| config.settings = settings)
     }
 
-    /// Ends the login to a server: its tokens are revoked at the authorization server (RFC 7009), if that is offered,
-    /// and forgotten in any case. Who the client is to the authorization server is kept.
+    /// Logs out of a server: revokes its tokens at the authorization server (RFC 7009), if supported, and deletes them
+    /// from the store in any case. The client's registration stays.
     ///
     /// # Errors
-    /// When the store fails, or the address is not one. That the revocation failed is told by the outcome.
+    /// Fails if the store fails. A failed revocation is not an error: see [`LogOut::Failed`].
     pub async fn log_out(&self, server: &str) -> Result<LogOut, Error> {
         logout::log_out(&self.0, server).await
     }
 
-    /// Forgets the token for a server, which stays good at the authorization server; see [`log_out`](Self::log_out).
-    /// Who the client is to its authorization server is kept.
+    /// Deletes the token for a server from the store without revoking it; see [`log_out`](Self::log_out). The client's
+    /// registration stays.
     ///
     /// # Errors
-    /// When the store fails.
-    pub async fn forget(&self, server: &str) -> Result<(), Error> {
+    /// Fails if the store fails.
+    pub async fn delete_token(&self, server: &str) -> Result<(), Error> {
         Login::forget(&*self.0.store, server).await
     }
 
@@ -235,7 +238,7 @@ impl OAuth {
 
 impl Authorize for OAuth {
     fn authorize(&self, server: &str, client: Arc<dyn HttpClient>) -> Result<Arc<dyn HttpClient>, Error> {
-        let wrong = || Error::new(ErrorKind::Config, "the address of the server is not one of http");
+        let wrong = || Error::new(ErrorKind::Config, "the server's URL must be `http` or `https`");
         let uri = parse(server).ok_or_else(wrong)?;
         let session = Arc::new(Session::new(self.0.clone(), server, uri, client.clone())?);
         Ok(Arc::new(Authorized { session, client }))

@@ -1,4 +1,4 @@
-//! Getting a token, in each of the ways that there are.
+//! Obtaining tokens, with each grant.
 
 use std::sync::Arc;
 
@@ -27,13 +27,13 @@ const JWT_BEARER: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 const TOKEN_EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
 const ID_JAG: &str = "urn:ietf:params:oauth:token-type:id-jag";
 
-/// A token that is wanted.
+/// A token request.
 #[derive(Debug)]
 pub(crate) struct Obtain<'a> {
     pub(crate) config: &'a Config,
     pub(crate) fetcher: &'a Fetcher,
     pub(crate) reach: Reach,
-    /// The address of the server, as the program gave it.
+    /// The server's URL, as configured.
     pub(crate) url: &'a str,
     pub(crate) found: &'a Found,
     pub(crate) nonces: &'a Nonces,
@@ -42,7 +42,7 @@ pub(crate) struct Obtain<'a> {
 }
 
 impl Obtain<'_> {
-    /// Gets a token from nothing.
+    /// Obtains a token with the configured grant.
     pub(crate) async fn grant(self) -> Result<Login, Error> {
         let issued = match &self.config.grant {
             Grant::Page(page) => self.by_page(page).await,
@@ -55,7 +55,7 @@ impl Obtain<'_> {
             Ok(issued) => issued,
             Err(Refused { code, error }) => {
                 if matches!(code.as_deref(), Some("invalid_client" | "unauthorized_client")) {
-                    // It does not know the client any more; the next login registers it anew.
+                    // The registration is no longer valid; the next login registers anew.
                     Registration::forget(&*self.config.store, self.issuer()).await?;
                 }
                 return Err(error);
@@ -64,9 +64,9 @@ impl Obtain<'_> {
         Ok(self.login(issued))
     }
 
-    /// Gets the next token from the last one.
+    /// Obtains a token with a refresh token.
     pub(crate) async fn refresh(self, old: &Login, token: &Secret) -> Result<Login, Refused> {
-        let identity = self.known().await?.ok_or_else(|| failed("the client is not registered any more"))?;
+        let identity = self.known().await?.ok_or_else(|| failed("the client is no longer registered"))?;
         let fields = [("grant_type", "refresh_token"), ("refresh_token", token.reveal()), self.resource()];
         let mut issued = self.endpoint(&identity).ask(&fields).await?;
         issued.refresh.get_or_insert_with(|| token.clone());
@@ -75,7 +75,7 @@ impl Obtain<'_> {
         Ok(login)
     }
 
-    /// Who the client is, if that was agreed or it is registered.
+    /// The client's identity, if it is preregistered or registered.
     pub(crate) async fn known(&self) -> Result<Option<Identity>, Error> {
         if let Some(agreed) = self.agreed().await? {
             return Ok(Some(agreed));
@@ -95,7 +95,7 @@ impl Obtain<'_> {
         let query = async {
             match (&page.way, door) {
                 (Way::Visited(visitor), _) => returned(&redirect, &visitor(address).await?),
-                (_, None) => Err(failed("there is no place to come back to")),
+                (_, None) => Err(failed("the login has no redirect URI")),
                 (Way::Pasted(visitor), Some(door)) => tokio::select! {
                     answer = door.answer(visit.clone()) => answer,
                     pasted = visitor(address) => returned(&redirect, pasted?.trim()),
@@ -110,8 +110,8 @@ impl Obtain<'_> {
                 }
             }
         };
-        let late = |_| failed(format!("nobody logged in within {:?}", page.patience));
-        let query = timeout(page.patience, query).await.map_err(late)??;
+        let late = |_| failed(format!("the login did not complete within {:?}", page.timeout));
+        let query = timeout(page.timeout, query).await.map_err(late)??;
         let code = visit.code(&query)?;
         let fields = [
             ("grant_type", "authorization_code"),
@@ -123,7 +123,7 @@ impl Obtain<'_> {
         self.endpoint(&identity).ask(&fields).await
     }
 
-    /// Who the client is, and where people come back to: both have to be known to the authorization server.
+    /// The client's identity and its redirect URI, which the authorization server must both know.
     async fn introduce(&self, page: &Page) -> Result<(Identity, String, Option<Door>), Error> {
         let store = &*self.config.store;
         let agreed = self.agreed().await?;
@@ -141,7 +141,7 @@ impl Obtain<'_> {
             (_, None, None) => Some(Door::anywhere().await?),
         };
         let redirect = door.as_ref().map(|door| door.redirect.clone()).or_else(|| page.redirect.clone());
-        let redirect = redirect.ok_or_else(|| failed("there is no place to come back to"))?;
+        let redirect = redirect.ok_or_else(|| failed("the login has no redirect URI"))?;
         let identity = match (agreed, known.filter(|known| known.redirect == redirect)) {
             (Some(identity), _) => identity,
             (None, Some(known)) => known.identity(),
@@ -156,7 +156,7 @@ impl Obtain<'_> {
         Ok(registration.identity())
     }
 
-    /// Who the client is without being registered: because that was agreed, or because it says so in a document.
+    /// The client's identity without registration: preregistered, or by a metadata document.
     async fn agreed(&self) -> Result<Option<Identity>, Error> {
         let issuer = self.issuer();
         if let Some((id, credential)) = &self.config.fixed {
@@ -165,8 +165,9 @@ impl Obtain<'_> {
                 None => first_issuer(&*self.config.store, id, self.url, issuer).await?,
             };
             if expected != issuer {
-                let what = format!("the client `{id}` is known to `{expected}`, but the server now trusts `{issuer}`");
-                return Err(failed(format!("{what}: it needs credentials for that one")));
+                let what =
+                    format!("the client `{id}` is registered with `{expected}`, but the server now uses `{issuer}`");
+                return Err(failed(format!("{what}; configure credentials for that issuer")));
             }
             return Ok(Some(Identity { id: id.clone(), credential: credential.clone(), method: None }));
         }
@@ -189,7 +190,7 @@ impl Obtain<'_> {
         self.by_assertion(&assertion).await
     }
 
-    /// The identity provider turns what it knows of a person into something that the authorization server trusts.
+    /// Exchanges the user's identity at the identity provider for an assertion that the authorization server trusts.
     async fn by_enterprise(&self, enterprise: &Enterprise) -> Result<Issued, Refused> {
         let subject = enterprise.subject.get(&enterprise.endpoint).await?;
         let scope = self.scopes.join(" ");
@@ -221,7 +222,7 @@ impl Obtain<'_> {
     }
 
     async fn fixed(&self) -> Result<Identity, Error> {
-        self.agreed().await?.ok_or_else(|| failed("the client has no id"))
+        self.agreed().await?.ok_or_else(|| failed("the client has no client id"))
     }
 
     fn issuer(&self) -> &str {
@@ -242,11 +243,11 @@ impl Obtain<'_> {
     }
 }
 
-/// The query of the address that a visit led back to.
+/// The query of the redirect URL.
 fn returned(redirect: &str, address: &str) -> Result<String, Error> {
     let (place, query) = address.split_once('?').unwrap_or((address, ""));
     if place != redirect {
-        return Err(failed("the authorization server sends people elsewhere than it was asked to"));
+        return Err(failed("the redirect does not match the redirect URI of the login"));
     }
     Ok(query.split('#').next().unwrap_or_default().to_owned())
 }

@@ -1,4 +1,4 @@
-//! The page on which a person allows something, and what comes back from it.
+//! The authorization request and its response.
 
 use couplet_core::Error;
 
@@ -9,18 +9,18 @@ use super::{
 };
 use crate::{Secret, fetch::failed};
 
-/// A visit to the page: what has to be the same when somebody comes back from it.
+/// A pending authorization request, with the values that its response must match.
 #[derive(Debug)]
 pub(crate) struct Visit {
-    /// Who was asked, as written.
+    /// The issuer that was asked, as written.
     issuer: String,
-    /// Whether they said that they would say so.
+    /// Whether its metadata declares the `iss` response parameter.
     says_issuer: bool,
     state: Secret,
     pub(crate) verifier: Secret,
 }
 
-/// What is asked for on the page.
+/// The parameters of an authorization request.
 #[derive(Debug)]
 pub(crate) struct Wish<'a> {
     pub(crate) client: &'a str,
@@ -32,7 +32,7 @@ pub(crate) struct Wish<'a> {
 impl Visit {
     pub(crate) fn new(server: &ServerMetadata) -> Result<Self, Error> {
         if !server.knows_pkce() {
-            let what = "the authorization server does not say that it knows PKCE with S256, so a login could be stolen";
+            let what = "the authorization server does not declare PKCE with `S256`, without which a login could be intercepted";
             return Err(failed(what));
         }
         Ok(Self {
@@ -43,10 +43,10 @@ impl Visit {
         })
     }
 
-    /// The address of the page.
+    /// The URL of the authorization request.
     pub(crate) fn page(&self, server: &ServerMetadata, wish: &Wish<'_>) -> Result<String, Error> {
         let endpoint = server.authorization_endpoint.as_deref();
-        let endpoint = endpoint.ok_or_else(|| failed("the authorization server has no page to log in on"))?;
+        let endpoint = endpoint.ok_or_else(|| failed("the authorization server has no authorization endpoint"))?;
         let mut form = form_urlencoded::Serializer::new(String::new());
         form.append_pair("response_type", "code")
             .append_pair("client_id", wish.client)
@@ -59,23 +59,24 @@ impl Visit {
             form.append_pair("scope", &wish.scopes.join(" "));
         }
         if wish.scopes.iter().any(|s| s == "offline_access") {
-            // Without it this scope does not count (OpenID Connect, section 11).
+            // `offline_access` requires it (OpenID Connect, section 11).
             form.append_pair("prompt", "consent");
         }
         let joint = if endpoint.contains('?') { '&' } else { '?' };
         Ok(format!("{endpoint}{joint}{}", form.finish()))
     }
 
-    /// Whether this is the answer to this visit, and not somebody else's.
+    /// Whether a response belongs to this request, by its `state`.
     pub(crate) fn is_answer(&self, query: &str) -> bool {
         let states: Vec<_> = pairs(query).filter(|(name, _)| name == "state").map(|(_, value)| value).collect();
         matches!(&*states, [state] if same(state, self.state.reveal()))
     }
 
-    /// The code that an answer brings. Nothing of it counts, not even an error, before it is clear who says it.
+    /// The authorization code of a response. Nothing else in it counts, not even an error, before state and issuer are
+    /// verified.
     pub(crate) fn code(&self, query: &str) -> Result<Secret, Error> {
         if !self.is_answer(query) {
-            return Err(failed("what came back from the authorization server belongs to another login"));
+            return Err(failed("the authorization response belongs to another login: its `state` differs"));
         }
         let [mut iss, mut code, mut error, mut description] = [const { None }; 4];
         for (name, value) in pairs(query) {
@@ -87,22 +88,24 @@ impl Visit {
                 _ => continue,
             };
             if place.replace(value).is_some() {
-                return Err(failed(format!("what came back from the authorization server has two of `{name}`")));
+                return Err(failed(format!("the authorization response has two of `{name}`")));
             }
         }
         match iss {
             Some(iss) if *iss != *self.issuer => {
-                return Err(failed("the login was answered by another authorization server than was asked"));
+                return Err(failed("the authorization response is from another issuer"));
             }
             None if self.says_issuer => {
-                return Err(failed("the answer to the login does not name the authorization server, which it has to"));
+                return Err(failed(
+                    "the authorization response does not name its issuer (`iss`), though the metadata promises it",
+                ));
             }
             _ => {}
         }
         match (error, code) {
-            (Some(error), _) => Err(failed(format!("there is no login: {}", told(&error, description.as_deref())))),
+            (Some(error), _) => Err(failed(format!("the login failed: {}", told(&error, description.as_deref())))),
             (None, Some(code)) if !code.is_empty() => Ok(Secret::new(code)),
-            _ => Err(failed("the authorization server sends no code")),
+            _ => Err(failed("the authorization response has no code")),
         }
     }
 }
@@ -127,10 +130,10 @@ mod tests {
             ("code=c&state=right&iss=https%3A%2F%2Fa", true, Ok("c")),
             ("code=c&state=right&iss=https%3A%2F%2Fa", false, Ok("c")),
             ("state=right&code=c", true, Err("does not name")),
-            ("state=right&code=c&iss=https%3A%2F%2Fa%2F", true, Err("by another")),
-            ("state=right&code=c&iss=https%3A%2F%2FA", true, Err("by another")),
-            ("state=right&code=c&iss=https%3A%2F%2Fevil", false, Err("by another")),
-            ("state=right&error=access_denied&iss=https%3A%2F%2Fevil", false, Err("by another")),
+            ("state=right&code=c&iss=https%3A%2F%2Fa%2F", true, Err("another issuer")),
+            ("state=right&code=c&iss=https%3A%2F%2FA", true, Err("another issuer")),
+            ("state=right&code=c&iss=https%3A%2F%2Fevil", false, Err("another issuer")),
+            ("state=right&error=access_denied&iss=https%3A%2F%2Fevil", false, Err("another issuer")),
             ("state=right&error=access_denied&error_description=no%0Away", false, Err("`access_denied`: noway")),
             ("state=right", false, Err("no code")),
             ("state=right&code=", false, Err("no code")),

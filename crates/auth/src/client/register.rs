@@ -1,4 +1,4 @@
-//! Becoming known to an authorization server.
+//! Dynamic client registration.
 
 use bytes::Bytes;
 use couplet_core::Error;
@@ -21,7 +21,7 @@ struct Answer {
     token_endpoint_auth_method: Option<String>,
 }
 
-/// Registers a client for people to log in with (RFC 7591).
+/// Registers a client with the authorization server (RFC 7591).
 pub(crate) async fn register(
     fetcher: &Fetcher,
     server: &ServerMetadata,
@@ -31,11 +31,11 @@ pub(crate) async fn register(
     let endpoint = server.registration_endpoint.as_deref().and_then(parse);
     let endpoint = endpoint.ok_or_else(|| {
         failed(format!(
-            "`{}` registers no clients; register this one there by hand, and use the id that it gets",
+            "`{}` does not support dynamic registration; register the client there by hand, and configure its client id",
             server.issuer
         ))
     })?;
-    // What runs on somebody's machine is native; what has an address of its own, or a scheme, tells it by that.
+    // A loopback or custom-scheme redirect means a native application, any other one a web application.
     let native = parse(redirect).is_none_or(|uri| is_local(&uri));
     let method = method(server);
     let mut grants = vec!["authorization_code", "refresh_token"];
@@ -56,8 +56,8 @@ pub(crate) async fn register(
     let response = fetcher.send(request).await?;
     if !matches!(response.status, StatusCode::OK | StatusCode::CREATED) {
         let (_, why) = problem(&response);
-        let what = format!("`{}` does not register this client: {why}", server.issuer);
-        return Err(failed(format!("{what}; register it there by hand, and use the id that it gets")));
+        let what = format!("`{}` rejected the registration of the client: {why}", server.issuer);
+        return Err(failed(format!("{what}; register it there by hand, and configure its client id")));
     }
     let answer: Answer = response.json()?;
     Ok(Registration {
@@ -69,7 +69,8 @@ pub(crate) async fn register(
     })
 }
 
-/// A program that anybody can have keeps no secret, so it asks for one only where it has to.
+/// The authentication method to request. A distributed program cannot hold a secret, so it requests one only if it
+/// must.
 fn method(server: &ServerMetadata) -> &'static str {
     let Some(known) = &server.token_endpoint_auth_methods_supported else { return "none" };
     let order = ["none", "client_secret_basic", "client_secret_post"];

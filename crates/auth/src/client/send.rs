@@ -1,4 +1,4 @@
-//! Requests that carry a token.
+//! Requests with tokens.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{Secret, fetch::same_origin};
 
-/// A client that logs in where a server wants it to.
+/// An HTTP client that logs in on a challenge.
 #[derive(Clone)]
 pub(crate) struct Authorized {
     pub(crate) session: Arc<Session>,
@@ -24,7 +24,7 @@ pub(crate) struct Authorized {
 
 impl HttpClient for Authorized {
     fn send(&self, request: Request<Bytes>) -> BoxFuture<'static, Result<Response<Body>, Error>> {
-        // A token is for the server that it was issued for, wherever that one leads.
+        // A token is sent to the origin that it was issued for, and to no other.
         if !same_origin(request.uri(), &self.session.uri) {
             return self.client.send(request);
         }
@@ -38,7 +38,7 @@ impl HttpClient for Authorized {
 }
 
 impl Authorized {
-    /// How many tokens are got for one request: one that was refreshed, one that was granted, one with more scope.
+    /// The number of tokens obtained for one request: refreshed, granted, and granted with more scopes.
     const MOST: usize = 3;
 
     async fn deliver(&self, request: Request<Bytes>) -> Result<Response<Body>, Error> {
@@ -64,7 +64,7 @@ impl Authorized {
                 continue;
             }
             let helps = if step_up { wants_more(&challenge, login.as_deref()) } else { !granted && !challenge.foreign };
-            // Nobody is asked to log in for a good-bye.
+            // The end of a session is not worth a login.
             if !helps || tokens == Self::MOST || head.method == Method::DELETE {
                 return Ok(response);
             }
@@ -88,20 +88,20 @@ impl Authorized {
         };
         let text = Secret::new(format!("{scheme} {}", login.access.reveal()));
         let value = HeaderValue::from_str(text.reveal());
-        let mut value = value.map_err(|_| Error::new(ErrorKind::Auth, "the token cannot be sent"))?;
+        let mut value = value.map_err(|_| Error::new(ErrorKind::Auth, "the token cannot be sent as a header"))?;
         value.set_sensitive(true);
         request.headers_mut().insert(AUTHORIZATION, value);
         Ok(())
     }
 }
 
-/// Whether a token with other scopes may help: not if they were asked for already.
+/// Whether a token with more scopes may help: not if they were requested before.
 fn wants_more(challenge: &Challenge, login: Option<&Login>) -> bool {
     let asked = |scope| login.is_some_and(|login| login.asked.contains(scope));
     challenge.wants_more_scope() && !challenge.scope.iter().all(asked)
 }
 
-/// What a server that is asked about itself may know of the request: the revision.
+/// The headers for discovery requests: the protocol version.
 fn spoken(headers: &HeaderMap) -> HeaderMap {
     let name = HeaderName::from_static(PROTOCOL_VERSION);
     headers.get(&name).cloned().map(|value| (name, value)).into_iter().collect()

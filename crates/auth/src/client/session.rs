@@ -1,4 +1,4 @@
-//! What a client knows about its login to one server. However many requests need a new token, it is got once.
+//! The state of a login to one server. Concurrent requests share the acquisition of a token.
 
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,
@@ -26,41 +26,42 @@ pub(crate) struct Session {
     pub(crate) url: String,
     pub(crate) uri: Uri,
     pub(crate) reach: Reach,
-    /// Whether the way to the server is one on which no token may be sent. Requests without one go out.
+    /// Whether the connection to the server is unencrypted, so that no token may be sent. Requests without a token may
+    /// be.
     is_exposed: bool,
     pub(crate) fetcher: Fetcher,
     pub(crate) nonces: Nonces,
     loaded: OnceCell<()>,
     state: Mutex<State>,
-    /// Whether a person is asked.
+    /// Whether a login waits for the user.
     held_up: AtomicBool,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    /// How many logins there have been.
+    /// The number of logins so far.
     number: u64,
     login: Option<Arc<Login>>,
     found: Option<Arc<Found>>,
-    /// Whoever is getting a token, and what will come of it.
+    /// The token acquisition in progress, and its outcome.
     busy: Option<watch::Receiver<Option<Result<How, Error>>>>,
 }
 
-/// Why there has to be another token.
+/// The reason for another token.
 #[derive(Debug)]
 pub(crate) enum Cause {
-    /// The last one has ended.
+    /// The last token has expired.
     Over,
-    /// The server did not take it.
+    /// The server rejected the request.
     Refused { challenge: Challenge, headers: HeaderMap, may_refresh: bool },
 }
 
-/// Where a token came from.
+/// The origin of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum How {
     Granted,
     Refreshed,
-    /// Somebody else had got it.
+    /// Another request or process obtained it.
     Adopted,
 }
 
@@ -70,10 +71,10 @@ impl Session {
         let fetcher = config.fetcher(reach)?;
         Ok(Self {
             config,
-            // Without TLS anyone on the way could take the token.
+            // Without TLS the token could be intercepted.
             is_exposed: reach.max(Reach::Private).check(&uri).is_err(),
             url: url.to_owned(),
-            fetcher: fetcher.home(&uri, client),
+            fetcher: fetcher.trust_origin(&uri, client),
             uri,
             reach,
             nonces: Nonces::default(),
@@ -83,7 +84,7 @@ impl Session {
         })
     }
 
-    /// The login, and its number; a token that has ended is replaced first, where that needs no person.
+    /// The login and its number. An expired token is replaced first, if that needs no user.
     pub(crate) async fn current(self: &Arc<Self>) -> Result<(u64, Option<Arc<Login>>), Error> {
         if self.is_exposed {
             return Ok((0, None));
@@ -92,14 +93,15 @@ impl Session {
         let (number, login) = self.login();
         if login.as_ref().is_some_and(|l| l.is_over() && (l.refresh.is_some() || !self.asks_people())) {
             if let Err(error) = self.renew(number, Cause::Over).await {
-                tracing::debug!(%error, "a token that has ended is not replaced");
+                tracing::debug!(%error, "an expired token was not replaced");
             }
             return Ok(self.login());
         }
         Ok((number, login))
     }
 
-    /// Gets another token, unless there is a newer one than was seen. Who asks may give up waiting: it goes on.
+    /// Obtains another token, unless there is a newer one than `seen`. The acquisition continues if this future is
+    /// dropped.
     pub(crate) async fn renew(self: &Arc<Self>, seen: u64, cause: Cause) -> Result<How, Error> {
         if self.is_exposed {
             return Err(failed(format!(
@@ -135,7 +137,7 @@ impl Session {
         })
     }
 
-    /// Whether a person is asked for something, which takes as long as it takes.
+    /// Whether a login waits for the user, which has no upper bound but the login timeout.
     pub(crate) fn is_held_up(&self) -> bool {
         self.held_up.load(Ordering::Relaxed)
     }
@@ -168,7 +170,7 @@ impl Session {
         let kept = Login::load(&*self.config.store, &self.url).await?;
         let quiet = matches!(cause, Cause::Over);
         let step_up = matches!(&cause, Cause::Refused { challenge, .. } if challenge.wants_more_scope());
-        // Another process may have been faster.
+        // Another process may have obtained one meanwhile.
         let newer = |kept: &Login| {
             old.as_ref().is_some_and(|old| kept.access.reveal() != old.access.reveal()) && !kept.is_over() && !step_up
         };
@@ -183,7 +185,7 @@ impl Session {
             }
         };
         let found = self.found(&challenge, &headers).await?;
-        // What another authorization server issued counts no more.
+        // A token of another issuer is no longer valid.
         let old = old.filter(|old| old.issuer == found.server.issuer);
         if let Some(old) = old.as_ref().filter(|_| may_refresh)
             && let Some(done) = self.refresh(&found, old).await?
@@ -191,8 +193,8 @@ impl Session {
             return Ok(done);
         }
         if quiet && self.asks_people() {
-            // The server will say so itself, and what it takes.
-            return Err(failed("somebody has to log in"));
+            // The server's next challenge will start the login.
+            return Err(failed("the token has expired and the user must log in again"));
         }
         let key = self.key(&found, &challenge, old.as_deref())?;
         let scopes = self.scopes(&found, &challenge, old.as_deref());
@@ -202,14 +204,14 @@ impl Session {
         Ok((How::Granted, login))
     }
 
-    /// Gets the next token from the last one, if there is a way to. A refresh token can be used once, so other programs
-    /// with the same store wait, and take what came of it.
+    /// Obtains a token with the refresh token, if there is one. A refresh token can be used once, so processes that
+    /// share the store take turns, and adopt the result.
     async fn refresh(&self, found: &Found, old: &Login) -> Result<Option<(How, Login)>, Error> {
         let store = &*self.config.store;
         let _turn = match store.lock(&self.url).await {
             Ok(turn) => Some(turn),
             Err(error) => {
-                tracing::warn!(%error, "a token is refreshed without a lock");
+                tracing::warn!(%error, "the store cannot be locked; the token is refreshed without a lock");
                 None
             }
         };
@@ -225,10 +227,10 @@ impl Session {
                 login.save(store, &self.url).await?;
                 Ok(Some((How::Refreshed, login)))
             }
-            // Without an answer nothing is known, and a person need not be asked for that.
+            // Without an answer the refresh token may still be valid, so the user is not asked.
             Err(refused) if refused.code.is_none() => Err(refused.error),
             Err(refused) => {
-                tracing::debug!(error = %refused.error, "a token is not refreshed");
+                tracing::debug!(error = %refused.error, "the token was not refreshed");
                 Ok(None)
             }
         }
@@ -258,21 +260,22 @@ impl Session {
         }
     }
 
-    /// The key to bind a token to, if it shall be bound.
+    /// The key to bind a token to, if it is to be bound.
     fn key(&self, found: &Found, challenge: &Challenge, old: Option<&Login>) -> Result<Option<BoundKey>, Error> {
         let must = self.config.bound || found.bound;
         if !must && !challenge.dpop {
             return Ok(None);
         }
         if !found.server.binds_tokens() {
-            let what = "a token has to be bound to a key, which the authorization server does not say it can";
+            let what =
+                "a DPoP-bound token is required, but the authorization server does not declare DPoP with `ES256`";
             return if must { Err(failed(what)) } else { Ok(None) };
         }
         let kept = old.and_then(|old| old.key.clone());
         kept.map_or_else(BoundKey::generate, Ok).map(Some)
     }
 
-    /// The scopes to ask for: what the server says this takes, with everything that was asked for before.
+    /// The scopes to request: those of the challenge, with all that were requested before.
     fn scopes(&self, found: &Found, challenge: &Challenge, old: Option<&Login>) -> Vec<String> {
         let mut all = old.map(|old| old.asked.clone()).unwrap_or_default();
         challenge.scope.iter().for_each(|scope| add(&mut all, scope));
@@ -280,7 +283,7 @@ impl Session {
             all = scopes(&found.scopes.iter().flatten().cloned().collect::<Vec<_>>().join(" "));
         }
         self.config.scopes.iter().for_each(|scope| add(&mut all, scope));
-        // With it a person is not asked again when the token ends.
+        // With a refresh token the user is not asked again when the token expires.
         if self.asks_people() && !all.is_empty() && found.server.knows_scope("offline_access") {
             add(&mut all, "offline_access");
         }

@@ -1,4 +1,4 @@
-//! Asking a token endpoint.
+//! Token requests.
 
 use bytes::Bytes;
 use couplet_core::Error;
@@ -22,30 +22,30 @@ use crate::{
     fetch::{Fetched, Fetcher, failed, parse},
 };
 
-/// A token endpoint, and who asks it.
+/// A token endpoint, with the identity of the client.
 #[derive(Debug)]
 pub(crate) struct Endpoint<'a> {
     pub(crate) fetcher: &'a Fetcher,
     pub(crate) server: &'a ServerMetadata,
     pub(crate) identity: &'a Identity,
-    /// The key that tokens shall be bound to.
+    /// The key to bind tokens to.
     pub(crate) key: Option<&'a SigningKey>,
     pub(crate) nonces: &'a Nonces,
 }
 
-/// What an authorization server issues.
+/// The tokens of a response.
 #[derive(Debug)]
 pub(crate) struct Issued {
     pub(crate) access: Secret,
     pub(crate) refresh: Option<Secret>,
-    /// When it should not be used any more, in seconds since 1970.
+    /// When the token must be renewed, in seconds since 1970.
     pub(crate) expires: Option<u64>,
 }
 
-/// Why there is no token.
+/// A failed token request.
 #[derive(Debug)]
 pub(crate) struct Refused {
-    /// What the authorization server calls it, if it answered.
+    /// The error code of the authorization server, if it answered.
     pub(crate) code: Option<String>,
     pub(crate) error: Error,
 }
@@ -72,32 +72,33 @@ struct Problem {
 }
 
 impl Endpoint<'_> {
-    /// Asks for a token that opens the server.
+    /// Requests an access token for the server.
     pub(crate) async fn ask(&self, fields: &[(&str, &str)]) -> Result<Issued, Refused> {
         let answer = self.answer(fields).await?;
         let kind = answer.token_type.unwrap_or_default();
         let expected = if self.key.is_some() { "DPoP" } else { "Bearer" };
         if !kind.eq_ignore_ascii_case(expected) {
-            let what = format!("the authorization server issues a token of the kind `{}`", shown(&kind));
-            return Err(failed(format!("{what}, not `{expected}`")).into());
+            let what = format!("the authorization server issued a token of the type `{}`", shown(&kind));
+            return Err(failed(format!("{what}, expected `{expected}`")).into());
         }
         let lasts = answer.expires_in.and_then(|e| e.as_u64().or_else(|| e.as_str()?.parse().ok()));
         Ok(Issued {
             access: secret(answer.access_token)?,
             refresh: answer.refresh_token.map(Secret::new),
-            // A request takes a while, and clocks differ.
+            // Margin for the duration of a request and for clock skew.
             expires: lasts.map(|lasts| now().saturating_add(lasts - (lasts / 4).min(20))),
         })
     }
 
-    /// Asks for a token of another kind, which is shown to another authorization server.
+    /// Requests a token of another type, for another authorization server.
     pub(crate) async fn exchange(&self, fields: &[(&str, &str)], kind: &str) -> Result<Secret, Refused> {
         let answer = self.answer(fields).await?;
         match answer.issued_token_type.as_deref() {
             Some(issued) if issued == kind => Ok(secret(answer.access_token)?),
             issued => {
-                let what = format!("a token of the kind `{}` was issued", shown(issued.unwrap_or_default()));
-                Err(failed(format!("{what}, not `{kind}`")).into())
+                let what =
+                    format!("the identity provider issued a token of the type `{}`", shown(issued.unwrap_or_default()));
+                Err(failed(format!("{what}, expected `{kind}`")).into())
             }
         }
     }
@@ -105,7 +106,7 @@ impl Endpoint<'_> {
     async fn answer(&self, fields: &[(&str, &str)]) -> Result<Answer, Refused> {
         let uri = self.uri()?;
         let mut response = self.fetcher.send(self.request(uri.clone(), fields)?).await?;
-        // A proof without the word that the server wants is sent again with it, once.
+        // A proof without the required nonce is retried once.
         if self.key.is_some() && self.note(&response)? && problem(&response).0.as_deref() == Some("use_dpop_nonce") {
             response = self.fetcher.send(self.request(uri, fields)?).await?;
             self.note(&response)?;
@@ -126,9 +127,10 @@ impl Endpoint<'_> {
         endpoint.ok_or_else(|| failed("the authorization server has no token endpoint"))
     }
 
-    /// Sends a form to another endpoint of the authorization server, as the client.
+    /// Sends an authenticated form to another endpoint of the authorization server.
     pub(crate) async fn post(&self, endpoint: &str, fields: &[(&str, &str)]) -> Result<Fetched, Refused> {
-        let uri = parse(endpoint).ok_or_else(|| failed("the authorization server names an endpoint that is none"))?;
+        let uri =
+            parse(endpoint).ok_or_else(|| failed("the authorization server's metadata has an invalid endpoint URL"))?;
         let response = self.fetcher.send(self.request(uri, fields)?).await?;
         if response.status == StatusCode::OK {
             return Ok(response);
@@ -158,23 +160,23 @@ impl Endpoint<'_> {
 }
 
 fn secret(token: Option<String>) -> Result<Secret, Error> {
-    // What cannot be a header is no token (RFC 6750, section 2.1).
+    // A token must be a valid header value (RFC 6750, section 2.1).
     let possible = |t: &String| !t.is_empty() && t.bytes().all(|b| matches!(b, b'!'..=b'~'));
-    token.filter(possible).map(Secret::new).ok_or_else(|| failed("the authorization server issues no token"))
+    token.filter(possible).map(Secret::new).ok_or_else(|| failed("the authorization server issued no valid token"))
 }
 
-/// What an authorization server says is wrong.
+/// The error of a response.
 pub(crate) fn problem(response: &Fetched) -> (Option<String>, Error) {
     match serde_json::from_slice::<Problem>(&response.body) {
         Ok(Problem { error, error_description }) => {
-            let what = format!("the authorization server refuses: {}", told(&error, error_description.as_deref()));
+            let what = format!("the authorization server refused: {}", told(&error, error_description.as_deref()));
             (Some(error), failed(what))
         }
-        Err(_) => (None, failed(format!("the authorization server answers with {}", response.status.as_u16()))),
+        Err(_) => (None, failed(format!("the authorization server answered with status {}", response.status.as_u16()))),
     }
 }
 
-/// An error as an authorization server tells it.
+/// Formats an error of an authorization server.
 pub(crate) fn told(code: &str, description: Option<&str>) -> String {
     match description {
         Some(description) => format!("`{}`: {}", shown(code), shown(description)),

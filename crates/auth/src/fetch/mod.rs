@@ -1,8 +1,8 @@
-//! Asking servers that somebody else named: metadata, keys, tokens.
+//! Requests to servers whose URLs come from other parties: metadata, keys, tokens.
 //!
-//! Whoever names an address decides where this program sends a request, so a [`Fetcher`] sends it only where it may:
-//! over https, to addresses of the internet, unless a [`Reach`] allows more. What counts is the address that is dialled,
-//! whatever name led there, at every redirect anew. Answers are bounded in size and in time.
+//! A party that supplies a URL chooses where this program sends a request (SSRF). A [`Fetcher`] therefore connects only
+//! to public addresses over https, unless a [`Reach`] allows more. It checks the resolved address and not the name,
+//! again at each redirect. Responses are limited in size and time.
 
 mod reach;
 
@@ -23,7 +23,7 @@ pub(crate) use reach::host;
 #[cfg(any(feature = "client", feature = "server"))]
 pub(crate) use reach::is_local;
 
-/// Asks servers that somebody else named. Clones share their connections.
+/// An HTTP fetcher for URLs from other parties. Clones share connections.
 ///
 /// ```no_run
 /// # async fn example() -> Result<(), couplet_core::Error> {
@@ -40,72 +40,74 @@ pub struct Fetcher {
     client: Arc<dyn HttpClient>,
     home: Option<(Uri, Arc<dyn HttpClient>)>,
     limit: usize,
-    deadline: Duration,
+    timeout: Duration,
 }
 
 impl Fetcher {
     const LIMIT: usize = 1 << 20;
-    const DEADLINE: Duration = Duration::from_secs(10);
+    const TIMEOUT: Duration = Duration::from_secs(10);
     const REDIRECTS: usize = 3;
 
-    /// Asks with a client of its own, which dials no address that is out of reach.
+    /// Creates a fetcher with a client of its own, which connects to no address outside of `reach`.
     ///
-    /// Where the environment names a proxy, names are looked up there, and what they lead to is the proxy's business.
+    /// If the environment configures a proxy, the proxy resolves names and decides which addresses they may have.
     ///
     /// # Errors
-    /// When TLS cannot be set up.
+    /// Fails if TLS cannot be set up.
     pub fn new(reach: Reach) -> Result<Self, Error> {
-        Self::with(reach, HyperClient::builder())
+        Self::with_settings(reach, HyperClient::builder())
     }
 
-    /// The same with a client of these settings: other roots of trust, a certificate of the client, a proxy. Which
-    /// addresses it dials is decided by the reach.
+    /// Creates a fetcher with these HTTP settings: root certificates, a client certificate, a proxy. `reach` limits the
+    /// addresses.
     ///
     /// # Errors
-    /// When the settings cannot be used.
-    pub fn with(reach: Reach, settings: HyperClientBuilder) -> Result<Self, Error> {
+    /// Fails if the settings are invalid.
+    pub fn with_settings(reach: Reach, settings: HyperClientBuilder) -> Result<Self, Error> {
         let client = settings.allow_address(move |address| reach.allows(address.ip())).build()?;
-        Ok(Self::over(reach, Arc::new(client)))
+        Ok(Self::with_client(reach, Arc::new(client)))
     }
 
-    /// Asks with this client, for other roots of trust or another way out. What a name leads to is its business then:
-    /// only servers that are named by their address are checked here.
-    pub fn over(reach: Reach, client: Arc<dyn HttpClient>) -> Self {
-        Self { reach, client, home: None, limit: Self::LIMIT, deadline: Self::DEADLINE }
+    /// Creates a fetcher with a given HTTP client. The client resolves names and decides which addresses they may have:
+    /// only URLs with an IP address are checked against `reach`.
+    pub fn with_client(reach: Reach, client: Arc<dyn HttpClient>) -> Self {
+        Self { reach, client, home: None, limit: Self::LIMIT, timeout: Self::TIMEOUT }
     }
 
-    /// Asks one origin with another client: the server that the program itself chose to talk to, wherever it is.
+    /// Sends requests for one origin with another client, without checks: for the server that the program itself is
+    /// configured to use.
     #[must_use]
-    pub fn home(mut self, server: &Uri, client: Arc<dyn HttpClient>) -> Self {
+    pub fn trust_origin(mut self, server: &Uri, client: Arc<dyn HttpClient>) -> Self {
         self.home = Some((server.clone(), client));
         self
     }
 
-    /// Sets how many bytes an answer may have: a mebibyte, if nothing is said.
+    /// Sets the maximum size of a response in bytes (default: 1 MiB).
     #[must_use]
     pub fn limit(mut self, bytes: usize) -> Self {
         self.limit = bytes;
         self
     }
 
-    /// Sets how long an answer may take, with everything: ten seconds, if nothing is said.
+    /// Sets the timeout of a request, including redirects and the body (default: 10 s).
     #[must_use]
-    pub fn deadline(mut self, deadline: Duration) -> Self {
-        self.deadline = deadline;
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
         self
     }
 
-    /// Reads a document. Up to three redirects are followed, none of them from https to http.
+    /// Fetches a document. Follows up to three redirects, none of them from https to http.
     ///
     /// # Errors
-    /// When the server is out of reach, or does not answer within the limits. An answer with any status is an answer.
+    /// Fails if the server is out of reach, cannot be reached, or exceeds the limits. A response with any status is
+    /// `Ok`.
     pub async fn get(&self, url: &str) -> Result<Fetched, Error> {
         self.get_with(url, &HeaderMap::new()).await
     }
 
-    /// The same, with headers for whatever server answers.
+    /// Like [`get`](Self::get), with headers.
     pub(crate) async fn get_with(&self, url: &str, headers: &HeaderMap) -> Result<Fetched, Error> {
-        let mut uri = parse(url).ok_or_else(|| failed("an address that was named is not one of http"))?;
+        let mut uri = parse(url).ok_or_else(|| failed("a metadata URL is not a valid `http` or `https` URL"))?;
         let work = async {
             for _ in 0..=Self::REDIRECTS {
                 let mut request = Request::new(Bytes::new());
@@ -120,15 +122,16 @@ impl Fetcher {
             }
             Err(failed(format!("`{}` redirects more than {} times", host(&uri), Self::REDIRECTS)))
         };
-        tokio::time::timeout(self.deadline, work).await.unwrap_or_else(|_| Err(self.late()))
+        tokio::time::timeout(self.timeout, work).await.unwrap_or_else(|_| Err(self.late()))
     }
 
-    /// Sends a request. No redirect is followed: what it carries is meant for this server alone.
+    /// Sends a request. Redirects are not followed: its content is meant for this server only.
     ///
     /// # Errors
-    /// When the server is out of reach, or does not answer within the limits. An answer with any status is an answer.
+    /// Fails if the server is out of reach, cannot be reached, or exceeds the limits. A response with any status is
+    /// `Ok`.
     pub async fn send(&self, request: Request<Bytes>) -> Result<Fetched, Error> {
-        tokio::time::timeout(self.deadline, self.once(request)).await.unwrap_or_else(|_| Err(self.late()))
+        tokio::time::timeout(self.timeout, self.once(request)).await.unwrap_or_else(|_| Err(self.late()))
     }
 
     async fn once(&self, request: Request<Bytes>) -> Result<Fetched, Error> {
@@ -153,7 +156,7 @@ impl Fetcher {
     }
 
     fn late(&self) -> Error {
-        failed(format!("no answer within {:?}", self.deadline))
+        failed(format!("no answer within {:?}", self.timeout))
     }
 }
 
@@ -163,35 +166,35 @@ impl fmt::Debug for Fetcher {
     }
 }
 
-/// What a server answered. Its body may be a secret, so it is not shown.
+/// A response. `Debug` does not show its body, which may be a secret.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Fetched {
-    /// Whether it is what was asked for.
+    /// The status.
     pub status: StatusCode,
-    /// What is said about it.
+    /// The headers.
     pub headers: HeaderMap,
-    /// What it is.
+    /// The body.
     pub body: Bytes,
 }
 
 impl Fetched {
-    /// Reads the body of an answer with status 200 or 201.
+    /// Parses the JSON body of a response with the status 200 or 201.
     ///
     /// # Errors
-    /// When the status is another, or the body is not what was expected.
+    /// Fails if the status is another, or the body cannot be parsed.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, Error> {
         if !matches!(self.status, StatusCode::OK | StatusCode::CREATED) {
-            return Err(failed(format!("an answer has the status {}", self.status.as_u16())));
+            return Err(failed(format!("expected status 200 or 201, got {}", self.status.as_u16())));
         }
-        // The error of the parser may quote a secret.
+        // The parser's error may quote a secret.
         serde_json::from_slice(&self.body)
-            .map_err(|e| failed(format!("an answer cannot be read: line {}, column {}", e.line(), e.column())))
+            .map_err(|e| failed(format!("the response cannot be parsed: line {}, column {}", e.line(), e.column())))
     }
 
     fn redirect(&self, from: &Uri) -> Result<Uri, Error> {
         let to = self.headers.get(LOCATION).and_then(|l| l.to_str().ok()).and_then(|l| resolve(from, l));
-        let Some(to) = to else { return Err(failed(format!("`{}` redirects to no address", host(from)))) };
+        let Some(to) = to else { return Err(failed(format!("`{}` redirects to an invalid URL", host(from)))) };
         if from.scheme() == Some(&Scheme::HTTPS) && to.scheme() != Some(&Scheme::HTTPS) {
             return Err(failed(format!("`{}` redirects from https to http", host(from))));
         }
@@ -209,14 +212,14 @@ pub(crate) fn failed(what: impl Into<String>) -> Error {
     Error::new(ErrorKind::Auth, what)
 }
 
-/// Reads an address of HTTP. One that holds a password is none.
+/// Parses an `http` or `https` URL. URLs with user information are rejected.
 pub(crate) fn parse(text: &str) -> Option<Uri> {
     let uri: Uri = text.split('#').next()?.parse().ok()?;
     let known = matches!(uri.scheme_str(), Some("http" | "https"));
     (known && !host(&uri).is_empty() && !uri.authority()?.as_str().contains('@')).then_some(uri)
 }
 
-/// Whether two addresses have the same scheme, host and port.
+/// Whether two URLs have the same scheme, host and port.
 pub(crate) fn same_origin(a: &Uri, b: &Uri) -> bool {
     a.scheme() == b.scheme() && host(a).eq_ignore_ascii_case(host(b)) && port(a) == port(b)
 }
@@ -225,7 +228,7 @@ fn port(uri: &Uri) -> u16 {
     uri.port_u16().unwrap_or(if uri.scheme() == Some(&Scheme::HTTP) { 80 } else { 443 })
 }
 
-/// Where a redirect leads: to a whole address, or to a path of the same server.
+/// Resolves a redirect: an absolute URL, or an absolute path.
 fn resolve(from: &Uri, location: &str) -> Option<Uri> {
     if location.starts_with('/') && !location.starts_with("//") {
         return parse(&format!("{}://{}{location}", from.scheme_str()?, from.authority()?));

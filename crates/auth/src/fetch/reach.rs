@@ -1,61 +1,62 @@
-//! Which addresses may be asked.
+//! Address ranges that may be connected to.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use http::{Uri, uri::Scheme};
 
-/// How far a [`Fetcher`](super::Fetcher) reaches. Each reaches what the ones before it do.
+/// The address ranges that a [`Fetcher`](super::Fetcher) may connect to. Each includes the previous ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Reach {
-    /// Addresses of the internet, over https.
+    /// Public addresses, over https.
     #[default]
     Public,
-    /// This machine, too, with or without TLS.
+    /// Loopback addresses, too, with or without TLS.
     Loopback,
-    /// Private networks, too: https, but for this machine.
+    /// Private networks, too, over https.
     Private,
-    /// Any address, with or without TLS: for networks in which everybody may read everything.
+    /// Any address, with or without TLS: tokens can then be intercepted on the network.
     Anywhere,
 }
 
 impl Reach {
-    /// As far as it takes to ask this server about itself: this machine, if that is where it is.
+    /// Returns the reach that discovery for this server needs by default: [`Loopback`](Self::Loopback) if the server is
+    /// on a loopback address, and [`Public`](Self::Public) otherwise.
     pub fn of(server: &Uri) -> Self {
         if is_local(server) { Self::Loopback } else { Self::Public }
     }
 
-    /// Whether this address may be dialled.
+    /// Returns whether this reach includes an address.
     pub fn allows(self, address: IpAddr) -> bool {
         self >= needed(address)
     }
 
-    /// Whether this server may be asked, as far as its name tells.
+    /// Checks a server's URL, as far as its host name tells.
     pub(crate) fn check(self, server: &Uri) -> Result<(), &'static str> {
         let literal = host(server).parse::<IpAddr>().ok();
         if literal.is_some_and(|ip| !self.allows(ip)) || is_local(server) && self < Self::Loopback {
-            return Err("is at an address that may not be asked");
+            return Err("has an address that the configured `Reach` does not allow");
         }
         let encrypted = server.scheme() == Some(&Scheme::HTTPS);
         if !encrypted && !is_local(server) && self < Self::Anywhere {
-            return Err("is not reached by https");
+            return Err("must use https, or needs a wider `Reach`");
         }
         Ok(())
     }
 }
 
-/// The host of an address, without the brackets that IPv6 has.
+/// The host of a URL, without the brackets of IPv6.
 pub(crate) fn host(uri: &Uri) -> &str {
     uri.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']')
 }
 
-/// Whether an address names this machine.
+/// Whether a URL has a loopback host.
 pub(crate) fn is_local(uri: &Uri) -> bool {
     let host = host(uri);
     host.eq_ignore_ascii_case("localhost") || host.parse::<IpAddr>().is_ok_and(|ip| needed(ip) == Reach::Loopback)
 }
 
-/// What it takes to dial an address.
+/// The reach that an address needs.
 fn needed(address: IpAddr) -> Reach {
     match address {
         IpAddr::V4(v4) => needed_v4(v4),
@@ -84,9 +85,9 @@ fn needed_v6(v6: Ipv6Addr) -> Reach {
     };
     match v6.segments() {
         [0, 0, 0, 0, 0, 0, 0, 1] => Reach::Loopback,
-        // An IPv4 address in other clothes is dialled as what it is.
+        // An IPv4-mapped address connects to the IPv4 address.
         [0, 0, 0, 0, 0, 0xffff, high, low] => within(high, low),
-        // Through a gateway (NAT64, 6to4): what is this machine there is not this machine here.
+        // Through a gateway (NAT64, 6to4): the gateway's loopback is not this machine's.
         [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..] => {
             if within(high, low) == Reach::Public {
                 Reach::Public

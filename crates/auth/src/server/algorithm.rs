@@ -1,11 +1,11 @@
-//! How tokens may be signed.
+//! Signature algorithms of tokens.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A way to sign that takes a private key to make and a public one to check. Others (`none`, and those with a shared
-/// secret) cannot be named, so a token can never choose one of them.
+/// An asymmetric signature algorithm. `none` and algorithms with a shared secret are not representable, so a token
+/// cannot select them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, Serialize)]
 #[non_exhaustive]
 pub enum Algorithm {
@@ -39,8 +39,8 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
-    /// All of them.
-    pub const ALL: [Self; 9] = [
+    /// All algorithms.
+    pub const ALL: &'static [Self] = &[
         Self::Es256,
         Self::Es384,
         Self::EdDsa,
@@ -52,12 +52,12 @@ impl Algorithm {
         Self::Ps512,
     ];
 
-    /// The algorithm of a name, if it is one of these.
+    /// The algorithm with a name.
     pub(crate) fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|algorithm| algorithm.as_str() == name)
+        Self::ALL.iter().copied().find(|algorithm| algorithm.as_str() == name)
     }
 
-    /// Its name in the registry of JOSE.
+    /// Returns the name in the JOSE registry.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Es256 => "ES256",

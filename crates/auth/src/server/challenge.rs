@@ -1,33 +1,33 @@
-//! What somebody who is not let in is told.
+//! Responses to rejected requests.
 
 use couplet_http::server::Challenge;
 use http::{HeaderName, HeaderValue, StatusCode, header};
 
 use super::refusal::Refusal;
 
-/// What every challenge of a server says.
+/// The parameters that all challenges of a server share.
 pub(crate) struct Challenges {
-    /// Where the document is that says more, if there is one.
+    /// The URL of the protected resource metadata, if there is any.
     pub(crate) metadata: Option<String>,
-    /// What everybody needs.
+    /// The scopes that every request needs.
     pub(crate) scopes: Vec<String>,
-    /// Whether tokens can be sent with the proof of a key, and how that may be signed.
+    /// The algorithms of DPoP proofs, if DPoP is supported.
     pub(crate) proofs: Option<String>,
-    /// Whether they must be.
+    /// Whether DPoP is required.
     pub(crate) proofs_only: bool,
 }
 
 impl Challenges {
-    /// The answer to a request that is not let in; `nonce` is the number for the next proof.
+    /// The response to a rejected request; `nonce` is the nonce for the next proof.
     pub(crate) fn answer(&self, refusal: &Refusal, nonce: Option<&str>) -> Challenge {
         let (status, error, why) = match refusal {
-            Refusal::Missing => (StatusCode::UNAUTHORIZED, None, "a token is needed"),
+            Refusal::Missing => (StatusCode::UNAUTHORIZED, None, "an access token is required"),
             Refusal::Malformed(why) => (StatusCode::BAD_REQUEST, Some("invalid_request"), *why),
             Refusal::Invalid(why) => (StatusCode::UNAUTHORIZED, Some("invalid_token"), *why),
             Refusal::Proof(why) => (StatusCode::UNAUTHORIZED, Some("invalid_dpop_proof"), *why),
             Refusal::Nonce => (StatusCode::UNAUTHORIZED, Some("use_dpop_nonce"), "the proof needs a new nonce"),
             Refusal::Scopes(_) => {
-                (StatusCode::FORBIDDEN, Some("insufficient_scope"), "the token is not enough for this")
+                (StatusCode::FORBIDDEN, Some("insufficient_scope"), "the token lacks a required scope")
             }
             Refusal::Unavailable(why) => (StatusCode::SERVICE_UNAVAILABLE, None, *why),
         };
@@ -64,7 +64,7 @@ impl Challenges {
         challenge
     }
 
-    /// What everybody needs, and these.
+    /// The scopes that every request needs, and these.
     fn with(&self, needed: &[String]) -> Vec<String> {
         let mut all = self.scopes.clone();
         all.extend(needed.iter().filter(|scope| !self.scopes.contains(scope)).cloned());
@@ -83,7 +83,7 @@ fn add(challenge: &mut Challenge, scheme: &str, parts: &[(&str, &str)]) {
     }
 }
 
-/// A text between quotes; what a header cannot carry is left out.
+/// Escapes a quoted string; characters that a header cannot carry are dropped.
 fn quoted(text: &str) -> String {
     let kept = text.chars().filter(|c| matches!(c, ' '..='~'));
     kept.flat_map(|c| ['\\'].into_iter().filter(move |_| matches!(c, '"' | '\\')).chain([c])).collect()

@@ -1,4 +1,4 @@
-//! Whether a token is good, from memory or anew.
+//! Token verification, with a cache.
 
 use std::{sync::Arc, time::Duration};
 
@@ -17,15 +17,15 @@ use super::{
 };
 
 impl Verifier {
-    /// Whoever sends a request, if it is allowed to.
+    /// Authenticates the caller of a request.
     pub(crate) async fn admit(&self, request: &Parts, now: u64) -> Result<Arc<Caller>, Refusal> {
         let credential = Credential::of(&request.headers)?;
         let verified = self.look_up(credential.token, now).await?;
         match (&verified.key, credential.with_proof) {
             (Some(key), true) => self.proofs.check(request, &self.at, credential.token, key, now)?,
-            (Some(_), false) => return Err(Refusal::Invalid("the token must be sent with the proof of its key")),
-            (None, true) => return Err(Refusal::Invalid("the token is not bound to a key")),
-            (None, false) if self.proofs.required => return Err(Refusal::Invalid("the token must be bound to a key")),
+            (Some(_), false) => return Err(Refusal::Invalid("the token is DPoP-bound and must be sent with a proof")),
+            (None, true) => return Err(Refusal::Invalid("the token is not DPoP-bound; send it as `Bearer`")),
+            (None, false) if self.proofs.required => return Err(Refusal::Invalid("the token must be DPoP-bound")),
             (None, false) => {}
         }
         if !verified.caller.has_scopes(&self.challenges.scopes) {
@@ -34,7 +34,7 @@ impl Verifier {
         Ok(verified.caller.clone())
     }
 
-    /// Who a token is for, from memory or anew.
+    /// Verifies a token, from the cache if possible.
     async fn look_up(&self, token: &str, now: u64) -> Found {
         let digest = Memo::digest(token);
         if let Some(found) = self.memo.get(&digest) {
@@ -46,17 +46,17 @@ impl Verifier {
             Ok(verified) => {
                 let left =
                     verified.expires.map(|at| Duration::from_secs(at.saturating_add(self.leeway).saturating_sub(now)));
-                self.remember.min(left.unwrap_or(Duration::MAX))
+                self.cache_ttl.min(left.unwrap_or(Duration::MAX))
             }
-            // An issuer is not asked again and again about what is no token; but one may become good.
-            Err(Refusal::Invalid(_)) if asked => self.remember.min(Duration::from_secs(5)),
+            // The issuer is not asked repeatedly about an invalid token, which may become valid.
+            Err(Refusal::Invalid(_)) if asked => self.cache_ttl.min(Duration::from_secs(5)),
             Err(_) => Duration::ZERO,
         };
         self.memo.put(digest, found.clone(), good_for);
         found
     }
 
-    /// What a token says, if it is good, and whether its issuer was asked.
+    /// Verifies a token; the flag is whether the issuer was asked.
     async fn find(&self, token: &str, now: u64) -> (Result<Claims, Refusal>, bool) {
         #[derive(Deserialize)]
         struct Named {
@@ -69,20 +69,20 @@ impl Verifier {
             None => self.issuers.iter().find(|known| known.issuer.asks.is_some()),
         };
         let Some(known) = known else {
-            return (Err(Refusal::Invalid("the token is not of an issuer that is known here")), false);
+            return (Err(Refusal::Invalid("the token's issuer is not trusted by this server")), false);
         };
         let wanted = Wanted { issuer: &known.issuer.name, audience: &self.audience, now, leeway: self.leeway };
         match (&known.issuer.asks, &jws) {
             (Some(asks), _) => (known.ask(asks, token, &wanted).await, true),
             (None, Some(jws)) => (signed(known, jws, &wanted).await, false),
-            (None, None) => (Err(Refusal::Invalid("the token cannot be read")), false),
+            (None, None) => (Err(Refusal::Invalid("the token cannot be parsed")), false),
         }
     }
 
     fn verified(&self, claims: Claims) -> Result<Verified, Refusal> {
         let mut scopes = claims.scopes.clone();
         let mut at = 0;
-        // What is implied may imply more; each is looked at once.
+        // Implied scopes may imply further ones; each is expanded once.
         while let Some(scope) = scopes.get(at) {
             let implied = self.implied.iter().filter(|(by, _)| by == scope).flat_map(|(_, others)| others);
             let new: Vec<String> = implied.filter(|other| !scopes.contains(other)).cloned().collect();
@@ -94,22 +94,22 @@ impl Verifier {
         if let Some(expires) = expires {
             caller = caller.with_expiry(expires.saturating_add(self.leeway));
         }
-        let unknown = Refusal::Invalid("whoever the token is for is not known here");
+        let unknown = Refusal::Invalid("the token's subject is not accepted by this server");
         let caller = (self.describe)(caller, claims).ok_or(unknown)?;
         Ok(Verified { caller: Arc::new(caller), key, expires })
     }
 }
 
-/// What a signed token says, if it is good.
+/// Verifies a signed token.
 async fn signed(known: &Known, jws: &Jws<'_>, wanted: &Wanted<'_>) -> Result<Claims, Refusal> {
-    // Texts that are signed for other purposes are no tokens, whoever signed them.
+    // A JWT that was signed for another purpose is not an access token.
     if !jws.is_of_type(&["", "jwt", "at+jwt"]) {
-        return Err(Refusal::Invalid("this is not a token for a server"));
+        return Err(Refusal::Invalid("the token is not an access token"));
     }
     known.signed(jws).await?;
-    let token = jws.claims::<Unchecked>().ok_or(Refusal::Invalid("the token cannot be read"))?;
+    let token = jws.claims::<Unchecked>().ok_or(Refusal::Invalid("the token cannot be parsed"))?;
     if !token.ends() {
-        return Err(Refusal::Invalid("the token does not say until when it is good"));
+        return Err(Refusal::Invalid("the token has no expiry (`exp`)"));
     }
     token.check(wanted)
 }

@@ -1,4 +1,4 @@
-//! What a token says.
+//! The claims of a token.
 
 use std::fmt;
 
@@ -7,57 +7,57 @@ use serde_json::{Map, Value};
 
 use super::refusal::Refusal;
 
-/// What a token says about whoever sends it, after everything in it was checked. Handlers take it as `Auth<Claims>`.
+/// The verified claims of an access token. Handlers extract them as `Auth<Claims>`.
 ///
 /// ```
 /// use couplet_auth::server::Claims;
 ///
-/// /// A handler gets it as `Auth<Claims>`.
+/// /// A handler extracts them as `Auth<Claims>`.
 /// fn greeting(claims: &Claims) -> String {
 ///     let name: Option<String> = claims.get("name");
-///     format!("Hello, {}!", name.as_deref().or(claims.subject.as_deref()).unwrap_or("whoever you are"))
+///     format!("Hello, {}!", name.as_deref().or(claims.subject.as_deref()).unwrap_or("stranger"))
 /// }
 /// ```
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Claims {
-    /// Who made the token.
+    /// The issuer (`iss`).
     pub issuer: String,
-    /// For whom, if it is for a person or another party that the issuer knows.
+    /// The subject (`sub`): the user, if the token is for one.
     pub subject: Option<String>,
-    /// Which client it was given to.
+    /// The client that the token was issued to (`client_id` or `azp`).
     pub client: Option<String>,
-    /// Which servers it is for. This one is among them.
+    /// The audiences (`aud`). This server is one of them.
     pub audience: Vec<String>,
-    /// What may be done with it.
+    /// The granted scopes, without implied ones.
     pub scopes: Vec<String>,
-    /// Until when it is good, in seconds since 1970.
+    /// The expiry time in seconds since 1970 (`exp`).
     pub expires: Option<u64>,
-    /// The thumbprint of the key that whoever sends it must have, if it is bound to one.
+    /// The thumbprint of the DPoP key that the token is bound to (`cnf.jkt`).
     pub key: Option<String>,
     all: Map<String, Value>,
 }
 
 impl Claims {
-    /// Any other claim, if it is there and has that type.
+    /// Returns another claim; `None` if it is missing or has another type.
     pub fn get<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
         T::deserialize(self.all.get(name)?).ok()
     }
 
-    /// The name that tells whoever it is from everybody else, of any issuer, with any client.
+    /// The principal, unique across issuers and clients.
     pub(crate) fn principal(&self) -> String {
         Value::from_iter([Some(&*self.issuer), self.subject.as_deref(), self.client.as_deref()]).to_string()
     }
 }
 
-/// It may name people, so only what it is about is shown.
+/// Claims may contain personal data, which is not shown.
 impl fmt::Debug for Claims {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Claims").field("issuer", &self.issuer).field("scopes", &self.scopes).finish_non_exhaustive()
     }
 }
 
-/// A token, or what its issuer says about it, before it is checked.
+/// The claims of a token or of an introspection response, before verification.
 #[derive(Deserialize)]
 pub(crate) struct Unchecked {
     pub(crate) iss: Option<String>,
@@ -82,7 +82,7 @@ struct Confirmation {
     certificate: Option<String>,
 }
 
-/// What a token has to be.
+/// The requirements on a token.
 pub(crate) struct Wanted<'a> {
     pub(crate) issuer: &'a str,
     pub(crate) audience: &'a [String],
@@ -91,28 +91,28 @@ pub(crate) struct Wanted<'a> {
 }
 
 impl Unchecked {
-    /// Checks everything but the signature. Names are compared as they are, without making them alike.
+    /// Verifies everything but the signature. Strings are compared exactly, without normalization.
     pub(crate) fn check(self, wanted: &Wanted<'_>) -> Result<Claims, Refusal> {
         let no = |why| Err(Refusal::Invalid(why));
         if self.iss.as_deref() != Some(wanted.issuer) {
-            return no("the token is of another issuer");
+            return no("the token is from another issuer");
         }
         if !self.aud.0.iter().any(|aud| wanted.audience.contains(aud)) {
-            return no("the token is not for this server");
+            return no("the token is for another audience");
         }
         let (now, leeway) = (wanted.now as f64, wanted.leeway as f64);
         if self.exp.is_some_and(|exp| exp.is_nan() || exp + leeway <= now) {
             return no("the token has expired");
         }
         if self.nbf.is_some_and(|nbf| nbf.is_nan() || nbf > now + leeway) {
-            return no("the token is not good yet");
+            return no("the token is not valid yet");
         }
         let client = self.client_id.or(self.azp);
         if self.sub.is_none() && client.is_none() {
-            return no("the token says nothing of whom it is for");
+            return no("the token has neither a subject nor a client");
         }
         if self.cnf.as_ref().is_some_and(|cnf| cnf.jkt.is_none() || cnf.certificate.is_some()) {
-            return no("the token is bound to something that cannot be checked here");
+            return no("the token is bound with an unsupported confirmation method");
         }
         Ok(Claims {
             issuer: wanted.issuer.to_owned(),
@@ -126,19 +126,19 @@ impl Unchecked {
         })
     }
 
-    /// Whether it says until when it is good.
+    /// Whether there is an expiry.
     pub(crate) fn ends(&self) -> bool {
         self.exp.is_some()
     }
 }
 
-/// Scopes are one text with spaces, or, with some issuers, a list.
+/// Scopes are a string with spaces or, with some issuers, a list.
 fn words(scopes: Option<Many>) -> Vec<String> {
     let texts = scopes.unwrap_or_default().0;
     texts.iter().flat_map(|text| text.split_ascii_whitespace()).map(str::to_owned).collect()
 }
 
-/// One text, or a list of them.
+/// A string, or a list of strings.
 #[derive(Default)]
 struct Many(Vec<String>);
 
@@ -150,7 +150,7 @@ impl<'de> Deserialize<'de> for Many {
             Value::Array(many) => {
                 Ok(Self(many.into_iter().filter_map(|text| text.as_str().map(str::to_owned)).collect()))
             }
-            _ => Err(serde::de::Error::custom("neither a text nor a list of texts")),
+            _ => Err(serde::de::Error::custom("expected a string or a list of strings")),
         }
     }
 }

@@ -1,27 +1,27 @@
-//! What the head of a request says about who sends it.
+//! The credential in a request's headers.
 
 use http::{HeaderMap, header};
 
 use super::refusal::Refusal;
 
-/// A token, and how it is sent.
+/// A token with its scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Credential<'h> {
     pub(crate) token: &'h str,
-    /// Whether a proof of a key goes with it.
+    /// Whether it is sent with a DPoP proof.
     pub(crate) with_proof: bool,
 }
 
-/// How long a token may be.
+/// The maximum length of a token.
 const LONGEST: usize = 16 << 10;
 
 impl<'h> Credential<'h> {
-    /// Reads the one header that tokens are sent in; whatever is in the address or in the body is not looked at.
+    /// Parses the `Authorization` header. Tokens in the URL or in the body are ignored.
     pub(crate) fn of(headers: &'h HeaderMap) -> Result<Self, Refusal> {
         let mut all = headers.get_all(header::AUTHORIZATION).iter();
         let (Some(value), more) = (all.next(), all.next()) else { return Err(Refusal::Missing) };
         if more.is_some() {
-            return Err(Refusal::Malformed("there is more than one `authorization`"));
+            return Err(Refusal::Malformed("the request has more than one `authorization` header"));
         }
         let Some((scheme, token)) = value.to_str().ok().and_then(|value| value.split_once(' ')) else {
             return Err(Refusal::Missing);
@@ -33,13 +33,13 @@ impl<'h> Credential<'h> {
         };
         let token = token.trim_matches(' ');
         if !is_token(token) {
-            return Err(Refusal::Malformed("the token is not one"));
+            return Err(Refusal::Malformed("the token is malformed"));
         }
         Ok(Self { token, with_proof })
     }
 }
 
-/// Whether a text could be a token, as far as its letters tell.
+/// Whether a string has the characters of a token.
 pub(crate) fn is_token(text: &str) -> bool {
     let allowed = |c: u8| c.is_ascii_alphanumeric() || b"-._~+/=".contains(&c);
     (1..=LONGEST).contains(&text.len()) && text.bytes().all(allowed)
@@ -63,13 +63,13 @@ mod tests {
             (&["DPoP abc"], good("abc", true)),
             (&["Basic abc"], Err(Refusal::Missing)),
             (&["abc"], Err(Refusal::Missing)),
-            (&["Bearer "], malformed("the token is not one")),
-            (&["Bearer a b"], malformed("the token is not one")),
-            (&["Bearer a,b"], malformed("the token is not one")),
-            (&["Bearer \"a\""], malformed("the token is not one")),
-            (&[&*long], malformed("the token is not one")),
-            (&["Bearer a", "Bearer b"], malformed("there is more than one `authorization`")),
-            (&["Basic a", "Bearer b"], malformed("there is more than one `authorization`")),
+            (&["Bearer "], malformed("the token is malformed")),
+            (&["Bearer a b"], malformed("the token is malformed")),
+            (&["Bearer a,b"], malformed("the token is malformed")),
+            (&["Bearer \"a\""], malformed("the token is malformed")),
+            (&[&*long], malformed("the token is malformed")),
+            (&["Bearer a", "Bearer b"], malformed("the request has more than one `authorization` header")),
+            (&["Basic a", "Bearer b"], malformed("the request has more than one `authorization` header")),
         ] {
             let mut headers = HeaderMap::new();
             for value in values {

@@ -1,4 +1,4 @@
-//! Proofs that whoever sends a token has the key that the token is bound to (DPoP, RFC 9449).
+//! Verification of DPoP proofs (RFC 9449).
 
 use std::{
     collections::HashSet,
@@ -14,22 +14,22 @@ use subtle::ConstantTimeEq;
 use super::{algorithm::Algorithm, jws::Jws, key::Key, memo::Digest, refusal::Refusal};
 use crate::fetch::same_origin;
 
-/// The header that a proof is sent in.
+/// The header of a proof.
 const HEADER: &str = "dpop";
 
-/// How proofs are checked.
+/// The verifier of proofs.
 pub(crate) struct Proofs {
-    /// Whether every token has to be bound to a key.
+    /// Whether every token must be DPoP-bound.
     pub(crate) required: bool,
-    /// The key of the numbers that proofs must repeat, if they must.
+    /// The key of the nonces that proofs must contain, if they must.
     pub(crate) nonces: Option<[u8; 32]>,
-    /// How many seconds a proof may be older or younger than now.
+    /// The maximum clock skew of a proof in seconds.
     pub(crate) window: u64,
     pub(crate) algorithms: Vec<Algorithm>,
     seen: Mutex<Seen>,
 }
 
-/// The proofs of the last moments, each good once. Both halves together cover the time in which a proof is good.
+/// Proofs of the recent past, each valid once. Both halves together cover the lifetime of a proof.
 #[derive(Default)]
 struct Seen {
     halves: [HashSet<Digest>; 2],
@@ -47,7 +47,7 @@ struct Proof {
 }
 
 impl Proofs {
-    /// How many proofs are remembered in half of their time.
+    /// The maximum number of proofs per half.
     const MOST: usize = 1 << 16;
 
     pub(crate) fn new() -> Self {
@@ -55,24 +55,24 @@ impl Proofs {
         Self { required: false, nonces: None, window: 60, algorithms, seen: Mutex::default() }
     }
 
-    /// Checks that a request carries a proof for its token, by the key that the token names.
+    /// Verifies the proof of a request: for its token, by the key that the token is bound to.
     pub(crate) fn check(&self, request: &Parts, at: &Uri, token: &str, key: &str, now: u64) -> Result<(), Refusal> {
         let no = |why| Err(Refusal::Proof(why));
         let mut all = request.headers.get_all(HEADER).iter();
-        let (Some(text), None) = (all.next(), all.next()) else { return no("there must be one proof") };
-        let Some(jws) = text.to_str().ok().and_then(Jws::parse) else { return no("the proof cannot be read") };
+        let (Some(text), None) = (all.next(), all.next()) else { return no("expected exactly one `dpop` header") };
+        let Some(jws) = text.to_str().ok().and_then(Jws::parse) else { return no("the proof cannot be parsed") };
         let Some(algorithm) = jws.algorithm(&self.algorithms).filter(|_| jws.is_of_type(&["dpop+jwt"])) else {
-            return no("the proof is not of a kind that is allowed here");
+            return no("the proof's type or algorithm is not supported");
         };
         let Some(by) = jws.header.jwk.as_ref().and_then(Key::of_proof) else {
             return no("the proof has no public key");
         };
         if !jws.is_by(&by, algorithm) {
-            return no("the signature of the proof is wrong");
+            return no("the signature of the proof is invalid");
         }
-        let Some(proof) = jws.claims::<Proof>() else { return no("the proof does not say enough") };
+        let Some(proof) = jws.claims::<Proof>() else { return no("the proof lacks a required claim") };
         if !equal(&by.thumbprint(), key) {
-            return no("the proof is by another key than the token's");
+            return no("the proof is signed with another key than the token's");
         }
         if !equal(proof.ath.as_deref().unwrap_or_default(), &BASE64.encode(Hash::hash(token.as_bytes()))) {
             return no("the proof is for another token");
@@ -80,7 +80,7 @@ impl Proofs {
         if proof.htm != request.method.as_str() || !is_for(&proof.htu, at, request) {
             return no("the proof is for another request");
         }
-        // A number that the client must have got from here says more about when the proof was made than its own clock.
+        // A nonce of this server proves the age of a proof better than the client's clock.
         match &self.nonces {
             Some(nonces) if !proof.nonce.as_deref().is_some_and(|nonce| is_recent(nonces, nonce, now)) => {
                 return Err(Refusal::Nonce);
@@ -94,15 +94,15 @@ impl Proofs {
         self.once(Hash::hash(format!("{key} {}", proof.jti).as_bytes()), now)
     }
 
-    /// The number that the next proof has to repeat.
+    /// The nonce for the next proof.
     pub(crate) fn nonce(&self, now: u64) -> Option<String> {
         self.nonces.as_ref().map(|nonces| nonce(nonces, now / NONCE))
     }
 
-    /// A proof is good once. If there are more than can be remembered, it is not taken at all.
+    /// Accepts a proof once. If there are more than can be stored, the proof is rejected.
     fn once(&self, proof: Digest, now: u64) -> Result<(), Refusal> {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        // One that is remembered is good until twice the window has passed: from a clock ahead to one behind.
+        // A stored proof is valid until twice the window has passed: from a clock ahead to one behind.
         let half = 2 * self.window + 1;
         if now >= seen.since.saturating_add(half) {
             let over = now >= seen.since.saturating_add(2 * half);
@@ -121,7 +121,7 @@ impl Proofs {
     }
 }
 
-/// How many seconds a number is the current one; the one before it is good as well.
+/// The number of seconds for which a nonce is current; the previous one is accepted, too.
 const NONCE: u64 = 60;
 
 fn nonce(key: &[u8; 32], period: u64) -> String {
@@ -137,8 +137,8 @@ fn equal(a: &str, b: &str) -> bool {
     a.as_bytes().ct_eq(b.as_bytes()).into()
 }
 
-/// Whether a proof names the address of this server: that by which it is known, or, at its origin, the path that was
-/// asked for. What follows a path does not count.
+/// Whether a proof is for this server: for its canonical URL or, on the same origin, for the requested path. Query and
+/// fragment are ignored.
 fn is_for(named: &str, at: &Uri, request: &Parts) -> bool {
     let Some(named) = crate::fetch::parse(named) else { return false };
     same_origin(&named, at) && [at.path(), request.uri.path()].contains(&named.path())

@@ -1,4 +1,4 @@
-//! Tokens that only their issuer understands: it is asked.
+//! Token introspection (RFC 7662).
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use bytes::Bytes;
@@ -21,20 +21,20 @@ struct Answer {
 }
 
 impl Known {
-    /// What the issuer says about a token.
+    /// Asks the issuer about a token.
     pub(crate) async fn ask(&self, asks: &Asks, token: &str, wanted: &Wanted<'_>) -> Result<Claims, Refusal> {
-        let unavailable = Refusal::Unavailable("the issuer of the token cannot be asked about it");
+        let unavailable = Refusal::Unavailable("the token's issuer is unavailable");
         let endpoint = self.introspection().await?;
         let request = question(&endpoint, asks, token).ok_or_else(|| unavailable.clone())?;
         let answer = self.fetcher.send(request).await.and_then(|fetched| fetched.json::<Answer>());
         let Answer { active, mut token } = answer.map_err(|error| {
-            tracing::warn!(issuer = self.issuer.name, %error, "an issuer cannot be asked about a token");
+            tracing::warn!(issuer = self.issuer.name, %error, "token introspection failed");
             unavailable
         })?;
         if !active {
-            return Err(Refusal::Invalid("the token is not good, or no longer"));
+            return Err(Refusal::Invalid("the token is not active"));
         }
-        // Whoever was asked need not say its own name; if it says one, it must be that.
+        // The response need not name the issuer; if it does, it must be this one.
         token.iss.get_or_insert_with(|| self.issuer.name.clone());
         token.check(wanted)
     }
@@ -42,7 +42,7 @@ impl Known {
 
 fn question(endpoint: &str, asks: &Asks, token: &str) -> Option<Request<Bytes>> {
     let form = |pairs: &[(&str, &str)]| Serializer::new(String::new()).extend_pairs(pairs).finish();
-    // In the header both are written as in a form (RFC 6749, 2.3.1).
+    // In the header both are form-encoded (RFC 6749, 2.3.1).
     let escaped = |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
     let who = format!("{}:{}", escaped(&asks.client), escaped(asks.secret.reveal()));
     let mut who = HeaderValue::try_from(format!("Basic {}", STANDARD.encode(who))).ok()?;

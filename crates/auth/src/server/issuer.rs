@@ -1,4 +1,4 @@
-//! An authorization server whose tokens are believed.
+//! A trusted authorization server.
 
 use std::{fmt, time::Duration};
 
@@ -8,15 +8,15 @@ use zeroize::Zeroizing;
 use super::algorithm::Algorithm;
 use crate::{Secret, fetch::Reach};
 
-/// An authorization server whose tokens are believed. Where its keys are, and where it can be asked about a token, is
-/// found out from the metadata that it publishes.
+/// A trusted authorization server. The URLs of its keys and of its introspection endpoint are discovered from its
+/// metadata.
 ///
 /// ```
 /// use couplet_auth::server::Issuer;
 ///
-/// // Tokens that are signed.
+/// // Signed tokens (JWT).
 /// let signed = Issuer::new("https://login.example.com");
-/// // Tokens that only their issuer understands: it is asked about each, as this client.
+/// // Opaque tokens: the issuer is asked about each of them, as this client.
 /// let opaque = Issuer::new("https://login.example.com").introspect("mcp-server", "the secret of this server");
 /// ```
 #[derive(Clone, Debug)]
@@ -25,15 +25,15 @@ pub struct Issuer {
     pub(crate) name: String,
     pub(crate) algorithms: Vec<Algorithm>,
     pub(crate) asks: Option<Asks>,
-    pub(crate) keys: Option<String>,
-    /// Keys that are given instead of read.
+    pub(crate) jwks_uri: Option<String>,
+    /// Keys that are configured and not fetched.
     pub(crate) jwks: Option<String>,
     pub(crate) secret: Option<SharedSecret>,
     pub(crate) reach: Option<Reach>,
     pub(crate) pause: Duration,
 }
 
-/// As whom, and where, an issuer is asked about tokens.
+/// The introspection credentials and endpoint.
 #[derive(Clone, Debug)]
 pub(crate) struct Asks {
     pub(crate) client: String,
@@ -41,12 +41,12 @@ pub(crate) struct Asks {
     pub(crate) endpoint: Option<String>,
 }
 
-/// A secret that signs tokens, and checks them.
+/// A shared secret for HS256.
 #[derive(Clone)]
 pub(crate) struct SharedSecret(Zeroizing<Vec<u8>>);
 
 impl SharedSecret {
-    /// As many bytes as the hash has (RFC 7518, section 3.2).
+    /// At least the size of the hash (RFC 7518, section 3.2).
     pub(crate) fn is_long_enough(&self) -> bool {
         self.0.len() >= 32
     }
@@ -63,13 +63,13 @@ impl fmt::Debug for SharedSecret {
 }
 
 impl Issuer {
-    /// The issuer of this name, exactly as it stands in its metadata and in its tokens.
+    /// Creates an issuer by its identifier, exactly as in its metadata and in the `iss` of its tokens.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
             algorithms: Algorithm::ALL.to_vec(),
             asks: None,
-            keys: None,
+            jwks_uri: None,
             jwks: None,
             secret: None,
             reach: None,
@@ -77,51 +77,51 @@ impl Issuer {
         }
     }
 
-    /// Believes signatures of these kinds alone. Whatever is said, tokens that anybody could make are never believed.
+    /// Restricts the accepted signature algorithms (default: [`Algorithm::ALL`]). `none` is never accepted.
     pub fn algorithms(mut self, algorithms: impl IntoIterator<Item = Algorithm>) -> Self {
         self.algorithms = algorithms.into_iter().collect();
         self
     }
 
-    /// Its keys are at this address; its metadata is not looked at.
-    pub fn keys_at(mut self, url: impl Into<String>) -> Self {
-        self.keys = Some(url.into());
+    /// Sets the URL of its keys, instead of the one in its metadata.
+    pub fn jwks_uri(mut self, url: impl Into<String>) -> Self {
+        self.jwks_uri = Some(url.into());
         self
     }
 
-    /// These are its keys: a set of keys as JSON (RFC 7517), with public keys alone. Nothing is read over the network, so
-    /// the name of the issuer need not be an address.
+    /// Sets its public keys as a JSON Web Key Set (RFC 7517). Nothing is fetched, so the identifier of the issuer need
+    /// not be a URL.
     ///
     /// ```
     /// use couplet_auth::server::{Issuer, Verifier};
     ///
     /// # fn main() -> Result<(), couplet_core::Error> {
     /// let keys = r#"{"keys":[{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}"#;
-    /// let verifier = Verifier::new("https://mcp.example.com/mcp", Issuer::new("our company").keys(keys))?;
+    /// let verifier = Verifier::new("https://mcp.example.com/mcp", Issuer::new("our company").jwks(keys))?;
     /// # drop(verifier);
     /// # Ok(())
     /// # }
     /// ```
-    pub fn keys(mut self, jwks: impl Into<String>) -> Self {
+    pub fn jwks(mut self, jwks: impl Into<String>) -> Self {
         self.jwks = Some(jwks.into());
         self
     }
 
-    /// Believes tokens that are signed with this secret (HS256), which the issuer of the tokens has, too: at least 32 bytes,
-    /// random ones. A server that checks tokens can then make them as well. Nothing is read over the network.
+    /// Accepts tokens signed with a shared secret (HS256) of at least 32 random bytes. A server that verifies such
+    /// tokens can also issue them. Nothing is fetched.
     pub fn hs256(mut self, secret: impl AsRef<[u8]>) -> Self {
         self.secret = Some(SharedSecret(Zeroizing::new(secret.as_ref().to_vec())));
         self
     }
 
-    /// Asks it about each of its tokens (RFC 7662), as a client that it knows. Without this, tokens that are not signed
-    /// are refused.
+    /// Asks the issuer about each token (token introspection, RFC 7662), authenticated as this client. Without it,
+    /// opaque tokens are rejected.
     pub fn introspect(mut self, client: impl Into<String>, secret: impl Into<Secret>) -> Self {
         self.asks = Some(Asks { client: client.into(), secret: secret.into(), endpoint: None });
         self
     }
 
-    /// The same, at this address; its metadata is not looked at.
+    /// Like [`introspect`](Self::introspect), at this URL instead of the one in the metadata.
     pub fn introspect_at(
         mut self,
         url: impl Into<String>,
@@ -132,15 +132,16 @@ impl Issuer {
         self
     }
 
-    /// How far its addresses may lead: over https to the internet, or to this machine if the issuer is there.
+    /// Sets which addresses its URLs may have. By default these are public addresses over https, and loopback addresses
+    /// if the issuer is on one.
     pub fn reach(mut self, reach: Reach) -> Self {
         self.reach = Some(reach);
         self
     }
 
-    /// How long to wait before its keys are read once more because of a key that is not among them: 30 seconds.
-    pub fn pause(mut self, pause: Duration) -> Self {
-        self.pause = pause;
+    /// Sets the minimum interval between fetches of its keys for tokens with an unknown key (default: 30 s).
+    pub fn min_refresh_interval(mut self, interval: Duration) -> Self {
+        self.pause = interval;
         self
     }
 }

@@ -1,4 +1,4 @@
-//! Signed texts: three parts, of which the first says how the last was made.
+//! JSON Web Signatures.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
 use serde::{
@@ -12,7 +12,7 @@ use super::{
     key::{Jwk, Key},
 };
 
-/// A signed text whose signature may or may not be good.
+/// A JWS whose signature is not verified yet.
 pub(crate) struct Jws<'t> {
     pub(crate) header: Header,
     payload: Vec<u8>,
@@ -20,7 +20,7 @@ pub(crate) struct Jws<'t> {
     signature: Vec<u8>,
 }
 
-/// What it says about itself. Addresses of keys are not read: whoever made the text could name any.
+/// The header. URLs of keys are ignored: an attacker could name any.
 #[derive(Deserialize)]
 pub(crate) struct Header {
     alg: String,
@@ -31,7 +31,7 @@ pub(crate) struct Header {
 }
 
 impl<'t> Jws<'t> {
-    /// Takes a text apart; nothing if it has not the form, or if it asks to be understood in a way that is not known.
+    /// Parses the compact serialization; `None` if it is malformed, or has critical extensions.
     pub(crate) fn parse(text: &'t str) -> Option<Self> {
         let (signed, signature) = text.rsplit_once('.')?;
         let (header, payload) = signed.split_once('.')?;
@@ -40,28 +40,28 @@ impl<'t> Jws<'t> {
         header.crit.is_none().then_some(Self { header, payload, signed: signed.as_bytes(), signature })
     }
 
-    /// How it was signed, if that is one of the ways that are allowed.
+    /// The algorithm, if it is allowed.
     pub(crate) fn algorithm(&self, allowed: &[Algorithm]) -> Option<Algorithm> {
         Algorithm::named(&self.header.alg).filter(|algorithm| allowed.contains(algorithm))
     }
 
-    /// Whether it was signed with this secret; nothing if it does not say that it was signed with one.
+    /// Verifies an HS256 signature; `None` if the algorithm is another one.
     pub(crate) fn is_by_secret(&self, secret: &SharedSecret) -> Option<bool> {
         (self.header.alg == "HS256").then(|| secret.verify(self.signed, &self.signature))
     }
 
-    /// Whether it is of one of these types; in lower case, without the part that all of them may have in front.
+    /// Whether `typ` is one of these, in lower case and without `application/`.
     pub(crate) fn is_of_type(&self, wanted: &[&str]) -> bool {
         let typ = self.header.typ.as_deref().unwrap_or_default().to_ascii_lowercase();
         wanted.contains(&typ.strip_prefix("application/").unwrap_or(&typ))
     }
 
-    /// Whether it was signed with this key.
+    /// Verifies the signature with a key.
     pub(crate) fn is_by(&self, key: &Key, algorithm: Algorithm) -> bool {
         key.verify(algorithm, self.signed, &self.signature)
     }
 
-    /// What it says, whether it is true or not.
+    /// The unverified claims.
     pub(crate) fn claims<T: DeserializeOwned>(&self) -> Option<T> {
         serde_json::from_slice(&self.payload).ok()
     }

@@ -1,4 +1,4 @@
-//! Public keys, as JSON names them.
+//! Public keys (JWK).
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
 use hmac_sha256::Hash;
@@ -7,7 +7,7 @@ use serde::{Deserialize, de::IgnoredAny};
 
 use super::algorithm::Algorithm;
 
-/// A key as it stands in a set of keys, or in a proof. What is not needed is not read.
+/// A JSON Web Key, as far as it is needed.
 #[derive(Deserialize)]
 pub(crate) struct Jwk {
     kty: String,
@@ -23,11 +23,11 @@ pub(crate) struct Jwk {
     d: Option<IgnoredAny>,
 }
 
-/// A public key that signatures are checked with.
+/// A public key for signatures.
 #[derive(Clone)]
 pub(crate) struct Key {
     pub(crate) kid: Option<String>,
-    /// The only algorithm that it is for, where it says so.
+    /// The only algorithm that the key is for, if it declares one.
     alg: Option<String>,
     material: Material,
 }
@@ -41,8 +41,7 @@ enum Material {
 }
 
 impl Key {
-    /// A key for signatures; nothing if it is for something else, or of a kind that is not known here. A shared secret
-    /// is never one.
+    /// Creates a key; `None` if it has another use or an unsupported type. Symmetric keys are never accepted.
     pub(crate) fn new(jwk: &Jwk) -> Option<Self> {
         if jwk.usage.as_deref().is_some_and(|usage| usage != "sig") {
             return None;
@@ -59,12 +58,12 @@ impl Key {
         Some(Self { kid: jwk.kid.clone(), alg: jwk.alg.clone(), material })
     }
 
-    /// The key that a proof carries. One that carries its private part proves nothing.
+    /// The key of a DPoP proof. A proof that contains the private key proves nothing.
     pub(crate) fn of_proof(jwk: &Jwk) -> Option<Self> {
         if jwk.d.is_some() { None } else { Self::new(jwk) }
     }
 
-    /// Whether signatures of an algorithm could be by this key.
+    /// Whether the key can have signatures of an algorithm.
     pub(crate) fn fits(&self, algorithm: Algorithm) -> bool {
         let kind = match (&self.material, algorithm) {
             (Material::P256(_), Algorithm::Es256)
@@ -76,7 +75,7 @@ impl Key {
         kind && self.alg.as_deref().is_none_or(|only| only == algorithm.as_str())
     }
 
-    /// Whether the signature is by this key.
+    /// Verifies a signature.
     pub(crate) fn verify(&self, algorithm: Algorithm, signed: &[u8], by: &[u8]) -> bool {
         if !self.fits(algorithm) {
             return false;
@@ -100,7 +99,7 @@ impl Key {
         }
     }
 
-    /// The key's own name, made from what it is (RFC 7638).
+    /// The JWK thumbprint (RFC 7638).
     pub(crate) fn thumbprint(&self) -> String {
         let text = match &self.material {
             Material::P256(point) => ec("P-256", point),
@@ -118,7 +117,7 @@ fn plain(how: &'static dyn signature::VerificationAlgorithm, key: &[u8], signed:
     UnparsedPublicKey::new(how, key).verify(signed, by).is_ok()
 }
 
-/// A point of a curve, as it is written without compression.
+/// An uncompressed point of a curve.
 fn point(x: &[u8], y: &[u8], size: usize) -> Option<Vec<u8>> {
     (x.len() == size && y.len() == size).then(|| [&[4], x, y].concat())
 }
@@ -163,7 +162,7 @@ mod tests {
         let keys = [rsa, ec, ed].map(|jwk| key(jwk).expect("a key for signatures"));
         for (at, text) in [by_rsa, by_ec, by_ed].iter().enumerate() {
             let jws = Jws::parse(text).expect("a signed text");
-            let algorithm = jws.algorithm(&Algorithm::ALL).expect("one of them");
+            let algorithm = jws.algorithm(Algorithm::ALL).expect("one of them");
             for (of, key) in keys.iter().enumerate() {
                 assert_eq!(jws.is_by(key, algorithm), of == at, "{of} {at}");
                 assert!(Algorithm::ALL.iter().all(|other| *other == algorithm || !jws.is_by(key, *other)));

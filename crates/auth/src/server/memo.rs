@@ -1,4 +1,4 @@
-//! What was found out about tokens a moment ago. Tokens are not kept, only what their SHA-256 is.
+//! A cache of verified tokens. It holds the SHA-256 of a token, never the token.
 
 use std::{
     collections::HashMap,
@@ -14,10 +14,10 @@ use super::refusal::Refusal;
 
 pub(crate) type Digest = [u8; 32];
 
-/// What a token turned out to be.
+/// The outcome of a verification.
 pub(crate) type Found = Result<Arc<Verified>, Refusal>;
 
-/// A token that is good.
+/// A valid token.
 pub(crate) struct Verified {
     pub(crate) caller: Arc<Caller>,
     /// The thumbprint of the key that it is bound to.
@@ -25,7 +25,7 @@ pub(crate) struct Verified {
     pub(crate) expires: Option<u64>,
 }
 
-/// A bounded memory of tokens. When it is full, the older half is forgotten.
+/// A bounded cache of tokens. When it is full, the older half is evicted.
 pub(crate) struct Memo {
     halves: Mutex<[HashMap<Digest, (Found, Instant)>; 2]>,
 }
@@ -55,7 +55,7 @@ impl Memo {
         if halves[0].len() >= Self::HALF {
             halves[1] = std::mem::take(&mut halves[0]);
         }
-        // An older entry in the other half would come back when this one is over.
+        // An older entry in the other half would reappear when this one expires.
         halves[1].remove(&token);
         halves[0].insert(token, (found, Instant::now() + good_for));
     }

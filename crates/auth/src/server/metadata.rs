@@ -1,4 +1,4 @@
-//! What a server says about itself to clients that want in (RFC 9728).
+//! Protected resource metadata (RFC 9728).
 
 use bytes::Bytes;
 use couplet_core::{Error, ErrorKind};
@@ -10,10 +10,10 @@ use crate::fetch::{is_local, parse};
 
 const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 
-/// What a server says about itself to clients that want in.
+/// Protected resource metadata.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Metadata {
-    /// The address of the server, as clients name it.
+    /// The resource identifier: the server's URL, as clients use it.
     pub(crate) resource: String,
     pub(crate) authorization_servers: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -30,15 +30,15 @@ pub(crate) struct Metadata {
 
 impl Metadata {
     /// # Errors
-    /// When it is not an address that clients can trust.
+    /// Fails if the URL is not https, or http on a loopback address.
     pub(crate) fn new(resource: String) -> Result<(Self, Uri), Error> {
-        let wrong = |why| Err(Error::new(ErrorKind::Config, format!("`{resource}` cannot be the server: {why}")));
-        let Some(uri) = parse(&resource) else { return wrong("it is not an address of http") };
+        let wrong = |why| Err(Error::new(ErrorKind::Config, format!("`{resource}` cannot be the server's URL: {why}")));
+        let Some(uri) = parse(&resource) else { return wrong("expected an `https` URL") };
         if resource.contains('#') {
-            return wrong("it has a fragment");
+            return wrong("it must not have a fragment");
         }
         if uri.scheme() != Some(&Scheme::HTTPS) && !is_local(&uri) {
-            return wrong("tokens need https");
+            return wrong("it must use https");
         }
         let metadata = Self {
             resource,
@@ -53,19 +53,19 @@ impl Metadata {
         Ok((metadata, uri))
     }
 
-    /// The document.
-    pub(crate) fn print(&self) -> Bytes {
-        serde_json::to_vec(self).expect("texts print as JSON").into()
+    /// Serializes the document.
+    pub(crate) fn to_json(&self) -> Bytes {
+        serde_json::to_vec(self).expect("strings serialize to JSON").into()
     }
 }
 
-/// The paths at which clients look for the document of a server.
+/// The paths at which clients look for the metadata.
 pub(crate) fn paths(resource: &Uri) -> [String; 2] {
     let own = resource.path().trim_end_matches('/');
     [format!("{WELL_KNOWN}{own}"), WELL_KNOWN.to_owned()]
 }
 
-/// Where the document of a server is, for clients.
+/// The URL of the metadata.
 pub(crate) fn address(resource: &Uri) -> String {
     let [path, _] = paths(resource);
     let query = resource.query().map(|query| format!("?{query}")).unwrap_or_default();

@@ -1,17 +1,17 @@
-//! Servers that check who asks.
+//! The server side: authenticating callers.
 //!
-//! * [`Verifier`] lets in whoever has a token that an authorization server made for this server, signed or not, bound to
-//!   a key or not, and serves the document that tells clients where to get one.
-//! * [`Tokens`] lets in whoever has one of some tokens that the program itself gives out.
-//! * [`Claims`] is what a token says; handlers take it as `Auth<Claims>`.
+//! * [`Verifier`] accepts access tokens that an authorization server issued for this server, as JWTs or opaque,
+//!   DPoP-bound or not, and serves the protected resource metadata that tells clients where to log in.
+//! * [`Tokens`] accepts a fixed set of tokens, each for one caller.
+//! * [`Claims`] are the verified claims of a token; handlers extract them as `Auth<Claims>`.
 //!
-//! Both are for `Endpoint::authorize`. Invariants:
+//! Pass a [`Verifier`] or [`Tokens`] to `Endpoint::authorize`. Invariants:
 //!
-//! * A token is never kept, logged or passed on; what is remembered of it is its hash.
-//! * A token of another issuer, or for another server, is not good, whatever else it says.
-//! * What cannot be found out is not good either: a token that nobody can be asked about, an issuer that is silent.
-//! * Everything that requests can make grow is bounded: keys, proofs, what is remembered of tokens, and how often an
-//!   issuer is asked.
+//! * A token is never stored, logged or forwarded; caches hold its hash.
+//! * A token of another issuer, or for another audience, is invalid, whatever else it contains.
+//! * Verification fails closed: a token is rejected if its issuer cannot be reached.
+//! * Everything that requests can make grow is bounded: keys, proofs, the cache of tokens, and the rate of requests to
+//!   an issuer.
 
 mod algorithm;
 mod challenge;

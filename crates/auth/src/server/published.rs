@@ -1,4 +1,4 @@
-//! What an issuer publishes: its keys, and where it can be asked.
+//! The published metadata and keys of an issuer.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -20,16 +20,17 @@ use crate::{
     places::server_places,
 };
 
-/// What an issuer publishes, as far as it was read. It is read when it is needed, and again when it is old.
+/// An issuer with a cache of its published metadata and keys. It is filled on demand and refreshed when stale.
 pub(crate) struct Known {
     pub(crate) issuer: Issuer,
     pub(crate) fetcher: Fetcher,
-    /// Where its metadata may be.
+    /// The possible URLs of its metadata.
     places: Vec<String>,
-    /// What is not read, because the program gave it.
+    /// Configured keys, which are not fetched.
     given: Option<Published>,
     published: Mutex<Option<Published>>,
-    /// Whoever reads; others wait, or go on with what is there. It holds when that may be tried once more.
+    /// Held by the request that fetches; others wait, or use the cached value. The value is when the next fetch is
+    /// allowed.
     turn: Turn<Option<Instant>>,
 }
 
@@ -53,7 +54,7 @@ struct Set {
 }
 
 impl Published {
-    /// One key that is of no use here does not spoil the others.
+    /// Unusable keys are skipped.
     fn new(keys: &[serde_json::Value], introspection: Option<String>) -> Self {
         let read = |key: &serde_json::Value| Key::new(&Jwk::deserialize(key).ok()?);
         let keys = keys.iter().take(Known::MOST_KEYS).filter_map(read).collect();
@@ -61,7 +62,7 @@ impl Published {
     }
 }
 
-/// The keys that the program gives; the error is what is wrong with them.
+/// The configured keys; the error says what is wrong with them.
 fn given(issuer: &Issuer) -> Result<Option<Published>, &'static str> {
     if issuer.secret.as_ref().is_some_and(|secret| !secret.is_long_enough()) {
         return Err("has a secret for HS256 that is shorter than 32 bytes");
@@ -69,31 +70,33 @@ fn given(issuer: &Issuer) -> Result<Option<Published>, &'static str> {
     let Some(jwks) = &issuer.jwks else {
         return Ok(issuer.secret.as_ref().map(|_| Published::new(&[], None)));
     };
-    let set: Set =
-        serde_json::from_str(jwks).map_err(|_| "has keys that are not a set of keys: `{\"keys\": [...]}`")?;
+    let set: Set = serde_json::from_str(jwks)
+        .map_err(|_| "has `jwks` that are not a set of keys: expected `{\"keys\": [...]}`")?;
     let published = Published::new(&set.keys, None);
     if published.keys.is_empty() {
-        return Err("has no key that signatures can be checked with");
+        return Err("has no key that can verify signatures");
     }
     Ok(Some(published))
 }
 
 impl Known {
-    /// After this the keys are read once more.
+    /// After this time the keys are fetched again.
     const FRESH: Duration = Duration::from_secs(60 * 60);
-    /// After this they are not used any more, even if they cannot be read.
+    /// After this time they are not used any more, even if they cannot be fetched.
     const STALE: Duration = Duration::from_secs(24 * 60 * 60);
-    /// After this what could not be read is tried again, if that is not too soon anyway.
+    /// After this time a failed fetch is retried, unless the minimum interval is shorter.
     const FAILED: Duration = Duration::from_secs(5);
     const MOST_KEYS: usize = 100;
 
     /// # Errors
-    /// When the name is not an address, or TLS cannot be set up.
+    /// Fails if the identifier is not a URL, or TLS cannot be set up.
     pub(crate) fn new(issuer: Issuer) -> Result<Self, Error> {
         let wrong = |what: &str| Error::new(ErrorKind::Config, format!("`{}` {what}", issuer.name));
         let given = given(&issuer).map_err(wrong)?;
         let uri = match (parse(&issuer.name), &given) {
-            (None, None) => return Err(wrong("is not the address of an issuer")),
+            (None, None) => {
+                return Err(wrong("is not the URL of an issuer; without a URL, configure its keys with `jwks`"));
+            }
             (uri, _) => uri,
         };
         let reach = issuer.reach.or(uri.as_ref().map(Reach::of)).unwrap_or_default();
@@ -102,18 +105,18 @@ impl Known {
         Ok(Self { issuer, fetcher, places, given, published: Mutex::default(), turn: Turn::new(None) })
     }
 
-    /// Whether a signed text is by this issuer.
+    /// Verifies a signature by this issuer.
     pub(crate) async fn signed(&self, jws: &Jws<'_>) -> Result<(), Refusal> {
-        let forged = Refusal::Invalid("the signature of the token is wrong");
-        // A secret is compared with what it alone can have made; it is never used as another key, nor another as it.
+        let forged = Refusal::Invalid("the signature of the token is invalid");
+        // The shared secret is used for HS256 only, and no other key is.
         if let Some(good) = self.issuer.secret.as_ref().and_then(|secret| jws.is_by_secret(secret)) {
             return if good { Ok(()) } else { Err(forged) };
         }
-        let unsigned = Refusal::Invalid("the token is not signed in a way that is allowed here");
+        let unsigned = Refusal::Invalid("the token's signature algorithm is not allowed");
         let algorithm = jws.algorithm(&self.issuer.algorithms).ok_or(unsigned)?;
         let fits = |key: &&Key| key.fits(algorithm) && (jws.header.kid.is_none() || key.kid == jws.header.kid);
         let published = self.published(|published| published.keys.iter().any(|key| fits(&key))).await?;
-        // Without a name for the key there may be a few to try.
+        // Without a key id there may be several candidates.
         let mut keys = published.keys.iter().filter(fits).take(8).peekable();
         if keys.peek().is_none() {
             return Err(Refusal::Invalid("the token is signed with a key that its issuer does not publish"));
@@ -124,18 +127,16 @@ impl Known {
         }
     }
 
-    /// Where to ask about tokens.
+    /// The introspection endpoint.
     pub(crate) async fn introspection(&self) -> Result<String, Refusal> {
         if let Some(given) = self.issuer.asks.as_ref().and_then(|asks| asks.endpoint.clone()) {
             return Ok(given);
         }
         let published = self.published(|published| published.introspection.is_some()).await?;
-        published
-            .introspection
-            .ok_or(Refusal::Unavailable("the issuer of the token does not say where to ask about it"))
+        published.introspection.ok_or(Refusal::Unavailable("the token's issuer has no introspection endpoint"))
     }
 
-    /// What the issuer publishes; read once more if it is old, or not enough.
+    /// The published metadata and keys; fetched again if stale or insufficient.
     async fn published(&self, is_enough: impl Fn(&Published) -> bool) -> Result<Published, Refusal> {
         if let Some(given) = &self.given {
             return Ok(given.clone());
@@ -153,7 +154,7 @@ impl Known {
             }
             _ => self.turn.lock().await,
         };
-        // Somebody else may have read it meanwhile.
+        // Another request may have fetched it meanwhile.
         let kept = self.kept();
         let too_soon = turn.is_some_and(|next| Instant::now() < next);
         if let Some(kept) = &kept
@@ -161,7 +162,7 @@ impl Known {
         {
             return Ok(kept.clone());
         }
-        let unavailable = Refusal::Unavailable("the keys of the issuer cannot be read");
+        let unavailable = Refusal::Unavailable("the keys of the token's issuer are unavailable");
         if too_soon {
             return Err(unavailable);
         }
@@ -174,7 +175,7 @@ impl Known {
                 Ok(read)
             }
             Err(error) => {
-                tracing::warn!(issuer = self.issuer.name, %error, "what an issuer publishes cannot be read");
+                tracing::warn!(issuer = self.issuer.name, %error, "the metadata or keys of an issuer cannot be fetched");
                 kept.ok_or(unavailable)
             }
         }
@@ -186,7 +187,7 @@ impl Known {
     }
 
     async fn read(&self) -> Result<Published, Error> {
-        let (jwks, introspection) = match &self.issuer.keys {
+        let (jwks, introspection) = match &self.issuer.jwks_uri {
             Some(keys) => (Some(keys.clone()), None),
             None => {
                 let metadata = self.metadata().await?;
@@ -200,7 +201,7 @@ impl Known {
         Ok(Published::new(&keys, introspection))
     }
 
-    /// The metadata, at the first of its addresses where there is any.
+    /// The metadata, from the first URL that has any.
     async fn metadata(&self) -> Result<Metadata, Error> {
         let wrong = |what: String| Error::new(ErrorKind::Auth, what);
         for url in &self.places {

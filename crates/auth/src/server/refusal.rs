@@ -1,20 +1,20 @@
-//! Why somebody is not let in.
+//! Reasons for rejected requests.
 
-/// Why a request is not let in. None of them quotes what was sent.
+/// The reason why a request is rejected. It never quotes the request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// It says nothing of who sends it.
+    /// There is no credential.
     Missing,
-    /// What it says cannot be understood.
+    /// The credential is malformed.
     Malformed(&'static str),
-    /// The token is not good.
+    /// The token is invalid.
     Invalid(&'static str),
-    /// The proof that goes with the token is not good.
+    /// The DPoP proof is invalid.
     Proof(&'static str),
-    /// The proof needs a number that the server gives.
+    /// The DPoP proof needs a nonce.
     Nonce,
-    /// The token is good, but not for this.
+    /// The token lacks scopes.
     Scopes(Vec<String>),
-    /// It cannot be found out at the moment.
+    /// Verification is unavailable.
     Unavailable(&'static str),
 }

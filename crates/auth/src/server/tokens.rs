@@ -1,4 +1,4 @@
-//! Tokens that the program itself gives out.
+//! A fixed set of tokens.
 
 use std::{fmt, sync::Arc};
 
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::Secret;
 
-/// Lets in whoever sends one of some tokens that are known from the start: for a server of one's own, or of one team.
+/// An authorizer for a fixed set of tokens, each for one caller: for a personal server, or that of a team.
 ///
 /// ```
 /// use couplet_auth::server::Tokens;
@@ -32,30 +32,26 @@ pub struct Tokens {
 }
 
 impl Tokens {
-    /// Nobody yet.
+    /// Creates an authorizer without tokens, which rejects every request.
     pub fn new() -> Self {
         let challenges = Challenges { metadata: None, scopes: Vec::new(), proofs: None, proofs_only: false };
         Self { known: Vec::new(), challenges }
     }
 
-    /// Lets in whoever sends this token, as this caller. The token is not kept.
+    /// Accepts this token for a caller. Only a hash of the token is stored.
     ///
     /// # Panics
-    /// When the token is shorter than 8 characters, which anybody could guess, or has characters that no token has.
+    /// Panics if the token is shorter than 8 characters, or has characters that a token cannot have.
     #[track_caller]
     pub fn allow(mut self, token: impl Into<Secret>, caller: Caller) -> Self {
         let token = token.into();
-        assert!(token.reveal().len() >= 8, "a token needs at least 8 characters, random ones");
-        assert!(
-            is_token(token.reveal()),
-            "a token with other characters than letters, digits and `-._~+/=` cannot be sent"
-        );
+        assert!(token.reveal().len() >= 8, "a token needs at least 8 random characters");
+        assert!(is_token(token.reveal()), "a token may contain only letters, digits and `-._~+/=`");
         self.known.push((Hash::hash(token.reveal().as_bytes()), Arc::new(caller)));
         self
     }
 
-    /// Whoever has this token. All are looked at, each from the first to the last byte, so that the time it takes says
-    /// nothing about any of them.
+    /// The caller of a token. All tokens are compared, each in constant time, so that timing reveals nothing.
     fn find(&self, token: &str) -> Option<&Arc<Caller>> {
         let sent = Hash::hash(token.as_bytes());
         let mut found = u64::MAX;
@@ -76,7 +72,7 @@ impl Authorize for Tokens {
     fn authorize<'a>(&'a self, request: &'a Parts) -> BoxFuture<'a, Result<Option<Arc<Caller>>, Challenge>> {
         let found = Credential::of(&request.headers).and_then(|sent| match self.find(sent.token) {
             Some(caller) if !sent.with_proof => Ok(Some(caller.clone())),
-            _ => Err(Refusal::Invalid("the token is not known here")),
+            _ => Err(Refusal::Invalid("the token is invalid")),
         });
         Box::pin(std::future::ready(found.map_err(|refusal| self.challenges.answer(&refusal, None))))
     }

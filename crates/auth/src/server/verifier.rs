@@ -1,4 +1,4 @@
-//! Who may ask: whoever sends a token that one of the issuers made for this server.
+//! The authorizer for access tokens of authorization servers.
 
 use std::{
     fmt,
@@ -23,17 +23,17 @@ use super::{
 };
 use crate::fetch::parse;
 
-/// Lets in whoever sends a token that an authorization server made for this server, and tells everybody else how to get
-/// one. Give it to `Endpoint::authorize`.
+/// An authorizer that verifies access tokens of an authorization server, and tells unauthenticated clients where to log
+/// in. Pass it to `Endpoint::authorize`.
 ///
-/// A token is good if its issuer is the one that is named here and says so (by its signature, or when it is asked), if
-/// it is for this server and no other, and at this time. What is compared is compared as it was given.
+/// A token is valid if one of the configured issuers issued it (by its signature, or by introspection), for this server
+/// as audience, and it has not expired. Identifiers are compared exactly, without normalization.
 ///
 /// ```
 /// use couplet_auth::server::Verifier;
 ///
 /// # fn main() -> Result<(), couplet_core::Error> {
-/// // The address of the server, as clients know it, and who makes tokens for it.
+/// // The server's URL, as clients use it, and the issuer of its tokens.
 /// let verifier = Verifier::new("https://mcp.example.com/mcp", "https://login.example.com")?
 ///     .scopes(["mcp"])
 ///     .implies("files:write", ["files:read"]);
@@ -50,20 +50,20 @@ pub struct Verifier {
     pub(crate) implied: Vec<(String, Vec<String>)>,
     pub(crate) proofs: Proofs,
     pub(crate) leeway: u64,
-    pub(crate) remember: Duration,
+    pub(crate) cache_ttl: Duration,
     pub(crate) describe: Describe,
     pub(crate) memo: Memo,
 }
 
-/// Makes of what a token says what handlers take.
+/// Maps verified claims to a caller.
 pub(crate) type Describe = Box<dyn Fn(Caller, Claims) -> Option<Caller> + Send + Sync>;
 
 impl Verifier {
-    /// Lets in whoever has a token of this issuer for this server: the address that clients have, all of it, and as
-    /// they write it.
+    /// Creates a verifier for tokens of this issuer with this server as audience. `resource` is the server's URL,
+    /// exactly as clients use it.
     ///
     /// # Errors
-    /// When an address is not one, when that of the server needs https, or when TLS cannot be set up.
+    /// Fails if a URL is invalid, the server's URL is neither https nor loopback, or TLS cannot be set up.
     pub fn new(resource: impl Into<String>, issuer: impl Into<Issuer>) -> Result<Self, Error> {
         let (metadata, at) = Metadata::new(resource.into())?;
         let challenges =
@@ -77,24 +77,24 @@ impl Verifier {
             implied: Vec::new(),
             proofs: Proofs::new(),
             leeway: 60,
-            remember: Duration::from_secs(30),
+            cache_ttl: Duration::from_secs(30),
             describe: Box::new(|caller, claims| Some(caller.with_claims(claims))),
             memo: Memo::new(),
         };
-        verifier.also(issuer).map(Self::told)
+        verifier.add_issuer(issuer).map(Self::update_dpop)
     }
 
-    /// Believes another issuer, too.
+    /// Trusts another issuer, too.
     ///
     /// # Errors
-    /// When its address is not one, when it is the second that has to be asked about tokens (which of them to ask about
-    /// one could not be told), or when TLS cannot be set up.
-    pub fn also(mut self, issuer: impl Into<Issuer>) -> Result<Self, Error> {
+    /// Fails if its URL is invalid, TLS cannot be set up, or it is the second issuer with introspection: an opaque
+    /// token does not tell which of them to ask.
+    pub fn add_issuer(mut self, issuer: impl Into<Issuer>) -> Result<Self, Error> {
         let issuer = issuer.into();
         if issuer.asks.is_some() && self.issuers.iter().any(|known| known.issuer.asks.is_some()) {
-            return Err(Error::new(ErrorKind::Config, "only one issuer can be asked about tokens"));
+            return Err(Error::new(ErrorKind::Config, "only one issuer can use token introspection"));
         }
-        // Clients can do nothing with a name that is no address.
+        // Clients cannot use an identifier that is not a URL.
         if parse(&issuer.name).is_some() {
             self.metadata.authorization_servers.push(issuer.name.clone());
         }
@@ -102,71 +102,70 @@ impl Verifier {
         Ok(self)
     }
 
-    /// What everybody needs, whatever they ask for. Clients are told.
+    /// Sets the scopes that every request needs. They are advertised to clients.
     pub fn scopes(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.challenges.scopes = advertised(scopes);
         self
     }
 
-    /// All the scopes that there are, for clients that want to know; those that everybody needs, if nothing is said.
+    /// Sets the supported scopes in the metadata (default: those that every request needs).
     pub fn scopes_supported(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.metadata.scopes_supported = advertised(scopes);
         self
     }
 
-    /// Whoever has a scope has these as well.
+    /// Declares that a scope includes others.
     pub fn implies(mut self, scope: impl Into<String>, others: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.implied.push((scope.into(), others.into_iter().map(Into::into).collect()));
         self
     }
 
-    /// Takes tokens that are for another name of this server, too.
+    /// Accepts another audience, too, such as an alias of this server.
     pub fn audience(mut self, name: impl Into<String>) -> Self {
         self.audience.push(name.into());
         self
     }
 
-    /// What the server is called, for people.
+    /// Sets the server's display name in the metadata.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.metadata.resource_name = Some(name.into());
         self
     }
 
-    /// Where people can read about the server.
+    /// Sets the URL of the server's documentation in the metadata.
     pub fn documentation(mut self, url: impl Into<String>) -> Self {
         self.metadata.resource_documentation = Some(url.into());
         self
     }
 
-    /// How far clocks may be apart: a minute, if nothing is said.
+    /// Sets the accepted clock skew (default: 60 s).
     pub fn leeway(mut self, leeway: Duration) -> Self {
         self.leeway = leeway.as_secs();
         self
     }
 
-    /// How long what was found out about a token is believed without looking again: 30 seconds, if nothing is said. So
-    /// long can a token be used after it was revoked, with an issuer that is asked.
-    pub fn remember(mut self, time: Duration) -> Self {
-        self.remember = time;
+    /// Sets how long the outcome of a verification is cached (default: 30 s). With introspection, a revoked token is
+    /// accepted for up to this time.
+    pub fn cache_ttl(mut self, ttl: Duration) -> Self {
+        self.cache_ttl = ttl;
         self
     }
 
-    /// Takes only tokens that are bound to a key, with the proof of it (DPoP). Without this, tokens that are bound need
-    /// their proof, and others do not.
+    /// Requires DPoP-bound tokens with a proof. By default, bound tokens need a proof and others are accepted without.
     pub fn require_dpop(mut self) -> Self {
         self.proofs.required = true;
-        self.told()
+        self.update_dpop()
     }
 
-    /// Proofs have to repeat a number that the server has given: then nobody can have made one in advance. The key is for
-    /// several processes that serve the same; make it of random bytes.
+    /// Requires a nonce of this server in DPoP proofs, so that they cannot be created in advance. Replicas behind a
+    /// load balancer must share the key; use random bytes.
     pub fn dpop_nonces(mut self, key: [u8; 32]) -> Self {
         self.proofs.nonces = Some(key);
         self
     }
 
-    /// Makes of what a token says what handlers take as `Auth<T>`, instead of [`Claims`]. Whoever it makes nothing of is
-    /// not let in.
+    /// Maps verified claims to the type that handlers receive as `Auth<T>`, instead of [`Claims`]. Returning `None`
+    /// rejects the request.
     pub fn map_claims<T: Send + Sync + 'static>(
         mut self,
         map: impl Fn(Claims) -> Option<T> + Send + Sync + 'static,
@@ -175,16 +174,16 @@ impl Verifier {
         self
     }
 
-    /// The document about this server, as it is served (RFC 9728).
+    /// Returns the protected resource metadata document (RFC 9728), as it is served.
     pub fn metadata(&self) -> Bytes {
         let mut metadata = self.metadata.clone();
         if metadata.scopes_supported.is_empty() {
             metadata.scopes_supported.clone_from(&self.challenges.scopes);
         }
-        metadata.print()
+        metadata.to_json()
     }
 
-    fn told(mut self) -> Self {
+    fn update_dpop(mut self) -> Self {
         let names: Vec<&str> = self.proofs.algorithms.iter().map(|algorithm| algorithm.as_str()).collect();
         self.challenges.proofs = Some(names.join(" "));
         self.challenges.proofs_only = self.proofs.required;
@@ -220,7 +219,7 @@ impl fmt::Debug for Verifier {
     }
 }
 
-/// Scopes that clients may be told of. That a client may renew its tokens is between it and the issuer.
+/// Scopes to advertise. `offline_access` is between the client and the issuer.
 fn advertised(scopes: impl IntoIterator<Item = impl Into<String>>) -> Vec<String> {
     scopes.into_iter().map(Into::into).filter(|scope: &String| scope != "offline_access").collect()
 }

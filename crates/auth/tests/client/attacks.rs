@@ -15,7 +15,7 @@ async fn a_resource_that_is_another_one_gets_no_token() {
         let world = World::new();
         world.resource_says("resource", json!(resource));
         let error = world.once(&world.person()).await.unwrap_err();
-        assert!(error.to_string().contains("which it is not"), "{error}");
+        assert!(error.to_string().contains("for another resource"), "{error}");
         assert!(!went_on(&world), "{resource}");
     }
 }
@@ -61,7 +61,7 @@ async fn line_417_418_419_an_answer_of_another_authorization_server_is_not_used(
 #[tokio::test]
 async fn line_420_what_another_authorization_server_says_is_not_shown() {
     let world = World::new();
-    let oauth = world.at_home(couplet_auth::client::OAuth::new("Test").visit(REDIRECT, |page| async move {
+    let oauth = world.at_home(couplet_auth::client::OAuth::new("Test").handle_redirect(REDIRECT, |page| async move {
         let state = crate::world::field(page.split_once('?').unwrap().1, "state").unwrap();
         Ok(format!("{REDIRECT}?error=call_me&error_description=555&state={state}&iss=https%3A%2F%2Fevil.example"))
     }));
@@ -78,7 +78,7 @@ async fn line_422_an_answer_to_another_login_is_not_used() {
         "https://evil.example/?code=c".to_owned(),
     ] {
         let world = World::new();
-        let oauth = couplet_auth::client::OAuth::new("Test").visit(REDIRECT, move |_| {
+        let oauth = couplet_auth::client::OAuth::new("Test").handle_redirect(REDIRECT, move |_| {
             let back = back.clone();
             async move { Ok(back) }
         });
@@ -232,12 +232,12 @@ async fn line_432_secrets_are_not_shown() {
 #[tokio::test]
 async fn a_token_that_is_none_is_refused() {
     for (answer, expected) in [
-        (json!({ "access_token": "a", "token_type": "mac" }), "kind `mac`"),
-        (json!({ "access_token": "a" }), "kind ``"),
-        (json!({ "access_token": "a\r\nx: y", "token_type": "Bearer" }), "no token"),
-        (json!({ "access_token": "", "token_type": "Bearer" }), "no token"),
-        (json!({ "token_type": "Bearer" }), "no token"),
-        (json!([]), "cannot be read"),
+        (json!({ "access_token": "a", "token_type": "mac" }), "type `mac`"),
+        (json!({ "access_token": "a" }), "type ``"),
+        (json!({ "access_token": "a\r\nx: y", "token_type": "Bearer" }), "no valid token"),
+        (json!({ "access_token": "", "token_type": "Bearer" }), "no valid token"),
+        (json!({ "token_type": "Bearer" }), "no valid token"),
+        (json!([]), "cannot be parsed"),
     ] {
         let world = World::new();
         world.rule(move |seen| seen.url.ends_with("/token").then(|| crate::world::reply(200, &answer)));

@@ -108,16 +108,16 @@ async fn a_token_that_has_to_be_bound_is_not_taken_unbound() {
         seen.url.ends_with("/token").then(|| reply(200, &answer))
     });
     let error = world.once(&world.person()).await.unwrap_err();
-    assert!(error.to_string().contains("not `DPoP`"), "{error}");
+    assert!(error.to_string().contains("expected `DPoP`"), "{error}");
     for must in ["program", "resource"] {
         let world = World::new();
         let mut oauth = world.person();
         match must {
-            "program" => oauth = oauth.bound(),
+            "program" => oauth = oauth.require_dpop(),
             _ => world.resource_says("dpop_bound_access_tokens_required", json!(true)),
         }
         let error = world.once(&oauth).await.unwrap_err();
-        assert!(error.to_string().contains("bound to a key"), "{error}");
+        assert!(error.to_string().contains("DPoP-bound"), "{error}");
         world.server_says("dpop_signing_alg_values_supported", json!(["ES256"]));
         assert_eq!(world.once(&oauth).await.unwrap(), 200);
         assert!(world.seen("/mcp").last().unwrap().header("authorization").unwrap().starts_with("DPoP "));

@@ -106,7 +106,7 @@ async fn what_an_authorization_server_shows_is_checked() {
     let (world, oauth, shown) = world(usual());
     world.server_says("device_authorization_endpoint", Value::Null);
     let error = world.once(&oauth).await.unwrap_err();
-    assert!(error.to_string().contains("does not offer device codes"), "{error}");
+    assert!(error.to_string().contains("does not support device codes"), "{error}");
     assert!(shown.lock().unwrap().is_empty());
 }
 

@@ -59,7 +59,9 @@ async fn line_394_an_authorization_server_is_asked_in_the_stated_order() {
         let world = World::new();
         world.inner().documents.remove("https://as.example/.well-known/oauth-authorization-server");
         world.resource_says("authorization_servers", json!([issuer]));
-        assert!(world.once(&world.person()).await.unwrap_err().to_string().contains("no metadata"));
+        assert!(
+            world.once(&world.person()).await.unwrap_err().to_string().contains("no authorization server metadata")
+        );
     }
 }
 

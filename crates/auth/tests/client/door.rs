@@ -81,9 +81,9 @@ async fn line_423_people_come_back_to_where_the_authorization_server_knows() {
 async fn a_door_is_on_this_machine() {
     for redirect in ["https://app.example/callback", "http://10.0.0.1:80/x", "app:/x", "http://127.0.0.1/callback"] {
         let world = World::new();
-        let oauth = OAuth::new("Test").registered("me", Credential::Public).redirect(redirect);
+        let oauth = OAuth::new("Test").registered("me", Credential::Public).redirect_uri(redirect);
         let error = world.once(&world.at_home(oauth)).await.unwrap_err();
-        assert!(error.to_string().contains("not an address of this machine"), "{error}");
+        assert!(error.to_string().contains("not a loopback URL"), "{error}");
     }
 }
 

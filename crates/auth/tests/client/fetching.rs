@@ -17,7 +17,7 @@ use tokio::{
     net::TcpListener,
 };
 
-use crate::world::World;
+use crate::{skipped::skipped, world::World};
 
 /// A server on this machine, and how many connections it has seen.
 async fn listen() -> (u16, Arc<AtomicUsize>) {
@@ -66,7 +66,7 @@ async fn line_438_what_a_name_leads_to_counts() {
     // Behind a proxy names are looked up by the proxy.
     let proxied = std::env::vars().any(|(name, _)| name.to_ascii_lowercase().ends_with("_proxy"));
     if !leads_here || proxied {
-        return eprintln!("skipped: `{name}` does not lead here from here");
+        return skipped(&format!("`{name}` does not resolve to this machine, or there is a proxy"));
     }
     let url = format!("https://{name}:{port}/");
     let error = Fetcher::new(Reach::Public).unwrap().get(&url).await.unwrap_err();
@@ -97,14 +97,14 @@ async fn redirects_are_few_and_never_weaker() {
         "https://a.example/none" => Some(Response::builder().status(302).body(Bytes::new()).unwrap()),
         _ => None,
     });
-    let fetcher = Fetcher::over(Reach::Public, Arc::new(world.clone()));
+    let fetcher = Fetcher::with_client(Reach::Public, Arc::new(world.clone()));
     assert_eq!(fetcher.get("https://a.example/0").await.unwrap().json::<String>().unwrap(), "there");
     for (place, requests) in [("loop", 4), ("weak", 1), ("inside", 1), ("other", 1), ("none", 1)] {
         let before = world.inner().log.len();
         fetcher.get(&format!("https://a.example/{place}")).await.unwrap_err();
         assert_eq!(world.inner().log.len() - before, requests, "{place}");
     }
-    let weak = Fetcher::over(Reach::Anywhere, Arc::new(world.clone()));
+    let weak = Fetcher::with_client(Reach::Anywhere, Arc::new(world.clone()));
     assert!(weak.get("https://a.example/weak").await.unwrap_err().to_string().contains("https to http"));
 }
 
@@ -112,7 +112,7 @@ async fn redirects_are_few_and_never_weaker() {
 async fn answers_are_bounded() {
     let world = World::new();
     world.rule(|_| Some(Response::new(Bytes::from(vec![b' '; (1 << 20) + 1]))));
-    let fetcher = Fetcher::over(Reach::Public, Arc::new(world.clone()));
+    let fetcher = Fetcher::with_client(Reach::Public, Arc::new(world.clone()));
     assert!(fetcher.get("https://a.example/").await.unwrap_err().to_string().contains("1048576"));
     assert!(fetcher.limit(2 << 20).get("https://a.example/").await.is_ok());
 }
@@ -130,9 +130,9 @@ impl couplet_http::client::HttpClient for Silent {
 
 #[tokio::test(start_paused = true)]
 async fn answers_come_in_time() {
-    let fetcher = Fetcher::over(Reach::Public, Arc::new(Silent));
+    let fetcher = Fetcher::with_client(Reach::Public, Arc::new(Silent));
     assert!(fetcher.get("https://a.example/").await.unwrap_err().to_string().contains("10s"));
     let request = http::Request::get("https://a.example/").body(Bytes::new()).unwrap();
-    let fetcher = fetcher.deadline(Duration::from_secs(3));
+    let fetcher = fetcher.timeout(Duration::from_secs(3));
     assert!(fetcher.send(request).await.unwrap_err().to_string().contains("3s"));
 }

@@ -24,7 +24,7 @@ async fn line_453_a_secret_is_shown_as_the_authorization_server_takes_it() {
     ] {
         let world = World::new();
         world.server_says("token_endpoint_auth_methods_supported", methods.clone());
-        let oauth = world.at_home(OAuth::machine(id, Secret::new(secret))).scopes(["x"]);
+        let oauth = world.at_home(OAuth::client_credentials(id, Secret::new(secret))).scopes(["x"]);
         assert_eq!(world.once(&oauth).await.unwrap(), 200);
         let seen = &world.seen("/token")[0];
         // Both halves are encoded like fields of a form before they are put together.
@@ -51,7 +51,7 @@ async fn line_453_a_key_signs_who_the_client_is_for_one_authorization_server() {
     let public = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, der.as_ref(), &random).unwrap();
     let world = World::new();
     let key = SigningKey::from_pem(&pem(der.as_ref())).unwrap().id("k1");
-    let client = world.client(&world.at_home(OAuth::machine("me", key)));
+    let client = world.client(&world.at_home(OAuth::client_credentials("me", key)));
     // A token that is refused is got again, with another assertion.
     for _ in 0..2 {
         assert_eq!(world.call(&client).await.unwrap(), 200);

@@ -38,7 +38,7 @@ async fn line_404_a_registration_says_what_kind_of_program_it_is_for() {
     ] {
         let world = World::new();
         let visitor = world.clone();
-        let oauth = world.person().visit(redirect, move |page| {
+        let oauth = world.person().handle_redirect(redirect, move |page| {
             let back = visitor.visit(&page);
             async move { Ok(back) }
         });
@@ -63,7 +63,7 @@ async fn line_405_why_a_registration_is_refused_is_told() {
     let world = World::new();
     world.server_says("registration_endpoint", json!(null));
     let error = world.once(&world.person()).await.unwrap_err().to_string();
-    assert!(error.contains("registers no clients"), "{error}");
+    assert!(error.contains("does not support dynamic registration"), "{error}");
 }
 
 fn migrate(world: &World) {

@@ -16,7 +16,7 @@ use crate::world::World;
 
 fn chain() -> (Arc<CredentialStore>, Keychain) {
     let store: Arc<CredentialStore> = mock::Store::new().unwrap();
-    (store.clone(), Keychain::over("couplet", store))
+    (store.clone(), Keychain::with_store("couplet", store))
 }
 
 /// Whether there is something under a name.
@@ -127,7 +127,7 @@ fn a_keychain_that_keeps_nothing_is_said_to() {
     keychain.check().unwrap();
     assert!(!has(&store, &format!("check of process {}", std::process::id())));
 
-    let error = Keychain::over("couplet", Arc::new(OfThreads)).check().unwrap_err().to_string();
+    let error = Keychain::with_store("couplet", Arc::new(OfThreads)).check().unwrap_err().to_string();
     assert!(error.contains("no login session") && error.contains("in a file instead"), "{error}");
     assert!(KEPT.with_borrow(HashMap::is_empty));
 }

@@ -1,7 +1,7 @@
 //! Clients that log in, in a world without a network: whatever is sent is answered by a function. The names of tests that
-//! begin with `line_` give the lines of the checklist that they cover.
+//! begin with `line_` give the lines of `docs/checklist.md` that they cover.
 
-#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test that fails, or is skipped, should say where")]
+#![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
 mod attacks;
 mod bound;
@@ -16,8 +16,10 @@ mod identity;
 mod keychain;
 mod logout;
 mod paste;
-mod patience;
 mod renewal;
 mod scopes;
+#[path = "../../../testing/tests/common/skipped.rs"]
+mod skipped;
 mod stores;
+mod timeouts;
 mod world;

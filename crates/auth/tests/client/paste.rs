@@ -25,9 +25,9 @@ async fn the_address_that_the_page_led_to_is_pasted() {
 async fn what_is_pasted_is_checked_like_what_comes_by_itself() {
     let cases: [(Change, &str); 4] = [
         (|back| back.replace("state=", "state=x"), "another login"),
-        (|back| back.replace("iss=", "iss=x"), "another authorization server"),
-        (|back| back.replace("127.0.0.1", "evil.example"), "elsewhere"),
-        (|_| String::new(), "elsewhere"),
+        (|back| back.replace("iss=", "iss=x"), "another issuer"),
+        (|back| back.replace("127.0.0.1", "evil.example"), "does not match the redirect URI"),
+        (|_| String::new(), "does not match the redirect URI"),
     ];
     for (change, expected) in cases {
         let world = World::new();

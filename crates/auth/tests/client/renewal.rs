@@ -118,7 +118,7 @@ async fn a_login_outlives_the_request_that_began_it() {
     let world = World::new();
     let (opened, open) = (Arc::new(tokio::sync::Notify::new()), Arc::new(tokio::sync::Notify::new()));
     let (visitor, shown, go) = (world.clone(), opened.clone(), open.clone());
-    let oauth = OAuth::new("Test").visit(REDIRECT, move |page| {
+    let oauth = OAuth::new("Test").handle_redirect(REDIRECT, move |page| {
         let (visitor, shown, go) = (visitor.clone(), shown.clone(), go.clone());
         async move {
             shown.notify_one();
@@ -148,7 +148,7 @@ async fn a_login_that_failed_is_tried_again_by_the_next_request() {
     let world = World::new();
     let (visitor, failing) = (world.clone(), Arc::new(AtomicBool::new(true)));
     let fails = failing.clone();
-    let oauth = OAuth::new("Test").visit(REDIRECT, move |page| {
+    let oauth = OAuth::new("Test").handle_redirect(REDIRECT, move |page| {
         let back = if fails.load(Ordering::Relaxed) { "nowhere".to_owned() } else { visitor.visit(&page) };
         async move { Ok(back) }
     });
@@ -162,8 +162,8 @@ async fn a_login_that_failed_is_tried_again_by_the_next_request() {
 #[tokio::test(start_paused = true)]
 async fn a_person_who_does_not_come_back_is_not_waited_for_for_ever() {
     let world = World::new();
-    let oauth = OAuth::new("Test").visit(REDIRECT, |_| std::future::pending());
-    let oauth = world.at_home(oauth).patience(Duration::from_secs(30));
+    let oauth = OAuth::new("Test").handle_redirect(REDIRECT, |_| std::future::pending());
+    let oauth = world.at_home(oauth).login_timeout(Duration::from_secs(30));
     let error = world.once(&oauth).await.unwrap_err();
     assert!(error.to_string().contains("30s"), "{error}");
 }
@@ -206,7 +206,7 @@ async fn what_is_forgotten_is_asked_for_again() {
     assert_eq!(world.once(&oauth).await.unwrap(), 200);
     assert_eq!(world.once(&oauth).await.unwrap(), 200);
     assert_eq!(world.inner().pages.len(), 1);
-    oauth.forget(crate::world::SERVER).await.unwrap();
+    oauth.delete_token(crate::world::SERVER).await.unwrap();
     assert_eq!(world.once(&oauth).await.unwrap(), 200);
     assert_eq!(world.inner().pages.len(), 2);
     assert_eq!(world.seen("/register").len(), 1);

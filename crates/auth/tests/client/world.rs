@@ -124,7 +124,7 @@ impl World {
     /// Somebody who logs in on the page, if one is opened.
     pub(crate) fn person(&self) -> OAuth {
         let world = self.clone();
-        self.at_home(OAuth::new("Test").visit(REDIRECT, move |page| {
+        self.at_home(OAuth::new("Test").handle_redirect(REDIRECT, move |page| {
             let back = world.visit(&page);
             async move { Ok(back) }
         }))
@@ -132,7 +132,7 @@ impl World {
 
     /// Everything that is asked is asked here.
     pub(crate) fn at_home(&self, oauth: OAuth) -> OAuth {
-        oauth.fetcher(Fetcher::over(Reach::Public, Arc::new(self.clone())))
+        oauth.fetcher(Fetcher::with_client(Reach::Public, Arc::new(self.clone())))
     }
 
     pub(crate) fn visit(&self, page: &str) -> String {

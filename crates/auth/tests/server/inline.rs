@@ -48,7 +48,7 @@ async fn a_shared_secret_signs_tokens() {
 async fn keys_are_given_and_not_read() {
     let auth = AuthServer::start().await.unwrap();
     let keys = fetch(&format!("{}/jwks", auth.issuer())).await.unwrap().body;
-    let endpoint = endpoint(Verifier::new(RESOURCE, Issuer::new(auth.issuer()).keys(&keys)).unwrap());
+    let endpoint = endpoint(Verifier::new(RESOURCE, Issuer::new(auth.issuer()).jwks(&keys)).unwrap());
     assert_eq!(ask(&endpoint, "whoami", &auth.token(RESOURCE, "")).await.text(), "alice by test");
     // A public key is not a secret that signs.
     for secret in [keys.as_bytes(), SECRET] {
@@ -64,11 +64,11 @@ async fn keys_are_given_and_not_read() {
 fn keys_that_are_none_are_reported() {
     let private = r#"{"keys":[{"kty":"oct","k":"c2VjcmV0"}]}"#;
     for (issuer, expected) in [
-        (Issuer::new("our company"), "is not the address of an issuer"),
+        (Issuer::new("our company"), "is not the URL of an issuer"),
         (Issuer::new("our company").hs256("short"), "shorter than 32 bytes"),
-        (Issuer::new("our company").keys("no"), "not a set of keys"),
-        (Issuer::new("our company").keys(r#"{"keys":[]}"#), "no key"),
-        (Issuer::new("our company").keys(private), "no key"),
+        (Issuer::new("our company").jwks("no"), "not a set of keys"),
+        (Issuer::new("our company").jwks(r#"{"keys":[]}"#), "no key"),
+        (Issuer::new("our company").jwks(private), "no key"),
     ] {
         assert!(!format!("{issuer:?}").contains("short"), "a secret is not shown");
         let error = Verifier::new(RESOURCE, issuer).unwrap_err().to_string();

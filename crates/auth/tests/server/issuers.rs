@@ -52,15 +52,15 @@ async fn keys_can_be_named() {
     let auth = AuthServer::start_with(AuthSettings::default().discovery(Discovery::Nowhere)).await.unwrap();
     let token = auth.token(RESOURCE, "");
     assert_eq!(ask(&endpoint(verifier(&auth)), "whoami", &token).await.status, 503, "there is no metadata");
-    let issuer = Issuer::new(auth.issuer()).keys_at(format!("{}/jwks", auth.issuer()));
+    let issuer = Issuer::new(auth.issuer()).jwks_uri(format!("{}/jwks", auth.issuer()));
     assert_eq!(ask(&endpoint(Verifier::new(RESOURCE, issuer).unwrap()), "whoami", &token).await.status, 200);
 }
 
 #[tokio::test]
 async fn a_new_key_is_found() {
     let auth = AuthServer::start().await.unwrap();
-    let issuer = Issuer::new(auth.issuer()).pause(Duration::ZERO);
-    let endpoint = endpoint(Verifier::new(RESOURCE, issuer).unwrap().remember(Duration::ZERO));
+    let issuer = Issuer::new(auth.issuer()).min_refresh_interval(Duration::ZERO);
+    let endpoint = endpoint(Verifier::new(RESOURCE, issuer).unwrap().cache_ttl(Duration::ZERO));
     let before = auth.token(RESOURCE, "");
     assert_eq!(ask(&endpoint, "whoami", &before).await.status, 200);
     auth.rotate_keys();
@@ -117,7 +117,7 @@ async fn an_issuer_that_says_nothing() {
 #[tokio::test]
 async fn an_issuer_that_says_nothing_any_more() {
     let auth = AuthServer::start().await.unwrap();
-    let issuer = Issuer::new(auth.issuer()).pause(Duration::ZERO);
+    let issuer = Issuer::new(auth.issuer()).min_refresh_interval(Duration::ZERO);
     let endpoint = endpoint(Verifier::new(RESOURCE, issuer).unwrap());
     assert_eq!(ask(&endpoint, "whoami", &auth.token(RESOURCE, "")).await.status, 200);
     auth.misbehave(Misbehaviour::NoKeys);
@@ -156,7 +156,7 @@ async fn only_some_algorithms() {
 #[tokio::test]
 async fn two_issuers() {
     let (one, two) = (AuthServer::start().await.unwrap(), AuthServer::start().await.unwrap());
-    let verifier = verifier(&one).also(two.issuer()).unwrap();
+    let verifier = verifier(&one).add_issuer(two.issuer()).unwrap();
     let document: serde_json::Value = serde_json::from_slice(&verifier.metadata()).unwrap();
     assert_eq!(document["authorization_servers"], json!([one.issuer(), two.issuer()]));
     let endpoint = endpoint(verifier);

@@ -83,7 +83,7 @@ async fn line_412_challenges_name_scopes() {
     assert_eq!(wrong.status, 401);
     assert!(wrong.challenge().starts_with("Bearer error=\"invalid_token\", error_description=\""));
     assert!(wrong.challenge().ends_with(&format!(", scope=\"mcp\", {metadata}")), "{}", wrong.challenge());
-    let why = "error=\"insufficient_scope\", error_description=\"the token is not enough for this\"";
+    let why = "error=\"insufficient_scope\", error_description=\"the token lacks a required scope\"";
     for version in VERSIONS {
         let good = auth.token(RESOURCE, "mcp");
         let session = open(&endpoint, version, &good).await;
@@ -185,7 +185,7 @@ async fn line_428_tokens_of_others() {
         for audience in ["https://mcp.example.com", "https://mcp.example.com/mcp/", "https://other.example/mcp", ""] {
             let reply = call_in(&endpoint, session.as_deref(), "whoami", &auth.token(audience, "")).await;
             assert_eq!(reply.status, 401, "{version}: {audience}");
-            assert!(reply.challenge().contains("the token is not for this server"), "{version}: {audience}");
+            assert!(reply.challenge().contains("the token is for another audience"), "{version}: {audience}");
         }
     }
 }

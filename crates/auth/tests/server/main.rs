@@ -1,4 +1,4 @@
-//! The server's half, with a real authorization server beside it: `line_NNN` names the line of the checklist that a
+//! The server's half, with a real authorization server beside it: `line_NNN` names the line of `docs/checklist.md` that a
 //! test is for, and `attack_…` something that was done to other implementations.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]

@@ -20,7 +20,7 @@ async fn asked() -> (AuthServer, Verifier) {
 /// The same, with a memory of nothing.
 async fn asked_each_time() -> (AuthServer, Endpoint) {
     let (auth, verifier) = asked().await;
-    (auth, endpoint(verifier.remember(Duration::ZERO)))
+    (auth, endpoint(verifier.cache_ttl(Duration::ZERO)))
 }
 
 #[tokio::test]
@@ -74,7 +74,7 @@ async fn answers_are_kept_for_a_moment() {
 #[tokio::test]
 async fn answers_end_with_the_token() {
     let (auth, verifier) = asked().await;
-    let endpoint = endpoint(verifier.leeway(Duration::ZERO).remember(Duration::from_secs(3600)));
+    let endpoint = endpoint(verifier.leeway(Duration::ZERO).cache_ttl(Duration::from_secs(3600)));
     auth.lifetime(Duration::from_secs(2));
     let token = auth.opaque_token(json!({ "aud": RESOURCE }));
     assert_eq!(ask(&endpoint, "whoami", &token).await.status, 200);
@@ -123,11 +123,11 @@ async fn an_issuer_that_does_not_answer() {
 async fn only_one_can_be_asked() {
     let (auth, verifier) = asked().await;
     let second = Issuer::new("https://login.example.com").introspect("a", "b");
-    assert!(verifier.also(second).is_err());
+    assert!(verifier.add_issuer(second).is_err());
     let named = format!("{}/introspect", auth.issuer());
     let issuer = Issuer::new(auth.issuer()).introspect_at(named, "mcp server", "a secret: with & marks");
     assert!(!format!("{issuer:?}").contains("marks"), "a secret is not shown");
-    let endpoint = endpoint(Verifier::new(RESOURCE, issuer).unwrap().also("https://login.example.com").unwrap());
+    let endpoint = endpoint(Verifier::new(RESOURCE, issuer).unwrap().add_issuer("https://login.example.com").unwrap());
     assert_eq!(ask(&endpoint, "whoami", &auth.opaque_token(json!({ "aud": RESOURCE }))).await.status, 200);
     assert!(auth.requests("/.well-known/oauth-authorization-server").is_empty());
 }

@@ -90,7 +90,7 @@ async fn server() {
         .unwrap()
         .scopes(["notes:read"])
         .leeway(Duration::ZERO)
-        .remember(Duration::ZERO);
+        .cache_ttl(Duration::ZERO);
     let notes: Server = Server::new("notes", "1.0.0")
         .tool(tool("whoami", |claims: Auth<Claims>| claims.subject.clone().unwrap_or_default()))
         .tool(tool("write", || "written").scopes(["notes:write"]));

@@ -1,7 +1,7 @@
-//! `pack` and `publish-check`: arguments for `clap`, and functions that do it.
+//! The subcommands `pack` and `publish-check`: `clap` arguments and functions.
 //!
-//! Each function writes what people read to `out` and nothing anywhere else, in no colour. With `json` set it writes one
-//! JSON value instead. Relative paths are from `cwd` on.
+//! Each function writes plain text to `out`, or one JSON value if `json` is set, and nothing anywhere else. Relative
+//! paths are resolved against `cwd`.
 
 mod pack;
 mod publish_check;
@@ -15,7 +15,7 @@ use crate::{Error, ErrorKind, Problem, Severity};
 pub use pack::{PackArgs, pack, pack_with};
 pub use publish_check::{PublishCheckArgs, publish_check};
 
-/// What a command writes to.
+/// The output of a command.
 struct Out<'a>(&'a mut dyn Write);
 
 impl Out<'_> {
@@ -24,7 +24,7 @@ impl Out<'_> {
         written.map_err(|e| Error::new(ErrorKind::Io, format!("the output cannot be written: {e}")))
     }
 
-    /// The problems, the worst first.
+    /// Writes the problems, the most severe first.
     fn problems(&mut self, problems: &[Problem]) -> Result<(), Error> {
         let (errors, warnings): (Vec<_>, Vec<_>) = problems.iter().partition(|p| p.severity == Severity::Error);
         for problem in errors.into_iter().chain(warnings) {

@@ -14,22 +14,22 @@ use crate::{
     manifest::{self, Binary},
 };
 
-/// Makes a bundle (.mcpb) that hosts install with a click.
+/// Packs a bundle (.mcpb) that hosts install with a click.
 #[derive(Clone, Debug, clap::Args)]
 pub struct PackArgs {
-    /// The folder with a manifest.json and the server, or with a Cargo.toml if there is --binary
+    /// The folder with manifest.json and the server; with --binary, the folder with Cargo.toml
     #[arg(default_value = ".")]
     pub folder: PathBuf,
-    /// A program to pack; one for each system. The manifest is then made from Cargo.toml
+    /// An executable to pack, one per operating system; the manifest is generated from Cargo.toml
     #[arg(long, value_name = "FILE")]
     pub binary: Vec<PathBuf>,
-    /// Where to write it; name-version.mcpb in this folder if it is left out
+    /// The output file (default: name-version.mcpb in this folder)
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Check everything and write nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// Replace a file that is there and differs
+    /// Replace an existing file that differs
     #[arg(long)]
     pub force: bool,
     /// Write JSON.
@@ -37,18 +37,19 @@ pub struct PackArgs {
     pub json: bool,
 }
 
-/// Makes a bundle.
+/// Packs a bundle from a folder or from binaries.
 ///
 /// # Errors
-/// See [`Error`]; what is wrong with the manifest is written first.
+/// If the manifest is invalid, in which case its problems are written to `out` first, or a file cannot be read or
+/// written.
 pub fn pack(args: &PackArgs, cwd: &Path, out: &mut dyn Write) -> Result<(), Error> {
     pack_with(args, cwd, &Surface::default(), out)
 }
 
-/// Makes a bundle for a server that was asked what it offers.
+/// Packs a bundle, with the tools of the server listed in a generated manifest.
 ///
 /// # Errors
-/// See [`Error`].
+/// As [`pack`].
 pub fn pack_with(args: &PackArgs, cwd: &Path, surface: &Surface, out: &mut dyn Write) -> Result<(), Error> {
     let mut out = Out(out);
     let files = files(args, cwd, surface)?;
@@ -91,7 +92,7 @@ pub fn pack_with(args: &PackArgs, cwd: &Path, surface: &Surface, out: &mut dyn W
 fn files(args: &PackArgs, cwd: &Path, surface: &Surface) -> Result<Files, Error> {
     let folder: PathBuf = cwd.join(&args.folder).components().collect();
     if !folder.is_dir() {
-        return Err(Error::new(ErrorKind::Usage, format!("there is no folder `{}`", args.folder.display()))
+        return Err(Error::new(ErrorKind::Usage, format!("the folder `{}` does not exist", args.folder.display()))
             .with_hint("name the folder of the server"));
     }
     if args.binary.is_empty() {
@@ -110,18 +111,18 @@ fn files(args: &PackArgs, cwd: &Path, surface: &Surface) -> Result<Files, Error>
     Ok(files)
 }
 
-/// Writes a file whole or not at all.
+/// Writes a file atomically.
 fn write(path: &Path, bytes: &[u8], force: bool) -> Result<(), Error> {
     match fs::read(path) {
         Ok(there) if there == bytes => return Ok(()),
         Ok(_) if !force => {
-            return Err(Error::new(ErrorKind::Usage, format!("`{}` is there already, and differs", path.display()))
+            return Err(Error::new(ErrorKind::Usage, format!("`{}` already exists, and differs", path.display()))
                 .with_hint("use `--force` to replace it, or `--output` for another name"));
         }
         _ => {}
     }
     let folder = path.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(folder).map_err(|e| Error::io(folder, "cannot be made", &e))?;
+    fs::create_dir_all(folder).map_err(|e| Error::io(folder, "cannot be created", &e))?;
     let beside = folder.join(format!(".{}.tmp", path.file_name().unwrap_or_default().to_string_lossy()));
     let written = fs::write(&beside, bytes).and_then(|()| fs::rename(&beside, path));
     written.map_err(|e| {

@@ -1,4 +1,4 @@
-//! Members of a manifest that are about nothing else.
+//! Checks of manifest members that stand for themselves.
 
 use serde_json::Value;
 
@@ -50,8 +50,8 @@ fn compatibility(root: &Object<'_>, found: &mut Found) {
     let Some(compatibility) = root.object("compatibility", Need::Optional, found) else { return };
     let known = ["claude_desktop", "platforms", "runtimes"];
     for host in compatibility.map.keys().filter(|key| !known.contains(&key.as_str())) {
-        let what = "is allowed by the specification, and refused by the tool that checks bundles";
-        found.warning(&compatibility.path(host), what, "take it out, if a host refuses the bundle");
+        let what = "is allowed by the specification, but rejected by the official validator";
+        found.warning(&compatibility.path(host), what, "remove it if a host rejects the bundle");
     }
     for (at, platform) in compatibility.texts("platforms", found) {
         if !PLATFORMS.contains(&platform) {
@@ -60,7 +60,7 @@ fn compatibility(root: &Object<'_>, found: &mut Found) {
                 "windows" | "win" => "write `win32`",
                 _ => "use one of darwin, win32, linux",
             };
-            found.error(&at, format!("is `{platform}`, which is not known"), close);
+            found.error(&at, format!("is `{platform}`, which is unknown"), close);
         }
     }
     if let Some(runtimes) = compatibility.object("runtimes", Need::Optional, found) {
@@ -75,7 +75,7 @@ fn localization(root: &Object<'_>, found: &mut Found) {
     object.only(&["resources", "default_locale"], found);
     let resources = object.text("resources", Need::Required("write a path with `${locale}` in it"), found);
     if resources.is_some_and(|path| !path.to_lowercase().contains("${locale}")) {
-        found.error(&object.path("resources"), "does not say where the language goes", "put `${locale}` into the path");
+        found.error(&object.path("resources"), "has no placeholder for the locale", "put `${locale}` into the path");
     }
     let locale = object.text("default_locale", Need::Required("write one, such as `en-US`"), found);
     let is_tag = |tag: &str| {
@@ -85,11 +85,11 @@ fn localization(root: &Object<'_>, found: &mut Found) {
                 .all(|part| (1..=8).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_alphanumeric()))
     };
     if locale.is_some_and(|locale| !is_tag(locale) || locale.len() < 2) {
-        found.error(&object.path("default_locale"), "is not the name of a language", "write one, such as `en-US`");
+        found.error(&object.path("default_locale"), "is not a locale", "write one, such as `en-US`");
     }
 }
 
-/// Something that the user is asked.
+/// Checks an option that the user is asked for.
 fn option(option: &Object<'_>, found: &mut Found) {
     let members = ["type", "title", "description", "required", "default", "multiple", "sensitive", "min", "max"];
     option.only(&members, found);
@@ -103,24 +103,24 @@ fn option(option: &Object<'_>, found: &mut Found) {
     if let (Some(min), Some(max)) = (min, max)
         && min > max
     {
-        found.error(&option.path("min"), "is more than `max`", "swap them");
+        found.error(&option.path("min"), "is greater than `max`", "swap them");
     }
     let Some(kind) = kind else { return };
     if multiple && !["directory", "file"].contains(&kind) {
-        found.warning(&option.path("multiple"), format!("means nothing for a {kind}"), "take it out");
+        found.warning(&option.path("multiple"), format!("has no effect on a {kind}"), "remove it");
     }
     if sensitive && kind != "string" {
-        found.warning(&option.path("sensitive"), format!("means nothing for a {kind}"), "take it out");
+        found.warning(&option.path("sensitive"), format!("has no effect on a {kind}"), "remove it");
     }
     if let Some(default) = option.get("default") {
         if !fits(kind, multiple, default) {
             found.error(&option.path("default"), format!("is not a {kind}"), "write a value of that type");
         }
         if sensitive {
-            found.error(&option.path("default"), "is a secret that everybody gets", "take it out");
+            found.error(&option.path("default"), "is a secret that would be published with the bundle", "remove it");
         }
         if required {
-            found.warning(&option.path("required"), "means nothing with a default", "take one of them out");
+            found.warning(&option.path("required"), "has no effect with a default", "remove one of them");
         }
     }
 }

@@ -1,33 +1,42 @@
-//! A manifest for a program, from what its `Cargo.toml` says.
+//! Generates a manifest for binaries from a `Cargo.toml`.
 
 use serde::Serialize;
 
 use super::places::system_of;
 use crate::{Error, ErrorKind, Files, Package};
 
-/// What a server offers, as far as it was asked; hosts show it before the server is started.
+/// The tools of a server, which hosts show before they start it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Surface {
     /// The tools: name and description.
     pub tools: Vec<(String, Option<String>)>,
 }
 
-/// A program for one system.
+impl Surface {
+    /// Creates a surface from the names and descriptions of tools.
+    pub fn new(tools: impl IntoIterator<Item = (String, Option<String>)>) -> Self {
+        Self { tools: tools.into_iter().collect() }
+    }
+}
+
+/// An executable for one operating system.
 #[derive(Clone, Debug)]
 pub struct Binary {
-    /// The name of the file, such as `weather` or `weather.exe`.
+    /// The file name, such as `weather` or `weather.exe`.
     pub name: String,
-    /// The program.
+    /// The content of the file.
     pub bytes: Vec<u8>,
 }
 
-/// A system, as manifests name it.
+/// An operating system, as manifests name it: `linux`, `darwin` or `win32`.
 pub type Platform = &'static str;
 
-/// Makes a manifest for programs of a package, one for each system, and puts both into files.
+/// Generates a manifest for the binaries of a package, one per operating system, and adds all of them to `files`.
 ///
 /// # Errors
-/// When the package says too little, or a program is not for a system that is known.
+/// If the package lacks a required field, there is no binary or there are two for one system, or a file is not an
+/// executable for Linux, macOS or Windows.
 pub fn make(package: &Package, binaries: Vec<Binary>, surface: &Surface, files: &mut Files) -> Result<(), Error> {
     let lacks = |what: &str| {
         Error::new(ErrorKind::Broken, format!("`Cargo.toml` of `{}` has no `{what}`", package.name))
@@ -40,11 +49,11 @@ pub fn make(package: &Package, binaries: Vec<Binary>, surface: &Surface, files: 
     for binary in binaries {
         let system = system_of(&binary.bytes).ok_or_else(|| {
             Error::new(ErrorKind::Broken, format!("`{}` is not a program for Linux, macOS or Windows", binary.name))
-                .with_hint("give the file that `cargo build --release` makes")
+                .with_hint("give the file that `cargo build --release` produces")
         })?;
         if placed.iter().any(|(other, _)| *other == system) {
             return Err(Error::new(ErrorKind::Usage, format!("there are two programs for {system}"))
-                .with_hint("a bundle cannot choose by processor: make one bundle for each"));
+                .with_hint("a bundle cannot select by architecture: pack one bundle for each"));
         }
         let name = format!("server/{system}/{}", binary.name);
         files.add_program(&name, binary.bytes);

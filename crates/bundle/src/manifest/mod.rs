@@ -1,4 +1,4 @@
-//! `manifest.json`: what a bundle is, how its server is started, and what the user is asked.
+//! `manifest.json`: the description of a bundle, how its server is started, and the options that the user is asked for.
 
 mod fields;
 mod make;
@@ -46,7 +46,7 @@ const MEMBERS: [&str; 27] = [
     "user_config",
 ];
 
-/// Checks a manifest and that the files are there that it names.
+/// Checks a manifest against the specification, and that the files exist that it names.
 ///
 /// ```
 /// use couplet_bundle::{Files, manifest};
@@ -68,7 +68,7 @@ fn check_root(root: &Object<'_>, files: &Files, found: &mut Found) {
     let version = version(root, found);
     let name = root.text("name", Need::Required("name it, such as `weather`"), found);
     if name.is_some_and(|name| name.contains(char::is_whitespace)) {
-        found.warning("name", "has spaces in it, and is used as the name of a file", "use `display_name` for people");
+        found.warning("name", "contains spaces, and is used as a file name", "use `display_name` for the display name");
     }
     if let Some(version) = root.text("version", Need::Required("add one, such as `1.0.0`"), found) {
         semantic(version, found);
@@ -81,7 +81,7 @@ fn check_root(root: &Object<'_>, files: &Files, found: &mut Found) {
         if email.is_some_and(|email| {
             email.split_once('@').is_none_or(|(user, host)| user.is_empty() || !host.contains('.'))
         }) {
-            found.error("author.email", "is not an address for mail", "correct it, or take it out");
+            found.error("author.email", "is not an e-mail address", "correct it, or remove it");
         }
         author.url("url", found);
     }
@@ -106,7 +106,7 @@ fn version<'a>(root: &Object<'a>, found: &mut Found) -> Option<&'a str> {
         match root.get("manifest_version") {
             None => return root.one_of("dxt_version", &VERSIONS, Need::Optional, found),
             Some(new) if new != old => {
-                found.error("dxt_version", "is not the same as `manifest_version`", "take it out");
+                found.error("dxt_version", "is not the same as `manifest_version`", "remove it");
             }
             Some(_) => {}
         }
@@ -119,7 +119,7 @@ fn semantic(version: &str, found: &mut Found) {
     let numbers: Vec<_> = core.split('.').collect();
     let is_number = |part: &&str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
     if numbers.len() != 3 || !numbers.iter().all(is_number) {
-        let what = format!("is `{version}`, by which hosts cannot tell what is newer");
+        let what = format!("is `{version}`, which hosts cannot compare");
         found.warning("version", what, "use three numbers, such as `1.0.0`");
     }
 }

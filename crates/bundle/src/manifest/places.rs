@@ -1,4 +1,4 @@
-//! Members of a manifest that name files, variables and systems.
+//! Checks of manifest members that refer to files, variables and systems.
 
 use crate::{
     Files,
@@ -7,7 +7,7 @@ use crate::{
 };
 
 const TYPES: [&str; 4] = ["python", "node", "binary", "uv"];
-/// What hosts fill in, beside `user_config.…`.
+/// The variables that hosts expand, besides `user_config.…`.
 const VARIABLES: [&str; 7] = ["__dirname", "HOME", "DESKTOP", "DOCUMENTS", "DOWNLOADS", "/", "pathSeparator"];
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
 
@@ -40,7 +40,7 @@ pub(super) fn check(root: &Object<'_>, version: Option<&str>, files: &Files, fou
     let entry = server.text("entry_point", Need::Required("name the file that is started"), found);
     if let Some(entry) = entry {
         if files.get(entry).is_none() {
-            let fix = nearest(entry, files).unwrap_or_else(|| "put it there, and not into `.mcpbignore`".to_owned());
+            let fix = nearest(entry, files).unwrap_or_else(|| "add the file, and check `.mcpbignore`".to_owned());
             found.error("server.entry_point", format!("is `{entry}`, which is not in the bundle"), fix);
         } else if kind == Some("binary") {
             systems(root, &server, entry, files, found);
@@ -61,7 +61,7 @@ pub(super) fn check(root: &Object<'_>, version: Option<&str>, files: &Files, fou
     unused(root, &config, found);
 }
 
-/// How it is started: command, arguments and variables.
+/// Checks how the server is started: command, arguments and variables.
 fn start(root: &Object<'_>, config: &Object<'_>, command: Need, files: &Files, found: &mut Found) {
     let command = config.text("command", command, found).map(|text| (config.path("command"), text));
     let args = config.texts("args", found);
@@ -70,15 +70,15 @@ fn start(root: &Object<'_>, config: &Object<'_>, command: Need, files: &Files, f
         variables(root, &at, text, found);
         if let Some(file) = text.strip_prefix("${__dirname}/").or_else(|| text.strip_prefix("${__dirname}${/}")) {
             let file = file.replace("${/}", "/");
-            // A folder is there if a file is in it; a program may lack the ending that Windows adds.
+            // A folder exists if a file is in it; a program may lack the extension that Windows adds.
             let is_there = files.names().any(|name| name == file || name.starts_with(&format!("{file}/")))
                 || files.get(&format!("{file}.exe")).is_some();
             if !is_there && !file.contains('$') {
-                let fix = nearest(&file, files).unwrap_or_else(|| "put it there".to_owned());
+                let fix = nearest(&file, files).unwrap_or_else(|| "add the file".to_owned());
                 found.error(&at, format!("names `{file}`, which is not in the bundle"), fix);
             }
         } else if text.starts_with('/') || text.as_bytes().get(1..3) == Some(b":\\") {
-            found.warning(&at, format!("is `{text}`, which only this machine has"), "use `${__dirname}`");
+            found.warning(&at, format!("is `{text}`, which exists on this machine only"), "use `${__dirname}`");
         }
     }
     for (at, name, value) in env {
@@ -87,14 +87,14 @@ fn start(root: &Object<'_>, config: &Object<'_>, command: Need, files: &Files, f
         if is_secret && !value.contains("${") && !value.is_empty() {
             found.error(
                 &at,
-                "looks like a secret that everybody gets",
+                "looks like a secret that would be published with the bundle",
                 "ask for it in `user_config`, with `sensitive`",
             );
         }
     }
 }
 
-/// What `${…}` stands for.
+/// Checks the variables `${…}` of a text.
 fn variables(root: &Object<'_>, at: &str, text: &str, found: &mut Found) {
     let mut rest = text;
     while let Some(start) = rest.find("${") {
@@ -108,13 +108,13 @@ fn variables(root: &Object<'_>, at: &str, text: &str, found: &mut Found) {
                 let is_there = root.get("user_config").is_some_and(|config| config.get(key).is_some());
                 if !is_there {
                     let fix = format!("add `{key}` to `user_config`");
-                    found.error(at, format!("asks for `{key}`, which the user is not asked for"), fix);
+                    found.error(at, format!("refers to `{key}`, which is not in `user_config`"), fix);
                 }
             }
             None if !VARIABLES.contains(&name) => {
                 found.error(
                     at,
-                    format!("has `${{{name}}}`, which nobody fills in"),
+                    format!("has `${{{name}}}`, which no host expands"),
                     "use `${user_config.…}` or `${__dirname}`",
                 );
             }
@@ -123,19 +123,19 @@ fn variables(root: &Object<'_>, at: &str, text: &str, found: &mut Found) {
     }
 }
 
-/// What the user is asked for and nobody uses.
+/// Reports options that the user is asked for and that are not used.
 fn unused(root: &Object<'_>, config: &Object<'_>, found: &mut Found) {
     let text = serde_json::to_string(config.map).unwrap_or_default();
     let asked = root.get("user_config").and_then(|config| config.as_object());
     for key in asked.into_iter().flat_map(|map| map.keys()) {
         if !text.contains(&format!("${{user_config.{key}}}")) {
-            let fix = format!("use `${{user_config.{key}}}` in `mcp_config`, or take it out");
+            let fix = format!("use `${{user_config.{key}}}` in `mcp_config`, or remove it");
             found.warning(&format!("user_config.{key}"), "is asked for and not used", fix);
         }
     }
 }
 
-/// A program is for one system; the manifest should say for which.
+/// Reports a manifest that does not name the only system that its program is for.
 fn systems(root: &Object<'_>, server: &Object<'_>, entry: &str, files: &Files, found: &mut Found) {
     let Some(system) = files.get(entry).and_then(system_of) else { return };
     let said = root.get("compatibility").and_then(|c| c.get("platforms")).and_then(|p| p.as_array());
@@ -147,15 +147,14 @@ fn systems(root: &Object<'_>, server: &Object<'_>, entry: &str, files: &Files, f
     for other in said.iter().filter_map(|platform| platform.as_str()).filter(|platform| *platform != system) {
         if overrides.is_none_or(|all| all.get(other).is_none()) {
             let what = format!("has {other}, but `{entry}` is a program for {system}");
-            let fix = format!(
-                "add `server.mcp_config.platform_overrides.{other}` with a program for it, or take {other} out"
-            );
+            let fix =
+                format!("add `server.mcp_config.platform_overrides.{other}` with a program for it, or remove {other}");
             found.error("compatibility.platforms", what, fix);
         }
     }
 }
 
-/// The system that a program is for, by how it begins.
+/// The system that an executable is for, by its magic number.
 pub(super) fn system_of(bytes: &[u8]) -> Option<&'static str> {
     match bytes.get(..4)? {
         b"\x7fELF" => Some("linux"),
@@ -168,22 +167,22 @@ pub(super) fn system_of(bytes: &[u8]) -> Option<&'static str> {
 fn image(at: &str, path: &str, files: &Files, found: &mut Found) {
     match path {
         _ if path.starts_with("https://") || path.starts_with("http://") => {
-            found.warning(at, "is on the network, where hosts do not look", "put the file into the bundle");
+            found.warning(at, "is a URL, which hosts do not fetch", "add the file to the bundle");
         }
         _ if path.contains("${") || path.starts_with('/') => {
-            found.error(at, "is not a path in the bundle", "write it from the bundle's top folder on: `icon.png`");
+            found.error(at, "is not a path in the bundle", "write it relative to the bundle's top folder: `icon.png`");
         }
         _ => match files.get(path) {
-            None => found.error(at, format!("is `{path}`, which is not in the bundle"), "put the file there"),
+            None => found.error(at, format!("is `{path}`, which is not in the bundle"), "add the file"),
             Some(bytes) if !bytes.starts_with(PNG) => {
-                found.error(at, format!("is `{path}`, which is not PNG"), "make it PNG");
+                found.error(at, format!("is `{path}`, which is not PNG"), "convert it to PNG");
             }
             Some(_) => {}
         },
     }
 }
 
-/// A file of that name somewhere else.
+/// Suggests a file of that name in another folder.
 fn nearest(path: &str, files: &Files) -> Option<String> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let is_same = |other: &&str| other.rsplit('/').next() == Some(name) && *other != path;

@@ -1,4 +1,4 @@
-//! What is known besides the file: the package, its README, the bundle.
+//! Checks of a `server.json` against the package, its README and the bundle.
 
 use serde_json::Value;
 
@@ -7,27 +7,42 @@ use crate::{
     rules::{Found, Object},
 };
 
-/// What a `server.json` must agree with.
+/// Facts that a `server.json` must agree with.
 #[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
 pub struct Facts<'a> {
-    /// The package, if it is one of Rust.
+    /// The package, for a server in Rust.
     pub package: Option<&'a Package>,
-    /// The digest of the bundle that was made.
+    /// The SHA-256 digest of the packed bundle.
     pub bundle_sha256: Option<&'a str>,
 }
 
-impl Facts<'_> {
+impl<'a> Facts<'a> {
+    /// Sets the package.
+    #[must_use]
+    pub fn package(mut self, package: impl Into<Option<&'a Package>>) -> Self {
+        self.package = package.into();
+        self
+    }
+
+    /// Sets the SHA-256 digest of the bundle.
+    #[must_use]
+    pub fn bundle_sha256(mut self, digest: impl Into<Option<&'a str>>) -> Self {
+        self.bundle_sha256 = digest.into();
+        self
+    }
+
     pub(super) fn check(&self, root: &Object<'_>, found: &mut Found) {
         let Some(package) = self.package else { return };
         let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
         let name = text(root.get("name"));
         if text(root.get("version")) != package.version {
             let what = format!("is not the version of the package, `{}`", package.version);
-            found.warning("version", what, "let both say the same, so that nobody is confused");
+            found.warning("version", what, "use the same version in both");
         }
         if let Some(known) = package.mcp_name.as_ref().filter(|known| **known != name) {
             let what = format!("is not the name in `Cargo.toml`, `{known}`");
-            found.warning("name", what, "let both say the same");
+            found.warning("name", what, "use the same name in both");
         }
         let crates = root.get("packages").and_then(Value::as_array).into_iter().flatten().enumerate();
         for (index, entry) in crates.filter(|(_, entry)| entry["registryType"] == "cargo") {
@@ -45,8 +60,8 @@ impl Facts<'_> {
             if !package.is_published {
                 found.error(
                     &at("registryType"),
-                    "is `cargo`, and `Cargo.toml` forbids to publish it",
-                    "take `publish = false` out",
+                    "is `cargo`, but `Cargo.toml` forbids publishing",
+                    "remove `publish = false`",
                 );
             }
             readme(package, &name, &at("identifier"), found);
@@ -54,8 +69,8 @@ impl Facts<'_> {
     }
 }
 
-/// The registry believes that a crate belongs to a server if its README says so, as everybody can see it. Versions of
-/// crates cannot be changed, so what is forgotten costs a release.
+/// Checks that the README names the server: the registry accepts a crate only if its rendered README does. Published
+/// versions cannot be changed, so a forgotten name costs a release.
 fn readme(package: &Package, name: &str, at: &str, found: &mut Found) {
     let fix = format!("add a line `mcp-name: {name}` to the README, before `cargo publish`");
     let Some(text) = &package.readme else {
@@ -65,9 +80,9 @@ fn readme(package: &Package, name: &str, at: &str, found: &mut Found) {
         return;
     }
     let what = match () {
-        () if declares(text, name) => "has its name in a comment of the README, and crates.io takes comments out",
+        () if declares(text, name) => "has its name in a comment of the README, and crates.io strips comments",
         () if text.contains(&format!("mcp-name: {name}")) => {
-            "has its name in the README, but something follows it at once"
+            "has its name in the README, but it is not followed by white space"
         }
         () if text.contains("mcp-name:") => "has another name in its README",
         () => "does not have its name in the README, where the registry looks for it",
@@ -75,7 +90,7 @@ fn readme(package: &Package, name: &str, at: &str, found: &mut Found) {
     found.error(at, what, fix);
 }
 
-/// Whether a text has the name as a whole.
+/// Whether a text contains the whole name.
 fn declares(text: &str, name: &str) -> bool {
     let is_name = |c: char| c.is_ascii_alphanumeric() || "._-/".contains(c);
     let token = format!("mcp-name: {name}");

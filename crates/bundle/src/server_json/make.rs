@@ -1,4 +1,4 @@
-//! A `server.json` from what a `Cargo.toml` says.
+//! Generates a `server.json` from a `Cargo.toml`.
 
 use serde::Serialize;
 
@@ -8,16 +8,16 @@ use crate::{Error, ErrorKind, Package, package::github};
 /// A bundle that can be downloaded.
 #[derive(Clone, Copy, Debug)]
 pub struct Bundle<'a> {
-    /// Where.
+    /// The URL.
     pub url: &'a str,
-    /// Its digest.
+    /// The SHA-256 digest.
     pub sha256: &'a str,
 }
 
-/// Makes the text of a `server.json`, with the crate and, if there is one, a bundle as its packages.
+/// Generates the text of a `server.json`, with the crate and an optional bundle as its packages.
 ///
 /// # Errors
-/// When the package says too little.
+/// If the package has no description, or no name for the registry.
 pub fn make(package: &Package, bundle: Option<Bundle<'_>>) -> Result<String, Error> {
     let lacks = |what: &str, fix: &str| {
         Error::new(ErrorKind::Broken, format!("`Cargo.toml` of `{}` has no {what}", package.name))

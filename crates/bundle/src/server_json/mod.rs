@@ -1,4 +1,4 @@
-//! `server.json`: what the registry of servers wants to know, and its rules.
+//! `server.json`: the entry of a server in the MCP registry, and its rules.
 
 mod facts;
 mod make;
@@ -16,7 +16,7 @@ use crate::{
 pub use facts::Facts;
 pub use make::{Bundle, make};
 
-/// The version of the format that is written.
+/// The schema version that [`make`] writes.
 pub const SCHEMA: &str = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json";
 
 const MEMBERS: [&str; 11] = [
@@ -33,7 +33,7 @@ const MEMBERS: [&str; 11] = [
     "_meta",
 ];
 
-/// Checks a `server.json` by the rules of the registry, and by what is known about the package.
+/// Checks a `server.json` against the rules of the registry, and against the package and the bundle.
 ///
 /// ```
 /// use couplet_bundle::server_json::{Facts, check};
@@ -51,7 +51,7 @@ pub fn check(value: &Value, facts: &Facts<'_>) -> Vec<Problem> {
         remotes::check(&root, &mut found);
         facts.check(&root, &mut found);
         if root.get("packages").is_none() && root.get("remotes").is_none() {
-            found.warning("", "it has neither `packages` nor `remotes`, so nobody can use it", "add one of them");
+            found.warning("", "it has neither `packages` nor `remotes`, so it cannot be installed", "add one of them");
         }
     }
     found.problems
@@ -59,9 +59,9 @@ pub fn check(value: &Value, facts: &Facts<'_>) -> Vec<Problem> {
 
 fn check_root(root: &Object<'_>, found: &mut Found) {
     root.only(&MEMBERS, found);
-    match root.text("$schema", Need::Required("add `\"$schema\"`: the registry refuses files without it"), found) {
+    match root.text("$schema", Need::Required("add `\"$schema\"`: the registry rejects files without it"), found) {
         Some(schema) if schema != SCHEMA => {
-            found.warning("$schema", "is not the version that is checked here", format!("write `{SCHEMA}`"));
+            found.warning("$schema", "is not the supported version", format!("write `{SCHEMA}`"));
         }
         _ => {}
     }
@@ -72,7 +72,11 @@ fn check_root(root: &Object<'_>, found: &mut Found) {
     if let Some(description) = root.text("description", Need::Required("say in a sentence what it does"), found) {
         let length = description.chars().count();
         if length > 100 {
-            found.error("description", format!("has {length} characters, and 100 are allowed"), "make it shorter");
+            found.error(
+                "description",
+                format!("has {length} characters, but at most 100 are allowed"),
+                "make it shorter",
+            );
         }
     }
     if let Some(version) = root.text("version", Need::Required("add one, such as `1.0.0`"), found) {
@@ -89,7 +93,7 @@ fn check_root(root: &Object<'_>, found: &mut Found) {
         icon.only(&["src", "mimeType", "sizes", "theme"], found);
         let src = icon.text("src", Need::Required("write its URL"), found);
         if src.is_some_and(|src| !src.starts_with("https://") || src.len() > 255) {
-            found.error(&icon.path("src"), "is not a short `https` URL", "put the icon on the web");
+            found.error(&icon.path("src"), "is not a short `https` URL", "host the icon at an `https` URL");
         }
         let types = ["image/png", "image/jpeg", "image/jpg", "image/svg+xml", "image/webp"];
         icon.one_of("mimeType", &types, Need::Optional, found);
@@ -103,9 +107,9 @@ fn check_root(root: &Object<'_>, found: &mut Found) {
     }
 }
 
-/// `namespace/name`, where the namespace is what the publisher can prove to own.
+/// Checks `namespace/name`. The publisher has to prove ownership of the namespace.
 fn check_name(name: &str, found: &mut Found) {
-    let fix = "write `io.github.USER/NAME`, or the name of your domain the other way round: `com.example/NAME`";
+    let fix = "write `io.github.USER/NAME`, or your reversed domain name: `com.example/NAME`";
     let Some((namespace, rest)) = name.split_once('/') else {
         return found.error("name", format!("is `{name}`, without a namespace"), fix);
     };
@@ -117,15 +121,19 @@ fn check_name(name: &str, found: &mut Found) {
     if rest.contains('/') {
         found.error("name", "has more than one `/`", fix);
     } else if !is_part(namespace, ".-") || !is_part(rest, "._-") {
-        found.error("name", format!("is `{name}`, which has letters that are not allowed"), fix);
+        found.error("name", format!("is `{name}`, which has characters that are not allowed"), fix);
     } else if !(3..=200).contains(&name.len()) {
         found.error("name", "has more than 200 characters", "make it shorter");
     } else if !namespace.contains('.') {
-        found.error("name", format!("has the namespace `{namespace}`, which nobody can prove to own"), fix);
+        found.error(
+            "name",
+            format!("has the namespace `{namespace}`, which is neither a GitHub account nor a domain"),
+            fix,
+        );
     }
 }
 
-/// One version, not a range, and not whatever is newest.
+/// Checks that a version is one version: neither a range nor `latest`.
 pub(super) fn check_version(at: &str, version: &str, found: &mut Found) {
     let fix = "write one version, such as `1.0.0`";
     let is_wild = |part: &str| ["x", "X", "*"].contains(&part);
@@ -172,13 +180,13 @@ fn repository(root: &Object<'_>, found: &mut Found) {
     }
 }
 
-/// A namespace on GitHub belongs to whom it names.
+/// Compares the namespace with the owner of the repository on GitHub.
 fn owner(root: &Object<'_>, url: &str, found: &mut Found) {
     let Some((owner, _)) = github(url) else { return };
     let name = root.get("name").and_then(Value::as_str).unwrap_or_default();
     let Some(namespace) = name.split_once('/').and_then(|(ns, _)| ns.strip_prefix("io.github.")) else { return };
     if !namespace.eq_ignore_ascii_case(owner) {
-        let what = format!("is for `{namespace}` on GitHub, and the source is of `{owner}`");
+        let what = format!("is for `{namespace}` on GitHub, but the repository belongs to `{owner}`");
         found.warning("name", what, format!("write `io.github.{owner}/…`, if you publish as `{owner}`"));
     }
 }

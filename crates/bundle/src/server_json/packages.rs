@@ -1,4 +1,4 @@
-//! Packages: where the server can be had, and how it is started.
+//! Checks of packages: where the server is published, and how it is started.
 
 use super::{Facts, check_version};
 use crate::rules::{Found, Need, Object};
@@ -26,7 +26,7 @@ pub(super) fn check(root: &Object<'_>, facts: &Facts<'_>, found: &mut Found) {
         let registry = package.one_of("registryType", &REGISTRIES, Need::Required(fix), found);
         let identifier = package.text("identifier", Need::Required("write the name of the package"), found);
         if identifier.is_some_and(|name| name.contains(char::is_whitespace)) {
-            found.error(&package.path("identifier"), "has spaces in it", "take them out");
+            found.error(&package.path("identifier"), "contains spaces", "remove them");
         }
         let version = package.text("version", Need::Optional, found);
         if let Some(version) = version {
@@ -57,17 +57,17 @@ fn mcpb(package: &Object<'_>, url: Option<&str>, digest: Option<&str>, facts: &F
         if !url.starts_with("https://") {
             found.error(&at, "is not an `https` URL", "write where the bundle can be downloaded");
         } else if !url.to_lowercase().contains("mcp") {
-            found.error(&at, "does not have `mcp` in it, which the registry wants", "name the file `….mcpb`");
+            found.error(&at, "does not contain `mcp`, which the registry requires", "name the file `….mcpb`");
         } else if !["https://github.com/", "https://gitlab.com/"].iter().any(|start| url.starts_with(start)) {
-            found.error(&at, "is not a release on GitHub or GitLab", "put the bundle into a release");
+            found.error(&at, "is not a release on GitHub or GitLab", "attach the bundle to a release");
         }
     }
     let at = package.path("fileSha256");
     match (digest, facts.bundle_sha256) {
         (None, Some(known)) => found.error(&at, "is missing", format!("write `{known}`")),
-        (None, None) => found.error(&at, "is missing", "write what `couplet pack` says"),
+        (None, None) => found.error(&at, "is missing", "write the digest that `couplet pack` shows"),
         (Some(digest), Some(known)) if digest != known => {
-            found.error(&at, "is not the digest of the bundle that is here", format!("write `{known}`"));
+            found.error(&at, "is not the digest of the local bundle", format!("write `{known}`"));
         }
         _ => {}
     }
@@ -78,20 +78,20 @@ fn cargo(package: &Object<'_>, version: Option<&str>, digest: Option<&str>, foun
         found.error(&package.path("version"), "is missing", "write the version that is on crates.io");
     }
     if digest.is_some() {
-        found.error(&package.path("fileSha256"), "is for bundles only", "take it out");
+        found.error(&package.path("fileSha256"), "is for bundles only", "remove it");
     }
     if package.get("runtimeHint").is_some() {
-        found.warning(&package.path("runtimeHint"), "means nothing for crates", "take it out");
+        found.warning(&package.path("runtimeHint"), "has no effect on crates", "remove it");
     }
     let base = package.get("registryBaseUrl").and_then(|url| url.as_str());
     if base.is_some_and(|url| url.trim_end_matches('/') != "https://crates.io") {
-        found.error(&package.path("registryBaseUrl"), "is not crates.io", "take it out");
+        found.error(&package.path("registryBaseUrl"), "is not crates.io", "remove it");
     }
 }
 
 fn oci(package: &Object<'_>, image: Option<&str>, version: Option<&str>, found: &mut Found) {
     if version.is_some() {
-        found.error(&package.path("version"), "is part of the identifier", "take it out, and write `…:1.0.0` there");
+        found.error(&package.path("version"), "is part of the identifier", "remove it, and write `…:1.0.0` there");
     }
     let has_tag = |image: &str| image.rsplit('/').next().is_some_and(|last| last.contains(':')) || image.contains('@');
     if image.is_some_and(|image| !has_tag(image)) {
@@ -99,7 +99,7 @@ fn oci(package: &Object<'_>, image: Option<&str>, version: Option<&str>, found: 
     }
 }
 
-/// Arguments and variables; returns the names that a URL may refer to.
+/// Checks arguments and variables; returns the names that a URL may refer to.
 fn inputs<'a>(package: &Object<'a>, found: &mut Found) -> Vec<&'a str> {
     let mut names = Vec::new();
     for key in ["runtimeArguments", "packageArguments"] {
@@ -133,7 +133,7 @@ fn argument<'a>(argument: &Object<'a>, found: &mut Found) -> Vec<&'a str> {
     if name.is_some_and(|name| name.contains(['<', '>', ' ', '$'])) {
         found.error(
             &argument.path("name"),
-            "has more than the option in it",
+            "contains more than the option",
             "write only `--port`, and the value as `value`",
         );
     }
@@ -146,7 +146,7 @@ fn argument<'a>(argument: &Object<'a>, found: &mut Found) -> Vec<&'a str> {
     name.into_iter().chain(hint).collect()
 }
 
-/// What a value may be.
+/// Checks a value that is fixed or asked for.
 pub(super) fn input(input: &Object<'_>, found: &mut Found) {
     for key in ["description", "placeholder"] {
         input.text(key, Need::Optional, found);
@@ -158,7 +158,7 @@ pub(super) fn input(input: &Object<'_>, found: &mut Found) {
     let choices = input.texts("choices", found);
     let default = input.get("default");
     if default.is_some_and(|default| !default.is_string()) {
-        found.error(&input.path("default"), "is not a text", "write it in quotes");
+        found.error(&input.path("default"), "is not a string", "write it in quotes");
     }
     if let Some(default) = default.and_then(|d| d.as_str())
         && !choices.is_empty()
@@ -170,7 +170,7 @@ pub(super) fn input(input: &Object<'_>, found: &mut Found) {
     if is_secret
         && (default.is_some() || input.get("value").is_some_and(|v| v.as_str().is_some_and(|v| !v.contains('{'))))
     {
-        found.error(&input.at, "has a secret that everybody gets", "take the value out: the user is asked for it");
+        found.error(&input.at, "has a secret that would be published", "remove the value: the user is asked for it");
     }
 }
 
@@ -182,7 +182,7 @@ fn transport(package: &Object<'_>, names: &[&str], found: &mut Found) {
     let kind = transport.one_of("type", &types, Need::Required("write `stdio`"), found);
     let url = transport.get("url").and_then(|url| url.as_str());
     match (kind, url) {
-        (Some("stdio"), Some(_)) => found.error(&transport.path("url"), "is not for stdio", "take it out"),
+        (Some("stdio"), Some(_)) => found.error(&transport.path("url"), "is not for stdio", "remove it"),
         (Some("streamable-http" | "sse"), None) => {
             found.error(
                 &transport.path("url"),
@@ -196,7 +196,7 @@ fn transport(package: &Object<'_>, names: &[&str], found: &mut Found) {
     super::remotes::headers(&transport, found);
 }
 
-/// `{name}` in a URL must be something that is asked for.
+/// Checks that `{name}` in a URL is an argument or a variable.
 pub(super) fn templates(at: &str, url: &str, names: &[&str], found: &mut Found) {
     let mut rest = url;
     while let Some(start) = rest.find('{') {
@@ -204,8 +204,8 @@ pub(super) fn templates(at: &str, url: &str, names: &[&str], found: &mut Found) 
         let name = &rest[start + 1..start + end];
         rest = &rest[start + end + 1..];
         if !names.contains(&name) {
-            let fix = "name an argument or a variable that is there, or add it";
-            found.error(at, format!("has `{{{name}}}`, which nobody fills in"), fix);
+            let fix = "use the name of an argument or a variable, or add one";
+            found.error(at, format!("has `{{{name}}}`, which is not defined"), fix);
         }
     }
 }

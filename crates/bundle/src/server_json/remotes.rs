@@ -1,4 +1,4 @@
-//! Servers that are already running somewhere.
+//! Checks of remote servers.
 
 use super::packages::{input, templates};
 use crate::rules::{Found, Need, Object};
@@ -32,7 +32,7 @@ fn address(at: &str, url: &str, found: &mut Found) {
     };
     let host = rest.split(['/', ':', '?']).next().unwrap_or_default();
     if host == "localhost" || host == "127.0.0.1" || host.ends_with(".localhost") || host.is_empty() {
-        found.error(at, "is on your own machine", "write where others can reach it, or make it a package");
+        found.error(at, "is a local address", "write a public address, or publish a package");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Bundles and registry entries, as somebody makes them.
+//! Bundles and registry entries, as users make them.
 #![allow(clippy::unwrap_used, reason = "a test reports by panicking")]
 
 mod manifest;

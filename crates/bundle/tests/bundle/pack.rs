@@ -84,7 +84,7 @@ fn pack_says_what_it_did() {
     run(&folder, &["--output", "out/weather.mcpb"]).1.unwrap();
     folder.write("data/new.txt", "new");
     let error = run(&folder, &["--output", "out/weather.mcpb"]).1.unwrap_err();
-    assert!(error.to_string().ends_with("is there already, and differs") && error.hint().unwrap().contains("--force"));
+    assert!(error.to_string().ends_with("already exists, and differs") && error.hint().unwrap().contains("--force"));
     run(&folder, &["--output", "out/weather.mcpb", "--force"]).1.unwrap();
     let names: Vec<_> = fs::read_dir(folder.path().join("out")).unwrap().map(|e| e.unwrap().file_name()).collect();
     assert_eq!(names, ["weather.mcpb"]);
@@ -98,8 +98,8 @@ fn pack_says_what_it_did() {
 fn what_is_wrong_is_not_packed() {
     for (path, bytes, kind, expected) in [
         ("manifest.json", "{", ErrorKind::Broken, "`manifest.json` is not JSON: "),
-        ("manifest.json", "{}", ErrorKind::Findings, "`manifest.json` is not right: 6 rules are broken"),
-        (".mcpbignore", "bin", ErrorKind::Findings, "`manifest.json` is not right: 2 rules are broken"),
+        ("manifest.json", "{}", ErrorKind::Findings, "`manifest.json` is not valid: 6 rules are violated"),
+        (".mcpbignore", "bin", ErrorKind::Findings, "`manifest.json` is not valid: 2 rules are violated"),
         (".mcpbignore", "manifest.json", ErrorKind::Broken, "there is no `manifest.json` in the folder"),
     ] {
         let folder = folder();
@@ -112,7 +112,7 @@ fn what_is_wrong_is_not_packed() {
         assert!(!folder.path().join("my-weather-1.0.0-rc.1.mcpb").exists());
     }
     let (_, result) = run(&folder(), &["nowhere"]);
-    assert_eq!(result.unwrap_err().to_string(), "there is no folder `nowhere`");
+    assert_eq!(result.unwrap_err().to_string(), "the folder `nowhere` does not exist");
 }
 
 #[cfg(unix)]
@@ -125,7 +125,7 @@ fn links_do_not_lead_out() {
         (outside.path().join("secret.txt"), "it is a link that leads out of the folder"),
         (outside.path().to_owned(), "it is a link that leads out of the folder"),
         ("/dev/zero".into(), "it is a link that leads out of the folder"),
-        (".".into(), "it is a link to a folder that it is in"),
+        (".".into(), "it is a link to one of its parent folders"),
     ] {
         let folder = folder();
         symlink(&target, folder.path().join("data/link")).unwrap();
@@ -215,7 +215,7 @@ fn tools_that_a_server_has_are_shown() {
         "[package]\nname = \"weather\"\nversion = \"1.2.3\"\ndescription = \"Tells.\"\nauthors = [\"Ann\"]\n",
     );
     let package = Package::in_folder(folder.path()).unwrap();
-    let surface = Surface { tools: vec![("now".to_owned(), Some("Tells.".to_owned())), ("later".to_owned(), None)] };
+    let surface = Surface::new([("now".to_owned(), Some("Tells.".to_owned())), ("later".to_owned(), None)]);
     let mut files = Files::default();
     let binary = Binary { name: "weather".to_owned(), bytes: b"\xcf\xfa\xed\xfe".to_vec() };
     manifest::make(&package, vec![binary], &surface, &mut files).unwrap();

@@ -60,23 +60,31 @@ fn each_rule_is_checked() {
     let long = "x".repeat(101);
     for (at, value, expected) in [
         ("/$schema", None, "E $schema: is missing"),
-        ("/$schema", Some(json!("https://example.com/old.json")), "W $schema: is not the version that is checked here"),
+        ("/$schema", Some(json!("https://example.com/old.json")), "W $schema: is not the supported version"),
         ("/name", None, "E name: is missing"),
         ("/name", Some(json!("weather")), "E name: is `weather`, without a namespace"),
         ("/name", Some(json!("io.github.ann/a/b")), "E name: has more than one `/`"),
         (
             "/name",
             Some(json!("io.github.ann/a b")),
-            "E name: is `io.github.ann/a b`, which has letters that are not allowed",
+            "E name: is `io.github.ann/a b`, which has characters that are not allowed",
         ),
         (
             "/name",
             Some(json!("io.github.ann/-a")),
-            "E name: is `io.github.ann/-a`, which has letters that are not allowed",
+            "E name: is `io.github.ann/-a`, which has characters that are not allowed",
         ),
-        ("/name", Some(json!("ann/weather")), "E name: has the namespace `ann`, which nobody can prove to own"),
-        ("/name", Some(json!("io.github.bob/weather")), "W name: is for `bob` on GitHub, and the source is of `ann`"),
-        ("/description", Some(json!(long)), "E description: has 101 characters, and 100 are allowed"),
+        (
+            "/name",
+            Some(json!("ann/weather")),
+            "E name: has the namespace `ann`, which is neither a GitHub account nor a domain",
+        ),
+        (
+            "/name",
+            Some(json!("io.github.bob/weather")),
+            "W name: is for `bob` on GitHub, but the repository belongs to `ann`",
+        ),
+        ("/description", Some(json!(long)), "E description: has 101 characters, but at most 100 are allowed"),
         ("/version", Some(json!("latest")), "E version: is `latest`, which changes"),
         ("/version", Some(json!("^1.2.3")), "E version: is `^1.2.3`, which is a range"),
         ("/version", Some(json!("1.2.x")), "E version: is `1.2.x`, which is a range"),
@@ -84,8 +92,8 @@ fn each_rule_is_checked() {
         ("/title", Some(json!(long)), "E title: has more than 100 characters"),
         ("/title", Some(json!("  ")), "E title: is empty"),
         ("/websiteUrl", Some(json!("http://example.com")), "E websiteUrl: is not `https`"),
-        ("/website_url", Some(json!("x")), "E website_url: is not known"),
-        ("/repository/source", Some(json!("bitbucket")), "E repository.source: is `bitbucket`, which is not known"),
+        ("/website_url", Some(json!("x")), "E website_url: is unknown"),
+        ("/repository/source", Some(json!("bitbucket")), "E repository.source: is `bitbucket`, which is unknown"),
         (
             "/repository/url",
             Some(json!("https://github.com/ann")),
@@ -98,18 +106,18 @@ fn each_rule_is_checked() {
         ),
         ("/repository/subfolder", Some(json!("../x")), "E repository.subfolder: is `../x`"),
         ("/icons/0/src", Some(json!("http://example.com/i.png")), "E icons[0].src: is not a short `https` URL"),
-        ("/icons/0/mimeType", Some(json!("image/gif")), "E icons[0].mimeType: is `image/gif`, which is not known"),
+        ("/icons/0/mimeType", Some(json!("image/gif")), "E icons[0].mimeType: is `image/gif`, which is unknown"),
         ("/icons/0/sizes/0", Some(json!("big")), "E icons[0].sizes[0]: is `big`, which is not a size"),
         (
             "/packages/0/registryType",
             Some(json!("crates")),
-            "E packages[0].registryType: is `crates`, which is not known",
+            "E packages[0].registryType: is `crates`, which is unknown",
         ),
         ("/packages/0/identifier", None, "E packages[0].identifier: is missing"),
         ("/packages/0/version", None, "E packages[0].version: is missing"),
         ("/packages/0/version", Some(json!("latest")), "E packages[0].version: is `latest`, which changes"),
         ("/packages/0/fileSha256", Some(json!(DIGEST)), "E packages[0].fileSha256: is for bundles only"),
-        ("/packages/0/runtimeHint", Some(json!("cargo")), "W packages[0].runtimeHint: means nothing for crates"),
+        ("/packages/0/runtimeHint", Some(json!("cargo")), "W packages[0].runtimeHint: has no effect on crates"),
         (
             "/packages/0/registryBaseUrl",
             Some(json!("https://example.com")),
@@ -119,7 +127,7 @@ fn each_rule_is_checked() {
         (
             "/packages/0/transport/type",
             Some(json!("http")),
-            "E packages[0].transport.type: is `http`, which is not known",
+            "E packages[0].transport.type: is `http`, which is unknown",
         ),
         ("/packages/0/transport/url", Some(json!("http://x")), "E packages[0].transport.url: is not for stdio"),
         (
@@ -130,7 +138,7 @@ fn each_rule_is_checked() {
         (
             "/packages/0/packageArguments/1/name",
             Some(json!("--port <n>")),
-            "E packages[0].packageArguments[1].name: has more than the option in it",
+            "E packages[0].packageArguments[1].name: contains more than the option",
         ),
         (
             "/packages/0/packageArguments/1/value",
@@ -146,24 +154,24 @@ fn each_rule_is_checked() {
         (
             "/packages/0/environmentVariables/0/value",
             Some(json!("abc")),
-            "E packages[0].environmentVariables[0]: has a secret that everybody gets",
+            "E packages[0].environmentVariables[0]: has a secret that would be published",
         ),
         (
             "/packages/0/environmentVariables/0/format",
             Some(json!("int")),
-            "E packages[0].environmentVariables[0].format: is `int`, which is not known",
+            "E packages[0].environmentVariables[0].format: is `int`, which is unknown",
         ),
         (
             "/packages/0/environmentVariables/0/required",
             Some(json!(true)),
-            "E packages[0].environmentVariables[0].required: is not known",
+            "E packages[0].environmentVariables[0].required: is unknown",
         ),
         ("/packages/1/fileSha256", None, "E packages[1].fileSha256: is missing"),
         ("/packages/1/fileSha256", Some(json!("FE33")), "E packages[1].fileSha256: is not a digest"),
         (
             "/packages/1/identifier",
             Some(json!("https://github.com/ann/weather.zip")),
-            "E packages[1].identifier: does not have `mcp` in it, which the registry wants",
+            "E packages[1].identifier: does not contain `mcp`, which the registry requires",
         ),
         (
             "/packages/1/identifier",
@@ -179,17 +187,17 @@ fn each_rule_is_checked() {
         (
             "/packages/2/transport/url",
             Some(json!("http://localhost:{x}/mcp")),
-            "E packages[2].transport.url: has `{x}`, which nobody fills in",
+            "E packages[2].transport.url: has `{x}`, which is not defined",
         ),
         ("/packages/2/transport/url", None, "E packages[2].transport.url: is missing"),
-        ("/remotes/0/type", Some(json!("stdio")), "E remotes[0].type: is `stdio`, which is not known"),
+        ("/remotes/0/type", Some(json!("stdio")), "E remotes[0].type: is `stdio`, which is unknown"),
         (
             "/remotes/0/url",
             Some(json!("http://example.com")),
             "E remotes[0].url: is `http://example.com`, which is not `https`",
         ),
-        ("/remotes/0/url", Some(json!("https://localhost/mcp")), "E remotes[0].url: is on your own machine"),
-        ("/remotes/0/variables", None, "E remotes[0].url: has `{tenant}`, which nobody fills in"),
+        ("/remotes/0/url", Some(json!("https://localhost/mcp")), "E remotes[0].url: is a local address"),
+        ("/remotes/0/variables", None, "E remotes[0].url: has `{tenant}`, which is not defined"),
         ("/remotes/0/headers/0/name", None, "E remotes[0].headers[0].name: is missing"),
     ] {
         let mut value_of = good();
@@ -202,7 +210,7 @@ fn each_rule_is_checked() {
     let nothing =
         json!({ "$schema": SCHEMA, "name": "io.github.ann/weather", "description": "Tells.", "version": "1.0.0" });
     let found = short(&check(&nothing, &Facts::default()));
-    assert_eq!(found, ["W : it has neither `packages` nor `remotes`, so nobody can use it"]);
+    assert_eq!(found, ["W : it has neither `packages` nor `remotes`, so it cannot be installed"]);
 }
 
 const CARGO: &str = "[package]\nname = \"weather\"\nversion = \"1.2.3\"\ndescription = \"Tells.\"\nrepository = \"https://github.com/ann/weather.git\"\n";
@@ -219,10 +227,10 @@ fn server_json_is_made_and_checked() {
     folder.write("Cargo.toml", CARGO);
     let error = run(&folder, &[]).1.unwrap_err();
     assert!(error.to_string().contains("server.json` cannot be read"), "{error}");
-    assert_eq!(error.hint(), Some("`--write` makes one from `Cargo.toml`"));
+    assert_eq!(error.hint(), Some("`--write` generates one from `Cargo.toml`"));
 
     let (out, result) = run(&folder, &["--write"]);
-    assert_eq!(result.unwrap_err().to_string(), "`server.json` is not right: 1 rule is broken");
+    assert_eq!(result.unwrap_err().to_string(), "`server.json` is not valid: 1 rule is violated");
     assert_eq!(
         out,
         "error: `packages[0].identifier` is a crate without a README, where the registry looks for the name\n  \
@@ -258,9 +266,9 @@ fn server_json_is_made_and_checked() {
     folder.write("README.md", "# Weather\n\nmcp-name: io.github.ann/weather\n");
     let (out, result) = run(&folder, &[]);
     result.unwrap();
-    assert_eq!(out, "`io.github.ann/weather` 1.2.3 follows all rules that can be checked here\n");
+    assert_eq!(out, "`io.github.ann/weather` 1.2.3 passes all checks that need no network\n");
     let error = run(&folder, &["--write"]).1.unwrap_err();
-    assert!(error.to_string().ends_with("server.json` is there already"), "{error}");
+    assert!(error.to_string().ends_with("server.json` already exists"), "{error}");
 }
 
 #[test]
@@ -274,15 +282,12 @@ fn a_bundle_is_part_of_it() {
     let url = "https://github.com/ann/weather/releases/download/v1/weather.mcpb";
     let (out, result) = run(&folder, &["--write", "--bundle", "weather.mcpb", "--bundle-url", url]);
     result.unwrap();
-    assert!(out.starts_with("`com.example/weather` 1.2.3 follows"), "{out}");
+    assert!(out.starts_with("`com.example/weather` 1.2.3 passes"), "{out}");
     let made = fs::read_to_string(folder.path().join("server.json")).unwrap();
     assert!(made.contains("\"registryType\": \"mcpb\"") && !made.contains("cargo"), "{made}");
     folder.write("weather.mcpb", "another");
     let (out, result) = run(&folder, &["--bundle", "weather.mcpb"]);
-    assert!(
-        result.is_err() && out.contains("`packages[0].fileSha256` is not the digest of the bundle that is here"),
-        "{out}"
-    );
+    assert!(result.is_err() && out.contains("`packages[0].fileSha256` is not the digest of the local bundle"), "{out}");
 }
 
 #[test]
@@ -292,12 +297,12 @@ fn the_package_and_the_file_agree() {
         (
             "# W\n<!-- mcp-name: io.github.ann/weather -->\n",
             "1.2.3",
-            Some("E packages[0].identifier: has its name in a comment of the README, and crates.io takes comments out"),
+            Some("E packages[0].identifier: has its name in a comment of the README, and crates.io strips comments"),
         ),
         (
             "mcp-name: io.github.ann/weatherman\n",
             "1.2.3",
-            Some("E packages[0].identifier: has its name in the README, but something follows it at once"),
+            Some("E packages[0].identifier: has its name in the README, but it is not followed by white space"),
         ),
         ("mcp-name: io.github.bob/x\n", "1.2.3", Some("E packages[0].identifier: has another name in its README")),
         (
@@ -316,7 +321,7 @@ fn the_package_and_the_file_agree() {
         folder.write("Cargo.toml", CARGO.replace("1.2.3", version));
         folder.write("README.md", readme);
         let package = Package::in_folder(folder.path()).unwrap();
-        let found = short(&check(&good(), &Facts { package: Some(&package), bundle_sha256: Some(DIGEST) }));
+        let found = short(&check(&good(), &Facts::default().package(&package).bundle_sha256(DIGEST)));
         match expected {
             None => assert!(found.is_empty(), "{found:?}"),
             Some(expected) => assert!(found.contains(&expected.to_owned()), "{readme}: {found:?}"),
@@ -338,7 +343,7 @@ fn a_workspace_fills_in_what_its_package_leaves_out() {
     assert_eq!((package.authors.as_slice(), package.is_published), (["Ann".to_owned()].as_slice(), true));
     for (text, expected) in [
         ("[workspace]\n", "it has no `[package]`"),
-        ("[package]\nname = \"a\"\n", "says no version"),
+        ("[package]\nname = \"a\"\n", "has no version"),
         ("[package\n", "Cargo.toml`: "),
         ("[package]\nname = 1\n", "invalid type"),
     ] {

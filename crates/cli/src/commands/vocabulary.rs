@@ -1,8 +1,8 @@
-//! `couplet schema`, `validate` and `rdf`: the protocol as documents, and documents about it.
+//! `couplet schema`, `validate` and `rdf`: the protocol's schemas, and messages checked and converted.
 
 use std::io::{BufWriter, Write, stdout};
 
-use couplet_vocab::cli::{self, Look, Outcome};
+use couplet_vocab::cli::{self, Outcome, OutputFormat};
 
 pub(crate) use cli::{RdfArgs, SchemaArgs, ValidateArgs};
 
@@ -20,15 +20,15 @@ pub(crate) fn rdf(args: &RdfArgs, output: &Output) -> Result<(), Failure> {
 }
 
 pub(crate) fn validate(mut args: ValidateArgs, output: &Output) -> Result<(), Failure> {
-    args.look = match (output.json, output.out.colour) {
-        (true, _) => Look::Json,
-        (false, true) => Look::Coloured,
-        (false, false) => Look::Plain,
+    args.output = match (output.json, output.out.colour) {
+        (true, _) => OutputFormat::Json,
+        (false, true) => OutputFormat::Coloured,
+        (false, false) => OutputFormat::Plain,
     };
     run(output, |out| cli::validate(&args, out))
 }
 
-/// Lets something be written: it may be long, and goes out as it comes.
+/// Runs a command with a buffered standard output.
 fn run(output: &Output, write: impl FnOnce(&mut dyn Write) -> Result<Outcome, cli::Failure>) -> Result<(), Failure> {
     let mut out = BufWriter::new(stdout().lock());
     let outcome = write(&mut out)?;
@@ -37,5 +37,5 @@ fn run(output: &Output, write: impl FnOnce(&mut dyn Write) -> Result<Outcome, cl
     for note in &outcome.notes {
         output.warn(note);
     }
-    if outcome.is_good { Ok(()) } else { Err(Failure::silent(Exit::Refused)) }
+    if outcome.is_success { Ok(()) } else { Err(Failure::silent(Exit::Refused)) }
 }

@@ -1,19 +1,19 @@
-//! Large buffers that are used again: the system takes a while to hand out fresh memory, and gets it back at once.
+//! Reuse of large buffers: fresh memory from the system is slow.
 
 use std::cell::RefCell;
 
 use bytes::Bytes;
 
-/// From here on a buffer is worth keeping.
+/// The size from which a buffer is reused.
 const LARGE: usize = 32 << 10;
-/// How much each thread keeps.
+/// The bytes that each thread caches.
 const KEPT: usize = 4 << 20;
 
 thread_local! {
     static SPARE: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// An empty buffer that has about this room.
+/// Returns an empty buffer of about this capacity.
 pub(crate) fn buffer(room: usize) -> Vec<u8> {
     let fits = |spare: &Vec<u8>| (room..=4 * room).contains(&spare.capacity());
     let found = (room >= LARGE).then(|| {
@@ -25,7 +25,7 @@ pub(crate) fn buffer(room: usize) -> Vec<u8> {
     found.and_then(|kept| kept.ok().flatten()).unwrap_or_else(|| Vec::with_capacity(room))
 }
 
-/// A buffer that is full; it can be used again once nobody has it any more.
+/// Freezes a buffer; it is reused once its last reference is dropped.
 pub(crate) fn bytes(buffer: Vec<u8>) -> Bytes {
     if buffer.capacity() < LARGE { buffer.into() } else { Bytes::from_owner(Full(buffer)) }
 }

@@ -1,10 +1,10 @@
-//! Long texts as JSON: many times faster than byte by byte, and without a copy where nothing has to be escaped.
+//! Escaping long strings for JSON, without a copy if nothing has to be escaped.
 
 use bytes::Bytes;
 
 use crate::message::{buffers, scan::plain};
 
-/// A text as it stands between quotes. One that has nothing to escape stays where it is.
+/// Escapes a string as it appears between quotes. A string without special characters is not copied.
 pub(crate) fn escaped(text: String) -> Bytes {
     let bytes = text.as_bytes();
     let mut done = next_special(bytes, 0);
@@ -28,7 +28,7 @@ pub(crate) fn escaped(text: String) -> Bytes {
     buffers::bytes(out)
 }
 
-/// Where the next byte is that has to be escaped, or the end.
+/// Returns the index of the next byte that has to be escaped, or the end.
 fn next_special(text: &[u8], from: usize) -> usize {
     let at = from + plain(&text[from..]);
     let is_special = |byte: &u8| matches!(byte, 0..0x20 | b'"' | b'\\');

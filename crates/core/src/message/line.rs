@@ -1,19 +1,19 @@
-//! One message per line: framing with a limit, in time that grows with the input and no faster.
+//! Newline-delimited framing with a size limit, in linear time.
 
 use bytes::{Bytes, BytesMut};
 
 use crate::message::oversized::{Oversized, Skimmer};
 
-/// What stands between two line feeds.
+/// One line of input.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Line {
     /// A line that is not blank.
     Message(Bytes),
-    /// A line above the limit. It was thrown away as it came in.
+    /// A line above the size limit. It was discarded as it arrived.
     TooLong(Oversized),
 }
 
-/// Cuts a byte stream into lines.
+/// Splits a byte stream into lines.
 ///
 /// ```
 /// use couplet_core::message::line::{Line, Lines};
@@ -30,22 +30,22 @@ pub struct Lines {
     buffer: BytesMut,
     searched: usize,
     limit: usize,
-    /// What is seen of a line that is above the limit, until its end.
+    /// The state of a line above the limit, until its end.
     skimmer: Option<Box<Skimmer>>,
 }
 
 impl Lines {
-    /// Lines of at most `limit` bytes.
+    /// Creates a splitter for lines of at most `limit` bytes.
     pub fn new(limit: usize) -> Self {
         Self { buffer: BytesMut::new(), searched: 0, limit, skimmer: None }
     }
 
-    /// Where to put bytes, at the end.
+    /// Returns the buffer to append input to.
     pub fn buffer(&mut self) -> &mut BytesMut {
         &mut self.buffer
     }
 
-    /// The next line, if it is there as a whole.
+    /// Takes the next complete line.
     #[expect(clippy::should_implement_trait, reason = "more bytes may follow after a `None`")]
     pub fn next(&mut self) -> Option<Line> {
         loop {
@@ -66,7 +66,7 @@ impl Lines {
         }
     }
 
-    /// The last line, when no more bytes will come.
+    /// Takes the last line at the end of input.
     pub fn finish(&mut self) -> Option<Line> {
         let rest = self.buffer.split();
         self.searched = 0;
@@ -89,7 +89,7 @@ impl Lines {
         }
     }
 
-    /// Looks at a line that is above the limit, and throws it away as it comes in.
+    /// Skims and discards a line above the limit.
     fn skim(&mut self) {
         match &mut self.skimmer {
             Some(skimmer) => {

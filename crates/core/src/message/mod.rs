@@ -1,4 +1,11 @@
-//! The JSON-RPC envelope, read before anything else: what kind of message it is, its id, its method.
+//! The JSON-RPC envelope: the kind of a message, its id and its method, found in one pass. Parameters stay unparsed.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `scan` | the strict JSON scanner, and slices of a message |
+//! | `line` | newline-delimited framing |
+//! | `text`, `escape`, `buffers` | encoded messages, long strings, reused buffers |
+//! | `oversized` | what can be learned of a message above the size limit |
 
 pub(crate) mod buffers;
 pub(crate) mod escape;
@@ -21,72 +28,71 @@ use crate::{
     wire::method,
 };
 
-/// What arrived in one frame.
+/// The content of one frame.
 #[derive(Debug)]
 pub enum Frame {
     /// One message.
     Single(Message),
-    /// Several in an array, each good or not.
+    /// A batch: messages in an array, each valid or not.
     Batch(Vec<Result<Message, Malformed>>),
 }
 
-/// One message of the protocol. The text is at hand for members that have no type here.
+/// One message. The text gives access to members without a type here.
 #[derive(Clone, Debug)]
 pub struct Message {
     /// The whole message.
     pub text: JsonText,
-    /// What it is.
+    /// The parsed envelope.
     pub body: Body,
 }
 
-/// What a message is.
+/// The kind of a message, with its members.
 #[derive(Clone, Debug)]
 pub enum Body {
-    /// Somebody wants an answer.
+    /// A request.
     Request {
-        /// To be repeated in the answer.
+        /// The id, repeated in the response.
         id: RequestId,
-        /// What to do.
+        /// The method.
         method: Cow<'static, str>,
-        /// With what.
+        /// The parameters.
         params: Params,
     },
-    /// Somebody tells.
+    /// A notification.
     Notification {
-        /// What happened.
+        /// The method.
         method: Cow<'static, str>,
-        /// To what.
+        /// The parameters.
         params: Params,
     },
-    /// Somebody answers.
+    /// A response.
     Response {
-        /// The id of the request; absent where the peer could not read it.
+        /// The id of the request; absent if the peer could not parse it.
         id: Option<RequestId>,
-        /// The answer.
+        /// The result or the error.
         outcome: Result<JsonText, RpcError>,
     },
 }
 
-/// A message that is not one, and the id to answer to where it could be read.
+/// An invalid message, with the id to respond to if it could be parsed.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Malformed {
-    /// The id of the broken request.
+    /// The id of the invalid request.
     pub id: Option<RequestId>,
-    /// What was wrong.
+    /// The error to respond with.
     pub error: RpcError,
-    /// How the frame began, to be shown to whoever looks for the mistake: at most [`Malformed::EXCERPT`] bytes, as they
-    /// came. Empty where there was no frame.
+    /// The beginning of the frame for error messages: at most [`Malformed::EXCERPT`] bytes. Empty without a frame.
     pub excerpt: Bytes,
-    /// What it seems to be.
+    /// The kind of message that it seems to be.
     pub(crate) gist: Box<Skimmed>,
 }
 
 impl Malformed {
-    /// How much of a frame is kept.
+    /// The maximum length of the excerpt in bytes.
     pub const EXCERPT: usize = 256;
 
-    /// Something that is wrong with a message, and which one it was if that is known.
+    /// Creates the error for an invalid message.
     pub fn new(id: Option<RequestId>, error: RpcError) -> Self {
         Self { id, error, excerpt: Bytes::new(), gist: Box::default() }
     }
@@ -95,7 +101,7 @@ impl Malformed {
         Self::new(id, RpcError::parse_error(format!("the message is not valid JSON: {fault}")))
     }
 
-    /// The request that it answers, if it seems to be an answer.
+    /// Returns the id of the request that it responds to, if it seems to be a response.
     pub fn answers(&self) -> Option<&RequestId> {
         match &*self.gist {
             Skimmed::Response(id) => Some(id),
@@ -107,7 +113,7 @@ impl Malformed {
         Self::new(id, RpcError::invalid_request(what))
     }
 
-    /// It is copied, because the frame may be large.
+    /// Copies the excerpt, because the frame may be large.
     fn in_frame(mut self, frame: &[u8]) -> Self {
         self.excerpt = Bytes::copy_from_slice(&frame[..frame.len().min(Self::EXCERPT)]);
         self.gist = Skimmed::of(frame).into();
@@ -118,7 +124,7 @@ impl Malformed {
     }
 }
 
-/// Reads one frame.
+/// Parses one frame.
 ///
 /// ```
 /// use couplet_core::{Bounds, message::{Body, Frame, read}};
@@ -131,7 +137,7 @@ impl Malformed {
 /// ```
 ///
 /// # Errors
-/// What to answer when the frame is not JSON or not a message.
+/// The response to a frame that is not JSON or not a message.
 pub fn read(frame: Bytes, bounds: Bounds) -> Result<Frame, Malformed> {
     read_frame(&frame, bounds).map_err(|malformed| malformed.in_frame(&frame))
 }
@@ -172,7 +178,7 @@ fn read_batch(frame: &Bytes, mut scanner: Scanner<'_>) -> Result<Vec<Result<Mess
     if messages.is_empty() { Err(Malformed::invalid(None, "the batch is empty")) } else { Ok(messages) }
 }
 
-/// The members of an envelope as they were found.
+/// The members of an envelope.
 #[derive(Default)]
 struct Found {
     version: Option<bool>,
@@ -222,7 +228,7 @@ enum ParamsFound {
     Other,
 }
 
-/// The outer error is one of syntax: nothing after it can be read. The inner one leaves the scanner behind the message.
+/// The outer error is a syntax error: nothing after it can be parsed. The inner one leaves the scanner after the message.
 fn read_message(
     frame: &Bytes,
     scanner: &mut Scanner<'_>,
@@ -344,7 +350,7 @@ fn read_id(kind: Kind, text: &[u8]) -> Id {
     }
 }
 
-/// The parameters of a request or a notification, with their members found but not yet read.
+/// The parameters of a request or a notification: members located, values unparsed.
 #[derive(Clone, Debug)]
 pub struct Params {
     text: JsonText,
@@ -373,10 +379,10 @@ impl Params {
         Ok(part(places.whole, places.members, meta))
     }
 
-    /// Reads an object that did not come in a message.
+    /// Parses an object that is not part of a message.
     ///
     /// # Errors
-    /// When the text is not an object, or has a key twice.
+    /// If the text is not an object, or has a duplicate key.
     pub fn from_text(text: JsonText) -> Result<Self, Fault> {
         let places = {
             let mut scanner = Scanner::new(text.as_str(), Bounds::default());
@@ -388,7 +394,7 @@ impl Params {
         Self::at(text.as_bytes(), places).map_err(|flaw| Fault::new(0, flaw))
     }
 
-    /// The member `_meta`, if it is an object in which no key appears twice.
+    /// Returns the member `_meta`, if it is an object without duplicate keys.
     ///
     /// # Errors
     /// What is wrong with it.
@@ -400,45 +406,45 @@ impl Params {
         }
     }
 
-    /// The whole object.
+    /// Returns the whole object.
     pub fn text(&self) -> &JsonText {
         &self.text
     }
 
-    /// How many bytes the text has.
+    /// Returns the length of the text in bytes.
     pub(crate) fn size(&self) -> usize {
         self.text.as_bytes().len()
     }
 
-    /// Whether there is such a member.
+    /// Returns whether a member exists.
     pub fn has(&self, key: &str) -> bool {
         self.members.get(self.text.as_bytes(), key).is_some()
     }
 
-    /// One member, unread.
+    /// Returns one member, unparsed.
     pub fn get(&self, key: &str) -> Option<JsonText> {
         let place = self.members.get(self.text.as_bytes(), key)?;
         Some(JsonText::trusted(self.text.as_bytes().slice(place)))
     }
 
-    /// The members in the order in which they were written, unread.
+    /// Iterates over the members in their order, unparsed.
     pub fn iter(&self) -> impl Iterator<Item = (Cow<'_, str>, JsonText)> {
         let bytes = self.text.as_bytes();
         self.members.iter(bytes).map(|(key, place)| (key, JsonText::trusted(bytes.slice(place))))
     }
 
-    /// One member, read.
+    /// Parses one member.
     ///
     /// # Errors
-    /// -32602, naming the member, when it is missing or has another type.
+    /// -32602, naming the member, if it is missing or has another type.
     pub fn read<T: DeserializeOwned>(&self, key: &str) -> Result<T, RpcError> {
         self.read_opt(key)?.ok_or_else(|| RpcError::invalid_params(format!("`{key}` is missing")))
     }
 
-    /// One member, read if it is there and not null.
+    /// Parses one member if it exists and is not null.
     ///
     /// # Errors
-    /// -32602, naming the member, when it has another type.
+    /// -32602, naming the member, if it has another type.
     pub fn read_opt<T: DeserializeOwned>(&self, key: &str) -> Result<Option<T>, RpcError> {
         match self.members.get(self.text.as_bytes(), key) {
             None => Ok(None),
@@ -447,10 +453,10 @@ impl Params {
         }
     }
 
-    /// One member that is a string, if it is there and not null; mostly without a copy.
+    /// Parses a string member if it exists and is not null, usually without a copy.
     ///
     /// # Errors
-    /// -32602, naming the member, when it has another type.
+    /// -32602, naming the member, if it has another type.
     pub fn read_str(&self, key: &str) -> Result<Option<Cow<'_, str>>, RpcError> {
         let Some(place) = self.members.get(self.text.as_bytes(), key) else { return Ok(None) };
         match &self.text.as_bytes()[place] {
@@ -461,7 +467,7 @@ impl Params {
         }
     }
 
-    /// The whole object, read into a type.
+    /// Parses the whole object into a type.
     ///
     /// # Errors
     /// -32602 with the reason.
@@ -470,7 +476,7 @@ impl Params {
     }
 }
 
-/// What is wrong, without the place: a line number means nothing in a message.
+/// Returns the message of a serde error without its position: a line number means nothing in a message.
 fn reason(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());

@@ -1,38 +1,38 @@
-//! What can be learned of a message that is too large, or not clean enough, to be parsed: which request it belongs to.
+//! The kind and id of a message that is above the size limit or not valid.
 //!
-//! The bytes are looked at as they go by, once, and nothing is stored but the keys and the id of the outermost object.
+//! The bytes are skimmed once as they arrive; only the keys and the id of the outermost object are stored.
 
 use couplet_types::RequestId;
 
-/// What a message is, as far as that could be seen.
+/// The kind of a message that was not parsed, as far as it is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Skimmed {
     /// A request with this id.
     Request(RequestId),
-    /// The answer to the request with this id.
+    /// The response to the request with this id.
     Response(RequestId),
-    /// A message that wants no answer and gives none.
+    /// A notification.
     Notification,
-    /// JSON of which that cannot be said.
+    /// JSON of an unknown kind.
     #[default]
     Unknown,
-    /// Something else than JSON.
+    /// Not JSON.
     Noise,
 }
 
-/// A message that was above the limit and was thrown away.
+/// A discarded message that was above the size limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Oversized {
-    /// How many bytes it had.
+    /// Its length in bytes.
     pub length: usize,
-    /// What it was.
+    /// Its kind.
     pub gist: Skimmed,
 }
 
 impl Oversized {
-    /// A message that is here as a whole.
+    /// Skims a complete message.
     pub fn of(message: &[u8]) -> Self {
         let mut skimmer = Skimmer::default();
         skimmer.feed(message);
@@ -46,7 +46,7 @@ impl Skimmed {
     }
 }
 
-/// Follows a message without storing it.
+/// Skims a message without storing it.
 #[derive(Debug, Default)]
 pub(crate) struct Skimmer {
     length: usize,
@@ -56,12 +56,12 @@ pub(crate) struct Skimmer {
     text: Text,
     /// Whether a string of the outermost object is a key, at this place.
     at_key: bool,
-    /// The outermost value is over.
+    /// The outermost value has ended.
     over: bool,
-    /// More follows after that.
+    /// There is more input after that.
     trailing: bool,
-    key: Member,
-    /// The key, or the value of `id`, as far as it was seen.
+    key: EnvelopeMember,
+    /// The key, or the value of `id`, so far.
     captured: Vec<u8>,
     id: Option<RequestId>,
     ids: usize,
@@ -79,7 +79,7 @@ enum Text {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-enum Member {
+enum EnvelopeMember {
     Id,
     Method,
     Answer,
@@ -91,7 +91,7 @@ impl Skimmer {
     /// No key or id that matters is longer.
     const LONGEST: usize = 1024;
 
-    /// Goes on.
+    /// Skims more bytes.
     pub(crate) fn feed(&mut self, bytes: &[u8]) {
         self.length += bytes.len();
         let mut rest = bytes;
@@ -114,7 +114,7 @@ impl Skimmer {
         }
     }
 
-    /// What it was.
+    /// Returns the kind of the message.
     pub(crate) fn finish(mut self) -> Oversized {
         if self.depth == 1 {
             self.end_member();
@@ -165,9 +165,9 @@ impl Skimmer {
         }
     }
 
-    /// Stores what may be a key of the outermost object, or the id.
+    /// Stores a possible key of the outermost object, or the id.
     fn capture(&mut self, bytes: &[u8]) {
-        let wanted = (self.depth == 1 && self.at_key) || (!self.at_key && self.key == Member::Id);
+        let wanted = (self.depth == 1 && self.at_key) || (!self.at_key && self.key == EnvelopeMember::Id);
         if wanted && self.captured.len() + bytes.len() <= Self::LONGEST {
             self.captured.extend_from_slice(bytes);
         } else if wanted {
@@ -181,18 +181,18 @@ impl Skimmer {
         let key = std::mem::take(&mut self.captured);
         let key = key.strip_prefix(b"{").unwrap_or(&key);
         self.key = match serde_json::from_slice::<String>(key).as_deref() {
-            Ok("id") => Member::Id,
-            Ok("method") => Member::Method,
-            Ok("result" | "error") => Member::Answer,
-            _ => Member::Other,
+            Ok("id") => EnvelopeMember::Id,
+            Ok("method") => EnvelopeMember::Method,
+            Ok("result" | "error") => EnvelopeMember::Answer,
+            _ => EnvelopeMember::Other,
         };
-        self.has_method |= self.key == Member::Method;
-        self.has_answer |= self.key == Member::Answer;
+        self.has_method |= self.key == EnvelopeMember::Method;
+        self.has_answer |= self.key == EnvelopeMember::Answer;
     }
 
     fn end_member(&mut self) {
         let value = std::mem::take(&mut self.captured);
-        if std::mem::take(&mut self.key) == Member::Id && !self.at_key {
+        if std::mem::take(&mut self.key) == EnvelopeMember::Id && !self.at_key {
             self.ids += 1;
             self.id = read_id(&value);
         }

@@ -1,4 +1,4 @@
-//! JSON as text that was checked once: the strict scanner, and slices of a message.
+//! The strict JSON scanner, and validated slices of a message.
 //!
 //! The scanner reads a message in one pass and is stricter than most parsers: nesting and size are bounded, keys are
 //! compared exactly, a key may not appear twice where the protocol reads it, and escapes must be whole characters.
@@ -18,7 +18,7 @@ impl JsonText {
     /// Checks that the bytes are one JSON value.
     ///
     /// # Errors
-    /// When they are not, or when the value is nested deeper than [`Bounds`] allow.
+    /// If they are not, or if the value is nested deeper than [`Bounds`] allow.
     pub fn new(bytes: impl Into<Bytes>) -> Result<Self, Fault> {
         let bytes = bytes.into();
         let text = utf8(&bytes)?;
@@ -28,41 +28,41 @@ impl JsonText {
         Ok(Self(bytes))
     }
 
-    /// A slice that the scanner has seen, or text that this crate wrote.
+    /// Wraps a slice that the scanner has validated, or text that this crate wrote.
     pub(crate) fn trusted(bytes: Bytes) -> Self {
         Self(bytes)
     }
 
-    /// The empty object, `{}`.
+    /// Returns the empty object, `{}`.
     pub fn empty_object() -> Self {
         Self(Bytes::from_static(b"{}"))
     }
 
-    /// The text.
+    /// Returns the text.
     pub fn as_str(&self) -> &str {
         std::str::from_utf8(&self.0).expect("checked when it was made")
     }
 
-    /// The bytes of the text.
+    /// Returns the bytes of the text.
     pub fn as_bytes(&self) -> &Bytes {
         &self.0
     }
 
-    /// Reads the text into a type.
+    /// Parses the text into a type.
     ///
     /// # Errors
-    /// When the value does not have the type's revision.
+    /// If the value does not match the type.
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
         couplet_types::from_json(self.as_str())
     }
 
-    /// A copy that does not keep the message alive which it came in.
+    /// Copies the text, so that the message it came in can be freed.
     #[must_use]
     pub fn detached(&self) -> Self {
         Self(Bytes::copy_from_slice(&self.0))
     }
 
-    /// An owned copy for a typed message.
+    /// Copies the text for a typed message.
     pub fn to_raw(&self) -> RawJson {
         RawJson::from_text(self.as_str()).expect("checked when it was made")
     }
@@ -80,13 +80,13 @@ impl fmt::Debug for JsonText {
     }
 }
 
-/// How large a message may be on the inside.
+/// The limits on nesting and on the number of values of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Bounds {
-    /// How deep arrays and objects may nest.
+    /// The maximum nesting of arrays and objects.
     pub depth: usize,
-    /// How many values and keys a message may have.
+    /// The maximum number of values and keys.
     pub nodes: usize,
 }
 
@@ -97,13 +97,13 @@ impl Default for Bounds {
 }
 
 impl Bounds {
-    /// Other bounds than the default ones.
+    /// Creates bounds.
     pub fn new(depth: usize, nodes: usize) -> Self {
         Self { depth, nodes }
     }
 }
 
-/// Why a text is not JSON that is accepted here.
+/// A JSON syntax error, or a limit that was exceeded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 // A box, so that the scanner's results fit into registers.
 pub struct Fault(Box<(usize, Cow<'static, str>)>);
@@ -290,7 +290,7 @@ impl<'a> Scanner<'a> {
         Ok((kind, start..self.pos))
     }
 
-    /// The same where nobody asks for the place, with plain loops: most values are below one that nobody reads here.
+    /// The same without positions, in plain loops: most values are nested in one that is not parsed here.
     fn pass(&mut self, depth: usize) -> Result<Kind, Fault> {
         let first = self.peek();
         self.nodes += 1;

@@ -1,9 +1,9 @@
-//! A message on its way out.
+//! Encoded messages.
 
 use bytes::{Bytes, BytesMut};
 
-/// A message, printed. A large result is a piece of its own, so that it is not copied: a list is printed once and sent
-/// many times.
+/// A serialized message. A large result is a piece of its own and not copied: a list is serialized once and sent many
+/// times.
 ///
 /// ```
 /// use couplet_core::EncodedMessage;
@@ -20,29 +20,29 @@ pub struct EncodedMessage {
 }
 
 impl EncodedMessage {
-    /// From here on a result is worth a piece of its own.
+    /// The size from which a result is a piece of its own.
     pub(crate) const LARGE: usize = 4 << 10;
 
     pub(crate) fn new(head: Bytes, body: Bytes, tail: Bytes) -> Self {
         Self { head, body, tail }
     }
 
-    /// How many bytes it has.
+    /// Returns the length in bytes.
     pub fn len(&self) -> usize {
         self.head.len() + self.body.len() + self.tail.len()
     }
 
-    /// Whether there is nothing.
+    /// Returns whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The pieces in their order. Those at the end may be empty.
+    /// Returns the pieces in their order. The last ones may be empty.
     pub fn into_pieces(self) -> [Bytes; 3] {
         [self.head, self.body, self.tail]
     }
 
-    /// The whole message in one piece.
+    /// Returns the message in one piece.
     pub fn into_bytes(self) -> Bytes {
         if self.body.is_empty() && self.tail.is_empty() {
             return self.head;

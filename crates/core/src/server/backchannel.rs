@@ -1,4 +1,4 @@
-//! Questions to the client of a session, on the connection that the call came on.
+//! Requests to the client of a session, on the connection of the call.
 
 use couplet_types::{CancelledParams, InputRequest, RawJson, RequestId, RpcError};
 use futures_channel::oneshot;
@@ -8,17 +8,17 @@ use crate::{
     server::{
         input::Backchannel,
         pending::{Answer, Pending},
-        queue::{Kind, Queue},
+        queue::{EntryKind, Queue},
         running::BoxFuture,
     },
     wire,
 };
 
-/// The way back to the client for one call.
+/// Sends requests of one call to the client.
 pub(crate) struct Back {
     queue: Queue,
     questions: Pending,
-    /// The call that asks, unless it is over.
+    /// The call that sends the request, unless it has ended.
     call: Option<RequestId>,
     most: usize,
 }
@@ -28,12 +28,12 @@ impl Back {
         Self { queue, questions, call: Some(call), most }
     }
 
-    /// The same way for what is asked when the call is over.
+    /// Returns a backchannel for requests after the end of the call.
     pub(crate) fn lasting(&self) -> Self {
         Self { queue: self.queue.clone(), questions: self.questions.clone(), call: None, most: self.most }
     }
 
-    /// Asks, and waits for the answer; `None` if none will come any more.
+    /// Sends a request and waits for the response; `None` if none will arrive.
     pub(crate) fn ask(
         &self,
         ask: &InputRequest,
@@ -50,16 +50,16 @@ impl Back {
         }
     }
 
-    fn send(&self, ask: &InputRequest) -> Result<Option<(Asked, oneshot::Receiver<Answer>)>, RpcError> {
+    fn send(&self, ask: &InputRequest) -> Result<Option<(PendingQuestion, oneshot::Receiver<Answer>)>, RpcError> {
         if self.questions.len() >= self.most {
             return Err(RpcError::internal(format!("more than {} questions to the client are open", self.most)));
         }
         let Some((id, answer)) = self.questions.open() else { return Ok(None) };
         let params = ask.params.as_ref().map_or("{}", RawJson::get);
         let text = wire::request(&RequestId::Number(id), &ask.method, params.as_bytes());
-        let kind = self.call.clone().map_or(Kind::Free, |call| Kind::Question(call, id));
+        let kind = self.call.clone().map_or(EntryKind::Free, |call| EntryKind::Question(call, id));
         self.queue.push(kind, text);
-        Ok(Some((Asked { id, queue: self.queue.clone(), questions: self.questions.clone() }, answer)))
+        Ok(Some((PendingQuestion { id, queue: self.queue.clone(), questions: self.questions.clone() }, answer)))
     }
 }
 
@@ -74,19 +74,18 @@ fn gone() -> RpcError {
     RpcError::internal("the client is gone and cannot answer")
 }
 
-/// A question that was asked. If the call ends first it is taken back, or the client is told that no answer is
-/// needed.
-struct Asked {
+/// An open request to the client. If the call ends first it is removed from the queue, or cancelled.
+struct PendingQuestion {
     id: i64,
     queue: Queue,
     questions: Pending,
 }
 
-impl Drop for Asked {
+impl Drop for PendingQuestion {
     fn drop(&mut self) {
         if self.questions.forget(self.id) && !self.queue.purge_question(self.id) {
             let params = wire::to_json(&CancelledParams::new(self.id));
-            self.queue.push(Kind::Free, wire::notification("notifications/cancelled", &params));
+            self.queue.push(EntryKind::Free, wire::notification("notifications/cancelled", &params));
         }
     }
 }

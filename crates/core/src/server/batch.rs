@@ -1,4 +1,4 @@
-//! The answers to a batch, which go out together.
+//! The responses to a batch, which are sent together.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,33 +7,33 @@ use couplet_types::RequestId;
 
 use crate::{
     message::text::EncodedMessage,
-    server::queue::{Kind, Queue},
+    server::queue::{EntryKind, Queue},
     sync::lock,
 };
 
-/// One batch on its way to be answered. Clones are the same batch; when the last one is gone, the answers go out.
+/// An unanswered batch. Clones are the same batch; dropping the last one sends the responses.
 #[derive(Clone, Debug)]
-pub(crate) struct Batch(Arc<Inner>);
+pub(crate) struct Batch(Arc<BatchInner>);
 
 #[derive(Debug)]
-struct Inner {
+struct BatchInner {
     queue: Queue,
-    /// The first request, by which the answers are known.
+    /// The first request id, which identifies the batch.
     first: Mutex<Option<RequestId>>,
     answers: Mutex<Vec<u8>>,
 }
 
 impl Batch {
     pub(crate) fn new(queue: Queue) -> Self {
-        Self(Arc::new(Inner { queue, first: Mutex::default(), answers: Mutex::default() }))
+        Self(Arc::new(BatchInner { queue, first: Mutex::default(), answers: Mutex::default() }))
     }
 
-    /// Notes that a request is part of the batch.
+    /// Adds a request to the batch.
     pub(crate) fn includes(&self, id: &RequestId) {
         lock(&self.0.first).get_or_insert_with(|| id.clone());
     }
 
-    /// How many bytes its answers have until now.
+    /// Returns the size of its responses so far.
     pub(crate) fn len(&self) -> usize {
         lock(&self.0.answers).len()
     }
@@ -48,12 +48,12 @@ impl Batch {
     }
 }
 
-impl Drop for Inner {
+impl Drop for BatchInner {
     fn drop(&mut self) {
         let mut answers = std::mem::take(&mut *lock(&self.answers));
         if !answers.is_empty() {
             answers.push(b']');
-            let kind = lock(&self.first).take().map_or(Kind::Free, Kind::Batch);
+            let kind = lock(&self.first).take().map_or(EntryKind::Free, EntryKind::Batch);
             self.queue.push(kind, Bytes::from(answers));
         }
     }

@@ -1,7 +1,7 @@
-//! The change bus: an application says what changed, and every subscriber that asked for it is told.
+//! The change bus: the application publishes changes, and subscribers whose filter matches receive them.
 //!
-//! A subscriber keeps a set of what it has yet to be told, so a burst of equal changes is one notification, and a
-//! slow reader costs no more memory than the subscription itself.
+//! A subscription is a set of undelivered changes, so a burst of equal changes is one notification, and a slow reader
+//! costs no more memory than the subscription itself.
 
 use std::{
     cmp::Ordering,
@@ -15,7 +15,7 @@ use couplet_types::RawJson;
 
 use crate::{server::relay::Passed, sync::lock};
 
-/// Something that clients can be told about.
+/// A change that clients can subscribe to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Change {
@@ -27,26 +27,26 @@ pub enum Change {
     Resources,
     /// The content of one resource.
     Updated(String),
-    /// What an extension tells.
+    /// An event of an extension.
     Extension(Box<ExtensionEvent>),
 }
 
-/// What an extension tells those who asked for it: of several about one thing, only the latest is told.
+/// An event of an extension. Of several undelivered events about one key, a subscriber receives only the latest.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ExtensionEvent {
-    /// The member of the filter by which clients ask for it, and what they must have named there.
+    /// The member of the subscription filter, and the key that a client must have named there.
     pub topic: (String, String),
-    /// Who may hear of it: only clients that were authenticated as the same, or not at all.
+    /// The principal that may receive it: clients authenticated as another one do not.
     pub principal: Option<Arc<str>>,
-    /// The notification.
+    /// The method of the notification.
     pub method: String,
-    /// Its parameters: an object.
+    /// The parameters of the notification: an object.
     pub params: RawJson,
 }
 
 impl ExtensionEvent {
-    /// ExtensionEvent about `key` for whoever named it in the member `member` of a filter.
+    /// Creates an event about `key` for subscriptions that named it in the filter member `member`.
     pub fn new(
         member: impl Into<String>,
         key: impl Into<String>,
@@ -57,7 +57,7 @@ impl ExtensionEvent {
         Self { topic, principal: None, method: method.into(), params: params.into() }
     }
 
-    /// Only for clients that were authenticated as this, or not at all.
+    /// Restricts the event to clients of this principal, and to unauthenticated ones.
     #[must_use]
     pub fn for_principal(mut self, principal: Option<Arc<str>>) -> Self {
         self.principal = principal;
@@ -71,7 +71,7 @@ impl From<ExtensionEvent> for Change {
     }
 }
 
-/// What makes two the same: the later one replaces the earlier one.
+/// Equal events: the later one replaces the earlier one.
 impl ExtensionEvent {
     fn identity(&self) -> (&(String, String), &str) {
         (&self.topic, &self.method)
@@ -104,7 +104,7 @@ impl Hash for ExtensionEvent {
     }
 }
 
-/// The bus of one server. Clones are the same bus.
+/// The change bus of one server. Clones are the same bus.
 ///
 /// ```
 /// use couplet_core::{Change, Hub, Filter};
@@ -123,18 +123,18 @@ pub struct Hub(pub(crate) Arc<Mutex<Sinks>>);
 #[derive(Debug, Default)]
 pub(crate) struct Sinks {
     all: Vec<Weak<Mutex<Sink>>>,
-    /// How many of them nobody holds any more. They are taken out together, so that each costs little.
+    /// The number of dropped subscriptions. They are removed in batches, which makes each cheap.
     ended: usize,
-    /// Where everything is told on.
+    /// The hubs that receive every change of this one.
     pub(crate) passed: Vec<Passed>,
-    /// The buses that tell on to this one.
+    /// The hubs that forward to this one.
     pub(crate) sources: Vec<Weak<Mutex<Sinks>>>,
-    /// Whom to wake when the interest of the subscribers changes.
+    /// The wakers for a changed union of filters.
     pub(crate) watchers: Vec<Waker>,
 }
 
 impl Sinks {
-    /// What the subscribers want to hear of, all together.
+    /// The union of all filters.
     pub(crate) fn interest(&self) -> Filter {
         let mut all = Filter::new();
         for sink in self.all.iter().filter_map(Weak::upgrade) {
@@ -149,12 +149,12 @@ impl Sinks {
 }
 
 impl Hub {
-    /// A bus that nobody listens to yet.
+    /// Creates a hub without subscribers.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Tells every subscriber that asked for it.
+    /// Publishes a change to the subscribers whose filter matches.
     pub fn send(&self, change: Change) {
         let passed = {
             let sinks = lock(&self.0);
@@ -166,7 +166,7 @@ impl Hub {
         passed.iter().for_each(|passed| passed.send(&change));
     }
 
-    /// Starts to collect changes. Dropping the subscription ends it.
+    /// Subscribes to changes. Dropping the subscription ends it.
     pub fn subscribe(&self, interest: Filter) -> Subscription {
         let sink = Arc::new(Mutex::new(Sink { interest, news: BTreeSet::new(), waker: None }));
         lock(&self.0).all.push(Arc::downgrade(&sink));
@@ -174,18 +174,18 @@ impl Hub {
         Subscription { sink, hub: Arc::downgrade(&self.0) }
     }
 
-    /// How many subscriptions are open.
+    /// Returns the number of open subscriptions.
     pub fn len(&self) -> usize {
         lock(&self.0).all.iter().filter(|sink| sink.strong_count() > 0).count()
     }
 
-    /// Whether nobody listens.
+    /// Returns whether there are no subscriptions.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-/// What a subscriber wants to hear of.
+/// The changes that a subscription receives.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Filter {
@@ -197,47 +197,47 @@ pub struct Filter {
     pub resources: bool,
     /// Single resources, by URI.
     pub uris: BTreeSet<String>,
-    /// What extensions tell, by the member of the filter and what is named there.
+    /// Events of extensions, by filter member and key.
     pub topics: BTreeSet<(String, String)>,
-    /// Who is interested, if somebody was authenticated.
+    /// The principal of the subscriber, if it was authenticated.
     pub principal: Option<Arc<str>>,
 }
 
 impl Filter {
-    /// In nothing.
+    /// Creates a filter that matches nothing.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Also in the list of tools.
+    /// Adds changes of the list of tools.
     #[must_use]
     pub fn tools(mut self) -> Self {
         self.tools = true;
         self
     }
 
-    /// Also in the list of prompts.
+    /// Adds changes of the list of prompts.
     #[must_use]
     pub fn prompts(mut self) -> Self {
         self.prompts = true;
         self
     }
 
-    /// Also in the lists of resources and templates.
+    /// Adds changes of the lists of resources and templates.
     #[must_use]
     pub fn resources(mut self) -> Self {
         self.resources = true;
         self
     }
 
-    /// Also in the content of one resource.
+    /// Adds updates of one resource.
     #[must_use]
     pub fn resource(mut self, uri: impl Into<String>) -> Self {
         self.uris.insert(uri.into());
         self
     }
 
-    /// Also in what an extension tells about something that is named in a member of the filter.
+    /// Adds events of an extension about a key in a member of the filter.
     #[must_use]
     pub fn topic(mut self, member: impl Into<String>, key: impl Into<String>) -> Self {
         self.topics.insert((member.into(), key.into()));
@@ -273,7 +273,7 @@ impl Sink {
     }
 }
 
-/// One subscriber's side of the bus.
+/// A subscription to a [`Hub`].
 #[derive(Debug)]
 pub struct Subscription {
     sink: Arc<Mutex<Sink>>,
@@ -281,17 +281,17 @@ pub struct Subscription {
 }
 
 impl Subscription {
-    /// The next change that was not yet told.
+    /// Takes the next undelivered change.
     pub fn take(&self) -> Option<Change> {
         lock(&self.sink).news.pop_first()
     }
 
-    /// Whom to wake at the next change.
+    /// Registers the waker for the next change.
     pub fn register(&self, waker: &Waker) {
         lock(&self.sink).waker = Some(waker.clone());
     }
 
-    /// Changes what the subscriber wants to hear of.
+    /// Updates the filter of the subscription.
     pub fn update<R>(&self, change: impl FnOnce(&mut Filter) -> R) -> R {
         let result = {
             let mut sink = lock(&self.sink);

@@ -1,41 +1,41 @@
-//! Messages on their way out, and where they go.
+//! Outbound messages and their routes.
 
 use couplet_types::RequestId;
 
-use crate::{message::text::EncodedMessage, server::queue::Kind};
+use crate::{message::text::EncodedMessage, server::queue::EntryKind};
 
-/// A message to send, and what it belongs to.
+/// A message to send, with its route.
 #[derive(Clone, Debug)]
 pub struct Outbound {
     /// The message.
     pub text: EncodedMessage,
-    /// What it belongs to.
+    /// The route.
     pub route: Route,
 }
 
-/// What a message belongs to.
+/// What an outbound message belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Route {
-    /// No request: changes, and errors about messages that could not be read.
+    /// No request: changes, and errors about messages that could not be parsed.
     Session,
-    /// A request that goes on: a notification, or a question to the client.
+    /// A running request: a notification, or a request to the client.
     Request(RequestId),
-    /// A request that can do without its stream for that many milliseconds. There is no message.
+    /// A running request that does not need its stream for that many milliseconds. There is no message.
     Release(RequestId, u64),
-    /// A request, as its answer; with the code if it is an error.
+    /// The response of a request; with the code if it is an error.
     Answer(RequestId, Option<i32>),
-    /// A batch, as its answers, known by the id of its first request.
+    /// The responses of a batch, identified by its first request id.
     Batch(RequestId),
 }
 
-impl From<Kind> for Route {
-    fn from(kind: Kind) -> Self {
+impl From<EntryKind> for Route {
+    fn from(kind: EntryKind) -> Self {
         match kind {
-            Kind::Free => Self::Session,
-            Kind::Notification(id) | Kind::Question(id, _) => Self::Request(id),
-            Kind::Release(id, after) => Self::Release(id, after),
-            Kind::Answer(id, code) => Self::Answer(id, code),
-            Kind::Batch(id) => Self::Batch(id),
+            EntryKind::Free => Self::Session,
+            EntryKind::Notification(id) | EntryKind::Question(id, _) => Self::Request(id),
+            EntryKind::Release(id, after) => Self::Release(id, after),
+            EntryKind::Answer(id, code) => Self::Answer(id, code),
+            EntryKind::Batch(id) => Self::Batch(id),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What a running call tells the client before its answer: progress and log messages.
+//! The notifications of a running call: progress and log messages.
 
 use std::{
     fmt,
@@ -18,18 +18,18 @@ use serde::Serialize;
 
 use crate::{
     server::{
-        queue::{Kind, Queue},
+        queue::{EntryKind, Queue},
         running::BoxFuture,
     },
     sync::lock,
     wire::{notification, project::Project, revision::Revision, to_json},
 };
 
-/// The way from a running call to its client. Clones are the same way; it closes when the call is answered.
+/// Sends notifications of a running call to its client. Clones share one channel, which closes when the call is answered.
 #[derive(Clone)]
-pub struct Outbox(Arc<Inner>);
+pub struct Outbox(Arc<OutboxInner>);
 
-struct Inner {
+struct OutboxInner {
     queue: Queue,
     call: RequestId,
     revision: Revision,
@@ -37,31 +37,31 @@ struct Inner {
     level: LogGate,
     reached: Mutex<Option<f64>>,
     open: AtomicBool,
-    /// Whether it goes on after the answer.
+    /// Whether it stays open after the response.
     lasting: bool,
-    tap: Option<Box<dyn NotificationSink>>,
+    sink: Option<Box<dyn NotificationSink>>,
 }
 
-/// Somebody who takes what a call tells, in the client's place: see [`Outbox::with_sink`].
+/// Receives the notifications of a call in place of the client: see [`Outbox::with_sink`].
 pub trait NotificationSink: Send + Sync + 'static {
-    /// Takes progress.
+    /// Receives progress.
     fn progress(&self, progress: f64, total: Option<f64>, message: Option<String>) -> BoxFuture<'static, ()>;
 
-    /// Takes a log message; by default it is dropped.
+    /// Receives a log message; the default drops it.
     fn log(&self, level: LoggingLevel, logger: Option<String>, data: RawJson) -> BoxFuture<'static, ()> {
         let _ = (level, logger, data);
         Box::pin(std::future::ready(()))
     }
 }
 
-/// Which log messages a client wants.
+/// The log level of a client.
 #[derive(Clone, Debug)]
 pub(crate) enum LogGate {
-    /// None at all.
+    /// No log messages.
     Closed,
     /// From this level on.
     From(LoggingLevel),
-    /// From the level that the session has at the moment.
+    /// From the current level of the session.
     Session(Arc<Mutex<LoggingLevel>>),
 }
 
@@ -84,52 +84,52 @@ impl Outbox {
         level: LogGate,
     ) -> Self {
         let (reached, open) = (Mutex::new(None), AtomicBool::new(true));
-        Self(Arc::new(Inner { queue, call, revision, token, level, reached, open, lasting: false, tap: None }))
+        Self(Arc::new(OutboxInner { queue, call, revision, token, level, reached, open, lasting: false, sink: None }))
     }
 
-    /// The same way, for as long as there is a session: for a call that goes on after its answer.
+    /// Returns an outbox that stays open for the session, for a call that outlives its response.
     #[must_use]
     pub fn lasting(&self) -> Self {
         self.copy(true, None)
     }
 
-    /// A way that ends at `tap`.
+    /// Returns an outbox that sends to `sink` instead of the client.
     #[must_use]
-    pub fn with_sink(&self, tap: impl NotificationSink) -> Self {
-        self.copy(false, Some(Box::new(tap)))
+    pub fn with_sink(&self, sink: impl NotificationSink) -> Self {
+        self.copy(false, Some(Box::new(sink)))
     }
 
-    fn copy(&self, lasting: bool, tap: Option<Box<dyn NotificationSink>>) -> Self {
-        let Inner { queue, call, revision, token, level, .. } = &*self.0;
+    fn copy(&self, lasting: bool, sink: Option<Box<dyn NotificationSink>>) -> Self {
+        let OutboxInner { queue, call, revision, token, level, .. } = &*self.0;
         let (queue, call, token, level) = (queue.clone(), call.clone(), token.clone(), level.clone());
         let (reached, open) = (Mutex::new(None), AtomicBool::new(true));
-        Self(Arc::new(Inner { queue, call, revision: *revision, token, level, reached, open, lasting, tap }))
+        Self(Arc::new(OutboxInner { queue, call, revision: *revision, token, level, reached, open, lasting, sink }))
     }
 
-    /// The token by which the client knows the progress of this call.
+    /// Returns the progress token of the request.
     pub fn progress_token(&self) -> Option<&ProgressToken> {
         self.0.token.as_ref()
     }
 
-    /// The id of the request.
+    /// Returns the id of the request.
     pub fn request(&self) -> &RequestId {
         &self.0.call
     }
 
-    /// Whether the client wants to hear of progress.
+    /// Returns whether the client asked for progress.
     pub fn wants_progress(&self) -> bool {
         self.0.token.is_some()
     }
 
-    /// Whether the client wants log messages of a level.
+    /// Returns whether the client receives log messages of a level.
     pub fn wants_log(&self, level: LoggingLevel) -> bool {
         self.0.level.passes(level)
     }
 
-    /// Reports progress, if the client asked for it. A value that does not exceed the last one is left out.
+    /// Sends progress, if the client asked for it. A value that does not exceed the last one is dropped.
     pub async fn progress(&self, progress: f64, total: Option<f64>, message: Option<String>) {
-        if let Some(tap) = &self.0.tap {
-            return tap.progress(progress, total, message).await;
+        if let Some(sink) = &self.0.sink {
+            return sink.progress(progress, total, message).await;
         }
         let Some(token) = self.0.token.clone() else { return };
         {
@@ -145,10 +145,10 @@ impl Outbox {
         self.notify("notifications/progress", params).await;
     }
 
-    /// Sends a log message, if the client wants its level.
+    /// Sends a log message, if the client receives its level.
     pub async fn log(&self, level: LoggingLevel, logger: Option<String>, data: RawJson) {
-        if let Some(tap) = &self.0.tap {
-            return tap.log(level, logger, data).await;
+        if let Some(sink) = &self.0.sink {
+            return sink.log(level, logger, data).await;
         }
         if self.wants_log(level) {
             let mut params = LogParams::new(level, data);
@@ -157,7 +157,7 @@ impl Outbox {
         }
     }
 
-    /// Tells the client that a visit is over, where the revision ties visits to an id.
+    /// Notifies the client that a URL elicitation has completed (2025-11-25 only; a no-op elsewhere).
     pub async fn elicitation_complete(&self, elicitation_id: impl Into<String>) {
         if self.0.revision.has_elicitation_ids() {
             let params = ElicitationCompleteParams::new(elicitation_id);
@@ -165,33 +165,33 @@ impl Outbox {
         }
     }
 
-    /// The client may hang up and come back after a while for the rest, where the transport lets it: a call that takes
-    /// long need not hold a connection open. Elsewhere nothing happens.
+    /// Lets the client disconnect and resume the stream after `come_back_after`, so that a long call holds no connection
+    /// open. A no-op on transports without resumable streams.
     pub fn release(&self, come_back_after: Duration) {
         if self.0.revision.primes_streams() && self.0.open.load(Ordering::Acquire) {
             let after = come_back_after.as_millis().try_into().unwrap_or(u64::MAX);
-            self.0.queue.push(Kind::Release(self.0.call.clone(), after), Bytes::new());
+            self.0.queue.push(EntryKind::Release(self.0.call.clone(), after), Bytes::new());
         }
     }
 
-    /// Whether nobody hears any more what is told here.
+    /// Returns whether the channel is closed.
     pub fn is_closed(&self) -> bool {
         !self.0.open.load(Ordering::Acquire) || self.0.queue.is_closed()
     }
 
-    /// Whether both lead to the same client: on one connection, or in one session.
+    /// Returns whether both send to the same client: on one connection, or in one session.
     pub fn leads_to_same(&self, other: &Self) -> bool {
         self.0.queue.is_same(&other.0.queue)
     }
 
-    /// Sends a notification that belongs to the call. It waits while the client reads too slowly.
+    /// Sends a notification that belongs to the call. It waits while the client reads too slowly (backpressure).
     pub async fn notify<P: Serialize + Project>(&self, method: &str, mut params: P) {
-        if self.0.tap.is_some() {
+        if self.0.sink.is_some() {
             return;
         }
         params.project(self.0.revision);
         let text = notification(method, &to_json(&params));
-        let kind = if self.0.lasting { Kind::Free } else { Kind::Notification(self.0.call.clone()) };
+        let kind = if self.0.lasting { EntryKind::Free } else { EntryKind::Notification(self.0.call.clone()) };
         poll_fn(|cx| {
             if !self.0.open.load(Ordering::Acquire) {
                 return std::task::Poll::Ready(false);
@@ -201,7 +201,7 @@ impl Outbox {
         .await;
     }
 
-    /// The call was answered or cancelled: nothing more may follow.
+    /// Closes the channel: the call was answered or cancelled.
     pub(crate) fn close(&self) {
         self.0.open.store(false, Ordering::Release);
     }

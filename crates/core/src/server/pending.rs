@@ -1,4 +1,4 @@
-//! Requests that wait for the other side's answer.
+//! Requests that wait for a response of the peer.
 
 use std::{
     collections::HashMap,
@@ -10,22 +10,22 @@ use futures_channel::oneshot;
 
 use crate::{message::scan::JsonText, sync::lock};
 
-/// What came back.
+/// The response.
 pub(crate) type Answer = Result<JsonText, RpcError>;
 
 /// The table of one connection: id to waiter. Clones are the same table.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Pending(Arc<Mutex<State>>);
+pub(crate) struct Pending(Arc<Mutex<PendingState>>);
 
 #[derive(Debug, Default)]
-struct State {
+struct PendingState {
     last: i64,
     waiting: HashMap<i64, oneshot::Sender<Answer>>,
     closed: bool,
 }
 
 impl Pending {
-    /// A new id and the place where its answer will be; `None` once the other side cannot answer any more.
+    /// Opens a request: its id and the receiver of its response; `None` once the peer cannot respond any more.
     pub(crate) fn open(&self) -> Option<(i64, oneshot::Receiver<Answer>)> {
         let mut state = lock(&self.0);
         if state.closed {
@@ -38,26 +38,26 @@ impl Pending {
         Some((id, rx))
     }
 
-    /// Hands an answer to whoever waits; false if nobody does.
+    /// Delivers a response; false if no request waits for it.
     pub(crate) fn settle(&self, id: &RequestId, answer: Answer) -> bool {
         let RequestId::Number(id) = id else { return false };
         let waiter = lock(&self.0).waiting.remove(id);
         waiter.is_some_and(|tx| tx.send(answer).is_ok())
     }
 
-    /// Gives up on an answer; false if it has come already.
+    /// Stops waiting for a response; false if it has arrived.
     pub(crate) fn forget(&self, id: i64) -> bool {
         lock(&self.0).waiting.remove(&id).is_some()
     }
 
-    /// No answer will come any more: whoever waits is told.
+    /// Fails all waiting requests: no more responses will arrive.
     pub(crate) fn close(&self) {
         let mut state = lock(&self.0);
         state.closed = true;
         state.waiting.clear();
     }
 
-    /// Whether it is as new: nobody waits, and nobody else could. The ids go on.
+    /// Resets the table for reuse; false if a request waits or a handler still has a clone. The ids continue.
     pub(crate) fn renew(&mut self) -> bool {
         let Some(state) = Arc::get_mut(&mut self.0) else { return false };
         let state = state.get_mut().unwrap_or_else(PoisonError::into_inner);

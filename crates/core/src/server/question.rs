@@ -1,4 +1,4 @@
-//! How questions and steps are known from one round to the next: by their keys, and questions also by their texts.
+//! The identity of client requests and steps across rounds: by their keys, and requests also by their texts.
 
 use std::collections::BTreeMap;
 
@@ -7,20 +7,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::{server::seal::fingerprint, wire::project::Ask};
 
-/// How many bytes of a text are stored, to show how it changed. All of them travel through the client.
+/// The number of bytes of a text that are stored to show how it changed. They travel through the client.
 const EXCERPT: usize = 200;
 
-/// How often each key was used in one run of a handler. Most handlers use none, and have no room for them.
+/// How often each key was used in one run of a handler. Most handlers use none, and allocate nothing.
 #[derive(Debug, Default)]
 pub(crate) struct Names(Option<Box<(Uses, Uses)>>);
 
 impl Names {
-    /// The name of the next question with a key.
+    /// Returns the name of the next client request with a key.
     pub(crate) fn question(&mut self, key: &str) -> String {
         self.0.get_or_insert_default().0.next(key)
     }
 
-    /// The name of the next step with a key.
+    /// Returns the name of the next step with a key.
     pub(crate) fn step(&mut self, key: &str) -> String {
         self.0.get_or_insert_default().1.next(key)
     }
@@ -30,9 +30,9 @@ impl Names {
 struct Uses(BTreeMap<String, usize>);
 
 impl Uses {
-    /// The name of the next use of a key: `age`, then `age#2`, `age#3`.
+    /// Returns the name of the next use of a key: `age`, then `age#2`, `age#3`.
     ///
-    /// No two uses of any keys have one name: a key that itself looks like `age#2` is numbered from its first use on.
+    /// Names are unique over all keys: a key that itself looks like `age#2` is numbered from its first use on.
     fn next(&mut self, key: &str) -> String {
         let uses = match self.0.get_mut(key) {
             Some(uses) => uses,
@@ -48,7 +48,7 @@ fn is_numbered(key: &str) -> bool {
     number.is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// A question as it was asked: enough to notice that it is another one in a later round, and to show how.
+/// A client request as it was sent: enough to detect that it changed in a later round, and to show how.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Asked {
     print: String,
@@ -75,7 +75,7 @@ impl Asked {
         self.print == other.print
     }
 
-    /// The error for a question that was this one in an earlier round and is another one `now`.
+    /// Returns the error for a request that was this one in an earlier round and is another one `now`.
     pub(crate) fn changed(&self, key: &str, now: &Self) -> RpcError {
         let (then, now) = (&self.text, &now.text);
         let what = if now != then {
@@ -87,7 +87,7 @@ impl Asked {
     }
 }
 
-/// The beginning of a text in one line, for an error that shows it: at most so many bytes, and a mark if there is more.
+/// Returns the beginning of a string in one line, for an error that shows it: at most `most` bytes, and a mark if truncated.
 pub fn excerpt(text: &str, most: usize) -> String {
     let mut short = String::new();
     for c in text.chars().map(|c| if c.is_control() { ' ' } else { c }) {

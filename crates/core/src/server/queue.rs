@@ -1,7 +1,7 @@
-//! What waits to be sent on one connection or stream.
+//! The send queue of one connection or stream.
 //!
-//! Answers always find room, because the number of running calls is bounded. Notifications wait for room, so a slow
-//! reader slows the handler that talks too much, and memory stays bounded.
+//! Responses always find room, because the number of running calls is bounded. Notifications wait for room: a slow reader
+//! applies backpressure to the handler that sends too many, and memory stays bounded.
 
 use std::{
     collections::{HashSet, VecDeque},
@@ -14,24 +14,24 @@ use couplet_types::RequestId;
 
 use crate::{message::text::EncodedMessage, sync::lock};
 
-/// What a queued message is. A call is known by the id of its request, which nothing else has until it is answered.
+/// What a queued message belongs to. A call is identified by its request id, which is unique until it is answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// It belongs to no call.
+pub(crate) enum EntryKind {
+    /// A message that belongs to no call.
     Free,
-    /// It belongs to a call that goes on.
+    /// A notification of a running call.
     Notification(RequestId),
-    /// It is a question that a call asks, with its own id.
+    /// A request of a running call to the client, with its own id.
     Question(RequestId, i64),
-    /// It is no message: the call does not need its stream for that many milliseconds.
+    /// Not a message: the call does not need its stream for that many milliseconds.
     Release(RequestId, u64),
-    /// It is the end of a call; with the code if it is an error.
+    /// The response of a call; with the code if it is an error.
     Answer(RequestId, Option<i32>),
-    /// It is the end of a batch, known by the id of its first request.
+    /// The responses of a batch, identified by its first request id.
     Batch(RequestId),
 }
 
-impl Kind {
+impl EntryKind {
     /// The call that the message belongs to.
     pub(crate) fn call(&self) -> Option<&RequestId> {
         match self {
@@ -42,14 +42,14 @@ impl Kind {
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Queue(Arc<Mutex<State>>);
+pub(crate) struct Queue(Arc<Mutex<QueueState>>);
 
 #[derive(Debug)]
-struct State {
-    items: VecDeque<(Kind, EncodedMessage)>,
-    /// How many bytes they have.
+struct QueueState {
+    items: VecDeque<(EntryKind, EncodedMessage)>,
+    /// Their size in bytes.
     bytes: usize,
-    /// How many of them belong to no call.
+    /// The number of messages that belong to no call.
     unowned: usize,
     room: usize,
     driver: Option<Waker>,
@@ -58,23 +58,31 @@ struct State {
 }
 
 impl Queue {
-    /// A queue whose notifications wait once `room` messages are in it.
+    /// Creates a queue whose notifications wait once it holds `room` messages.
     pub(crate) fn new(room: usize) -> Self {
         let (items, blocked) = (VecDeque::new(), Vec::new());
-        Self(Arc::new(Mutex::new(State { items, bytes: 0, unowned: 0, room, driver: None, blocked, closed: false })))
+        Self(Arc::new(Mutex::new(QueueState {
+            items,
+            bytes: 0,
+            unowned: 0,
+            room,
+            driver: None,
+            blocked,
+            closed: false,
+        })))
     }
 
-    /// Adds an answer, or anything else that must not wait.
-    pub(crate) fn push(&self, kind: Kind, text: impl Into<EncodedMessage>) {
+    /// Adds a response, or anything else that must not wait.
+    pub(crate) fn push(&self, kind: EntryKind, text: impl Into<EncodedMessage>) {
         let mut state = lock(&self.0);
         if !state.closed {
-            state.unowned += usize::from(kind == Kind::Free);
+            state.unowned += usize::from(kind == EntryKind::Free);
             state.add(kind, text.into());
         }
     }
 
-    /// Adds a notification as soon as there is room; false when nobody will read it any more.
-    pub(crate) fn poll_push(&self, cx: &mut Context<'_>, kind: &Kind, text: &Bytes) -> Poll<bool> {
+    /// Adds a notification as soon as there is room; false if the queue is closed.
+    pub(crate) fn poll_push(&self, cx: &mut Context<'_>, kind: &EntryKind, text: &Bytes) -> Poll<bool> {
         let mut state = lock(&self.0);
         if state.closed {
             return Poll::Ready(false);
@@ -86,22 +94,22 @@ impl Queue {
             }
             return Poll::Pending;
         }
-        state.unowned += usize::from(*kind == Kind::Free);
+        state.unowned += usize::from(*kind == EntryKind::Free);
         state.add(kind.clone(), text.clone().into());
         Poll::Ready(true)
     }
 
-    /// The next message to send.
-    pub(crate) fn pop(&self) -> Option<(Kind, EncodedMessage)> {
+    /// Takes the next message to send.
+    pub(crate) fn pop(&self) -> Option<(EntryKind, EncodedMessage)> {
         let mut state = lock(&self.0);
         let (kind, text) = state.items.pop_front()?;
         state.bytes -= text.len();
-        state.unowned -= usize::from(kind == Kind::Free);
+        state.unowned -= usize::from(kind == EntryKind::Free);
         state.wake_blocked();
         Some((kind, text))
     }
 
-    /// Whom to wake when something is added.
+    /// Registers the waker for the next message.
     pub(crate) fn register(&self, waker: &Waker) {
         let mut state = lock(&self.0);
         if !state.driver.as_ref().is_some_and(|w| w.will_wake(waker)) {
@@ -109,32 +117,32 @@ impl Queue {
         }
     }
 
-    /// Takes back what a call has not got out yet; true if anything was there.
+    /// Removes the unsent messages of a call; true if there were any.
     pub(crate) fn purge(&self, call: &RequestId) -> bool {
         self.take_back(|kind| kind.call() == Some(call))
     }
 
-    /// Takes back a question; true if it was still here.
+    /// Removes an unsent request to the client; true if it was still here.
     pub(crate) fn purge_question(&self, id: i64) -> bool {
-        self.take_back(|kind| matches!(kind, Kind::Question(_, i) if *i == id))
+        self.take_back(|kind| matches!(kind, EntryKind::Question(_, i) if *i == id))
     }
 
-    /// The calls that something here belongs to.
+    /// The calls with unsent messages.
     pub(crate) fn calls(&self) -> HashSet<RequestId> {
         lock(&self.0).items.iter().filter_map(|(kind, _)| kind.call().cloned()).collect()
     }
 
-    /// The questions of a call that are still here.
+    /// The unsent client requests of a call.
     pub(crate) fn questions(&self, call: &RequestId) -> Vec<i64> {
         let state = lock(&self.0);
         let own = state.items.iter().filter_map(|(kind, _)| match kind {
-            Kind::Question(of, id) if of == call => Some(*id),
+            EntryKind::Question(of, id) if of == call => Some(*id),
             _ => None,
         });
         own.collect()
     }
 
-    fn take_back(&self, which: impl Fn(&Kind) -> bool) -> bool {
+    fn take_back(&self, which: impl Fn(&EntryKind) -> bool) -> bool {
         let mut state = lock(&self.0);
         let before = state.items.len();
         state.items.retain(|(kind, _)| !which(kind));
@@ -143,7 +151,7 @@ impl Queue {
         state.items.len() < before
     }
 
-    /// Whether it is as new now: nothing is in it, and nobody else could put something in.
+    /// Resets the queue for reuse; false if it holds a message or a handler still has a clone.
     pub(crate) fn renew(&mut self) -> bool {
         let Some(state) = Arc::get_mut(&mut self.0) else { return false };
         let state = state.get_mut().unwrap_or_else(PoisonError::into_inner);
@@ -151,12 +159,12 @@ impl Queue {
         state.items.is_empty() && !state.closed
     }
 
-    /// How many messages belong to no call.
+    /// Returns the number of messages that belong to no call.
     pub(crate) fn unowned(&self) -> usize {
         lock(&self.0).unowned
     }
 
-    /// Whether there is so much to send that it is better sent before more is made.
+    /// Whether there is enough to send before more is produced.
     pub(crate) fn is_heavy(&self) -> bool {
         lock(&self.0).bytes >= 256 << 10
     }
@@ -173,19 +181,19 @@ impl Queue {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// Lets the driver look again.
+    /// Wakes the driver.
     pub(crate) fn wake(&self) {
         lock(&self.0).wake_driver();
     }
 
-    /// Gives back the room that nothing is in.
-    pub(crate) fn rest(&self) {
+    /// Frees spare capacity.
+    pub(crate) fn shrink(&self) {
         let mut state = lock(&self.0);
         state.items.shrink_to_fit();
         state.blocked.shrink_to_fit();
     }
 
-    /// Nothing more goes in; whoever waits is let go.
+    /// Closes the queue and wakes the senders that wait.
     pub(crate) fn close(&self) {
         let mut state = lock(&self.0);
         state.closed = true;
@@ -197,8 +205,8 @@ impl Queue {
     }
 }
 
-impl State {
-    fn add(&mut self, kind: Kind, text: EncodedMessage) {
+impl QueueState {
+    fn add(&mut self, kind: EntryKind, text: EncodedMessage) {
         self.bytes += text.len();
         self.items.push_back((kind, text));
         self.wake_driver();
@@ -236,13 +244,13 @@ mod tests {
     #[test]
     fn a_full_queue_has_one_waker_for_each_that_waits() {
         let queue = Queue::new(1);
-        queue.push(Kind::Free, Bytes::from_static(b"{}"));
+        queue.push(EntryKind::Free, Bytes::from_static(b"{}"));
         let waiting: [Arc<Count>; 3] = Default::default();
         for _ in 0..1_000 {
             for count in &waiting {
                 let waker = Waker::from(count.clone());
                 let mut cx = Context::from_waker(&waker);
-                assert!(queue.poll_push(&mut cx, &Kind::Free, &Bytes::from_static(b"{}")).is_pending());
+                assert!(queue.poll_push(&mut cx, &EntryKind::Free, &Bytes::from_static(b"{}")).is_pending());
             }
         }
         assert_eq!(lock(&queue.0).blocked.len(), waiting.len());

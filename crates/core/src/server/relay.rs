@@ -1,4 +1,4 @@
-//! One bus that tells what another one tells: for servers inside of servers.
+//! Forwarding changes from one hub to another, for mounted servers.
 
 use std::{
     fmt,
@@ -11,16 +11,16 @@ use crate::{
     sync::lock,
 };
 
-/// How what one bus tells is told on another.
+/// Translates changes between two hubs.
 pub trait Relay: Send + Sync + 'static {
-    /// What a change is called outside; `None` if it is not told there.
+    /// Translates a change for the outer hub; `None` drops it.
     fn outward(&self, change: &Change) -> Option<Change>;
 
-    /// What a resource is called inside; `None` if it is not there.
+    /// Translates a resource URI for the inner hub; `None` if it is not there.
     fn inward(&self, uri: &str) -> Option<String>;
 }
 
-/// A bus to tell what is told here.
+/// A hub that receives the changes of this one.
 #[derive(Clone)]
 pub(crate) struct Passed {
     to: Weak<Mutex<Sinks>>,
@@ -34,7 +34,7 @@ impl Passed {
         }
     }
 
-    /// Adds what is wanted there, as it is called here.
+    /// Adds the filters of that hub, translated.
     fn add_interest(&self, all: &mut Filter) {
         let Some(hub) = self.to.upgrade() else { return };
         let there = Hub(hub).interest();
@@ -52,7 +52,7 @@ impl fmt::Debug for Passed {
 }
 
 impl Hub {
-    /// Tells here what another bus tells, for as long as this one is there.
+    /// Forwards the changes of another hub to this one, for as long as this one exists.
     ///
     /// ```
     /// use couplet_core::{Change, Hub, Filter, Relay};
@@ -84,7 +84,7 @@ impl Hub {
         sinks.passed.push(passed);
     }
 
-    /// What anybody wants to hear of, here and wherever this is told.
+    /// Returns the union of all filters, here and of the hubs that this one forwards to.
     pub fn interest(&self) -> Filter {
         let (mut all, passed) = {
             let sinks = lock(&self.0);
@@ -94,7 +94,7 @@ impl Hub {
         all
     }
 
-    /// Whom to wake when [`Hub::interest`] changes, once.
+    /// Registers a waker for the next change of [`Hub::interest`].
     pub fn watch_interest(&self, waker: &Waker) {
         let mut sinks = lock(&self.0);
         if !sinks.watchers.iter().any(|known| known.will_wake(waker)) {
@@ -102,7 +102,7 @@ impl Hub {
         }
     }
 
-    /// Wakes whoever wants to know that somebody's interest has changed, also where this is told from.
+    /// Wakes the tasks that wait for a changed union of filters, also those of inner hubs.
     pub(crate) fn interest_changed(&self) {
         let (watchers, sources) = {
             let mut sinks = lock(&self.0);

@@ -1,4 +1,4 @@
-//! The calls that run on one connection: a small set of futures, polled by whoever drives the connection.
+//! The running calls of one connection: a small set of futures, polled by the driver of the connection.
 
 use std::{
     collections::VecDeque,
@@ -13,10 +13,10 @@ use std::{
 
 use crate::sync::lock;
 
-/// A future that owns what it needs.
+/// A boxed `Send` future.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// A set of futures, each with a tag. A slot and its waker are used again, so a call costs no waker of its own.
+/// A set of futures, each with a tag. Slots and wakers are reused, so a call allocates no waker.
 pub(crate) struct Running<T, R> {
     slots: Vec<Slot<T, R>>,
     free: Vec<usize>,
@@ -29,7 +29,7 @@ struct Slot<T, R> {
     waker: Waker,
 }
 
-/// What can go on, and whom to tell.
+/// The ready slots, and the waker of the driver.
 #[derive(Default)]
 struct Ready(Mutex<Woken>);
 
@@ -71,7 +71,7 @@ impl<T, R> Running<T, R> {
         slot
     }
 
-    /// Nobody is woken until somebody polls again.
+    /// Removes the waker of the driver.
     pub(crate) fn forget_driver(&self) {
         lock(&self.ready.0).driver = None;
     }
@@ -83,7 +83,7 @@ impl<T, R> Running<T, R> {
         Some(tag)
     }
 
-    /// Polls what is ready to go on, until one has finished.
+    /// Polls the ready futures until one finishes.
     pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<(T, R)> {
         loop {
             let Some(at) = self.ready.next(cx) else { return Poll::Pending };
@@ -105,7 +105,7 @@ impl<T, R> Running<T, R> {
 }
 
 impl Ready {
-    /// The next slot that can go on. If there is none, the driver is woken when there is.
+    /// Takes the next ready slot. If there is none, registers the waker.
     fn next(&self, cx: &Context<'_>) -> Option<usize> {
         let mut woken = lock(&self.0);
         let next = woken.slots.pop_front();

@@ -1,6 +1,6 @@
-//! Signed state that travels through the client: bound to who asked, what was asked, and until when.
+//! Sealed request state: signed, and bound to the principal, the request and an expiry.
 //!
-//! The content is signed, not encrypted: the client can read it and cannot change it.
+//! The content is signed (HMAC), not encrypted: the client can read it but not change it.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use crate::{message::scan::JsonText, wire::modern::STATE};
 
 const MAC: usize = 32;
 
-/// The key that signs state, and how long what it signed is good for.
+/// Signs and verifies request state that travels through the client.
 #[derive(Clone)]
 pub struct Sealer {
     key: [u8; 32],
@@ -22,39 +22,39 @@ pub struct Sealer {
 }
 
 impl Sealer {
-    /// A sealer with a key that several processes can share.
+    /// Creates a sealer with a key that replicas share.
     pub fn new(key: [u8; 32]) -> Self {
         Self { key, seconds: 600, limit: 8 * 1024 }
     }
 
-    /// A sealer with a key from the system's random source: only this process can open what it seals.
+    /// Creates a sealer with a random key: only this process can open what it seals.
     ///
     /// # Panics
-    /// When the system has no randomness to give, which leaves nothing safe to do.
+    /// If the system has no source of randomness.
     pub fn random() -> Self {
         let mut key = [0; 32];
         getrandom::fill(&mut key).expect("the system's random source works");
         Self::new(key)
     }
 
-    /// For how many seconds sealed state is good: ten minutes by default.
+    /// Sets the lifetime of sealed state in seconds (default: 600).
     #[must_use]
     pub fn lifetime(mut self, seconds: u64) -> Self {
         self.seconds = seconds;
         self
     }
 
-    /// How long sealed state may be in bytes: 8 KiB by default.
+    /// Sets the maximum size of sealed state in bytes (default: 8 KiB).
     #[must_use]
     pub fn limit(mut self, bytes: usize) -> Self {
         self.limit = bytes;
         self
     }
 
-    /// Seals a content for one subject, as of `now` (seconds since 1970).
+    /// Seals a content for one subject, as of `now` (seconds since the Unix epoch).
     ///
     /// # Errors
-    /// -32603 when the content is too large to travel.
+    /// -32603 if the content exceeds the maximum size.
     pub(crate) fn seal<T: Serialize>(&self, subject: &Subject, now: u64, content: &T) -> Result<String, RpcError> {
         let sealed = Sealed { until: now.saturating_add(self.seconds), subject: subject.digest(), content };
         let text = serde_json::to_vec(&sealed).map_err(|e| RpcError::internal(e.to_string()))?;
@@ -69,10 +69,10 @@ impl Sealer {
         Ok(state)
     }
 
-    /// Opens what [`Sealer::seal`] made, if it was for the same subject and is still good.
+    /// Verifies and opens sealed state for the same subject, unless it has expired.
     ///
     /// # Errors
-    /// -32602, saying no more than that the state is not valid.
+    /// -32602 if the state is not valid. The message does not tell why.
     pub(crate) fn open<T: DeserializeOwned>(&self, subject: &Subject, now: u64, state: &str) -> Result<T, RpcError> {
         let invalid = |why: &str| RpcError::invalid_params(format!("`{STATE}` is not valid: {why}"));
         if state.len() > self.limit {
@@ -115,7 +115,7 @@ struct Sealed<T> {
     content: T,
 }
 
-/// What sealed state is bound to.
+/// The subject that sealed state is bound to.
 #[derive(Clone, Debug)]
 pub(crate) struct Subject {
     principal: Option<String>,
@@ -152,7 +152,7 @@ impl Subject {
     }
 }
 
-/// A digest of a question, to notice when it is asked anew in other words.
+/// A digest of a client request, to detect that it has changed between rounds.
 pub(crate) fn fingerprint(method: &str, params: &str) -> String {
     let mut hash = Hash::new();
     hash.update(method);
@@ -165,7 +165,8 @@ fn short(digest: &[u8; 32]) -> String {
     URL_SAFE_NO_PAD.encode(&digest[..16])
 }
 
-/// The value with sorted keys and no spaces: a client may print its parameters anew for each round.
+/// The canonical form of a value, with sorted keys and no spaces: a client may serialize its parameters differently in each
+/// round.
 fn canonical(value: &JsonText) -> String {
     match value.parse::<serde_json::Value>() {
         Ok(mut value) => {

@@ -1,11 +1,11 @@
-//! Who asks, as whoever checked it says.
+//! The authenticated caller of a request.
 
 use std::{any::Any, fmt, sync::Arc};
 
-/// Somebody who was authenticated, and what they may do.
+/// An authenticated caller: a principal, its scopes and its claims.
 ///
-/// Whoever lets requests in makes it: over HTTP that is what `Endpoint::authorize` was given. It has no token in it, so
-/// nothing that answers a call can pass one on.
+/// The transport's authorizer creates it; over HTTP that is the argument of `Endpoint::authorize`. It does not contain the
+/// token, so no handler can pass one on.
 ///
 /// ```
 /// use couplet_core::Caller;
@@ -25,64 +25,63 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// Somebody by the name that tells them from everybody else: sessions, tasks and what travels through the client
-    /// belong to it.
+    /// Creates a caller from its principal: the unique name that sessions, tasks and sealed request state belong to.
     pub fn new(principal: impl Into<Arc<str>>) -> Self {
         Self { principal: principal.into(), scopes: Vec::new(), claims: None, expires: None }
     }
 
-    /// The same, with what they may do.
+    /// Sets the scopes that were granted.
     #[must_use]
     pub fn with_scopes(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.scopes = scopes.into_iter().map(Into::into).collect();
         self
     }
 
-    /// The same, with what else is known about them, for handlers.
+    /// Attaches claims of any type, which handlers extract as `Auth<T>`.
     #[must_use]
     pub fn with_claims<T: Send + Sync + 'static>(mut self, claims: T) -> Self {
         self.claims = Some(Arc::new(claims));
         self
     }
 
-    /// The same, until a time in seconds since 1970: what goes on by itself, such as a stream of changes, ends then.
+    /// Sets the expiry in seconds since the Unix epoch. Streams that outlive it, such as subscriptions, are closed then.
     #[must_use]
     pub fn with_expiry(mut self, seconds: u64) -> Self {
         self.expires = Some(seconds);
         self
     }
 
-    /// The name that tells them from everybody else.
+    /// Returns the principal.
     pub fn principal(&self) -> &Arc<str> {
         &self.principal
     }
 
-    /// What they may do.
+    /// Returns the granted scopes.
     pub fn scopes(&self) -> &[String] {
         &self.scopes
     }
 
-    /// Whether they may do something.
+    /// Returns whether a scope was granted.
     pub fn has_scope(&self, scope: &str) -> bool {
         self.scopes.iter().any(|own| own == scope)
     }
 
-    /// Whether they may do all of these.
+    /// Returns whether all of these scopes were granted.
     pub fn has_scopes<'s>(&self, scopes: impl IntoIterator<Item = &'s String>) -> bool {
         scopes.into_iter().all(|scope| self.has_scope(scope))
     }
 
-    /// What else is known about them, if it has this type.
+    /// Returns the claims if they have this type.
     pub fn claims<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
         self.claims.clone()?.downcast().ok()
     }
 
-    /// Until when they are who they are, in seconds since 1970.
+    /// Returns the expiry in seconds since the Unix epoch, if there is one.
     pub fn expires(&self) -> Option<u64> {
         self.expires
     }
 
-    /// Whether anything else is known about them, of whatever type.
+    /// Returns whether there are claims of any type.
     pub fn has_claims(&self) -> bool {
         self.claims.is_some()
     }

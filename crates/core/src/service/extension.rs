@@ -1,10 +1,10 @@
-//! What extensions add to a server's side of the protocol, as far as the protocol has to know it.
+//! Protocol extensions of a server, as data.
 
 use couplet_types::{ClientCapabilities, RawJson};
 
 use crate::wire::revision::Revision;
 
-/// What one extension of a server adds.
+/// A protocol extension of a server: its methods, result types and subscription filters.
 ///
 /// ```
 /// use couplet_core::{ExtensionSpec, ExtensionMethod};
@@ -20,13 +20,13 @@ use crate::wire::revision::Revision;
 pub struct ExtensionSpec {
     /// The identifier, such as `com.example/clock`.
     pub id: String,
-    /// Its methods.
+    /// The methods.
     pub methods: Vec<ExtensionMethod>,
-    /// The kinds of results that it adds.
+    /// The result types.
     pub result_types: Vec<String>,
-    /// The members that it adds to what a client can ask to be told about: each is a list of texts.
+    /// The members of subscription filters: each is a list of strings.
     pub filters: Vec<String>,
-    /// Whether it exists only where every request stands alone.
+    /// Whether it exists only in stateless revisions.
     pub stateless: bool,
 }
 
@@ -34,14 +34,14 @@ pub struct ExtensionSpec {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ExtensionMethod {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// The parameter that names what the method is about: over HTTP it is mirrored in a header.
+    /// The parameter that names the target; HTTP clients repeat it in the `Mcp-Name` header.
     pub named_by: Option<String>,
 }
 
 impl ExtensionSpec {
-    /// An extension that adds nothing yet.
+    /// Creates an extension without methods, result types or filters.
     pub fn new(id: impl Into<String>) -> Self {
         Self { id: id.into(), methods: Vec::new(), result_types: Vec::new(), filters: Vec::new(), stateless: false }
     }
@@ -53,14 +53,14 @@ impl ExtensionSpec {
         self
     }
 
-    /// Adds a kind of result.
+    /// Adds a result type.
     #[must_use]
     pub fn result_type(mut self, kind: impl Into<String>) -> Self {
         self.result_types.push(kind.into());
         self
     }
 
-    /// Adds something that a client can ask to be told about.
+    /// Adds a member of subscription filters.
     #[must_use]
     pub fn filter(mut self, member: impl Into<String>) -> Self {
         self.filters.push(member.into());
@@ -77,12 +77,12 @@ impl ExtensionSpec {
 }
 
 impl ExtensionMethod {
-    /// A method that is about nothing with a name.
+    /// Creates a method without a target.
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), named_by: None }
     }
 
-    /// The parameter that names what the method is about.
+    /// Sets the parameter that names the target.
     #[must_use]
     pub fn named_by(mut self, parameter: impl Into<String>) -> Self {
         self.named_by = Some(parameter.into());
@@ -95,7 +95,8 @@ pub(crate) fn declared<'a>(client: &'a ClientCapabilities, id: &str) -> Option<&
     client.extensions.as_ref()?.get(id)
 }
 
-/// Makes types with a field `meta` the parameters and results of an extension's methods: the same in every revision.
+/// Implements the message traits for parameters and results of an extension's methods, which are the same in every
+/// revision. Each type needs a field `meta: Option<Meta>`.
 ///
 /// ```
 /// use couplet_types::Meta;

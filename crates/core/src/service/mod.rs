@@ -1,4 +1,4 @@
-//! What a server is to the protocol: something that can be called, and that says what it is.
+//! The server side as one trait: [`Service`], its [`Call`]s and [`Reply`]s.
 
 pub(crate) mod caller;
 pub(crate) mod extension;
@@ -14,7 +14,7 @@ use std::{
 use bytes::Bytes;
 use couplet_types::{
     CallToolResult, ClientCapabilities, HasMeta, Implementation, InputRequest, Meta, ProtocolVersion, RawJson,
-    RpcError, ServerCapabilities,
+    RequestMethod, RpcError, ServerCapabilities,
 };
 use serde::Serialize;
 
@@ -33,7 +33,7 @@ use crate::{
     },
 };
 
-/// A server: a function from calls to replies. Everything else is around it.
+/// An MCP server: a function from calls to replies.
 ///
 /// `initialize`, `server/discover`, `ping`, log levels and subscriptions never arrive here: they are answered from
 /// [`Service::describe`] and [`Service::hub`].
@@ -66,33 +66,33 @@ use crate::{
 /// }
 /// ```
 pub trait Service: Send + Sync + 'static {
-    /// What the server is and can do at this moment.
+    /// Returns the name, revisions and capabilities as they are now.
     fn describe(&self) -> Arc<Description>;
 
-    /// Answers one call. The call is cancelled by dropping the future.
+    /// Handles one call. Dropping the future cancels it.
     fn call(&self, call: Call) -> BoxFuture<'static, Reply>;
 
-    /// Where changes are announced.
+    /// Returns the hub that publishes changes of lists and resources.
     fn hub(&self) -> &Hub;
 
-    /// Hears of a notification from a client that is not about a running request.
+    /// Handles a notification that does not belong to a running request.
     fn notified(&self, note: ClientNotification) {
         drop(note);
     }
 
-    /// The arguments of a tool that are mirrored in headers, where there are headers.
-    fn mirrored(&self, tool: &str) -> Option<Arc<[ParamHeader]>> {
+    /// Returns the arguments of a tool that HTTP clients repeat in `Mcp-Param-*` headers.
+    fn header_params(&self, tool: &str) -> Option<Arc<[ParamHeader]>> {
         let _ = tool;
         None
     }
 
-    /// What somebody must be allowed to do before a request is taken, if it asks for anything.
+    /// Returns the OAuth scopes that a request requires, if any.
     fn required_scopes(&self, method: &str, params: &Params) -> Option<Arc<[String]>> {
         let _ = (method, params);
         None
     }
 
-    /// Whether a resource can be subscribed to.
+    /// Returns whether a client may subscribe to a resource.
     fn has_resource(&self, uri: &str) -> bool {
         let _ = uri;
         true
@@ -103,11 +103,11 @@ pub trait Service: Send + Sync + 'static {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ClientNotification {
-    /// What happened.
+    /// The method.
     pub method: Cow<'static, str>,
-    /// To what.
+    /// The parameters, unparsed.
     pub params: Params,
-    /// Who says so, where there is a session.
+    /// The client, if there is a session.
     pub peer: Option<Arc<Peer>>,
 }
 
@@ -117,37 +117,37 @@ impl ClientNotification {
     }
 }
 
-/// What a transport knows of a request beyond the protocol, such as the head of an HTTP request.
+/// Transport data of a request, such as the head of an HTTP request.
 pub trait RequestContext: Any + fmt::Debug + Send + Sync {
-    /// The id of the session that the request belongs to, where sessions have one.
+    /// Returns the session id, if the transport has one.
     fn session_id(&self) -> Option<&str> {
         None
     }
 }
 
-/// One request on its way to its handler, the same in every revision.
+/// One request to a [`Service`], the same in every revision.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Call {
-    /// What to do.
+    /// The method.
     pub method: Cow<'static, str>,
-    /// With what, not yet read.
+    /// The parameters, unparsed.
     pub params: Params,
-    /// Who asks.
+    /// The client.
     pub peer: Arc<Peer>,
-    /// How the answer has to look.
+    /// The negotiated revision, which encodes the result.
     pub revision: Revision,
-    /// The way to tell the client something before the answer.
+    /// Sends progress and log notifications.
     pub outbox: Outbox,
-    /// The way to ask the client something.
+    /// Sends elicitation, sampling and roots requests.
     pub inputs: Inputs,
-    /// Who was authenticated, if anybody was.
+    /// The authenticated caller, if there is one.
     pub caller: Option<Arc<Caller>>,
-    /// What the transport knows of the request, if it says anything: see [`Call::request`].
+    /// Transport data of the request, if any: see [`Call::request`].
     pub context: Option<Arc<dyn RequestContext>>,
 }
 
-/// Who was authenticated, and what the transport knows of the request.
+/// The authenticated caller and the transport data of a request.
 pub(crate) type Asker = (Option<Arc<Caller>>, Option<Arc<dyn RequestContext>>);
 
 impl Call {
@@ -163,90 +163,94 @@ impl Call {
         Self { method, params, peer, revision, outbox, inputs, caller, context }
     }
 
-    /// What the transport knows of the request, as the transport's own type; nothing on another transport.
+    /// Returns the transport data of the request, or `None` if it has another type (another transport).
     pub fn request<T: RequestContext>(&self) -> Option<Arc<T>> {
         let context: Arc<dyn Any + Send + Sync> = self.context.clone()?;
         context.downcast().ok()
     }
 
-    /// The id of the session that the request belongs to, where the transport has one. It is a secret.
+    /// Returns the session id, if the transport has one. Treat it as a secret.
     pub fn session_id(&self) -> Option<&str> {
         self.context.as_ref()?.session_id()
     }
 
-    /// The name of whoever was authenticated, if anybody was.
+    /// Returns the principal of the authenticated caller, if there is one.
     pub fn principal(&self) -> Option<&str> {
         self.caller.as_ref().map(|caller| &**caller.principal())
     }
 
-    /// The name of the tool that is called; `None` where the call is not one of a tool.
+    /// Returns the method, if it is one of the protocol itself; `None` for a method of an extension or of the server.
+    pub fn known(&self) -> Option<RequestMethod> {
+        RequestMethod::from_name(&self.method)
+    }
+
+    /// Returns the name of the tool; `None` if the method is not `tools/call`.
     pub fn tool_name(&self) -> Option<Cow<'_, str>> {
-        if self.method != "tools/call" {
+        if self.known() != Some(RequestMethod::CallTool) {
             return None;
         }
         self.params.read_str("name").ok().flatten()
     }
 
-    /// The `arguments` of the call of a tool or a prompt, and nothing else of its parameters; the empty object where
-    /// there are none.
+    /// Returns the `arguments` of a tool call or prompt; an empty object if there are none.
     pub fn arguments(&self) -> JsonText {
         let given = self.params.get("arguments").filter(|given| given.as_bytes() != "null");
         given.unwrap_or_else(JsonText::empty_object)
     }
 
-    /// The open `_meta` of the request, without the keys that are the protocol's own.
+    /// Parses the `_meta` of the request, without the keys that the protocol reserves.
     ///
     /// # Errors
-    /// -32602 when it is not an object.
+    /// -32602 if it is not an object.
     pub fn meta(&self) -> Result<Meta, RpcError> {
         Ok(modern::without_reserved(self.params.read_opt("_meta")?.unwrap_or_default()))
     }
 }
 
-/// What is known about the client that asks.
+/// The client of a call.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Peer {
-    /// The revision that is spoken, to show to a person.
+    /// The negotiated revision.
     pub version: ProtocolVersion,
-    /// What the client says it is. Not to be trusted.
+    /// The name and version that the client reports. Do not trust it.
     pub info: Option<Implementation>,
-    /// What the client can do.
+    /// The declared capabilities.
     pub capabilities: ClientCapabilities,
 }
 
 impl Peer {
-    /// The settings with which the client declares an extension; `None` if it does not.
+    /// Returns the settings of an extension; `None` if the client did not declare it.
     pub fn extension(&self, id: &str) -> Option<&RawJson> {
         extension::declared(&self.capabilities, id)
     }
 }
 
-/// What a server says about itself.
+/// The name, revisions and capabilities of a server.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Description {
-    /// Its name and version.
+    /// The name and version.
     pub info: Implementation,
-    /// The revisions that it speaks, the preferred one first.
+    /// The supported revisions, in order of preference.
     pub versions: Vec<ProtocolVersion>,
-    /// What it serves.
+    /// The capabilities.
     pub capabilities: ServerCapabilities,
-    /// How to use it, for the model.
+    /// Instructions for the model.
     pub instructions: Option<String>,
-    /// How long lists and resources may be kept, where they do not say so themselves.
+    /// The default cache policy of lists and resources.
     pub cache: CachePolicy,
-    /// Methods beyond the specification that it serves.
+    /// Methods beyond the specification.
     pub extra_methods: Vec<String>,
-    /// What its extensions add.
+    /// The extensions.
     pub extensions: Vec<ExtensionSpec>,
-    /// Whether results carry the server's name and version.
+    /// Whether stateless results carry the server's name and version.
     pub show_info: bool,
     info_text: OnceLock<Vec<u8>>,
 }
 
 impl Description {
-    /// A server that speaks every revision.
+    /// Creates a description that supports every revision.
     pub fn new(info: Implementation, capabilities: ServerCapabilities) -> Self {
         Self {
             info,
@@ -261,7 +265,7 @@ impl Description {
         }
     }
 
-    /// What its extensions add in a revision.
+    /// The extensions that exist in a revision.
     pub(crate) fn extensions_in(&self, revision: Revision) -> impl Iterator<Item = &ExtensionSpec> {
         self.extensions.iter().filter(move |e| e.exists_in(revision))
     }
@@ -270,41 +274,41 @@ impl Description {
         self.versions.iter().map(|v| v.as_str().to_owned()).collect()
     }
 
-    /// The name and version as they stand in every stateless result.
+    /// The name and version, serialized for stateless results.
     pub(crate) fn info_text(&self) -> Option<&[u8]> {
         self.show_info.then(|| self.info_text.get_or_init(|| to_json(&self.info)).as_slice())
     }
 }
 
-/// The answer to a call.
+/// The response to a call.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Reply {
-    /// It is done.
+    /// A result.
     Complete(ResultBody),
-    /// It has a result of a kind that an extension adds, which the server's [`Description`] names. Only where results
-    /// have a kind, and only for a client that declared the extension.
+    /// A result of a type that an extension adds and the [`Description`] names. Only in the stateless revision, and only
+    /// for a client that declared the extension.
     Extension {
-        /// The kind.
+        /// The `resultType`.
         kind: Cow<'static, str>,
         /// The result.
         done: ResultBody,
     },
-    /// The client must answer some questions and ask again. Handlers that use [`Call::inputs`] need not build it.
+    /// The client must answer these requests and retry (a multi-round-trip request). [`Call::inputs`] builds it.
     InputRequired {
-        /// The questions, each under a key.
+        /// The requests by key.
         asks: Vec<(String, InputRequest)>,
-        /// What the client must send back.
+        /// The request state that the client sends back.
         state: Option<String>,
     },
-    /// It failed.
+    /// An error.
     Error(RpcError),
 }
 
 impl Reply {
-    /// The answer to the call of a tool that failed, in words for the model: from middleware, in place of the tool.
+    /// Creates the result of a failed tool with a text for the model, for middleware that answers in place of the tool.
     pub fn tool_error(call: &Call, message: impl Into<String>) -> Self {
-        Self::Complete(call.revision.done(CallToolResult::error(message)))
+        Self::Complete(call.revision.encode(CallToolResult::error(message)))
     }
 }
 
@@ -314,26 +318,26 @@ impl From<RpcError> for Reply {
     }
 }
 
-/// A result, printed for the revision that the client speaks.
+/// A result, serialized for the negotiated revision.
 #[derive(Clone, Debug)]
 pub struct ResultBody {
-    /// The members of the result but `_meta`, in one line; up to a long text if there is one.
+    /// The members of the result except `_meta`, in one line; up to the long text if there is one.
     pub(crate) body: Bytes,
     pub(crate) long: Option<Long>,
     pub(crate) meta: Option<Meta>,
     pub(crate) cache: Option<CacheHint>,
 }
 
-/// A long text inside of a result.
+/// A long string in a result.
 #[derive(Clone, Debug)]
 pub(crate) struct Long {
-    /// The text, escaped.
+    /// The string, escaped.
     pub(crate) text: Bytes,
-    /// What comes after it.
+    /// The bytes after it.
     pub(crate) rest: Bytes,
 }
 
-/// How long one result may be kept, where it says so itself.
+/// The cache policy of one result.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CacheHint {
     pub(crate) ttl_ms: Option<u64>,
@@ -341,14 +345,14 @@ pub(crate) struct CacheHint {
 }
 
 impl ResultBody {
-    /// A result that is already JSON, for services that do without the typed model. It should be an object.
+    /// Wraps a result that is JSON already, for services without typed results. It should be an object.
     ///
-    /// Members that say what kind of result it is are left out: they are added for the client's revision.
+    /// `resultType` and caching members are removed: the revision adds its own.
     pub fn json(result: &JsonText) -> Self {
         Self::parsed(result, true)
     }
 
-    /// The same for a result that is never cached: members that are called as those of caching are its own.
+    /// Wraps a result of a method that is never cached: members named like those of caching are kept.
     pub fn uncached_json(result: &JsonText) -> Self {
         Self::parsed(result, false)
     }
@@ -381,7 +385,7 @@ impl ResultBody {
         Self { body: one_line(body.into()), long: None, meta, cache: cacheable.then_some(cache) }
     }
 
-    /// Whether it is the result of a tool that says that it failed.
+    /// Returns whether it is a tool result with `isError`.
     pub fn is_failed_tool(&self) -> bool {
         #[derive(serde::Deserialize)]
         struct Tool {
@@ -393,18 +397,18 @@ impl ResultBody {
         serde_json::from_slice::<Tool>(&whole).is_ok_and(|tool| tool.is_error)
     }
 
-    /// The members of the result, but `_meta`, as they will be sent.
+    /// Returns the members of the result except `_meta`, as they will be sent.
     pub fn members(&self) -> JsonText {
         JsonText::trusted(self.whole())
     }
 
-    /// The same result with other members.
+    /// Replaces the members of the result, keeping `_meta`.
     #[must_use]
     pub fn with_members(self, members: &JsonText) -> Self {
         Self { body: one_line(members.as_bytes().clone()), long: None, ..self }
     }
 
-    /// The result as one text, `_meta` included, without what is added for the client's revision.
+    /// Returns the whole result, `_meta` included, without the members that the revision adds.
     pub fn text(&self) -> JsonText {
         let mut out = b"{".to_vec();
         if let Some(meta) = self.meta.as_ref().filter(|m| !m.is_empty()) {
@@ -416,7 +420,7 @@ impl ResultBody {
         JsonText::trusted(one_line(out.into()))
     }
 
-    /// The members of the result but `_meta`, with a long text if there is one.
+    /// The members of the result except `_meta`, with the long string if there is one.
     pub(crate) fn whole(&self) -> Bytes {
         match &self.long {
             Some(long) => [&*self.body, &long.text, &long.rest].concat().into(),
@@ -424,28 +428,27 @@ impl ResultBody {
         }
     }
 
-    /// The result that says nothing, `{}`.
+    /// Returns the empty result, `{}`.
     pub fn empty() -> Self {
         Self { body: Bytes::from_static(b"{}"), long: None, meta: None, cache: None }
     }
 
-    /// The same result as one that may be kept, where the revision says so: for as long as the server's other lists, if
-    /// the result does not say how long itself.
+    /// Marks the result as cacheable in revisions with caching: with its own policy, or the server's default.
     #[must_use]
     pub fn cacheable(mut self) -> Self {
         self.cache.get_or_insert_default();
         self
     }
 
-    /// Any value that prints as an object.
+    /// Serializes any value that is a JSON object.
     pub fn value<T: Serialize>(result: &T) -> Self {
         Self::json(&JsonText::trusted(to_json(result).into()))
     }
 }
 
 impl Revision {
-    /// Prints a typed result for this revision.
-    pub fn done<T: Project + HasMeta + Serialize>(self, mut result: T) -> ResultBody {
+    /// Serializes a typed result for this revision.
+    pub fn encode<T: Project + HasMeta + Serialize>(self, mut result: T) -> ResultBody {
         let cache = result.take_cache();
         result.project(self);
         let meta = result.meta_mut().take().map(modern::without_reserved);
@@ -493,7 +496,7 @@ mod tests {
                 let revision = Revision::of(version);
                 let mut result = CallToolResult::new(vec![block.clone(), ContentBlock::text("more")]);
                 result.structured_content = Some(RawJson::new(&json!({ "a": 1 })).unwrap());
-                let done = revision.done(result.clone());
+                let done = revision.encode(result.clone());
                 result.project(revision);
                 assert_eq!(parsed(&done), serde_json::to_value(&result).unwrap(), "{version}: {kind}");
                 let first = &parsed(&done)["content"][0];
@@ -538,7 +541,7 @@ mod tests {
 
     #[test]
     fn a_long_text_behind_something_else_is_sent_all_the_same() {
-        let done = Revision::oldest().done(Odd { first: 1, text: "long".to_owned(), meta: None });
+        let done = Revision::oldest().encode(Odd { first: 1, text: "long".to_owned(), meta: None });
         assert_eq!(parsed(&done), json!({ "first": 1, "text": "long" }));
     }
 }

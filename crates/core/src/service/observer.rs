@@ -1,14 +1,17 @@
-//! Watching requests from outside: what traces and measurements need to know.
+//! Telemetry: observing requests for traces and metrics.
 
 use std::{borrow::Cow, fmt, time::Duration};
 
 use couplet_types::{ProtocolVersion, TraceContext};
 
-use crate::error::{Error, ErrorKind};
+use crate::{
+    error::{Error, ErrorKind},
+    wire::method::{CallTarget, Method},
+};
 
-/// Somebody who watches the requests of a client or a server. Every function may be left out.
+/// An observer of the requests of a client or a server. Every method has a default.
 ///
-/// All of them are called where requests are made and answered, so none of them may take long.
+/// The methods run on the request path and must return quickly.
 ///
 /// ```
 /// use couplet_core::{Operation, Observer};
@@ -25,24 +28,24 @@ use crate::error::{Error, ErrorKind};
 /// }
 /// ```
 pub trait Observer: Send + Sync + 'static {
-    /// The trace that a request goes out in, if it is to say so. It is called inside the span of the request.
+    /// Returns the trace context to send with a request. Called inside the span of the request.
     fn outgoing(&self) -> Option<TraceContext> {
         None
     }
 
-    /// A request has come in that is part of a trace. `begin` has to be called once, inside of that trace: it makes the
+    /// Called for a request that carries a trace context. `begin` must be called once, inside that trace: it creates the
     /// span of the request.
     fn incoming(&self, trace: &TraceContext, begin: &mut dyn FnMut()) {
         let _ = trace;
         begin();
     }
 
-    /// A request is over: answered, failed, or given up.
+    /// Called when a request completed, failed or was cancelled.
     fn done(&self, operation: &Operation<'_>) {
         let _ = operation;
     }
 
-    /// A client's connection is over.
+    /// Called when the connection of a client closed.
     fn disconnected(&self, connection: &Disconnected<'_>) {
         let _ = connection;
     }
@@ -54,108 +57,107 @@ impl fmt::Debug for dyn Observer {
     }
 }
 
-/// Who tells.
+/// The side that observes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Side {
-    /// Whoever sends the request.
+    /// The side that sends the request.
     Client,
-    /// Whoever answers it.
+    /// The side that handles the request.
     Server,
 }
 
-/// A request that is over.
+/// A finished request.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Operation<'a> {
-    /// Who tells.
+    /// The side that observes.
     pub side: Side,
-    /// What was asked for.
+    /// The method.
     pub method: &'a str,
     /// The name of the tool or the prompt, or the URI of the resource.
     pub target: Option<&'a str>,
-    /// The revision that is spoken.
+    /// The negotiated revision.
     pub version: ProtocolVersion,
-    /// How bytes travel, where that is known: `pipe` or `tcp`.
+    /// The network transport, if known: `pipe` or `tcp`.
     pub transport: Option<&'static str>,
-    /// How long it took.
+    /// The duration.
     pub duration: Duration,
-    /// What went wrong, if anything did.
+    /// The failure, if it failed.
     pub error: Option<&'a Failure>,
 }
 
 impl<'a> Operation<'a> {
-    /// A request that went well.
+    /// Creates a request that succeeded.
     pub fn new(side: Side, method: &'a str, version: ProtocolVersion, duration: Duration) -> Self {
         Self { side, method, target: None, version, transport: None, duration, error: None }
     }
 
-    /// The attribute that the target is, by the conventions of OpenTelemetry.
+    /// Returns the OpenTelemetry attribute of a method's target.
     pub fn target_attribute(method: &str) -> Option<&'static str> {
-        match method {
-            "tools/call" => Some("gen_ai.tool.name"),
-            "prompts/get" => Some("gen_ai.prompt.name"),
-            "resources/read" | "resources/subscribe" | "resources/unsubscribe" => Some("mcp.resource.uri"),
-            _ => None,
-        }
+        target(method).map(CallTarget::attribute)
     }
 
-    /// The parameter that says what the target is.
+    /// Returns the parameter that holds a method's target.
     pub fn target_parameter(method: &str) -> Option<&'static str> {
-        Self::target_attribute(method).map(|attribute| if attribute == "mcp.resource.uri" { "uri" } else { "name" })
+        target(method).map(CallTarget::parameter)
     }
 
-    /// The name of a span: the method, and the tool or the prompt. A URI would make for too many names.
+    /// Returns the span name: the method, and the tool or prompt. URIs are left out, as they have too many values.
     pub fn span_name(method: &str, target: Option<&str>) -> String {
-        match (target, Self::target_attribute(method)) {
-            (Some(target), Some("gen_ai.tool.name" | "gen_ai.prompt.name")) => format!("{method} {target}"),
+        match (target, self::target(method)) {
+            (Some(target), Some(CallTarget::Tool | CallTarget::Prompt)) => format!("{method} {target}"),
             _ => method.to_owned(),
         }
     }
 }
 
-/// A connection that is over.
+fn target(method: &str) -> Option<CallTarget> {
+    Method::named(method)?.target
+}
+
+/// A closed connection.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Disconnected<'a> {
-    /// The revision that was spoken.
+    /// The negotiated revision.
     pub version: ProtocolVersion,
-    /// How bytes travelled, where that is known: `pipe` or `tcp`.
+    /// The network transport, if known: `pipe` or `tcp`.
     pub transport: Option<&'static str>,
-    /// How long it lasted.
+    /// The duration.
     pub duration: Duration,
-    /// What went wrong, if anything did.
+    /// The failure, if it failed.
     pub error: Option<&'a Failure>,
 }
 
 impl<'a> Disconnected<'a> {
-    /// A connection that lasted for a time.
+    /// Creates a closed connection.
     pub fn new(version: ProtocolVersion, duration: Duration, error: Option<&'a Failure>) -> Self {
         Self { version, transport: None, duration, error }
     }
 }
 
-/// What went wrong, in the words of OpenTelemetry.
+/// A failure in the terms of OpenTelemetry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Failure {
-    /// The class of the error, `error.type`: the code of an answer, or a word.
+    /// `error.type`: the code of the JSON-RPC error, or a word.
     pub class: Cow<'static, str>,
-    /// The code of the answer, `rpc.response.status_code`, if there was one.
+    /// `rpc.response.status_code`: the code of the JSON-RPC error, if there was one.
     pub code: Option<i32>,
 }
 
 impl Failure {
-    /// A tool said that it failed.
+    /// The tool result has `isError`.
     pub const TOOL: Self = Self::of("tool_error");
-    /// Nobody wanted the answer any more.
+    /// The request was cancelled.
     pub const CANCELLED: Self = Self::of("cancelled");
 
     const fn of(class: &'static str) -> Self {
         Self { class: Cow::Borrowed(class), code: None }
     }
 
-    /// The answer was an error.
+    /// Creates the failure for a JSON-RPC error.
     pub fn answered(code: i32) -> Self {
         Self { class: code.to_string().into(), code: Some(code) }
     }

@@ -37,7 +37,8 @@ fn each_revision_has_a_test() {
     let list = Command::new(current_exe().unwrap()).arg("--list").output().unwrap();
     let list = String::from_utf8(list.stdout).unwrap();
     let tests = |of: &str| list.lines().filter_map(|l| l.strip_prefix(of)?.strip_suffix(": test")).collect::<Vec<_>>();
-    let revisions = ["v2024_11_05", "v2025_03_26", "v2025_06_18", "v2025_11_25", "v2026_07_28"];
+    let name = |version: &ProtocolVersion| format!("v{}", version.as_str().replace('-', "_"));
+    let revisions: Vec<String> = ProtocolVersion::ALL.iter().map(name).collect();
     assert_eq!(tests("revisions::each::"), revisions);
     assert_eq!(tests("revisions::panics::"), revisions);
     assert_eq!(tests("revisions::once"), [""]);

@@ -1,4 +1,4 @@
-//! `couplet doctor`, the part that starts nothing.
+//! `couplet doctor`, the checks that start no server.
 
 use std::io::Write;
 
@@ -10,10 +10,10 @@ use crate::{
     doctor::{self, Finding, Severity},
 };
 
-/// Finds out why servers do not start or connect.
+/// Diagnoses why servers do not start or connect.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct DoctorArgs {
-    /// The server: a name, or host:name; all of them if it is left out
+    /// The server: a name, or host:name (default: all servers)
     pub server: Option<String>,
     /// Which hosts.
     #[command(flatten)]
@@ -23,25 +23,25 @@ pub struct DoctorArgs {
     pub json: bool,
 }
 
-/// Looks at configurations and writes what it finds.
+/// Checks the configurations of hosts and writes the findings to `out`.
 ///
 /// # Errors
-/// When something is found that cannot work; see [`Error`] for others.
+/// If a finding is an error ([`ErrorKind::Findings`]), or the arguments name an unknown host or server.
 pub fn doctor(args: &DoctorArgs, env: &Env, out: &mut dyn Write) -> Result<(), Error> {
-    let (servers, findings) = look_at(args, env)?;
+    let (servers, findings) = inspect(args, env)?;
     report(&findings, servers.len(), args.json, env, out)
 }
 
-/// The servers that were asked about, and what is wrong with them as far as their configuration tells. A command that
-/// starts them goes on from here, and gives everything to [`report`].
+/// Returns the selected servers, and the findings about their configuration. A command that also starts the servers
+/// adds its own findings and passes them all to [`report`].
 ///
 /// # Errors
-/// When there is no such server or host.
-pub fn look_at(args: &DoctorArgs, env: &Env) -> Result<(Vec<Server>, Vec<Finding>), Error> {
+/// If there is no such server or host.
+pub fn inspect(args: &DoctorArgs, env: &Env) -> Result<(Vec<Server>, Vec<Finding>), Error> {
     let hosts = Hosts::load(env)?;
     let mut wanted = args.selection.hosts(env, &hosts)?;
     let mut only = args.server.as_deref();
-    // `host:name` is how a server is named when several hosts have one.
+    // `host:name` selects one of several servers of the same name.
     if let Some((host, name)) = only.and_then(|name| name.split_once(':'))
         && let Ok(host) = hosts.get(host)
     {
@@ -49,7 +49,7 @@ pub fn look_at(args: &DoctorArgs, env: &Env) -> Result<(Vec<Server>, Vec<Finding
         only = Some(name);
     }
     let found = discover(env, &hosts);
-    // A server is judged by the files of the hosts that have it; if none has, it may be in one that cannot be read.
+    // If no host has the server, it may be in a file that cannot be read: all files are checked then.
     let has_it = |host: &&Host| found.servers.iter().any(|s| s.host == host.id() && Some(s.name.as_str()) == only);
     let wanted = wanted.unwrap_or_else(|| {
         let having: Vec<&Host> = hosts.iter().filter(has_it).collect();
@@ -69,10 +69,10 @@ pub fn look_at(args: &DoctorArgs, env: &Env) -> Result<(Vec<Server>, Vec<Finding
     }
 }
 
-/// Writes findings, the worst first; an error if one of them is an error.
+/// Writes findings to `out`, the most severe first.
 ///
 /// # Errors
-/// When one of the findings is.
+/// If one of the findings is an error, or `out` cannot be written to.
 pub fn report(findings: &[Finding], servers: usize, json: bool, env: &Env, out: &mut dyn Write) -> Result<(), Error> {
     let mut out = Out(out);
     let mut sorted: Vec<_> = findings.iter().collect();
@@ -87,7 +87,7 @@ pub fn report(findings: &[Finding], servers: usize, json: bool, env: &Env, out: 
             if let Some(path) =
                 finding.path.as_ref().filter(|path| !finding.message.contains(&path.display().to_string()))
             {
-                out.line(format_args!("  in {}", env.short(path)))?;
+                out.line(format_args!("  in {}", env.display_path(path)))?;
             }
             for line in &finding.details {
                 out.line(format_args!("  {line}"))?;
@@ -100,14 +100,14 @@ pub fn report(findings: &[Finding], servers: usize, json: bool, env: &Env, out: 
     }
     match count(findings, Severity::Error) {
         0 => Ok(()),
-        errors => Err(Error::new(ErrorKind::Findings, format!("{} that cannot work", things(errors, "thing")))),
+        errors => Err(Error::new(ErrorKind::Findings, format!("{} found", things(errors, "error")))),
     }
 }
 
 fn summary(findings: &[Finding], servers: usize) -> String {
     let servers = things(servers, "server");
     match findings.len() {
-        0 => format!("{servers}, nothing wrong as far as can be seen"),
+        0 => format!("{servers}, no problems found"),
         _ => {
             let errors = things(count(findings, Severity::Error), "error");
             format!("{servers}, {errors}, {}", things(count(findings, Severity::Warning), "warning"))

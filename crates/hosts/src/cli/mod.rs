@@ -1,7 +1,7 @@
-//! `install`, `uninstall`, `sync`, `servers`, `hosts` and `doctor`: arguments for `clap`, and functions that do it.
+//! The subcommands `install`, `uninstall`, `sync`, `servers`, `hosts` and `doctor`: `clap` arguments and functions.
 //!
-//! Each function writes what people read to `out` and nothing anywhere else, in no colour. With `json` set it writes one
-//! JSON value instead. An [`Error`] has what an exit code is chosen by, a line and a hint.
+//! Each function writes plain text to `out`, or one JSON value if `json` is set, and nothing anywhere else. An
+//! [`Error`] has a message, a hint, and a kind to choose the exit code by.
 
 mod doctor;
 mod install;
@@ -17,36 +17,36 @@ use crate::{Env, Error, ErrorKind, Host, Hosts, Scope};
 
 use plan::{Planned, Plans};
 
-pub use doctor::{DoctorArgs, doctor, look_at, report};
+pub use doctor::{DoctorArgs, doctor, inspect, report};
 pub use install::{InstallArgs, install};
 pub use servers::{HostsArgs, ServersArgs, hosts, servers};
 pub use sync::{SyncArgs, sync};
 pub use uninstall::{UninstallArgs, uninstall};
 
-/// Which hosts a command is about.
+/// The hosts that a command applies to.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Selection {
-    /// A host, by the name that `couplet hosts` shows; several with commas, or by repeating this
+    /// A host, by its name in `couplet hosts`; repeatable, or comma-separated
     #[arg(long = "host", value_name = "HOST", value_delimiter = ',')]
     pub host: Vec<String>,
-    /// Every host that is installed here
+    /// Every installed host
     #[arg(long, conflicts_with = "host")]
     pub all: bool,
 }
 
-/// How a change is made.
+/// How a change is applied.
 #[derive(Clone, Debug, Default, clap::Args)]
-pub struct Manner {
-    /// Show what would change, as a diff, and change nothing
+pub struct WriteOptions {
+    /// Show the changes as a diff, and write nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// Replace entries that are there and differ
+    /// Replace existing entries that differ
     #[arg(long)]
     pub force: bool,
 }
 
 impl Selection {
-    /// The hosts; `None` if none were named.
+    /// The selected hosts; `None` if none were selected.
     fn hosts<'a>(&self, env: &Env, hosts: &'a Hosts) -> Result<Option<Vec<&'a Host>>, Error> {
         if self.all {
             return Ok(Some(hosts.detected(env)));
@@ -61,7 +61,7 @@ impl Selection {
         Ok((!named.is_empty()).then_some(named))
     }
 
-    /// The hosts, or an error that says which there are. Of all that are installed, those count that have the scope.
+    /// The selected hosts, or an error that lists the hosts. `--all` selects those that have the scope.
     fn required<'a>(&self, env: &Env, hosts: &'a Hosts, scope: Scope) -> Result<Vec<&'a Host>, Error> {
         let mut found = hosts.detected(env);
         found.retain(|host| host.scopes().any(|s| s == scope));
@@ -71,16 +71,16 @@ impl Selection {
             Some(_) if !found.is_empty() => Ok(found),
             _ if found.is_empty() => {
                 let all: Vec<_> = hosts.iter().map(Host::id).collect();
-                Err(Error::usage("no host is installed here as far as can be seen: name one with `--host`")
+                Err(Error::usage("no installed host was found: name one with `--host`")
                     .with_hint(format!("the hosts are {}", all.join(", "))))
             }
-            _ => Err(Error::usage("say which host with `--host`, or `--all` for those that are installed here")
+            _ => Err(Error::usage("select a host with `--host`, or all installed ones with `--all`")
                 .with_hint(format!("installed here: {}", ids.join(", ")))),
         }
     }
 }
 
-/// What a command writes to.
+/// The output of a command.
 struct Out<'a>(&'a mut dyn Write);
 
 impl Out<'_> {
@@ -98,7 +98,7 @@ impl Out<'_> {
     }
 }
 
-/// Words in columns as wide as they need to be.
+/// Formats rows as a table with columns as wide as needed.
 fn columns(rows: &[Vec<String>]) -> String {
     let widest =
         |column: usize| rows.iter().filter_map(|r| r.get(column)).map(|t| t.chars().count()).max().unwrap_or(0);

@@ -1,13 +1,13 @@
-//! Changes of several hosts: planned, then made, each by itself.
+//! Changes to several hosts: planned first, then applied one by one.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::{Manner, Out, Selection};
+use super::{Out, Selection, WriteOptions};
 use crate::{Change, Env, Error, Host, Scope, change};
 
-/// A change that was planned for a host.
+/// A planned change for one host.
 pub(super) struct Planned<'a> {
     pub(super) host: &'a Host,
     pub(super) scope: Scope,
@@ -15,9 +15,9 @@ pub(super) struct Planned<'a> {
     /// `added …`, `removed …`.
     pub(super) what: String,
     pub(super) notes: Vec<String>,
-    /// What has to be done in the host.
+    /// What the user has to do in the host afterwards.
     pub(super) next: Option<&'a str>,
-    /// Plans it anew, from what the file says now.
+    /// Plans the change again from the current content of the file.
     pub(super) again: Box<dyn Fn() -> Result<Planned<'a>, Error> + 'a>,
 }
 
@@ -33,13 +33,13 @@ impl Planned<'_> {
     }
 }
 
-/// The plans for all hosts, and those that cannot be changed.
+/// The plans for all hosts, and the hosts that cannot be changed.
 pub(super) struct Plans<'a> {
     planned: Vec<Planned<'a>>,
     failed: Vec<(&'a Host, Error)>,
-    /// Hosts that read a file which another one is changed by.
+    /// Hosts that read a file which is already changed for another host.
     sharing: Vec<(PathBuf, Scope, &'a Host)>,
-    /// Whether hosts were chosen because they are there: then each is for itself.
+    /// Whether hosts were selected by `--all`: then they are changed independently of each other.
     each_by_itself: bool,
 }
 
@@ -48,10 +48,10 @@ impl<'a> Plans<'a> {
         Self { planned: Vec::new(), failed: Vec::new(), sharing: Vec::new(), each_by_itself: selection.all }
     }
 
-    /// Puts a plan to the others. Hosts that share a file share the change of it.
+    /// Adds a plan. Hosts that share a file share its change.
     ///
     /// # Errors
-    /// When it cannot be made and the host was named: then no host is to be changed.
+    /// If the change cannot be planned and the host was named: then no host is changed.
     pub(super) fn push(&mut self, host: &'a Host, plan: Result<Planned<'a>, Error>) -> Result<(), Error> {
         let plan = match plan.and_then(|plan| plan.change.check().map(|()| plan)) {
             Ok(plan) => plan,
@@ -74,16 +74,22 @@ impl<'a> Plans<'a> {
         self.planned.is_empty() && self.failed.is_empty()
     }
 
-    /// Makes all changes, or shows them, and writes what came of each. One that fails does not stop the others.
+    /// Applies all changes, or shows them, and reports the outcome of each. A failure does not stop the others.
     ///
     /// # Errors
-    /// When at least one of them could not be made.
-    pub(super) fn carry_out(self, env: &Env, manner: &Manner, json: bool, out: &mut Out<'_>) -> Result<(), Error> {
+    /// If at least one of them failed.
+    pub(super) fn carry_out(
+        self,
+        env: &Env,
+        options: &WriteOptions,
+        json: bool,
+        out: &mut Out<'_>,
+    ) -> Result<(), Error> {
         let Self { planned, mut failed, sharing, .. } = self;
         let (total, mut rows) = (planned.len() + failed.len(), Vec::new());
         for plan in planned {
             let host = plan.host;
-            let made = if manner.dry_run { Ok((plan, None)) } else { plan.apply(env) };
+            let made = if options.dry_run { Ok((plan, None)) } else { plan.apply(env) };
             let (mut plan, backup) = match made {
                 Ok(made) => made,
                 Err(error) => {
@@ -95,15 +101,15 @@ impl<'a> Plans<'a> {
             let sharing = sharing.iter().filter(|(path, scope, _)| is_same(path, *scope));
             plan.notes.extend(sharing.map(|(_, _, host)| format!("{} reads the same file", host.name())));
             match json {
-                true => rows.push(described(&plan, manner, backup.as_deref())),
-                false => tell(&plan, env, manner, backup.as_deref(), out)?,
+                true => rows.push(described(&plan, options, backup.as_deref())),
+                false => tell(&plan, env, options, backup.as_deref(), out)?,
             }
         }
-        // The only failure of the only host is told by the error.
+        // The only failure of a single host is the returned error.
         if total > 1 {
             for (host, error) in &failed {
                 match json {
-                    true => rows.push(undone(host, error, manner)),
+                    true => rows.push(undone(host, error, options)),
                     false => tell_failure(host, error, out)?,
                 }
             }
@@ -115,9 +121,15 @@ impl<'a> Plans<'a> {
     }
 }
 
-fn tell(plan: &Planned<'_>, env: &Env, manner: &Manner, backup: Option<&Path>, out: &mut Out<'_>) -> Result<(), Error> {
-    let (file, host) = (env.short(plan.change.path()), plan.host.name());
-    match (plan.change.is_nothing(), manner.dry_run) {
+fn tell(
+    plan: &Planned<'_>,
+    env: &Env,
+    options: &WriteOptions,
+    backup: Option<&Path>,
+    out: &mut Out<'_>,
+) -> Result<(), Error> {
+    let (file, host) = (env.display_path(plan.change.path()), plan.host.name());
+    match (plan.change.is_noop(), options.dry_run) {
         (true, _) => out.line(format_args!("{host}: nothing to do, {file} has it already"))?,
         (false, true) => out.text(&plan.change.diff())?,
         (false, false) => out.line(format_args!("{host}: {}, {file}", plan.what))?,
@@ -126,9 +138,9 @@ fn tell(plan: &Planned<'_>, env: &Env, manner: &Manner, backup: Option<&Path>, o
         out.line(format_args!("  note: {note}"))?;
     }
     if let Some(backup) = backup {
-        out.line(format_args!("  before: {}", env.short(backup)))?;
+        out.line(format_args!("  before: {}", env.display_path(backup)))?;
     }
-    if let Some(next) = plan.next.filter(|_| !manner.dry_run && !plan.change.is_nothing()) {
+    if let Some(next) = plan.next.filter(|_| !options.dry_run && !plan.change.is_noop()) {
         out.line(format_args!("  next: {next}"))?;
     }
     Ok(())
@@ -142,24 +154,24 @@ fn tell_failure(host: &Host, error: &Error, out: &mut Out<'_>) -> Result<(), Err
     }
 }
 
-fn described(plan: &Planned<'_>, manner: &Manner, backup: Option<&Path>) -> Value {
+fn described(plan: &Planned<'_>, options: &WriteOptions, backup: Option<&Path>) -> Value {
     json!({
         "host": plan.host.id(),
         "scope": plan.scope.to_string(),
         "path": plan.change.path(),
-        "changed": !plan.change.is_nothing(),
-        "dryRun": manner.dry_run,
+        "changed": !plan.change.is_noop(),
+        "dryRun": options.dry_run,
         "diff": plan.change.diff(),
         "backup": backup,
         "notes": plan.notes,
     })
 }
 
-fn undone(host: &Host, error: &Error, manner: &Manner) -> Value {
+fn undone(host: &Host, error: &Error, options: &WriteOptions) -> Value {
     json!({
         "host": host.id(),
         "changed": false,
-        "dryRun": manner.dry_run,
+        "dryRun": options.dry_run,
         "error": error.to_string(),
         "hint": error.hint(),
     })
@@ -171,6 +183,6 @@ fn verdict(failed: Vec<(&Host, Error)>, total: usize) -> Result<(), Error> {
         None => Ok(()),
         Some((_, error)) if total == 1 => Err(error),
         Some((_, error)) => Err(Error::new(error.kind(), format!("{count} of {total} hosts could not be changed"))
-            .with_hint("their files were left alone")),
+            .with_hint("their files were not modified")),
     }
 }

@@ -1,19 +1,19 @@
-//! An entry from what somebody types.
+//! Builds an entry from command-line arguments.
 
 use std::path::Path;
 
 use super::InstallArgs;
 use crate::{Entry, Env, Error, Host, Os, Remote, Scope, Stdio, Text, Transport, dotenv, entry::set, program, words};
 
-/// Programs that start others and are named as they are: what they start has to find them, too.
+/// Launchers, which are written by name and not by path: the processes that they start need to find them, too.
 const LAUNCHERS: [&str; 15] = [
     "npx", "npm", "pnpm", "yarn", "bunx", "bun", "node", "deno", "uvx", "uv", "pipx", "python", "python3", "docker",
     "cmd",
 ];
-/// Those of them that are scripts on Windows.
+/// The launchers that are scripts on Windows.
 const SCRIPTS: [&str; 5] = ["npx", "npm", "pnpm", "yarn", "bunx"];
 
-/// What was asked for, the same for all hosts.
+/// The requested server, the same for all hosts.
 pub(super) struct Asked {
     pub(super) name: String,
     pub(super) entry: Entry,
@@ -27,7 +27,8 @@ impl Asked {
         let name = match &args.name {
             Some(name) => name.clone(),
             None => name_of(&entry).ok_or_else(|| {
-                Error::usage(format!("no name can be made from `{}`", args.target)).with_hint("give one: `--name NAME`")
+                Error::usage(format!("no name can be derived from `{}`", args.target))
+                    .with_hint("give one: `--name NAME`")
             })?,
         };
         let is_plain = |c: char| c.is_alphanumeric() || "-_.".contains(c);
@@ -38,7 +39,7 @@ impl Asked {
         Ok(Self { name, entry })
     }
 
-    /// The entry as it should stand in a host's file, and what was changed to that end.
+    /// The entry as it is written to a host's file, and notes about what was adapted.
     pub(super) fn for_host(&self, env: &Env, host: &Host, scope: Scope) -> (Entry, Vec<String>) {
         match &self.entry {
             Entry::Stdio(stdio) => {
@@ -48,23 +49,23 @@ impl Asked {
             }
             Entry::Remote(remote) if takes(host, remote.transport) => (self.entry.clone(), Vec::new()),
             Entry::Remote(remote) => {
-                let note = format!("{} takes no such URL in its file, so a bridge is started for it", host.name());
+                let note = format!("{} does not support this transport, so it starts a bridge instead", host.name());
                 (bridge(env, remote).into(), vec![note])
             }
         }
     }
 }
 
-/// A program that speaks to a remote server in its place.
+/// A command that bridges stdio to a remote server.
 pub(super) fn bridge(env: &Env, remote: &Remote) -> Stdio {
     let mut stdio = Stdio::new(env.exe().display().to_string()).arg("run").arg(remote.url.clone());
     for (name, value) in &remote.headers {
-        stdio = stdio.arg("--header").arg(value.after(&format!("{name}: ")));
+        stdio = stdio.arg("--header").arg(value.prefixed(&format!("{name}: ")));
     }
     stdio
 }
 
-/// Whether a host can have servers over this transport.
+/// Whether a host supports servers over this transport.
 pub(super) fn takes(host: &Host, transport: Transport) -> bool {
     match transport {
         Transport::Http => host.data().http.is_some(),
@@ -72,7 +73,7 @@ pub(super) fn takes(host: &Host, transport: Transport) -> bool {
     }
 }
 
-/// `-f FILE` first, then `-e NAME=value` over it; `-e NAME` refers to the variable.
+/// The variables of `-f FILE`, overridden by `-e NAME=value`; `-e NAME` refers to the host's own variable.
 fn variables(args: &InstallArgs, env: &Env) -> Result<Vec<(String, Text)>, Error> {
     let mut vars = Vec::new();
     for file in &args.env_file {
@@ -97,19 +98,18 @@ fn variables(args: &InstallArgs, env: &Env) -> Result<Vec<(String, Text)>, Error
 fn remote(args: &InstallArgs, vars: &[(String, Text)]) -> Result<Entry, Error> {
     let scheme = args.target.split_once("://").map(|(scheme, _)| scheme.to_lowercase()).unwrap_or_default();
     if !["http", "https"].contains(&scheme.as_str()) {
-        return Err(Error::usage(format!("`{scheme}` is not a scheme that MCP servers have"))
+        return Err(Error::usage(format!("`{scheme}` is not a supported URL scheme"))
             .with_hint("give a URL that begins with `https://` or `http://`"));
     }
     let extra =
         [(!args.args.is_empty(), "arguments"), (!vars.is_empty(), "variables"), (args.cwd.is_some(), "a folder")];
     if let Some((_, what)) = extra.iter().find(|(is_there, _)| *is_there) {
-        return Err(
-            Error::usage(format!("a server at a URL takes no {what}")).with_hint("give headers: `-H 'NAME: value'`")
-        );
+        return Err(Error::usage(format!("a server at a URL does not take {what}"))
+            .with_hint("give headers: `-H 'NAME: value'`"));
     }
     let mut remote = Remote::new(args.target.as_str());
     if args.sse {
-        remote = remote.over(Transport::Sse);
+        remote = remote.transport(Transport::Sse);
     }
     for header in &args.header {
         let pair = header.split_once(':').map(|(name, value)| (name.trim(), value.trim()));
@@ -127,7 +127,7 @@ fn stdio(args: &InstallArgs, env: &Env, vars: Vec<(String, Text)>) -> Result<Ent
             Error::usage("headers and `--sse` are for servers at a URL").with_hint("give variables: `-e NAME=value`")
         );
     }
-    // A file may have a space in its name; with arguments of its own, the target is the program.
+    // A file name may contain a space; if arguments are given, the target is the program alone.
     let is_whole = !args.args.is_empty() || env.cwd().join(&args.target).is_file();
     let mut words = match is_whole {
         true => vec![args.target.clone()],
@@ -146,14 +146,14 @@ fn stdio(args: &InstallArgs, env: &Env, vars: Vec<(String, Text)>) -> Result<Ent
     Ok(stdio.into())
 }
 
-/// The same with whole paths: a host starts it in a folder and with a search path that are not those of this terminal.
-/// In a project's file, which others have too, everything stays as it was typed.
+/// The same with absolute paths: a host starts it in another folder and with another search path than this terminal. In
+/// a project's file, which is shared, everything stays as it was typed.
 fn settled(env: &Env, mut stdio: Stdio, scope: Scope, notes: &mut Vec<String>) -> Stdio {
     let command = stdio.command.plain().unwrap_or_default().to_owned();
     let stem = Path::new(&command).file_stem().unwrap_or_default().to_string_lossy().to_lowercase();
     let is_launcher = LAUNCHERS.contains(&stem.as_str()) && !command.contains(['/', '\\']);
     if env.os() == Os::Windows && SCRIPTS.contains(&stem.as_str()) && !command.contains(['/', '\\']) {
-        notes.push(format!("`{command}` is a script on Windows: `cmd /c` is put before it"));
+        notes.push(format!("`{command}` is a script on Windows: it is started with `cmd /c`"));
         stdio.args.splice(0..0, ["/c".into(), command.as_str().into()]);
         stdio.command = "cmd".into();
     }
@@ -170,7 +170,7 @@ fn settled(env: &Env, mut stdio: Stdio, scope: Scope, notes: &mut Vec<String>) -
             }
             Some(_) if is_launcher => {}
             Some(path) => stdio.command = path.display().to_string().into(),
-            None => notes.push(format!("there is no program `{command}` here")),
+            None => notes.push(format!("the program `{command}` was not found")),
         }
     }
     for arg in &mut stdio.args {
@@ -187,7 +187,7 @@ fn is_relative_file(env: &Env, text: &str) -> bool {
     looks_like && !program::is_absolute(text) && env.cwd().join(text).exists()
 }
 
-/// A short name for what somebody wants to have.
+/// A short name for a server, derived from its command or URL.
 fn name_of(entry: &Entry) -> Option<String> {
     let raw = match entry {
         Entry::Remote(remote) => {

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::{Out, Selection, columns};
 use crate::{Entry, Env, Error, Hosts, Server, discover};
 
-/// Lists the servers that hosts on this machine have configured.
+/// Lists the servers in the configuration of all hosts on this machine.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct ServersArgs {
     /// Which hosts.
@@ -18,7 +18,7 @@ pub struct ServersArgs {
     pub json: bool,
 }
 
-/// Lists the hosts that are known, and where their files are.
+/// Lists the known hosts and their configuration files.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct HostsArgs {
     /// Write JSON.
@@ -26,10 +26,10 @@ pub struct HostsArgs {
     pub json: bool,
 }
 
-/// Lists servers. Values of variables and headers, which may be secret, are not shown.
+/// Lists the configured servers. Values of variables and headers are not shown, since they may be secret.
 ///
 /// # Errors
-/// See [`Error`].
+/// If a selected host is unknown, or `out` cannot be written to.
 pub fn servers(args: &ServersArgs, env: &Env, out: &mut dyn Write) -> Result<(), Error> {
     let hosts = Hosts::load(env)?;
     let wanted = args.selection.hosts(env, &hosts)?;
@@ -50,7 +50,7 @@ pub fn servers(args: &ServersArgs, env: &Env, out: &mut dyn Write) -> Result<(),
     Ok(())
 }
 
-/// A row for each server; hosts that share a file share a row.
+/// One row per server; hosts that share a file share a row.
 fn rows(servers: &[&Server]) -> Vec<Vec<String>> {
     let mut rows: Vec<(&Server, Vec<String>)> = Vec::new();
     for server in servers {
@@ -70,10 +70,10 @@ fn rows(servers: &[&Server]) -> Vec<Vec<String>> {
     rows.into_iter().map(|(_, row)| row).collect()
 }
 
-/// Lists hosts.
+/// Lists the known hosts and the paths of their files.
 ///
 /// # Errors
-/// See [`Error`].
+/// If the user's table of hosts is invalid, or `out` cannot be written to.
 pub fn hosts(args: &HostsArgs, env: &Env, out: &mut dyn Write) -> Result<(), Error> {
     let hosts = Hosts::load(env)?;
     let mut out = Out(out);
@@ -82,7 +82,7 @@ pub fn hosts(args: &HostsArgs, env: &Env, out: &mut dyn Write) -> Result<(), Err
     for host in hosts.iter() {
         let is_here = host.is_detected(env);
         let places = host.places(env);
-        let file = places.first().map(|place| env.short(place.path())).unwrap_or_default();
+        let file = places.first().map(|place| env.display_path(place.path())).unwrap_or_default();
         let here = if is_here { "installed" } else { "" };
         rows.push(vec![host.id().to_owned(), host.name().to_owned(), here.to_owned(), file]);
         all.push(json!({

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use super::{
-    Manner, Out, Planned, Plans, Selection,
+    Out, Planned, Plans, Selection, WriteOptions,
     prepare::{bridge, takes},
 };
 use crate::{Config, Entry, Env, Error, ErrorKind, Host, Hosts, Overwrite, Scope, Server};
@@ -11,33 +11,32 @@ use crate::{Config, Entry, Env, Error, ErrorKind, Host, Hosts, Overwrite, Scope,
 /// Copies servers from one host to others.
 #[derive(Clone, Debug, clap::Args)]
 pub struct SyncArgs {
-    /// The servers; all that are switched on if none is named
+    /// The servers (default: all enabled ones)
     pub name: Vec<String>,
-    /// The host that has them
+    /// The host to copy from
     #[arg(long, value_name = "HOST")]
     pub from: String,
-    /// Where they stand there
+    /// The scope to copy from
     #[arg(long, value_name = "SCOPE", default_value = "user")]
     pub from_scope: Scope,
     /// Which hosts get them.
     #[command(flatten)]
     pub selection: Selection,
-    /// Where they get them: user, project or local
+    /// The scope to copy to: user, project or local
     #[arg(long, default_value = "user")]
     pub scope: Scope,
     /// How.
     #[command(flatten)]
-    pub manner: Manner,
+    pub options: WriteOptions,
     /// Write JSON.
     #[arg(skip)]
     pub json: bool,
 }
 
-/// Copies servers from one host to others. What differs there is left alone, unless that is forced; in the end that is
-/// an error, and everything else is done.
+/// Copies servers from one host to others. Entries that differ in the target are skipped unless `--force` is given.
 ///
 /// # Errors
-/// See [`Error`].
+/// If entries were skipped, after all others were copied; or if the arguments are invalid.
 pub fn sync(args: &SyncArgs, env: &Env, out: &mut dyn Write) -> Result<(), Error> {
     let hosts = Hosts::load(env)?;
     let from = hosts.get(&args.from)?;
@@ -58,14 +57,13 @@ pub fn sync(args: &SyncArgs, env: &Env, out: &mut dyn Write) -> Result<(), Error
     if plans.is_empty() {
         return Err(Error::usage("there is no other host to copy to").with_hint("name one with `--host`"));
     }
-    plans.carry_out(env, &args.manner, args.json, &mut Out(out))?;
+    plans.carry_out(env, &args.options, args.json, &mut Out(out))?;
     match left {
         0 => Ok(()),
-        _ => Err(Error::new(
-            ErrorKind::Conflict,
-            format!("{left} of the entries could not be copied and were left alone"),
-        )
-        .with_hint("`--force` replaces those that differ")),
+        _ => {
+            Err(Error::new(ErrorKind::Conflict, format!("{left} of the entries could not be copied and were skipped"))
+                .with_hint("`--force` replaces those that differ"))
+        }
     }
 }
 
@@ -83,7 +81,7 @@ fn chosen(args: &SyncArgs, source: &Config<'_>) -> Result<Vec<(String, Entry)>, 
         };
         return args.name.iter().map(|name| find(name).and_then(copied)).collect();
     }
-    // Of several, those that cannot be told are passed over: a host may have things of its own there.
+    // Without names, entries that cannot be read are skipped: a host may have entries of its own there.
     let all: Vec<_> = source.servers().into_iter().filter(|s| s.enabled).filter_map(|s| copied(s).ok()).collect();
     match all.is_empty() {
         true => Err(Error::unknown(format!("{host} has no servers in `{}`", source.place().path().display()))),
@@ -91,7 +89,7 @@ fn chosen(args: &SyncArgs, source: &Config<'_>) -> Result<Vec<(String, Entry)>, 
     }
 }
 
-/// All servers into one host's file, as one change, and how many were left alone.
+/// Plans adding all servers to one host's file as one change; also returns the number of skipped entries.
 fn plan<'a>(
     args: &'a SyncArgs,
     env: &'a Env,
@@ -99,14 +97,16 @@ fn plan<'a>(
     servers: &'a [(String, Entry)],
 ) -> Result<(Planned<'a>, usize), Error> {
     let mut config = Config::read(host, host.place(env, args.scope)?)?;
-    let overwrite = if args.manner.force { Overwrite::Yes } else { Overwrite::No };
+    let overwrite = if args.options.force { Overwrite::Yes } else { Overwrite::No };
     let (mut added, mut notes, mut left) = (Vec::new(), Vec::new(), 0);
     let mut change = None;
     for (name, entry) in servers {
         let entry = match entry {
             Entry::Remote(remote) if !takes(host, remote.transport) => {
-                notes
-                    .push(format!("`{name}` is at a URL, which {} takes no such of: a bridge is started", host.name()));
+                notes.push(format!(
+                    "`{name}` uses a transport that {} does not support, so it starts a bridge instead",
+                    host.name()
+                ));
                 bridge(env, remote).into()
             }
             entry => entry.clone(),
@@ -116,7 +116,7 @@ fn plan<'a>(
             Ok(next) => next,
             Err(error) if matches!(error.kind(), ErrorKind::Conflict | ErrorKind::Usage) => {
                 left += 1;
-                notes.push(format!("left alone: {error}"));
+                notes.push(format!("skipped: {error}"));
                 continue;
             }
             Err(error) => return Err(error),

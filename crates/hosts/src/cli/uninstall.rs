@@ -2,35 +2,35 @@
 
 use std::io::Write;
 
-use super::{Manner, Out, Planned, Plans, Selection};
+use super::{Out, Planned, Plans, Selection, WriteOptions};
 use crate::{Config, Env, Error, Host, Hosts, Scope, Server, discover};
 
-/// Takes a server out of the configuration of hosts.
+/// Removes a server from the configuration of hosts.
 #[derive(Clone, Debug, clap::Args)]
 pub struct UninstallArgs {
-    /// The name that the hosts have for it
+    /// The name of the server in the hosts
     pub name: String,
     /// Which hosts; not needed if only one has it.
     #[command(flatten)]
     pub selection: Selection,
-    /// Where it stands: user, project or local; not needed if it is only in one place
+    /// The scope: user, project or local; only needed if the server is in several
     #[arg(long)]
     pub scope: Option<Scope>,
     /// How.
     #[command(flatten)]
-    pub manner: Manner,
+    pub options: WriteOptions,
     /// Write JSON.
     #[arg(skip)]
     pub json: bool,
 }
 
-/// Takes a server out of hosts.
+/// Removes a server from hosts.
 ///
 /// # Errors
-/// See [`Error`].
+/// If no host has the server, several have it and none was selected, or a file cannot be changed.
 pub fn uninstall(args: &UninstallArgs, env: &Env, out: &mut dyn Write) -> Result<(), Error> {
     let hosts = Hosts::load(env)?;
-    // Of all hosts, those count that have it, whether they seem to be installed or not.
+    // All hosts that have the server count, whether they seem to be installed or not.
     let named = if args.selection.all { None } else { args.selection.hosts(env, &hosts)? };
     let candidates: Vec<&Host> = named.clone().unwrap_or_else(|| hosts.iter().collect());
     let mut found = Vec::new();
@@ -42,14 +42,14 @@ pub fn uninstall(args: &UninstallArgs, env: &Env, out: &mut dyn Write) -> Result
         for place in places {
             match Config::read(host, place) {
                 Ok(config) if config.server(&args.name).is_some() => found.push(config),
-                // A file that is broken matters only to those who asked for it.
+                // A broken file matters only if its host was named.
                 Err(error) if named.is_some() => return Err(error),
                 _ => {}
             }
         }
     }
     if found.is_empty() {
-        return Err(nobody_has_it(args, env, &hosts, named.as_deref()));
+        return Err(not_found(args, env, &hosts, named.as_deref()));
     }
     let one_file = found.iter().all(|config| config.place() == found[0].place());
     if !args.selection.all && is_unclear(&found, named.is_some()) && !one_file {
@@ -59,7 +59,7 @@ pub fn uninstall(args: &UninstallArgs, env: &Env, out: &mut dyn Write) -> Result
     for config in &found {
         plans.push(config.host(), plan(args, env, config))?;
     }
-    plans.carry_out(env, &args.manner, args.json, &mut Out(out))
+    plans.carry_out(env, &args.options, args.json, &mut Out(out))
 }
 
 fn plan<'a>(args: &'a UninstallArgs, env: &'a Env, config: &Config<'a>) -> Result<Planned<'a>, Error> {
@@ -71,7 +71,7 @@ fn plan<'a>(args: &'a UninstallArgs, env: &'a Env, config: &Config<'a>) -> Resul
     Ok(Planned { host, scope, change, what, notes: Vec::new(), next: None, again })
 }
 
-/// Whether it is in more places than somebody may have meant.
+/// Whether the server is in several places and the arguments do not say which is meant.
 fn is_unclear(found: &[Config<'_>], hosts_named: bool) -> bool {
     let is_again = |at: usize| found[..at].iter().any(|c| c.host().id() == found[at].host().id());
     if hosts_named { (0..found.len()).any(is_again) } else { found.len() > 1 }
@@ -80,10 +80,10 @@ fn is_unclear(found: &[Config<'_>], hosts_named: bool) -> bool {
 fn which(name: &str, found: &[Config<'_>]) -> Error {
     let places: Vec<_> = found.iter().map(|c| format!("{} ({})", c.host().id(), c.place().scope())).collect();
     Error::usage(format!("`{name}` is in several places: {}", places.join(", ")))
-        .with_hint("say which with `--host` and `--scope`, or `--all` for all of them")
+        .with_hint("select with `--host` and `--scope`, or `--all` for all of them")
 }
 
-fn nobody_has_it(args: &UninstallArgs, env: &Env, hosts: &Hosts, named: Option<&[&Host]>) -> Error {
+fn not_found(args: &UninstallArgs, env: &Env, hosts: &Hosts, named: Option<&[&Host]>) -> Error {
     let is_asked = |server: &&Server| named.is_none_or(|named| named.iter().any(|h| h.id() == server.host));
     let found = discover(env, hosts);
     let names = found.servers.iter().filter(is_asked).map(|s| s.name.clone());

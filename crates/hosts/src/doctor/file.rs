@@ -1,4 +1,4 @@
-//! What can be wrong with a whole file.
+//! Checks of a whole file.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::{
     node::{Node, Value},
 };
 
-/// Where servers stand in some host's file.
+/// The keys of servers in the files of all hosts.
 const ROOTS: [&str; 4] = ["mcpServers", "servers", "mcp_servers", "context_servers"];
 
 pub(super) fn unreadable(host: &Host, path: &Path, error: &Error) -> Finding {
@@ -18,13 +18,13 @@ pub(super) fn unreadable(host: &Host, path: &Path, error: &Error) -> Finding {
     about(finding, host, path)
 }
 
-/// Looks at a file, and of what is about single servers only at those with a name, if one is given.
+/// Checks a file; checks about single servers cover only those named `only`, if a name is given.
 pub(super) fn check(config: &Config<'_>, only: Option<&str>) -> Vec<Finding> {
     let Some(text) = config.text() else { return Vec::new() };
     let (host, path) = (config.host(), config.place().path());
     let mut findings = Vec::new();
     if text.starts_with('\u{feff}') {
-        let what = "the file begins with an invisible mark (a BOM), which readers of JSON stumble over";
+        let what = "the file begins with a byte order mark (BOM), which many JSON parsers reject";
         findings.push(Finding::new(Severity::Warning, "bom", what).fix("save it as UTF-8 without BOM"));
     }
     if host.format() == Format::Json && !text.trim().is_empty() {
@@ -37,15 +37,15 @@ pub(super) fn check(config: &Config<'_>, only: Option<&str>) -> Vec<Finding> {
     findings.into_iter().map(|finding| about(finding, host, path)).collect()
 }
 
-/// What this host's reader of JSON may not take, though it is understood here.
+/// Reports JSON extensions that are accepted here but not by this host's parser.
 fn strict(host: &Host, text: &str) -> Option<Finding> {
     let broken = json::parse_strict(text.trim_start_matches('\u{feff}')).err()?;
     let at = broken.at.map(|(line, column)| format!("line {line}, column {column}: ")).unwrap_or_default();
-    let what = format!("{} reads plain JSON, and this has more in it: {at}{}", host.name(), broken.what);
-    Some(Finding::new(Severity::Warning, "not-plain-json", what).fix("take out comments and trailing commas"))
+    let what = format!("{} reads plain JSON, and this file uses extensions: {at}{}", host.name(), broken.what);
+    Some(Finding::new(Severity::Warning, "not-plain-json", what).fix("remove comments and trailing commas"))
 }
 
-/// Something else where the servers should stand, so that the host has none, or refuses the file.
+/// Reports another value in the place of the table of servers: the host has no servers then, or rejects the file.
 fn not_table(config: &Config<'_>) -> Option<Finding> {
     let is_other = |node: &Node| node.members().is_none() && !matches!(node.value, Value::Null);
     let (depth, node) = (0..=config.key().len())
@@ -53,10 +53,13 @@ fn not_table(config: &Config<'_>) -> Option<Finding> {
         .find(|(_, node)| is_other(node))?;
     let name = config.key()[..depth].last().map_or("the file".to_owned(), |key| format!("`{key}`"));
     let what = format!("{name} is {}, where a table of servers should be", node.kind());
-    Some(Finding::new(Severity::Error, "servers-not-table", what).fix(format!("write {name} as a table, by name")))
+    Some(
+        Finding::new(Severity::Error, "servers-not-table", what)
+            .fix(format!("write {name} as a table with the names as keys")),
+    )
 }
 
-/// Names that are there twice: the last one counts.
+/// Reports names that occur twice: the last one counts.
 fn twice(config: &Config<'_>, only: Option<&str>) -> Vec<Finding> {
     let members = config.root().at(config.key()).and_then(Node::members).unwrap_or_default();
     let is_again = |at: usize| members[..at].iter().any(|m| m.key == members[at].key);
@@ -70,7 +73,7 @@ fn twice(config: &Config<'_>, only: Option<&str>) -> Vec<Finding> {
     (0..members.len()).filter(|&at| is_meant(at) && is_again(at)).map(finding).collect()
 }
 
-/// Servers under the key of another host.
+/// Reports servers under the key of another host.
 fn other_root(config: &Config<'_>) -> Option<Finding> {
     let own = config.host().data().key.first()?;
     let is_server = |node: &Node| node.get("command").is_some() || node.get("url").is_some();
@@ -80,7 +83,7 @@ fn other_root(config: &Config<'_>) -> Option<Finding> {
     Some(Finding::new(Severity::Warning, "wrong-root-key", what).fix(format!("move them to `{own}`")))
 }
 
-/// Secrets where others can read them.
+/// Reports secrets in files that others can read.
 fn exposed(config: &Config<'_>, only: Option<&str>) -> Option<Finding> {
     let has_secret = |entry: &Entry| values::secrets(entry).next().is_some();
     let is_meant = |name: &str| only.is_none_or(|only| only == name);
@@ -106,7 +109,7 @@ fn is_readable_by_others(path: &Path) -> bool {
     path.metadata().is_ok_and(|meta| meta.permissions().mode() & 0o044 != 0)
 }
 
-/// Elsewhere, a user's folder is the user's alone.
+/// On other systems, a user's folder is private.
 #[cfg(not(unix))]
 fn is_readable_by_others(_: &Path) -> bool {
     false

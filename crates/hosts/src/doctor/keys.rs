@@ -1,4 +1,4 @@
-//! Members that this host reads under other names, or not at all.
+//! Checks of member names: those that this host reads under other names, or not at all.
 
 use super::Look;
 use crate::{
@@ -17,7 +17,7 @@ const SAME: [(&[&str], &str); 3] = [
 pub(super) fn check(look: &mut Look<'_>) {
     let node = &look.server.node;
     let Ok(entry) = &look.server.entry else { return };
-    let has_url = URLS.into_iter().find(|key| node.get(key).is_some());
+    let has_url = URLS.iter().copied().find(|key| node.get(key).is_some());
     let has_command = SAME[0].0.iter().any(|key| node.get(key).is_some());
     if let (true, Some(url)) = (has_command, has_url) {
         let what = format!("it has both a command and `{url}`, and hosts differ in which one they use");
@@ -29,7 +29,7 @@ pub(super) fn check(look: &mut Look<'_>) {
         Entry::Remote(_) => data.http.as_ref(),
     };
     let Some(template) = template else {
-        let what = format!("{} takes no URLs in this file", look.host.name());
+        let what = format!("{} does not support URLs in this file", look.host.name());
         return look.error("no-remote", what, "use a bridge: the command `couplet`, with the arguments `run URL`");
     };
     for (names, what) in SAME {
@@ -44,7 +44,7 @@ pub(super) fn check(look: &mut Look<'_>) {
     }
 }
 
-/// Numbers and booleans where texts should be. They are understood here; hosts refuse the entry, or the whole file.
+/// Reports numbers and booleans in place of strings. They are accepted here; hosts reject the entry, or the whole file.
 fn not_text(look: &mut Look<'_>) {
     let node = &look.server.node;
     let args = ["args", "command", "cmd"].into_iter().filter_map(|key| node.get(key)?.as_list()).flatten();
@@ -52,11 +52,11 @@ fn not_text(look: &mut Look<'_>) {
     let args: Vec<_> = args.filter_map(|item| Some((as_written(item)?, item.kind()))).collect();
     let values: Vec<_> = values.filter_map(|m| Some((m.key.clone(), as_written(&m.value)?, m.value.kind()))).collect();
     for (text, kind) in args {
-        let what = format!("the argument `{text}` is {kind}, and arguments have to be texts");
+        let what = format!("the argument `{text}` is {kind}, and arguments have to be strings");
         look.error("argument-not-text", what, format!("write `\"{text}\"`"));
     }
     for (name, text, kind) in values {
-        let what = format!("the variable `{name}` is {kind}, and not every host takes that");
+        let what = format!("the variable `{name}` is {kind}, and not every host accepts that");
         look.warning("value-not-text", what, format!("write `\"{text}\"`"));
     }
 }
@@ -70,7 +70,7 @@ fn as_written(node: &Node) -> Option<String> {
     }
 }
 
-/// A member under a name that this host does not read.
+/// Reports a member under a name that this host does not read.
 fn synonym(look: &mut Look<'_>, template: &Node, names: &[&str], what: &str) {
     let Some(right) = names.iter().find(|key| template.get(key).is_some()) else { return };
     let Some(wrong) = names.iter().find(|key| *key != right && look.server.node.get(key).is_some()) else { return };
@@ -82,7 +82,7 @@ fn url_key(look: &mut Look<'_>) {
     let data = look.host.data();
     let of = |template: &Option<Node>| template.as_ref().and_then(|t| key_of(t, "{url}")).map(str::to_owned);
     let right: Vec<_> = [of(&data.http), of(&data.sse)].into_iter().flatten().collect();
-    let Some(used) = URLS.into_iter().find(|key| look.server.node.get(key).is_some()) else { return };
+    let Some(used) = URLS.iter().copied().find(|key| look.server.node.get(key).is_some()) else { return };
     let is_known = right.iter().chain(&data.url_keys).any(|key| key == used);
     if let (false, Some(right)) = (is_known, right.first()) {
         let host = look.host.name();
@@ -90,7 +90,7 @@ fn url_key(look: &mut Look<'_>) {
     }
 }
 
-/// The member that says which transport it is, if this host has one.
+/// Reports a missing or unknown transport type, if this host has one.
 fn kind(look: &mut Look<'_>) {
     let data = look.host.data();
     let templates = [Some(&data.stdio), data.http.as_ref(), data.sse.as_ref()];
@@ -100,7 +100,7 @@ fn kind(look: &mut Look<'_>) {
         let host = look.host.name();
         match look.server.node.get(key).map(|n| n.as_text().unwrap_or_default().to_owned()) {
             None => {
-                let what = format!("it has a URL and no `{key}`, which {host} needs to know what to do with it");
+                let what = format!("it has a URL and no `{key}`, which {host} needs to choose the transport");
                 look.warning("no-type", what, format!("add `{key}` with the value `{usual}`"));
             }
             Some(kind) if !known.contains(&kind.as_str()) => {
@@ -112,7 +112,7 @@ fn kind(look: &mut Look<'_>) {
     }
 }
 
-/// One list or a text with a list beside it.
+/// Reports a command as a list where the host expects a string and `args`, and the reverse.
 fn command_shape(look: &mut Look<'_>, template: &Node) {
     let node = &look.server.node;
     let Some(command) = node.get("command").or_else(|| node.get("cmd")) else { return };
@@ -122,15 +122,15 @@ fn command_shape(look: &mut Look<'_>, template: &Node) {
     match (wants_list, is_list) {
         (true, false) => look.error(
             "wrong-key",
-            format!("{host} wants the command and its arguments as one list"),
-            "write `command` as a list, and take out `args`",
+            format!("{host} expects the command and its arguments as one list"),
+            "write `command` as a list, and remove `args`",
         ),
         (true, true) if node.get("args").is_some() => {
-            look.error("wrong-key", format!("{host} knows no `args`"), "put them into `command`");
+            look.error("wrong-key", format!("{host} does not support `args`"), "move them to `command`");
         }
         (false, true) => look.error(
             "wrong-key",
-            format!("{host} wants the command as a text, with its arguments in `args`"),
+            format!("{host} expects the command as a string, with its arguments in `args`"),
             "write the first word as the command and the others as `args`",
         ),
         _ => {}

@@ -1,6 +1,6 @@
-//! Why a server does not start or connect, as far as its configuration tells.
+//! Diagnoses why a server does not start or connect, from its configuration.
 //!
-//! Nothing is started here. A program that also starts servers and speaks to them adds [`Finding`]s of its own.
+//! This module starts nothing. A program that also starts servers and talks to them adds its own [`Finding`]s.
 //!
 //! ```
 //! use couplet_hosts::{Env, Hosts, Os, doctor};
@@ -21,41 +21,42 @@ use std::{fmt, path::PathBuf};
 
 use crate::{Config, Entry, Env, Host, Server};
 
-/// Something that is wrong, or could be better.
+/// A problem, or a suggestion for improvement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Finding {
-    /// How bad it is.
+    /// The severity of the problem.
     pub severity: Severity,
-    /// A short name that stays the same, such as `command-not-found`.
+    /// A stable identifier, such as `command-not-found`.
     pub code: &'static str,
-    /// The host that it is about, by its id.
+    /// The id of the host concerned.
     pub host: Option<String>,
-    /// The server that it is about.
+    /// The name of the server concerned.
     pub server: Option<String>,
-    /// The file that it is about.
+    /// The path of the file concerned.
     pub path: Option<PathBuf>,
-    /// What is wrong, as a sentence without a full stop.
+    /// The problem, as a sentence without a full stop.
     pub message: String,
-    /// More lines about it, such as the last words of a server.
+    /// More lines, such as the end of a server's standard error.
     pub details: Vec<String>,
-    /// What to do about it.
+    /// The suggested fix.
     pub fix: Option<String>,
 }
 
-/// How bad a [`Finding`] is.
+/// The severity of a [`Finding`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Severity {
-    /// Good to know.
+    /// For information.
     Note,
-    /// It may not work, or only here, or is not safe.
+    /// May not work, works only on this machine, or is not secure.
     Warning,
-    /// It cannot work.
+    /// Cannot work.
     Error,
 }
 
 impl Finding {
-    /// A finding about nothing in particular.
+    /// Creates a finding that concerns no particular host or server.
     pub fn new(severity: Severity, code: &'static str, message: impl Into<String>) -> Self {
         Self {
             severity,
@@ -69,21 +70,21 @@ impl Finding {
         }
     }
 
-    /// The same with what to do about it.
+    /// Sets the suggested fix.
     #[must_use]
     pub fn fix(mut self, fix: impl Into<String>) -> Self {
         self.fix = Some(fix.into());
         self
     }
 
-    /// The same with more lines about it.
+    /// Adds more lines.
     #[must_use]
     pub fn details(mut self, lines: impl IntoIterator<Item = String>) -> Self {
         self.details.extend(lines);
         self
     }
 
-    /// The same, about a server.
+    /// Sets the host, the file and the server concerned.
     #[must_use]
     pub fn about(mut self, server: &Server) -> Self {
         self.host = Some(server.host.clone());
@@ -103,8 +104,8 @@ impl fmt::Display for Severity {
     }
 }
 
-/// Looks at the files of hosts, in every scope, and at every server in them, or only at those with a name and the files
-/// that they are in. Files that cannot be read are told of in any case.
+/// Checks the files of hosts, in all scopes, and all servers in them. With `only`, it checks the servers of that name
+/// and the files that contain them. Files that cannot be read are always reported.
 pub fn check<'a>(env: &Env, hosts: impl IntoIterator<Item = &'a Host>, only: Option<&str>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for host in hosts {
@@ -133,12 +134,12 @@ pub fn check<'a>(env: &Env, hosts: impl IntoIterator<Item = &'a Host>, only: Opt
     once
 }
 
-/// Looks at one server of a host.
+/// Checks one server of a host.
 #[must_use]
 pub fn check_server(env: &Env, host: &Host, server: &Server) -> Vec<Finding> {
     let mut look = Look { env, host, server, findings: Vec::new() };
     if !server.enabled {
-        look.note("disabled", format!("{} has switched it off", host.name()), "switch it on in the host");
+        look.note("disabled", format!("it is disabled in {}", host.name()), "enable it in the host");
     }
     keys::check(&mut look);
     match &server.entry {
@@ -154,7 +155,7 @@ pub fn check_server(env: &Env, host: &Host, server: &Server) -> Vec<Finding> {
     look.findings
 }
 
-/// A server that is being looked at, and what was found.
+/// A server under inspection, with the findings so far.
 struct Look<'a> {
     env: &'a Env,
     host: &'a Host,

@@ -1,4 +1,4 @@
-//! What can be wrong with a URL and its headers.
+//! Checks of a URL and its headers.
 
 use super::Look;
 use crate::{Remote, Transport};
@@ -14,10 +14,10 @@ pub(super) fn check(look: &mut Look<'_>, remote: &Remote) {
         }
         let Some(value) = value.plain() else { continue };
         if value.contains(['\r', '\n']) {
-            look.error("header-value", format!("the header `{name}` has a line end in it"), "take the line end out");
+            look.error("header-value", format!("the header `{name}` contains a line break"), "remove the line break");
         }
         if name.eq_ignore_ascii_case("authorization") && !value.trim().contains(' ') {
-            let what = "the header `Authorization` does not say what kind of key it has";
+            let what = "the header `Authorization` has no authentication scheme";
             look.warning("no-scheme", what, "write `Bearer ` before the key");
         }
     }
@@ -25,14 +25,14 @@ pub(super) fn check(look: &mut Look<'_>, remote: &Remote) {
 
 fn address(look: &mut Look<'_>, url: &str, transport: Transport) {
     if url.trim() != url || url.contains(char::is_whitespace) {
-        return look.error("url-space", format!("the URL `{url}` has white space in it"), "take it out");
+        return look.error("url-space", format!("the URL `{url}` contains white space"), "remove it");
     }
     let Some((scheme, rest)) = url.split_once("://") else {
-        return look.error("url-scheme", format!("`{url}` is not a whole URL"), format!("write `https://{url}`"));
+        return look.error("url-scheme", format!("`{url}` is not an absolute URL"), format!("write `https://{url}`"));
     };
     if !["http", "https"].contains(&scheme.to_lowercase().as_str()) {
         let fix = "write a URL that begins with `https://`";
-        return look.error("url-scheme", format!("`{scheme}` is not a scheme that MCP servers have"), fix);
+        return look.error("url-scheme", format!("`{scheme}` is not a supported URL scheme"), fix);
     }
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let host = authority.rsplit('@').next().unwrap_or_default();
@@ -41,24 +41,24 @@ fn address(look: &mut Look<'_>, url: &str, transport: Transport) {
         None => host.split(':').next().unwrap_or_default(),
     };
     if host.is_empty() {
-        return look.error("url-host", format!("`{url}` names no host"), "write the name of the server's machine");
+        return look.error("url-host", format!("`{url}` has no host name"), "write the host name of the server");
     }
     if authority.contains('@') {
-        let what = "the URL has a user or a password in it, which ends up in logs";
+        let what = "the URL contains a user name or a password, which end up in logs";
         look.warning("url-password", what, "send it in the header `Authorization`");
     }
     let is_here = ["localhost", "127.0.0.1", "::1", "0.0.0.0"].contains(&host) || host.ends_with(".localhost");
     if scheme.eq_ignore_ascii_case("http") && !is_here {
-        let what = format!("everything that is sent to `{host}` can be read on the way");
-        look.warning("not-https", what, format!("write `https://{rest}`, if the server has it"));
+        let what = format!("the connection to `{host}` is not encrypted");
+        look.warning("not-https", what, format!("write `https://{rest}`, if the server supports it"));
     }
     if host == "0.0.0.0" {
-        let what = "`0.0.0.0` is where servers listen, not where they are";
+        let what = "`0.0.0.0` is an address to listen on, not to connect to";
         look.warning("url-any", what, format!("write `{}`", url.replacen("0.0.0.0", "127.0.0.1", 1)));
     }
     let path = rest.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
     if transport == Transport::Http && path.ends_with("/sse") {
-        let what = format!("`{url}` looks like the old transport, HTTP+SSE, and is configured as the new one");
+        let what = format!("`{url}` looks like the old transport HTTP+SSE, but is configured as Streamable HTTP");
         look.note("looks-like-sse", what, "if it does not connect, try the type `sse`");
     }
 }

@@ -1,9 +1,9 @@
-//! Values that nobody has filled in, and values that should not be there.
+//! Checks of values: placeholders, unset variables, and secrets.
 
 use super::Look;
 use crate::{Entry, Part};
 
-/// What examples have where a value should be.
+/// Placeholders from examples.
 const PLACEHOLDERS: [&str; 13] = [
     "your-api-key",
     "your_api_key",
@@ -20,7 +20,7 @@ const PLACEHOLDERS: [&str; 13] = [
     "path\\to\\",
 ];
 
-/// Parts of names of variables and headers that have secrets.
+/// Substrings in the names of variables and headers that hold secrets.
 const SECRETS: [&str; 9] =
     ["token", "secret", "password", "passwd", "api_key", "apikey", "api-key", "authorization", "credential"];
 
@@ -32,14 +32,14 @@ pub(super) fn check(look: &mut Look<'_>, entry: &Entry) {
         });
         if let Some(found) = plain.clone().find(|text| is_placeholder(text)) {
             let message = format!("{what} still has a placeholder: `{found}`");
-            look.error("placeholder", message, "put the value there");
+            look.error("placeholder", message, "replace it with the value");
         }
         for name in text.vars() {
             let is_set = look.env.var(name).is_some();
             let has_default =
                 text.parts().iter().any(|p| matches!(p, Part::Var { name: n, default: Some(_) } if n == name));
             if !is_set && !has_default {
-                let message = format!("{what} is taken from the variable `{name}`, which is not set here");
+                let message = format!("{what} is taken from the variable `{name}`, which is not set");
                 look.warning(
                     "variable-not-set",
                     message,
@@ -48,27 +48,27 @@ pub(super) fn check(look: &mut Look<'_>, entry: &Entry) {
             }
         }
         if let Some(found) = plain.clone().find_map(reference) {
-            let message = format!("{what} has `{found}` in it, and {} does not fill that in", look.host.name());
+            let message = format!("{what} contains `{found}`, which {} does not expand", look.host.name());
             look.warning("not-filled-in", message, "write the value");
         }
     }
     if let Entry::Stdio(stdio) = entry {
         for (name, value) in &stdio.env {
             if value.plain() == Some("") {
-                look.warning(
-                    "empty-value",
-                    format!("the variable `{name}` is empty"),
-                    "give it a value or take it out",
-                );
+                look.warning("empty-value", format!("the variable `{name}` is empty"), "give it a value or remove it");
             }
             if !crate::dotenv::is_name(name) {
-                look.warning("variable-name", format!("`{name}` is an odd name for a variable"), "correct the name");
+                look.warning(
+                    "variable-name",
+                    format!("`{name}` is not a usual name for a variable"),
+                    "correct the name",
+                );
             }
         }
     }
 }
 
-/// The names of what looks like a secret and stands there as it is.
+/// The names of variables and headers that look like secrets in plain text.
 pub(super) fn secrets(entry: &Entry) -> impl Iterator<Item = &str> {
     let pairs = match entry {
         Entry::Stdio(stdio) => &stdio.env,
@@ -87,7 +87,7 @@ fn is_placeholder(text: &str) -> bool {
     is_bracketed || is_dots || PLACEHOLDERS.iter().any(|part| lower.contains(part))
 }
 
-/// A reference to a variable as shells have it.
+/// The first reference to a variable in shell syntax.
 fn reference(text: &str) -> Option<&str> {
     let at = text.find("${").or_else(|| text.find("$HOME")).or_else(|| text.find("%APPDATA%"))?;
     let rest = &text[at..];

@@ -12,14 +12,14 @@ use super::{
 };
 use crate::node::{Member, Node, Value};
 
-/// Lists of this many characters stay on one line.
+/// Lists up to this width stay on one line.
 const WIDE: usize = 100;
 
 pub(super) fn parse(text: &str) -> Result<Node, Broken> {
     read(text, true)
 }
 
-/// Reads a text as a host does that knows no comments and no trailing commas.
+/// Parses a text strictly, without comments and trailing commas.
 pub(crate) fn parse_strict(text: &str) -> Result<Node, Broken> {
     read(text, false)
 }
@@ -64,7 +64,7 @@ fn member(prop: ast::ObjectProp<'_>) -> Member {
     Member { key: prop.name.into_string(), span: range.start..range.end, value: node(prop.value) }
 }
 
-/// Puts a new member at the end of the deepest table on the path that there is.
+/// Inserts a member at the end of the deepest existing table on the path.
 pub(super) fn insert(text: &str, root: &Node, path: &[String], value: &Node) -> Option<Vec<Splice>> {
     let (object, missing) = deepest(root, path);
     let [name, inner @ ..] = missing else { return None };
@@ -107,13 +107,13 @@ pub(super) fn insert(text: &str, root: &Node, path: &[String], value: &Node) -> 
     })
 }
 
-/// Puts the first member into an object; `close` is what comes before the brace when it is on a line of its own.
+/// Inserts the first member into an object; `close` is the indentation of a brace on a line of its own.
 fn into_empty(text: &str, object: &Node, member: String, close: Option<String>) -> Vec<Splice> {
     let inner = object.span.start + 1..object.span.end - 1;
     let after_comments = text[inner.clone()].trim_end();
     let (Some(close), true) = (&close, text[inner.clone()].contains('\n')) else {
         let with = format!("{member}{}", close.as_deref().unwrap_or_default());
-        // White space on one line is not worth keeping; a comment is.
+        // White space on one line is dropped; a comment is preserved.
         let at = if after_comments.is_empty() { inner } else { inner.end..inner.end };
         return vec![Splice { at, with }];
     };
@@ -122,7 +122,7 @@ fn into_empty(text: &str, object: &Node, member: String, close: Option<String>) 
     vec![Splice::insert(at, if ends_line { member } else { format!("{member}{close}") })]
 }
 
-/// Replaces the value at the end of a path.
+/// Replaces the value at a path.
 pub(super) fn replace(text: &str, root: &Node, path: &[String], value: &Node) -> Option<Vec<Splice>> {
     let old = root.at(path)?;
     let style = Style::of(text, root);
@@ -134,7 +134,7 @@ pub(super) fn replace(text: &str, root: &Node, path: &[String], value: &Node) ->
     Some(vec![Splice { at: old.span.clone(), with: printed }])
 }
 
-/// Takes the member at the end of a path out.
+/// Removes the member at a path.
 pub(super) fn remove(text: &str, root: &Node, path: &[String]) -> Option<Vec<Splice>> {
     let (name, parents) = path.split_last()?;
     let object = root.at(parents)?;
@@ -142,17 +142,17 @@ pub(super) fn remove(text: &str, root: &Node, path: &[String]) -> Option<Vec<Spl
     let index = members.iter().rposition(|m| m.key == *name)?;
     let member = &members[index];
     let open = object.span.start + 1;
-    // Comments before it stay: who wrote them knows whether they are still true.
+    // Comments before it stay: only their author knows whether they still apply.
     let mut start = text[..member.span.start].trim_end().len().max(open);
     let until = members.get(index + 1).map_or(object.span.end - 1, |next| next.span.start);
     let gap = Gap::new(text, member.value.span.end..until);
     let mut end = gap.comma.map_or(member.value.span.end, |at| at + 1);
-    // A comment behind it, on the same line, is about it.
+    // A comment behind it, on the same line, belongs to it.
     let is_last_on_line = |at: usize| text[at..until].trim_start_matches([' ', '\t']).starts_with(['\r', '\n']);
     if let Some(comment) = gap.comment_end.filter(|&at| is_last_on_line(at) && at > end) {
         end = comment;
     }
-    // What follows must not become part of a comment to the end of the line.
+    // The text that follows must not become part of a line comment.
     let before = Gap::new(text, index.checked_sub(1).map_or(open, |at| members[at].value.span.end)..member.span.start);
     if before.line_comment_end == Some(start) && !is_last_on_line(end) {
         start += text[start..].find('\n').map_or(0, |length| length + 1);
@@ -171,7 +171,7 @@ pub(super) fn remove(text: &str, root: &Node, path: &[String]) -> Option<Vec<Spl
     Some(splices)
 }
 
-/// The last table on the path that there is, and the keys that lead on from there.
+/// The deepest existing table on the path, and the keys that are missing.
 pub(super) fn deepest<'a, 'b>(root: &'a Node, path: &'b [String]) -> (&'a Node, &'b [String]) {
     let mut node = root;
     for (depth, key) in path.iter().enumerate() {
@@ -183,7 +183,7 @@ pub(super) fn deepest<'a, 'b>(root: &'a Node, path: &'b [String]) -> (&'a Node, 
     (node, &[])
 }
 
-/// What stands between two members: a comma perhaps, and comments.
+/// The text between two members: an optional comma, and comments.
 struct Gap {
     comma: Option<usize>,
     /// The end of the last comment that begins on the same line, after the comma if there is one.
@@ -223,7 +223,7 @@ impl Gap {
     }
 }
 
-/// How this text is laid out.
+/// The layout of this text.
 struct Style {
     newline: &'static str,
     unit: String,
@@ -239,7 +239,7 @@ impl Style {
         Self { newline: newline(text), unit, compact: first.is_some() && !body.contains('\n') }
     }
 
-    /// On several lines, from a line on that begins with `base`.
+    /// Formats a value on several lines; the first one is indented by `base`.
     fn print(&self, node: &Node, base: &str) -> String {
         let deeper = format!("{base}{}", self.unit);
         let lines = |open: char, items: Vec<String>, close: char| {
@@ -258,7 +258,7 @@ impl Style {
         }
     }
 
-    /// On one line.
+    /// Formats a value on one line.
     fn flat(&self, node: &Node) -> String {
         match &node.value {
             Value::Null => "null".to_owned(),

@@ -1,8 +1,8 @@
-//! Texts of three formats, and how one member is put into them or taken out, with every other byte kept.
+//! Editing one member of a JSON, TOML or YAML text, with every other byte preserved.
 //!
-//! An edit is a list of splices into the text as it is. Nothing is printed anew but the member itself, so comments, key
-//! order, white space and line ends cannot change by accident. Afterwards the new text is read and compared with what
-//! it should say, so what a file has that is not understood here makes an edit fail and not go wrong.
+//! An edit is a list of splices into the text. Only the member itself is serialized, so comments, key order, white
+//! space and line ends cannot change by accident. Afterwards the new text is parsed and compared with the expected
+//! tree: a construct that is not understood here makes an edit fail, not corrupt the file.
 
 pub(crate) mod json;
 mod splice;
@@ -21,8 +21,9 @@ use splice::Splice;
 /// The format of a configuration file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Format {
-    /// JSON, read by the host without comments.
+    /// JSON that the host reads without comments.
     Json,
     /// JSON with comments and trailing commas.
     Jsonc,
@@ -32,27 +33,27 @@ pub enum Format {
     Yaml,
 }
 
-/// Where and why a text is not what it should be.
+/// A syntax error with its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Broken {
-    /// Line and column, from 1 on, where they are known.
+    /// Line and column, counted from 1, if known.
     pub(crate) at: Option<(usize, usize)>,
     pub(crate) what: String,
 }
 
-/// Why a text was not edited.
+/// The reason why a text was not edited.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Refused {
-    /// It cannot be read.
+    /// It cannot be parsed.
     Broken(Broken),
-    /// It can be read, but has something where the servers should be that they cannot be put into.
+    /// It has another value in the place of the table of servers.
     Shape(String),
-    /// The edit would have changed something else.
+    /// The edit would have changed another part of the text.
     Unsafe,
 }
 
 impl Format {
-    /// Reads a text; one without any value is an empty table.
+    /// Parses a text; a text without any value is an empty table.
     pub(crate) fn parse(self, text: &str) -> Result<Node, Broken> {
         let (text, skipped) = without_bom(text);
         let mut node = match self {
@@ -66,7 +67,7 @@ impl Format {
         Ok(node)
     }
 
-    /// The text with the member at the end of a path set to a value; tables on the way are made.
+    /// Returns the text with the member at a path set to a value; missing tables are created.
     pub(crate) fn set(self, text: &str, path: &[String], value: &Node) -> Result<String, Refused> {
         let root = self.checked(text, path)?;
         let splices = match (root.at(path), self) {
@@ -80,7 +81,7 @@ impl Format {
         self.apply(text, root, splices, path, Some(value))
     }
 
-    /// The text without the member at the end of a path, or `None` if it is not there.
+    /// Returns the text without the member at a path, or `None` if it does not exist.
     pub(crate) fn unset(self, text: &str, path: &[String]) -> Result<Option<String>, Refused> {
         let root = self.checked(text, path)?;
         if root.at(path).is_none() {
@@ -94,18 +95,18 @@ impl Format {
         self.apply(text, root, splices, path, None).map(Some)
     }
 
-    /// A member as it would stand in a file, for people who put it there themselves.
+    /// Formats a member as it would be in a file, for users to paste.
     pub(crate) fn snippet(self, path: &[String], value: &Node) -> String {
         self.set("", path, value).unwrap_or_default()
     }
 
-    /// Reads a text and sees to it that the path leads through tables, each of them there once.
+    /// Parses a text and checks that the path leads through tables, each of which occurs once.
     fn checked(self, text: &str, path: &[String]) -> Result<Node, Refused> {
         let root = self.parse(text).map_err(Refused::Broken)?;
         let mut node = &root;
         for (depth, key) in path.iter().enumerate() {
             let Some(members) = node.members() else {
-                // In YAML, a key without a value is how an empty table is often written.
+                // In YAML, a key without a value is a common way to write an empty table.
                 if matches!(node.value, Value::Null) && self == Self::Yaml {
                     break;
                 }
@@ -118,7 +119,7 @@ impl Format {
                 [member] => node = &member.value,
                 [first, second, ..] => {
                     let lines = [first, second].map(|m| position(text, m.span.start).0);
-                    let what = format!("`{key}` is there twice, on the lines {} and {}", lines[0], lines[1]);
+                    let what = format!("`{key}` occurs twice, on the lines {} and {}", lines[0], lines[1]);
                     return Err(Refused::Shape(what));
                 }
             }
@@ -126,7 +127,7 @@ impl Format {
         Ok(root)
     }
 
-    /// Splices, and compares what the text says now with what it should say.
+    /// Applies splices, and compares the new text with the expected tree.
     fn apply(
         self,
         text: &str,
@@ -155,7 +156,7 @@ impl fmt::Display for Format {
     }
 }
 
-/// Line and column of a place, from 1 on.
+/// Line and column of an offset, counted from 1.
 pub(crate) fn position(text: &str, at: usize) -> (usize, usize) {
     let before = text.get(..at).unwrap_or(text);
     let line = before.matches('\n').count() + 1;
@@ -163,7 +164,7 @@ pub(crate) fn position(text: &str, at: usize) -> (usize, usize) {
     (line, before[start..].chars().count() + 1)
 }
 
-/// Tables on the way that are empty are as good as none, in TOML and in YAML.
+/// Removes empty tables on the path, which TOML and YAML do not distinguish from none.
 fn pruned(node: Node, path: &[String]) -> Node {
     let mut node = node;
     for end in (1..path.len()).rev() {

@@ -1,10 +1,10 @@
-//! Pieces of a text that are replaced, and what all formats need to know about lines.
+//! Replacements in a text, and line utilities for all formats.
 
 use std::ops::Range;
 
 use crate::node::Member;
 
-/// A piece of the text, and what comes in its place.
+/// A range of the text and its replacement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Splice {
     pub(super) at: Range<usize>,
@@ -21,7 +21,7 @@ impl Splice {
     }
 }
 
-/// The text with all splices in place; `None` when they overlap or stand where the text has no character.
+/// Applies all splices; `None` if they overlap or are out of bounds.
 pub(super) fn apply(text: &str, mut splices: Vec<Splice>) -> Option<String> {
     splices.sort_by_key(|s| (s.at.start, s.at.end));
     let mut made = String::with_capacity(text.len());
@@ -35,29 +35,29 @@ pub(super) fn apply(text: &str, mut splices: Vec<Splice>) -> Option<String> {
     Some(made)
 }
 
-/// How lines end in this text.
+/// The line ending of this text.
 pub(super) fn newline(text: &str) -> &'static str {
     if text.contains("\r\n") { "\r\n" } else { "\n" }
 }
 
-/// Where the line with this place begins.
+/// The start of the line that contains an offset.
 pub(super) fn line_start(text: &str, at: usize) -> usize {
     text[..at].rfind('\n').map_or(0, |at| at + 1)
 }
 
-/// Where the line with this place ends, after its line end.
+/// The end of the line that contains an offset, including its line ending.
 pub(super) fn line_end(text: &str, at: usize) -> usize {
     text[at..].find('\n').map_or(text.len(), |length| at + length + 1)
 }
 
-/// The white space that the line with this place begins with.
+/// The indentation of the line that contains an offset.
 pub(super) fn indent(text: &str, at: usize) -> &str {
     let line = &text[line_start(text, at)..];
     &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
 }
 
-/// Puts whole lines into a text. At the end of one whose last line is not ended, the new last line is not either, so
-/// that [`cut_lines`] can tell.
+/// Inserts whole lines. At the end of a text without a final line ending, the new last line has none either, so that
+/// [`cut_lines`] can undo it.
 pub(super) fn insert_lines(text: &str, at: usize, lines: &str) -> Splice {
     let ended = at == 0 || text[..at].ends_with('\n');
     match ended {
@@ -66,7 +66,7 @@ pub(super) fn insert_lines(text: &str, at: usize, lines: &str) -> Splice {
     }
 }
 
-/// Cuts whole lines; with the line end before them if they are the last ones and not ended.
+/// Cuts whole lines; including the line ending before them if they are the last ones and have none.
 pub(super) fn cut_lines(text: &str, at: Range<usize>) -> Range<usize> {
     let is_open_end = at.end == text.len() && !text.ends_with('\n');
     match text[..at.start].strip_suffix('\n') {
@@ -75,7 +75,7 @@ pub(super) fn cut_lines(text: &str, at: Range<usize>) -> Range<usize> {
     }
 }
 
-/// Puts a member into a table on one line: `{ a = 1 }`, `{a: 1}`.
+/// Inserts a member into a table on one line: `{ a = 1 }`, `{a: 1}`.
 pub(super) fn insert_inline(text: &str, table: &Range<usize>, members: &[Member], member: &str) -> Vec<Splice> {
     match members.last() {
         Some(last) => vec![Splice::insert(last.value.span.end, format!(", {member}"))],
@@ -87,7 +87,7 @@ pub(super) fn insert_inline(text: &str, table: &Range<usize>, members: &[Member]
     }
 }
 
-/// Takes a member out of a table on one line.
+/// Removes a member from a table on one line.
 pub(super) fn remove_inline(members: &[Member], index: usize) -> Splice {
     let own = members[index].span.start..members[index].value.span.end;
     Splice::cut(match (index.checked_sub(1).map(|before| &members[before]), members.get(index + 1)) {

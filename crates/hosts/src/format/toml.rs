@@ -1,4 +1,4 @@
-//! TOML. The parser is `toml_edit`; its printer is not used, because it ends all lines alike and moves dotted keys.
+//! TOML. The parser is `toml_edit`; its serializer is not used, because it unifies line endings and moves dotted keys.
 
 use std::ops::Range;
 
@@ -56,7 +56,7 @@ fn value_node(value: &Toml) -> Node {
     Node { span, value }
 }
 
-/// Puts a table of its own at the end of the text, or a member into a table on one line that is on the way.
+/// Appends a table with a header to the text, or inserts a member into an inline table on the path.
 pub(super) fn insert(text: &str, root: &Node, path: &[String], value: &Node) -> Option<Vec<Splice>> {
     for depth in 1..path.len() {
         let Some(node) = root.at(&path[..depth]) else { break };
@@ -79,7 +79,7 @@ pub(super) fn insert(text: &str, root: &Node, path: &[String], value: &Node) -> 
     Some(vec![Splice::insert(text.len(), format!("{before}{lines}"))])
 }
 
-/// Puts a new value where the old one begins.
+/// Replaces the value at a path in place.
 pub(super) fn replace(text: &str, path: &[String], value: &Node) -> Option<Vec<Splice>> {
     let found = Found::new(text, path)?;
     match found {
@@ -109,9 +109,9 @@ pub(super) fn remove(text: &str, path: &[String]) -> Option<Vec<Splice>> {
     })
 }
 
-/// Where the value at the end of a path stands.
+/// The location of the value at a path.
 enum Found {
-    /// In one place, after its key: the value, its whole line, and what is beside it if they share a line.
+    /// In one place, after its key: the value, its whole line, and its siblings if they share the line.
     Inline { value: Range<usize>, line: Range<usize>, siblings: Option<(Vec<Member>, usize)> },
     /// As tables with headers, or as dotted keys: whole lines.
     Tables(Vec<Range<usize>>),
@@ -144,7 +144,7 @@ impl Found {
         })
     }
 
-    /// Inside of a table on one line.
+    /// Inside an inline table.
     fn in_line(text: &str, skipped: usize, value: &Toml, rest: &[String]) -> Option<Self> {
         let mut node = value_node(value);
         super::shift(&mut node, skipped);
@@ -157,7 +157,7 @@ impl Found {
     }
 }
 
-/// The lines that an item stands on: of each table from its header to its last value, and of each dotted key.
+/// Collects the lines of an item: of each table from its header to its last value, and of each dotted key.
 fn collect(text: &str, key: &Key, item: &Item, pieces: &mut Vec<Range<usize>>) {
     match item {
         Item::None => {}
@@ -186,7 +186,7 @@ fn collect_table(text: &str, table: &Table, pieces: &mut Vec<Range<usize>>) {
     }
 }
 
-/// The lines with one empty line before them: the one that [`insert`] puts there.
+/// The lines with one empty line before them, which [`insert`] adds.
 fn with_blank_line(text: &str, lines: Range<usize>) -> Range<usize> {
     let before = &text[..lines.start];
     let Some(before) = before.strip_suffix('\n').map(|b| b.strip_suffix('\r').unwrap_or(b)) else { return lines };
@@ -196,7 +196,7 @@ fn with_blank_line(text: &str, lines: Range<usize>) -> Range<usize> {
     }
 }
 
-/// A table with a header.
+/// Formats a table with a header.
 fn block(path: &[String], value: &Node, newline: &str) -> String {
     let header = path.iter().map(|key| quoted(key)).collect::<Vec<_>>().join(".");
     let mut lines = format!("[{header}]{newline}");

@@ -1,4 +1,4 @@
-//! YAML, as far as a table of servers goes: members of mappings, on lines of their own.
+//! YAML, as far as a table of servers needs it: members of mappings, on lines of their own.
 
 use std::{borrow::Cow, ops::Range};
 
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::node::{Member, Node, Value};
 
-/// How deep a file may be nested.
+/// The nesting limit.
 const DEEPEST: usize = 64;
 
 pub(super) fn parse(text: &str) -> Result<Node, Broken> {
@@ -52,7 +52,7 @@ pub(super) fn parse(text: &str) -> Result<Node, Broken> {
     Ok(root.filter(|node| !is_nothing(node)).unwrap_or(Node { span: end..end, value: Value::Table(Vec::new()) }))
 }
 
-/// A collection that is not over.
+/// A collection that is not closed yet.
 struct Open {
     start: usize,
     is_list: bool,
@@ -105,7 +105,7 @@ fn bytes(text: &str, span: &Span) -> Range<usize> {
     offset(&span.start)..offset(&span.end)
 }
 
-/// Puts a new member at the end of the deepest mapping on the path that there is.
+/// Inserts a member at the end of the deepest existing mapping on the path.
 pub(super) fn insert(text: &str, root: &Node, path: &[String], value: &Node) -> Option<Vec<Splice>> {
     let (mapping, missing) = deepest(root, path);
     let (name, rest) = missing.split_first()?;
@@ -118,7 +118,7 @@ pub(super) fn insert(text: &str, root: &Node, path: &[String], value: &Node) -> 
         let Some(parent) = parent.filter(|_| members.is_empty()) else {
             return Some(insert_inline(text, &mapping.span, members, &format!("{}: {}", quote(name), flow(&value))));
         };
-        // An empty one makes room for lines.
+        // An empty flow mapping is replaced by lines.
         let colon = colon(text, parent)?;
         let lines = lines(&format!("{}  ", indent(text, parent.span.start)));
         return Some(vec![
@@ -164,14 +164,14 @@ pub(super) fn remove(text: &str, root: &Node, path: &[String]) -> Option<Vec<Spl
     own_line(text, member)?;
     let lines = line_start(text, member.span.start)..line_end(text, end_of(text, member));
     let mut splices = vec![Splice::cut(cut_lines(text, lines))];
-    // Nothing at all would be null, which a host may refuse where it expects a mapping.
+    // A key without a value would be null, which a host may reject where it expects a mapping.
     if let (1, Some(parent)) = (members.len(), parent(root, path, 1)) {
         splices.push(Splice::insert(colon(text, parent)?, " {}"));
     }
     Some(splices)
 }
 
-/// The mapping that a path ends in, and which of its members that is.
+/// The mapping that contains the last key of a path, and the index of that member.
 fn find<'a>(root: &'a Node, path: &[String]) -> Option<(&'a Node, usize)> {
     let (name, parents) = path.split_last()?;
     let mapping = root.at(parents)?;
@@ -188,18 +188,18 @@ fn is_flow(text: &str, node: &Node) -> bool {
     text[node.span.clone()].starts_with(['{', '['])
 }
 
-/// The place after the colon of a key.
+/// The offset after the colon of a key.
 fn colon(text: &str, member: &Member) -> Option<usize> {
     text[member.span.end..].find(':').map(|at| member.span.end + at + 1)
 }
 
-/// The white space before a key that is the first thing on its line.
+/// The indentation of a key that is the first token on its line.
 fn own_line<'a>(text: &'a str, member: &Member) -> Option<&'a str> {
     let before = &text[line_start(text, member.span.start)..member.span.start];
     before.chars().all(|c| c == ' ').then_some(before)
 }
 
-/// The place after the last character of a member.
+/// The offset after the last character of a member.
 fn end_of(text: &str, member: &Member) -> usize {
     let end = last_place(text, &member.value);
     let start = member.span.end;
@@ -235,7 +235,7 @@ fn print(head: &str, value: &Node, depth: &str, newline: &str, lines: &mut Strin
     }
 }
 
-/// On one line; within it, texts that are not quite plain are quoted as in JSON.
+/// Formats a value on one line; strings that are not plain are quoted as in JSON.
 fn flow(node: &Node) -> String {
     match &node.value {
         Value::Null => "null".to_owned(),
@@ -251,7 +251,7 @@ fn flow(node: &Node) -> String {
     }
 }
 
-/// A text without quotes, if nobody could take it for anything else, in YAML 1.1 either.
+/// Formats a string without quotes if no parser, including YAML 1.1, reads it as another type.
 fn scalar_text(text: &str) -> String {
     let words = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
     let is_plain = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '/' || c == '_')

@@ -1,4 +1,4 @@
-//! The table as it is written.
+//! The format of the table of hosts.
 
 use serde::Deserialize;
 
@@ -10,7 +10,7 @@ pub(super) struct TableData {
     pub(super) host: Vec<HostData>,
 }
 
-/// One host; what each member means stands at the beginning of the table.
+/// One host; the members are documented at the top of the table.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct HostData {
@@ -96,7 +96,7 @@ impl<'de> Deserialize<'de> for Paths {
 }
 
 impl HostData {
-    /// What the types alone do not say.
+    /// Checks what the types alone do not guarantee.
     pub(super) fn check(&self) -> Result<(), String> {
         let wrong = |what: &str| Err(format!("host `{}`: {what}", self.id));
         let has = |template: &Node, what: &str| {

@@ -1,4 +1,4 @@
-//! The table of hosts: which there are, where their files are, and what an entry looks like in them.
+//! The table of hosts: their names, the paths of their files, and the layout of their entries.
 
 mod data;
 mod path;
@@ -13,7 +13,7 @@ pub(crate) use path::state;
 
 use data::{Finder, HostData, Paths, TableData};
 
-/// All hosts that are known.
+/// The table of known hosts.
 ///
 /// ```
 /// use couplet_hosts::Hosts;
@@ -28,25 +28,26 @@ pub struct Hosts {
     hosts: Vec<Host>,
 }
 
-/// A program that has servers configured.
+/// A program that has MCP servers in its configuration.
 #[derive(Clone, Debug)]
 pub struct Host {
     data: HostData,
     style: Style,
 }
 
-/// For whom a server is configured.
+/// The users and folders that a server is configured for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Scope {
-    /// For this user, everywhere.
+    /// This user, in all folders.
     User,
-    /// For everybody who works in this folder: the file belongs to the project.
+    /// All users of this folder: the file is part of the project.
     Project,
-    /// For this user in this folder.
+    /// This user, in this folder.
     Local,
 }
 
-/// A file of a host, and where in it the servers stand.
+/// A configuration file of a host, and the key of the servers in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     pub(crate) path: PathBuf,
@@ -55,20 +56,20 @@ pub struct Place {
 }
 
 impl Hosts {
-    /// The hosts that this version knows.
+    /// Returns the built-in table.
     ///
     /// # Panics
-    /// Never: the table is tested.
+    /// Never: the built-in table is tested.
     #[must_use]
     pub fn builtin() -> Self {
         Self::parse(include_str!("hosts.toml")).expect("the table in this crate is right")
     }
 
-    /// The hosts that this version knows, and those that the user has written down: in the file that `COUPLET_HOSTS`
-    /// names, or in `couplet/hosts.toml` where the system keeps such files. A host with an id that is known replaces it.
+    /// Returns the built-in table, extended by the user's own: the file that `COUPLET_HOSTS` names, or
+    /// `couplet/hosts.toml` in the system's folder for configuration. A host with the id of a built-in one replaces it.
     ///
     /// # Errors
-    /// When there is such a file and it is wrong.
+    /// If the user's file cannot be read or is invalid.
     pub fn load(env: &Env) -> Result<Self, Error> {
         let mut hosts = Self::builtin();
         let named = env.var("COUPLET_HOSTS").map(PathBuf::from);
@@ -88,10 +89,10 @@ impl Hosts {
         Ok(hosts)
     }
 
-    /// The host with an id or another name of it.
+    /// Returns the host with this id, name or alias.
     ///
     /// # Errors
-    /// When there is none; the error has a suggestion and the list.
+    /// If there is none; the error has a suggestion and the list of hosts.
     pub fn get(&self, name: &str) -> Result<&Host, Error> {
         let plain = |text: &str| text.to_lowercase().replace([' ', '_'], "-");
         let wanted = plain(name);
@@ -104,12 +105,12 @@ impl Hosts {
         })
     }
 
-    /// All of them.
+    /// Returns an iterator over all hosts.
     pub fn iter(&self) -> impl Iterator<Item = &Host> {
         self.hosts.iter()
     }
 
-    /// Those that seem to be installed.
+    /// Returns the hosts that seem to be installed.
     pub fn detected(&self, env: &Env) -> Vec<&Host> {
         self.iter().filter(|host| host.is_detected(env)).collect()
     }
@@ -126,31 +127,31 @@ impl Hosts {
 }
 
 impl Host {
-    /// The name that commands take.
+    /// Returns the id, which commands take as an argument.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.data.id
     }
 
-    /// The name that people know it by.
+    /// Returns the display name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.data.name
     }
 
-    /// The format of its files.
+    /// Returns the format of its files.
     #[must_use]
     pub fn format(&self) -> Format {
         self.data.format
     }
 
-    /// What has to be done before a server can be used that was put into its file.
+    /// Returns what the user has to do before an added server can be used, if anything.
     #[must_use]
     pub fn next_step(&self) -> Option<&str> {
         self.data.next.as_deref()
     }
 
-    /// The scopes that it has.
+    /// Returns an iterator over the scopes that it supports.
     pub fn scopes(&self) -> impl Iterator<Item = Scope> {
         let has = |scope: &Scope| match scope {
             Scope::User => self.data.user.is_some(),
@@ -160,10 +161,10 @@ impl Host {
         [Scope::User, Scope::Project, Scope::Local].into_iter().filter(has)
     }
 
-    /// The file of a scope: the first of those that it reads that is there, or the one that it would make.
+    /// Returns the file of a scope: the first existing one, or the one to create.
     ///
     /// # Errors
-    /// When it has no such scope.
+    /// If it does not support the scope.
     pub fn place(&self, env: &Env, scope: Scope) -> Result<Place, Error> {
         let paths = match scope {
             Scope::User | Scope::Local => self.data.user.as_ref(),
@@ -183,7 +184,8 @@ impl Host {
         Ok(Place { path: first_there(paths, env), key, scope })
     }
 
-    /// The files of all scopes. In the home folder a project's file may be the user's own, which counts once.
+    /// Returns the files of all scopes. In the home folder, a project's file may be the user's own; it is returned
+    /// once.
     pub fn places(&self, env: &Env) -> Vec<Place> {
         let mut places: Vec<Place> = Vec::new();
         for place in self.scopes().filter_map(|scope| self.place(env, scope).ok()) {
@@ -194,7 +196,7 @@ impl Host {
         places
     }
 
-    /// Whether it seems to be installed.
+    /// Returns `true` if it seems to be installed.
     #[must_use]
     pub fn is_detected(&self, env: &Env) -> bool {
         let places = match (&self.data.detect, &self.data.user) {
@@ -208,7 +210,7 @@ impl Host {
         places.iter().any(|place| place.exists())
     }
 
-    /// Whether it finds programs only where the desktop looks for them.
+    /// Whether it looks for programs only in the system's folders, and not in the user's `PATH`.
     pub(crate) fn is_desktop(&self) -> bool {
         self.data.path == Finder::Desktop
     }
@@ -227,13 +229,13 @@ impl Host {
 }
 
 impl Place {
-    /// The file.
+    /// Returns the path of the file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// For whom it is.
+    /// Returns the scope of the file.
     #[must_use]
     pub fn scope(&self) -> Scope {
         self.scope
@@ -260,7 +262,7 @@ impl std::str::FromStr for Scope {
     }
 }
 
-/// The members that servers stand under in a file that has been read, which may be the other layout of this host.
+/// The key of the servers in a parsed file, which may use the alternate layout of this host.
 pub(crate) fn key_in(host: &Host, place: &Place, root: &Node) -> Vec<String> {
     let is_layout = |alternate: &&Vec<String>| {
         // A server may be called `servers`, too: it has a command or a URL.

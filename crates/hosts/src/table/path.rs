@@ -1,10 +1,10 @@
-//! Paths of the table, filled in.
+//! Expands paths of the table.
 
 use std::path::{Path, PathBuf};
 
 use crate::{Env, Os};
 
-/// Fills a path in. A `*` is left as it is.
+/// Expands a path. A `*` is preserved.
 pub(super) fn expand(template: &str, env: &Env) -> PathBuf {
     let (mut path, rest) = match template {
         _ if template.starts_with('~') => (env.home().to_owned(), &template[1..]),
@@ -17,7 +17,7 @@ pub(super) fn expand(template: &str, env: &Env) -> PathBuf {
     path
 }
 
-/// Fills a path in and looks up what a `*` stands for; `None` if there is nothing that fits.
+/// Expands a path and resolves each `*`; `None` if nothing matches.
 pub(super) fn find(template: &str, env: &Env) -> Option<PathBuf> {
     let mut found = PathBuf::new();
     for part in expand(template, env).components() {
@@ -29,7 +29,7 @@ pub(super) fn find(template: &str, env: &Env) -> Option<PathBuf> {
     Some(found)
 }
 
-/// The first entry of a folder, by name, that begins and ends like this.
+/// The first entry of a folder, by name, with this prefix and suffix.
 fn first_match(folder: &Path, start: &str, end: &str) -> Option<PathBuf> {
     let fits = |name: &str| name.len() >= start.len() + end.len() && name.starts_with(start) && name.ends_with(end);
     let names = std::fs::read_dir(folder).ok()?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
@@ -39,7 +39,7 @@ fn first_match(folder: &Path, start: &str, end: &str) -> Option<PathBuf> {
 /// `VARIABLE|fallback` or `support`.
 fn value(variable: &str, env: &Env) -> PathBuf {
     let Some((name, fallback)) = variable.split_once('|') else { return expand(support(env.os()), env) };
-    // The specification of the base directories has it that relative paths are to be ignored.
+    // The XDG specification requires relative paths to be ignored.
     let set = env.var(name).map(PathBuf::from).filter(|p| p.is_absolute() || env.os() == Os::Windows);
     set.unwrap_or_else(|| expand(fallback, env))
 }
@@ -56,7 +56,7 @@ fn closing(text: &str) -> Option<usize> {
     text.find('}')
 }
 
-/// Where backups are kept.
+/// The folder of backups and locks.
 pub(crate) fn state(env: &Env) -> PathBuf {
     expand(
         match env.os() {

@@ -1,4 +1,4 @@
-//! The commands, as somebody types them.
+//! The commands, as users type them.
 
 use std::{fs, path::Path};
 
@@ -155,7 +155,7 @@ fn a_host_without_urls_gets_a_bridge() {
     let said =
         shell.run("install", &["https://mcp.example.com/mcp", "--host", "claude-desktop", "-H", "X-Key: abc"]).unwrap();
     assert!(
-        said.contains("  note: Claude Desktop takes no such URL in its file, so a bridge is started for it\n"),
+        said.contains("  note: Claude Desktop does not support this transport, so it starts a bridge instead\n"),
         "{said}"
     );
     let text = shell.read("Library/Application Support/Claude/claude_desktop_config.json");
@@ -182,13 +182,13 @@ fn a_project_has_commands_as_they_were_typed() {
 fn install_into_all_that_are_there() {
     let shell = Shell::new(Os::Linux);
     let nothing = failed(shell.run("install", &["weather"]), ErrorKind::Usage);
-    assert!(nothing.starts_with("no host is installed here as far as can be seen"), "{nothing}");
+    assert!(nothing.starts_with("no installed host was found"), "{nothing}");
     shell.write(".cursor/x", "");
     shell.write(".codex/config.toml", "model = \"x\"\n");
     let which = failed(shell.run("install", &["weather"]), ErrorKind::Usage);
     assert_eq!(
         which,
-        "say which host with `--host`, or `--all` for those that are installed here | installed here: cursor, codex"
+        "select a host with `--host`, or all installed ones with `--all` | installed here: cursor, codex"
     );
     shell.run("install", &["weather", "--all"]).unwrap();
     assert!(shell.read(".cursor/mcp.json").contains("weather"));
@@ -304,12 +304,12 @@ fn what_makes_no_sense_is_said() {
             ErrorKind::Usage,
             "Zed cannot refer to the variable `KEY` there | give its value",
         ),
-        (&["http://127.0.0.1/mcp", "--host", "cursor"], ErrorKind::Usage, "no name can be made from"),
-        (&["ftp://example.com", "--host", "cursor"], ErrorKind::Usage, "`ftp` is not a scheme"),
+        (&["http://127.0.0.1/mcp", "--host", "cursor"], ErrorKind::Usage, "no name can be derived from"),
+        (&["ftp://example.com", "--host", "cursor"], ErrorKind::Usage, "`ftp` is not a supported URL scheme"),
         (
             &["https://example.com", "--host", "cursor", "-e", "A=b"],
             ErrorKind::Usage,
-            "a server at a URL takes no variables",
+            "a server at a URL does not take variables",
         ),
         (
             &["weather", "--host", "cursor", "-H", "A: b"],
@@ -331,7 +331,7 @@ fn uninstall_finds_what_is_meant() {
     shell.write(".cursor/mcp.json", cursor);
     shell.run("install", &["weather", "--host", "cursor,zed"]).unwrap();
     let error = failed(shell.run("uninstall", &["weather"]), ErrorKind::Usage);
-    assert!(error.starts_with("`weather` is in several places: cursor (user), zed (user) | say which"), "{error}");
+    assert!(error.starts_with("`weather` is in several places: cursor (user), zed (user) | select with"), "{error}");
     let diff = shell.run("uninstall", &["weather", "--host", "cursor", "--dry-run"]).unwrap();
     assert!(diff.contains("-    \"weather\": {\n") && diff.contains("+    \"b\": { \"command\": \"b\" }\n"), "{diff}");
     let said = shell.run("uninstall", &["weather", "--host", "cursor"]).unwrap();
@@ -376,7 +376,7 @@ fn sync_copies_and_translates() {
     let plan = shell.run("sync", &[&args[..], &["--dry-run", "db"]].concat());
     assert_eq!(
         failed(plan, ErrorKind::Conflict),
-        "1 of the entries could not be copied and were left alone | `--force` replaces those that differ"
+        "1 of the entries could not be copied and were skipped | `--force` replaces those that differ"
     );
     assert!(!shell.home.root.join(".codex").exists());
 

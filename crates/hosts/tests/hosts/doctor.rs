@@ -10,7 +10,7 @@ use couplet_hosts::{
 
 use super::{Home, file_of, files, parsed};
 
-/// A home with programs in it, and the environment of somebody who uses it.
+/// A home with programs in it, and the environment of its user.
 fn home() -> (Home, Env) {
     let home = Home::new();
     for name in ["npx", "uvx", "docker", "server", "tool.exe", "npx.cmd"] {
@@ -301,7 +301,7 @@ fn one_server_is_judged_by_its_own_hosts() {
     // Where it may be in a file that cannot be read, or that file was asked about, the file counts.
     for args in [["other"].as_slice(), &["good", "--host", "codex"], &["codex:good"], &[]] {
         let (said, outcome) = run(args);
-        assert_eq!(outcome, Err("1 thing that cannot work".to_owned()), "{args:?}: {said}");
+        assert_eq!(outcome, Err("1 error found".to_owned()), "{args:?}: {said}");
         assert!(said.contains("error: codex: `~/.codex/config.toml:1:"), "{args:?}: {said}");
     }
 }
@@ -321,13 +321,13 @@ fn the_report_is_for_people_and_for_machines() {
     assert_eq!(
         out,
         "error: cursor:bad: there is no program `nothing` on the path [command-not-found]\n  \
-         in ~/.cursor/mcp.json\n  do: install it, or write the whole path\n\
-         warning: cursor:web: everything that is sent to `x.y` can be read on the way [not-https]\n  \
-         in ~/.cursor/mcp.json\n  do: write `https://x.y`, if the server has it\n\
+         in ~/.cursor/mcp.json\n  do: install it, or write the absolute path\n\
+         warning: cursor:web: the connection to `x.y` is not encrypted [not-https]\n  \
+         in ~/.cursor/mcp.json\n  do: write `https://x.y`, if the server supports it\n\
          3 servers, 1 error, 1 warning\n"
     );
-    assert_eq!(result.unwrap_err().1, "1 thing that cannot work");
-    assert_eq!(run(&["good"], false), ("1 server, nothing wrong as far as can be seen\n".to_owned(), Ok(())));
+    assert_eq!(result.unwrap_err().1, "1 error found");
+    assert_eq!(run(&["good"], false), ("1 server, no problems found\n".to_owned(), Ok(())));
     assert!(run(&["cursor:web"], false).0.ends_with("1 server, 0 errors, 1 warning\n"));
     assert!(run(&["--host", "zed"], false).0.starts_with("0 servers"));
     assert_eq!(run(&["godo"], false).1.unwrap_err().1, "no host has a server `godo`: did you mean `good`?");

@@ -14,7 +14,7 @@ fn entries() -> [(&'static str, Entry); 5] {
         ("refers", Stdio::new("/opt/server").env("KEY", Text::var("KEY")).into()),
         ("remote", Remote::new(url).header("X-Mode", "fast").into()),
         ("remote-refers", Remote::new(url).header("Authorization", key).header("X-Key", Text::var("KEY")).into()),
-        ("old", Remote::new("https://example.com/sse").over(Transport::Sse).into()),
+        ("old", Remote::new("https://example.com/sse").transport(Transport::Sse).into()),
     ]
 }
 
@@ -171,6 +171,6 @@ fn a_name_finds_its_server() {
     assert_eq!(found.find("one").unwrap().host, "cursor");
     assert_eq!(found.find("windsurf:time").unwrap().entry, Ok(Stdio::new("b").into()));
     let error = found.find("time").unwrap_err();
-    assert_eq!(error.hint(), Some("say which one: `cursor:time` or `windsurf:time`"));
+    assert_eq!(error.hint(), Some("select one: `cursor:time` or `windsurf:time`"));
     assert_eq!(found.find("tiem").unwrap_err().to_string(), "no host has a server `tiem`: did you mean `time`?");
 }

@@ -146,7 +146,7 @@ fn only_the_last_change_is_undone_to_the_byte() {
     assert_eq!(read().servers().len(), 1);
     read().remove(&env, "a").unwrap().apply(&env).unwrap();
     assert_eq!(fs::read_to_string(&path).unwrap(), "{ }\n");
-    // A file that somebody has changed since is edited, not brought back.
+    // A file that has changed since is edited, not restored.
     read().add("a", &entry(), Overwrite::No).unwrap().apply(&env).unwrap();
     let text = fs::read_to_string(&path).unwrap().replacen("{\n", "{\n  \"mine\": 1,\n", 1);
     fs::write(&path, &text).unwrap();

@@ -1,4 +1,4 @@
-//! Hosts as they are in the world: every one of them, on three operating systems, in folders of nobody.
+//! Hosts as they are in the world: every one of them, on three operating systems, in temporary folders.
 #![allow(clippy::unwrap_used, reason = "a test reports by panicking")]
 
 mod command;

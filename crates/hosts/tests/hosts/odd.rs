@@ -24,7 +24,7 @@ fn what_cannot_be_understood_is_left_alone() {
         ("cursor", "[]", "the file is a list, not a table"),
         ("cursor", "null", "the file is null, not a table"),
         ("cursor", "{\"mcpServers\": []}", "`mcpServers` is a list, not a table"),
-        ("cursor", "{\"mcpServers\": {}, \"mcpServers\": {}}", "`mcpServers` is there twice, on the lines 1 and 1"),
+        ("cursor", "{\"mcpServers\": {}, \"mcpServers\": {}}", "`mcpServers` occurs twice, on the lines 1 and 1"),
         ("cursor", "{} {}", "it is not JSON"),
         ("cursor", "just text", "it is not JSON"),
         ("cursor", &huge_key, "it is not JSON"),
@@ -43,7 +43,7 @@ fn what_cannot_be_understood_is_left_alone() {
         let error = add(&env, host).unwrap_err();
         assert!(error.to_string().contains(expected), "{text:.40}: {error}");
         assert_eq!(error.kind(), ErrorKind::Broken);
-        assert!(error.hint().unwrap().contains("left alone"));
+        assert!(error.hint().unwrap().contains("not modified"));
         assert_eq!(fs::read_to_string(&path).unwrap(), text);
         assert_only(&path);
     }
@@ -101,7 +101,7 @@ fn a_large_file_is_no_trouble() {
 }
 
 #[test]
-fn a_file_that_somebody_else_changes_is_not_overwritten() {
+fn a_file_that_another_program_changes_is_not_overwritten() {
     let hosts = Hosts::builtin();
     let host = hosts.get("cursor").unwrap();
     for (before, meanwhile) in [(Some("{}"), "{\"a\": 1}"), (None, "{}")] {
@@ -191,7 +191,7 @@ fn links_stay_links() {
 
     fs::remove_file(&real).unwrap();
     let error = add(&env, host).unwrap_err();
-    assert!(error.to_string().ends_with("it is a link to `../dotfiles/mcp.json`, which is not there"), "{error}");
+    assert!(error.to_string().ends_with("it is a link to `../dotfiles/mcp.json`, which does not exist"), "{error}");
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
 }
 

@@ -6,14 +6,14 @@ use couplet_hosts::{Hosts, Os, Scope};
 
 use super::{Home, SYSTEMS};
 
-/// Compares with a file of this folder, which `COUPLET_BLESS=1` writes anew, for eyes to look at.
+/// Compares with a file of this folder, which `UPDATE_GOLDEN=1` rewrites.
 pub(super) fn golden(name: &str, text: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts").join(name);
-    if std::env::var_os("COUPLET_BLESS").is_some() {
+    if std::env::var_os("UPDATE_GOLDEN").is_some_and(|v| v == "1") {
         fs::write(&path, text).unwrap();
     }
     let expected = fs::read_to_string(&path).unwrap().replace("\r\n", "\n");
-    assert!(expected == text, "`{name}` differs; this is what there is now:\n{text}");
+    assert!(expected == text, "`{name}` differs; set UPDATE_GOLDEN=1 to accept what there is now:\n{text}");
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! The client against servers that follow a script, without sockets. The names of tests that begin with `line_` give
-//! the lines of the checklist that they cover.
+//! the lines of `docs/checklist.md` that they cover.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
@@ -23,4 +23,5 @@ mod socket;
 mod stream;
 mod tls;
 mod trust;
+mod urls;
 mod wire;

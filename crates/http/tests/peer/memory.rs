@@ -4,6 +4,8 @@ use std::fs;
 
 use peak_alloc::PeakAlloc;
 
+use super::skipped::skipped;
+
 #[global_allocator]
 static HEAP: PeakAlloc = PeakAlloc;
 
@@ -15,7 +17,7 @@ pub(crate) fn held() -> usize {
 /// A line of what the system tells of a process, in kB; nothing where there is no `/proc`.
 pub(crate) fn of(process: u32, line: &str) -> Option<u64> {
     let Ok(status) = fs::read_to_string(format!("/proc/{process}/status")) else {
-        say("there is no `/proc` here: memory is not measured");
+        skipped("memory is not measured: there is no `/proc`");
         return None;
     };
     let found = status.lines().find_map(|l| l.strip_prefix(line)?.strip_prefix(':'));
@@ -26,7 +28,7 @@ pub(crate) fn of(process: u32, line: &str) -> Option<u64> {
 pub(crate) fn within_open_files(wanted: usize) -> usize {
     let room = usize::try_from(raise_open_files()).unwrap_or(usize::MAX).saturating_sub(200);
     if room < wanted {
-        say(&format!("only {room} connections instead of {wanted}: this system allows no more open files"));
+        skipped(&format!("only {room} connections instead of {wanted}: the system allows no more open files"));
     }
     wanted.min(room)
 }
@@ -48,8 +50,8 @@ pub(crate) fn raise_open_files() -> u64 {
     u64::MAX
 }
 
-/// Tells whoever reads the output of a test.
-#[expect(clippy::print_stderr, reason = "what was measured, and what was left out, is said")]
+/// Prints a measurement.
+#[expect(clippy::print_stderr, reason = "what was measured is said")]
 pub(crate) fn say(what: &str) {
     eprintln!("{what}");
 }

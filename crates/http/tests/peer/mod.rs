@@ -8,6 +8,8 @@ pub(crate) mod child;
 pub(crate) mod http;
 pub(crate) mod memory;
 mod roles;
+#[path = "../../../testing/tests/common/skipped.rs"]
+mod skipped;
 
 use std::{fmt::Display, process::Stdio, time::Duration};
 

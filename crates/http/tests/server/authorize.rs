@@ -161,7 +161,7 @@ const ALL: [&str; 4] = [BATCHES, "2025-06-18", POLLING, STATELESS];
 
 #[tokio::test]
 async fn nobody_is_let_in_without_a_name() {
-    let endpoint = endpoint().sse_2024(true);
+    let endpoint = endpoint().http_sse();
     let listen = alone("subscriptions/listen", json!({ "notifications": {} }), &[]);
     let messages = [
         alone("tools/list", json!({}), &[]),
@@ -296,7 +296,7 @@ async fn a_batch_needs_what_all_of_it_needs() {
 /// With an endpoint that keeps no sessions it is the same.
 #[tokio::test]
 async fn scopes_without_sessions() {
-    let endpoint = endpoint().stateless_legacy(true);
+    let endpoint = endpoint().without_sessions();
     for (token, status) in [("Bearer alice:read", 403), ("Bearer alice:write", 200)] {
         let headers = [("mcp-protocol-version", POLLING)];
         let message = call(1, "tools/call", &json!({ "name": "write" }));
@@ -331,7 +331,7 @@ async fn a_session_belongs_to_whoever_opened_it() {
 /// The first transport has no scopes of its own; but its sessions belong to somebody, too, and its tools ask.
 #[tokio::test]
 async fn the_first_transport_knows_who_asks() {
-    let endpoint = endpoint().sse_2024(true);
+    let endpoint = endpoint().http_sse();
     let mut stream = send(&endpoint, authorized("GET", "Bearer alice:read", &[], &Value::Null)).await;
     let address = String::from_utf8(stream.body.event().await.unwrap().data.to_vec()).unwrap();
     let post = |token: &str, message: &Value| {

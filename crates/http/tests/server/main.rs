@@ -1,4 +1,4 @@
-//! The endpoint, line by line of the specification: `line_NNN` names the line of the checklist that a test is for.
+//! The endpoint, duty by duty: `line_NNN` names the line of `docs/checklist.md` that a test is for.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
@@ -7,7 +7,6 @@ mod alone;
 mod authorize;
 mod context;
 mod cors;
-mod coverage;
 mod events;
 #[cfg(feature = "listen")]
 mod http2;

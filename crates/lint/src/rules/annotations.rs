@@ -1,4 +1,4 @@
-//! How tools say that they behave.
+//! Tool annotations (behaviour hints).
 
 use serde_json::Value;
 
@@ -8,36 +8,36 @@ use crate::{Surface, report::Report, rule::table, surface::Item};
 table! { Annotations:
     MISSING = "annotations-missing" Warning
         about "a tool does not say how it behaves"
-        why "Without `annotations` hosts take it as destructive and ask before every call; the directories of Claude and ChatGPT refuse such servers (open-metadata/OpenMetadata#30107, olostep/olostep-mcp-server#22)."
+        why "Without `annotations` hosts treat it as destructive and ask before every call; the directories of Claude and ChatGPT reject such servers (open-metadata/OpenMetadata#30107, olostep/olostep-mcp-server#22)."
         fix "Add `annotations` with `readOnlyHint`, `destructiveHint`, `idempotentHint` and `openWorldHint`."
     READ_ONLY = "annotation-read-only" Warning
         about "a tool does not say whether it changes anything"
-        why "Absent means that it does: Claude asks before every call, and its directory wants the hint (elgorro/aiquila#386)."
+        why "Absent means that it does: Claude asks before every call, and its directory requires the hint (elgorro/aiquila#386)."
         fix "Add `readOnlyHint`."
     DESTRUCTIVE = "annotation-destructive" Warning
         about "a tool that changes something does not say whether it destroys anything"
-        why "Absent means that it does, so people are warned of a tool that only adds."
+        why "Absent means that it does, so users are warned of a tool that only adds."
         fix "Add `destructiveHint`."
     IDEMPOTENT = "annotation-idempotent" Note (optional)
-        about "a tool that changes something does not say whether calling it twice does more than once"
-        why "Absent means that it does, so nobody calls it again after a lost answer."
+        about "a tool that changes something does not say whether repeated calls have additional effects"
+        why "Absent means that they do, so clients do not retry it after a lost answer."
         fix "Add `idempotentHint`."
     OPEN_WORLD = "annotation-open-world" Note
-        about "a tool does not say whether it deals with the world outside"
-        why "Absent means that it does, so hosts treat what it returns as text of strangers."
+        about "a tool does not say whether it interacts with external systems"
+        why "Absent means that it does, so hosts treat what it returns as untrusted content."
         fix "Add `openWorldHint`."
     CONTRADICTION = "annotation-contradiction" Error
         about "a tool says that it changes nothing and that it destroys something"
-        why "Hosts run read-only tools without asking, so one of the two hints deceives people."
+        why "Hosts run read-only tools without asking, so one of the two hints is misleading."
         fix "Say `\"destructiveHint\": false`, or not `readOnlyHint`."
     WRITES = "annotation-name-writes" Warning
         about "a tool whose name says that it changes something says that it does not"
         why "Hosts run read-only tools without asking."
         fix "Correct `readOnlyHint`, or the name."
     EXPLICIT = "annotation-explicit" Note (optional)
-        about "a tool leaves a hint to be taken as what it is when absent"
-        why "ChatGPT refuses apps with a tool that does not give `readOnlyHint`, `destructiveHint` and `openWorldHint`, whatever they say (olostep/olostep-mcp-server#22)."
-        fix "Give all three."
+        about "a tool relies on the default of a hint"
+        why "ChatGPT rejects apps with a tool that does not set `readOnlyHint`, `destructiveHint` and `openWorldHint`, whatever their values (olostep/olostep-mcp-server#22)."
+        fix "Set all three."
     READS = "annotation-name-reads" Note
         about "a tool whose name says that it reads says that it destroys something"
         why "Hosts ask before every call."
@@ -83,7 +83,7 @@ pub(crate) fn check(surface: &Surface, report: &mut Report<'_>) {
         match tool.get("annotations") {
             None => report.add(&MISSING, tool.place(), "there are no `annotations`"),
             Some(annotations) if annotations.is_object() => hints(tool, annotations, report),
-            // What is no object is told as such.
+            // A value that is not an object is reported by another rule.
             Some(_) => {}
         }
     }
@@ -94,12 +94,12 @@ fn hints(tool: &Item, annotations: &Value, report: &mut Report<'_>) {
     let place = || tool.at("/annotations");
     let (reads, destroys) = (hint("readOnlyHint"), hint("destructiveHint"));
     match (reads, destroys) {
-        // A tool that says whether it destroys says that it changes something.
+        // A tool that says whether it is destructive says that it changes something.
         (None, None) => report.add(&READ_ONLY, place(), "there is neither `readOnlyHint` nor `destructiveHint`"),
         (Some(false), None) => report.add(&DESTRUCTIVE, place(), "there is no `destructiveHint`"),
         _ => {}
     }
-    // It only means something for tools that change something.
+    // The hint has a meaning only for tools that change something.
     if reads != Some(true) && hint("idempotentHint").is_none() {
         report.add(&IDEMPOTENT, place(), "there is no `idempotentHint`");
     }
@@ -124,7 +124,7 @@ fn hints(tool: &Item, annotations: &Value, report: &mut Report<'_>) {
     }
 }
 
-/// The first word that says what a tool does, and whether it changes something.
+/// The first word of a name that says what the tool does, and whether that changes something.
 fn says(name: &str) -> Option<(String, bool)> {
     words(name).into_iter().find_map(|word| {
         let writes = WRITING.contains(&&*word);

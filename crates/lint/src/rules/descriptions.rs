@@ -1,4 +1,4 @@
-//! What is told to the model, and to people.
+//! Descriptions, titles and instructions.
 
 use serde_json::Value;
 
@@ -14,19 +14,19 @@ use crate::{
 table! { Descriptions:
     MISSING = "description-missing" Warning
         about "a tool has no description"
-        why "It is all that the model knows about when and how to use the tool."
-        fix "Say what the tool does, when to use it and what comes back."
+        why "It is all that the model knows about the tool and its use."
+        fix "Say what the tool does, when to use it and what it returns."
     EMPTY = "description-empty" Error
-        about "the description of a tool is an empty text"
-        why "Amazon Bedrock refuses every request with such a tool (danny-avila/LibreChat#13209)."
+        about "the description of a tool is empty"
+        why "Amazon Bedrock rejects every request with such a tool (danny-avila/LibreChat#13209)."
         fix "Write a description, or leave the member out."
     SHORT = "description-short" Note
         about "the description of a tool says no more than its name"
         why "Models choose tools by their descriptions."
-        fix "Say what the tool does, when to use it and what comes back."
+        fix "Say what the tool does, when to use it and what it returns."
     LONG = "description-long" Warning
-        about "the description of a tool is longer than APIs and hosts take"
-        why "OpenAI models refuse more than 1024 characters in chat completions (getsentry/sentry-mcp#106); Claude Code cuts at 2048 without saying so (anthropics/claude-code#87650)."
+        about "the description of a tool is longer than APIs and hosts accept"
+        why "OpenAI models reject more than 1024 characters in chat completions (getsentry/sentry-mcp#106); Claude Code silently truncates it to 2048 (anthropics/claude-code#87650)."
         fix "Put what matters first, and the rest into the descriptions of arguments, resources or instructions."
     SAME = "description-same" Warning
         about "two tools have the same description"
@@ -34,19 +34,19 @@ table! { Descriptions:
         fix "Say in what they differ."
     ARGUMENT = "argument-undescribed" Warning
         about "an argument of a tool has no description"
-        why "The model has to guess from the name what belongs there, and in which form."
+        why "The model has to guess from the name the expected value and its format."
         fix "Add a `description` to the argument's schema."
     TITLE = "title-missing" Note
         about "a tool has no title"
-        why "Hosts show it to people; the directories of Claude and ChatGPT ask for it (elgorro/aiquila#386)."
+        why "Hosts show it to users; the directories of Claude and ChatGPT require it (elgorro/aiquila#386)."
         fix "Add a `title`, and the same in `annotations`, where the directory of Claude looks (basicmachines-co/basic-memory#1031)."
     NO_INSTRUCTIONS = "instructions-missing" Note
         about "the server has no instructions"
-        why "Hosts that load tools when they are needed decide by them whether to look for tools here; Claude Code does."
-        fix "Say in a few sentences what the server is for and when its tools are of use."
+        why "Hosts that load tools on demand, such as Claude Code, decide by them whether to search this server for tools."
+        fix "Say in a few sentences what the server is for and when to use its tools."
     LONG_INSTRUCTIONS = "instructions-long" Warning
-        about "the instructions are longer than hosts take"
-        why "Claude Code cuts them at 2048 characters (anthropics/claude-code#81268)."
+        about "the instructions are longer than hosts accept"
+        why "Claude Code truncates them to 2048 characters (anthropics/claude-code#81268)."
         fix "Put what matters first, and details into descriptions."
 }
 
@@ -84,7 +84,7 @@ fn instructions(said: &Said, report: &mut Report<'_>) {
 
 fn description(tool: &Item, report: &mut Report<'_>) {
     let Some(text) = tool.text("description") else {
-        // One that is not a text is told as such.
+        // A value that is not a string is reported by another rule.
         if tool.get("description").is_none() {
             report.add(&MISSING, tool.place(), "there is no `description`");
         }
@@ -110,7 +110,7 @@ fn arguments(tool: &Item, report: &mut Report<'_>) {
     let properties = schema.and_then(|schema| schema.get("properties")).and_then(Value::as_object);
     for (name, argument) in properties.into_iter().flatten() {
         let told = argument.get("description").and_then(Value::as_str).is_some_and(|text| !text.trim().is_empty());
-        // What is referred to may have one; that references are not followed is another rule.
+        // The target of a reference may have one; references have a rule of their own.
         if !told && argument.is_object() && argument.get("$ref").is_none() {
             let place = tool.at(format!("/inputSchema/properties/{}", escaped(name)));
             report.add(&ARGUMENT, place, format!("`{name}` has no `description`"));

@@ -1,6 +1,6 @@
-//! The rules, family by family: a table, and a function that looks.
+//! The rules by family: each module has a table and a check function.
 //!
-//! What a rule says about a host was seen there: `owner/name#number` is the report, on GitHub.
+//! References such as `owner/name#number` are GitHub issues that document the behaviour of a host.
 
 mod annotations;
 mod descriptions;
@@ -15,10 +15,10 @@ mod words;
 
 use crate::{Rule, Surface, report::Report};
 
-/// A table of rules, and what looks for them.
+/// A table of rules, and the function that checks them.
 type Part = (&'static [&'static Rule], fn(&Surface, &mut Report<'_>));
 
-/// Every table.
+/// All tables.
 pub(crate) static FAMILIES: &[Part] = &[
     (names::RULES, names::check),
     (descriptions::RULES, descriptions::check),

@@ -1,4 +1,4 @@
-//! What tools are called.
+//! Names of tools and of the server.
 
 use std::collections::HashMap;
 
@@ -13,51 +13,51 @@ use crate::{
 table! { Names:
     MISSING = "name-missing" Error
         about "a tool has no name"
-        why "The specification asks for one, and clients built on the official TypeScript SDK refuse the whole list."
+        why "The specification requires one, and clients built on the official TypeScript SDK reject the whole list."
         fix "Give the tool a name."
     CHARACTERS = "name-characters" Error
         about "the name of a tool has characters that it should not have"
-        why "The specification allows ASCII letters, digits, `_`, `-` and `.`; the Anthropic and OpenAI APIs refuse others, and VS Code calls a tool that does not exist (microsoft/vscode#244995)."
+        why "The specification allows ASCII letters, digits, `_`, `-` and `.`; the Anthropic and OpenAI APIs reject others, and VS Code calls a tool that does not exist (microsoft/vscode#244995)."
         fix "Use ASCII letters, digits, `_` and `-`."
     DOTS = "name-dots" Error
         about "the name of a tool has a dot"
-        why "The specification allows it, but Claude Desktop refuses the whole list (l22-io/orchard-mcp#14), and so does the OpenAI API, in Codex too (openai/codex#8174)."
+        why "The specification allows it, but Claude Desktop rejects the whole list (l22-io/orchard-mcp#14), and so does the OpenAI API, in Codex too (openai/codex#8174)."
         fix "Use `_` or `-` instead."
     LENGTH = "name-length" Error
-        about "the name of a tool is longer than model APIs take"
-        why "The specification allows 128 characters, but the OpenAI API and the Anthropic API, in Claude Desktop and for tool search, take 64 (anthropics/claude-code#19882)."
-        fix "Use at most 64 characters; hosts put the name of the server in front."
+        about "the name of a tool is longer than model APIs accept"
+        why "The specification allows 128 characters, but the OpenAI API and the Anthropic API, in Claude Desktop and for tool search, accept 64 (anthropics/claude-code#19882)."
+        fix "Use at most 64 characters; hosts prepend the name of the server."
     PREFIXED = "name-with-prefix" Warning
         about "the name of a tool is too long together with the server's"
         why "Claude Code calls a tool `mcp__SERVER__TOOL` and has 64 characters for it (anthropics/claude-code#22276); Cursor leaves out tools from 60 characters of both names on (ComposioHQ/composio#2788)."
         fix "Shorten the name of the tool, or have the server configured under a shorter name."
     SHORTENED = "name-shortened-alike" Warning
         about "two tools have the same name once a host has shortened it"
-        why "Gemini CLI keeps the first and the last 30 characters of a long name; the second tool replaces the first (google-gemini/gemini-cli#28970)."
-        fix "Shorten the names, so that nobody else has to."
+        why "Gemini CLI shortens a long name to its first and last 30 characters; the second tool replaces the first (google-gemini/gemini-cli#28970)."
+        fix "Shorten the names."
     START = "name-start" Warning
         about "the name of a tool does not begin with a letter or `_`"
-        why "The Gemini API refuses such a name where a host puts nothing in front of it (wonderwhy-er/DesktopCommanderMCP#79)."
+        why "The Gemini API rejects such a name if the host adds no prefix (wonderwhy-er/DesktopCommanderMCP#79)."
         fix "Begin the name with a letter."
     DUPLICATE = "name-duplicate" Error
         about "two tools have the same name"
-        why "The Anthropic API refuses every request with both of them (baguskto/threads-mcp#2); other clients keep one."
+        why "The Anthropic API rejects every request with both of them (baguskto/threads-mcp#2); other clients drop one."
         fix "Give each tool a name of its own."
     ALIKE = "name-alike" Warning
         about "the names of two tools differ only in case, in separators or in characters that look alike"
-        why "Models confuse them, people approve the wrong one, and hosts that replace characters make them the same."
-        fix "Choose names that can be told apart."
+        why "Models confuse them, users approve the wrong one, and hosts that replace characters make them the same."
+        fix "Choose names that are easy to distinguish."
     GENERIC = "name-generic" Note
         about "the name of a tool is one common word"
-        why "Other servers have tools of that name: Windsurf refuses a second one (cajasmota/grafel#62), and elsewhere one hides the other (getsentry/sentry-mcp#161)."
+        why "Other servers have tools of that name: Windsurf rejects a second one (cajasmota/grafel#62), and elsewhere one hides the other (getsentry/sentry-mcp#161)."
         fix "Say what it acts on: `search_issues` instead of `search`."
     RESERVED = "name-reserved" Warning
-        about "the name of a tool means something to the programs that keep it"
-        why "Hosts in JavaScript that keep tools in an object find `constructor` there before the tool, and `mcp__` is how hosts mark the names that they make."
+        about "the name of a tool is reserved in hosts"
+        why "Hosts in JavaScript that store tools in an object find `constructor` there before the tool, and `mcp__` is the prefix of the names that hosts generate."
         fix "Choose another name."
     SERVER = "server-name-missing" Error
         about "the server has no name"
-        why "The specification asks for one, and hosts show it to people who decide whether to trust the server."
+        why "The specification requires one, and hosts show it to users who decide whether to trust the server."
         fix "Give the server a name."
 }
 
@@ -70,7 +70,7 @@ const RESERVED_NAMES: [&str; 5] = ["__proto__", "constructor", "hasownproperty",
 
 pub(crate) fn check(surface: &Surface, report: &mut Report<'_>) {
     let Some(said) = surface.newest() else { return };
-    // That there is no greeting with a name at all is told with the greeting.
+    // An answer without server information at all is reported by another rule.
     if said.info.as_ref().is_some_and(|info| info.name.trim().is_empty()) {
         report.add(&SERVER, Place::new(Subject::Server), "`name` is empty");
     }
@@ -140,7 +140,7 @@ fn several(tools: &[Item], server: &str, report: &mut Report<'_>) {
     }
 }
 
-/// What is left of a name for somebody who does not look twice.
+/// A name without differences that are easy to overlook: case, separators, and lookalike characters.
 fn skeleton(name: &str) -> String {
     let letters = name.chars().map(|c| match lookalike(c).unwrap_or(c) {
         '0' => 'o',

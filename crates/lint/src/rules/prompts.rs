@@ -15,27 +15,27 @@ use crate::{
 table! { Prompts:
     MISSING = "prompt-name-missing" Error
         about "a prompt has no name"
-        why "The specification asks for one, and clients built on the official SDKs refuse the whole list."
+        why "The specification requires one, and clients built on the official SDKs reject the whole list."
         fix "Give it a name."
     BLANK = "prompt-name-blank" Warning
-        about "the name of a prompt has blanks"
-        why "Hosts make a command of it; Claude Code cannot run one with blanks (anthropics/claude-code#5542)."
+        about "the name of a prompt contains spaces"
+        why "Hosts turn it into a command; Claude Code cannot run one with spaces (anthropics/claude-code#5542)."
         fix "Use `_` or `-`."
     DUPLICATE = "prompt-duplicate" Error
         about "two prompts have the same name"
-        why "Nobody can tell which of the two is meant."
+        why "Which of the two `prompts/get` returns is undefined."
         fix "Give each prompt a name of its own."
     UNDESCRIBED = "prompt-undescribed" Warning
         about "a prompt has no description"
-        why "People choose by it."
-        fix "Say what comes of it."
+        why "Users choose prompts by it."
+        fix "Say what the prompt is for."
     ARGUMENT = "prompt-argument-undescribed" Note
         about "an argument of a prompt has no description"
-        why "Hosts show it to people who fill the argument in."
-        fix "Say what belongs there."
+        why "Hosts show it to users when they ask for the value."
+        fix "Describe the expected value."
     ARGUMENT_NAME = "prompt-argument-name" Error
         about "an argument of a prompt has no name, or that of another one"
-        why "The specification asks for names, and values are given by them."
+        why "The specification requires names, and values are given by them."
         fix "Give each argument a name of its own."
 }
 

@@ -12,40 +12,40 @@ use crate::{
 
 table! { Resources:
     URI = "resource-uri" Error
-        about "the address of a resource is not a URI"
-        why "The specification asks for one by RFC 3986; clients with the Python SDK before 2.0 refuse the list (modelcontextprotocol/python-sdk#1574, PrefectHQ/fastmcp#335)."
-        fix "Begin with a scheme of letters, digits, `+`, `-` and `.`, and percent-encode what a URI cannot have."
+        about "the URI of a resource is invalid"
+        why "The specification requires RFC 3986; clients with the Python SDK before 2.0 reject the list (modelcontextprotocol/python-sdk#1574, PrefectHQ/fastmcp#335)."
+        fix "Begin with a scheme of letters, digits, `+`, `-` and `.`, and percent-encode other characters."
     NAME = "resource-name-missing" Error
         about "a resource or a template has no name"
-        why "The specification asks for one, and clients built on the official SDKs refuse the whole list."
+        why "The specification requires one, and clients built on the official SDKs reject the whole list."
         fix "Give it a name."
     DUPLICATE = "resource-duplicate" Error
-        about "two resources have the same address, or two templates the same text"
-        why "Nobody can tell which of the two is read."
-        fix "Remove one, or give it an address of its own."
+        about "two resources have the same URI, or two templates the same URI template"
+        why "Which of the two `resources/read` returns is undefined."
+        fix "Remove one, or give it another URI."
     MIME = "resource-mime-missing" Note
-        about "a resource does not say what kind of content it has"
+        about "a resource has no media type"
         why "Hosts decide by it whether and how to show it, before they read it."
         fix "Add `mimeType`."
     BAD_MIME = "resource-mime" Warning
-        about "the media type of a resource is not one"
+        about "the media type of a resource is invalid"
         why "Hosts decide by it whether and how to show it."
         fix "Write a type and a subtype, such as `text/markdown`."
     UNDESCRIBED = "resource-undescribed" Note
         about "a resource or a template has no description"
-        why "Models and people choose by it what to read."
+        why "Models and users choose by it what to read."
         fix "Say what is in it, and for a template what its variables are."
     TEMPLATE = "template-syntax" Error
         about "a template is not a URI template"
-        why "The specification asks for RFC 6570; clients cannot fill it in."
+        why "The specification requires RFC 6570; clients cannot expand it."
         fix "Correct it: `notes://{id}`."
     AMBIGUOUS = "template-ambiguous" Warning
-        about "a template does not tell where one variable ends and the next begins"
-        why "From an address one cannot tell the values, which servers and clients have to."
+        about "a template has adjacent variables without a separator"
+        why "The values cannot be extracted from a URI, which servers and clients need to do."
         fix "Put text between the variables."
     LITERAL = "template-literal" Warning
         about "a template has no variables"
-        why "It is the address of one resource, which hosts show in another place."
+        why "It is the URI of one resource, and hosts show resources elsewhere."
         fix "List it as a resource."
 }
 
@@ -88,7 +88,7 @@ fn syntax(template: &Item, report: &mut Report<'_>) {
     let place = template.at("/uriTemplate");
     match UriTemplate::parse(text) {
         Err(error) => report.add(&TEMPLATE, place, error.to_string()),
-        Ok(parsed) if parsed.is_literal() => report.add(&LITERAL, place, "there is nothing to fill in"),
+        Ok(parsed) if parsed.is_literal() => report.add(&LITERAL, place, "there is no variable"),
         Ok(_) => {
             if let Err(error) = UriTemplate::parse_for_matching(text) {
                 report.add(&AMBIGUOUS, place, error.to_string());
@@ -97,7 +97,7 @@ fn syntax(template: &Item, report: &mut Report<'_>) {
     }
 }
 
-/// Why a text is not a URI with a scheme, if it is not.
+/// The reason why a string is not an absolute URI.
 fn wrong(uri: &str) -> Option<String> {
     if uri.is_empty() {
         return Some("`uri` is missing, empty or not a string".to_owned());

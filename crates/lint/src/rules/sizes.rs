@@ -1,4 +1,4 @@
-//! How much there is of everything.
+//! Numbers and sizes of tools, pages and icons.
 
 use couplet_types::Icon;
 use serde_json::Value;
@@ -12,17 +12,17 @@ use crate::{
 
 table! { Sizes:
     MANY = "tools-many" Warning
-        about "the server has more tools than some hosts show to the model"
-        why "Cursor took the first 40 of all servers together (bun913/mcp-testrail#6), Windsurf 50 (Zhwt/go-mcp-mysql#3), and models choose worse among many."
-        fix "Put tools together, or let people choose groups of them when the server starts."
+        about "the server has more tools than some hosts pass to the model"
+        why "Cursor used the first 40 of all servers together (bun913/mcp-testrail#6), Windsurf 50 (Zhwt/go-mcp-mysql#3), and models choose worse among many."
+        fix "Combine tools, or let users select groups of tools when the server starts."
     TOO_MANY = "tools-too-many" Error
-        about "the server has more tools than hosts take"
+        about "the server has more tools than hosts accept"
         why "VS Code refuses to send more than 128, of all servers together (microsoft/vscode-copilot-release#11653)."
-        fix "Put tools together, or let people choose groups of them when the server starts."
+        fix "Combine tools, or let users select groups of tools when the server starts."
     LIST = "list-large" Warning
         about "the tools take much of the model's context"
-        why "They are sent with every request; above a tenth of the context Claude Code loads them only when it looks for them (anthropics/claude-code#39106)."
-        fix "Shorten descriptions and schemas, or put tools together."
+        why "They are sent with every request; above a tenth of the context Claude Code loads them only on demand (anthropics/claude-code#39106)."
+        fix "Shorten descriptions and schemas, or combine tools."
     TOOL = "tool-large" Note
         about "one tool takes much of the model's context"
         why "It is sent with every request, whether it is used or not."
@@ -32,17 +32,17 @@ table! { Sizes:
         why "Copilot CLI (github/copilot-cli#4006), Kiro (kirodotdev/Kiro#9935) and Droid (Factory-AI/factory#7) read the first page only, as does Vercel's AI SDK (vercel/ai#19240)."
         fix "Send all tools in one page."
     STUCK = "list-stuck" Error
-        about "the pages of a list do not come to an end"
-        why "Clients read on, and take every tool many times (DeusData/codebase-memory-mcp#1247)."
-        fix "Leave `nextCursor` out of the last page."
+        about "the pagination of a list does not end"
+        why "Clients fetch pages forever, and list every tool many times (DeusData/codebase-memory-mcp#1247)."
+        fix "Omit `nextCursor` on the last page."
     ICON_LARGE = "icon-large" Warning
-        about "an icon is large, and sent with the list"
-        why "It is sent again with every list; clients limit what they take."
-        fix "Make it smaller, or give an `https:` address at the server's own origin."
+        about "an icon embedded in a list is large"
+        why "It is sent again with every list; clients limit its size."
+        fix "Make it smaller, or use an `https:` URL at the server's own origin."
     ICON_UNSAFE = "icon-unsafe" Error
-        about "an icon is somewhere where clients must not look"
-        why "The specification tells clients to take nothing but `https:` addresses and pictures as `data:`."
-        fix "Use an `https:` address or a `data:image/…` URI."
+        about "an icon has a URI that clients must not fetch"
+        why "The specification tells clients to accept only `https:` URLs and `data:` images."
+        fix "Use an `https:` URL or a `data:image/…` URI."
 }
 
 const MOST_FOR_SOME: usize = 40;
@@ -92,7 +92,7 @@ fn number(tools: &Listing, report: &mut Report<'_>) {
     }
 }
 
-/// What a text costs, roughly: four bytes each.
+/// Estimates the tokens of a text: four bytes each.
 fn tokens(bytes: usize) -> usize {
     bytes.div_ceil(4)
 }

@@ -1,4 +1,4 @@
-//! Names and texts, taken apart or compared.
+//! Splitting and comparing names and texts.
 
 use std::collections::HashMap;
 
@@ -19,7 +19,7 @@ pub(crate) fn words(name: &str) -> Vec<String> {
     words
 }
 
-/// Those that have the same key as an earlier one, with that one.
+/// Items with the same key as an earlier one, with that one.
 pub(crate) fn doubles<T>(items: &[T], key: impl Fn(&T) -> Option<String>) -> Vec<(&T, &T)> {
     let mut seen: HashMap<String, &T> = HashMap::new();
     let mut found = Vec::new();
@@ -35,7 +35,7 @@ pub(crate) fn doubles<T>(items: &[T], key: impl Fn(&T) -> Option<String>) -> Vec
     found
 }
 
-/// Letters of other scripts, and letters in disguise, that look like one of ours.
+/// The ASCII letter that a character looks like.
 pub(crate) fn lookalike(c: char) -> Option<char> {
     // Cyrillic, Greek capitals and the one small letter that is nothing else, Armenian, phonetic letters.
     const SAME: &[(&str, &str)] = &[
@@ -55,7 +55,7 @@ pub(crate) fn lookalike(c: char) -> Option<char> {
     disguised(c)
 }
 
-/// Letters for formulas and for columns, which are ours in another style.
+/// The ASCII letter of a mathematical or full-width one.
 pub(crate) fn disguised(c: char) -> Option<char> {
     let code = u32::from(c);
     let letter = |at: u32| char::from_u32(if at < 26 { 0x41 + at } else { 0x61 + at - 26 });

@@ -119,7 +119,7 @@ impl Draft {
             .resources(ask("resources/list", json!({ "resources": self.resources })))
             .resource_templates(ask("resources/templates/list", json!({ "resourceTemplates": self.templates })))
             .prompts(ask("prompts/list", json!({ "prompts": self.prompts })));
-        if self.old_transport { answers.over_old_transport() } else { answers }
+        if self.old_transport { answers.over_http_sse() } else { answers }
     }
 }
 

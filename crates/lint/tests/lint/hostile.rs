@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::{cases, draft::Draft, found};
 
-/// Characters that act on a terminal, or that nobody sees.
+/// Characters that act on a terminal, or that are invisible.
 fn is_raw(c: char) -> bool {
     (c.is_control() && c != '\n')
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
@@ -33,7 +33,7 @@ fn prints_nothing_raw(findings: &[Finding]) {
 #[test]
 fn what_is_found_in_every_case_is_printed_visibly() {
     for case in cases() {
-        prints_nothing_raw(&found(case.bad, &Config::new().with(case.rule).unwrap()));
+        prints_nothing_raw(&found(case.bad, &Config::new().enable(case.rule).unwrap()));
     }
 }
 
@@ -68,7 +68,7 @@ fn a_server_cannot_speak_through_its_findings() {
     draft.prompts[0] = json!({ "name": evil, "arguments": [{ "name": evil }, { "name": evil }] });
     draft.edit = |version, method, mut answer| match (version, method) {
         (ProtocolVersion::V2024_11_05, "tools/list") => vec![RpcError::new(1, "\u{1b}]0;x\u{7}\u{200b}").into()],
-        (ProtocolVersion::V2025_03_26, "tools/list") => vec![Answer::Nothing("\u{1b}c\u{202e}".to_owned())],
+        (ProtocolVersion::V2025_03_26, "tools/list") => vec![Answer::Unreadable("\u{1b}c\u{202e}".to_owned())],
         (ProtocolVersion::V2025_06_18, "initialize") => {
             answer["protocolVersion"] = json!("\u{1b}[31m\u{200b}");
             vec![answer.into()]

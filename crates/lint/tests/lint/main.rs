@@ -71,7 +71,7 @@ fn ids(findings: &[Finding]) -> BTreeSet<&'static str> {
 fn each_rule_finds_what_it_is_about_and_nothing_close_to_it() {
     let mut wrong = Vec::new();
     for Case { rule, bad, near, also } in cases() {
-        let config = Config::new().with(rule).unwrap_or_else(|e| panic!("{e}"));
+        let config = Config::new().enable(rule).unwrap_or_else(|e| panic!("{e}"));
         let findings = found(*bad, &config);
         let expected: BTreeSet<_> = also.iter().copied().chain([*rule]).collect();
         if ids(&findings) != expected {
@@ -93,7 +93,7 @@ fn each_rule_has_a_case_and_can_be_switched_off() {
     for Case { rule, bad, .. } in cases() {
         let family = rules().find(|r| r.id == *rule).unwrap().family.id();
         for name in [rule, family] {
-            let config = Config::new().with(rule).unwrap().without(name).unwrap();
+            let config = Config::new().enable(rule).unwrap().disable(name).unwrap();
             assert!(!ids(&found(*bad, &config)).contains(rule), "{rule} is found without `{name}`");
         }
     }
@@ -103,7 +103,7 @@ fn each_rule_has_a_case_and_can_be_switched_off() {
 fn the_table_of_rules_can_be_read() {
     let mut seen = BTreeSet::new();
     for rule in rules() {
-        assert!(seen.insert(rule.id), "`{}` is there twice", rule.id);
+        assert!(seen.insert(rule.id), "`{}` occurs twice", rule.id);
         assert!(rule.id.chars().all(|c| c.is_ascii_lowercase() || c == '-'), "{}", rule.id);
         assert!(
             !rule.about.ends_with('.') && rule.about.starts_with(char::is_lowercase),

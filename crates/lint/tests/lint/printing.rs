@@ -17,8 +17,7 @@ fn spoilt() -> Draft {
 #[test]
 fn text_is_grouped_by_rule_and_tells_each_reason_once() {
     let printed = text(&lint(&spoilt().surface(), &Config::new()));
-    let expected = include_str!("printed.txt");
-    assert_eq!(printed, expected);
+    couplet_testing::assert_golden(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/lint/printed.txt"), &printed);
 }
 
 #[test]
@@ -56,7 +55,7 @@ fn each_line_of_json_is_a_finding() {
 #[test]
 fn what_is_not_bad_enough_is_left_out_and_the_rest_is_counted() {
     let mut config = Config::new();
-    config.least = Severity::Error;
+    config.min_severity = Severity::Error;
     let findings = lint(&spoilt().surface(), &config);
     assert!(findings.iter().all(|finding| finding.rule.severity == Severity::Error) && findings.len() == 4);
 
@@ -64,7 +63,7 @@ fn what_is_not_bad_enough_is_left_out_and_the_rest_is_counted() {
     for at in 0..5 {
         draft.another(&format!("past.{at}"));
     }
-    config.most = 2;
+    config.max_per_rule = 2;
     let what: Vec<_> = lint(&draft.surface(), &config).iter().map(|finding| finding.what.clone()).collect();
     assert_eq!(what, ["the name is `past.0`", "the name is `past.1`", "the same in 3 more places"]);
 }

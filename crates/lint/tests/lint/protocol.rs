@@ -22,7 +22,7 @@ pub(crate) const CASES: &[Case] = &[
                 _ => vec![answer.into()],
             };
         },
-        // Nobody asked.
+        // No request was made.
         |d| d.revisions = vec![STATELESS],
     ),
     case(
@@ -367,6 +367,6 @@ fn a_tool_that_differs_is_told_once() {
     };
     let found = couplet_lint::lint(&draft.surface(), &couplet_lint::Config::new());
     let told: Vec<_> = found.iter().map(|f| (f.rule.id, f.what.as_str())).collect();
-    let message = "it is there in 2024-11-05, 2025-06-18, 2025-11-25, and not in 2025-03-26, 2026-07-28";
+    let message = "it is listed in 2024-11-05, 2025-06-18, 2025-11-25, but not in 2025-03-26, 2026-07-28";
     assert_eq!(told, [("revision-tools-differ", message)]);
 }

@@ -1,4 +1,4 @@
-//! The spans of `tracing`, and what somebody who watches is told.
+//! The spans of `tracing`, and the calls of an observer.
 
 use std::{
     collections::BTreeMap,
@@ -102,7 +102,7 @@ async fn both_sides_make_spans_in_every_revision() {
     }
 }
 
-/// Somebody who watches, and says which trace it is.
+/// An observer that propagates a trace context.
 #[derive(Clone, Default)]
 struct Watcher(Arc<Mutex<Seen>>);
 
@@ -142,7 +142,7 @@ impl Observer for Watcher {
 }
 
 #[tokio::test]
-async fn whoever_watches_is_told_without_spans() {
+async fn an_observer_is_called_without_spans() {
     for &version in ProtocolVersion::ALL {
         let (near, far) = (Watcher::default(), Watcher::default());
         let client =

@@ -176,9 +176,9 @@ fn a_budget_can_be_narrower() {
     let tree = r##"{"type":"object","additionalProperties":{"$ref":"#"}}"##;
     let mut budget = Budget::default();
     budget.steps = 3;
-    let schema = Schema::within(tree, &budget).expect("a schema");
+    let schema = Schema::with_budget(tree, &budget).expect("a schema");
     assert!(schema.check("{}").is_ok());
     assert!(schema.check(r#"{"a":{},"b":{},"c":{}}"#).expect_err("too much").is_too_costly());
     budget.subschemas = 1;
-    assert!(Schema::within(tree, &budget).is_err());
+    assert!(Schema::with_budget(tree, &budget).is_err());
 }

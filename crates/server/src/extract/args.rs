@@ -1,6 +1,7 @@
 //! Arguments of tools and prompts.
 
 use couplet_core::JsonText;
+use couplet_types::{GetPrompt, Request};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
@@ -50,7 +51,7 @@ impl<S: Sync, T: DeserializeOwned + JsonSchema + Send> FromCall<S> for Args<T> {
         let Target::Arguments(arguments) = &invocation.target else { return Err(no_arguments()) };
         let read = match &*invocation.call.method {
             // The arguments of a prompt are strings, whatever their type.
-            "prompts/get" => strings::from_json(arguments),
+            GetPrompt::METHOD => strings::from_json(arguments),
             _ => args::parse(arguments.as_str()),
         };
         read.map(Args).map_err(|what| Rejection::Arguments(explained::<T>(what, arguments)))

@@ -1,4 +1,4 @@
-//! Loading a skill: what is read must be what was listed.
+//! Loading and verification of skills.
 
 use std::{
     fmt,
@@ -15,7 +15,7 @@ use crate::{
     frontmatter::Frontmatter,
 };
 
-/// A skill whose instructions were read. Its other files are read when they are asked for.
+/// A loaded skill: its `SKILL.md` was read and verified. Other files are read on demand.
 ///
 /// ```
 /// # async fn example(client: couplet_client::Client) -> Result<(), couplet_core::Error> {
@@ -34,9 +34,9 @@ pub struct LoadedSkill {
     client: Client,
     entry: SkillEntry,
     text: String,
-    /// Where the instructions begin.
+    /// The byte offset of the body.
     body: usize,
-    /// The first thing that was not as listed: from then on nothing is read.
+    /// The first mismatch: from then on every read fails.
     spoilt: Arc<OnceLock<Mismatch>>,
 }
 
@@ -49,43 +49,46 @@ impl LoadedSkill {
         let text = String::from_utf8(bytes).map_err(|_| wrong(format!("`{}` is not UTF-8", entry.uri)))?;
         let (fields, body) = Frontmatter::split(&text).map_err(|e| wrong(format!("`{}`: {e}", entry.uri)))?;
         if let Some(field) = entry.frontmatter.differs(&fields) {
-            return Err(Mismatch { uri: entry.uri, differs: Differs::Frontmatter(field) }.into());
+            return Err(Mismatch { uri: entry.uri, kind: MismatchKind::Frontmatter(field) }.into());
         }
         let body = text.len() - body.len();
         Ok(Self { client, entry, text, body, spoilt: Arc::default() })
     }
 
-    /// The skill as it was listed.
+    /// Returns the entry that the skill was loaded from.
     pub fn entry(&self) -> &SkillEntry {
         &self.entry
     }
 
-    /// `SKILL.md`, all of it.
+    /// Returns the full text of `SKILL.md`.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// What `SKILL.md` says after its fields.
+    /// Returns the instructions: the body of `SKILL.md` after the frontmatter.
     pub fn instructions(&self) -> &str {
         self.text.get(self.body..).unwrap_or_default()
     }
 
-    /// Whether the files are compared with what was listed: a server need not list them.
+    /// Returns whether files are verified. `false` for a server that generates files on demand and lists no digests.
     pub fn is_verified(&self) -> bool {
         matches!(self.entry.files, Files::Listed(_))
     }
 
-    /// Reads a file by its address, or by its path below the skill's folder. Of a skill that lists its files, only those
-    /// can be read, and they must be as listed. After one that is not, nothing is read any more.
+    /// Reads a file by its URI, or by its path below the skill's directory.
+    ///
+    /// If the entry lists files, only those can be read, and their size and digest must match. After a mismatch every
+    /// further read fails.
     ///
     /// # Errors
-    /// When the file is not one of the skill's, cannot be read, or is not as listed: see [`Mismatch::of`].
+    /// Fails if the file does not belong to the skill, cannot be read, or does not match its listed size or digest (see
+    /// [`Mismatch::of`]).
     pub async fn file(&self, path: &str) -> Result<Vec<u8>, Error> {
         if let Some(mismatch) = self.spoilt.get() {
             return Err(mismatch.clone().into());
         }
-        let inside = path.starts_with(self.entry.folder());
-        let uri = if inside { path.to_owned() } else { format!("{}/{path}", self.entry.folder()) };
+        let inside = path.starts_with(self.entry.directory());
+        let uri = if inside { path.to_owned() } else { format!("{}/{path}", self.entry.directory()) };
         let known = if self.is_verified() { self.entry.file(&uri).is_some() } else { self.entry.contains(&uri) };
         if !known {
             return Err(Error::new(ErrorKind::Config, format!("the skill has no file `{path}`")));
@@ -96,7 +99,7 @@ impl LoadedSkill {
     }
 }
 
-/// A file that is not what was listed. The skill must not be used.
+/// A file whose content differs from the list. The skill must not be used.
 ///
 /// ```
 /// use couplet_core::Error;
@@ -104,33 +107,33 @@ impl LoadedSkill {
 ///
 /// fn report(error: &Error) {
 ///     if let Some(mismatch) = Mismatch::of(error) {
-///         tracing::warn!("{} is not what was agreed to: {:?}", mismatch.uri, mismatch.differs);
+///         tracing::warn!("{} differs from the list: {:?}", mismatch.uri, mismatch.kind);
 ///     }
 /// }
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Mismatch {
-    /// The address of the file.
+    /// The URI of the file.
     pub uri: String,
-    /// In what it differs.
-    pub differs: Differs,
+    /// The kind of the mismatch.
+    pub kind: MismatchKind,
 }
 
-/// In what a file differs from what was listed.
+/// The kind of a [`Mismatch`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Differs {
-    /// It has another length.
+pub enum MismatchKind {
+    /// The size differs.
     Size,
-    /// It has other bytes.
+    /// The digest differs.
     Digest,
-    /// A field at its beginning is another one.
+    /// A field of the frontmatter differs.
     Frontmatter(String),
 }
 
 impl Mismatch {
-    /// The mismatch that an error is about, if it is about one.
+    /// Returns the mismatch that caused an error, if any.
     pub fn of(error: &Error) -> Option<&Self> {
         std::error::Error::source(error)?.downcast_ref()
     }
@@ -139,11 +142,11 @@ impl Mismatch {
 impl fmt::Display for Mismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let uri = &self.uri;
-        match &self.differs {
-            Differs::Size => write!(f, "`{uri}` is not what was listed: its size differs"),
-            Differs::Digest => write!(f, "`{uri}` is not what was listed: its digest differs"),
-            Differs::Frontmatter(field) => {
-                write!(f, "`{uri}` is not what was listed: its frontmatter differs in `{field}`")
+        match &self.kind {
+            MismatchKind::Size => write!(f, "`{uri}` does not match the list: its size differs"),
+            MismatchKind::Digest => write!(f, "`{uri}` does not match the list: its digest differs"),
+            MismatchKind::Frontmatter(field) => {
+                write!(f, "`{uri}` does not match the list: its frontmatter differs in `{field}`")
             }
         }
     }
@@ -157,29 +160,29 @@ impl From<Mismatch> for Error {
     }
 }
 
-/// The bytes of a file.
+/// Reads the content of a file.
 async fn read(client: &Client, uri: &str) -> Result<Vec<u8>, Error> {
     let mut result = client.read(uri).await?;
     let wrong = |what: &str| Error::new(ErrorKind::Protocol, format!("`{uri}` cannot be read: {what}"));
     let (Some(contents), true) = (result.contents.pop(), result.contents.is_empty()) else {
-        return Err(wrong("a file has one content"));
+        return Err(wrong("expected exactly one content"));
     };
     match (contents.as_text(), contents.as_blob()) {
         (Some(text), _) => Ok(text.as_bytes().to_vec()),
-        (_, Some(blob)) => STANDARD.decode(blob).map_err(|e| wrong("it is not base64").with_source(e)),
-        _ => Err(wrong("it has no content")),
+        (_, Some(blob)) => STANDARD.decode(blob).map_err(|e| wrong("its blob is not base64").with_source(e)),
+        _ => Err(wrong("it has neither text nor a blob")),
     }
 }
 
-/// Compares a file with what was listed about it, if something was.
+/// Compares a file with its listed size and digest, if it is listed.
 fn verify(entry: &SkillEntry, uri: &str, bytes: &[u8]) -> Result<(), Mismatch> {
     let Some(file) = entry.file(uri) else { return Ok(()) };
-    let differs = if file.size != bytes.len() as u64 {
-        Differs::Size
+    let kind = if file.size != bytes.len() as u64 {
+        MismatchKind::Size
     } else if file.digest != digest::of(bytes) {
-        Differs::Digest
+        MismatchKind::Digest
     } else {
         return Ok(());
     };
-    Err(Mismatch { uri: uri.to_owned(), differs })
+    Err(Mismatch { uri: uri.to_owned(), kind })
 }

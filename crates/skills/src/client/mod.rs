@@ -1,4 +1,4 @@
-//! Clients that list skills and load them.
+//! The client side: listing and loading skills.
 
 mod load;
 
@@ -8,12 +8,13 @@ use couplet_types::{Resource, SKILLS_EXTENSION};
 
 use crate::{
     entry::SkillEntry,
+    sealed::Sealed,
     wire::{GetSkill, GetSkillParams, ListSkills, ReadDirectory, ReadDirectoryParams},
 };
 
-pub use load::{Differs, LoadedSkill, Mismatch};
+pub use load::{LoadedSkill, Mismatch, MismatchKind};
 
-/// The extension of a client that knows skills.
+/// The skills extension of a client.
 ///
 /// ```
 /// # async fn example(server: std::sync::Arc<dyn couplet_core::Service>) -> Result<(), couplet_core::Error> {
@@ -29,10 +30,11 @@ pub use load::{Differs, LoadedSkill, Mismatch};
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 #[must_use = "register it with `ClientBuilder::extension`"]
+#[non_exhaustive]
 pub struct ClientSkills;
 
 impl ClientSkills {
-    /// Lists and loads the skills of servers.
+    /// Creates the extension.
     pub fn new() -> Self {
         Self
     }
@@ -44,23 +46,38 @@ impl From<ClientSkills> for Extension {
     }
 }
 
-/// What a client can do with skills; the client needs [`ClientSkills`], and the server must have skills.
-pub trait LoadSkills {
-    /// All skills, without reading a file of any: every page of the list.
+/// Extension methods for skills on a [`Client`].
+///
+/// Register [`ClientSkills`] on the client first; the server must have the extension, too. This trait is sealed: it is
+/// implemented for [`Client`] alone.
+pub trait LoadSkills: Sealed {
+    /// Lists all skills without reading their files, across all pages.
+    ///
+    /// # Errors
+    /// Fails if the server cannot be reached or answers with an error.
     fn skills(&self) -> BoxFuture<'static, Result<Vec<SkillEntry>, Error>>;
 
-    /// The pages of the list of skills.
+    /// Returns the pages of the list of skills.
     fn skill_pages(&self) -> Pages<SkillEntry>;
 
-    /// One skill by the address of its `SKILL.md`, which need not be in the list.
+    /// Fetches the entry of one skill by the URI of its `SKILL.md`. The skill need not be listed.
+    ///
+    /// # Errors
+    /// Fails if the server has no such skill or cannot be reached.
     fn skill(&self, uri: impl Into<String>) -> BoxFuture<'static, Result<SkillEntry, Error>>;
 
-    /// Reads the `SKILL.md` of a skill. It must be what was listed: see [`Mismatch`].
+    /// Reads and verifies the `SKILL.md` of a skill.
+    ///
+    /// # Errors
+    /// Fails if the entry is invalid ([`SkillEntry::check`]), the file cannot be read, or it differs from the list
+    /// ([`Mismatch`]).
     fn load_skill(&self, entry: &SkillEntry) -> BoxFuture<'static, Result<LoadedSkill, Error>>;
 
-    /// The pages of what is in a folder of a skill, where the server says that it can be looked into.
-    fn skill_folder(&self, uri: impl Into<String>) -> Pages<Resource>;
+    /// Returns the pages of a directory of a skill. Not every server supports this (`directoryRead`).
+    fn skill_directory(&self, uri: impl Into<String>) -> Pages<Resource>;
 }
+
+impl Sealed for Client {}
 
 impl LoadSkills for Client {
     fn skills(&self) -> BoxFuture<'static, Result<Vec<SkillEntry>, Error>> {
@@ -83,7 +100,7 @@ impl LoadSkills for Client {
         Box::pin(LoadedSkill::load(self.clone(), entry.clone()))
     }
 
-    fn skill_folder(&self, uri: impl Into<String>) -> Pages<Resource> {
+    fn skill_directory(&self, uri: impl Into<String>) -> Pages<Resource> {
         let uri = uri.into();
         Pages::new(self, move |client, params| {
             let mut folder = ReadDirectoryParams::new(&uri);

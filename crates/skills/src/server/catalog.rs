@@ -1,4 +1,4 @@
-//! What a server has: skills in order, their files, their folders.
+//! The skills of a server, with their files and directories.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -9,14 +9,14 @@ use serde_json::{Value, json};
 use super::{mime_type, skill::Finished};
 use crate::entry::{SKILL_MD, SkillEntry};
 
-/// The MIME type of a folder.
+/// The MIME type of a directory.
 const FOLDER: &str = "inode/directory";
 
 #[derive(Debug)]
 pub(super) struct Catalog {
     skills: Vec<SkillEntry>,
     pub(super) files: Vec<Served>,
-    /// What is directly in each folder, by the folder's address.
+    /// The direct entries of each directory, by its URI.
     folders: BTreeMap<String, BTreeMap<String, Resource>>,
     pub(super) page_size: usize,
 }
@@ -26,7 +26,7 @@ pub(super) struct Catalog {
 pub(super) struct Served {
     pub(super) uri: String,
     pub(super) name: String,
-    /// What the list of resources says, if the file is there.
+    /// The description in the list of resources; `None` if the file is not listed there.
     pub(super) description: Option<String>,
     pub(super) mime_type: &'static str,
     pub(super) content: Arc<[u8]>,
@@ -42,20 +42,20 @@ impl Catalog {
     /// Adds a skill.
     ///
     /// # Errors
-    /// When there is one at its address, or around it.
+    /// Fails if there is a skill at the same URI, above it, or below it.
     pub(super) fn add(&mut self, skill: Finished) -> Result<(), String> {
         let Finished { entry, files } = skill;
         let inside =
-            |a: &SkillEntry, b: &SkillEntry| format!("{}/", b.folder()).starts_with(&format!("{}/", a.folder()));
+            |a: &SkillEntry, b: &SkillEntry| format!("{}/", b.directory()).starts_with(&format!("{}/", a.directory()));
         if let Some(other) = self.skills.iter().find(|other| inside(other, &entry) || inside(&entry, other)) {
-            return Err(format!("the skill `{}` is in the way of `{}`", other.uri, entry.uri));
+            return Err(format!("the skills `{}` and `{}` are nested; use separate directories", other.uri, entry.uri));
         }
         for (uri, path, content) in files {
             let mime_type = mime_type(&path, &content);
             let is_skill = path == SKILL_MD;
             let last = path.rsplit_once('/').map_or(path.as_str(), |(_, name)| name).to_owned();
             self.place(
-                entry.folder(),
+                entry.directory(),
                 &uri,
                 Resource::new(&uri, &last).mime_type(mime_type).size(content.len() as u64),
             );
@@ -67,7 +67,7 @@ impl Catalog {
         Ok(())
     }
 
-    /// Puts a file into its folder, and that into the one above, up to the skill's own.
+    /// Adds a file to its directory, and each directory to its parent, up to the skill's own.
     fn place(&mut self, root: &str, uri: &str, entry: Resource) {
         let Some((folder, _)) = uri.rsplit_once('/') else { return };
         self.folders.entry(folder.to_owned()).or_default().insert(uri.to_owned(), entry);
@@ -95,12 +95,13 @@ impl Catalog {
     pub(super) fn folder(&self, call: &Call) -> Result<ResultBody, RpcError> {
         let uri: String = call.params.read("uri")?;
         let folder = self.folders.get(uri.strip_suffix('/').unwrap_or(&uri));
-        let folder = folder.ok_or_else(|| RpcError::invalid_params(format!("`{uri}` is not a folder of a skill")))?;
+        let folder =
+            folder.ok_or_else(|| RpcError::invalid_params(format!("`{uri}` is not a directory of a skill")))?;
         let (page, next) = self.page(call, folder.values(), "folder")?;
         Ok(ResultBody::value(&with_cursor(json!({ "resources": page }), next)))
     }
 
-    /// The entries of the page that a call asks for, and where the next one begins.
+    /// The requested page, and the cursor of the next one.
     fn page<'a, T>(
         &self,
         call: &Call,
@@ -114,7 +115,7 @@ impl Catalog {
             Some(text) => {
                 let at = text.strip_prefix(what).and_then(|at| at.strip_prefix(':')?.parse().ok());
                 at.filter(|at| *at < total)
-                    .ok_or_else(|| RpcError::invalid_params(format!("`cursor` is not one of this list ({what})")))?
+                    .ok_or_else(|| RpcError::invalid_params(format!("`cursor` is not valid for this list ({what})")))?
             }
         };
         let end = from + self.page_size;

@@ -1,7 +1,7 @@
-//! Servers that offer skills.
+//! The server side: offering skills.
 
 mod catalog;
-mod folder;
+mod directory;
 mod skill;
 
 use std::{path::PathBuf, sync::Arc};
@@ -17,11 +17,10 @@ use catalog::Catalog;
 
 pub use skill::Skill;
 
-/// The extension of a server that offers skills.
+/// The skills extension of a server.
 ///
-/// Every `SKILL.md` is in the list of resources; the other files of a skill are read by those who know their address,
-/// which is in the skill's entry. All of it is in memory, so what is listed is what is read: when files change, the
-/// server is started again.
+/// Every `SKILL.md` appears in `resources/list`; the other files of a skill are readable by the URIs in its entry. All
+/// content is held in memory, so that lists and files always agree. Restart the server to pick up changed files.
 ///
 /// ```
 /// use couplet_server::Server;
@@ -37,31 +36,31 @@ pub struct Skills {
 }
 
 impl Skills {
-    /// No skill yet.
+    /// Creates the extension without skills.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The skills in a folder: every folder in it, however deep, that has a `SKILL.md`, and what is below that. What
-    /// begins with a dot is left out; links are followed as long as they stay in the skill.
+    /// Loads the skills below a directory: every subdirectory with a `SKILL.md`, at any depth up to 16, with all files
+    /// below it. Hidden files are skipped. Symbolic links to files are followed if their target is inside the skill.
     ///
     /// # Errors
-    /// When something cannot be read, a skill is not one, is not in a folder of its name, or has more than 512 files
-    /// or 16 MiB.
-    pub async fn folder(path: impl Into<PathBuf>) -> Result<Self, Error> {
+    /// Fails if a file cannot be read, or if a skill is invalid, is not in a directory of its name, or has more than
+    /// 512 files or 16 MiB.
+    pub async fn from_directory(path: impl Into<PathBuf>) -> Result<Self, Error> {
         let path = path.into();
         let read = tokio::task::spawn_blocking(move || {
-            let skills = folder::read(&path)?;
+            let skills = directory::read(&path)?;
             skills.into_iter().try_fold(Self::new(), Self::add)
         });
         let refused = |what: String| Error::new(ErrorKind::Config, what);
         read.await.map_err(|e| refused("the skills were not read".to_owned()).with_source(e))?.map_err(refused)
     }
 
-    /// Offers a skill.
+    /// Adds a skill.
     ///
     /// # Panics
-    /// When it is not fit: its name is not one, there is another one at its address, it is too large.
+    /// Panics if the skill is invalid or too large, or if it has the same URI as another skill or is nested with one.
     #[track_caller]
     pub fn skill(self, skill: Skill) -> Self {
         match self.add(skill) {
@@ -70,7 +69,7 @@ impl Skills {
         }
     }
 
-    /// How many skills, or entries of a folder, a page has: 50 by default.
+    /// Sets the page size of lists of skills and of directories (default: 50).
     pub fn page_size(mut self, entries: usize) -> Self {
         self.catalog.page_size = entries.max(1);
         self
@@ -87,7 +86,7 @@ impl From<Skills> for Extension {
         let mut catalog = skills.catalog;
         let mut extension = Self::new(SKILLS_EXTENSION)
             .settings(&json!({ "directoryRead": true }))
-            // Files are read with a method of the protocol.
+            // Files are read with `resources/read`.
             .capabilities(|can| {
                 can.resources.get_or_insert_default();
             });
@@ -103,7 +102,7 @@ impl From<Skills> for Extension {
         }
         let catalog = Arc::new(catalog);
         let [list, get, folder] = std::array::from_fn(|_| catalog.clone());
-        // Whoever does not declare the extension may ask as well: there is nothing that it would not understand.
+        // Clients that do not declare the extension may call these methods, too: they return plain data.
         extension
             .open_method("skills/list", move |call, _| answer(list.clone(), call, Catalog::list))
             .open_method("skills/get", move |call, _| answer(get.clone(), call, Catalog::get))
@@ -119,7 +118,7 @@ async fn answer(
     method(&catalog, &call).map_or_else(Reply::Error, Reply::Complete)
 }
 
-/// Text where it is text, bytes where not.
+/// Text content for UTF-8, a blob otherwise.
 fn read(uri: &str, mime_type: &str, content: &[u8]) -> ResourceContents {
     match std::str::from_utf8(content) {
         Ok(text) => ResourceContents::text(uri, text),
@@ -128,7 +127,7 @@ fn read(uri: &str, mime_type: &str, content: &[u8]) -> ResourceContents {
     .mime_type(mime_type)
 }
 
-/// The MIME type of a file by its name.
+/// The MIME type of a file by its extension.
 fn mime_type(path: &str, content: &[u8]) -> &'static str {
     let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
     if name == SKILL_MD {

@@ -1,4 +1,4 @@
-//! A skill that a server offers.
+//! A skill of a server.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -10,7 +10,7 @@ use crate::{
     frontmatter::{Frontmatter, is_name},
 };
 
-/// A skill: what it says about itself, what it tells the model to do, and its files.
+/// A skill: its frontmatter, its instructions for the model, and its files.
 ///
 /// ```
 /// use couplet_skills::Skill;
@@ -25,25 +25,25 @@ use crate::{
 #[must_use = "give it to `Skills::skill`"]
 pub struct Skill {
     fields: Frontmatter,
-    /// `SKILL.md` as it is in its folder; `None` while it is written from the fields.
+    /// The text of `SKILL.md` as parsed; `None` if it is to be generated from the fields.
     text: Option<String>,
     body: String,
-    /// The folders above the skill's own.
+    /// The directories above the skill's own.
     above: Vec<String>,
     files: BTreeMap<String, Arc<[u8]>>,
 }
 
 impl Skill {
-    /// A skill with a name, what it is for, and the instructions.
+    /// Creates a skill from its name, its description and its instructions.
     pub fn new(name: impl Into<String>, description: impl Into<String>, instructions: impl Into<String>) -> Self {
         let fields = Frontmatter::new(name.into(), description.into());
         Self { fields, text: None, body: instructions.into(), above: Vec::new(), files: BTreeMap::new() }
     }
 
-    /// A skill from the text of its `SKILL.md`.
+    /// Parses a skill from the text of its `SKILL.md`.
     ///
     /// # Errors
-    /// When it does not begin with the fields that every skill has.
+    /// Fails if the frontmatter is missing or invalid (see [`Frontmatter::split`]).
     pub fn parse(text: impl Into<String>) -> Result<Self, String> {
         let text = text.into();
         let (fields, body) = Frontmatter::split(&text)?;
@@ -51,45 +51,45 @@ impl Skill {
         Ok(Self { fields, text: Some(text), body, above: Vec::new(), files: BTreeMap::new() })
     }
 
-    /// Adds a file. The path is below the skill's folder: `references/rules.md`.
+    /// Adds a file by its path below the skill's directory, such as `references/rules.md`.
     pub fn file(mut self, path: impl Into<String>, content: impl Into<Vec<u8>>) -> Self {
         let content: Vec<u8> = content.into();
         self.files.insert(path.into(), content.into());
         self
     }
 
-    /// Adds a field at the beginning of `SKILL.md`.
+    /// Sets a field of the frontmatter.
     pub fn field(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
         self.fields.insert(key.into(), value.into());
         self.text = None;
         self
     }
 
-    /// Puts the skill below folders: `acme/billing`.
+    /// Places the skill below parent directories, such as `acme/billing`.
     pub fn under(mut self, folders: &str) -> Self {
         self.above = folders.split('/').map(str::to_owned).collect();
         self
     }
 
-    /// The address of its `SKILL.md`.
+    /// Returns the URI of the skill's `SKILL.md`.
     pub fn uri(&self) -> String {
-        format!("{}/{SKILL_MD}", self.folder())
+        format!("{}/{SKILL_MD}", self.directory())
     }
 
     pub(super) fn name(&self) -> &str {
         self.fields.name()
     }
 
-    fn folder(&self) -> String {
+    fn directory(&self) -> String {
         let parts = self.above.iter().map(String::as_str).chain([self.fields.name()]);
         let parts: Vec<String> = parts.map(escape).collect();
         format!("skill://{}", parts.join("/"))
     }
 
-    /// The skill as it is listed, and its files: address, path below the folder, content.
+    /// Validates the skill. Returns its entry and its files: URI, path below the directory, content.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Fails with a description of the first problem.
     pub(super) fn finish(mut self) -> Result<Finished, String> {
         let wrong = |what: String| format!("skill `{}`: {what}", self.fields.name());
         self.fields.check().map_err(wrong)?;
@@ -97,18 +97,18 @@ impl Skill {
             return Err(wrong(format!("`{key}` is reserved")));
         }
         if let Some(folder) = self.above.iter().find(|folder| folder.is_empty() || folder.starts_with('.')) {
-            return Err(wrong(format!("`{folder}` cannot be a folder")));
+            return Err(wrong(format!("`{folder}` is not a valid directory name")));
         }
         if let Some(path) = self.files.keys().find(|path| path.split('/').any(|p| matches!(p, "" | "." | ".."))) {
-            return Err(wrong(format!("`{path}` is not a path below the folder")));
+            return Err(wrong(format!("`{path}` is not a path below the skill's directory")));
         }
         let text = self.text.take().unwrap_or_else(|| self.written());
-        // What a client reads in the file is what it finds in the list.
+        // The listed frontmatter must equal the frontmatter in the file.
         let (fields, _) = Frontmatter::split(&text).map_err(wrong)?;
         if self.files.insert(SKILL_MD.to_owned(), text.into_bytes().into()).is_some() {
-            return Err(wrong(format!("`{SKILL_MD}` is made from the instructions")));
+            return Err(wrong(format!("`{SKILL_MD}` is generated; do not add it as a file")));
         }
-        let folder = self.folder();
+        let folder = self.directory();
         let files = self.files.into_iter().map(|(path, content)| {
             let uri = format!("{folder}/{}", path.split('/').map(escape).collect::<Vec<_>>().join("/"));
             (uri, path, content)
@@ -128,7 +128,7 @@ impl Skill {
         Ok(Finished { entry, files })
     }
 
-    /// `SKILL.md` from the fields: JSON is YAML, and needs no rules for quotes.
+    /// Generates `SKILL.md` from the fields. JSON values are valid YAML, and need no quoting rules.
     fn written(&self) -> String {
         let key = |key: &str| if is_name(key) { key.to_owned() } else { Value::from(key).to_string() };
         let lines: String = self.fields.iter().map(|(k, value)| format!("{}: {value}\n", key(k))).collect();
@@ -143,7 +143,7 @@ pub(super) struct Finished {
     pub(super) files: Vec<(String, String, Arc<[u8]>)>,
 }
 
-/// A part of a path, as it stands in an address.
+/// Percent-encodes a path segment.
 fn escape(part: &str) -> String {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=@".contains(&b);
     part.bytes().map(|b| if plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()

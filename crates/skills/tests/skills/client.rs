@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use couplet_client::Client;
 use couplet_core::{Call, ErrorKind};
 use couplet_server::{Extension, Next, Server, ServerHandle, resource};
-use couplet_skills::{ClientSkills, Differs, Files, LoadSkills, Mismatch, SkillEntry};
+use couplet_skills::{ClientSkills, Files, LoadSkills, Mismatch, MismatchKind, SkillEntry};
 use couplet_testing::types::{ProtocolVersion, SKILLS_EXTENSION};
 use serde_json::{Value, json};
 
@@ -71,7 +71,7 @@ async fn a_skill_is_listed_loaded_and_read_when_needed() {
             assert_eq!(skill.file(path).await.unwrap_err().kind(), ErrorKind::Config, "{version}");
         }
         assert_eq!(seen(&log), [""; 0], "{version}: what is not listed is not read");
-        let folder = client.skill_folder(skill.entry().folder()).all().await.unwrap();
+        let folder = client.skill_directory(skill.entry().directory()).all().await.unwrap();
         assert_eq!(folder.len(), 3, "{version}");
     }
 }
@@ -79,10 +79,10 @@ async fn a_skill_is_listed_loaded_and_read_when_needed() {
 #[tokio::test]
 async fn what_differs_is_named_and_nothing_more_is_read() {
     type Change = fn(&mut Value);
-    let wrong: [(Change, Differs, &str); 3] = [
-        (|s| s[0]["resources"][0]["size"] = json!(7), Differs::Size, "size"),
-        (|s| s[0]["resources"][0]["digest"] = s[0]["resources"][1]["digest"].clone(), Differs::Digest, "digest"),
-        (|s| s[0]["frontmatter"]["license"] = json!("GPL"), Differs::Frontmatter("license".into()), "frontmatter"),
+    let wrong: [(Change, MismatchKind, &str); 3] = [
+        (|s| s[0]["resources"][0]["size"] = json!(7), MismatchKind::Size, "size"),
+        (|s| s[0]["resources"][0]["digest"] = s[0]["resources"][1]["digest"].clone(), MismatchKind::Digest, "digest"),
+        (|s| s[0]["frontmatter"]["license"] = json!("GPL"), MismatchKind::Frontmatter("license".into()), "frontmatter"),
     ];
     for &version in ProtocolVersion::ALL {
         for (change, differs, word) in &wrong {
@@ -91,7 +91,7 @@ async fn what_differs_is_named_and_nothing_more_is_read() {
             let entry = client.skills().await.unwrap().remove(0);
             let error = client.load_skill(&entry).await.unwrap_err();
             let mismatch = Mismatch::of(&error).unwrap();
-            assert_eq!((&mismatch.differs, &*mismatch.uri), (differs, "skill://pdf/SKILL.md"), "{version}");
+            assert_eq!((&mismatch.kind, &*mismatch.uri), (differs, "skill://pdf/SKILL.md"), "{version}");
             assert!(error.to_string().contains(word), "{version}: {error}");
             assert_eq!(seen(&log), ["skills/list", "skill://pdf/SKILL.md"], "{version} {word}");
         }
@@ -125,7 +125,7 @@ async fn entries_that_make_no_sense_are_left_out_or_not_loaded() {
     let all = client.skills().await.unwrap();
     assert_eq!(all.len(), 1);
     let error = client.load_skill(&all[0]).await.unwrap_err();
-    assert!(error.to_string().contains("is not in the folder"), "{error}");
+    assert!(error.to_string().contains("is not in the directory"), "{error}");
     assert_eq!(seen(&log), ["skills/list"], "nothing is read");
 }
 

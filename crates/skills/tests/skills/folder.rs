@@ -25,7 +25,7 @@ impl Folder {
     }
 
     async fn refused(&self) -> String {
-        Skills::folder(&self.0).await.unwrap_err().to_string()
+        Skills::from_directory(&self.0).await.unwrap_err().to_string()
     }
 }
 
@@ -48,7 +48,7 @@ async fn folders_with_a_skill_are_skills() {
     folder.write("pdf/.git/config", "hidden");
     folder.write("acme/words/plain/SKILL.md", skill("plain"));
     folder.write("README.md", "of no skill");
-    let skills = Skills::folder(&folder.0).await.unwrap();
+    let skills = Skills::from_directory(&folder.0).await.unwrap();
     let mut wire = Wire::new(Server::new("s", "1").extension(skills).build(), ProtocolVersion::V2026_07_28);
     let list = wire.request("skills/list", json!({})).await["result"]["skills"].take();
     let uris = |n: usize| -> Vec<String> {
@@ -64,8 +64,8 @@ async fn folders_with_a_skill_are_skills() {
 #[tokio::test]
 async fn what_is_not_a_skill_is_an_error_with_a_place() {
     for (name, path, content, why) in [
-        ("name", "pdf/SKILL.md", skill("other"), "must have its name"),
-        ("fields", "pdf/SKILL.md", "no fields".to_owned(), "does not begin with"),
+        ("name", "pdf/SKILL.md", skill("other"), "must have the same name"),
+        ("fields", "pdf/SKILL.md", "no fields".to_owned(), "expected YAML frontmatter"),
         ("large", "pdf/big", "x".repeat((16 << 20) + 1), "bytes"),
     ] {
         let folder = Folder::new(name);
@@ -78,7 +78,7 @@ async fn what_is_not_a_skill_is_an_error_with_a_place() {
     many.write("pdf/SKILL.md", skill("pdf"));
     (0..512).for_each(|n| many.write(&format!("pdf/{n}"), ""));
     assert!(many.refused().await.contains("512 files"));
-    assert!(Skills::folder("/nonexistent/skills").await.is_err());
+    assert!(Skills::from_directory("/nonexistent/skills").await.is_err());
 }
 
 #[cfg(unix)]
@@ -92,7 +92,7 @@ async fn links_stay_inside() {
     symlink(folder.0.join("pdf/a.md"), folder.0.join("pdf/b.md")).unwrap();
     // A folder that is a link is no skill: it could lead anywhere.
     symlink(folder.0.join("pdf"), folder.0.join("again")).unwrap();
-    let skills = Skills::folder(&folder.0).await.unwrap();
+    let skills = Skills::from_directory(&folder.0).await.unwrap();
     let mut wire = Wire::new(Server::new("s", "1").extension(skills).build(), ProtocolVersion::V2026_07_28);
     let list = wire.request("skills/list", json!({})).await["result"]["skills"].take();
     assert_eq!(list.as_array().unwrap().len(), 1);
@@ -101,8 +101,8 @@ async fn links_stay_inside() {
 
     symlink(folder.0.join("secret.txt"), folder.0.join("pdf/c.md")).unwrap();
     let error = folder.refused().await;
-    assert!(error.contains("c.md") && error.contains("leads out"), "{error}");
+    assert!(error.contains("c.md") && error.contains("outside of the skill"), "{error}");
     fs::remove_file(folder.0.join("pdf/c.md")).unwrap();
     symlink("/", folder.0.join("pdf/d")).unwrap();
-    assert!(folder.refused().await.contains("leads out"));
+    assert!(folder.refused().await.contains("outside of the skill"));
 }

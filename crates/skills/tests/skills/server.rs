@@ -148,16 +148,16 @@ async fn no_skills_are_an_empty_list() {
 fn what_only_the_developer_can_have_done_wrong_panics() {
     let fine = || Skill::new("a", "d", "b");
     for (wrong, why) in [
-        (Skill::new("A", "d", "b"), "is not a name"),
-        (Skill::new("a", "", "b"), "`description` is missing"),
+        (Skill::new("A", "d", "b"), "is not a valid skill name"),
+        (Skill::new("a", "", "b"), "must have a `description`"),
         (fine().file("../x", "b"), "not a path"),
-        (fine().file("SKILL.md", "b"), "made from the instructions"),
-        (fine().under(".hidden"), "cannot be a folder"),
+        (fine().file("SKILL.md", "b"), "is generated"),
+        (fine().under(".hidden"), "is not a valid directory name"),
         (fine().field("metadata", json!({ "io.modelcontextprotocol/x": 1 })), "is reserved"),
         (fine().file("big", vec![0; (16 << 20) + 1]), "bytes"),
         ((0..512).fold(fine(), |skill, n| skill.file(format!("{n}"), "")), "512 files"),
-        (Skill::new("pdf", "d", "b"), "in the way"),
-        (Skill::new("b", "d", "b").under("pdf"), "in the way"),
+        (Skill::new("pdf", "d", "b"), "are nested"),
+        (Skill::new("b", "d", "b").under("pdf"), "are nested"),
     ] {
         let panic = catch_unwind(AssertUnwindSafe(|| skills().skill(wrong))).unwrap_err();
         let said = panic.downcast_ref::<String>().unwrap();

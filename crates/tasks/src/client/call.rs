@@ -1,4 +1,4 @@
-//! Calls that may become tasks.
+//! Tool calls that may become tasks.
 
 use std::{fmt, future::IntoFuture, time::Duration};
 
@@ -10,22 +10,23 @@ use couplet_types::{
 use serde::Serialize;
 
 use super::TaskHandle;
-use crate::{clock::millis, wire};
+use crate::{clock::millis, sealed::Sealed, wire};
 
-/// What a call came to.
+/// The outcome of a [`TaskCall`]: a result or a running task.
+#[non_exhaustive]
 #[derive(Debug)]
 pub enum Called {
-    /// The result.
+    /// The call completed without a task.
     Done(ToolResult),
-    /// A task, which goes on.
+    /// The call became a task, which is still running.
     Task(TaskHandle),
 }
 
 impl Called {
-    /// The result, when there is one.
+    /// Waits for the result, and for the task if the call became one.
     ///
     /// # Errors
-    /// When the task fails, or cannot be reached.
+    /// Fails if the task fails or is cancelled, or the server cannot be reached.
     pub async fn wait(self) -> Result<ToolResult, Error> {
         match self {
             Self::Done(result) => Ok(result),
@@ -34,7 +35,10 @@ impl Called {
     }
 }
 
-/// What a client can do with tasks; the client needs [`ClientTasks`](crate::ClientTasks).
+/// Extension methods for tasks on a [`Client`].
+///
+/// Register [`ClientTasks`](crate::ClientTasks) on the client first. This trait is sealed: it is implemented for
+/// [`Client`] alone.
 ///
 /// ```
 /// # async fn example(client: couplet_client::Client) -> Result<(), couplet_core::Error> {
@@ -42,24 +46,27 @@ impl Called {
 ///
 /// let call = client.call_task("build", ()).on_progress(|progress| tracing::info!("{progress:?}"));
 /// if let Called::Task(task) = call.await? {
-///     tracing::info!(id = task.id(), "begun");
+///     tracing::info!(id = task.id(), "started");
 ///     tracing::info!("{}", task.wait().await?.text());
 /// }
 /// # Ok(())
 /// # }
 /// ```
-pub trait CallTask {
-    /// Calls a tool as a task where that is possible: both sides know tasks, and so does the tool.
+pub trait CallTask: Sealed {
+    /// Calls a tool as a task if the server, the tool and the revision support tasks, and as a plain call otherwise. In
+    /// 2026-07-28 the server decides.
     fn call_task(&self, name: impl Into<String>, arguments: impl Serialize) -> TaskCall;
 
-    /// A task that is known by its id, such as one of an earlier process.
+    /// Returns a handle to a task by its id, such as one that an earlier process started. No request is sent.
     fn task(&self, id: impl Into<String>) -> TaskHandle;
 }
+
+impl Sealed for Client {}
 
 impl CallTask for Client {
     fn call_task(&self, name: impl Into<String>, arguments: impl Serialize) -> TaskCall {
         let arguments = RawJson::new(&arguments)
-            .map_err(|e| Error::new(ErrorKind::Config, "the arguments must print as a JSON object").with_source(e));
+            .map_err(|e| Error::new(ErrorKind::Config, "the arguments must serialize to a JSON object").with_source(e));
         TaskCall { client: self.clone(), name: name.into(), arguments, progress: None, ttl: None }
     }
 
@@ -68,7 +75,7 @@ impl CallTask for Client {
     }
 }
 
-/// A call that may become a task, about to be made: await it.
+/// A tool call that may become a task. Await it to send the request.
 #[must_use = "a call is made when it is awaited"]
 pub struct TaskCall {
     client: Client,
@@ -79,15 +86,15 @@ pub struct TaskCall {
 }
 
 impl TaskCall {
-    /// Asks the server for progress and hears of it: until the call is answered, and in 2025-11-25 for as long as
-    /// anybody has the [`TaskHandle`]. A task of 2026-07-28 says how it is going in its
-    /// [state](TaskHandle::updates) instead.
-    pub fn on_progress(mut self, tell: impl FnMut(ProgressParams) + Send + 'static) -> Self {
-        self.progress = Some(Box::new(tell));
+    /// Requests progress notifications and sets their callback. It is called until the call is answered and, in
+    /// 2025-11-25, while a clone of the [`TaskHandle`] exists. In 2026-07-28 a running task reports its status through
+    /// [`TaskHandle::updates`] instead.
+    pub fn on_progress(mut self, callback: impl FnMut(ProgressParams) + Send + 'static) -> Self {
+        self.progress = Some(Box::new(callback));
         self
     }
 
-    /// For how long the task should be kept, from its beginning, where the client has a say (2025-11-25).
+    /// Requests how long the server stores the task, counted from its creation (2025-11-25 only; ignored elsewhere).
     pub fn ttl(mut self, ttl: Duration) -> Self {
         self.ttl = Some(ttl);
         self
@@ -98,8 +105,8 @@ impl TaskCall {
             return self.request().await;
         }
         let mut call = self.client.call(self.name, self.arguments?);
-        if let Some(tell) = self.progress {
-            call = call.on_progress(tell);
+        if let Some(callback) = self.progress {
+            call = call.on_progress(callback);
         }
         match call.raw_outcome().await? {
             Outcome::Extension { result, .. } => TaskHandle::created(&self.client, &result).map(Called::Task),
@@ -108,10 +115,10 @@ impl TaskCall {
         }
     }
 
-    /// Asks for a task.
+    /// Sends a task-augmented request.
     async fn request(self) -> Result<Called, Error> {
         let (client, arguments) = (self.client, self.arguments?);
-        let heard = self.progress.map(|tell| client.subscribe_progress(tell));
+        let heard = self.progress.map(|callback| client.subscribe_progress(callback));
         let mut wanted = TaskMetadata::new();
         wanted.ttl = self.ttl.map(millis);
         let mut params = CallToolParams::new(self.name).task(wanted);
@@ -142,7 +149,7 @@ impl fmt::Debug for TaskCall {
     }
 }
 
-/// Where tasks are a part of the protocol: whether the server has them, and the tool.
+/// Whether the server and the tool support tasks, in revisions where tasks are part of the protocol.
 async fn runs_as_task(client: &Client, name: &str) -> Result<bool, Error> {
     let tasks = client.server().capabilities.tasks.as_ref();
     if tasks.and_then(|t| t.requests.as_ref()?.tools.as_ref()?.call.as_ref()).is_none() {

@@ -1,4 +1,4 @@
-//! A task of a server, as the client sees it.
+//! The client's handle to a task of a server.
 
 use std::{
     collections::BTreeSet,
@@ -17,29 +17,31 @@ use couplet_types::{
 use super::TaskUpdates;
 use crate::clock::pause;
 
-/// A task of a server. Clones are the same task; dropping them all leaves the task alone. Keep [`TaskHandle::id`] to
-/// come back to it with [`CallTask::task`](crate::CallTask::task), in another process if need be.
+/// A handle to a task of a server. Clones refer to the same task.
+///
+/// Dropping all handles does not cancel the task. Store [`TaskHandle::id`] to resume it later with
+/// [`CallTask::task`](crate::CallTask::task), from another process if necessary.
 #[derive(Clone, Debug)]
 pub struct TaskHandle {
     pub(super) client: Client,
     id: Arc<str>,
-    /// The questions that were answered, or are about to be.
+    /// Keys of the input requests that were answered, or are being answered.
     answered: Arc<Mutex<BTreeSet<String>>>,
-    /// Keeps whoever hears of its progress.
+    /// Holds the progress subscription while a clone of the handle exists.
     heard: Option<Arc<ProgressSubscription>>,
 }
 
-/// How a task is going.
+/// The state of a task.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct TaskState {
-    /// How it is going.
+    /// The status.
     pub status: TaskStatus,
-    /// The same for people.
+    /// A status message for users.
     pub message: Option<String>,
-    /// When it last changed, as an ISO 8601 time.
+    /// The time of the last change, in ISO 8601.
     pub updated_at: String,
-    /// How long to wait before the next look.
+    /// The interval at which the server wants to be polled.
     pub poll_interval: Duration,
     pub(super) asks: Option<InputRequests>,
     result: Option<RawJson>,
@@ -51,21 +53,21 @@ impl TaskHandle {
         Self { client: client.clone(), id: id.into(), answered: Arc::default(), heard: None }
     }
 
-    /// The task's progress is heard for as long as anybody has the task.
+    /// Holds a progress subscription for the lifetime of the handle and its clones.
     pub(super) fn heard(mut self, heard: Option<Arc<ProgressSubscription>>) -> Self {
         self.heard = heard;
         self
     }
 
-    /// Names the task.
+    /// Returns the task's id.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// How it is going now.
+    /// Requests the current state.
     ///
     /// # Errors
-    /// When there is no such task, or the server cannot be reached.
+    /// Fails if the server has no such task or cannot be reached.
     pub async fn state(&self) -> Result<TaskState, Error> {
         let params = GetTaskParams::new(self.id());
         if self.client.revision().has_core_tasks() {
@@ -92,22 +94,25 @@ impl TaskHandle {
         })
     }
 
-    /// Waits for the end, looks as often as the server likes, and answers what the task asks with the client's own
-    /// callbacks, each question once.
+    /// Waits for the result. Polls at the interval that the server asks for, and answers the task's input requests with
+    /// the client's own callbacks, each of them once.
+    ///
+    /// Dropping the future leaves the task running, and a later call resumes waiting. An input request whose callback
+    /// was interrupted is not answered again.
     ///
     /// # Errors
-    /// When the task fails or was cancelled, the client cannot answer, or the server cannot be reached.
+    /// Fails if the task fails or is cancelled, a callback fails, or the server cannot be reached.
     pub async fn wait(&self) -> Result<ToolResult, Error> {
         let text = self.wait_text().await?;
         let result: CallToolResult = from_json(text.as_str())
-            .map_err(|e| Error::new(ErrorKind::Protocol, "the result of the task cannot be read").with_source(e))?;
+            .map_err(|e| Error::new(ErrorKind::Protocol, "the result of the task cannot be parsed").with_source(e))?;
         Ok(result.into())
     }
 
-    /// Asks the server to stop it. It may be over before that.
+    /// Requests cancellation. The task may complete before the request arrives.
     ///
     /// # Errors
-    /// When there is no such task, or the server cannot be reached.
+    /// Fails if the server has no such task or cannot be reached; in 2025-11-25 also if the task has already ended.
     pub async fn cancel(&self) -> Result<(), Error> {
         let params = CancelTaskParams::new(self.id());
         if self.client.revision().has_core_tasks() {
@@ -116,7 +121,7 @@ impl TaskHandle {
         self.client.request::<CancelDetailedTask>(params).await.map(drop)
     }
 
-    /// How it is going, from now to its end: told by the server where it tells, and looked for in any case.
+    /// Subscribes to state changes, from now until the task ends. Polls as well, so that lost notifications do no harm.
     pub async fn updates(&self) -> TaskUpdates {
         TaskUpdates::new(self.clone()).await
     }
@@ -143,16 +148,16 @@ impl TaskHandle {
         }
     }
 
-    /// Waits at the server. What the task asks comes as requests of the session, meanwhile.
+    /// Waits for `tasks/result` (2025-11-25). Meanwhile, the task's input requests arrive as requests of the session.
     async fn payload(&self) -> Result<JsonText, Error> {
         let request = self.client.request::<GetTaskPayload>(GetTaskPayloadParams::new(self.id()));
         match request.timeout(None).max_timeout(None).outcome().await? {
             couplet_client::Outcome::Complete(text) => Ok(text),
-            _ => Err(broken("its result is a question")),
+            _ => Err(broken("its result is an input request")),
         }
     }
 
-    /// Answers what was not answered yet.
+    /// Answers the input requests that were not answered before.
     async fn answer(&self, asks: InputRequests) -> Result<(), Error> {
         let new: Vec<_> = {
             let mut answered = self.answered.lock().unwrap_or_else(PoisonError::into_inner);
@@ -172,5 +177,5 @@ fn is_asking(state: &TaskState) -> bool {
 }
 
 fn broken(what: &str) -> Error {
-    Error::new(ErrorKind::Protocol, format!("the server's task makes no sense: {what}"))
+    Error::new(ErrorKind::Protocol, format!("the server's task is invalid: {what}"))
 }

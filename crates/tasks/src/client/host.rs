@@ -1,4 +1,4 @@
-//! What servers of 2025-11-25 ask, run as tasks of the client.
+//! Elicitation and sampling requests of 2025-11-25 servers, run as tasks of the client.
 
 use std::sync::Arc;
 
@@ -12,13 +12,13 @@ use serde::Serialize;
 
 use crate::{
     engine::Engine,
-    live::Tell,
+    live::{Changed, OnChange},
     record::Finished,
     requests::{self, task_id},
     wire,
 };
 
-/// Declares tasks for what the client answers at all.
+/// Declares task support for the requests that the client can answer.
 pub(super) fn declare(can: &mut ClientCapabilities) {
     let empty = RawJson::empty_object;
     let mut requests = TaskRequestsCapability::new();
@@ -42,10 +42,10 @@ pub(super) async fn answer(
             Some(wanted) => begin(engine, wanted, asked, next).await,
             None => next.run(asked).await,
         },
-        "tasks/get" => print(&requests::get(&engine, None, params).await?),
-        "tasks/result" => print(&wire::payload(&engine.finished(None, &task_id(params)?).await?)?),
-        "tasks/list" => print(&requests::list(&engine, None, params).await?),
-        "tasks/cancel" => print(&requests::cancel(&engine, None, params).await?),
+        "tasks/get" => to_json(&requests::get(&engine, None, params).await?),
+        "tasks/result" => to_json(&wire::payload(&engine.finished(None, &task_id(params)?).await?)?),
+        "tasks/list" => to_json(&requests::list(&engine, None, params).await?),
+        "tasks/cancel" => to_json(&requests::cancel(&engine, None, params).await?),
         _ => next.run(asked).await,
     }
 }
@@ -56,7 +56,7 @@ async fn begin(
     asked: ServerRequest,
     next: ServerRequestNext,
 ) -> Result<JsonText, RpcError> {
-    let live = engine.prepare(status_teller(asked.teller.clone()))?;
+    let live = engine.prepare(notify_server(asked.teller.clone()))?;
     let work = Box::pin(async move {
         match next.run(asked).await {
             Ok(result) => Finished::Result(result.to_raw(), TaskStatus::Completed),
@@ -64,19 +64,19 @@ async fn begin(
         }
     });
     let record = engine.start(live, None, wanted.ttl, work).await?;
-    print(&CreateTaskResult::new(wire::bare(&record)))
+    to_json(&CreateTaskResult::new(wire::bare(&record)))
 }
 
-/// Tells the server that asked: it need not wait until it is time to look.
-fn status_teller(server: Notifier) -> Tell {
-    Box::new(move |record, new_status| {
-        if new_status {
+/// Notifies the requesting server of status changes, so that it need not wait for its next poll.
+fn notify_server(server: Notifier) -> OnChange {
+    Box::new(move |record, changed| {
+        if changed == Changed::Status {
             server.tell::<TaskStatusChanged>(&wire::bare(record));
         }
     })
 }
 
-fn print(value: &impl Serialize) -> Result<JsonText, RpcError> {
+fn to_json(value: &impl Serialize) -> Result<JsonText, RpcError> {
     let text = serde_json::to_vec(value).map_err(|e| RpcError::internal(e.to_string()))?;
     JsonText::new(text).map_err(|e| RpcError::internal(e.to_string()))
 }

@@ -1,4 +1,4 @@
-//! Clients that wait for tasks, and that run what servers ask as tasks.
+//! The client side: waiting for tasks, and running requests of servers as tasks.
 
 mod call;
 mod handle;
@@ -20,9 +20,10 @@ pub use call::{CallTask, Called, TaskCall};
 pub use handle::{TaskHandle, TaskState};
 pub use updates::TaskUpdates;
 
-/// The extension of a client that knows tasks.
+/// The tasks extension of a client.
 ///
-/// With it, [`Client::call`] waits for a call that becomes a task to its end, and [`CallTask`] gives the task itself.
+/// With it, [`Client::call`] waits for the result of a call that becomes a task, and [`CallTask`] gives access to the
+/// task itself.
 ///
 /// ```
 /// use couplet_client::Client;
@@ -39,25 +40,25 @@ pub struct ClientTasks {
 }
 
 impl ClientTasks {
-    /// Waits for the tasks of servers.
+    /// Creates the extension. It waits for the tasks of servers and accepts none from them.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Lets servers of 2025-11-25 ask the person and the model as tasks, which are kept in a store. A server is told when
-    /// the status of a task changes.
-    pub fn hosting(mut self, store: impl Store) -> Self {
+    /// Accepts task-augmented `elicitation/create` and `sampling/createMessage` requests (2025-11-25), and stores their
+    /// tasks. The server is notified of status changes.
+    pub fn accept_tasks(mut self, store: impl Store) -> Self {
         self.store = Some(Arc::new(store));
         self
     }
 
-    /// How many questions may run as tasks at the same time: 256 by default.
-    pub fn running(mut self, most: usize) -> Self {
+    /// Sets how many such tasks may run at the same time (default: 256). Further requests are rejected with an error.
+    pub fn max_running(mut self, most: usize) -> Self {
         self.limits.running = most;
         self
     }
 
-    /// For how long the task of a question is kept at most: 24 hours by default.
+    /// Sets the maximum time to live of such a task, counted from its creation (default: 24 hours).
     pub fn max_ttl(mut self, ttl: Duration) -> Self {
         self.limits.ttl = ttl;
         self
@@ -81,13 +82,13 @@ async fn finish(client: Client, created: JsonText) -> Result<JsonText, Error> {
 impl TaskHandle {
     fn created(client: &Client, created: &JsonText) -> Result<Self, Error> {
         let task: DetailedTask = from_json(created.as_str())
-            .map_err(|e| Error::new(ErrorKind::Protocol, "the task cannot be read").with_source(e))?;
+            .map_err(|e| Error::new(ErrorKind::Protocol, "the task cannot be parsed").with_source(e))?;
         Ok(Self::new(client, task.task_id))
     }
 }
 
 impl std::fmt::Debug for ClientTasks {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ClientTasks").field("hosts", &self.store.is_some()).finish_non_exhaustive()
+        f.debug_struct("ClientTasks").field("accepts_tasks", &self.store.is_some()).finish_non_exhaustive()
     }
 }

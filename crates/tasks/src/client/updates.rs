@@ -1,4 +1,4 @@
-//! How a task is going, as it goes.
+//! State changes of a task.
 
 use couplet_client::{Change, Changes, Filter, Notifications};
 use couplet_core::Error;
@@ -6,7 +6,7 @@ use couplet_types::TaskStatusChanged;
 
 use super::{TaskHandle, TaskState};
 
-/// How a task is going, from [`TaskHandle::updates`] on.
+/// A stream of a task's states, created by [`TaskHandle::updates`].
 #[derive(Debug)]
 pub struct TaskUpdates {
     task: TaskHandle,
@@ -14,7 +14,7 @@ pub struct TaskUpdates {
     last: Option<TaskState>,
 }
 
-/// What says that it is worth to look again before it is time.
+/// The source of hints to poll before the interval has passed.
 #[derive(Debug)]
 enum Source {
     Session(Notifications),
@@ -28,16 +28,18 @@ impl TaskUpdates {
             Source::Session(task.client.notifications())
         } else {
             let filter = Filter::new().topic("taskIds", task.id());
-            // A server that does not tell is looked at.
+            // Without notifications, polling alone has to do.
             task.client.listen(filter).await.map_or(Source::Silent, Source::Listen)
         };
         Self { task, source, last: None }
     }
 
-    /// The next state that differs from the one before; `None` after the end.
+    /// Waits for the next state that differs from the previous one; `None` after the task has ended.
+    ///
+    /// Cancel safe: a dropped call loses at most the hint to poll early.
     ///
     /// # Errors
-    /// When the server cannot be reached, or has forgotten the task.
+    /// Fails if the server cannot be reached or no longer has the task.
     pub async fn next(&mut self) -> Result<Option<TaskState>, Error> {
         if self.last.as_ref().is_some_and(|last| last.status.is_terminal()) {
             return Ok(None);
@@ -45,8 +47,8 @@ impl TaskUpdates {
         loop {
             if let Some(last) = &self.last {
                 let pause = last.poll_interval;
-                // Told or not, the task is looked at: what is told may be lost.
-                let _ = tokio::time::timeout(pause, self.source.told(self.task.id())).await;
+                // Polled with or without a notification: notifications may be lost.
+                let _ = tokio::time::timeout(pause, self.source.notified(self.task.id())).await;
             }
             let state = self.task.state().await?;
             if self.last.as_ref() != Some(&state) {
@@ -58,7 +60,7 @@ impl TaskUpdates {
 }
 
 impl Source {
-    async fn told(&mut self, id: &str) {
+    async fn notified(&mut self, id: &str) {
         loop {
             match self {
                 Self::Session(notices) => match notices.next().await {

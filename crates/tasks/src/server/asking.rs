@@ -1,4 +1,4 @@
-//! Questions to clients that run them as tasks of their own.
+//! Elicitation and sampling requests that clients run as tasks of their own.
 
 use std::{mem, sync::Arc, time::Duration};
 
@@ -9,51 +9,52 @@ use couplet_types::{
 };
 use tokio::{sync::broadcast, time::timeout};
 
-use crate::{clock, wire};
+use super::wire;
+use crate::clock;
 
 type Answer = Result<JsonText, RpcError>;
 
-/// How long a client may take to hear that a question is not wanted any more.
+/// The timeout of a cancellation request to a client.
 const CANCELLING: Duration = Duration::from_secs(30);
 
-/// What clients tell about their tasks: the ids of those that changed. Whoever waits for one looks again, and looks in
-/// any case when it is time, so that nothing depends on it.
+/// Broadcasts the ids in `notifications/tasks/status` of clients. Waiters poll again on a match; they poll at their
+/// interval in any case, so nothing depends on a notification.
 #[derive(Clone)]
-pub(super) struct Told(broadcast::Sender<Arc<str>>);
+pub(super) struct StatusChanges(broadcast::Sender<Arc<str>>);
 
-impl Told {
+impl StatusChanges {
     pub(super) fn new() -> Self {
         Self(broadcast::Sender::new(64))
     }
 
-    pub(super) fn hear(&self, note: &ClientNotification) {
-        if note.method == TaskStatusChanged::METHOD
-            && let Ok(id) = note.params.read::<String>("taskId")
+    pub(super) fn receive(&self, notification: &ClientNotification) {
+        if notification.method == TaskStatusChanged::METHOD
+            && let Ok(id) = notification.params.read::<String>("taskId")
         {
-            // Nobody may wait for any.
+            // There may be no receivers.
             let _ = self.0.send(id.into());
         }
     }
 }
 
-/// The way to ask one client: as tasks of its own if that is wanted and it runs such questions as tasks.
+/// The backchannel to one client. It sends task-augmented requests if that is configured and the client supports them.
 #[derive(Clone)]
 pub(super) struct Asking {
     inputs: Inputs,
     peer: Arc<Peer>,
-    told: Option<Told>,
+    changes: Option<StatusChanges>,
 }
 
 impl Asking {
-    pub(super) fn new(call: &Call, told: Option<Told>) -> Self {
-        Self { inputs: call.inputs.clone(), peer: call.peer.clone(), told }
+    pub(super) fn new(call: &Call, changes: Option<StatusChanges>) -> Self {
+        Self { inputs: call.inputs.clone(), peer: call.peer.clone(), changes }
     }
 
-    /// Asks the client and waits for the answer; `None` if the client is gone.
+    /// Sends the request and waits for the answer; `None` if the client has disconnected.
     pub(super) async fn ask(&self, request: InputRequest) -> Option<Answer> {
-        match &self.told {
-            Some(told) if runs(&self.peer.capabilities, &request.method) => {
-                self.ask_as_task(request, told.0.subscribe()).await.transpose()
+        match &self.changes {
+            Some(changes) if runs(&self.peer.capabilities, &request.method) => {
+                self.ask_as_task(request, changes.0.subscribe()).await.transpose()
             }
             _ => self.inputs.request(request).await,
         }
@@ -62,24 +63,26 @@ impl Asking {
     async fn ask_as_task(
         &self,
         request: InputRequest,
-        mut told: broadcast::Receiver<Arc<str>>,
+        mut changes: broadcast::Receiver<Arc<str>>,
     ) -> Result<Option<JsonText>, RpcError> {
         let mut question = Question::new(self, wire::as_task(request));
         let Some(answer) = question.answer().await.transpose()? else { return Ok(None) };
-        // A client may answer at once.
+        // A client may answer without a task.
         let Some(mut task) = wire::begun(&answer)? else { return Ok(Some(answer)) };
         question.state = State::Runs(task.task_id.clone());
         while task.status == TaskStatus::Working {
-            let changed = changed(&mut told, &task.task_id);
+            let changed = changed(&mut changes, &task.task_id);
             let _ = timeout(clock::pause(task.poll_interval), changed).await;
             let Some(look) = self.request::<GetTask>(&GetTaskParams::new(&*task.task_id)).await? else {
                 return Ok(None);
             };
-            task = look.parse::<Task>().map_err(|e| RpcError::internal(format!("the task of the client: {e}")))?;
+            task = look
+                .parse::<Task>()
+                .map_err(|e| RpcError::internal(format!("the client's task cannot be parsed: {e}")))?;
         }
         if task.status == TaskStatus::Cancelled {
             question.state = State::Over;
-            return Err(RpcError::internal("the client cancelled the question"));
+            return Err(RpcError::internal("the client cancelled the request"));
         }
         let result = self.request::<GetTaskPayload>(&GetTaskPayloadParams::new(&*task.task_id)).await;
         question.state = State::Over;
@@ -96,13 +99,13 @@ impl Backchannel for Asking {
     fn request(&self, ask: InputRequest) -> BoxFuture<'static, Answer> {
         let asking = self.clone();
         Box::pin(async move {
-            let gone = || Err(RpcError::internal("the client is gone and cannot answer"));
+            let gone = || Err(RpcError::internal("the client has disconnected and cannot answer"));
             asking.ask(ask).await.unwrap_or_else(gone)
         })
     }
 }
 
-/// Whether a client runs a kind of question as a task.
+/// Whether a client supports a kind of request as a task.
 fn runs(can: &ClientCapabilities, method: &str) -> bool {
     let Some(requests) = can.tasks.as_ref().and_then(|tasks| tasks.requests.as_ref()) else { return false };
     match method {
@@ -112,12 +115,12 @@ fn runs(can: &ClientCapabilities, method: &str) -> bool {
     }
 }
 
-/// Waits until the client tells of a task.
-async fn changed(told: &mut broadcast::Receiver<Arc<str>>, id: &str) {
+/// Waits for a notification about a task.
+async fn changed(changes: &mut broadcast::Receiver<Arc<str>>, id: &str) {
     loop {
-        match told.recv().await {
+        match changes.recv().await {
             Ok(changed) if &*changed == id => return,
-            // What was missed may have been about this task.
+            // The missed notifications may have been about this task.
             Err(broadcast::error::RecvError::Lagged(_)) => return,
             Ok(_) => {}
             Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
@@ -125,8 +128,8 @@ async fn changed(told: &mut broadcast::Receiver<Arc<str>>, id: &str) {
     }
 }
 
-/// A question that a client runs as a task. If nobody waits for the answer any more, the task is cancelled, also when
-/// it is only about to begin: taking back the request would leave a task that nobody knows.
+/// A request that a client runs as a task. Dropping it cancels the task, even if its id is not known yet: cancelling
+/// the request itself would leave a task behind that this server has no id of.
 struct Question {
     inputs: Inputs,
     cancels: bool,
@@ -148,7 +151,7 @@ impl Question {
         Self { inputs: lasting, cancels, state: State::Asked(asked) }
     }
 
-    /// What the client says first.
+    /// The first answer of the client.
     async fn answer(&mut self) -> Option<Answer> {
         let State::Asked(asked) = &mut self.state else { return None };
         let answer = asked.await;
@@ -169,7 +172,7 @@ impl Drop for Question {
     }
 }
 
-/// Cancels a task of the client, when it is known.
+/// Cancels the client's task, once its id is known.
 async fn cancel(inputs: Inputs, state: State) -> Option<()> {
     let id = match state {
         State::Asked(asked) => wire::begun(&asked.await?.ok()?).ok()??.task_id,

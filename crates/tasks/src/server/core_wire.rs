@@ -1,4 +1,4 @@
-//! The methods that only tasks as a part of the protocol have.
+//! Methods of revisions in which tasks are part of the protocol.
 
 use std::{
     future::{Future, poll_fn},
@@ -12,22 +12,22 @@ use couplet_types::{InputRequest, RpcError};
 use tokio::task::JoinSet;
 
 use super::{
-    asking::{Asking, Told},
+    asking::{Asking, StatusChanges},
     methods::reply,
+    wire,
 };
 use crate::{
     engine::Engine,
     live::Live,
     requests::{self, task_id},
-    wire,
 };
 
-/// `tasks/result`: waits for the end. Meanwhile, what the task asks is asked here: this is the one request of the
-/// client that is there for the task.
-pub(super) async fn result(engine: Arc<Engine>, told: Option<Told>, call: Call) -> Reply {
+/// `tasks/result`: waits for the end. Meanwhile, the task's input requests are sent here: this is the one open request
+/// of the client that belongs to the task.
+pub(super) async fn result(engine: Arc<Engine>, changes: Option<StatusChanges>, call: Call) -> Reply {
     let wait = async {
         let (id, owner) = (task_id(&call.params)?, call.principal());
-        let client = Asking::new(&call, told);
+        let client = Asking::new(&call, changes);
         let mut asking = JoinSet::new();
         loop {
             let mut change = pin!(engine.next_change(&id));
@@ -36,7 +36,7 @@ pub(super) async fn result(engine: Arc<Engine>, told: Option<Told>, call: Call) 
                 return Ok(ResultBody::value(&wire::payload(&record)?));
             }
             if let Some(live) = engine.live(&id) {
-                while let Some((key, ask)) = live.undelivered() {
+                while let Some((key, ask)) = live.inputs.undelivered() {
                     let question = Delivery { engine: engine.clone(), live: live.clone(), open: Some((key, ask)) };
                     asking.spawn(question.deliver(client.clone()));
                 }
@@ -50,8 +50,8 @@ pub(super) async fn result(engine: Arc<Engine>, told: Option<Told>, call: Call) 
                 change.as_mut().poll(cx).map(|()| false)
             });
             if gone.await {
-                // The task goes on, and waits for whoever comes next.
-                return Err(RpcError::internal("the client is gone and cannot answer"));
+                // The task keeps running; its input requests wait for the next client.
+                return Err(RpcError::internal("the client has disconnected and cannot answer"));
             }
         }
     };
@@ -61,10 +61,10 @@ pub(super) async fn result(engine: Arc<Engine>, told: Option<Told>, call: Call) 
 /// `tasks/list`: the caller's own tasks.
 pub(super) async fn list(engine: Arc<Engine>, call: Call) -> Reply {
     let list = requests::list(&engine, call.principal(), &call.params).await;
-    reply(list.map(|list| call.revision.done(list)))
+    reply(list.map(|list| call.revision.encode(list)))
 }
 
-/// A question on its way to the client. If the client goes away first, the next one is asked.
+/// An input request on its way to the client. If the client disconnects first, it is queued for the next one.
 struct Delivery {
     engine: Arc<Engine>,
     live: Arc<Live>,
@@ -72,7 +72,7 @@ struct Delivery {
 }
 
 impl Delivery {
-    /// Asks the client; false if it is gone.
+    /// Sends the request to the client; `false` if the client has disconnected.
     async fn deliver(mut self, client: Asking) -> bool {
         let Some((key, ask)) = self.open.clone() else { return true };
         let Some(answer) = client.ask(wire::tagged(&self.live.id, ask)).await else { return false };
@@ -85,7 +85,7 @@ impl Delivery {
 impl Drop for Delivery {
     fn drop(&mut self) {
         if let Some((key, ask)) = self.open.take() {
-            self.live.redeliver(key, ask);
+            self.live.inputs.redeliver(key, ask);
         }
     }
 }

@@ -1,30 +1,30 @@
-//! The methods that both wires have, each in its own way.
+//! Methods of both wire formats.
 
 use std::sync::Arc;
 
 use couplet_core::{Call, JsonText, Reply, ResultBody};
 use couplet_types::{RpcError, UpdateTaskParams};
 
+use super::wire;
 use crate::{
     engine::Engine,
     requests::{self, task_id},
-    wire,
 };
 
-/// `tasks/get`: the bare task, or the task with what belongs to its status.
+/// `tasks/get`: the bare task, or the task with the members of its status.
 pub(super) async fn get(engine: Arc<Engine>, call: Call) -> Reply {
     let look = async {
         let record = engine.get(call.principal(), &task_id(&call.params)?).await?;
         Ok(if call.revision.has_core_tasks() {
-            call.revision.done(wire::bare(&record))
+            call.revision.encode(wire::bare(&record))
         } else {
-            call.revision.done(wire::detailed(&record))
+            call.revision.encode(wire::detailed(&record))
         })
     };
     reply(look.await)
 }
 
-/// `tasks/update`: answers to what the task asks. Others are ignored.
+/// `tasks/update`: answers to the task's input requests. Answers under unknown keys are ignored.
 pub(super) async fn update(engine: Arc<Engine>, call: Call) -> Reply {
     let update = async {
         let UpdateTaskParams { task_id, input_responses, .. } = call.params.parse()?;
@@ -37,12 +37,12 @@ pub(super) async fn update(engine: Arc<Engine>, call: Call) -> Reply {
     reply(update.await)
 }
 
-/// `tasks/cancel`: the cancelled task, or just that it was heard.
+/// `tasks/cancel`: the cancelled task, or an empty acknowledgement.
 pub(super) async fn cancel(engine: Arc<Engine>, call: Call) -> Reply {
     let cancel = async {
         let owner = call.principal();
         if call.revision.has_core_tasks() {
-            return Ok(call.revision.done(requests::cancel(&engine, owner, &call.params).await?));
+            return Ok(call.revision.encode(requests::cancel(&engine, owner, &call.params).await?));
         }
         engine.cancel(owner, &task_id(&call.params)?).await?;
         Ok(ResultBody::empty())

@@ -1,10 +1,11 @@
-//! Servers that run tools as tasks.
+//! The server side: tools that run as tasks.
 
 mod asking;
 mod core_wire;
 mod methods;
 mod run;
 mod tool;
+mod wire;
 
 use std::{sync::Arc, time::Duration};
 
@@ -19,10 +20,10 @@ use crate::{
     store::Store,
 };
 
-use asking::Told;
+use asking::StatusChanges;
 pub use tool::{Task, TaskTool};
 
-/// The extension of a server that runs tools as tasks, on both wires.
+/// The tasks extension of a server, in both wire formats.
 ///
 /// ```
 /// use couplet_server::{Server, tool};
@@ -46,51 +47,54 @@ pub struct Tasks {
 }
 
 impl Tasks {
-    /// Tasks that are kept in a store.
+    /// Creates the extension with a store.
     pub fn new(store: impl Store) -> Self {
         Self { store: Arc::new(store), limits: Limits::default(), list: false, asking: false }
     }
 
-    /// Tasks that end with the process.
+    /// Creates the extension with a [`Memory`] store: tasks are lost with the process.
     pub fn in_memory() -> Self {
         Self::new(Memory::new())
     }
 
-    /// How many tasks may run at the same time: 256 by default. More are refused.
-    pub fn running(mut self, most: usize) -> Self {
+    /// Sets how many tasks may run at the same time (default: 256). Further calls are rejected with an error.
+    pub fn max_running(mut self, most: usize) -> Self {
         self.limits.running = most;
         self
     }
 
-    /// For how long a task is kept at most, from its beginning: 24 hours by default. Clients may ask for less.
+    /// Sets the maximum time to live of a task, counted from its creation (default: 24 hours). Clients may request
+    /// less.
     pub fn max_ttl(mut self, ttl: Duration) -> Self {
         self.limits.ttl = ttl;
         self
     }
 
-    /// How long clients are asked to wait between two looks: half a second by default.
+    /// Sets the interval at which clients are asked to poll (default: 500 ms).
     pub fn poll_interval(mut self, interval: Duration) -> Self {
         self.limits.poll_interval = interval;
         self
     }
 
-    /// Limits how long one call of the store may take: 10 s by default. A result that cannot be stored is kept in memory
-    /// and tried again until the task's time to live is over.
+    /// Sets the timeout of each store operation (default: 10 s). A result that cannot be stored is held in memory and
+    /// retried until the task's time to live has passed.
     pub fn store_timeout(mut self, limit: Duration) -> Self {
         self.limits.store = limit;
         self
     }
 
-    /// Lets clients of 2025-11-25 list their tasks. Only for servers that know who asks: without authentication,
-    /// everybody is the same and would see everybody's tasks.
+    /// Enables `tasks/list` (2025-11-25). Use it on servers with authentication only: unauthenticated callers share one
+    /// identity and would see each other's tasks.
     pub fn list(mut self) -> Self {
         self.list = true;
         self
     }
 
-    /// Asks clients of 2025-11-25 that run questions as tasks in that way: what a tool asks with `elicit` or `sample` is
-    /// answered at once with a task of the client's, which is looked at until it is done, and cancelled when the tool
-    /// does not wait for it any more. Other clients are asked as always, and the tool does not know.
+    /// Sends elicitation and sampling requests as task-augmented requests to clients that support them (2025-11-25).
+    ///
+    /// The client then answers a `ctx.elicit` or `ctx.sample` with a task of its own. The server polls that task until
+    /// it ends, and cancels it when the handler is dropped. Other clients get plain requests; handlers do not see a
+    /// difference.
     ///
     /// ```
     /// use couplet_client::Client;
@@ -111,10 +115,11 @@ impl Tasks {
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), couplet_core::Error> {
-    /// let server = Server::new("ci", "1.0.0").extension(Tasks::in_memory().asking()).tool(tool("review", review));
+    /// let tasks = Tasks::in_memory().use_client_tasks();
+    /// let server = Server::new("ci", "1.0.0").extension(tasks).tool(tool("review", review));
     /// let client = Client::new("reviewer", "1.0.0")
     ///     .versions([ProtocolVersion::V2025_11_25])
-    ///     .extension(ClientTasks::new().hosting(Memory::new()))
+    ///     .extension(ClientTasks::new().accept_tasks(Memory::new()))
     ///     .on_elicit(|ask| async move { ask.accept(json!({ "good": true })) })
     ///     .connect(server.build())
     ///     .await?;
@@ -122,7 +127,7 @@ impl Tasks {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn asking(mut self) -> Self {
+    pub fn use_client_tasks(mut self) -> Self {
         self.asking = true;
         self
     }
@@ -131,10 +136,10 @@ impl Tasks {
 impl From<Tasks> for Extension {
     fn from(tasks: Tasks) -> Self {
         let Tasks { store, limits, list, asking } = tasks;
-        let told = asking.then(Told::new);
+        let changes = asking.then(StatusChanges::new);
         let engine = Arc::new(Engine::new(store, limits));
         let [run, get, update, cancel, result, page] = std::array::from_fn(|_| engine.clone());
-        let [run_told, result_told] = [told.clone(), told.clone()];
+        let [run_changes, result_changes] = [changes.clone(), changes.clone()];
         let mut extension = Self::new(TASKS_EXTENSION)
             .stateless()
             .result_type(run::KIND)
@@ -142,13 +147,13 @@ impl From<Tasks> for Extension {
             .named_method("tasks/get", "taskId", move |call, _| methods::get(get.clone(), call))
             .named_method("tasks/update", "taskId", move |call, _| methods::update(update.clone(), call))
             .named_method("tasks/cancel", "taskId", move |call, _| methods::cancel(cancel.clone(), call))
-            .core_method("tasks/result", move |call, _| core_wire::result(result.clone(), result_told.clone(), call))
+            .core_method("tasks/result", move |call, _| core_wire::result(result.clone(), result_changes.clone(), call))
             .capabilities(move |can| declare(can, list))
             .tool_middleware(move |asked: ToolCall, next: ToolNext| {
-                run::middleware(run.clone(), run_told.clone(), asked, next)
+                run::middleware(run.clone(), run_changes.clone(), asked, next)
             });
-        if let Some(told) = told {
-            extension = extension.on_notification(move |note| told.hear(note));
+        if let Some(changes) = changes {
+            extension = extension.on_notification(move |note| changes.receive(note));
         }
         if list {
             return extension.core_method("tasks/list", move |call, _| core_wire::list(page.clone(), call));
@@ -157,7 +162,7 @@ impl From<Tasks> for Extension {
     }
 }
 
-/// Tasks as a part of the protocol, where they are.
+/// Declares tasks, in revisions where they are part of the protocol.
 fn declare(can: &mut ServerCapabilities, list: bool) {
     let tools = TaskToolsCapability::new().call(RawJson::empty_object());
     let mut tasks =
@@ -171,7 +176,7 @@ impl std::fmt::Debug for Tasks {
         f.debug_struct("Tasks")
             .field("limits", &self.limits)
             .field("list", &self.list)
-            .field("asking", &self.asking)
+            .field("use_client_tasks", &self.asking)
             .finish_non_exhaustive()
     }
 }

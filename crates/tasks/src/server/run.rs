@@ -1,4 +1,4 @@
-//! From the call of a tool to a task.
+//! Tool calls as tasks.
 
 use std::{
     future::{Future, poll_fn},
@@ -16,27 +16,33 @@ use couplet_types::{
 
 use super::{
     Task,
-    asking::{Asking, Told},
+    asking::{Asking, StatusChanges},
+    wire,
 };
 use crate::{
     engine::Engine,
-    live::{Back, Live, Tell},
+    inputs::Back,
+    live::{Changed, Live, OnChange},
     record::{Change, Finished},
-    wire,
 };
 
-/// The kind of the first answer of a call that became a task.
+/// The `resultType` of a call that became a task.
 pub(super) const KIND: &str = "task";
-/// The member of a filter by which a client asks to be told about tasks.
+/// The member of a subscription filter that selects tasks.
 pub(super) const FILTER: &str = "taskIds";
 
 /// Decides whether a call becomes a task.
-pub(super) async fn middleware(engine: Arc<Engine>, told: Option<Told>, mut asked: ToolCall, next: ToolNext) -> Reply {
+pub(super) async fn middleware(
+    engine: Arc<Engine>,
+    changes: Option<StatusChanges>,
+    mut asked: ToolCall,
+    next: ToolNext,
+) -> Reply {
     let revision = asked.call.revision;
     let task = asked.data::<Task>().cloned();
     if revision.has_core_tasks() {
-        if told.is_some() {
-            asked.call.inputs = Inputs::live(Asking::new(&asked.call, told));
+        if changes.is_some() {
+            asked.call.inputs = Inputs::live(Asking::new(&asked.call, changes));
         }
         return requested(engine, asked, next, task).await.unwrap_or_else(Reply::Error);
     }
@@ -48,7 +54,7 @@ pub(super) async fn middleware(engine: Arc<Engine>, told: Option<Told>, mut aske
     }
 }
 
-/// Where tasks are a part of the protocol, the caller says whether it wants one.
+/// Where tasks are part of the protocol, the caller requests one.
 async fn requested(
     engine: Arc<Engine>,
     asked: ToolCall,
@@ -66,16 +72,16 @@ async fn requested(
     };
     let ToolCall { mut call, .. } = asked;
     let lasting = call.outbox.lasting();
-    let live = engine.prepare(status_teller(lasting.clone()))?;
+    let live = engine.prepare(notify_session(lasting.clone()))?;
     detach(&mut call, &engine, &live, Some(lasting));
     let (revision, owner) = (call.revision, owner(&call));
     let running = next.timeout(None).run(call);
-    let work = Box::pin(async move { finished(running.await, true) });
+    let work = Box::pin(async move { failed_or_finished(running.await) });
     let record = engine.start(live, owner, wanted.ttl, work).await?;
-    Ok(Reply::Complete(revision.done(CreateTaskResult::new(wire::bare(&record)))))
+    Ok(Reply::Complete(revision.encode(CreateTaskResult::new(wire::bare(&record)))))
 }
 
-/// Whom the task of a call belongs to.
+/// The principal that owns the task of a call.
 fn owner(call: &Call) -> Option<Arc<str>> {
     call.caller.as_ref().map(|caller| caller.principal().clone())
 }
@@ -83,13 +89,13 @@ fn owner(call: &Call) -> Option<Arc<str>> {
 /// Where tasks are an extension, the server decides.
 async fn unsolicited(engine: Arc<Engine>, asked: ToolCall, next: ToolNext, task: &Task) -> Result<Reply, RpcError> {
     let ToolCall { mut call, server, .. } = asked;
-    let live = engine.prepare(news_teller(server))?;
+    let live = engine.prepare(notify_subscribers(server))?;
     let (revision, owner) = (call.revision, owner(&call));
-    let mut running = if task.asks_first {
+    let mut running = if task.input_first {
         call.outbox = call.outbox.with_sink(Reports::new(&engine, &live, None));
         let inputs = call.inputs.clone();
         let mut running = next.timeout(None).run(call);
-        // Answers of earlier rounds are there already, so a function that still waits now waits for something else.
+        // Answers of earlier rounds are available at once, so a handler that is pending here waits for something else.
         let begun = poll_fn(|cx| match running.as_mut().poll(cx) {
             Poll::Pending if inputs.is_yielding() => Poll::Pending,
             polled => Poll::Ready(polled),
@@ -103,32 +109,36 @@ async fn unsolicited(engine: Arc<Engine>, asked: ToolCall, next: ToolNext, task:
         detach(&mut call, &engine, &live, None);
         next.timeout(None).run(call)
     };
-    let work = Box::pin(async move { finished(running.as_mut().await, false) });
+    let work = Box::pin(async move { finished(running.as_mut().await) });
     let record = engine.start(live, owner, None, work).await?;
-    Ok(Reply::Extension { kind: KIND.into(), done: revision.done(wire::created(&record)) })
+    Ok(Reply::Extension { kind: KIND.into(), done: revision.encode(wire::created(&record)) })
 }
 
-/// What the call asks and reports goes to the task from now on.
+/// Redirects the call's input requests and progress to the task.
 fn detach(call: &mut Call, engine: &Arc<Engine>, live: &Arc<Live>, lasting: Option<Outbox>) {
     call.outbox = call.outbox.with_sink(Reports::new(engine, live, lasting));
     call.inputs = Inputs::live(Back { engine: engine.clone(), live: live.clone() });
 }
 
-/// What came of the tool; `failures` if a tool that says that it failed has failed as a task.
-fn finished(reply: Reply, failures: bool) -> Finished {
+/// The outcome of a call where tasks are an extension: a tool result with `isError` completes the task.
+fn finished(reply: Reply) -> Finished {
     match reply {
-        Reply::Complete(done) => {
-            let result = done.text().to_raw();
-            let failed = failures && wire::says_error(&result);
-            Finished::Result(result, if failed { TaskStatus::Failed } else { TaskStatus::Completed })
-        }
+        Reply::Complete(done) => Finished::Result(done.text().to_raw(), TaskStatus::Completed),
         Reply::Error(error) => Finished::Error(error),
         _ => Finished::Error(RpcError::internal("a task cannot end with a result of this kind")),
     }
 }
 
-/// Tells those who listen for the task.
-fn news_teller(server: ServerHandle) -> Tell {
+/// The outcome of a call where tasks are part of the protocol: a tool result with `isError` fails the task.
+fn failed_or_finished(reply: Reply) -> Finished {
+    match finished(reply) {
+        Finished::Result(result, _) if wire::says_error(&result) => Finished::Result(result, TaskStatus::Failed),
+        finished => finished,
+    }
+}
+
+/// Notifies subscribers of the task.
+fn notify_subscribers(server: ServerHandle) -> OnChange {
     Box::new(move |record, _| {
         let params = serde_json::json!(wire::detailed(record));
         let news = ExtensionEvent::new(FILTER, record.id.as_str(), TaskChanged::METHOD, params);
@@ -136,25 +146,25 @@ fn news_teller(server: ServerHandle) -> Tell {
     })
 }
 
-/// Tells the session in which the task began: nobody may rely on it.
-fn status_teller(outbox: Outbox) -> Tell {
-    Box::new(move |record, new_status| {
-        if new_status {
-            tell_now(outbox.notify(TaskStatusChanged::METHOD, wire::bare(record)));
+/// Notifies the session that created the task, on a best-effort basis.
+fn notify_session(outbox: Outbox) -> OnChange {
+    Box::new(move |record, changed| {
+        if changed == Changed::Status {
+            notify_now(outbox.notify(TaskStatusChanged::METHOD, wire::bare(record)));
         }
     })
 }
 
-/// Tells a client that has room for it. A task must not wait for a client that may never come back.
-fn tell_now(told: impl Future<Output = ()>) {
-    let _ = pin!(told).poll(&mut Context::from_waker(Waker::noop()));
+/// Sends a notification if the client's queue has room. A task must not wait for a client that may never read again.
+fn notify_now(sent: impl Future<Output = ()>) {
+    let _ = pin!(sent).poll(&mut Context::from_waker(Waker::noop()));
 }
 
-/// Takes the progress of a task.
+/// Receives the progress of a task.
 struct Reports {
     engine: Arc<Engine>,
     live: Arc<Live>,
-    /// Where progress is told, too, if the wire has that.
+    /// Where progress notifications go, too, if the wire format has them.
     lasting: Option<Outbox>,
     reached: Mutex<f64>,
 }
@@ -164,7 +174,7 @@ impl Reports {
         Self { engine: engine.clone(), live: live.clone(), lasting, reached: Mutex::new(f64::NEG_INFINITY) }
     }
 
-    /// The notification, if the client asked for it and there is something new.
+    /// The notification, if the client requested progress and the value has increased.
     fn notification(&self, progress: f64, total: Option<f64>, message: Option<&String>) -> Option<ProgressParams> {
         let token = self.lasting.as_ref()?.progress_token()?.clone();
         let mut reached = self.reached.lock().unwrap_or_else(PoisonError::into_inner);
@@ -181,14 +191,14 @@ impl Reports {
 
 impl NotificationSink for Reports {
     fn progress(&self, progress: f64, total: Option<f64>, message: Option<String>) -> BoxFuture<'static, ()> {
-        let told = self.notification(progress, total, message.as_ref()).zip(self.lasting.clone());
+        let notification = self.notification(progress, total, message.as_ref()).zip(self.lasting.clone());
         let (engine, live) = (self.engine.clone(), self.live.clone());
         Box::pin(async move {
             if let Some(message) = message {
                 drop(engine.change(&live.id, Change::Message(message)).await);
             }
-            if let Some((params, outbox)) = told {
-                tell_now(outbox.notify(Progress::METHOD, params));
+            if let Some((params, outbox)) = notification {
+                notify_now(outbox.notify(Progress::METHOD, params));
             }
         })
     }

@@ -1,34 +1,36 @@
-//! Tools that are tasks.
+//! The declaration of tools that run as tasks.
 
 use couplet_server::{ToolBuilder, ToolData};
 use couplet_types::{TASKS_EXTENSION, TaskSupport, Tool, ToolExecution};
 
-/// Says that a tool runs as a task. The server needs [`Tasks`](crate::Tasks).
+use crate::sealed::Sealed;
+
+/// Declares that a tool runs as a task. Register [`Tasks`](crate::Tasks) on the server too.
 ///
-/// With clients that know tasks, a call is answered at once and the function goes on in the background: what it asks
-/// and reports becomes a part of the task, and cancelling the task drops it.
+/// Clients with task support get an answer at once, and the handler continues in the background: its input requests and
+/// progress become part of the task, and cancelling the task drops the handler's future.
 #[derive(Clone, Debug)]
 #[must_use = "give it to a tool with `task`"]
 pub struct Task {
     pub(super) required: bool,
-    pub(super) asks_first: bool,
+    pub(super) input_first: bool,
 }
 
 impl Task {
-    /// Clients that do not know tasks, or do not want one, wait for the result.
+    /// Runs as a task if the client supports it; other clients wait for the result.
     pub fn optional() -> Self {
-        Self { required: false, asks_first: false }
+        Self { required: false, input_first: false }
     }
 
-    /// Clients that do not know tasks, or do not want one, get an error.
+    /// Runs as a task only; other clients get an error.
     pub fn required() -> Self {
-        Self { required: true, asks_first: false }
+        Self { required: true, input_first: false }
     }
 
-    /// What the function asks before it waits for anything else is asked before there is a task, in the rounds of the
-    /// call itself, where the revision has rounds. A function that is done by then needs no task.
-    pub fn asks_first(mut self) -> Self {
-        self.asks_first = true;
+    /// Sends the input requests that the handler makes before it awaits anything else in the rounds of the call itself,
+    /// before a task is created (2026-07-28; no effect elsewhere). A handler that completes by then creates no task.
+    pub fn input_first(mut self) -> Self {
+        self.input_first = true;
         self
     }
 }
@@ -44,12 +46,16 @@ impl ToolData for Task {
     }
 }
 
-/// One call that makes a tool a task.
-pub trait TaskTool: Sized {
-    /// Runs the tool as a task.
+/// Extension method that makes a tool run as a task.
+///
+/// This trait is sealed: it is implemented for [`ToolBuilder`] alone.
+pub trait TaskTool: Sealed + Sized {
+    /// Declares that the tool runs as a task.
     #[must_use = "register it with `Server::tool`"]
     fn task(self, task: Task) -> Self;
 }
+
+impl<H, M> Sealed for ToolBuilder<H, M> {}
 
 impl<H, M> TaskTool for ToolBuilder<H, M> {
     fn task(self, task: Task) -> Self {

@@ -40,7 +40,7 @@ async fn steps(ctx: Ctx) -> String {
 async fn serve() -> String {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
-    let tasks = Tasks::in_memory().poll_interval(Duration::from_millis(5)).asking();
+    let tasks = Tasks::in_memory().poll_interval(Duration::from_millis(5)).use_client_tasks();
     let server = Server::new("s", "1")
         .extension(tasks)
         .tool(tool("ask", ask).task(Task::optional()))
@@ -116,7 +116,7 @@ async fn a_server_asks_with_tasks_and_takes_them_back() {
             }
             ask.accept(json!({ "yes": true }))
         };
-        let tasks = ClientTasks::new().hosting(kept.clone());
+        let tasks = ClientTasks::new().accept_tasks(kept.clone());
         let client = Client::new("c", "1").versions([ProtocolVersion::V2025_11_25]).extension(tasks);
         client.on_elicit(answer).connect(couplet_http::connect(url.clone()))
     };

@@ -133,7 +133,7 @@ async fn attack_11_a_full_disk_costs_no_result() {
             let result = tokio::time::timeout(Duration::from_secs(600), task.wait()).await.expect("an end").unwrap();
             assert_eq!(result.text(), "done", "{version} {broken}");
             let refused = kit.client.call_task("job", ()).await.unwrap_err();
-            assert!(refused.to_string().contains("cannot be reached"), "{version} {broken}: {refused}");
+            assert!(refused.to_string().contains("task store is unavailable"), "{version} {broken}: {refused}");
             kit.disk.set(WORKS);
             tokio::time::sleep(Duration::from_secs(60)).await;
             let stored = kit.disk.memory.get(task.id()).await.unwrap().unwrap();

@@ -68,7 +68,7 @@ async fn a_store_keeps_changes_lists_and_forgets() {
 
 #[tokio::test]
 async fn a_full_memory_forgets_what_is_over() {
-    let store = Arc::new(Memory::with_room(2));
+    let store = Arc::new(Memory::with_capacity(2));
     let tasks = Tasks::new(store.clone()).poll_interval(Duration::from_millis(1));
     let quick = tool("quick", || "done").task(Task::optional());
     let hold = tool("hold", std::future::pending::<String>).task(Task::optional());

@@ -46,7 +46,7 @@ async fn line_032_keys_follow_the_grammar() {
     for key in bad {
         assert!(!Meta::is_valid_key(key), "{key:?}");
     }
-    for version in revisions(3, 5) {
+    for version in revisions("2025-06-18"..) {
         let raw = RawServer::speaking(*version, everything(), |m| match m["method"].as_str() {
             Some("tools/call") => vec![said(m, "ok")],
             _ => vec![],
@@ -66,7 +66,7 @@ async fn line_032_keys_follow_the_grammar() {
 #[tokio::test]
 async fn line_033_reserved_keys_are_not_interpreted() {
     let odd = json!({ "io.modelcontextprotocol/new": [1, null], "dev.mcp/x": "?", "io.modelcontextprotocol/task": 5 });
-    for version in revisions(3, 5) {
+    for version in revisions("2025-06-18"..) {
         let server = Server::new("s", "1").tool(tool("keys", |meta: Meta| {
             Vec::from_iter(meta.iter().map(|(key, value)| format!("{key}={value}"))).join(" ")
         }));
@@ -330,7 +330,7 @@ async fn line_049_keywords_are_kept() {
         "properties": { "h": { "type": "string", "x-mcp-header": "H" }, "a": { "type": ["string", "null"], "format": "odd", "x-order": 1, "examples": [1] } },
         "if": { "required": ["a"] }, "then": {}, "else": false, "$anchor": "b", "deprecated": true,
     });
-    for version in revisions(4, 5) {
+    for version in revisions("2025-11-25"..) {
         let kept = tool("kept", |RawArgs(_): RawArgs| "a").input_schema(schema.clone()).output_schema(schema.clone());
         let client = connect(Server::new("s", "1").tool(kept).build(), *version).await.unwrap();
         let tools = client.tools().await.unwrap();
@@ -347,7 +347,7 @@ async fn line_050_icons_arrive_with_their_types() {
         let src = format!("https://example.com/{t}");
         Icon::new(src).mime_type(t).sizes(vec!["48x48".to_owned()]).theme(IconTheme::Dark)
     });
-    for version in revisions(4, 5) {
+    for version in revisions("2025-11-25"..) {
         let info = Implementation::new("s", "1").icons(icons.to_vec());
         let server = Server::new("s", "1").info(info).tool(tool("a", || "a").icons(icons.to_vec()));
         let client = connect(server.build(), *version).await.unwrap();
@@ -400,7 +400,7 @@ fn line_051_sources_of_icons() {
 async fn line_052_icons_are_not_trusted() {
     let trap = Trap::new();
     let icons = vec![Icon::new(trap.address("https")), Icon::new(trap.address("http"))];
-    for version in revisions(4, 5) {
+    for version in revisions("2025-11-25"..) {
         let info = Implementation::new("s", "1").icons(icons.clone());
         let server = Server::new("s", "1").info(info).tool(tool("a", || "a").icons(icons.clone()));
         let client = connect(server.build(), *version).await.unwrap();

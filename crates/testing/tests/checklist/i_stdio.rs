@@ -168,7 +168,7 @@ fn script(version: ProtocolVersion, before: &str, after: &str) -> (Command, Arc<
 #[cfg(unix)]
 #[tokio::test]
 async fn line_142_standard_error_is_not_an_error() {
-    for version in revisions(4, 5) {
+    for version in revisions("2025-11-25"..) {
         let (command, heard) = script(*version, "echo 'ERROR: fatal' >&2", "cat > /dev/null; echo panic >&2");
         let connected = client(*version).connect(command.grace(Duration::from_secs(60))).await.unwrap();
         connected.close().await.unwrap();

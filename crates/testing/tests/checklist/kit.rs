@@ -3,6 +3,7 @@
 use std::{
     collections::VecDeque,
     future::poll_fn,
+    ops::{Bound, RangeBounds},
     sync::{Arc, Mutex},
     task::{Context, Poll, Waker},
 };
@@ -259,10 +260,21 @@ pub(crate) fn stateless_meta(capabilities: &Value) -> Value {
     })
 }
 
-/// Some revisions in a row, counted from one: `revisions(3, 5)` is the third to the fifth.
-pub(crate) fn revisions(first: usize, last: usize) -> &'static [ProtocolVersion] {
-    static ALL: &[ProtocolVersion] = ProtocolVersion::ALL;
-    &ALL[first - 1..last]
+/// Some revisions in a row, by date: `revisions("2025-06-18"..)` is that one and every later one.
+pub(crate) fn revisions(range: impl RangeBounds<&'static str>) -> &'static [ProtocolVersion] {
+    let all = ProtocolVersion::ALL;
+    let at = |date: &str| {
+        all.iter().position(|v| v.as_str() == date).unwrap_or_else(|| panic!("`{date}` is not a revision"))
+    };
+    let first = if let Bound::Included(date) = range.start_bound() { at(date) } else { 0 };
+    let end = if let Bound::Included(date) = range.end_bound() { at(date) + 1 } else { all.len() };
+    &all[first..end]
+}
+
+/// A new revision has to be put into one of the two lists.
+#[test]
+fn every_revision_is_in_a_list() {
+    assert_eq!(revisions(..), [&SESSIONS[..], &[STATELESS]].concat());
 }
 
 /// What a client that can be asked everything declares, as far as the revision knows it.

@@ -48,7 +48,7 @@ fn reporting() -> Server {
 /// failed.
 #[tokio::test]
 async fn line_238_structured_output_fits() {
-    for &version in revisions(3, 5) {
+    for &version in revisions("2025-06-18"..) {
         let mut wire = open(reporting().build(), version, json!({})).await;
         let list = wire.request("tools/list", json!({})).await;
         let mut checked = 0;
@@ -105,7 +105,7 @@ pub(crate) struct Narrow {
 #[tokio::test]
 async fn line_239_structured_output_is_checked() {
     let schema = json!({ "type": "object", "properties": { "total": { "type": "integer" } }, "required": ["total"] });
-    for &version in revisions(3, 5) {
+    for &version in revisions("2025-06-18"..) {
         let listed = json!([
             { "name": "sum", "inputSchema": { "type": "object" }, "outputSchema": schema },
             { "name": "free", "inputSchema": { "type": "object" } },
@@ -138,7 +138,7 @@ async fn line_239_structured_output_is_checked() {
 /// Data is also there as text, for clients that do not look at it.
 #[tokio::test]
 async fn line_240_structured_content_is_also_text() {
-    for &version in revisions(3, 5) {
+    for &version in revisions("2025-06-18"..) {
         let mut wire = open(reporting().build(), version, json!({})).await;
         for name in ["report", "by_hand"] {
             let result = call(&mut wire, name, json!({})).await["result"].take();
@@ -151,7 +151,7 @@ async fn line_240_structured_content_is_also_text() {
 /// Where data has to be an object, data that is not one is told as text only, and its schema is not listed.
 #[tokio::test]
 async fn line_241_structured_content_is_an_object() {
-    for &version in revisions(3, 4) {
+    for &version in revisions("2025-06-18"..="2025-11-25") {
         let mut wire = open(reporting().build(), version, json!({})).await;
         let list = wire.request("tools/list", json!({})).await;
         for listed in list["result"]["tools"].as_array().unwrap() {

@@ -45,7 +45,7 @@ fn names(list: &Value) -> Vec<&str> {
 /// A server that has tools says so; one that has none neither says so nor answers.
 #[tokio::test]
 async fn line_230_declared() {
-    for &version in revisions(1, 5) {
+    for &version in revisions(..) {
         let with = || Server::new("s", "1").tool(tool("a", || "done")).build();
         assert_eq!(capabilities(with(), version).await["tools"], json!({ "listChanged": true }), "{version}");
         let without = || Server::new("s", "1").resource(resource("a://b", || "text")).build();
@@ -88,7 +88,7 @@ async fn line_232_order_is_deterministic() {
 /// Clients are told when the list of tools changes: on the session, or on the stream that asked for it.
 #[tokio::test]
 async fn line_233_changes_are_told() {
-    for &version in revisions(1, 5) {
+    for &version in revisions(..) {
         let server = Server::new("s", "1").tool(tool("a", || "done")).build();
         let mut wire = open(server.clone(), version, json!({})).await;
         if version == STATELESS {
@@ -114,7 +114,7 @@ async fn line_234_input_schemas() {
         list: Vec<Option<BTreeMap<String, f64>>>,
         again: Option<Box<Deep>>,
     }
-    for &version in revisions(4, 5) {
+    for &version in revisions("2025-11-25"..) {
         let server = Server::new("s", "1")
             .tool(tool("none", || "done"))
             .tool(tool("plain", |Args(Numbers { a, b }): Args<Numbers>| u32::from(a) + u32::from(b)))
@@ -176,7 +176,7 @@ async fn line_236_servers_are_told_apart_by_connection() {
 /// again because the tool says that this would be harmless, and nothing is called because it says that it only reads.
 #[tokio::test]
 async fn line_237_annotations_are_data_only() {
-    for &version in revisions(2, 5) {
+    for &version in revisions("2025-03-26"..) {
         let hints = json!({ "readOnlyHint": true, "idempotentHint": true, "destructiveHint": false });
         let tools = [
             json!({ "name": "safe", "inputSchema": { "type": "object" }, "annotations": hints }),
@@ -204,7 +204,7 @@ async fn line_237_annotations_are_data_only() {
 /// A server whose tool hands out a resource declares resources, and the resource can be read.
 #[tokio::test]
 async fn line_242_embedded_resources_are_declared() {
-    for &version in revisions(3, 5) {
+    for &version in revisions("2025-06-18"..) {
         let embed = || ContentBlock::resource(ResourceContents::text("notes://a", "text").mime_type("text/plain"));
         let server = Server::new("s", "1").tool(tool("embed", embed)).resource(resource("notes://a", || "text"));
         let server = server.build();
@@ -222,7 +222,7 @@ async fn line_242_embedded_resources_are_declared() {
 /// A tool that fails says so in its result, where the model sees it.
 #[tokio::test]
 async fn line_243_failures_are_results() {
-    for &version in revisions(1, 5) {
+    for &version in revisions(..) {
         let server = Server::new("s", "1")
             .tool(tool("words", || Err::<String, _>(ToolError::new("it rains"))))
             .tool(tool("io", || Err::<String, _>(std::io::Error::other("the disk is full"))))
@@ -260,11 +260,11 @@ fn adding(ran: &Arc<AtomicUsize>) -> Server {
 /// Wrong arguments are told to the model since 2025-11-25; before, they are an error of the protocol.
 #[tokio::test]
 async fn line_244_wrong_arguments() {
-    for &version in revisions(1, 5) {
+    for &version in revisions(..) {
         let mut wire = open(adding(&Arc::default()).build(), version, json!({})).await;
         for wrong in wrong_arguments() {
             let answer = call(&mut wire, "add", wrong.clone()).await;
-            if revisions(4, 5).contains(&version) {
+            if revisions("2025-11-25"..).contains(&version) {
                 assert_eq!(answer["result"]["isError"], true, "{version}: {wrong}");
                 assert!(
                     answer["result"]["content"][0]["text"].as_str().unwrap().contains('`'),
@@ -280,7 +280,7 @@ async fn line_244_wrong_arguments() {
 /// A tool that does not exist is an error of the protocol.
 #[tokio::test]
 async fn line_245_unknown_tool() {
-    for &version in revisions(1, 5) {
+    for &version in revisions(..) {
         let mut wire = open(adding(&Arc::default()).build(), version, json!({})).await;
         for params in [json!({ "name": "Add" }), json!({ "name": "" }), json!({}), json!({ "name": 1 })] {
             let answer = wire.request("tools/call", params.clone()).await;
@@ -293,7 +293,7 @@ async fn line_245_unknown_tool() {
 /// protocol is an error.
 #[tokio::test]
 async fn line_246_failures_are_shown() {
-    for &version in revisions(4, 5) {
+    for &version in revisions("2025-11-25"..) {
         let raw = RawServer::speaking(version, everything(), |m| match m["params"]["name"].as_str() {
             Some("fails") => {
                 let text = json!({ "type": "text", "text": "the date is in the past" });
@@ -313,7 +313,7 @@ async fn line_246_failures_are_shown() {
 /// No handler runs with arguments that are not what it takes.
 #[tokio::test]
 async fn line_247_inputs_are_validated() {
-    for &version in revisions(1, 5) {
+    for &version in revisions(..) {
         let ran = Arc::new(AtomicUsize::new(0));
         let mut wire = open(adding(&ran).build(), version, json!({})).await;
         for wrong in wrong_arguments().into_iter().chain([json!([1, 2]), json!("x"), json!(7)]) {
@@ -332,7 +332,7 @@ async fn line_247_inputs_are_validated() {
             let refused = call(&mut wire, name, json!({ "total": 11 })).await;
             let said = refused["error"]["message"].as_str().unwrap_or_else(|| text(&refused));
             assert_eq!(said, "argument `total`: expected a number of at most 10, got the number 11", "{version}");
-            assert_eq!(refused.get("error").is_none(), revisions(4, 5).contains(&version), "{version}");
+            assert_eq!(refused.get("error").is_none(), revisions("2025-11-25"..).contains(&version), "{version}");
         }
     }
 }
@@ -341,7 +341,7 @@ async fn line_247_inputs_are_validated() {
 /// rate limit, and outputs that are made harmless. What a handler panics with is never told.
 #[tokio::test]
 async fn line_248_access_control_and_rate_limits() {
-    for &version in revisions(1, 5) {
+    for &version in revisions(..) {
         let calls = Arc::new(AtomicUsize::new(0));
         let guard = move |call: Call, next: Next| {
             let count = calls.fetch_add(usize::from(call.method == "tools/call"), Ordering::SeqCst);
@@ -382,7 +382,7 @@ async fn line_248_access_control_and_rate_limits() {
 /// the server's calls needs one layer.
 #[tokio::test(start_paused = true)]
 async fn line_249_calls_can_be_confirmed_and_timed_out() {
-    for &version in revisions(1, 5) {
+    for &version in revisions(..) {
         let raw = RawServer::speaking(version, everything(), |m| match m["params"]["name"].as_str() {
             Some("quick") => vec![said(m, "fine")],
             _ => vec![],
@@ -413,7 +413,7 @@ async fn line_249_calls_can_be_confirmed_and_timed_out() {
 /// one. Whoever asks a person first can deny every call.
 #[tokio::test]
 async fn line_250_nothing_is_called_unasked() {
-    for &version in revisions(1, 5) {
+    for &version in revisions(..) {
         let called = Arc::new(AtomicUsize::new(0));
         let count = called.clone();
         let server = Server::new("s", "1").tool(

@@ -1,5 +1,5 @@
-//! The duties of the specification, line by line: `line_NNN_…` is the test of line NNN of the checklist that the
-//! project was written from. Each runs in every revision that the line is about.
+//! The duties of the specification: `line_NNN_…` is the test of line NNN of `docs/checklist.md`. Each runs in every
+//! revision that the line is about.
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -12,7 +12,6 @@ mod a_stateless;
 mod b_meta;
 mod b_schemas;
 mod c_lifecycle;
-mod coverage;
 mod d_discovery;
 mod e_rounds;
 mod f_subscriptions;

@@ -38,7 +38,7 @@ async fn get(version: couplet::types::ProtocolVersion, params: Value) -> Value {
 /// A server that has prompts says so and answers the list, also while it is empty; one that has none does neither.
 #[tokio::test]
 async fn line_264_declared() {
-    for &version in revisions(1, 5) {
+    for &version in revisions(..) {
         assert_eq!(capabilities(server(), version).await["prompts"], json!({ "listChanged": true }));
         let list = open(server(), version, json!({})).await.request("prompts/list", json!({})).await;
         let prompts = list["result"]["prompts"].as_array().unwrap();
@@ -63,7 +63,7 @@ async fn line_264_declared() {
 /// internal error.
 #[tokio::test]
 async fn line_265_failures() {
-    for &version in revisions(1, 5) {
+    for &version in revisions(..) {
         for (params, code) in [
             (json!({ "name": "nothing" }), -32602),
             (json!({}), -32602),
@@ -99,7 +99,7 @@ async fn line_266_binary_content() {
         (ContentBlock::resource(ResourceContents::blob("a://b", "AAEC")), true),
         (ContentBlock::resource(ResourceContents::blob("a://b", "\u{1}")), false),
     ];
-    for &version in revisions(1, 5) {
+    for &version in revisions(..) {
         for (block, good) in &cases {
             let (one, other) = (block.clone(), block.clone());
             let server = Server::new("s", "1")
@@ -123,7 +123,7 @@ async fn line_266_binary_content() {
 /// list, and shows messages as they came.
 #[tokio::test]
 async fn line_267_arguments_and_pages() {
-    for &version in revisions(1, 5) {
+    for &version in revisions(..) {
         for wrong in [json!({ "country": 5 }), json!({ "country": "x", "days": "many" }), json!("x"), json!([])] {
             let params = json!({ "name": "plan", "arguments": wrong });
             assert_eq!(get(version, params.clone()).await["error"]["code"], -32602, "{version}: {params}");
@@ -157,7 +157,7 @@ async fn line_267_arguments_and_pages() {
 /// Clients are told when a prompt comes or goes.
 #[tokio::test]
 async fn line_268_changes_are_told() {
-    for &version in revisions(1, 5) {
+    for &version in revisions(..) {
         let server = server();
         let mut wire = open(server.clone(), version, json!({})).await;
         if version == STATELESS {

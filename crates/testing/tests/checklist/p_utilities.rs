@@ -51,19 +51,19 @@ fn of_prompt(name: &str) -> Value {
 /// A server that completes says so, in the revisions that have a word for it.
 #[tokio::test]
 async fn line_269_completions_are_declared() {
-    for &version in revisions(2, 5) {
+    for &version in revisions("2025-03-26"..) {
         assert_eq!(capabilities(trips(), version).await["completions"], json!({}), "{version}");
         let without = Server::new("s", "1").prompt(prompt("a", || "text")).build();
         assert!(capabilities(without, version).await.get("completions").is_none(), "{version}");
     }
-    assert!(capabilities(trips(), revisions(1, 1)[0]).await.get("completions").is_none());
+    assert!(capabilities(trips(), revisions(..="2024-11-05")[0]).await.get("completions").is_none());
 }
 
 /// There are at most 100 values, in the order in which the handler ranked them, and it is said that there are more.
 /// A layer can limit how often somebody asks.
 #[tokio::test]
 async fn line_270_at_most_a_hundred_values() {
-    for &version in revisions(1, 5) {
+    for &version in revisions(..) {
         let mut wire = open(trips(), version, json!({})).await;
         let completion = complete(&mut wire, of_prompt("many"), "country", "").await["result"]["completion"].take();
         let values = completion["values"].as_array().unwrap();
@@ -79,7 +79,7 @@ async fn line_270_at_most_a_hundred_values() {
 /// that tells neither the total nor whether there is more; and lets a request that is no longer wanted go.
 #[tokio::test]
 async fn line_271_completion_of_the_client() {
-    for &version in revisions(1, 5) {
+    for &version in revisions(..) {
         let raw = RawServer::speaking(version, everything(), |m| match m["params"]["argument"]["value"].as_str() {
             Some("Os") => vec![result(m, json!({ "completion": { "values": ["Oslo"] } }))],
             _ => vec![],
@@ -102,7 +102,7 @@ async fn line_271_completion_of_the_client() {
         assert_eq!(sent.len(), 2);
         let context = sent[1]["params"].get("context").cloned();
         let expected = json!({ "arguments": { "country": "Norway" } });
-        assert_eq!(context, revisions(3, 5).contains(&version).then_some(expected), "{version}");
+        assert_eq!(context, revisions("2025-06-18"..).contains(&version).then_some(expected), "{version}");
     }
 }
 
@@ -110,7 +110,7 @@ async fn line_271_completion_of_the_client() {
 /// parameter; a handler that broke is an internal error.
 #[tokio::test]
 async fn line_272_completion_errors() {
-    for &version in revisions(2, 5) {
+    for &version in revisions("2025-03-26"..) {
         let without = Server::new("s", "1").prompt(prompt("trip", |Args(t): Args<Trip>| t.country)).build();
         let mut wire = open(without, version, json!({})).await;
         assert_eq!(complete(&mut wire, of_prompt("trip"), "country", "").await["error"]["code"], -32601, "{version}");
@@ -136,7 +136,7 @@ async fn line_272_completion_errors() {
 /// What is not a completion request is refused, and a layer can limit the rate and hide suggestions from some.
 #[tokio::test]
 async fn line_273_completion_is_guarded() {
-    for &version in revisions(1, 5) {
+    for &version in revisions(..) {
         let count = Arc::new(AtomicUsize::new(0));
         let limit = move |call: Call, next: Next| {
             let count = count.fetch_add(usize::from(call.method == "completion/complete"), Ordering::SeqCst);
@@ -182,7 +182,7 @@ fn paged(version: couplet::types::ProtocolVersion, pages: &[(usize, Option<&str>
 #[tokio::test]
 async fn line_274_cursors_are_opaque() {
     let odd = ["2", "{\"page\":1}", "a b\n\t\"\\", "\u{1F600}=%2F", "MTA=", "0"];
-    for &version in revisions(1, 5) {
+    for &version in revisions(..) {
         let mut pages: Vec<_> = odd.iter().enumerate().map(|(n, cursor)| (n % 3, Some(*cursor))).collect();
         pages.push((7, None));
         let raw = paged(version, &pages);
@@ -206,7 +206,7 @@ async fn line_275_the_empty_cursor_is_not_the_end() {
 /// A cursor of one session is not used in another: each list begins at the beginning.
 #[tokio::test]
 async fn line_276_cursors_stay_in_their_session() {
-    for &version in revisions(1, 4) {
+    for &version in revisions(..="2025-11-25") {
         let raw = paged(version, &[(1, Some("x")), (1, None)]);
         for session in 1..=2 {
             let client = client(version).connect(raw.clone()).await.unwrap();
@@ -224,7 +224,7 @@ async fn line_276_cursors_stay_in_their_session() {
 /// ends with the page that has no cursor.
 #[tokio::test]
 async fn line_277_stable_cursors() {
-    for &version in revisions(1, 5) {
+    for &version in revisions(..) {
         let server = (0..6).fold(Server::new("s", "1").page_size(2), |s, n| s.tool(tool(format!("t{n}"), || "done")));
         let server = server.prompt(prompt("p", || "text")).build();
         let mut wire = open(server.clone(), version, json!({})).await;
@@ -293,7 +293,7 @@ fn level(level: &str) -> Value {
 /// declaration tries.
 #[tokio::test]
 async fn line_278_logging_is_declared() {
-    for &version in revisions(1, 5) {
+    for &version in revisions(..) {
         assert_eq!(capabilities(chatty(), version).await["logging"], json!({}), "{version}");
         let sneaky = |call: Call, next: Next| async move {
             call.outbox.log(LoggingLevel::Emergency, None, json!("psst").into()).await;
@@ -309,7 +309,7 @@ async fn line_278_logging_is_declared() {
 /// After a level was set, only lines of that level and above are sent. A level that does not exist is refused.
 #[tokio::test]
 async fn line_279_levels_in_sessions() {
-    for &version in revisions(1, 4) {
+    for &version in revisions(..="2025-11-25") {
         let mut wire = open(chatty(), version, json!({})).await;
         for (set, expected) in [
             ("debug", json!(["details", "careful", "broken"])),
@@ -377,7 +377,7 @@ async fn line_282_no_secrets_in_logs() {
     struct Login {
         token: String,
     }
-    for &version in revisions(1, 5) {
+    for &version in revisions(..) {
         let server = Server::new("s", "1")
             .tool(tool("login", |ctx: Ctx, Args(Login { token }): Args<Login>| async move {
                 ctx.info("logging in").await;

@@ -105,7 +105,7 @@ pub(crate) fn hearing(heard: &Arc<Mutex<Vec<Elicitation>>>) -> ClientBuilder {
 /// A client declares what it has callbacks for. The third revision has forms only, said by an empty object.
 #[tokio::test]
 async fn line_316_declared() {
-    for &version in revisions(3, 5) {
+    for &version in revisions("2025-06-18"..) {
         let both = yes().on_elicit_url(|ask| async move { ask.accept_url() });
         let plain = version == ProtocolVersion::V2025_06_18;
         for (builder, later, third) in [
@@ -136,7 +136,7 @@ async fn line_316_declared() {
 /// A server asks in no way that the client did not declare.
 #[tokio::test]
 async fn line_317_no_undeclared_mode() {
-    for &version in revisions(4, 5) {
+    for &version in revisions("2025-11-25"..) {
         let nothing = json!({ "action": "cancel" });
         for (server, can, asked) in [
             (asking_person(), json!({}), 0),
@@ -167,7 +167,7 @@ async fn line_318_undeclared_mode_is_refused() {
 /// A question without a mode is a form.
 #[tokio::test]
 async fn line_319_no_mode_means_form() {
-    for &version in revisions(4, 5) {
+    for &version in revisions("2025-11-25"..) {
         for mode in [None, Some("form")] {
             let mut ask = form();
             if let Some(mode) = mode {
@@ -198,7 +198,7 @@ async fn line_320_forms_are_flat() {
     }
     let by_hand = |schema: Value| asking(ElicitParams::form("?", &ElicitSchema::new()).requested_schema(schema));
     let of = |field: Value| json!({ "type": "object", "properties": { "a": field } });
-    for &version in revisions(3, 5) {
+    for &version in revisions("2025-06-18"..) {
         for server in [
             asks::<Nested>(),
             asks::<Listed>(),
@@ -248,7 +248,7 @@ async fn line_320_forms_are_flat() {
 /// A form carries a message and a schema; a visit its mode, a message and an address, and in one revision an id.
 #[tokio::test]
 async fn line_321_what_questions_carry() {
-    for &version in revisions(4, 5) {
+    for &version in revisions("2025-11-25"..) {
         let (asked, _) = ask_tool(asking_person(), version, able(), json!({ "action": "cancel" })).await;
         let params = asked[0]["params"].as_object().unwrap();
         assert_eq!((&params["message"], &params["mode"]), (&json!("Who are you?"), &json!("form")), "{version}");
@@ -303,7 +303,7 @@ async fn line_323_no_secrets_in_forms() {
         #[expect(dead_code, reason = "only asked for")]
         password: String,
     }
-    for &version in revisions(4, 5) {
+    for &version in revisions("2025-11-25"..) {
         check_nothing_is_asked(version).await;
         let forms = json!({ "elicitation": { "form": {} } });
         let (asked, answered) = ask_tool(asking_to_visit(ADDRESS), version, forms, json!({ "action": "accept" })).await;
@@ -320,7 +320,7 @@ async fn line_323_no_secrets_in_forms() {
 /// host before anything happens, and can agree, decline, cancel, and fill in what it likes.
 #[tokio::test]
 async fn line_324_what_the_callback_sees() {
-    for &version in revisions(3, 5) {
+    for &version in revisions("2025-06-18"..) {
         for label in ["the bank", "the shop"] {
             let seen = Arc::new(Mutex::new(Vec::new()));
             let show = seen.clone();
@@ -341,7 +341,7 @@ async fn line_324_what_the_callback_sees() {
             assert_eq!(answer, json!({ "action": action }), "{version}");
         }
     }
-    for &version in revisions(4, 5) {
+    for &version in revisions("2025-11-25"..) {
         let heard = Arc::default();
         ask_client(hearing(&heard), version, &visit()).await.unwrap();
         let ask = heard.lock().unwrap().remove(0);
@@ -352,7 +352,7 @@ async fn line_324_what_the_callback_sees() {
 /// What is filled in beforehand is told, field by field, to be shown in the form.
 #[tokio::test]
 async fn line_325_defaults() {
-    for &version in revisions(4, 5) {
+    for &version in revisions("2025-11-25"..) {
         let mut ask = form();
         ask["params"]["requestedSchema"] = json!({ "type": "object", "properties": {
             "name": { "type": "string", "default": "Ada" },
@@ -392,7 +392,7 @@ async fn line_326_content_is_checked() {
         (json!({ "name": "Ada", "sure": "yes" }), false),
         (json!({ "name": "Ada", "color": "Green" }), false),
     ];
-    for &version in revisions(3, 5) {
+    for &version in revisions("2025-06-18"..) {
         for (content, good) in &contents {
             let answer = json!({ "action": "accept", "content": content });
             let (_, answered) = ask_tool(asking(ElicitParams::form("?", &schema)), version, able(), answer).await;
@@ -441,7 +441,7 @@ async fn line_342_no_answer_is_an_answer() {
 /// A callback can count and refuse, and a server cannot have more questions open than the limit.
 #[tokio::test]
 async fn line_343_rate_limits() {
-    for &version in revisions(3, 4) {
+    for &version in revisions("2025-06-18"..="2025-11-25") {
         let count = Arc::new(AtomicUsize::new(0));
         let allowed = count.clone();
         let builder = client(version).on_elicit(move |ask| {
@@ -466,7 +466,7 @@ async fn line_343_rate_limits() {
 /// what is asked and why.
 #[tokio::test]
 async fn line_344_declining_at_any_time() {
-    for &version in revisions(3, 5) {
+    for &version in revisions("2025-06-18"..) {
         let ask = |ctx: Ctx| async move {
             let first = ctx.elicit::<Person>("first", "Who are you? It is printed on the ticket.").await?.accepted()?;
             ctx.elicit::<Person>("second", "Who travels with you?").await?.accepted()?;
@@ -492,7 +492,7 @@ async fn line_344_declining_at_any_time() {
 /// A handler can tell yes, no and nothing apart, and what comes with a no is not looked at.
 #[tokio::test]
 async fn line_346_three_answers() {
-    for &version in revisions(3, 5) {
+    for &version in revisions("2025-06-18"..) {
         let content = json!({ "name": "Ada", "age": 36 });
         for (action, expected) in [("accept", "Ada Some(36)"), ("decline", "declined"), ("cancel", "cancelled")] {
             let answer = json!({ "action": action, "content": content });

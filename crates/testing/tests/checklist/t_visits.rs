@@ -33,7 +33,7 @@ use crate::{
 /// The address of a visit is an absolute URL of the web; a server does not ask to visit anything else.
 #[tokio::test]
 async fn line_327_addresses_are_urls() {
-    for &version in revisions(4, 5) {
+    for &version in revisions("2025-11-25"..) {
         for good in [ADDRESS, "https://[::1]:8443/a", "http://localhost:3000", "https://user@example.com/"] {
             let (asked, _) = ask_tool(asking_to_visit(good), version, able(), json!({ "action": "cancel" })).await;
             assert_eq!(asked[0]["params"]["url"], good, "{version}");
@@ -63,7 +63,7 @@ async fn line_327_addresses_are_urls() {
 /// called, or a token.
 #[tokio::test]
 async fn line_328_nothing_is_added_to_the_address() {
-    for &version in revisions(4, 5) {
+    for &version in revisions("2025-11-25"..) {
         let (asked, _) = ask_tool(asking_to_visit(ADDRESS), version, able(), json!({ "action": "cancel" })).await;
         assert_eq!(asked[0]["params"]["url"], ADDRESS, "{version}");
         let (again, _) = ask_tool(asking_to_visit(ADDRESS), version, able(), json!({ "action": "cancel" })).await;
@@ -74,7 +74,7 @@ async fn line_328_nothing_is_added_to_the_address() {
 /// A form that is made from a type has no address in it but those that the developer wrote.
 #[tokio::test]
 async fn line_329_no_addresses_in_forms() {
-    for &version in revisions(4, 5) {
+    for &version in revisions("2025-11-25"..) {
         let (asked, _) = ask_tool(asking_person(), version, able(), json!({ "action": "cancel" })).await;
         assert!(!asked[0]["params"].to_string().contains("://"), "{version}: {}", asked[0]);
         let with = ElicitSchema::new().required("page", StringSchema::new().description("Your page"));
@@ -87,7 +87,7 @@ async fn line_329_no_addresses_in_forms() {
 /// The client touches the address in no way, neither before the callback nor after it.
 #[tokio::test]
 async fn line_330_no_prefetching() {
-    for &version in revisions(4, 5) {
+    for &version in revisions("2025-11-25"..) {
         for builder in [visitor(), hearing(&Arc::default())] {
             let listener = TcpListener::bind("127.0.0.1:0").unwrap();
             listener.set_nonblocking(true).unwrap();
@@ -105,7 +105,7 @@ async fn line_330_no_prefetching() {
 /// other callbacks agrees to nothing.
 #[tokio::test]
 async fn line_331_no_visit_without_consent() {
-    for &version in revisions(4, 5) {
+    for &version in revisions("2025-11-25"..) {
         let heard = Arc::default();
         let answer = ask_client(hearing(&heard), version, &visit()).await.unwrap();
         assert_eq!(answer, json!({ "action": "decline" }), "{version}");
@@ -121,7 +121,7 @@ async fn line_331_no_visit_without_consent() {
 /// an answer to a visit has no place for content.
 #[tokio::test]
 async fn line_332_content_stays_on_the_page() {
-    for &version in revisions(4, 5) {
+    for &version in revisions("2025-11-25"..) {
         assert_eq!(ask_client(visitor(), version, &visit()).await.unwrap(), json!({ "action": "accept" }), "{version}");
         let leaking = json!({ "action": "accept", "content": { "password": "sesame" } });
         let (_, answered) = ask_tool(asking(ElicitParams::visit("Go", ADDRESS)), version, able(), leaking).await;
@@ -166,7 +166,7 @@ async fn line_334_ids_of_visits() {
         ctx.elicitation_complete("visit-1").await;
         Ok::<_, RpcError>("visited")
     };
-    for &version in revisions(4, 5) {
+    for &version in revisions("2025-11-25"..) {
         let server = Server::new("s", "1").tool(tool("ask", ask)).build();
         let mut other = open(server.clone(), version, able()).await;
         let mut wire = open(server, version, able()).await;
@@ -322,7 +322,7 @@ async fn line_338_bound_to_client_and_user() {
 /// what travels through the client about it cannot be changed.
 #[tokio::test]
 async fn line_339_the_user_is_known() {
-    for &version in revisions(4, 5) {
+    for &version in revisions("2025-11-25"..) {
         let mut wire = open(with_principals(), version, able()).await;
         let params = json!({ "name": "ask", "_meta": { "credential": "ann" } });
         let accept = json!({ "action": "accept" });
@@ -346,7 +346,7 @@ async fn line_339_the_user_is_known() {
 /// Being let in is never a matter of a visit: a call that is refused is refused, and nothing is asked for it.
 #[tokio::test]
 async fn line_340_visits_do_not_let_in() {
-    for &version in revisions(4, 5) {
+    for &version in revisions("2025-11-25"..) {
         check_nothing_is_asked(version).await;
         let refuse = |call: Call, next: Next| async move {
             match call.principal() {
@@ -364,7 +364,7 @@ async fn line_340_visits_do_not_let_in() {
 /// handler gets no token of the client's, only who it is.
 #[tokio::test]
 async fn line_341_no_credentials_through_the_client() {
-    for &version in revisions(4, 5) {
+    for &version in revisions("2025-11-25"..) {
         let leaking = json!({ "action": "accept", "content": { "token": "sesame" } });
         for server in [asking_to_visit(ADDRESS), asking(ElicitParams::visit("Go", ADDRESS))] {
             let (_, answered) = ask_tool(server, version, able(), leaking.clone()).await;
@@ -383,7 +383,7 @@ async fn line_341_no_credentials_through_the_client() {
 /// To accept a visit is to consent to it: the answer has no content, and the server learns of the outcome otherwise.
 #[tokio::test]
 async fn line_345_accepting_a_visit() {
-    for &version in revisions(4, 5) {
+    for &version in revisions("2025-11-25"..) {
         assert_eq!(ask_client(visitor(), version, &visit()).await.unwrap(), json!({ "action": "accept" }), "{version}");
         let (_, answered) = ask_tool(asking_to_visit(ADDRESS), version, able(), json!({ "action": "accept" })).await;
         assert_eq!(text(&answered), "Accepted(())", "{version}");
@@ -395,7 +395,7 @@ async fn line_345_accepting_a_visit() {
 /// Who the user is comes from what was verified, and not from anything that the client says about itself.
 #[tokio::test]
 async fn line_347_identity_from_credentials() {
-    for &version in revisions(4, 5) {
+    for &version in revisions("2025-11-25"..) {
         let mut wire = open(with_principals(), version, able()).await;
         let meta = json!({ "credential": "ann", "user": "bob", "sub": "bob" });
         let params = json!({ "name": "ask", "_meta": meta, "arguments": { "user": "bob" } });

@@ -33,7 +33,7 @@ pub(crate) fn tools() -> Server {
         .tool(tool("two", two).task(Task::optional()))
         .tool(tool("twice", twice).task(Task::optional()))
         .tool(tool("report", report).task(Task::optional()))
-        .tool(tool("first", first).task(Task::required().asks_first()))
+        .tool(tool("first", first).task(Task::required().input_first()))
 }
 
 pub(crate) fn server() -> ServerHandle {

@@ -147,7 +147,7 @@ fn silent() -> ClientBuilder {
 }
 
 fn hosting(builder: ClientBuilder) -> ClientBuilder {
-    builder.extension(ClientTasks::new().hosting(Memory::new()))
+    builder.extension(ClientTasks::new().accept_tasks(Memory::new()))
 }
 
 #[tokio::test]
@@ -210,7 +210,8 @@ async fn line_362_a_client_lists_its_tasks_page_by_page() {
 
 #[tokio::test]
 async fn line_363_364_367_a_client_cancels_refuses_and_limits() {
-    let mut hosted = Hosted::new(silent().extension(ClientTasks::new().hosting(Memory::new()).running(1))).await;
+    let mut hosted =
+        Hosted::new(silent().extension(ClientTasks::new().accept_tasks(Memory::new()).max_running(1))).await;
     let id = hosted.elicit().await;
     let schema = json!({ "type": "object", "properties": {} });
     let more = json!({ "message": "?", "requestedSchema": schema, "task": {} });

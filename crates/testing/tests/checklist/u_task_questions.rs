@@ -24,7 +24,7 @@ use crate::{
 
 fn server() -> ServerHandle {
     Server::new("asking", "1.0.0")
-        .extension(Tasks::in_memory().poll_interval(Duration::from_millis(1)).asking())
+        .extension(Tasks::in_memory().poll_interval(Duration::from_millis(1)).use_client_tasks())
         .tool(tool("ask", ask).task(Task::optional()))
         .tool(tool("sample", sample))
         .build()
@@ -113,7 +113,7 @@ async fn line_355_359_a_server_looks_as_often_as_the_client_likes_and_takes_the_
         ("completed", yes(), "sure: true", 5),
         ("input_required", yes(), "sure: true", 5),
         ("failed", refused, "no time", 5),
-        ("cancelled", json!({}), "the client cancelled the question", 4),
+        ("cancelled", json!({}), "the client cancelled the request", 4),
     ] {
         let began = Instant::now();
         let (asked, said) = looked_at(&["working", "working", last], answer).await;
@@ -235,10 +235,10 @@ async fn line_348_both_sides_run_what_the_other_asks() {
     let model = |_| async { Ok(CreateMessageResult::new("m", "hi")) };
     for &version in ProtocolVersion::ALL {
         let kept = Arc::new(Memory::new());
-        let tasks = ClientTasks::new().hosting(kept.clone());
+        let tasks = ClientTasks::new().accept_tasks(kept.clone());
         let client = client(version).on_elicit(yes).on_sample(model).extension(tasks).connect(server()).await.unwrap();
         assert_eq!(client.call("sample", ()).await.unwrap().text(), "m", "{version}");
-        if revisions(3, 5).contains(&version) {
+        if revisions("2025-06-18"..).contains(&version) {
             assert_eq!(client.call_task("ask", ()).await.unwrap().wait().await.unwrap().text(), "sure: true");
         }
         let run = couplet_tasks::Store::list(&kept, None, None, 10).await.unwrap().unwrap();

@@ -289,7 +289,7 @@ async fn line_366_tasks_belong_to_who_began_them() {
 
 #[tokio::test]
 async fn line_367_so_many_and_not_more() {
-    let server = tools().extension(Tasks::in_memory().running(2)).build();
+    let server = tools().extension(Tasks::in_memory().max_running(2)).build();
     let mut wire = open(server, CORE, json!({})).await;
     let first = begin_id(&mut wire, CORE, "hold").await;
     begin(&mut wire, CORE, "hold").await;

@@ -319,7 +319,7 @@ async fn line_385_several_rounds_come_before_the_task() {
         tokio::task::yield_now().await;
         Ok::<_, ToolError>(agreed)
     };
-    let server = tools().tool(tool("several", both).task(Task::required().asks_first()));
+    let server = tools().tool(tool("several", both).task(Task::required().input_first()));
     let server = server.extension(Tasks::in_memory().poll_interval(Duration::from_millis(1))).build();
     let mut wire = open(server, STATELESS, knowing()).await;
     let mut params = json!({ "name": "several" });

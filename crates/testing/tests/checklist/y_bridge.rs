@@ -1,7 +1,7 @@
 //! Lines 451 and 452: what a host and a view say to each other, and when.
 
 use couplet_apps::{
-    AppTools, Bridge, Csp, DisplayMode, FromView, Host, Permission, Permissions, ViewMeta, WrongTime, sandbox,
+    AppTools, Bridge, Csp, DisplayMode, Host, InvalidState, Permission, Permissions, ViewEvent, ViewMeta, sandbox,
 };
 use couplet_testing::types::{CallToolResult, Implementation, RequestId};
 use serde_json::{Value, json};
@@ -18,11 +18,11 @@ fn bridge() -> Bridge {
     Bridge::new(host(), AppTools::default())
 }
 
-fn ask(bridge: &mut Bridge, method: &str, params: Value) -> FromView {
+fn ask(bridge: &mut Bridge, method: &str, params: Value) -> ViewEvent {
     bridge.receive(&json!({ "jsonrpc": "2.0", "id": 7, "method": method, "params": params }))
 }
 
-fn tell(bridge: &mut Bridge, method: &str, params: Value) -> FromView {
+fn tell(bridge: &mut Bridge, method: &str, params: Value) -> ViewEvent {
     bridge.receive(&json!({ "jsonrpc": "2.0", "method": method, "params": params }))
 }
 
@@ -30,7 +30,7 @@ fn tell(bridge: &mut Bridge, method: &str, params: Value) -> FromView {
 fn greeted(capabilities: Value) -> Bridge {
     let mut bridge = bridge();
     let hello = json!({ "appInfo": { "name": "v", "version": "1" }, "appCapabilities": capabilities, "protocolVersion": "2026-01-26" });
-    let FromView::Answer(answer) = ask(&mut bridge, "ui/initialize", hello) else { panic!("no answer") };
+    let ViewEvent::Answer(answer) = ask(&mut bridge, "ui/initialize", hello) else { panic!("no answer") };
     let result = &answer["result"];
     assert_eq!((&answer["id"], &result["protocolVersion"]), (&json!(7), &json!("2026-01-26")));
     assert_eq!(
@@ -45,12 +45,12 @@ fn greeted(capabilities: Value) -> Bridge {
 
 fn ready() -> Bridge {
     let mut bridge = greeted(json!({}));
-    assert!(matches!(tell(&mut bridge, "ui/notifications/initialized", json!({})), FromView::Initialized));
+    assert!(matches!(tell(&mut bridge, "ui/notifications/initialized", json!({})), ViewEvent::Initialized));
     bridge
 }
 
 /// One thing that a host can say.
-type Say = fn(&mut Bridge) -> Result<Value, WrongTime>;
+type Say = fn(&mut Bridge) -> Result<Value, InvalidState>;
 
 const SAYS: [(&str, Say); 5] = [
     ("ui/notifications/tool-input-partial", |b| b.tool_input_partial(&json!({ "a": 1 }))),
@@ -120,10 +120,10 @@ fn line_451_everything_has_its_time() {
     let asked = leaving.teardown("bye").unwrap().unwrap();
     assert_eq!((&asked["method"], &asked["params"]), (&json!("ui/resource-teardown"), &json!({ "reason": "bye" })));
     assert!(leaving.teardown("again").is_err());
-    assert!(matches!(leaving.receive(&json!({ "jsonrpc": "2.0", "id": "other", "result": {} })), FromView::Nothing));
+    assert!(matches!(leaving.receive(&json!({ "jsonrpc": "2.0", "id": "other", "result": {} })), ViewEvent::Ignored));
     let answer = json!({ "jsonrpc": "2.0", "id": asked["id"], "result": {} });
-    assert!(matches!(leaving.receive(&answer), FromView::Removable));
-    assert!(matches!(leaving.receive(&answer), FromView::Nothing), "once");
+    assert!(matches!(leaving.receive(&answer), ViewEvent::TornDown));
+    assert!(matches!(leaving.receive(&answer), ViewEvent::Ignored), "once");
 }
 
 #[test]
@@ -138,27 +138,27 @@ fn line_451_a_view_is_heard_when_it_is_ready() {
     ];
     for (method, params) in &asks {
         for mut early in [bridge(), greeted(json!({}))] {
-            let FromView::Answer(refusal) = ask(&mut early, method, params.clone()) else { panic!("{method}") };
+            let ViewEvent::Answer(refusal) = ask(&mut early, method, params.clone()) else { panic!("{method}") };
             assert_eq!(refusal["error"]["code"], -32000, "{method}");
         }
     }
     let mut bridge = ready();
     assert!(
-        matches!(ask(&mut bridge, "resources/read", asks[1].1.clone()), FromView::ReadResource(_, uri) if uri == "a://b")
+        matches!(ask(&mut bridge, "resources/read", asks[1].1.clone()), ViewEvent::ReadResource(_, uri) if uri == "a://b")
     );
     assert!(
-        matches!(ask(&mut bridge, "ui/open-link", asks[2].1.clone()), FromView::OpenLink(_, url) if url == "https://example.com")
+        matches!(ask(&mut bridge, "ui/open-link", asks[2].1.clone()), ViewEvent::OpenLink(_, url) if url == "https://example.com")
     );
     assert!(
-        matches!(ask(&mut bridge, "ui/message", asks[3].1.clone()), FromView::Message(_, m) if m.content.len() == 1)
+        matches!(ask(&mut bridge, "ui/message", asks[3].1.clone()), ViewEvent::Message(_, m) if m.content.len() == 1)
     );
     assert!(
-        matches!(ask(&mut bridge, "ui/update-model-context", asks[4].1.clone()), FromView::UpdateContext(_, c) if c.structured_content.is_some())
+        matches!(ask(&mut bridge, "ui/update-model-context", asks[4].1.clone()), ViewEvent::UpdateContext(_, c) if c.structured_content.is_some())
     );
-    assert!(matches!(ask(&mut bridge, "ping", json!({})), FromView::Answer(pong) if pong["result"] == json!({})));
+    assert!(matches!(ask(&mut bridge, "ping", json!({})), ViewEvent::Answer(pong) if pong["result"] == json!({})));
     for url in ["javascript:alert(1)", "file:///etc/passwd", "https://", "https://a b", "https://bank.com@evil.com", ""]
     {
-        let FromView::Answer(refusal) = ask(&mut bridge, "ui/open-link", json!({ "url": url })) else {
+        let ViewEvent::Answer(refusal) = ask(&mut bridge, "ui/open-link", json!({ "url": url })) else {
             panic!("{url}")
         };
         assert_eq!(refusal["error"]["code"], -32000, "{url}");
@@ -166,11 +166,11 @@ fn line_451_a_view_is_heard_when_it_is_ready() {
     for (method, params) in
         [("ui/initialize", json!({})), ("ui/unknown", json!({})), ("ui/message", json!({ "role": 1 }))]
     {
-        let FromView::Answer(refusal) = ask(&mut bridge, method, params) else { panic!("{method}") };
+        let ViewEvent::Answer(refusal) = ask(&mut bridge, method, params) else { panic!("{method}") };
         assert_eq!((&refusal["id"], &refusal["error"]["code"]), (&json!(7), &json!(-32000)), "{method}");
     }
     for odd in [json!(7), json!([]), json!({}), json!({ "id": {}, "result": 1 }), json!({ "method": 5 })] {
-        assert!(matches!(bridge.receive(&odd), FromView::Nothing), "{odd}");
+        assert!(matches!(bridge.receive(&odd), ViewEvent::Ignored), "{odd}");
     }
 }
 
@@ -178,36 +178,36 @@ fn line_451_a_view_is_heard_when_it_is_ready() {
 #[test]
 fn line_451_display_modes_and_sizes() {
     let mut bridge = ready();
-    let FromView::ShowAs(id, DisplayMode::Fullscreen) =
+    let ViewEvent::RequestDisplayMode(id, DisplayMode::Fullscreen) =
         ask(&mut bridge, "ui/request-display-mode", json!({ "mode": "fullscreen" }))
     else {
         panic!("the host has it")
     };
     assert_eq!(id, RequestId::from(7));
-    assert_eq!(bridge.shown(&id, DisplayMode::Fullscreen)["result"], json!({ "mode": "fullscreen" }));
+    assert_eq!(bridge.set_display_mode(&id, DisplayMode::Fullscreen)["result"], json!({ "mode": "fullscreen" }));
     for wrong in ["pip", "hologram"] {
-        let FromView::Answer(answer) = ask(&mut bridge, "ui/request-display-mode", json!({ "mode": wrong })) else {
+        let ViewEvent::Answer(answer) = ask(&mut bridge, "ui/request-display-mode", json!({ "mode": wrong })) else {
             panic!("{wrong}")
         };
         assert_eq!(answer["result"], json!({ "mode": "fullscreen" }), "{wrong}");
     }
     assert_eq!(
-        bridge.shown(&id, DisplayMode::Pip)["result"],
+        bridge.set_display_mode(&id, DisplayMode::Pip)["result"],
         json!({ "mode": "fullscreen" }),
         "the host has no such way"
     );
 
     let mut modest = greeted(json!({ "availableDisplayModes": ["inline"] }));
     tell(&mut modest, "ui/notifications/initialized", json!({}));
-    let FromView::Answer(answer) = ask(&mut modest, "ui/request-display-mode", json!({ "mode": "fullscreen" })) else {
+    let ViewEvent::Answer(answer) = ask(&mut modest, "ui/request-display-mode", json!({ "mode": "fullscreen" })) else {
         panic!("the view has not declared it")
     };
     assert_eq!(answer["result"], json!({ "mode": "inline" }));
 
     let size = tell(&mut bridge, "ui/notifications/size-changed", json!({ "width": 300, "height": 200.5 }));
-    assert!(matches!(size, FromView::SizeChanged(size) if size.width == Some(300.0) && size.height == Some(200.5)));
+    assert!(matches!(size, ViewEvent::SizeChanged(size) if size.width == Some(300.0) && size.height == Some(200.5)));
     for odd in [json!({ "width": -1 }), json!({ "height": "tall" })] {
-        assert!(matches!(tell(&mut bridge, "ui/notifications/size-changed", odd), FromView::Nothing));
+        assert!(matches!(tell(&mut bridge, "ui/notifications/size-changed", odd), ViewEvent::Ignored));
     }
 }
 
@@ -222,7 +222,7 @@ fn line_452_a_sandbox_of_another_origin_hands_on_all_but_its_own() {
         ("https://host.example", "about:blank", false),
         ("https://host.example", "", false),
     ] {
-        assert_eq!(sandbox::is_apart(host, proxy), apart, "{host} {proxy}");
+        assert_eq!(sandbox::is_cross_origin(host, proxy), apart, "{host} {proxy}");
     }
     for method in ["ui/initialize", "ui/notifications/initialized", "tools/call", "ui/notifications/tool-input", "ping"]
     {
@@ -234,7 +234,7 @@ fn line_452_a_sandbox_of_another_origin_hands_on_all_but_its_own() {
         "ui/notifications/sandbox-x",
     ] {
         assert!(!sandbox::is_forwarded(method), "{method}");
-        assert!(matches!(tell(&mut ready(), method, json!({})), FromView::Nothing), "a view cannot say it");
+        assert!(matches!(tell(&mut ready(), method, json!({})), ViewEvent::Ignored), "a view cannot say it");
     }
     assert!(sandbox::is_ready(
         &json!({ "jsonrpc": "2.0", "method": "ui/notifications/sandbox-proxy-ready", "params": {} })

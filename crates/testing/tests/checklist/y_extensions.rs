@@ -14,7 +14,7 @@ use crate::kit::{RawServer, STATELESS, capabilities, client, open, result, revis
 #[tokio::test]
 async fn line_445_off_unless_asked_for() {
     let plain = || Server::new("s", "1").tool(tool("t", || "done"));
-    for &version in revisions(1, 5) {
+    for &version in revisions(..) {
         assert_eq!(capabilities(plain().build(), version).await.get("extensions"), None, "{version}");
         let mut wire = open(plain().build(), version, json!({})).await;
         for method in ["skills/list", "skills/get", "resources/directory/read"] {
@@ -64,8 +64,8 @@ async fn line_446_nothing_is_trusted() {
     };
     for (ui, uri, visibility) in [
         (json!({ "resourceUri": "javascript:alert(1)" }), None, Visibility::Both),
-        (json!({ "resourceUri": "file:///etc/passwd", "visibility": 7 }), None, Visibility::Nobody),
-        (json!([]), None, Visibility::Nobody),
+        (json!({ "resourceUri": "file:///etc/passwd", "visibility": 7 }), None, Visibility::Neither),
+        (json!([]), None, Visibility::Neither),
     ] {
         let tool = hostile(ui);
         assert_eq!(ToolUi::of(&tool).resource_uri, uri);
@@ -75,7 +75,7 @@ async fn line_446_nothing_is_trusted() {
         Csp::new().connect(["https://a.com; script-src *", "*", "'unsafe-eval'"]).resources(["data:"]).policy();
     assert_eq!(policy, Csp::new().policy());
 
-    for &version in revisions(1, 5) {
+    for &version in revisions(..) {
         let refunds = Skill::new("refunds", "d", "b").file("a.md", "x");
         let mut wire =
             open(Server::new("s", "1").extension(Skills::new().skill(refunds)).build(), version, json!({})).await;

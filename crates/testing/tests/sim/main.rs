@@ -56,29 +56,23 @@ fn simulate(version: ProtocolVersion) {
     }
 }
 
-#[test]
-fn v2024_11_05() {
-    simulate(ProtocolVersion::V2024_11_05);
+/// What `#[couplet::test]` runs a simulation in: no runtime, because its future is ready at once.
+mod no_runtime {
+    use std::task::{Context, Poll, Waker};
+
+    pub(crate) use couplet_testing::types;
+
+    pub(crate) fn block_on<F: Future>(test: F) -> F::Output {
+        match std::pin::pin!(test).poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(output) => output,
+            Poll::Pending => unreachable!("a simulation has its own executor"),
+        }
+    }
 }
 
-#[test]
-fn v2025_03_26() {
-    simulate(ProtocolVersion::V2025_03_26);
-}
-
-#[test]
-fn v2025_06_18() {
-    simulate(ProtocolVersion::V2025_06_18);
-}
-
-#[test]
-fn v2025_11_25() {
-    simulate(ProtocolVersion::V2025_11_25);
-}
-
-#[test]
-fn v2026_07_28() {
-    simulate(ProtocolVersion::V2026_07_28);
+#[couplet::test(crate = "crate::no_runtime")]
+async fn histories(version: ProtocolVersion) {
+    simulate(version);
 }
 
 #[test]

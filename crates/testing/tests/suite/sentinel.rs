@@ -41,7 +41,7 @@ impl Service for Sentinel {
         self.notes.fetch_add(1, Ordering::SeqCst);
     }
 
-    fn mirrored(&self, _: &str) -> Option<Arc<[ParamHeader]>> {
+    fn header_params(&self, _: &str) -> Option<Arc<[ParamHeader]>> {
         Some(Arc::new([]))
     }
 
@@ -57,7 +57,7 @@ impl Service for Sentinel {
 /// Asks a service that has a sentinel inside everything that there is to ask.
 async fn check(what: &str, outer: impl Service + Clone, sentinel: &Sentinel, tool: &str, uri: &str) {
     assert!(outer.describe().capabilities.tools.is_some(), "{what}");
-    assert!(outer.mirrored(tool).is_some(), "{what}");
+    assert!(outer.header_params(tool).is_some(), "{what}");
     let params = JsonText::new(json!({ "name": tool }).to_string()).expect("it is JSON");
     let params = Params::from_text(params).expect("it is an object");
     let scopes = outer.required_scopes("tools/call", &params);

@@ -1,4 +1,4 @@
-//! A whole message: its envelope, then what its method says.
+//! Checks of whole messages: the envelope, then the definition of the method.
 
 use couplet_types::ProtocolVersion;
 use serde_json::{Map, Value};
@@ -6,21 +6,22 @@ use serde_json::{Map, Value};
 use super::{Checker, Finding};
 use crate::table::{Body, Definition, Kind, TABLE};
 
-/// Who sent a message.
+/// The sender of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Sender {
     /// The client.
     Client,
     /// The server.
     Server,
-    /// That is not known.
+    /// Unknown: messages of both sides are accepted.
     Unknown,
 }
 
-/// What was asked for, where a message is an answer.
+/// The request that a response belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asked<'a> {
-    /// That is not known: any result will do.
+#[non_exhaustive]
+pub enum ResponseTo<'a> {
+    /// Unknown: any result is accepted.
     Unknown,
     /// A request for this method.
     Method(&'a str),
@@ -29,10 +30,11 @@ pub enum Asked<'a> {
 }
 
 impl Checker {
-    /// Checks a JSON-RPC message: the envelope, and what the revision says of its method.
+    /// Checks a JSON-RPC message: the envelope, and the revision's definition of its method.
     ///
-    /// Methods that no revision has are those of an extension, and only their envelope is checked.
-    pub fn message(self, value: &Value, sender: Sender, asked: Asked<'_>) -> Vec<Finding> {
+    /// Methods that no revision has are taken for those of an extension, and only their envelope is checked. In
+    /// revisions with batches, an array of messages is accepted.
+    pub fn message(self, value: &Value, sender: Sender, asked: ResponseTo<'_>) -> Vec<Finding> {
         let Value::Array(items) = value else { return self.single(value, "", sender, asked) };
         if !has_batches(self.version) {
             return vec![Finding::new("", "an object, since this revision has no batches", Some(value))];
@@ -41,10 +43,10 @@ impl Checker {
             return vec![Finding::new("", "at least one message", Some(value))];
         }
         let each = items.iter().enumerate();
-        each.flat_map(|(at, item)| self.single(item, &format!("/{at}"), sender, Asked::Unknown)).collect()
+        each.flat_map(|(at, item)| self.single(item, &format!("/{at}"), sender, ResponseTo::Unknown)).collect()
     }
 
-    fn single(self, value: &Value, at: &str, sender: Sender, asked: Asked<'_>) -> Vec<Finding> {
+    fn single(self, value: &Value, at: &str, sender: Sender, asked: ResponseTo<'_>) -> Vec<Finding> {
         let Value::Object(object) = value else {
             return vec![Finding::new(at, "an object (a JSON-RPC message)", Some(value))];
         };
@@ -68,7 +70,7 @@ impl Checker {
         findings
     }
 
-    /// A request or a notification.
+    /// Checks a request or a notification.
     fn call(self, value: &Value, object: &Map<String, Value>, at: &str, sender: Sender, findings: &mut Vec<Finding>) {
         let has_id = object.contains_key("id");
         let envelope = if has_id { "JSONRPCRequest" } else { "JSONRPCNotification" };
@@ -95,7 +97,7 @@ impl Checker {
             let whose = match sender {
                 Sender::Client => "that clients send",
                 Sender::Server => "that servers send",
-                Sender::Unknown => "of a message by itself in this revision",
+                Sender::Unknown => "of this revision that is sent in a message of its own",
             };
             findings.push(wrong_method(format!("a method {whose}")));
         }
@@ -104,7 +106,7 @@ impl Checker {
         merge(findings, own);
     }
 
-    /// Adds what is wrong with an envelope, under the first of these names that the revision has.
+    /// Adds the findings about an envelope, by the first of these definitions that the revision has.
     fn add(self, names: &[&'static str], value: &Value, at: &str, findings: &mut Vec<Finding>) {
         let has_members = |name: &&&'static str| TABLE.body(name, self.version).is_some_and(|b| b.members().is_some());
         if let Some(name) = names.iter().find(has_members) {
@@ -112,7 +114,7 @@ impl Checker {
         }
     }
 
-    /// Whether somebody sends a message of their own like this one.
+    /// Whether this side sends the message by itself, and not inside of a result.
     fn sends(self, sender: Sender, definition: &Definition) -> bool {
         let unions: &[&str] = match sender {
             Sender::Client => &["ClientRequest", "ClientNotification"],
@@ -121,7 +123,7 @@ impl Checker {
         };
         unions.iter().any(|name| match TABLE.body(name, self.version) {
             Some(Body::Kind(Kind::Union(kinds))) => kinds.contains(&Kind::Named(definition.name)),
-            // One alternative alone is written out.
+            // A union of one alternative is that alternative.
             Some(Body::Members(members)) => members.iter().any(|m| {
                 matches!(m.kind, Kind::Text(text) if m.name == "method" && TABLE.methods.get(text) == Some(&definition.name))
             }),
@@ -129,12 +131,12 @@ impl Checker {
         })
     }
 
-    /// What the result of a request is.
-    fn result_kind(self, asked: Asked<'_>, object: &Map<String, Value>) -> Option<Kind> {
+    /// The kind of the result of a request.
+    fn result_kind(self, asked: ResponseTo<'_>, object: &Map<String, Value>) -> Option<Kind> {
         let (method, as_task) = match asked {
-            Asked::Unknown => return None,
-            Asked::Method(method) => (method, false),
-            Asked::Task(method) => (method, true),
+            ResponseTo::Unknown => return None,
+            ResponseTo::Method(method) => (method, false),
+            ResponseTo::Task(method) => (method, true),
         };
         let name = TABLE.by_method(method).filter(|d| d.body(self.version).is_some())?.name.strip_suffix("Request")?;
         let defined = |name: String| {
@@ -152,9 +154,10 @@ impl Checker {
         own.map(|(name, _)| Kind::Named(name))
     }
 
-    /// Of what a result may be, what it says that it is; `None` if that is nothing which the protocol itself has.
+    /// Narrows the kinds of a result by its discriminator; `None` if the protocol itself does not define the value.
     ///
-    /// The official schemas leave this open, and so take every result that says what it is, whatever else is in it.
+    /// The official schemas leave the discriminator open, and so accept every result that has one, whatever its
+    /// members.
     fn said_kind(self, kind: &Kind, result: &Value) -> Option<Kind> {
         let row = TABLE.result_kinds.iter().find(|(revisions, ..)| revisions.has(self.version));
         let Some((_, member, kinds)) = row else { return Some(kind.clone()) };
@@ -185,7 +188,7 @@ impl Checker {
     }
 }
 
-/// A message is one thing: a call, a result or an error.
+/// Checks that a message is only one of a call, a result and an error.
 fn alone(object: &Map<String, Value>, at: &str, findings: &mut Vec<Finding>) {
     for (first, second) in [("method", "result"), ("method", "error"), ("result", "error")] {
         if let (true, Some(found)) = (object.contains_key(first), object.get(second)) {
@@ -200,7 +203,7 @@ fn has_batches(version: ProtocolVersion) -> bool {
     kinds.iter().any(|k| matches!(k, Kind::List(..)))
 }
 
-/// Adds findings, but no second one about the same value.
+/// Adds findings, at most one per value.
 fn merge(findings: &mut Vec<Finding>, more: Vec<Finding>) {
     for finding in more {
         let same = |f: &Finding| {

@@ -1,7 +1,7 @@
-//! Checks values against the definitions of a revision, and says what was expected where.
+//! Checks values against the definitions of a revision, with expected and found values.
 //!
-//! A [`Checker`] knows the protocol, where a JSON Schema only knows alternatives: it finds the method before it looks at
-//! the parameters, and the `type` before it looks at a block, so that it names the one thing that is wrong.
+//! A [`Checker`] knows the protocol, where a JSON Schema only has alternatives: it reads the method before the
+//! parameters, and the `type` before the members of a block, so that it reports the one error that matters.
 
 mod message;
 mod rules;
@@ -11,19 +11,19 @@ use std::fmt;
 use couplet_types::ProtocolVersion;
 use serde_json::Value;
 
-pub use message::{Asked, Sender};
+pub use message::{ResponseTo, Sender};
 
 use crate::table::{Kind, TABLE};
 
-/// Something that is not as the revision has it.
+/// A difference between a value and a definition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Finding {
-    /// Where it is, as a JSON pointer into the checked value.
+    /// The place, as a JSON Pointer into the checked value.
     pub pointer: String,
-    /// What should be there.
+    /// What was expected there.
     pub expected: String,
-    /// What is there, if it is not just missing.
+    /// What was found; `None` if it is missing.
     pub found: Option<String>,
 }
 
@@ -34,16 +34,16 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Checks values in one revision.
+/// A checker for one revision.
 ///
 /// ```
 /// use couplet_types::ProtocolVersion;
-/// use couplet_vocab::check::{Asked, Checker, Sender};
+/// use couplet_vocab::check::{ResponseTo, Checker, Sender};
 /// use serde_json::json;
 ///
 /// let checker = Checker::new(ProtocolVersion::ALL[2]);
 /// let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": 5 } });
-/// let findings = checker.message(&call, Sender::Unknown, Asked::Unknown);
+/// let findings = checker.message(&call, Sender::Unknown, ResponseTo::Unknown);
 /// assert_eq!(findings[0].pointer, "/params/name");
 /// assert_eq!(findings[0].to_string(), "expected a string, found the number 5");
 /// ```
@@ -53,17 +53,17 @@ pub struct Checker {
 }
 
 impl Checker {
-    /// Checks as in this revision.
+    /// Creates a checker for a revision.
     pub fn new(version: ProtocolVersion) -> Self {
         Self { version }
     }
 
-    /// The revision.
+    /// Returns the revision.
     pub fn version(self) -> ProtocolVersion {
         self.version
     }
 
-    /// Checks a value against a definition; `None` if the revision has none of that name.
+    /// Checks a value against a definition. Returns `None` if the revision has no definition of that name.
     ///
     /// ```
     /// use couplet_types::ProtocolVersion;
@@ -80,7 +80,7 @@ impl Checker {
         Some(self.kind(&Kind::Named(name), value, ""))
     }
 
-    /// Checks a value below a place, with pointers from the top.
+    /// Checks a nested value; pointers start at the root.
     fn kind(self, kind: &Kind, value: &Value, at: &str) -> Vec<Finding> {
         let mut rules = rules::Rules::new(self.version, at);
         rules.check(kind, value);
@@ -94,7 +94,7 @@ impl Finding {
     }
 }
 
-/// A value in a few words.
+/// Describes a value in a few words.
 fn describe(value: &Value) -> String {
     match value {
         Value::Null => "null".to_owned(),

@@ -1,4 +1,4 @@
-//! One value against one kind.
+//! Checks of one value against one kind.
 
 use couplet_types::ProtocolVersion;
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::Finding;
 use crate::table::{Body, Kind, Member, Range, TABLE};
 
-/// Walks through a value with what the table says about it.
+/// A walk through a value and its definition.
 pub(super) struct Rules {
     version: ProtocolVersion,
     at: String,
@@ -18,7 +18,7 @@ impl Rules {
         Self { version, at: at.to_owned(), findings: Vec::new() }
     }
 
-    /// Checks a value, and keeps what is wrong.
+    /// Checks a value, and collects the findings.
     pub(super) fn check(&mut self, kind: &Kind, value: &Value) {
         match kind {
             Kind::Named(name) => match TABLE.body(name, self.version) {
@@ -61,7 +61,7 @@ impl Rules {
         }
     }
 
-    /// One of several: if none fits, the findings are those of the one that was meant.
+    /// Checks a union: if no alternative matches, it reports the findings of the intended one.
     fn union(&mut self, kinds: &[Kind], value: &Value) {
         let mut alternatives = Vec::new();
         self.flatten(kinds, &mut alternatives);
@@ -91,7 +91,7 @@ impl Rules {
         rules.findings
     }
 
-    /// The alternatives of a union, also of unions in it.
+    /// Collects the alternatives of a union, including those of nested unions.
     fn flatten<'k>(&self, kinds: &'k [Kind], all: &mut Vec<&'k Kind>) {
         for kind in kinds {
             match kind {
@@ -105,7 +105,7 @@ impl Rules {
         }
     }
 
-    /// Whether an alternative is of the value's sort, and has the same constants as far as the value has any.
+    /// Whether an alternative has the value's JSON type, and the same constants as far as the value has them.
     fn is_meant(&self, kind: &Kind, value: &Value) -> bool {
         let Some(members) = self.members_of(kind) else {
             return match (kind, value) {
@@ -130,7 +130,7 @@ impl Rules {
         }
     }
 
-    /// The member that tells the alternatives apart, and what it may say.
+    /// The member that discriminates the alternatives, and its values.
     fn tags(&self, kinds: &[&Kind]) -> Option<(&'static str, Vec<&'static str>)> {
         let of = |name: &str| -> Vec<&'static str> {
             let members = kinds.iter().filter_map(|k| self.members_of(k)).flatten();
@@ -157,7 +157,7 @@ impl Rules {
     }
 }
 
-/// Whether a value is of a kind that has nothing inside.
+/// Whether a value is of a kind without nested values.
 fn fits(kind: &Kind, value: &Value) -> bool {
     match kind {
         Kind::Any => true,
@@ -196,7 +196,7 @@ fn fits_constant(kind: &Kind, value: &Value) -> bool {
     if let Kind::Union(kinds) = kind { kinds.iter().any(|k| fits(k, value)) } else { fits(kind, value) }
 }
 
-/// The texts that a constant may be, if it is one.
+/// The strings of a constant or a union of constants.
 fn texts(kind: &Kind) -> Vec<&'static str> {
     match kind {
         Kind::Text(text) => vec![text],
@@ -207,7 +207,7 @@ fn texts(kind: &Kind) -> Vec<&'static str> {
     }
 }
 
-/// A kind in words.
+/// Describes a kind in words.
 pub(super) fn words(kind: &Kind) -> String {
     match kind {
         Kind::Any => "any value".into(),

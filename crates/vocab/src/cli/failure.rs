@@ -1,10 +1,10 @@
-//! Why a command could not be done.
+//! The error of the commands.
 
 use std::{fmt, io, path::Path};
 
 use super::visible;
 
-/// Why a command could not be done.
+/// The error of the commands: what failed, and a hint what to do about it.
 ///
 /// ```
 /// use couplet_vocab::cli::{self, SchemaArgs};
@@ -39,28 +39,28 @@ impl Failure {
         Self { kind: Kind::File, what, hint: None }
     }
 
-    /// This failure, and those of other files.
+    /// Adds the messages of other failures.
     pub(super) fn and(mut self, others: &[Self]) -> Self {
         others.iter().for_each(|other| self.what += &format!("; {}", other.what));
         self
     }
 
-    /// Whether the command line is wrong, and not a file.
+    /// Returns `true` if the arguments are invalid.
     pub fn is_usage(&self) -> bool {
         self.kind == Kind::Usage
     }
 
-    /// Whether a file cannot be read, or is not what it should be.
+    /// Returns `true` if an input file cannot be read or is invalid.
     pub fn is_file(&self) -> bool {
         self.kind == Kind::File
     }
 
-    /// Whether nobody reads the output any more, so that there is nobody to tell.
+    /// Returns `true` if the reader of the output is gone (a broken pipe), so that nothing needs to be reported.
     pub fn is_closed(&self) -> bool {
         self.kind == Kind::Closed
     }
 
-    /// What to do about it.
+    /// Returns a hint what to do about the failure.
     pub fn hint(&self) -> Option<&str> {
         self.hint.as_deref()
     }
@@ -74,7 +74,7 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// The output cannot be written: files are read in one place, which says so itself.
+/// An error of the output: input files are opened in one place, which reports its own errors.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         let kind = if error.kind() == io::ErrorKind::BrokenPipe { Kind::Closed } else { Kind::Output };

@@ -1,4 +1,4 @@
-//! The commands `schema`, `validate` and `rdf`, for a program that has them among its own.
+//! The subcommands `schema`, `validate` and `rdf`, to be embedded in a program.
 //!
 //! Each is a set of arguments for `clap` and a function of the same name that writes the result:
 //!
@@ -20,12 +20,12 @@
 //! let Program::Schema(args) = Program::parse_from(["program", "schema", "--type", "Tool"]);
 //! let mut out = Vec::new();
 //! let outcome = cli::schema(&args, &mut out)?;
-//! assert!(outcome.is_good && !out.is_empty());
+//! assert!(outcome.is_success && !out.is_empty());
 //! # Ok::<(), cli::Failure>(())
 //! ```
 //!
-//! They write to `out` only, and leave it to the program to tell of the rest: an [`Outcome`] is for the exit codes 0 and 1,
-//! a [`Failure`] for those beyond. `out` should have a buffer. The file `-` is standard input.
+//! They write to `out` only. The program reports the rest: an [`Outcome`] stands for the exit codes 0 and 1, a
+//! [`Failure`] for others. `out` should be buffered. The file `-` is standard input.
 
 mod failure;
 mod rdf;
@@ -44,25 +44,25 @@ use couplet_types::ProtocolVersion;
 pub use failure::Failure;
 pub use rdf::{RdfArgs, rdf};
 pub use schema::{SchemaArgs, schema};
-pub use validate::{Look, ValidateArgs, validate};
+pub use validate::{OutputFormat, ValidateArgs, validate};
 
-/// What came of a command that could be done.
+/// The outcome of a command that has run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Outcome {
-    /// Whether all is well. If not, files have mistakes in them: that is the exit code 1.
-    pub is_good: bool,
-    /// What to tell beside the result: a line for each, and never many.
+    /// Whether all files are valid. If not, the exit code is 1.
+    pub is_success: bool,
+    /// Notes for the user, one line each; their number is bounded.
     pub notes: Vec<String>,
 }
 
 impl Outcome {
     fn good() -> Self {
-        Self { is_good: true, notes: Vec::new() }
+        Self { is_success: true, notes: Vec::new() }
     }
 }
 
-/// Opens a file, or what `-` stands for, and hands it to `read`.
+/// Opens a file or standard input (`-`), and passes it to `read`.
 fn open<T>(path: &Path, read: impl FnOnce(&mut dyn BufRead) -> io::Result<T>) -> Result<T, Failure> {
     let outcome = if path == Path::new("-") {
         read(&mut io::stdin().lock())
@@ -72,13 +72,13 @@ fn open<T>(path: &Path, read: impl FnOnce(&mut dyn BufRead) -> io::Result<T>) ->
     outcome.map_err(|error| Failure::unreadable(path, &error))
 }
 
-/// The revisions, as values that are told when another one is asked for.
+/// A parser of revisions that lists the known ones in its error.
 fn revision_parser() -> impl TypedValueParser<Value = ProtocolVersion> {
     let names = ProtocolVersion::ALL.iter().copied().map(ProtocolVersion::as_str);
     PossibleValuesParser::new(names).try_map(|name| name.parse::<ProtocolVersion>())
 }
 
-/// A text from a file as it may be shown: what would move the cursor is written out.
+/// Escapes control characters of a string from a file.
 fn visible(text: &str) -> String {
     let show = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
     text.chars().map(show).collect()

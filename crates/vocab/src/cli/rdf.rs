@@ -1,4 +1,4 @@
-//! `rdf`
+//! The subcommand `rdf`.
 
 use std::{
     io::{self, Write},
@@ -18,41 +18,41 @@ use crate::{
     vocabulary,
 };
 
-/// Prints messages and logs as Turtle, N-Triples, TriG, N-Quads or JSON-LD.
+/// Converts messages and logs to Turtle, N-Triples, TriG, N-Quads or JSON-LD.
 #[derive(Args, Clone, Debug)]
 pub struct RdfArgs {
     /// Messages in JSON or JSON lines, or recorded logs; `-` is standard input
     #[arg(value_name = "FILE", required_unless_present_any = ["vocabulary", "context"])]
     pub files: Vec<PathBuf>,
-    /// What to print; with `--reverse`, what the files are
+    /// The output format; with `--reverse`, the input format
     #[arg(long, default_value = "turtle", value_parser = format_parser())]
     pub format: Format,
-    /// Adds each message as it was, so that `--reverse` gives it back with everything in order
+    /// Add each message as a JSON literal, so that `--reverse` restores it exactly
     #[arg(long)]
     pub keep_json: bool,
-    /// Reads RDF and prints the messages that it says, one per line
+    /// Convert RDF to messages, one per line
     #[arg(long)]
     pub reverse: bool,
-    /// Prints the vocabulary of all revisions, in Turtle
+    /// Print the vocabulary of all revisions, in Turtle
     #[arg(long, conflicts_with_all = ["context", "files"])]
     pub vocabulary: bool,
-    /// Prints the JSON-LD context
+    /// Print the JSON-LD context
     #[arg(long, conflicts_with = "files")]
     pub context: bool,
 }
 
 fn format_parser() -> impl TypedValueParser<Value = Format> {
-    // Also by how the names of such files end.
-    let value = |format: Format| PossibleValue::new(format.as_str()).alias(format.ending());
-    PossibleValuesParser::new(Format::ALL.map(value)).try_map(|name| name.parse::<Format>())
+    // File extensions are accepted as aliases.
+    let value = |format: Format| PossibleValue::new(format.as_str()).alias(format.extension());
+    PossibleValuesParser::new(Format::ALL.iter().copied().map(value)).try_map(|name| name.parse::<Format>())
 }
 
-/// Prints messages and logs as RDF, or with `--reverse` RDF as messages.
+/// Converts messages and logs to RDF, or with `--reverse` RDF to messages.
 ///
-/// What cannot be written as RDF is left out and told of in the notes; the outcome is then not good.
+/// Lines that cannot be converted are skipped and reported in the notes; the outcome is then not a success.
 ///
 /// # Errors
-/// When a file cannot be read, or with `--reverse` is not of that format, or the result cannot be written.
+/// If a file cannot be read, is not in the given format (with `--reverse`), or the output cannot be written.
 pub fn rdf(args: &RdfArgs, out: &mut dyn Write) -> Result<Outcome, Failure> {
     if args.vocabulary {
         write!(out, "{}", vocabulary::turtle())?;
@@ -66,7 +66,7 @@ pub fn rdf(args: &RdfArgs, out: &mut dyn Write) -> Result<Outcome, Failure> {
     Ok(Outcome::good())
 }
 
-/// One document of all files: the names of nodes are counted through all of them.
+/// Writes one document for all files: node labels are unique across all of them.
 fn write(args: &RdfArgs, out: &mut dyn Write) -> Result<Outcome, Failure> {
     let writer = Writer::new(out, args.format);
     let mut writer = if args.keep_json { writer.keep_json() } else { writer };
@@ -74,12 +74,12 @@ fn write(args: &RdfArgs, out: &mut dyn Write) -> Result<Outcome, Failure> {
     for file in &args.files {
         let mut lost = None;
         let read = open(file, |reader| {
-            log::each(reader, &mut |line, text| {
-                let trouble = match Entry::read(text).map(|entry| writer.entry(&entry)) {
+            log::for_each(reader, &mut |line, text| {
+                let trouble = match Entry::parse(text).map(|entry| writer.entry(&entry)) {
                     Ok(Ok(())) => return Ok(()),
                     Err(error) => told(&error),
                     Ok(Err(error)) if error.kind() == io::ErrorKind::InvalidData => error.to_string(),
-                    // Whatever else is wrong is not wrong with the file.
+                    // Other errors are not about the file.
                     Ok(Err(error)) => return Err(lost.insert(error).kind().into()),
                 };
                 left_out.add(file, line, &trouble);
@@ -92,7 +92,7 @@ fn write(args: &RdfArgs, out: &mut dyn Write) -> Result<Outcome, Failure> {
     Ok(left_out.outcome())
 }
 
-/// The lines that are not in the result: the first of them by what is wrong, the others by their number.
+/// The skipped lines: the first ones with the reason, the others counted.
 #[derive(Default)]
 struct LeftOut {
     notes: Vec<String>,
@@ -114,18 +114,18 @@ impl LeftOut {
         if self.more > 0 {
             self.notes.push(format!("and {} more lines", self.more));
         }
-        Outcome { is_good: self.notes.is_empty(), notes: self.notes }
+        Outcome { is_success: self.notes.is_empty(), notes: self.notes }
     }
 }
 
-/// An error without the place, which is one in the line.
+/// The message of an error, without its line, which is relative to one line of the file.
 fn told(error: &serde_json::Error) -> String {
     let what = error.to_string();
     let what = what.split(" at line ").next().unwrap_or_default();
     if error.is_data() { what.to_owned() } else { format!("not JSON: {what} at column {}", error.column()) }
 }
 
-/// The messages that a file says, one per line.
+/// Writes the messages of an RDF file, one per line.
 fn messages(file: &Path, format: Format, out: &mut dyn Write) -> Result<(), Failure> {
     let text = open(file, |reader| {
         let mut text = String::new();
@@ -134,17 +134,17 @@ fn messages(file: &Path, format: Format, out: &mut dyn Write) -> Result<(), Fail
     })?;
     let messages = match format {
         Format::JsonLd => each_document(&text),
-        format => rdf::read(&text, format).and_then(|triples| rdf::messages(&triples)),
+        format => rdf::parse(&text, format).and_then(|triples| rdf::messages(&triples)),
     };
     let messages = messages.map_err(|error| Failure::unreadable(file, &error))?;
     Ok(messages.iter().try_for_each(|message| writeln!(out, "{message}"))?)
 }
 
-/// Documents of JSON-LD: one in each line, or a single one.
+/// Converts JSON-LD documents: one in each line, or a single one.
 fn each_document(text: &str) -> Result<Vec<String>, Error> {
     let mut messages = Vec::new();
     let mut failure = None;
-    let read = log::each(text.as_bytes(), &mut |line, text| {
+    let read = log::for_each(text.as_bytes(), &mut |line, text| {
         match jsonld::from_jsonld(text) {
             Ok(message) => messages.push(message),
             Err(error) => failure = failure.take().or_else(|| Some(Error::new(format!("line {line}: {error}")))),

@@ -1,4 +1,4 @@
-//! `schema`
+//! The subcommand `schema`.
 
 use std::io::Write;
 
@@ -11,21 +11,21 @@ use crate::schema;
 /// Prints the JSON Schema of a revision.
 #[derive(Args, Clone, Debug, Default)]
 pub struct SchemaArgs {
-    /// The revision; without one the latest
+    /// The revision (default: the latest)
     #[arg(long, value_name = "DATE", value_parser = revision_parser())]
     pub revision: Option<ProtocolVersion>,
-    /// One definition and what it needs, such as `Tool`
+    /// One definition with its dependencies, such as `Tool`
     #[arg(long = "type", value_name = "NAME")]
     pub definition: Option<String>,
-    /// Only the names of the definitions
+    /// List the names of the definitions only
     #[arg(long, conflicts_with = "definition")]
     pub list: bool,
 }
 
-/// Prints the JSON Schema of a revision, or of one definition.
+/// Writes the JSON Schema of a revision, or of one definition.
 ///
 /// # Errors
-/// When the revision has no such definition, or the result cannot be written.
+/// If the revision has no such definition, or the output cannot be written.
 pub fn schema(args: &SchemaArgs, out: &mut dyn Write) -> Result<Outcome, Failure> {
     let latest = ProtocolVersion::LATEST;
     let version = args.revision.unwrap_or(latest);
@@ -35,13 +35,13 @@ pub fn schema(args: &SchemaArgs, out: &mut dyn Write) -> Result<Outcome, Failure
     }
     let schema = match &args.definition {
         None => schema::document(version),
-        Some(name) => schema::of(version, name).ok_or_else(|| undefined(name, version))?,
+        Some(name) => schema::definition(version, name).ok_or_else(|| undefined(name, version))?,
     };
     writeln!(out, "{schema:#}")?;
     Ok(Outcome::good())
 }
 
-/// Why there is no such definition: another revision has it, or it is called a little differently.
+/// The error for an unknown definition, with the revisions that have it or with similar names.
 pub(super) fn undefined(name: &str, version: ProtocolVersion) -> Failure {
     let elsewhere: Vec<_> = schema::revisions(name).map(ProtocolVersion::as_str).collect();
     if !elsewhere.is_empty() {
@@ -49,14 +49,14 @@ pub(super) fn undefined(name: &str, version: ProtocolVersion) -> Failure {
         return Failure::usage(format!("{version} has no type `{name}`"), Some(hint));
     }
     let hint = match similar(name, version).as_slice() {
-        [] => "`couplet schema --list` names what there is".to_owned(),
+        [] => "`couplet schema --list` lists the types".to_owned(),
         [one] => format!("did you mean {one}?"),
         [others @ .., last] => format!("did you mean {} or {last}?", others.join(", ")),
     };
     Failure::usage(format!("there is no type `{name}`"), Some(hint))
 }
 
-/// The names that are most like this one; just one if it is the same but for capitals, or if nearly all letters are right.
+/// The most similar names; only one if it differs in case alone, or in very few letters.
 fn similar(name: &str, version: ProtocolVersion) -> Vec<String> {
     let name = name.to_lowercase();
     let likeness = |other: &str| strsim::jaro_winkler(&name, &other.to_lowercase());

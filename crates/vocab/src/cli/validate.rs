@@ -1,4 +1,4 @@
-//! `validate`
+//! The subcommand `validate`.
 
 use std::{
     io::{self, Write},
@@ -21,51 +21,53 @@ pub struct ValidateArgs {
     /// JSON, JSON lines, recorded logs, or Markdown with JSON blocks; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// The revision; without one that which fits best
+    /// The revision (default: the best match)
     #[arg(long, value_name = "DATE", value_parser = revision_parser())]
     pub revision: Option<ProtocolVersion>,
-    /// The definition that each value has to fit, such as `CallToolResult`; without one a JSON-RPC message
+    /// The definition of each value, such as `CallToolResult` (default: a JSON-RPC message)
     #[arg(long = "type", value_name = "NAME")]
     pub definition: Option<String>,
-    /// Only problems, nothing about files that have none
+    /// Print problems only, nothing about valid files
     #[arg(long, short)]
     pub quiet: bool,
-    /// How the result is written, which is for the program to say.
+    /// The format of the output, set by the program.
     #[arg(skip)]
-    pub look: Look,
+    pub output: OutputFormat,
 }
 
-/// How problems are written.
+/// The format of the output of [`validate()`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Look {
-    /// For people, a line for each problem.
+#[non_exhaustive]
+pub enum OutputFormat {
+    /// Plain text, one line per problem.
     #[default]
     Plain,
-    /// The same in colours.
+    /// Text with ANSI colours.
     Coloured,
-    /// For programs, a line of JSON for each file.
+    /// JSON lines, one object per file.
     Json,
 }
 
-impl Look {
+impl OutputFormat {
     fn paint(self, code: &str, text: impl std::fmt::Display) -> String {
         if self == Self::Coloured { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_string() }
     }
 }
 
-/// Validates files, and prints what is wrong with them: that is an outcome that is not good.
+/// Validates files, and writes their problems. The outcome is a success if there are none.
 ///
 /// # Errors
-/// When there is no such definition, a file cannot be read (the others are validated), or the result cannot be written.
+/// If there is no such definition, a file cannot be read (the others are still validated), or the output cannot be
+/// written.
 pub fn validate(args: &ValidateArgs, out: &mut dyn Write) -> Result<Outcome, Failure> {
     known(args)?;
     let options = Options { revision: args.revision, definition: args.definition.clone() };
     let (mut outcome, mut failures) = (Outcome::good(), Vec::new());
     for file in &args.files {
         let name = visible(&file.display().to_string());
-        match open(file, |reader| validate::validate(reader, Format::of(file), &options)) {
+        match open(file, |reader| validate::validate(reader, Format::from_path(file), &options)) {
             Ok(report) => {
-                outcome.is_good &= report.count == 0;
+                outcome.is_success &= report.count == 0;
                 print(args, &name, &report, out)?;
             }
             Err(failure) => failures.push(failure),
@@ -77,7 +79,7 @@ pub fn validate(args: &ValidateArgs, out: &mut dyn Write) -> Result<Outcome, Fai
     }
 }
 
-/// An error if the definition is in no revision, or not in this one.
+/// Checks that the definition exists, in the given revision if there is one.
 fn known(args: &ValidateArgs) -> Result<(), Failure> {
     let Some(name) = args.definition.as_deref() else { return Ok(()) };
     let latest = ProtocolVersion::LATEST;
@@ -89,10 +91,10 @@ fn print(args: &ValidateArgs, file: &str, report: &Report, out: &mut dyn Write) 
     if report.count == 0 && args.quiet {
         return Ok(());
     }
-    if args.look == Look::Json {
+    if args.output == OutputFormat::Json {
         return writeln!(out, "{}", to_json(file, report));
     }
-    report.problems.iter().try_for_each(|problem| writeln!(out, "{}", line(args.look, file, problem)))?;
+    report.problems.iter().try_for_each(|problem| writeln!(out, "{}", line(args.output, file, problem)))?;
     let left_out = report.count - report.problems.len() as u64;
     if left_out > 0 {
         writeln!(out, "{file}: and {left_out} more")?;
@@ -101,12 +103,12 @@ fn print(args: &ValidateArgs, file: &str, report: &Report, out: &mut dyn Write) 
 }
 
 /// `FILE:LINE:COLUMN: POINTER: expected …, found … (valid in …)`
-fn line(look: Look, file: &str, problem: &Problem) -> String {
+fn line(format: OutputFormat, file: &str, problem: &Problem) -> String {
     let finding = &problem.finding;
-    let place = look.paint("1", format_args!("{file}:{}:{}:", problem.line, problem.column));
+    let place = format.paint("1", format_args!("{file}:{}:{}:", problem.line, problem.column));
     let pointer = match visible(&finding.pointer) {
         pointer if pointer.is_empty() => pointer,
-        pointer => format!(" {}:", look.paint("36", pointer)),
+        pointer => format!(" {}:", format.paint("36", pointer)),
     };
     let revisions: Vec<_> = problem.valid_in.iter().map(|v| v.as_str()).collect();
     let elsewhere = if revisions.is_empty() { String::new() } else { format!(" (valid in {})", revisions.join(", ")) };
@@ -117,16 +119,16 @@ fn summary(args: &ValidateArgs, report: &Report) -> String {
     let Report { checked, revision, skipped, unknown, .. } = report;
     let skipped = match skipped {
         0 => String::new(),
-        1 => ", 1 block that is no message".to_owned(),
-        n => format!(", {n} blocks that are no messages"),
+        1 => ", 1 block that is not a message".to_owned(),
+        n => format!(", {n} blocks that are not messages"),
     };
     let verdict = match report.count {
         0 if *checked == 0 => return format!("nothing to validate (0 checked{skipped})"),
-        0 => args.look.paint("32", "valid"),
-        1 => args.look.paint("31", "1 problem"),
-        n => args.look.paint("31", format_args!("{n} problems")),
+        0 => args.output.paint("32", "valid"),
+        1 => args.output.paint("31", "1 problem"),
+        n => args.output.paint("31", format_args!("{n} problems")),
     };
-    // They may be of an extension, or misspelt.
+    // They may belong to an extension, or be misspelt.
     let unknown = match unknown.iter().map(|method| format!("`{}`", visible(method))).collect::<Vec<_>>() {
         methods if methods.is_empty() => String::new(),
         methods => format!("; no revision has the method {}", methods.join(", ")),

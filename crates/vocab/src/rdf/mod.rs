@@ -1,4 +1,4 @@
-//! Messages as RDF: triples, Turtle, N-Triples, TriG and N-Quads, and back.
+//! Converts messages to RDF (triples, Turtle, N-Triples, TriG and N-Quads) and back.
 //!
 //! ```
 //! use couplet_vocab::rdf;
@@ -9,11 +9,11 @@
 //! # Ok::<(), couplet_vocab::Error>(())
 //! ```
 
-/// Adds formatted text to a string, which always takes it.
+/// Appends formatted text to a string, which cannot fail.
 macro_rules! put {
     ($out:ident, $($text:tt)*) => {{
         use std::fmt::Write as _;
-        $out.write_fmt(format_args!($($text)*)).expect("a string takes everything");
+        $out.write_fmt(format_args!($($text)*)).expect("writing to a string cannot fail");
     }};
 }
 
@@ -24,21 +24,21 @@ mod turtle;
 mod walk;
 mod write;
 
-pub use read::{messages, read};
+pub use read::{messages, parse};
 pub(crate) use term::quoted as write_quoted;
 pub use triple::triples;
 pub use write::{Format, Writer};
 
-/// The vocabulary of the building block, in which every name of a message is a term.
+/// The namespace of the OGC building block, in which every name of a message is a term.
 pub const VOCABULARY: &str = "http://modelcontextprotocol.io/ontology#";
 
-/// What a recorded log says about a message: `direction`, `position`, `session`, and `json`, the message itself.
+/// The namespace of log metadata: `direction`, `position`, `session`, and `json`, the message itself.
 pub const LOG: &str = "urn:couplet:log#";
 
-/// The provenance vocabulary, of which `generatedAtTime` says when a message was seen.
+/// The PROV namespace; `generatedAtTime` is the time of a message.
 pub const PROV: &str = "http://www.w3.org/ns/prov#";
 
-/// What the names of sessions begin with, where they are graphs.
+/// The prefix of the graph names of sessions.
 pub const SESSION: &str = "urn:couplet:session:";
 
 const RDF: &str = "http://www.w3.org/1999/02/22-rdf-syntax-ns#";

@@ -1,4 +1,4 @@
-//! Messages from RDF.
+//! Converts RDF to messages.
 
 use std::{
     borrow::Cow,
@@ -20,27 +20,27 @@ use crate::{
     tree::{self, Ld},
 };
 
-/// How deep a message may be: what is deeper was no JSON that anybody read.
+/// The maximum depth of a message, as in JSON parsers.
 const DEEPEST: usize = 128;
 
-/// How often a triple may be used, on the average. Messages are trees, which use each once; but triples of strangers may
-/// lead from everywhere to everywhere, and what they say would then be without end.
+/// How often a triple may be used on average. Messages are trees, which use each triple once; untrusted triples may
+/// form any graph, whose expansion would be exponential.
 const USES: usize = 8;
 
-/// The triples of a text in some format; of quads, those of all graphs.
+/// Parses a text into triples; the graph names of quads are dropped.
 ///
 /// ```
 /// use couplet_vocab::rdf::{self, Format};
 ///
 /// let turtle = "@prefix mcp: <http://modelcontextprotocol.io/ontology#> . [] mcp:jsonrpc '2.0' ; mcp:method 'ping' .";
-/// let triples = rdf::read(turtle, Format::Turtle)?;
+/// let triples = rdf::parse(turtle, Format::Turtle)?;
 /// assert_eq!(rdf::messages(&triples)?, [r#"{"jsonrpc":"2.0","method":"ping"}"#]);
 /// # Ok::<(), couplet_vocab::Error>(())
 /// ```
 ///
 /// # Errors
-/// When the text is not of that format.
-pub fn read(text: &str, format: Format) -> Result<Vec<Triple>, Error> {
+/// If the text is not in this format.
+pub fn parse(text: &str, format: Format) -> Result<Vec<Triple>, Error> {
     let quads = |quad: oxrdf::Quad| Triple::from(quad);
     let wrong = |error: oxttl::TurtleSyntaxError| Error::new(format!("not {format}: {error}"));
     match format {
@@ -52,13 +52,13 @@ pub fn read(text: &str, format: Format) -> Result<Vec<Triple>, Error> {
     }
 }
 
-/// The messages that some triples say, in the order in which they begin.
+/// Returns the messages that are encoded in the triples, in the order of their first triple.
 ///
-/// Lists of the protocol have their items in the order of the triples. A message that was kept as JSON is that.
+/// Lists of the protocol have their items in the order of the triples. A message that was stored as JSON
+/// ([`Writer::keep_json`](super::Writer::keep_json)) is returned from there.
 ///
 /// # Errors
-/// When the triples go round in a circle, are too deep or say the same thing too often, or something that is not JSON was
-/// kept as such.
+/// If the triples are cyclic, too deep or not a tree, or a stored JSON literal is invalid.
 pub fn messages(triples: &[Triple]) -> Result<Vec<String>, Error> {
     let graph = Graph::new(triples);
     graph.roots.iter().map(|root| graph.message(*root)).collect()
@@ -68,9 +68,9 @@ type Subject<'t> = NamedOrBlankNodeRef<'t>;
 
 struct Graph<'t> {
     about: HashMap<Subject<'t>, Vec<(&'t str, TermRef<'t>)>>,
-    /// What has a `jsonrpc`, in order.
+    /// The subjects with a `jsonrpc`, in order.
     roots: Vec<Subject<'t>>,
-    /// How many values may still be read.
+    /// The remaining number of values that may be read.
     left: Cell<usize>,
 }
 
@@ -85,7 +85,7 @@ impl<'t> Graph<'t> {
                 roots.push(subject);
             }
         }
-        // A message inside of another one, as somebody's data, is not one that was said.
+        // A message nested in another one is data of that one.
         let inner: HashSet<Subject<'t>> = triples.iter().filter_map(|t| subject_of(t.object.as_ref())).collect();
         roots.retain(|root| !inner.contains(root));
         Self { about, roots, left: Cell::new(triples.len().saturating_mul(USES)) }
@@ -98,7 +98,7 @@ impl<'t> Graph<'t> {
             return Ok(text.value().to_owned());
         }
         let json = tree::restore(self.node(root, 0)?);
-        Ok(serde_json::to_string(&json).expect("JSON is always printable"))
+        Ok(serde_json::to_string(&json).expect("JSON can always be serialized"))
     }
 
     fn node(&self, subject: Subject<'t>, depth: usize) -> Result<Ld<'t>, Error> {
@@ -127,7 +127,7 @@ impl<'t> Graph<'t> {
 
     fn value(&self, object: TermRef<'t>, depth: usize) -> Result<Ld<'t>, Error> {
         let left = self.left.get().checked_sub(1);
-        self.left.set(left.ok_or_else(|| Error::new("the triples are no trees: they say the same thing too often"))?);
+        self.left.set(left.ok_or_else(|| Error::new("the triples are not a tree: nodes are shared too often"))?);
         match object {
             TermRef::Literal(literal) => Ok(read_literal(literal)),
             TermRef::NamedNode(name) if name == rdf::NIL => Ok(Ld::List(Vec::new())),
@@ -158,7 +158,7 @@ impl<'t> Graph<'t> {
 
 fn within(depth: usize) -> Result<(), Error> {
     if depth > DEEPEST {
-        return Err(Error::new(format!("the triples are deeper than {DEEPEST}, or go round in a circle")));
+        return Err(Error::new(format!("the triples are deeper than {DEEPEST}, or cyclic")));
     }
     Ok(())
 }

@@ -1,10 +1,10 @@
-//! Terms as they are printed in the N-Triples family and in Turtle.
+//! Serializes terms for N-Triples, N-Quads and Turtle.
 
 use serde_json::Number;
 
 use super::{RDF, XSD};
 
-/// How a JSON number is said in RDF: as JSON-LD has it, an integer if it has no fraction, and else a double.
+/// A JSON number in RDF, as JSON-LD defines it: an integer if it has no fraction, else a double.
 pub(super) enum Numeral {
     Integer(String),
     Double(String),
@@ -14,7 +14,7 @@ impl Numeral {
     pub(super) fn of(number: &Number) -> Self {
         let Some(float) = number.as_f64().filter(|_| number.is_f64()) else { return Self::Integer(number.to_string()) };
         if float.fract() == 0.0 && float.abs() < 1e21 {
-            // Adding zero makes zero of minus zero.
+            // Adding zero turns minus zero into zero.
             return Self::Integer(format!("{:.0}", float + 0.0));
         }
         let text = format!("{float:E}");
@@ -37,7 +37,7 @@ impl Numeral {
     }
 }
 
-/// A literal with the names of datatypes written out.
+/// Writes a literal with the full IRI of its datatype.
 pub(super) fn literal(text: &str, datatype: Option<Datatype>, out: &mut String) {
     quoted(text, out);
     let (namespace, name) = match datatype {
@@ -56,7 +56,7 @@ pub(super) enum Datatype {
     Json,
 }
 
-/// A text in quotes, with what cannot stand there escaped.
+/// Writes a quoted string with escapes.
 pub(crate) fn quoted(text: &str, out: &mut String) {
     out.push('"');
     let mut rest = text;
@@ -79,7 +79,7 @@ pub(crate) fn quoted(text: &str, out: &mut String) {
     out.push('"');
 }
 
-/// A part of an IRI of which nothing is known, with all but letters and digits in percent signs.
+/// Percent-encodes a part of an IRI, except for ASCII letters and digits.
 pub(super) fn percent(text: &str, out: &mut String) {
     for byte in text.bytes() {
         match byte {

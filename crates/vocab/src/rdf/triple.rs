@@ -1,4 +1,4 @@
-//! Triples as values.
+//! Messages as triples.
 
 use oxrdf::{
     BlankNode, Literal, NamedNode, Term, Triple,
@@ -15,7 +15,7 @@ use crate::{
     tree::{self, Ld},
 };
 
-/// The triples that a message says. Its nodes have no names; the subject of the first triple is the message.
+/// Converts a message to triples. Its nodes are blank; the subject of the first triple is the message.
 ///
 /// ```
 /// let triples = couplet_vocab::rdf::triples(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#)?;
@@ -24,7 +24,7 @@ use crate::{
 /// ```
 ///
 /// # Errors
-/// When the text is not a JSON object, or has a member at the top that cannot be said.
+/// If the text is not a JSON object, or has a top-level member that RDF cannot express.
 pub fn triples(message: &str) -> Result<Vec<Triple>, Error> {
     let tree = tree::guard(serde_json::from_str(message)?)?;
     let mut nodes = vec![BlankNode::default()];
@@ -51,7 +51,7 @@ fn node(nodes: &mut Vec<BlankNode>, number: u32) -> BlankNode {
 
 fn named(predicate: Predicate<'_>) -> NamedNode {
     match predicate {
-        // The key was looked at before.
+        // The key was checked before.
         Predicate::Term(key) => NamedNode::new_unchecked(format!("{VOCABULARY}{key}")),
         Predicate::First => rdf::FIRST.into(),
         Predicate::Rest => rdf::REST.into(),

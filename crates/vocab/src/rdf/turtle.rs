@@ -1,16 +1,16 @@
-//! Turtle for people: nodes without names stand inside of what leads to them, as in the building block.
+//! Readable Turtle: blank nodes are nested where they are used, as in the building block.
 
 use super::{LOG, PROV, RDF, VOCABULARY, XSD, term};
 use crate::tree::Ld;
 
-/// What a Turtle document begins with.
+/// Writes the prefixes of a Turtle document.
 pub(super) fn prefixes(out: &mut String) {
     for (name, iri) in [("mcp", VOCABULARY), ("log", LOG), ("prov", PROV), ("rdf", RDF), ("xsd", XSD)] {
         put!(out, "@prefix {name}: <{iri}> .\n");
     }
 }
 
-/// One message: `front` is what is said about it besides, each with its own predicate.
+/// Writes one message; `front` are the statements of the log about it, each with its predicate.
 pub(super) fn message(tree: &Ld<'_>, front: &[String], out: &mut String) {
     out.push_str("\n[]");
     let mut separator = " ";
@@ -70,7 +70,7 @@ fn object(value: &Ld<'_>, depth: usize, out: &mut String) {
         }
         Ld::Text(text) => term::quoted(text, out),
         Ld::Bool(yes) => out.push_str(if *yes { "true" } else { "false" }),
-        // Turtle reads both as they are: an integer, and a double by its exponent.
+        // Turtle parses both in their bare form: an integer, and a double by its exponent.
         Ld::Number(number) => out.push_str(term::Numeral::of(number).text()),
         Ld::Literal(text) => {
             term::quoted(text, out);
@@ -79,7 +79,7 @@ fn object(value: &Ld<'_>, depth: usize, out: &mut String) {
     }
 }
 
-/// Whether a key needs no more than the prefix in front.
+/// Whether a key can be written as a prefixed name.
 fn is_local(key: &str) -> bool {
     let mut bytes = key.bytes();
     bytes.next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')

@@ -1,28 +1,28 @@
-//! A tree as triples, one after the other: all that is said about a node, then all about what it leads to.
+//! Walks a tree as triples: all triples of a node, then those of its children.
 
 use crate::tree::Ld;
 
-/// What a triple says about a node.
+/// The predicate of a triple.
 #[derive(Clone, Copy)]
 pub(super) enum Predicate<'l> {
     /// A term of the vocabulary.
     Term(&'l str),
-    /// The item of a list's cell.
+    /// `rdf:first` of a list cell.
     First,
-    /// What comes after a list's cell.
+    /// `rdf:rest` of a list cell.
     Rest,
 }
 
-/// What a triple leads to. Nodes are numbered; the root is 0.
+/// The object of a triple. Nodes are numbered; the root is 0.
 #[derive(Clone, Copy)]
 pub(super) enum Object<'l> {
     Node(u32),
     Nil,
-    /// A literal, which is not a node or a list.
+    /// A literal.
     Value(&'l Ld<'l>),
 }
 
-/// What is still to be said about a node.
+/// A node whose triples are still to be emitted.
 enum Pending<'l> {
     Node(u32, &'l Ld<'l>),
     Cell(u32, &'l [Ld<'l>]),
@@ -32,7 +32,7 @@ enum Pending<'l> {
 pub(super) fn walk<'l>(tree: &'l Ld<'l>, emit: &mut dyn FnMut(u32, Predicate<'l>, Object<'l>)) {
     let mut count = 0;
     let mut pending = vec![Pending::Node(0, tree)];
-    // The next thing to be described is at the end, so a node's own nodes follow it at once.
+    // The next node is at the end, so the children of a node follow it at once.
     while let Some(next) = pending.pop() {
         let start = pending.len();
         match next {

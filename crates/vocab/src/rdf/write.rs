@@ -1,4 +1,4 @@
-//! Messages and logs as text, one after the other, however many there are.
+//! A streaming writer of messages and logs as RDF.
 
 use std::{
     fmt,
@@ -18,27 +18,27 @@ use crate::{
     tree::{self, Ld},
 };
 
-/// How RDF is written down.
+/// A serialization format of RDF.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Format {
-    /// Turtle, with nodes inside of each other.
+    /// Turtle, with nested nodes.
     Turtle,
     /// N-Triples, one triple per line.
     NTriples,
-    /// TriG: Turtle with a graph for each session.
+    /// TriG: Turtle with one graph per session.
     TriG,
-    /// N-Quads: N-Triples with a graph for each session.
+    /// N-Quads: N-Triples with one graph per session.
     NQuads,
-    /// JSON-LD, one document per line, without what a log says besides.
+    /// JSON-LD, one document per line, without the metadata of logs.
     JsonLd,
 }
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 5] = [Self::Turtle, Self::NTriples, Self::TriG, Self::NQuads, Self::JsonLd];
+    pub const ALL: &'static [Self] = &[Self::Turtle, Self::NTriples, Self::TriG, Self::NQuads, Self::JsonLd];
 
-    /// The name, as commands know it.
+    /// Returns the name of the format, as in command lines.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Turtle => "turtle",
@@ -49,15 +49,15 @@ impl Format {
         }
     }
 
-    /// How the names of files in it end.
+    /// Returns the file extension of the format.
     ///
     /// ```
     /// use couplet_vocab::rdf::Format;
     ///
-    /// assert_eq!(Format::NTriples.ending(), "nt");
+    /// assert_eq!(Format::NTriples.extension(), "nt");
     /// assert_eq!("nt".parse(), Ok(Format::NTriples));
     /// ```
-    pub fn ending(self) -> &'static str {
+    pub fn extension(self) -> &'static str {
         match self {
             Self::Turtle => "ttl",
             Self::NTriples => "nt",
@@ -67,7 +67,7 @@ impl Format {
         }
     }
 
-    /// Whether each session has a graph of its own.
+    /// Whether each session has its own graph.
     fn has_graphs(self) -> bool {
         matches!(self, Self::TriG | Self::NQuads)
     }
@@ -83,14 +83,14 @@ impl FromStr for Format {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        Self::ALL.into_iter().find(|f| [f.as_str(), f.ending()].contains(&text)).ok_or_else(|| {
-            let known = Self::ALL.map(Self::as_str).join(", ");
-            Error::new(format!("`{text}` is not a format; there are {known}"))
+        Self::ALL.iter().copied().find(|f| [f.as_str(), f.extension()].contains(&text)).ok_or_else(|| {
+            let known = Self::ALL.iter().map(|format| format.as_str()).collect::<Vec<_>>().join(", ");
+            Error::new(format!("`{text}` is not a format; expected one of {known}"))
         })
     }
 }
 
-/// Writes messages as RDF, and keeps none of them.
+/// A streaming writer of messages as RDF, in bounded memory.
 ///
 /// ```
 /// use couplet_vocab::rdf::{Format, Writer};
@@ -106,7 +106,7 @@ pub struct Writer<W: Write> {
     out: W,
     format: Format,
     keeps_json: bool,
-    /// What the next message is called.
+    /// The number of the next message.
     count: u64,
     begun: bool,
     /// The session whose graph is open.
@@ -115,31 +115,31 @@ pub struct Writer<W: Write> {
 }
 
 impl<W: Write> Writer<W> {
-    /// Writes to `out`, which should have a buffer.
+    /// Creates a writer to `out`, which should be buffered.
     pub fn new(out: W, format: Format) -> Self {
         Self { out, format, keeps_json: false, count: 0, begun: false, open: None, buffer: String::new() }
     }
 
-    /// Adds each message as it was, as a JSON literal (`log:json`), so that it comes back with everything in order.
+    /// Adds each message as a JSON literal (`log:json`), so that [`messages`](super::messages) restores it exactly.
     #[must_use]
     pub fn keep_json(mut self) -> Self {
         self.keeps_json = true;
         self
     }
 
-    /// Writes a message by itself.
+    /// Writes a message without log metadata.
     ///
     /// # Errors
-    /// When the text is not a message, or cannot be written. Nothing of it is written then.
+    /// If the text is not a message, or writing fails. An invalid message writes nothing.
     pub fn message(&mut self, message: &str) -> io::Result<()> {
         let message = serde_json::from_str(message).map_err(|e| invalid(&e))?;
         self.entry(&Entry::new(message))
     }
 
-    /// Writes an entry of a log: each message in it, with its time, its direction and its place in the log.
+    /// Writes an entry of a log: each message in it, with its time, direction and position in the log.
     ///
     /// # Errors
-    /// When the message is none, the time is no time, or it cannot be written. Nothing of it is written then.
+    /// If the message or the time is invalid, or writing fails. An invalid entry writes nothing.
     pub fn entry(&mut self, entry: &Entry<'_>) -> io::Result<()> {
         let text = entry.message.get();
         if !text.starts_with('[') {
@@ -149,10 +149,10 @@ impl<W: Write> Writer<W> {
         items.into_iter().try_for_each(|item| self.single(item.get(), entry))
     }
 
-    /// Ends what is open, and gives the writer back.
+    /// Closes open graphs, and returns the underlying writer.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// If writing fails.
     pub fn finish(mut self) -> io::Result<W> {
         self.buffer.clear();
         self.begin();
@@ -185,11 +185,13 @@ impl<W: Write> Writer<W> {
         self.flush_buffer()
     }
 
-    /// What the log says about a message.
+    /// The log metadata of a message.
     fn said<'e>(&self, text: &'e str, entry: &'e Entry<'_>) -> io::Result<Vec<Said<'e>>> {
         let mut said = Vec::new();
         if let Some(time) = &entry.time {
-            said.push(Said::Time(time.to_rfc3339().ok_or_else(|| invalid(&"the time is not as in RFC 3339"))?.into()));
+            said.push(Said::Time(
+                time.to_rfc3339().ok_or_else(|| invalid(&"the time is not in the format of RFC 3339"))?.into(),
+            ));
         }
         if let Some(direction) = entry.direction {
             said.push(Said::Direction(direction.as_str()));
@@ -212,7 +214,7 @@ impl<W: Write> Writer<W> {
         }
     }
 
-    /// Opens the graph of a session, unless it is open.
+    /// Opens the graph of a session, unless it is open already.
     fn open_graph(&mut self, entry: &Entry<'_>) {
         let session = entry.session.as_deref().filter(|_| self.format.has_graphs());
         if self.open.as_deref() == session {
@@ -233,7 +235,7 @@ impl<W: Write> Writer<W> {
         }
     }
 
-    /// One triple or quad per line.
+    /// Writes one triple or quad per line.
     fn lines(&mut self, tree: &Ld<'_>, said: &[Said<'_>], entry: &Entry<'_>) {
         let mut graph = String::new();
         if let (Some(session), true) = (&entry.session, self.format.has_graphs()) {
@@ -273,7 +275,7 @@ impl<W: Write> Writer<W> {
 
     fn flush_buffer(&mut self) -> io::Result<()> {
         self.out.write_all(self.buffer.as_bytes())?;
-        // One message that is very large should not be paid for until the end.
+        // Memory for one very large message is not held until the end.
         self.buffer.clear();
         self.buffer.shrink_to(1 << 20);
         Ok(())
@@ -284,7 +286,7 @@ fn invalid(error: &dyn fmt::Display) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, error.to_string())
 }
 
-/// The name of a node, in this text only: that of the message, and the number of the node in it.
+/// The label of a node, unique in this document: the number of the message, and the number of the node in it.
 fn label(message: &str, node: u32, out: &mut String) {
     out.push_str(message);
     if node > 0 {
@@ -310,7 +312,7 @@ fn session_iri(session: &str, out: &mut String) {
     term::percent(session, out);
 }
 
-/// Something that a log says about a message.
+/// A statement of the log about a message.
 enum Said<'e> {
     Time(String),
     Direction(&'static str),
@@ -320,7 +322,7 @@ enum Said<'e> {
 }
 
 impl Said<'_> {
-    /// The predicate and the object, with prefixes.
+    /// Formats predicate and object with prefixes.
     fn turtle(&self) -> String {
         let mut out = String::new();
         match self {
@@ -341,7 +343,7 @@ impl Said<'_> {
         out
     }
 
-    /// The predicate and the object, written out.
+    /// Formats predicate and object with full IRIs.
     fn line(&self, out: &mut String) {
         match self {
             Self::Time(time) => {

@@ -1,8 +1,8 @@
-//! The protocol as data: the Rust types (`types.txt`), and what they do not say, above all in which revisions there is
-//! what (`protocol.txt`, `words.txt`).
+//! The protocol as data: the Rust types (`types.txt`), and what they do not express, above all the revisions in which
+//! each member exists (`protocol.txt`, `words.txt`).
 //!
-//! Everything else in this crate is drawn from here: schemas, the vocabulary, the validator, and which members of a
-//! message are lists. Tests compare it with the source of the types, and with the official schemas.
+//! Everything else in this crate is generated from here: schemas, the vocabulary, the validator, and the lists of the
+//! protocol. Tests compare it with the source of the types, and with the official schemas.
 
 mod parse;
 mod rust;
@@ -15,35 +15,35 @@ use couplet_types::ProtocolVersion;
 /// The table.
 pub(crate) static TABLE: LazyLock<Table> = LazyLock::new(|| parse::table(include_str!("protocol.txt")));
 
-/// All definitions, and what is said about whole revisions.
+/// All definitions, and properties of whole revisions.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
-    /// By name, and in order of names.
+    /// Definitions by name, sorted.
     pub(crate) definitions: BTreeMap<&'static str, Definition>,
     /// The definitions of requests and notifications, by their methods.
     pub(crate) methods: BTreeMap<&'static str, &'static str>,
-    /// Under which dialect of JSON Schema a revision is described, and where definitions stand in it.
+    /// The dialect of JSON Schema of each revision, and the member that holds the definitions.
     pub(crate) dialects: Vec<(Revisions, &'static str, &'static str)>,
     /// Methods of extensions.
     pub(crate) extensions: Vec<(Revisions, &'static str)>,
-    /// The member that says what kind of result a result is, and the kinds that the protocol itself has.
+    /// The discriminator of results, and its values that the protocol itself defines.
     pub(crate) result_kinds: Vec<(Revisions, &'static str, Vec<ResultKind>)>,
 }
 
-/// A definition in all revisions in which there is one.
+/// A definition in all revisions that have it.
 #[derive(Debug)]
 pub(crate) struct Definition {
     pub(crate) name: &'static str,
-    /// What it is, for each revision at most one.
+    /// The bodies, at most one per revision.
     pub(crate) bodies: Vec<(Revisions, Body)>,
 }
 
-/// What a definition is.
+/// The body of a definition.
 #[derive(Debug)]
 pub(crate) enum Body {
-    /// An object with these members, in revisions of their own.
+    /// An object with these members, each with its own revisions.
     Members(Vec<Member>),
-    /// Something else.
+    /// A named kind.
     Kind(Kind),
 }
 
@@ -56,7 +56,7 @@ pub(crate) struct Member {
     pub(crate) revisions: Revisions,
 }
 
-/// What a value may be.
+/// A kind of value.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Kind {
     Any,
@@ -66,49 +66,49 @@ pub(crate) enum Kind {
     Number(Range),
     Boolean,
     Null,
-    /// This text.
+    /// A constant string.
     Text(&'static str),
-    /// This integer.
+    /// A constant integer.
     Code(i64),
-    /// What the definition says.
+    /// A reference to a definition.
     Named(&'static str),
-    /// A list, of at most so many.
+    /// A list, with its maximum length.
     List(Box<Kind>, Option<usize>),
-    /// An object whose members are all of a kind.
+    /// An object whose members are all of one kind.
     Map(Box<Kind>),
     Union(Vec<Kind>),
 }
 
-/// The least and the most that a number may be.
+/// The range of a number.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Range {
     pub(crate) least: Option<i64>,
     pub(crate) most: Option<i64>,
 }
 
-/// Some of the revisions: the first one is the lowest bit.
+/// A set of revisions: the oldest one is the lowest bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Revisions(pub(crate) u8);
 
 impl Revisions {
     pub(crate) const ALL: Self = Self((1 << ProtocolVersion::ALL.len()) - 1);
 
-    /// This one alone.
+    /// The set of one revision.
     pub(crate) fn only(version: ProtocolVersion) -> Self {
         let at = ProtocolVersion::ALL.iter().position(|v| *v == version);
-        Self(1 << at.expect("`ALL` has all of them"))
+        Self(1 << at.expect("`ALL` is complete"))
     }
 
     pub(crate) fn has(self, version: ProtocolVersion) -> bool {
         self.0 & Self::only(version).0 != 0
     }
 
-    /// Those that both have.
+    /// The intersection.
     pub(crate) fn both(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 
-    /// Those that one of them has.
+    /// The union.
     pub(crate) fn either(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
@@ -119,11 +119,11 @@ impl Revisions {
     }
 }
 
-/// What a result may say that it is, and its definition if that is not the one of the request.
+/// A value of the discriminator of results, with its definition if that is not the one of the request.
 pub(crate) type ResultKind = (&'static str, Option<&'static str>);
 
 impl Table {
-    /// The definition of a name in a revision.
+    /// The body of a definition in a revision.
     pub(crate) fn body(&self, name: &str, version: ProtocolVersion) -> Option<&Body> {
         self.definitions.get(name)?.body(version)
     }
@@ -154,12 +154,12 @@ impl Definition {
         self.bodies.iter().fold(Revisions(0), |all, (revisions, _)| all.either(*revisions))
     }
 
-    /// All members, of all revisions: one that changed is there more than once.
+    /// All members of all revisions: a member that changed occurs more than once.
     pub(crate) fn members(&self) -> impl Iterator<Item = &Member> {
         self.bodies.iter().filter_map(|(_, body)| body.members()).flatten()
     }
 
-    /// The method, if it is a request or a notification under its own name.
+    /// The method, if this is the definition of a request or a notification.
     fn method(&self) -> Option<&'static str> {
         let is_message = self.name.ends_with("Request") || self.name.ends_with("Notification");
         let method = self.members().filter(|_| is_message).find(|m| m.name == "method")?;
@@ -174,18 +174,20 @@ impl Body {
     }
 }
 
-/// What a definition is, in words.
+/// The description of a definition.
 pub(crate) fn about(definition: &str) -> Option<Cow<'static, str>> {
     words::definition(definition)
 }
 
-/// What a member of a definition is, in words.
+/// The description of a member of a definition.
 pub(crate) fn about_member(definition: &str, name: &str) -> Option<&'static str> {
     words::member(definition, name)
 }
 
 #[cfg(test)]
 mod tests {
+    use couplet_types::{NotificationMethod, RequestMethod};
+
     use super::*;
 
     /// Every name that is used is defined, in every revision in which it is used.
@@ -230,6 +232,34 @@ mod tests {
                 names.dedup();
                 assert_eq!(names.len(), all, "{} in {version}", definition.name);
             }
+        }
+    }
+
+    /// Open ranges such as `@4-` include a new revision by themselves, so the table says which ones it was written for.
+    #[test]
+    fn all_revisions_are_described() {
+        let line = include_str!("protocol.txt").lines().find_map(|line| line.strip_prefix("revisions "));
+        let described: Vec<_> = line.unwrap_or_default().split(' ').collect();
+        let known: Vec<_> = ProtocolVersion::ALL.iter().map(|version| version.as_str()).collect();
+        let table = "crates/vocab/src/table/protocol.txt";
+        assert_eq!(described, known, "compare `{table}` with the schema of the new revision, then add it there");
+        for version in ProtocolVersion::ALL.iter().copied() {
+            assert!(TABLE.dialects.iter().any(|(revisions, ..)| revisions.has(version)), "{version} has no dialect");
+            assert!(TABLE.names(version).count() > 100, "{version} has hardly any definitions");
+        }
+    }
+
+    /// The table and the types name the same methods.
+    #[test]
+    fn all_methods_are_described() {
+        let requests = RequestMethod::ALL.iter().map(|method| method.as_str());
+        let known: Vec<_> = requests.chain(NotificationMethod::ALL.iter().map(|method| method.as_str())).collect();
+        let table = "crates/vocab/src/table/protocol.txt";
+        for method in &known {
+            assert!(TABLE.methods.contains_key(method), "{table}: a definition for `{method}` is missing");
+        }
+        for method in TABLE.methods.keys() {
+            assert!(known.contains(method), "{table}: `{method}` is not a method of `couplet_types`");
         }
     }
 

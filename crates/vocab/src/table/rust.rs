@@ -1,29 +1,29 @@
-//! The Rust types as data: `types.txt`, which a test writes from their source.
+//! The Rust types as data: `types.txt`, which a test generates from their source.
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
 use super::{Kind, Range};
 
-/// What the Rust types say.
+/// The Rust types.
 pub(super) static RUST: LazyLock<Rust> = LazyLock::new(|| read(include_str!("types.txt")));
 
 #[derive(Debug, Default)]
 pub(super) struct Rust {
     /// Structures with members.
     pub(super) structures: Vec<Structure>,
-    /// Enumerations of plain words.
+    /// Enumerations of plain strings.
     pub(super) words: BTreeMap<&'static str, Vec<&'static str>>,
 }
 
 /// A structure of the Rust types.
 #[derive(Debug)]
 pub(super) struct Structure {
-    /// Its own name, and those of the definitions that it stands for.
+    /// Its own name, and those of its definitions.
     pub(super) names: Vec<&'static str>,
     pub(super) fields: Vec<Field>,
 }
 
-/// A member as a Rust type has it.
+/// A field of a Rust type.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Field {
     pub(super) name: &'static str,
@@ -41,7 +41,7 @@ impl Rust {
         self.structures.iter().find(|s| s.names.contains(&definition))
     }
 
-    /// What a value of a Rust type may be. `is_defined` tells whether the table has a definition of a name.
+    /// The kind of a Rust type. `is_defined` says whether the table has a definition of a name.
     pub(super) fn kind(&self, rust: &'static str, is_defined: &dyn Fn(&str) -> bool) -> Kind {
         if let Some(rust) = rust.strip_suffix(" or null") {
             return Kind::Union(vec![self.kind(rust, is_defined), Kind::Null]);
@@ -62,7 +62,7 @@ impl Rust {
             name if is_defined(name) => Kind::Named(name),
             name => match self.words.get(name) {
                 Some(words) => Kind::Union(words.iter().map(|w| Kind::Text(w)).collect()),
-                None => panic!("the Rust type `{name}` is not in the table: say what it is there"),
+                None => panic!("the Rust type `{name}` is not in the table: add a definition"),
             },
         }
     }
@@ -94,15 +94,15 @@ mod tests {
     use super::*;
     use crate::table::TABLE;
 
-    /// Members that every type of a kind has, and only some of the definitions.
+    /// Members that every type of a group has, but only some of the definitions.
     const COMMON: [&str; 2] = ["_meta", "resultType"];
 
-    /// What a Rust type has, some revision has: a member that is added there must say here since when it exists.
+    /// Every member of a Rust type is in some revision of the table: a new one must say there since when it exists.
     #[test]
     fn no_member_of_a_type_is_missing() {
         for structure in &RUST.structures {
             let mut definitions: Vec<_> = structure.names.iter().filter_map(|n| TABLE.definitions.get(n)).collect();
-            // Some are told apart further in the table.
+            // Some are split up further in the table.
             definitions.retain(|d| d.members().next().is_some());
             for field in structure.fields.iter().filter(|f| !definitions.is_empty() && !COMMON.contains(&f.name)) {
                 let found = definitions.iter().flat_map(|d| d.members()).any(|m| m.name == field.name);
@@ -111,7 +111,7 @@ mod tests {
         }
     }
 
-    /// What the table says in its own words does not contradict the types.
+    /// Kinds that are spelled out in the table do not contradict the types.
     #[test]
     fn no_member_contradicts_its_type() {
         for definition in TABLE.definitions.values() {
@@ -146,7 +146,7 @@ mod tests {
             (_, Kind::Map(value)) => inside(rust, "Map<").is_some_and(|r| agree(r, value)),
             ("ObjectKind", Kind::Text("object")) => true,
             (_, Kind::Text(word)) => RUST.words.get(rust).is_some_and(|words| words.contains(word)),
-            // An open set of words is any string, and what is of use in one revision may be any object in another.
+            // An open enumeration is any string, and a member may be an arbitrary object in another revision.
             (_, Kind::String(None)) => RUST.words.contains_key(rust),
             (_, Kind::Object) => RUST.structure(rust).is_some(),
             (_, Kind::Named(_)) => {

@@ -1,4 +1,4 @@
-//! What definitions and members are, in words: from the documentation of the Rust types, and for the rest from
+//! Descriptions of definitions and members: from the documentation of the Rust types, and for the rest from
 //! `words.txt`.
 
 use std::{borrow::Cow, collections::BTreeMap, sync::LazyLock};
@@ -14,7 +14,7 @@ static WORDS: LazyLock<Words> = LazyLock::new(|| {
     words
 });
 
-/// What a definition is.
+/// The description of a definition.
 pub(super) fn definition(name: &str) -> Option<Cow<'static, str>> {
     if let Some(said) = WORDS.get(&(name, None)) {
         return Some(Cow::Borrowed(said));
@@ -23,16 +23,16 @@ pub(super) fn definition(name: &str) -> Option<Cow<'static, str>> {
     let kind = if name.ends_with("Notification") { "notification" } else { "request" };
     method.map(|method| Cow::Owned(format!("The {kind} `{method}`."))).or_else(|| {
         let result = name.strip_suffix("Response")?;
-        Some(Cow::Owned(format!("The answer to a request, with a `{result}`.")))
+        Some(Cow::Owned(format!("The response to a request, with a `{result}`.")))
     })
 }
 
-/// What a member of a definition is; what is said of a member wherever it is stands under `*`.
+/// The description of a member; descriptions that hold for every definition are under `*`.
 pub(super) fn member(definition: &str, name: &str) -> Option<&'static str> {
     WORDS.get(&(definition, Some(name))).or_else(|| WORDS.get(&("*", Some(name)))).copied()
 }
 
-/// Reads names and their words: `Name Alias : words`, and below `  member Type : words`.
+/// Parses names and descriptions: `Name Alias : words`, and below `  member Type : words`.
 fn read(text: &'static str, words: &mut Words) {
     let mut open: Vec<&'static str> = Vec::new();
     for line in text.lines().filter(|l| !l.starts_with('#')) {

@@ -1,4 +1,4 @@
-//! JSON with its members in the order in which they were written.
+//! JSON values with their members in source order.
 
 use std::{borrow::Cow, collections::HashSet, fmt};
 
@@ -9,7 +9,7 @@ use serde::{
 };
 use serde_json::Number;
 
-/// A JSON value. Texts without escapes are those of the source.
+/// A JSON value. Strings without escapes borrow from the source.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Json<'a> {
     Null,
@@ -31,8 +31,8 @@ impl<'a> Json<'a> {
         if let Self::Text(text) = self { Some(text) } else { None }
     }
 
-    /// The text of a JSON literal (`rdf:JSON`): without spaces, members in order, as RFC 8785 has it. Integers keep all
-    /// their digits, where that one would round those of more than 53 bits.
+    /// Serializes the lexical form of a JSON literal (`rdf:JSON`): without spaces, members sorted, as in RFC 8785,
+    /// except that integers of more than 53 bits are not rounded.
     pub(crate) fn canonical(&self) -> String {
         let mut out = String::new();
         self.write_canonical(&mut out);
@@ -77,7 +77,7 @@ impl<'a> Json<'a> {
 }
 
 fn write_text(text: &str, out: &mut String) {
-    out.push_str(&serde_json::to_string(text).expect("a text is always printable"));
+    out.push_str(&serde_json::to_string(text).expect("a string can always be serialized"));
 }
 
 impl Serialize for Json<'_> {
@@ -164,7 +164,7 @@ impl<'de> Visitor<'de> for Any {
     }
 }
 
-/// Whether a name is there twice. Of a few members each is compared with each, which is quicker than a hash for each.
+/// Whether a name occurs twice. Few members are compared pairwise, which is faster than hashing.
 fn has_repeated(members: &[(Cow<'_, str>, Json<'_>)]) -> bool {
     if members.len() > 12 {
         let mut seen = HashSet::with_capacity(members.len());
@@ -173,7 +173,7 @@ fn has_repeated(members: &[(Cow<'_, str>, Json<'_>)]) -> bool {
     members.iter().enumerate().any(|(at, (key, _))| members[..at].iter().any(|(k, _)| k == key))
 }
 
-/// Of members with the same name, the last one counts.
+/// Removes all but the last of members with the same name.
 fn keep_last(members: &mut Vec<(Cow<'_, str>, Json<'_>)>) {
     let mut seen = HashSet::new();
     members.reverse();
@@ -181,7 +181,7 @@ fn keep_last(members: &mut Vec<(Cow<'_, str>, Json<'_>)>) {
     members.reverse();
 }
 
-/// A text that is borrowed where it can be, which `Cow` by itself is not.
+/// A string that is borrowed where possible, which `Cow` by itself is not.
 struct Key<'a>(Cow<'a, str>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for Key<'a> {

@@ -1,9 +1,9 @@
-//! A message on its way to JSON-LD and RDF, and back.
+//! The intermediate form between a message and JSON-LD or RDF.
 //!
-//! What JSON-LD 1.1 would lose or misread is written in a way that it keeps:
+//! Values that JSON-LD 1.1 would lose or misread are encoded:
 //!
-//! * `null`, and objects with keys that are no part of an IRI or begin with `@`: as JSON literals;
-//! * lists that are not those of the protocol, empty ones, lists of lists, and lists with equal items: as ordered lists.
+//! * `null`, and objects with keys that cannot be part of an IRI or begin with `@`: as JSON literals;
+//! * lists that are not lists of the protocol, empty ones, nested ones, and lists with equal items: as ordered lists.
 
 pub(crate) mod json;
 pub(crate) mod shape;
@@ -16,35 +16,35 @@ use crate::{Error, table::Definition};
 use json::Json;
 use shape::{Here, Listing, Members, Place, Value};
 
-/// A value as RDF can say it.
+/// A value in the data model of RDF.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Ld<'a> {
-    /// A thing without a name, and its properties.
+    /// A blank node and its properties.
     Node(Vec<(Cow<'a, str>, Ld<'a>)>),
-    /// Several values of one property, in no order.
+    /// Several values of one property, without order.
     Set(Vec<Ld<'a>>),
-    /// Values in order.
+    /// An ordered list.
     List(Vec<Ld<'a>>),
     Text(Cow<'a, str>),
     Bool(bool),
     Number(Number),
-    /// A JSON literal: its text.
+    /// A JSON literal: its lexical form.
     Literal(Cow<'a, str>),
 }
 
-/// Prefixes of the context, which as keys would not be what they seem.
+/// Prefixes of the context, which would be expanded if used as keys.
 const PREFIXES: [&str; 3] = ["mcp", "rdfs", "xsd"];
 
-/// Turns a message into what RDF can say.
+/// Converts a message to the data model of RDF.
 pub(crate) fn guard<'a>(message: Json<'a>) -> Result<Ld<'a>, Error> {
     let Json::Object(members) = message else {
-        return Err(Error::new("a message is a JSON object; the messages of a batch are written one by one"));
+        return Err(Error::new("expected a JSON object; write the messages of a batch one by one"));
     };
     if members.iter().any(|(key, _)| key == "@context") {
-        return Err(Error::new("this is JSON-LD already, and no message"));
+        return Err(Error::new("expected a message, found JSON-LD"));
     }
     if let Some((key, _)) = members.iter().find(|(key, _)| !is_plain(key)) {
-        return Err(Error::new(format!("a message with a member `{key}` cannot be said in RDF")));
+        return Err(Error::new(format!("a message with a member `{key}` cannot be expressed in RDF")));
     }
     let root = Root::new(&members);
     let each = |(key, value): (Cow<'a, str>, Json<'a>)| {
@@ -54,7 +54,7 @@ pub(crate) fn guard<'a>(message: Json<'a>) -> Result<Ld<'a>, Error> {
     Ok(Ld::Node(members.into_iter().map(each).collect()))
 }
 
-/// Turns what RDF says back into a message.
+/// Converts the data model of RDF back to a message.
 pub(crate) fn restore<'a>(tree: Ld<'a>) -> Json<'a> {
     let Ld::Node(members) = tree else { return restore_value(tree, &Place::unknown()) };
     let root = Root::new(&members);
@@ -65,7 +65,7 @@ pub(crate) fn restore<'a>(tree: Ld<'a>) -> Json<'a> {
     Json::Object(members.into_iter().map(each).collect())
 }
 
-/// What is known about a whole message.
+/// Properties of a whole message.
 struct Root {
     place: Place,
     fitting: Vec<&'static Definition>,
@@ -89,7 +89,7 @@ impl Root {
 fn guard_value<'a>(value: Json<'a>, place: &Place) -> Ld<'a> {
     match value {
         Json::List(items) => guard_list(items, place),
-        // A single value where there are only lists would be read as a list of one.
+        // A single value in place of a list would be read back as a list of one.
         value if place.listing() == Listing::Always => Ld::Literal(Cow::Owned(value.canonical())),
         Json::Null => Ld::Literal(Cow::Borrowed("null")),
         Json::Bool(yes) => Ld::Bool(yes),
@@ -122,20 +122,20 @@ fn guard_list<'a>(items: Vec<Json<'a>>, place: &Place) -> Ld<'a> {
     if is_set { Ld::Set(items) } else { Ld::List(items) }
 }
 
-/// Whether two items are the same literal, of which only one would be left. Objects are never the same thing.
+/// Whether two items are equal literals, of which RDF would store only one. Objects are always distinct.
 fn has_equals(items: &[Json<'_>]) -> bool {
     let mut texts: Vec<String> = items.iter().filter(|i| !matches!(i, Json::Object(_))).map(Json::canonical).collect();
     texts.sort_unstable();
     texts.windows(2).any(|pair| pair[0] == pair[1])
 }
 
-/// Whether a key can be the end of an IRI as it is, and is not read as anything else.
+/// Whether a key can be appended to an IRI unchanged, and is not interpreted otherwise.
 fn is_plain(key: &str) -> bool {
     let allowed = |c: char| c.is_ascii_alphanumeric() || "-._~!$&'()*+,;=/?@".contains(c) || is_iri_letter(c);
     !key.is_empty() && !key.starts_with('@') && !PREFIXES.contains(&key) && key.chars().all(allowed)
 }
 
-/// Letters of other scripts that an IRI may have (RFC 3987, `ucschar`).
+/// Whether an IRI may contain this character of another script (RFC 3987, `ucschar`).
 fn is_iri_letter(c: char) -> bool {
     let code = u32::from(c);
     let is_plane =
@@ -143,7 +143,7 @@ fn is_iri_letter(c: char) -> bool {
     matches!(code, 0xA0..=0xD7FF | 0xF900..=0xFDCF | 0xFDF0..=0xFFEF) || is_plane
 }
 
-/// The JSON that a tree says: a single value is a list of one where the protocol has lists only.
+/// Converts a value back to JSON: a single value becomes a list of one where the protocol has only lists.
 fn restore_value<'a>(value: Ld<'a>, place: &Place) -> Json<'a> {
     match value {
         Ld::Literal(text) => serde_json::from_str::<Json<'_>>(&text).map_or(Json::Null, into_owned),

@@ -1,47 +1,47 @@
-//! Which lists in a message are those that the protocol itself has, such as `tools` or `content`.
+//! Finds the lists in a message that the protocol itself defines, such as `tools` or `content`.
 //!
-//! In RDF these are several values of one property, as in the building block. All other lists are somebody's data, of
-//! which nobody knows whether their order matters.
+//! In RDF these are several values of one property, as in the building block. All other lists are application data,
+//! whose order may matter.
 
 use std::{borrow::Cow, collections::BTreeMap, sync::LazyLock};
 
 use super::{Ld, json::Json};
 use crate::table::{Body, Definition, Kind, TABLE};
 
-/// What may be at a place of a message, in any revision.
+/// The possible kinds of value at a place of a message, in any revision.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Place {
     /// Objects with members of their own.
     objects: Vec<&'static Definition>,
-    /// What the items of a list may be.
+    /// The kinds of list items.
     items: Vec<&'static Kind>,
-    /// What the members of an object may be that has names of somebody else's.
+    /// The kinds of members of an object with arbitrary keys.
     values: Vec<&'static Kind>,
-    /// Anything at all, or a text, a number or the like.
+    /// Whether a scalar or any value is possible.
     open: bool,
 }
 
-/// Whether a list is one of the protocol.
+/// Whether a list is defined by the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Listing {
-    /// It is, and nothing else may be there.
+    /// It is, and no other value is possible.
     Always,
-    /// It is, and a single value may be there too.
+    /// It is, and a single value is possible too.
     Sometimes,
-    /// It is not known.
+    /// Unknown.
     Unknown,
 }
 
-/// A place that was looked up, or put together from several.
+/// A place that was looked up, or combined from several.
 pub(crate) type Here = Cow<'static, Place>;
 
 static UNKNOWN: Place = Place { objects: Vec::new(), items: Vec::new(), values: Vec::new(), open: false };
 static RESULTS: [Kind; 2] = [Kind::Named("ServerResult"), Kind::Named("ClientResult")];
 static ERROR: [Kind; 1] = [Kind::Named("Error")];
 
-/// What the table says about places, once and for all.
+/// All places of the table, computed once.
 struct Places {
-    /// By definition and member.
+    /// Places by definition and member.
     members: BTreeMap<&'static str, Vec<(&'static str, Place)>>,
     result: Place,
     error: Place,
@@ -67,12 +67,12 @@ impl Place {
         Self { objects: method.and_then(|m| TABLE.by_method(m)).into_iter().collect(), ..Self::default() }
     }
 
-    /// A place of which nothing is known.
+    /// A place without information.
     pub(crate) fn unknown() -> Here {
         Cow::Borrowed(&UNKNOWN)
     }
 
-    /// The place of what a response has.
+    /// The place of a member of a response.
     pub(crate) fn response(name: &str) -> Here {
         Cow::Borrowed(match name {
             "result" => &PLACES.result,
@@ -81,7 +81,7 @@ impl Place {
         })
     }
 
-    /// The place of a member of an object that is here.
+    /// The place of a member of an object at this place.
     pub(crate) fn member(&self, fitting: &[&'static Definition], name: &str) -> Here {
         let place = |definition: &Definition| {
             let places = PLACES.members.get(definition.name)?;
@@ -98,7 +98,7 @@ impl Place {
         }
     }
 
-    /// The place of an item of a list that is here.
+    /// The place of an item of a list at this place.
     pub(crate) fn item(&self) -> Here {
         if self.items.is_empty() { Self::unknown() } else { Cow::Owned(Self::of(self.items.iter().copied())) }
     }
@@ -122,7 +122,7 @@ impl Place {
         self.open |= other.open;
     }
 
-    /// Whether a list here is one of the protocol.
+    /// Whether a list at this place is defined by the protocol.
     pub(crate) fn listing(&self) -> Listing {
         let alone = self.objects.is_empty() && self.values.is_empty() && !self.open;
         match (self.items.is_empty(), alone) {
@@ -132,7 +132,7 @@ impl Place {
         }
     }
 
-    /// The definitions that fit an object which is here best.
+    /// The definitions that match an object at this place best.
     pub(crate) fn fitting<V: Value>(&self, members: Members<'_, '_, V>) -> Vec<&'static Definition> {
         let mut best = Vec::new();
         let mut most = 0;
@@ -174,9 +174,9 @@ impl Place {
     }
 }
 
-/// A value whose members can be told apart by name and text: JSON, or what RDF says.
+/// A value with named members: JSON, or the data model of RDF.
 pub(crate) trait Value {
-    /// The text, if it is one.
+    /// The string, if it is one.
     fn text(&self) -> Option<&str>;
 }
 
@@ -199,7 +199,7 @@ fn text_of<'m, V: Value>(members: Members<'m, '_, V>, name: &str) -> Option<Opti
     members.iter().find(|(key, _)| key == name).map(|(_, value)| value.text())
 }
 
-/// How many of an object's members a definition knows; `None` if the object cannot be one.
+/// The number of an object's members that a definition has; `None` if the object cannot match it.
 fn score<V: Value>(definition: &'static Definition, members: Members<'_, '_, V>) -> Option<usize> {
     let all = definition.revisions();
     for member in definition.members() {

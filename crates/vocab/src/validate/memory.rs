@@ -1,4 +1,4 @@
-//! Which requests are open, so that an answer is checked against what was asked.
+//! Pending requests, so that a response is checked against its request.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -7,21 +7,21 @@ use serde_json::Value;
 use super::{Known, source::Unit};
 use crate::check::Sender;
 
-/// How many open requests are remembered: a log may be without end, and with requests that nobody answers.
+/// The maximum number of pending requests: a log may be endless, and requests may stay unanswered.
 const MOST: usize = 10_000;
 
 #[derive(Default)]
 pub(super) struct Memory {
     open: HashMap<Key, (String, bool)>,
-    /// In the order in which they were asked.
+    /// The keys in the order of the requests.
     order: VecDeque<Key>,
 }
 
-/// Who asked, in which session, and under which id.
+/// Sender, session and id of a request.
 type Key = (Sender, String, String);
 
 impl Memory {
-    /// What a message answers, if that is known.
+    /// The request that a message responds to, if it is known.
     pub(super) fn asked(&mut self, unit: &Unit<'_>, value: &Value) -> Known {
         if value.get("result").is_none() || value.get("method").is_some() {
             return Known::Nothing;
@@ -34,7 +34,7 @@ impl Memory {
         }
     }
 
-    /// Notes a request, and lets go of one that was answered.
+    /// Stores a request, and removes the one that was answered.
     pub(super) fn remember(&mut self, unit: &Unit<'_>, value: &Value) {
         let Some(method) = value.get("method").and_then(Value::as_str) else {
             if let Some(key) = key(unit.requester(), unit, value) {
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_nobody_answers_is_forgotten_in_the_end() {
+    fn unanswered_requests_are_dropped_in_the_end() {
         let (mut memory, unit) = (Memory::default(), Unit::new("", 1));
         let answer = |id: usize| json!({ "jsonrpc": "2.0", "id": id, "result": {} });
         for id in 0..=MOST {

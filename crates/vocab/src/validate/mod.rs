@@ -26,7 +26,7 @@ use serde_json::Value;
 pub use source::Format;
 
 use crate::{
-    check::{Asked, Checker, Finding, Sender},
+    check::{Checker, Finding, ResponseTo, Sender},
     schema,
     table::TABLE,
 };
@@ -34,60 +34,77 @@ use memory::Memory;
 use probe::{Probe, Probes};
 use source::{Unit, Values};
 
-/// Against what files are validated.
+/// Options of [`validate`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Options {
-    /// The revision; without one, that in which the fewest problems are found, and the latest of several.
+    /// The revision. Default: the one with the fewest problems, and the latest of several.
     pub revision: Option<ProtocolVersion>,
-    /// The definition that each value is checked against; without one, values are JSON-RPC messages.
+    /// The definition that each value is checked against. Default: values are JSON-RPC messages.
     pub definition: Option<String>,
 }
 
-/// What was found in a file.
+impl Options {
+    /// Sets the revision.
+    #[must_use]
+    pub fn revision(mut self, revision: impl Into<Option<ProtocolVersion>>) -> Self {
+        self.revision = revision.into();
+        self
+    }
+
+    /// Sets the definition.
+    #[must_use]
+    pub fn definition(mut self, definition: impl Into<Option<String>>) -> Self {
+        self.definition = definition.into();
+        self
+    }
+}
+
+/// The result of validating a file.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Report {
     /// The revision that it was validated against.
     pub revision: ProtocolVersion,
-    /// How many values were checked.
+    /// The number of checked values.
     pub checked: u64,
-    /// How many JSON blocks of a Markdown file are not messages, and were not checked: parts of messages, and fragments
-    /// with comments or dots in them.
+    /// The number of JSON blocks in a Markdown file that are not messages and were not checked, such as fragments with
+    /// comments or ellipses.
     pub skipped: u64,
-    /// Methods that no revision has, at most [`Report::METHODS`] of them: those of extensions, or misspelt.
+    /// Methods that no revision has, at most [`Report::MAX_METHODS`]: those of extensions, or misspelt ones.
     pub unknown: BTreeSet<String>,
-    /// The first problems.
+    /// The first problems, at most [`Report::MAX_PROBLEMS`].
     pub problems: Vec<Problem>,
-    /// How many there are in all.
+    /// The total number of problems.
     pub count: u64,
 }
 
 impl Report {
-    /// How many problems are kept: more would only fill the memory.
-    pub const MOST: usize = 1000;
+    /// The maximum number of stored problems.
+    pub const MAX_PROBLEMS: usize = 1000;
 
-    /// How many unknown methods are kept.
-    pub const METHODS: usize = 10;
+    /// The maximum number of stored unknown methods.
+    pub const MAX_METHODS: usize = 10;
 }
 
-/// Something that is wrong in a file.
+/// A problem in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Problem {
-    /// The line, from 1 on.
+    /// The line, counted from 1.
     pub line: u64,
-    /// The column in characters, from 1 on.
+    /// The column in characters, counted from 1.
     pub column: u64,
-    /// What is wrong there; the pointer leads into the message, whatever is around it.
+    /// The finding; its pointer is relative to the message.
     pub finding: Finding,
-    /// The revisions in which it would be right.
+    /// The revisions in which there is no such problem.
     pub valid_in: Vec<ProtocolVersion>,
 }
 
-/// Validates what a reader gives.
+/// Validates the values of a reader.
 ///
 /// # Errors
-/// When it cannot be read, or the options name a definition that no revision has, or not this one.
+/// If reading fails, or the options name a definition that no revision has, or that the given one does not have.
 pub fn validate(reader: impl BufRead, format: Format, options: &Options) -> io::Result<Report> {
     let mut run = Run::new(options)?;
     let values = if options.definition.is_some() { Values::Defined } else { Values::Messages };
@@ -98,7 +115,7 @@ pub fn validate(reader: impl BufRead, format: Format, options: &Options) -> io::
     Ok(run.report())
 }
 
-/// One revision, and what was found in it so far.
+/// One revision, with its problems so far.
 struct Lane {
     checker: Checker,
     problems: Vec<Problem>,
@@ -139,7 +156,7 @@ impl<'a> Run<'a> {
 
     fn unit(&mut self, unit: &Unit<'_>) {
         let read = serde_json::from_str(unit.text);
-        // A document shows other things, too: only what calls itself a message has to be one.
+        // A document contains other JSON, too: only values with `jsonrpc` have to be messages.
         let is_meant = read.as_ref().map_or(unit.text.contains("\"jsonrpc\""), is_message);
         if unit.is_quoted && self.definition.is_none() && !is_meant {
             self.skipped += 1;
@@ -179,23 +196,23 @@ impl<'a> Run<'a> {
     fn note_method(&mut self, value: &Value) {
         let messages = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
         for method in messages.iter().filter_map(|message| message.get("method")?.as_str()) {
-            if self.unknown.len() < Report::METHODS && !TABLE.knows(method) {
+            if self.unknown.len() < Report::MAX_METHODS && !TABLE.knows(method) {
                 self.unknown.insert(method.to_owned());
             }
         }
     }
 
-    /// A text that is not JSON is not JSON in any revision.
+    /// Reports text that is not JSON, in all revisions.
     fn unreadable(&mut self, unit: &Unit<'_>, error: &serde_json::Error) {
         let line = error.line().saturating_sub(1);
         // The parser counts bytes.
         let bytes = unit.text.lines().nth(line).unwrap_or_default().char_indices();
         let column = bytes.take_while(|(at, _)| at + 1 < error.column()).count() as u64 + 1;
-        let expected = format!("JSON, which this is not: {}", source::without_place(error));
+        let expected = format!("valid JSON: {}", source::without_place(error));
         self.everywhere(unit.line + line as u64, column, expected, None);
     }
 
-    /// A problem of no revision's making.
+    /// Reports a problem in all revisions.
     fn everywhere(&mut self, line: u64, column: u64, expected: String, found: Option<String>) {
         let finding = Finding { pointer: String::new(), expected, found };
         let problem = Problem { line, column, finding, valid_in: Vec::new() };
@@ -204,7 +221,7 @@ impl<'a> Run<'a> {
 
     fn report(mut self) -> Report {
         self.lanes.iter_mut().for_each(Lane::end);
-        // Of several that fit equally well, the latest.
+        // Among equal counts, the latest revision.
         let best = self.lanes.into_iter().rev().min_by_key(|lane| lane.count).expect("there is at least one lane");
         Report {
             revision: best.checker.version(),
@@ -220,14 +237,14 @@ impl<'a> Run<'a> {
 impl Lane {
     fn add(&mut self, unit: &Unit<'_>, findings: Vec<Finding>, check: &dyn Fn(Checker) -> Vec<Finding>) {
         let count = self.count + findings.len() as u64;
-        // Where it is costs a look through the text, and is told of the first ones only.
-        let kept = Report::MOST - self.problems.len();
+        // Locating a finding is a pass over the text, so only the stored ones are located.
+        let kept = Report::MAX_PROBLEMS - self.problems.len();
         let found = self.placed(unit, findings.into_iter().take(kept).collect(), check);
         self.problems.extend(found);
         self.count = count;
     }
 
-    /// Leaves a question of another era until it is known whether a handshake follows.
+    /// Defers a `server/discover` of a revision without it until it is known whether a handshake follows.
     fn set_aside(
         &mut self,
         unit: &Unit<'_>,
@@ -243,20 +260,20 @@ impl Lane {
         }
     }
 
-    /// Judges the questions that a handshake came after.
+    /// Decides on the deferred requests of a session whose handshake has come.
     fn explain(&mut self, unit: &Unit<'_>) {
         let probes = self.probes.explained(unit.session.as_deref().unwrap_or_default());
         probes.into_iter().flat_map(|probe| probe.before_handshake).for_each(|problem| self.push(problem));
     }
 
-    /// Judges what is left, and puts all problems in the order of the file.
+    /// Decides on the remaining requests, and sorts all problems by place.
     fn end(&mut self) {
         let probes = self.probes.unexplained();
         probes.into_iter().flat_map(|probe| probe.by_itself).for_each(|problem| self.push(problem));
         self.problems.sort_by_key(|problem| problem.line);
     }
 
-    /// Findings with where they are, and where they would be none.
+    /// Adds to findings their places, and the revisions in which they would not occur.
     fn placed(&self, unit: &Unit<'_>, findings: Vec<Finding>, check: &dyn Fn(Checker) -> Vec<Finding>) -> Vec<Problem> {
         if findings.is_empty() {
             return Vec::new();
@@ -278,14 +295,14 @@ impl Lane {
 
     fn push(&mut self, problem: Problem) {
         self.count += 1;
-        if self.problems.len() < Report::MOST {
+        if self.problems.len() < Report::MAX_PROBLEMS {
             self.problems.push(problem);
         }
     }
 }
 
-/// Whether a finding is about the same place as another one, or about something that it is in. What says what an object is
-/// (its method or its type) is about all of it.
+/// Whether a finding is at the same place as another one, or at an ancestor. The discriminator of an object (its method
+/// or its type) stands for all of it.
 fn is_around(outer: &Finding, inner: &Finding) -> bool {
     if outer.found.is_none() {
         return outer.pointer == inner.pointer;
@@ -314,7 +331,7 @@ impl Unit<'_> {
     }
 }
 
-/// What was asked for, kept while the answer is checked.
+/// The request of a response, owned while the response is checked.
 enum Known {
     Nothing,
     Method(String),
@@ -322,11 +339,11 @@ enum Known {
 }
 
 impl Known {
-    fn as_asked(&self) -> Asked<'_> {
+    fn as_asked(&self) -> ResponseTo<'_> {
         match self {
-            Self::Nothing => Asked::Unknown,
-            Self::Method(method) => Asked::Method(method),
-            Self::Task(method) => Asked::Task(method),
+            Self::Nothing => ResponseTo::Unknown,
+            Self::Method(method) => ResponseTo::Method(method),
+            Self::Task(method) => ResponseTo::Task(method),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Where a JSON pointer leads in a text: the line and the column.
+//! Finds the line and the column of a JSON Pointer in a text.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use super::source::Unit;
 
-/// The line and the column, from 1 on, of what a pointer into a message leads to.
+/// The line and the column, counted from 1, of a pointer into a message.
 pub(super) fn of(unit: &Unit<'_>, pointer: &str) -> (u64, u64) {
     let offset = offset(unit.text, pointer);
     let before = &unit.text[..offset];
@@ -16,7 +16,7 @@ pub(super) fn of(unit: &Unit<'_>, pointer: &str) -> (u64, u64) {
     (unit.line + line, if line == 0 { unit.column + column } else { column })
 }
 
-/// Where the value begins that a pointer leads to, or the last one on the way that is there.
+/// The offset of the value at a pointer, or of its deepest existing ancestor.
 fn offset(text: &str, pointer: &str) -> usize {
     let start = text.as_ptr() as usize;
     let Ok(mut current) = serde_json::from_str::<&RawValue>(text) else { return 0 };
@@ -38,7 +38,7 @@ fn child<'a>(text: &'a str, token: &str) -> Option<&'a RawValue> {
     members.into_iter().rfind(|(key, _)| key == token).map(|(_, value)| value)
 }
 
-/// The members of an object, as they are in the text.
+/// The members of an object in source order.
 struct Members<'a>(Vec<(String, &'a RawValue)>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
@@ -79,7 +79,7 @@ mod tests {
         ] {
             assert_eq!(of(&unit, pointer), place, "{pointer}");
         }
-        // The last of several counts.
+        // The last of duplicate members counts.
         assert_eq!(of(&Unit::new(r#"{"a":1,"a":2}"#, 1), "/a"), (1, 12));
     }
 }

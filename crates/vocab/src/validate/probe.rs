@@ -1,7 +1,7 @@
-//! The question of a client that does not know yet which era its server is of.
+//! Probing `server/discover` requests of clients that do not know yet which era their server supports.
 //!
-//! Such a client asks `server/discover`, and goes on with `initialize` if the server does not know that. In the recording
-//! of a session the question is right then, though the revision that the two agree on does not have it.
+//! Such a client sends `server/discover`, and falls back to `initialize` if the server does not support it. In the
+//! recording of a session the request is valid then, though the negotiated revision does not have it.
 
 use couplet_types::{Discover, Initialize, ProtocolVersion, Request};
 use serde_json::Value;
@@ -9,23 +9,23 @@ use serde_json::Value;
 use super::Problem;
 use crate::{check::Checker, table::TABLE};
 
-/// How many questions are remembered while no handshake follows.
+/// The maximum number of deferred requests.
 const MOST: usize = 1_000;
 
-/// Questions that are still to be judged: only what follows tells what they were.
+/// Deferred requests: only the following messages tell whether they are valid.
 #[derive(Default)]
 pub(super) struct Probes(Vec<Probe>);
 
 pub(super) struct Probe {
     pub(super) session: String,
-    /// What is wrong with it in a session without a handshake.
+    /// The problems of the request if no handshake follows.
     pub(super) by_itself: Vec<Problem>,
-    /// What is wrong with it before a handshake.
+    /// The problems of the request before a handshake.
     pub(super) before_handshake: Vec<Problem>,
 }
 
 impl Probes {
-    /// Remembers a question, or gives it back if there are too many.
+    /// Defers a request, or returns it if there are too many.
     pub(super) fn add(&mut self, probe: Probe) -> Option<Probe> {
         if self.0.len() == MOST {
             return Some(probe);
@@ -34,20 +34,20 @@ impl Probes {
         None
     }
 
-    /// The questions that a handshake in this session explains.
+    /// Removes and returns the requests that a handshake in this session explains.
     pub(super) fn explained(&mut self, session: &str) -> Vec<Probe> {
         let (explained, rest) = std::mem::take(&mut self.0).into_iter().partition(|probe| probe.session == session);
         self.0 = rest;
         explained
     }
 
-    /// The questions that no handshake came after.
+    /// Removes and returns the requests without a handshake.
     pub(super) fn unexplained(&mut self) -> Vec<Probe> {
         std::mem::take(&mut self.0)
     }
 }
 
-/// Checks as in a revision that has the question, if this one does not.
+/// A checker of a revision that has the request, if this one does not.
 pub(super) fn elsewhere(checker: Checker, value: &Value) -> Option<Checker> {
     if !is_method(value, Discover::METHOD) {
         return None;

@@ -1,4 +1,4 @@
-//! The JSON values in a file, with where they stand.
+//! Splits a file into JSON values with their places.
 
 use std::{
     io::{self, BufRead},
@@ -10,66 +10,66 @@ use crate::{
     log::{self, Entry},
 };
 
-/// How a file is written.
+/// The format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Format {
-    /// One JSON value, or one in each line; which of the two, the first line tells.
+    /// One JSON value, or one in each line; the first line decides.
     Json,
-    /// Markdown, in which blocks of code marked as `json` are looked at.
+    /// Markdown, of which the code blocks marked as `json` are validated.
     Markdown,
 }
 
 impl Format {
-    /// The format that a file's name tells.
+    /// Returns the format for a file name, by its extension.
     ///
     /// ```
     /// use std::path::Path;
     /// use couplet_vocab::validate::Format;
     ///
-    /// assert_eq!(Format::of(Path::new("tools.mdx")), Format::Markdown);
-    /// assert_eq!(Format::of(Path::new("session.jsonl")), Format::Json);
+    /// assert_eq!(Format::from_path(Path::new("tools.mdx")), Format::Markdown);
+    /// assert_eq!(Format::from_path(Path::new("session.jsonl")), Format::Json);
     /// ```
-    pub fn of(path: &Path) -> Self {
+    pub fn from_path(path: &Path) -> Self {
         let ending = path.extension().and_then(|e| e.to_str()).unwrap_or_default().to_ascii_lowercase();
         if ["md", "mdx", "markdown"].contains(&ending.as_str()) { Self::Markdown } else { Self::Json }
     }
 }
 
-/// One value, and what is known about it.
+/// One value with its place.
 #[derive(Clone, Debug)]
 pub(super) struct Unit<'a> {
     pub(super) text: &'a str,
-    /// The line in which the text begins, from 1 on.
+    /// The line in which the text begins, counted from 1.
     pub(super) line: u64,
-    /// How many characters stand in front of it in that line.
+    /// The number of characters in front of it in that line.
     pub(super) column: u64,
-    /// Whether it stands in a document, where not everything is a message.
+    /// Whether it is in a document, where not every value is a message.
     pub(super) is_quoted: bool,
     pub(super) sender: Sender,
     pub(super) session: Option<String>,
-    /// What is wrong with it before it is looked at.
+    /// A problem that is known before the value is checked.
     pub(super) trouble: Option<String>,
 }
 
 impl<'a> Unit<'a> {
-    /// A value of which only the place is known.
+    /// Creates a value of which only the place is known.
     pub(super) fn new(text: &'a str, line: u64) -> Self {
         let (sender, session, trouble) = (Sender::Unknown, None, None);
         Self { text, line, column: 0, is_quoted: false, sender, session, trouble }
     }
 }
 
-/// What the values of a file are.
+/// The kind of values in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Values {
-    /// Messages, or entries of a log with messages in them.
+    /// Messages, or entries of a log.
     Messages,
-    /// Values of a definition, which are never taken apart.
+    /// Values of a definition, which are never split.
     Defined,
 }
 
-/// Calls `each` with one value after the other.
+/// Calls `each` for every value.
 pub(super) fn each(
     reader: impl BufRead,
     format: Format,
@@ -82,7 +82,7 @@ pub(super) fn each(
             blocks(log::whole(&mut text, reader)?, each);
             Ok(())
         }
-        Format::Json => log::each(reader, &mut |line, text| {
+        Format::Json => log::for_each(reader, &mut |line, text| {
             match values {
                 Values::Messages => single(text, line, each),
                 Values::Defined => each(Unit::new(text, line)),
@@ -92,13 +92,13 @@ pub(super) fn each(
     }
 }
 
-/// A message, or an entry of a log with one in it.
+/// A message, or the message of a log entry.
 fn single(text: &str, line: u64, each: &mut dyn FnMut(Unit<'_>)) {
     let plain = Unit::new(text, line);
-    let entry = match Entry::read(text) {
+    let entry = match Entry::parse(text) {
         Ok(entry) => entry,
         Err(error) if error.is_data() => return each(Unit { trouble: Some(without_place(&error)), ..plain }),
-        // What is not JSON is told by whoever reads it next.
+        // Invalid JSON is reported when the value is parsed.
         Err(_) => return each(plain),
     };
     let message = entry.message.get();
@@ -109,7 +109,7 @@ fn single(text: &str, line: u64, each: &mut dyn FnMut(Unit<'_>)) {
     each(Unit { text: message, line: line + lines, column, sender: entry.sender(), session, ..plain });
 }
 
-/// The blocks of code in Markdown that are marked as JSON.
+/// The code blocks in Markdown that are marked as JSON.
 fn blocks(text: &str, each: &mut dyn FnMut(Unit<'_>)) {
     let mut open: Option<(&str, bool, u64, usize)> = None;
     let mut offset = 0;
@@ -136,19 +136,19 @@ fn blocks(text: &str, each: &mut dyn FnMut(Unit<'_>)) {
             }
         }
     }
-    // A block that is not closed goes on to the end.
+    // A block that is not closed extends to the end.
     if let Some((_, true, first, from)) = open {
         each(Unit { is_quoted: true, ..Unit::new(&text[from..], first) });
     }
 }
 
-/// What an error says, without the place, which is one in the text that was read.
+/// The message of an error, without its line, which is relative to one value.
 pub(super) fn without_place(error: &serde_json::Error) -> String {
     let what = error.to_string();
     what.split(" at line ").next().unwrap_or_default().to_owned()
 }
 
-/// What a block of code begins and ends with, if one begins here.
+/// The fence that a line opens or closes a code block with.
 fn fence(line: &str) -> Option<&str> {
     ["`", "~"].into_iter().find_map(|mark| {
         let length = line.len() - line.trim_start_matches(mark).len();

@@ -3,7 +3,7 @@
 use std::{fs, path::PathBuf};
 
 use clap::Parser;
-use couplet_vocab::cli::{self, Failure, Look, Outcome, RdfArgs, SchemaArgs, ValidateArgs};
+use couplet_vocab::cli::{self, Failure, Outcome, OutputFormat, RdfArgs, SchemaArgs, ValidateArgs};
 
 #[derive(Clone, Debug, Parser)]
 enum Program {
@@ -42,7 +42,7 @@ fn file(name: &str, text: &str) -> String {
 #[test]
 fn schemas_are_printed() {
     let (outcome, out) = run(&["schema", "--revision", "2025-06-18", "--type", "Tool"]);
-    assert!(outcome.unwrap().is_good);
+    assert!(outcome.unwrap().is_success);
     assert!(out.contains(r##""$ref": "#/definitions/Tool""##), "{out}");
     assert!(run(&["schema", "--list"]).1.lines().any(|l| l == "DiscoverRequest"));
     assert!(run(&["schema"]).1.contains("DiscoverRequest"));
@@ -57,7 +57,7 @@ fn unknown_types_are_told_with_what_was_meant() {
         ),
         (&["schema", "--type", "tool"], "there is no type `tool`; did you mean `Tool`?"),
         (&["schema", "--type", "CallToolResutl"], "there is no type `CallToolResutl`; did you mean `CallToolResult`?"),
-        (&["schema", "--type", "zzz"], "there is no type `zzz`; `couplet schema --list` names what there is"),
+        (&["schema", "--type", "zzz"], "there is no type `zzz`; `couplet schema --list` lists the types"),
         (&["validate", "--type", "Toll", "x"], "there is no type `Toll`; did you mean `Tool`?"),
         (
             &["validate", "--revision", "2024-11-05", "--type", "Task", "x"],
@@ -79,7 +79,7 @@ fn problems_are_printed_and_counted() {
     let expected = format!(
         "{call}:1:64: /params/name: expected a string, found the number 5\n{call}: 1 problem in 2025-06-18 (1 checked)\n"
     );
-    assert_eq!((outcome.unwrap().is_good, out), (false, expected));
+    assert_eq!((outcome.unwrap().is_success, out), (false, expected));
 
     let discover = file("discover.json", r#"{"jsonrpc":"2.0","id":1,"method":"server/discover"}"#);
     let (_, out) = run(&["validate", "--revision", "2025-11-25", &discover]);
@@ -88,7 +88,7 @@ fn problems_are_printed_and_counted() {
     let ping = file("ping.json", r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
     let (outcome, out) = run(&["validate", &ping]);
     assert_eq!(
-        (outcome.unwrap().is_good, out),
+        (outcome.unwrap().is_success, out),
         (true, format!("{ping}: valid in 2025-11-25, which fits best (1 checked)\n"))
     );
     assert_eq!(run(&["validate", "-q", &ping]).1, "");
@@ -97,7 +97,7 @@ fn problems_are_printed_and_counted() {
     let misspelt = r#"{"jsonrpc":"2.0","id":1,"method":"tools/cal"}"#;
     let known = r#"{"jsonrpc":"2.0","id":2,"method":"tasks/update","params":{}}"#;
     let (outcome, out) = run(&["validate", &file("misspelt.json", &format!("{misspelt}\n{known}\n"))]);
-    assert!(outcome.unwrap().is_good);
+    assert!(outcome.unwrap().is_success);
     assert!(out.ends_with("(2 checked; no revision has the method `tools/cal`)\n"), "{out}");
 
     // All files are looked at, whatever is wrong with one of them.
@@ -112,11 +112,11 @@ fn problems_are_printed_and_counted() {
 #[test]
 fn nothing_is_not_valid() {
     let (outcome, out) = run(&["validate", &file("empty.json", "\n")]);
-    assert!(!outcome.unwrap().is_good);
+    assert!(!outcome.unwrap().is_success);
     assert!(out.contains(":1:1: expected JSON, found nothing"), "{out}");
     let (outcome, out) = run(&["validate", &file("plain.md", "Text\n```json\n{}\n```\n")]);
-    assert!(outcome.unwrap().is_good);
-    assert!(out.ends_with(": nothing to validate (0 checked, 1 block that is no message)\n"), "{out}");
+    assert!(outcome.unwrap().is_success);
+    assert!(out.ends_with(": nothing to validate (0 checked, 1 block that is not a message)\n"), "{out}");
 }
 
 #[test]
@@ -126,9 +126,9 @@ fn problems_are_printed_for_programs() {
     else {
         unreachable!()
     };
-    args.look = Look::Json;
+    args.output = OutputFormat::Json;
     let mut out = Vec::new();
-    assert!(!cli::validate(&args, &mut out).unwrap().is_good);
+    assert!(!cli::validate(&args, &mut out).unwrap().is_success);
     let expected = serde_json::json!({
         "file": call, "revision": "2025-11-25", "checked": 1, "skipped": 0, "unknown": [], "count": 1,
         "problems": [{
@@ -144,7 +144,7 @@ fn colours_are_for_those_who_want_them() {
     let Program::Validate(mut args) = Program::parse_from(["couplet", "validate", &file("colours.json", "{}")]) else {
         unreachable!()
     };
-    args.look = Look::Coloured;
+    args.output = OutputFormat::Coloured;
     let mut out = Vec::new();
     cli::validate(&args, &mut out).unwrap();
     assert!(String::from_utf8(out).unwrap().contains("\u{1b}[31m1 problem\u{1b}[0m"));
@@ -172,19 +172,19 @@ fn rdf_is_printed_and_read() {
     for format in ["turtle", "ntriples", "trig", "nquads", "jsonld"] {
         let (outcome, out) = run(&["rdf", "--format", format, &log]);
         let outcome = outcome.unwrap();
-        assert!(!outcome.is_good);
+        assert!(!outcome.is_success);
         assert_eq!(
             outcome.notes,
             [
                 format!("{log}:2: left out: not JSON: expected ident at column 2"),
-                format!("{log}:3: left out: something that is not JSON: \"oh no\""),
+                format!("{log}:3: left out: data that is not JSON: \"oh no\""),
             ]
         );
         let (outcome, back) = run(&["rdf", "--reverse", "--format", format, &file(&format!("back.{format}"), &out)]);
         let expected = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}
 {"jsonrpc":"2.0","id":1,"result":{"b":[2,1],"a":null}}
 "#;
-        assert_eq!((outcome.unwrap().is_good, back.as_str()), (true, expected), "{format}: {out}");
+        assert_eq!((outcome.unwrap().is_success, back.as_str()), (true, expected), "{format}: {out}");
     }
     assert_eq!(run(&["rdf", "--format", "nt", &log]).1, run(&["rdf", "--format", "ntriples", &log]).1);
     assert!(run(&["rdf", "--vocabulary"]).1.contains("mcp:Tool a rdfs:Class"));
@@ -199,14 +199,14 @@ fn what_is_not_rdf_is_told_of() {
     let (_, told) = self::failure(&["rdf", "--reverse", "--format", "jsonld", &file("other.jsonld", document)]);
     assert!(told.contains("the context `https://example.com/c` is not embedded, and nothing is fetched"), "{told}");
     let (outcome, _) = run(&["rdf", &file("already.jsonld", document)]);
-    assert!(outcome.unwrap().notes[0].ends_with(":1: left out: this is JSON-LD already, and no message"));
+    assert!(outcome.unwrap().notes[0].ends_with(":1: left out: expected a message, found JSON-LD"));
     let many = file("many.jsonl", &"{\"a b\":1}\n".repeat(50));
     let outcome = run(&["rdf", &many]).0.unwrap();
     assert_eq!((outcome.notes.len(), outcome.notes[20].as_str()), (21, "and 30 more lines"));
 }
 
 #[test]
-fn nobody_reads_and_nothing_can_be_written() {
+fn the_reader_is_gone_and_nothing_can_be_written() {
     struct Gone(std::io::ErrorKind);
     impl std::io::Write for Gone {
         fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {

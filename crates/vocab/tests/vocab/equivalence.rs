@@ -1,7 +1,5 @@
 //! Our schemas and our checker accept what the official schemas accept, and nothing else.
 
-use std::{fs, path::Path};
-
 use couplet_types::ProtocolVersion;
 use couplet_vocab::{
     check::Checker,
@@ -11,41 +9,24 @@ use couplet_vocab::{
 use jsonschema::Validator;
 use serde_json::{Value, json};
 
-use crate::sample::{Dice, mutation, samples};
+use crate::{
+    official::{self, Official},
+    sample::{Dice, mutation, samples},
+};
 
 /// How many values are tried for each definition, and how many changes of each; `COUPLET_VOCAB_CHANGES` makes it more.
 const VALUES: usize = 15;
 const CHANGES: usize = 3;
 
-/// The official examples of each revision: those beside its schema (2026-07-28), or the messages of its pages that are
-/// complete, requests and results by their type.
-const EXAMPLES: [&str; 5] = [
-    include_str!("../data/examples/2024-11-05.jsonl"),
-    include_str!("../data/examples/2025-03-26.jsonl"),
-    include_str!("../data/examples/2025-06-18.jsonl"),
-    include_str!("../data/examples/2025-11-25.jsonl"),
-    include_str!("../data/examples/2026-07-28.jsonl"),
-];
-
-fn examples(lines: &str) -> Vec<(String, Value)> {
-    let row = |line| {
-        let row: Value = serde_json::from_str(line).unwrap();
-        (row["type"].as_str().unwrap().to_owned(), row["value"].clone())
-    };
-    lines.lines().map(row).collect()
-}
-
 #[test]
 fn official_examples_are_valid() {
-    for ((version, lines), count) in ProtocolVersion::ALL.iter().copied().zip(EXAMPLES).zip([41, 41, 51, 73, 129]) {
-        let examples = examples(lines);
-        assert_eq!(examples.len(), count, "{version}");
+    for Official { version, examples, .. } in official::revisions() {
         for (name, value) in examples {
-            let schema = schema::of(version, &name).unwrap_or_else(|| panic!("{version} has no `{name}`"));
+            let schema = schema::definition(version, &name).unwrap_or_else(|| panic!("{version} has no `{name}`"));
             assert!(jsonschema::is_valid(&schema, &value), "{version} {name}: {value}");
             assert_eq!(Checker::new(version).value(&name, &value), Some(vec![]), "{version} {name}: {value}");
             // And so does the command, whatever members it has.
-            let options = Options { revision: Some(version), definition: Some(name.clone()) };
+            let options = Options::default().revision(version).definition(name.clone());
             let report = validate(value.to_string().as_bytes(), Format::Json, &options).unwrap();
             assert_eq!(report.problems, [], "{version} {name}: {value}");
         }
@@ -54,25 +35,13 @@ fn official_examples_are_valid() {
 
 #[test]
 fn official_schemas_agree() {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folders = ["../../../shared/spec/schema", "../../../../shared/spec/schema"].map(|f| here.join(f));
-    let folder = folders.iter().find(|f| f.is_dir()).unwrap_or(&folders[0]);
-    for ((version, lines), repaired) in ProtocolVersion::ALL.iter().copied().zip(EXAMPLES).zip([0, 0, 1, 1, 2]) {
-        let file = folder.join(version.as_str()).join("schema.json");
-        let Ok(text) = fs::read_to_string(&file) else {
-            #[expect(clippy::print_stderr, reason = "a test that did nothing should say so")]
-            {
-                eprintln!("skipped {version}: {} is not there", file.display());
-            }
-            continue;
-        };
-        let mut official: Value = serde_json::from_str(&text).unwrap();
-        assert_eq!(numbers(&mut official), repaired, "{version}");
+    for Official { version, schema: mut official, examples, repairs } in official::revisions() {
+        assert_eq!(numbers(&mut official), repairs, "{version}");
         let ours = schema::document(version);
         let place = if official.get("$defs").is_some() { "$defs" } else { "definitions" };
         assert_eq!(ours["$schema"], official["$schema"]);
         let (mut right, mut wrong) = (0, 0);
-        let examples: Vec<Value> = examples(lines).into_iter().map(|(_, value)| value).collect();
+        let examples: Vec<Value> = examples.into_iter().map(|(_, value)| value).collect();
         for name in official[place].as_object().unwrap().keys() {
             let (r, w) = check(version, name, &official, &ours, &examples);
             right += r;

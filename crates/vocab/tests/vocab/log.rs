@@ -15,7 +15,7 @@ const LOG: &str = r#"{"time":"2026-07-28T12:00:00Z","direction":"client-to-serve
 fn write(format: Format) -> String {
     let mut writer = Writer::new(Vec::new(), format);
     for line in LOG.lines() {
-        writer.entry(&Entry::read(line).unwrap()).unwrap();
+        writer.entry(&Entry::parse(line).unwrap()).unwrap();
     }
     String::from_utf8(writer.finish().unwrap()).unwrap()
 }
@@ -56,7 +56,7 @@ fn time_direction_and_place_are_told() {
 #[test]
 fn every_format_gives_the_messages_back() {
     for format in [Format::Turtle, Format::NTriples, Format::TriG, Format::NQuads] {
-        let messages = rdf::messages(&rdf::read(&write(format), format).unwrap()).unwrap();
+        let messages = rdf::messages(&rdf::parse(&write(format), format).unwrap()).unwrap();
         assert_eq!(messages.len(), 5, "{format}");
         assert_eq!(messages[1], r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, "{format}");
     }
@@ -68,7 +68,7 @@ fn what_cannot_be_written_leaves_nothing_behind() {
     for line in
         [r#"{"time":"noon","message":{"jsonrpc":"2.0"}}"#, r#"{"message":{"a b":1}}"#, r#"{"session":"a","message":5}"#]
     {
-        let refused = writer.entry(&Entry::read(line).unwrap()).unwrap_err();
+        let refused = writer.entry(&Entry::parse(line).unwrap()).unwrap_err();
         assert_eq!(refused.kind(), std::io::ErrorKind::InvalidData, "{line}");
     }
     assert!(writer.finish().unwrap().is_empty());

@@ -7,6 +7,7 @@ mod commands;
 mod equivalence;
 mod log;
 mod mistakes;
+mod official;
 mod pages;
 mod recordings;
 mod round_trip;

@@ -5,7 +5,7 @@ use couplet_vocab::validate::{Format, Options, Problem, validate};
 
 fn problems(revision: Option<&str>, text: &str) -> Vec<Problem> {
     let revision = revision.map(|r| r.parse().unwrap());
-    validate(text.as_bytes(), Format::Json, &Options { revision, definition: None }).unwrap().problems
+    validate(text.as_bytes(), Format::Json, &Options::default().revision(revision)).unwrap().problems
 }
 
 /// Exactly one problem, at a pointer and a place, of which something is said.
@@ -67,9 +67,9 @@ fn mistakes_are_found_where_they_are() {
             (1, 80),
             r#"expected one of "ref/prompt", "ref/resource", found the string "ref/tool""#,
         ),
-        (r#"{"jsonrpc":"2.0",}"#, "", (1, 18), "expected JSON, which this is not: trailing comma"),
-        (r#"{"jsonrpc":"éé",}"#, "", (1, 17), "expected JSON, which this is not: trailing comma"),
-        ("{\n  \"a\": \"é\", b}", "", (2, 13), "expected JSON, which this is not: key must be a string"),
+        (r#"{"jsonrpc":"2.0",}"#, "", (1, 18), "expected valid JSON: trailing comma"),
+        (r#"{"jsonrpc":"éé",}"#, "", (1, 17), "expected valid JSON: trailing comma"),
+        ("{\n  \"a\": \"é\", b}", "", (2, 13), "expected valid JSON: key must be a string"),
         ("[]", "", (1, 1), "expected an object, since this revision has no batches, found an array of 0"),
     ] {
         for revision in ["2024-11-05", "2025-06-18"] {
@@ -165,7 +165,9 @@ fn limits_and_names_are_those_of_the_protocol() {
         serde_json::json!({ "resultType": "complete", "completion": { "values": values } }).to_string()
     };
     let result = |text: &str| {
-        let options = Options { revision: "2026-07-28".parse().ok(), definition: Some("CompleteResult".into()) };
+        let options = Options::default()
+            .revision("2026-07-28".parse::<ProtocolVersion>().unwrap())
+            .definition("CompleteResult".to_owned());
         validate(text.as_bytes(), Format::Json, &options).unwrap().problems
     };
     assert_eq!(result(&completion(100)), []);
@@ -191,7 +193,8 @@ fn who_sends_what_is_known() {
 #[test]
 fn a_question_inside_of_a_result_is_no_message() {
     let ask = r#"{"jsonrpc":"2.0","id":1,"method":"roots/list"}"#;
-    let said = r#"expected a method of a message by itself in this revision, found the string "roots/list""#;
+    let said =
+        r#"expected a method of this revision that is sent in a message of its own, found the string "roots/list""#;
     check("2026-07-28", ask, "/method", (1, 34), said);
     assert_eq!(problems(Some("2025-11-25"), ask), []);
 }
@@ -203,7 +206,7 @@ fn problems_without_end_are_counted() {
         (0..1500).map(|n| format!("\"a{n}\":{n}")).collect::<Vec<_>>().join(",")
     );
     let revision = "2025-06-18".parse().ok();
-    let report = validate(text.as_bytes(), Format::Json, &Options { revision, definition: None }).unwrap();
+    let report = validate(text.as_bytes(), Format::Json, &Options::default().revision(revision)).unwrap();
     assert_eq!((report.count, report.problems.len()), (1500, 1000));
 }
 
@@ -256,8 +259,9 @@ fn methods_and_results_of_extensions_pass() {
 #[test]
 fn a_type_can_be_named() {
     let tool = r#"{ "name": "a", "inputSchema": { "type": "array" } }"#;
-    let options =
-        |revision: Option<ProtocolVersion>, name: &str| Options { revision, definition: Some(name.to_owned()) };
+    let options = |revision: Option<ProtocolVersion>, name: &str| {
+        Options::default().revision(revision).definition(name.to_owned())
+    };
     let report = validate(tool.as_bytes(), Format::Json, &options(None, "Tool")).unwrap();
     assert_eq!(report.problems[0].finding.to_string(), r#"expected "object", found the string "array""#);
     let first = Some(ProtocolVersion::ALL[0]);
@@ -288,7 +292,7 @@ fn mistakes_are_found_in_every_kind_of_file() {
             let column = before.rsplit('\n').next().unwrap().chars().count() as u64 + 1;
             let text = marked.replace('«', "");
             for &revision in ProtocolVersion::ALL {
-                let options = Options { revision: Some(revision), definition: None };
+                let options = Options::default().revision(revision);
                 let problems = validate(text.as_bytes(), format, &options).unwrap().problems;
                 let places: Vec<_> = problems.iter().map(|p| (p.finding.pointer.as_str(), p.line, p.column)).collect();
                 assert_eq!(places, [(pointer, line, column)], "{revision}: {text}");
@@ -302,7 +306,7 @@ fn what_a_log_says_wrong_is_told() {
     for (line, said) in [
         (
             r#"{"direction":"server-to-client","raw":"oh no"}"#,
-            r#"expected a message, or an entry of a log, found something that is not JSON: "oh no""#,
+            r#"expected a message, or an entry of a log, found data that is not JSON: "oh no""#,
         ),
         (
             r#"{"direction":"up","message":{"jsonrpc":"2.0","id":1,"method":"x"}}"#,
@@ -317,7 +321,7 @@ fn what_a_log_says_wrong_is_told() {
 fn a_document_shows_other_things_too() {
     let document = "```json\n{ \"a\": 1 } // a fragment\n```\n```json\n{ \"jsonrpc\": \"2.0\", ... }\n```\n";
     let validate = |definition: Option<&str>| {
-        let options = Options { revision: None, definition: definition.map(str::to_owned) };
+        let options = Options::default().definition(definition.map(str::to_owned));
         let report = validate(document.as_bytes(), Format::Markdown, &options).unwrap();
         (report.checked, report.skipped, report.problems.iter().map(|p| (p.line, p.column)).collect::<Vec<_>>())
     };

@@ -8,7 +8,7 @@ const PAGES: &str = include_str!("../data/pages-2024-11-05.md");
 #[test]
 fn every_message_of_the_pages_is_valid() {
     let revision = "2024-11-05".parse().ok();
-    let report = validate(PAGES.as_bytes(), Format::Markdown, &Options { revision, definition: None }).unwrap();
+    let report = validate(PAGES.as_bytes(), Format::Markdown, &Options::default().revision(revision)).unwrap();
     assert_eq!((report.checked, report.skipped), (43, 0));
     // The page about pages shows a request without its id, which makes it not a complete one.
     let [incomplete] = report.problems.as_slice() else { panic!("{:?}", report.problems) };
@@ -21,7 +21,7 @@ fn other_revisions_are_told_from_it() {
     let best = validate(PAGES.as_bytes(), Format::Markdown, &Options::default()).unwrap();
     assert_eq!(best.count, 1, "{:?}", best.problems);
     let last = Some(ProtocolVersion::ALL[4]);
-    let report = validate(PAGES.as_bytes(), Format::Markdown, &Options { revision: last, definition: None }).unwrap();
+    let report = validate(PAGES.as_bytes(), Format::Markdown, &Options::default().revision(last)).unwrap();
     assert!(report.count > 10);
     let elsewhere = report.problems.iter().filter(|p| p.valid_in.contains(&ProtocolVersion::ALL[0])).count();
     assert_eq!(elsewhere as u64, report.count - 1, "{:?}", report.problems);

@@ -18,7 +18,8 @@ fn recording(session: &str, lines: &[(&str, &str)]) -> String {
 }
 
 fn report(text: &str, revision: Option<&str>, definition: Option<&str>) -> Report {
-    let options = Options { revision: revision.map(|r| r.parse().unwrap()), definition: definition.map(str::to_owned) };
+    let options =
+        Options::default().revision(revision.map(|r| r.parse().unwrap())).definition(definition.map(str::to_owned));
     validate(text.as_bytes(), Format::Json, &options).unwrap()
 }
 

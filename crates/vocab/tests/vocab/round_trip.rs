@@ -88,7 +88,7 @@ fn check(message: &str) {
         let mut writer = Writer::new(Vec::new(), format);
         writer.message(message).unwrap();
         let text = String::from_utf8(writer.finish().unwrap()).unwrap();
-        let read = rdf::read(&text, format).unwrap_or_else(|e| panic!("{e} in {text}"));
+        let read = rdf::parse(&text, format).unwrap_or_else(|e| panic!("{e} in {text}"));
         assert_eq!(outline(&read), outline(&triples), "{text}");
         assert_eq!(parse(&rdf::messages(&read).unwrap()), std::slice::from_ref(&value), "{text}");
     }
@@ -142,7 +142,7 @@ fn a_store_that_forgets_the_order_loses_nothing_that_was_kept() {
     let mut lines: Vec<&str> = text.lines().collect();
     lines.sort_unstable();
     lines.reverse();
-    let triples = rdf::read(&lines.join("\n"), Format::NTriples).unwrap();
+    let triples = rdf::parse(&lines.join("\n"), Format::NTriples).unwrap();
     assert_eq!(rdf::messages(&triples).unwrap(), [message]);
 }
 
@@ -238,7 +238,7 @@ fn triples_that_are_no_trees_are_refused() {
         format!("_:a <{v}params> _:b .\n_:b <{RDF}first> _:b .\n_:b <{RDF}rest> _:b .\n"),
         format!("_:a <{}json> \"this is not JSON\" .\n", rdf::LOG),
     ] {
-        let triples = rdf::read(&format!("_:a <{v}jsonrpc> \"2.0\" .\n{said}"), Format::NTriples).unwrap();
+        let triples = rdf::parse(&format!("_:a <{v}jsonrpc> \"2.0\" .\n{said}"), Format::NTriples).unwrap();
         assert!(rdf::messages(&triples).is_err(), "{said:.500}");
     }
 }

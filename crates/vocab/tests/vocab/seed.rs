@@ -77,7 +77,7 @@ fn json_ld_equals_that_of_the_building_block() {
 #[test]
 fn triples_are_those_of_the_building_block() {
     for (name, message, document, turtle) in EXAMPLES {
-        let expected = canonical(&rdf::read(turtle, Format::Turtle).unwrap());
+        let expected = canonical(&rdf::parse(turtle, Format::Turtle).unwrap());
         assert_eq!(canonical(&rdf::triples(message).unwrap()), expected, "{name}");
         // A JSON-LD processor that knows nothing of the protocol says the same.
         assert_eq!(canonical(&jsonld::triples(document).unwrap()), expected, "{name}");
@@ -87,7 +87,7 @@ fn triples_are_those_of_the_building_block() {
 #[test]
 fn triples_become_the_message_again() {
     for (name, message, _, turtle) in EXAMPLES {
-        let messages = rdf::messages(&rdf::read(turtle, Format::Turtle).unwrap()).unwrap();
+        let messages = rdf::messages(&rdf::parse(turtle, Format::Turtle).unwrap()).unwrap();
         assert_eq!(messages.len(), 1, "{name}");
         assert_eq!(json(&messages[0]), json(message), "{name}");
     }
@@ -96,12 +96,12 @@ fn triples_become_the_message_again() {
 #[test]
 fn every_format_says_the_same() {
     for (name, message, _, turtle) in EXAMPLES {
-        let expected = canonical(&rdf::read(turtle, Format::Turtle).unwrap());
-        for format in Format::ALL {
+        let expected = canonical(&rdf::parse(turtle, Format::Turtle).unwrap());
+        for &format in Format::ALL {
             let mut writer = Writer::new(Vec::new(), format);
             writer.message(message).unwrap();
             let text = String::from_utf8(writer.finish().unwrap()).unwrap();
-            let found = canonical(&rdf::read(&text, format).unwrap());
+            let found = canonical(&rdf::parse(&text, format).unwrap());
             assert_eq!(found, expected, "{name} as {format}:\n{text}");
         }
     }

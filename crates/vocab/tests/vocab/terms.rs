@@ -1,24 +1,19 @@
 //! The vocabulary has every term, and is RDF.
 
-use std::{collections::BTreeSet, fs, path::Path};
+use std::collections::BTreeSet;
 
-use couplet_types::ProtocolVersion;
 use couplet_vocab::{
     rdf::{self, Format},
-    schema, vocabulary,
+    vocabulary,
 };
 use serde_json::Value;
 
+use crate::official::{self, Official};
+
 #[test]
 fn every_term_of_every_schema_is_there() {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folders = ["../../../shared/spec/schema", "../../../../shared/spec/schema"].map(|f| here.join(f));
     let terms = vocabulary::terms();
-    for &version in ProtocolVersion::ALL {
-        let official =
-            folders.iter().find_map(|f| fs::read_to_string(f.join(version.as_str()).join("schema.json")).ok());
-        // Where the official one is not at hand, ours is the same.
-        let schema = official.map_or_else(|| schema::document(version), |text| serde_json::from_str(&text).unwrap());
+    for Official { version, schema, .. } in official::revisions() {
         let place = if schema.get("$defs").is_some() { "$defs" } else { "definitions" };
         let mut names: BTreeSet<String> = schema[place].as_object().unwrap().keys().cloned().collect();
         properties(&schema[place], &mut names);
@@ -27,7 +22,7 @@ fn every_term_of_every_schema_is_there() {
             assert!(term.is_some(), "`{name}` of {version} is not in the vocabulary");
         }
     }
-    assert!(terms.iter().all(|t| !t.words.is_empty() && !t.revisions.is_empty()));
+    assert!(terms.iter().all(|t| !t.description.is_empty() && !t.revisions.is_empty()));
 }
 
 /// The names of all properties in a schema.
@@ -49,7 +44,7 @@ fn properties(schema: &Value, names: &mut BTreeSet<String>) {
 
 #[test]
 fn the_vocabulary_is_turtle() {
-    let triples = rdf::read(&vocabulary::turtle(), Format::Turtle).unwrap();
+    let triples = rdf::parse(&vocabulary::turtle(), Format::Turtle).unwrap();
     let subjects: BTreeSet<String> = triples.iter().map(|t| t.subject.to_string()).collect();
     // All terms, and the vocabulary itself.
     assert_eq!(subjects.len(), vocabulary::terms().len() + 1);

@@ -1,6 +1,6 @@
 //! `src/table/types.txt` is what the Rust types say, and the table agrees with it.
 //!
-//! `COUPLET_WRITE=1 cargo test -p couplet-vocab` writes the file anew.
+//! `UPDATE_GOLDEN=1 cargo test -p couplet-vocab` rewrites the file.
 
 use std::{fmt::Write, fs, path::Path};
 
@@ -45,12 +45,12 @@ fn the_file_is_what_the_types_say() {
         let items = syn::parse_file(&fs::read_to_string(path).unwrap()).unwrap().items;
         items.iter().for_each(|item| print_item(item, &mut out));
     }
-    if std::env::var_os("COUPLET_WRITE").is_some() {
+    if std::env::var_os("UPDATE_GOLDEN").is_some_and(|v| v == "1") {
         fs::write(&file, &out).unwrap();
     }
     let kept = fs::read_to_string(&file).unwrap_or_default();
     let changed = out.lines().zip(kept.lines()).find(|(new, old)| new != old);
-    assert!(kept == out, "the types have changed ({changed:?}): run the tests with COUPLET_WRITE=1, then the table");
+    assert!(kept == out, "the types have changed ({changed:?}): run the tests with UPDATE_GOLDEN=1, then the table");
 }
 
 fn print_item(item: &Item, out: &mut String) {

@@ -1,7 +1,5 @@
 //! What is listed: as the official server lists it, and as it was when it was last looked at.
 
-use std::{fs, path::Path};
-
 use couplet::ProtocolVersion;
 use couplet_testing::Surface;
 use serde_json::{Map, Value, json};
@@ -9,24 +7,13 @@ use serde_json::{Map, Value, json};
 use crate::kit::{able, connect, is_in};
 
 /// What the official server tells a client that can do everything, in 2025-11-25.
-const OFFICIAL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/official.json");
-/// The same, where research about other servers is at hand.
-const RESEARCH: &str = "../../../shared/research/ref-contracts/everything.json";
+const OFFICIAL: &str = include_str!("../official.json");
 
 #[couplet::test]
 async fn the_contract_is_kept() {
     let client = connect(couplet_everything::server().build(), ProtocolVersion::V2025_11_25).await;
     let ours = Surface::of(&client).await.unwrap();
-    check(ours.as_json(), &read(OFFICIAL).expect("it is beside this test"));
-    let research = Path::new(env!("CARGO_MANIFEST_DIR")).join(RESEARCH);
-    match read(research) {
-        Some(official) => check(ours.as_json(), &official),
-        None => eprintln!("skipped: the contracts of other servers are not here"),
-    }
-}
-
-fn read(path: impl AsRef<Path>) -> Option<Value> {
-    serde_json::from_str(&fs::read_to_string(path).ok()?).ok()
+    check(ours.as_json(), &serde_json::from_str(OFFICIAL).expect("the file is JSON"));
 }
 
 /// Everything that the official server lists is listed here, first and in its order.
@@ -97,7 +84,7 @@ async fn the_surface_is_as_it_was(version: ProtocolVersion) {
     Surface::of(&client).await.unwrap().assert_matches(path);
 }
 
-/// Within a session a client is listed what it can use. Without, the list is the same for everybody.
+/// In a session, the list has the tools that the client can use. Without one, it is the same for all clients.
 #[couplet::test]
 async fn tools_that_cannot_be_used_are_not_listed_in_sessions(version: ProtocolVersion) {
     let server = couplet_everything::server().build();

@@ -27,7 +27,7 @@ pub(crate) fn able(version: ProtocolVersion) -> ClientBuilder {
         .on_sample(|_| async { Ok(CreateMessageResult::new("a-model", "a thought")) })
         .sampling_tools(true)
         .roots([Root::new("file:///project").name("Project")])
-        .extension(ClientTasks::new().hosting(Memory::new()))
+        .extension(ClientTasks::new().accept_tasks(Memory::new()))
         .extension(ClientApps::new())
         .extension(ClientSkills::new())
 }

@@ -1,6 +1,6 @@
 //! The everything server: its contract, each of its tools in every revision, and both of its transports.
 
-#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test that fails, or is skipped, should say where")]
+#![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
 mod additions;
 mod contract;

@@ -1,4 +1,4 @@
-//! Logins in a file that only its owner can read.
+//! Logins in a private file.
 
 use std::{
     collections::BTreeMap,
@@ -16,11 +16,10 @@ use zeroize::Zeroizing;
 use super::{Store, StoreLock};
 use crate::Secret;
 
-/// Keeps logins in a file, which is made with the permissions `0600` and not used with any more than these.
+/// A [`Store`] in a JSON file, created with mode `0600`. A file that others can read is rejected.
 ///
-/// It is written anew and put in the place of the old one, so a crash leaves one or the other. Several processes can
-/// use it: files with the endings `.lock` and `.refresh.lock` beside it are locked while one of them changes something,
-/// or refreshes a token.
+/// Writes are atomic: a crash leaves the old or the new content. Several processes can share the file; they lock the
+/// files `<name>.lock` while they write and `<name>.refresh.lock` while they refresh a token.
 #[derive(Clone, Debug)]
 pub struct FileStore {
     path: Arc<PathBuf>,
@@ -30,16 +29,16 @@ pub struct FileStore {
 type Kept = BTreeMap<String, String>;
 
 impl FileStore {
-    /// More than this is not a file of ours.
+    /// The maximum size of the file.
     const LIMIT: u64 = 16 << 20;
-    /// How long others may take to change the file, and to refresh a token.
+    /// Timeouts of the locks for writing and for refreshing a token.
     const CHANGE: Duration = Duration::from_secs(10);
     const REFRESH: Duration = Duration::from_secs(30);
 
-    /// Uses a file, which need not be there yet; its folder has to be.
+    /// Opens a file. It need not exist yet; its directory must.
     ///
     /// # Errors
-    /// When it is there and others can read it, or it is not a file of this kind.
+    /// Fails if the file is readable by others, or is not a file of this kind.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self, Error> {
         let path = path.into();
         read(&path)?;
@@ -83,7 +82,7 @@ impl Store for FileStore {
     }
 
     fn lock(&self, _: &str) -> BoxFuture<'_, Result<StoreLock, Error>> {
-        // Not in turn with the other work: it goes on while the lock is held.
+        // Not behind the mutex: reads and writes continue while this lock is held.
         let path = self.path.clone();
         Box::pin(async move {
             let wait = move || locked(&path, ".refresh.lock", Self::REFRESH);
@@ -93,8 +92,8 @@ impl Store for FileStore {
     }
 }
 
-/// Locks a file beside this one. A file system that has no locks does not keep anyone from working.
-fn locked(path: &Path, ending: &str, patience: Duration) -> Result<Option<File>, Error> {
+/// Locks a file next to this one. Where the file system has no locks, it works without.
+fn locked(path: &Path, ending: &str, wait: Duration) -> Result<Option<File>, Error> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(ending);
     let mut options = OpenOptions::new();
@@ -102,14 +101,14 @@ fn locked(path: &Path, ending: &str, patience: Duration) -> Result<Option<File>,
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let Ok(file) = options.open(path.with_file_name(name)) else { return Ok(None) };
-    let end = Instant::now() + patience;
+    let end = Instant::now() + wait;
     loop {
         match FileExt::try_lock(&file) {
             Ok(()) => return Ok(Some(file)),
             Err(TryLockError::WouldBlock) if Instant::now() < end => std::thread::sleep(Duration::from_millis(10)),
-            Err(TryLockError::WouldBlock) => return Err(wrong(path, "is locked by another program; try again later")),
+            Err(TryLockError::WouldBlock) => return Err(wrong(path, "is locked by another program; retry later")),
             Err(error) => {
-                tracing::debug!(%error, "a file cannot be locked");
+                tracing::debug!(%error, "the file cannot be locked");
                 return Ok(None);
             }
         }
@@ -122,17 +121,17 @@ fn read(path: &Path) -> Result<Kept, Error> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Kept::new()),
         Err(error) => return Err(wrong(path, "cannot be read").with_source(error)),
     };
-    // The file that is open is looked at, not the one that has its name a moment later.
+    // Metadata of the open file, not of one that may replace it meanwhile.
     let about = file.metadata().map_err(|e| wrong(path, "cannot be read").with_source(e))?;
     if !about.is_file() || about.len() > FileStore::LIMIT {
         return Err(wrong(path, "is not a file of logins"));
     }
     if !is_private(&about) {
-        return Err(wrong(path, "can be read by others; `chmod 600` keeps them out"));
+        return Err(wrong(path, "can be read by others; run `chmod 600` on it"));
     }
     let mut text = Zeroizing::new(String::new());
     file.read_to_string(&mut text).map_err(|e| wrong(path, "cannot be read").with_source(e))?;
-    // What the parser says may quote what it read.
+    // The parser's error may quote a secret.
     serde_json::from_str(&text).map_err(|_| wrong(path, "is not a file of logins"))
 }
 
@@ -140,7 +139,7 @@ fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}", std::process::id()));
     let beside = path.with_file_name(name);
-    // What a crash left there, or what somebody put there to be written into.
+    // The leftover of a crash, or a file planted by another user.
     let _ = fs::remove_file(&beside);
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
@@ -157,7 +156,7 @@ fn is_private(about: &fs::Metadata) -> bool {
     std::os::unix::fs::PermissionsExt::mode(&about.permissions()) & 0o077 == 0
 }
 
-/// Elsewhere the folder decides, and a profile's folder is private.
+/// Elsewhere the directory decides, and a profile's directory is private.
 #[cfg(not(unix))]
 fn is_private(_: &fs::Metadata) -> bool {
     true

@@ -1,4 +1,4 @@
-//! Logins in the keychain of the system.
+//! Logins in the system keychain.
 
 use std::{fmt, sync::Arc};
 
@@ -9,11 +9,10 @@ use zeroize::Zeroizing;
 use super::Store;
 use crate::Secret;
 
-/// Keeps logins in the keychain of the system: that of macOS, the credentials of Windows, the keys that the kernel of
-/// Linux keeps for a user (until the machine is restarted, or they were not used for some days).
+/// A [`Store`] in the system keychain: the Keychain of macOS, the Credential Manager of Windows, or the kernel keyring
+/// of Linux (which is lost on a restart, and after some days without use).
 ///
-/// Any other keychain for which there is a store of the `keyring` family does as well, such as the Secret Service of a
-/// Linux desktop:
+/// Any store of the `keyring` crates can be used instead, such as the Secret Service of a Linux desktop:
 ///
 /// ```
 /// # fn main() -> Result<(), couplet_core::Error> {
@@ -21,7 +20,7 @@ use crate::Secret;
 ///
 /// # let store = keyring_core::mock::Store::new().unwrap();
 /// // let store = zbus_secret_service_keyring_store::Store::new()?;
-/// let oauth = OAuth::new("Notes").store(Keychain::over("com.example.notes", store));
+/// let oauth = OAuth::new("Notes").store(Keychain::with_store("com.example.notes", store));
 /// # Ok(())
 /// # }
 /// ```
@@ -33,19 +32,19 @@ pub struct Keychain {
 
 type Text = Zeroizing<Vec<u8>>;
 
-/// Some keychains take no more than this under one name, and tokens are longer.
+/// Some keychains limit the size of an entry, and tokens are longer.
 const PIECE: usize = 2000;
-/// More pieces than any login has.
+/// An upper limit on the pieces of a value.
 const MOST: usize = 500;
 
 impl Keychain {
-    /// The keychain of this system; what is kept there bears this name.
+    /// Opens the system keychain. Entries carry the name `service`.
     ///
-    /// Without a login session, as in a container or a service, Linux gives each thread a keyring of its own, which
-    /// would lose every login; that is found out here, by storing something and removing it.
+    /// This blocks, and writes and deletes a test entry: without a login session, as in a container or a service, Linux
+    /// gives each thread a keyring of its own, which would lose every login.
     ///
     /// # Errors
-    /// When there is none, or when it does not keep what is stored.
+    /// Fails if there is no keychain, or it does not retain entries.
     pub fn system(service: impl Into<String>) -> Result<Self, Error> {
         #[cfg(target_os = "macos")]
         let store = apple_native_keyring_store::keychain::Store::new();
@@ -55,16 +54,16 @@ impl Keychain {
         let store = linux_keyutils_keyring_store::Store::new();
         #[cfg(not(any(target_os = "macos", target_os = "linux", windows)))]
         let store: Result<Arc<keyring_core::mock::Store>, Failure> =
-            Err(Failure::NotSupportedByStore("there is none for this system".to_owned()));
-        let keychain = store.map(|store| Self::over(service, store)).map_err(failed)?;
+            Err(Failure::NotSupportedByStore("there is no keychain for this system".to_owned()));
+        let keychain = store.map(|store| Self::with_store(service, store)).map_err(failed)?;
         keychain.check()?;
         Ok(keychain)
     }
 
-    /// Checks that what one thread stores is found by another, and removes it.
+    /// Checks that an entry written by one thread is found by another, and deletes it. This blocks.
     ///
     /// # Errors
-    /// When it is not found, or the keychain fails.
+    /// Fails if the entry is not found, or the keychain fails.
     pub fn check(&self) -> Result<(), Error> {
         let key = format!("check of process {}", std::process::id());
         self.write(&key, Some(&Secret::new("stored"))).map_err(failed)?;
@@ -75,14 +74,14 @@ impl Keychain {
             Ok(Err(failure)) => Err(failed(failure)),
             _ => Err(Error::new(
                 ErrorKind::Config,
-                "the keychain of the system does not keep what is stored, because there is no login session here; \
+                "the system keychain does not retain entries, because there is no login session here; \
                  store logins in a file instead",
             )),
         }
     }
 
-    /// A keychain that the program has chosen.
-    pub fn over(service: impl Into<String>, store: Arc<CredentialStore>) -> Self {
+    /// Uses a given keychain.
+    pub fn with_store(service: impl Into<String>, store: Arc<CredentialStore>) -> Self {
         Self { service: service.into().into(), store }
     }
 
@@ -99,7 +98,7 @@ impl Keychain {
         }
     }
 
-    /// How many pieces there are, and the first one.
+    /// The number of pieces, and the first one.
     fn first(&self, key: &str) -> Result<Option<(usize, Text)>, Failure> {
         let Some(bytes) = self.get(key, 0)? else { return Ok(None) };
         let end = bytes.iter().position(|byte| *byte == b' ');
@@ -110,14 +109,14 @@ impl Keychain {
     fn read(&self, key: &str) -> Result<Option<Secret>, Failure> {
         let Some((count, mut all)) = self.first(key)? else { return Ok(None) };
         for piece in 1..count {
-            // Half a login is none.
+            // An incomplete value counts as missing.
             let Some(more) = self.get(key, piece)? else { return Ok(None) };
             all.extend_from_slice(&more);
         }
         Ok(str::from_utf8(&all).ok().map(Secret::new))
     }
 
-    /// The first piece says how many there are, so it is written last, and removed first.
+    /// The first piece holds the number of pieces, so it is written last and deleted first.
     fn write(&self, key: &str, value: Option<&Secret>) -> Result<(), Failure> {
         let before = self.first(key)?.map_or(0, |(count, _)| count);
         let pieces: Vec<&[u8]> =
@@ -143,7 +142,7 @@ impl Keychain {
         }
     }
 
-    /// Some keychains ask a person before they answer.
+    /// Some keychains ask the user before they answer.
     fn blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Self) -> Result<T, Failure> + Send + 'static,
@@ -174,13 +173,13 @@ impl fmt::Debug for Keychain {
     }
 }
 
-/// What goes wrong may hold what was to be kept.
+/// The underlying error may contain a secret.
 fn failed(failure: Failure) -> Error {
     let why = match failure {
-        Failure::NoStorageAccess(_) => "is locked, or not for this program",
-        Failure::TooLong(..) => "does not take so much",
-        Failure::NotSupportedByStore(_) => "is not there",
-        _ => "fails",
+        Failure::NoStorageAccess(_) => "is locked, or denies access to this program",
+        Failure::TooLong(..) => "does not accept values of this size",
+        Failure::NotSupportedByStore(_) => "is not available",
+        _ => "failed",
     };
-    Error::new(ErrorKind::Config, format!("the keychain of the system {why}"))
+    Error::new(ErrorKind::Config, format!("the system keychain {why}"))
 }

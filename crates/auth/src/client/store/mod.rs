@@ -1,4 +1,4 @@
-//! Where logins are kept.
+//! Storage of logins.
 
 mod file;
 #[cfg(feature = "keychain")]
@@ -19,8 +19,8 @@ pub use file::FileStore;
 #[cfg(feature = "keychain")]
 pub use keychain::Keychain;
 
-/// A place for what a client must not lose and nobody else may have: tokens, and what authorization servers know the
-/// client by. Keys name an authorization server and what is kept of it; values are texts.
+/// Storage for a client's secrets: tokens and client registrations. Keys name an authorization server and the kind of
+/// secret; values are opaque strings.
 ///
 /// ```no_run
 /// # fn example() -> Result<(), couplet_core::Error> {
@@ -33,35 +33,36 @@ pub use keychain::Keychain;
 /// # }
 /// ```
 pub trait Store: Send + Sync + 'static {
-    /// What is kept under a key.
+    /// Returns the value of a key.
     fn load(&self, key: &str) -> BoxFuture<'_, Result<Option<Secret>, Error>>;
 
-    /// Keeps a value in the place of an earlier one, or nothing any more.
+    /// Replaces the value of a key, or deletes it if `value` is `None`.
     fn save(&self, key: &str, value: Option<Secret>) -> BoxFuture<'_, Result<(), Error>>;
 
-    /// Holds off others that use the same store, in this process or another, until the lock is dropped: while a token
-    /// for a server is refreshed, which only one of them may do. A store that is not shared needs no lock.
+    /// Acquires an exclusive lock across all users of the store, in this process and others, until the returned guard
+    /// is dropped. It is held while a token for `server` is refreshed, which only one process may do at a time. The
+    /// default is no lock, for stores that are not shared.
     ///
     /// # Errors
-    /// When others hold it for too long.
+    /// Fails if the lock cannot be acquired in time. The token is then refreshed without it.
     fn lock(&self, server: &str) -> BoxFuture<'_, Result<StoreLock, Error>> {
         let _ = server;
         Box::pin(async { Ok(StoreLock::none()) })
     }
 }
 
-/// A lock of a [`Store`], which ends when this is dropped.
+/// The guard of a [`Store::lock`]. Dropping it releases the lock.
 pub struct StoreLock {
     _held: Option<Box<dyn Any + Send>>,
 }
 
 impl StoreLock {
-    /// A lock without effect.
+    /// Creates a guard that locks nothing.
     pub fn none() -> Self {
         Self { _held: None }
     }
 
-    /// A lock that lasts for as long as this value lives.
+    /// Creates a guard that holds a value, such as a locked file, until it is dropped.
     pub fn new(held: impl Send + 'static) -> Self {
         Self { _held: Some(Box::new(held)) }
     }
@@ -73,7 +74,7 @@ impl fmt::Debug for StoreLock {
     }
 }
 
-/// Keeps logins for as long as the program runs.
+/// A [`Store`] in memory, lost with the process.
 #[derive(Default)]
 pub struct MemoryStore {
     kept: Mutex<HashMap<String, Secret>>,
@@ -81,7 +82,7 @@ pub struct MemoryStore {
 }
 
 impl MemoryStore {
-    /// A store without anything in it.
+    /// Creates an empty store.
     pub fn new() -> Self {
         Self::default()
     }

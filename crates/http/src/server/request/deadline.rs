@@ -1,4 +1,4 @@
-//! The time that a call may take in all.
+//! The overall timeout of a call.
 
 use std::{future::poll_fn, pin::Pin, sync::Arc, task::Poll, time::Duration};
 
@@ -53,8 +53,8 @@ impl Service for Timed {
         self.service.notified(note);
     }
 
-    fn mirrored(&self, tool: &str) -> Option<Arc<[ParamHeader]>> {
-        self.service.mirrored(tool)
+    fn header_params(&self, tool: &str) -> Option<Arc<[ParamHeader]>> {
+        self.service.header_params(tool)
     }
 
     fn required_scopes(&self, method: &str, params: &Params) -> Option<Arc<[String]>> {
@@ -99,7 +99,7 @@ mod tests {
             self.notes.fetch_add(1, Ordering::SeqCst);
         }
 
-        fn mirrored(&self, _: &str) -> Option<Arc<[ParamHeader]>> {
+        fn header_params(&self, _: &str) -> Option<Arc<[ParamHeader]>> {
             Some(Arc::new([]))
         }
 
@@ -118,7 +118,7 @@ mod tests {
         let timed = Arc::new(Timed::new(inner.clone(), Duration::from_secs(1)));
         assert_eq!(timed.describe().info.name, "sentinel");
         assert!(std::ptr::eq(timed.hub(), inner.hub()));
-        assert!(timed.mirrored("any").is_some());
+        assert!(timed.header_params("any").is_some());
         assert_eq!(timed.required_scopes("one", &Params::default()).as_deref(), Some(&["one".to_owned()][..]));
         assert!(!timed.has_resource("any"));
         let mut connection = ServerConnection::new(timed, Limits::default());

@@ -20,7 +20,7 @@ impl Endpoint {
     /// Answers a handshake of which nothing is kept.
     pub(crate) async fn introduce(&self, frame: Frame, admitted: Admitted) -> Reply {
         let mut connection = self.connection(admitted.caller.clone());
-        connection.take(frame);
+        connection.receive_frame(frame);
         match poll_fn(|cx| connection.poll_next(cx)).await {
             Some(Outbound { text, .. }) if connection.revision().is_some() => response::json(StatusCode::OK, text),
             Some(Outbound { text, .. }) => response::json(StatusCode::BAD_REQUEST, text),
@@ -38,7 +38,7 @@ impl Endpoint {
         let caller = admitted.caller.clone();
         let mut connection = self.connection(caller.clone());
         if let Some(version) = version {
-            // It never says that it is ready: then nobody tells it of changes.
+            // Without `notifications/initialized` the connection sends no changes.
             reopen(&mut connection, opening(version), &self.config.connection).await;
         }
         let Some(revision) = connection.revision() else {
@@ -49,7 +49,7 @@ impl Endpoint {
             Err(declined) => return decline(declined),
         };
         connection.set_context(admitted.take_context());
-        connection.take(frame);
+        connection.receive_frame(frame);
         if !expects_answer {
             return response::empty(StatusCode::ACCEPTED);
         }
@@ -70,7 +70,7 @@ fn opening(version: ProtocolVersion) -> Bytes {
 /// Says once more what opened a session, and overhears the answer.
 pub(crate) async fn reopen(connection: &mut ServerConnection, opening: Bytes, limits: &Limits) {
     if let Ok(frame) = message::read(opening, limits.bounds) {
-        connection.take(frame);
+        connection.receive_frame(frame);
         poll_fn(|cx| connection.poll_next(cx)).await;
     }
 }

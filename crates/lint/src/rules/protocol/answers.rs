@@ -1,4 +1,4 @@
-//! What every answer has to have.
+//! The required members of answers.
 
 use couplet_core::Revision;
 use couplet_types::{EmptyResult, code, from_json};
@@ -14,33 +14,33 @@ use crate::{
 
 table! { Protocol:
     GREETING = "hello-incomplete" Error
-        about "the server does not say what it has to say about itself"
-        why "The specification asks for it; clients built on the official SDKs do not connect."
-        fix "Add what is missing."
-    NOBODY = "server-info-missing" Warning
-        about "the server does not say who it is"
-        why "In the stateless protocol every result should say it in `_meta`; hosts and logs have no other name to show."
-        fix "Put name and version of the server into the `_meta` of results."
+        about "the answer to `initialize` or `server/discover` lacks a required member"
+        why "The specification requires it; clients built on the official SDKs do not connect."
+        fix "Add the missing member."
+    ANONYMOUS = "server-info-missing" Warning
+        about "the server does not identify itself"
+        why "In the stateless protocol every result should identify the server in `_meta`; hosts and logs have no other name to show."
+        fix "Add the name and version of the server to the `_meta` of results."
     KIND = "result-kind-missing" Error
-        about "a result does not say what kind of result it is"
-        why "In the stateless protocol the specification asks for it in every result."
+        about "a result does not name its kind"
+        why "In the stateless protocol the specification requires it in every result."
         fix "Mark ordinary results as complete."
     NO_HINTS = "cache-hints-missing" Error
-        about "a result does not say for how long it can be kept"
-        why "In the stateless protocol lists must; Claude Code takes none of the tools otherwise (anthropics/claude-code#88128)."
+        about "a result has no caching hints"
+        why "In the stateless protocol lists must have them; otherwise Claude Code ignores all tools (anthropics/claude-code#88128)."
         fix "Add `ttlMs`, which may be 0, and `cacheScope`."
     BAD_HINTS = "cache-hints-invalid" Error
-        about "a result says in a wrong way for how long it can be kept"
+        about "a result has invalid caching hints"
         why "`ttlMs` is a number of milliseconds, `cacheScope` is `public` or `private`; the Python SDK drops all tools for an empty scope (NousResearch/hermes-agent#94992)."
-        fix "Correct the two members, the scope in the same way on all pages."
+        fix "Correct the two members, and use the same scope on all pages."
     FAILED = "list-failed" Error
-        about "a list could not be had"
+        about "a list could not be fetched"
         why "Clients that list everything when they connect give up."
-        fix "Find out why; the server's log knows more."
+        fix "Find out why; see the server's log."
     UNREADABLE = "answer-unreadable" Error
         about "an answer could not be read"
-        why "Clients drop it, or the connection."
-        fix "Send JSON of the shape that the specification gives."
+        why "Clients drop it, or close the connection."
+        fix "Send JSON in the format of the specification."
 }
 
 pub(crate) fn check(surface: &Surface, report: &mut Report<'_>) {
@@ -65,7 +65,7 @@ pub(crate) fn check(surface: &Surface, report: &mut Report<'_>) {
             for what in &list.broken {
                 together.add(&UNREADABLE, version, "", format!("`{}`: {what}", kind.method()));
             }
-            // That a method is not there is a matter of what was declared.
+            // A missing method is reported against the declared capabilities.
             for error in list.errors.iter().filter(|error| error.code != code::METHOD_NOT_FOUND) {
                 let what = format!("`{}` fails with {}: {}", kind.method(), error.code, error.message);
                 together.add(&FAILED, version, "", what);
@@ -93,16 +93,16 @@ fn greeting(said: &Said, together: &mut Together) {
         missing("/supportedVersions", "`supportedVersions` is missing, or not an array");
     }
     if said.info.is_none() {
-        together.add(&NOBODY, said.version(), "/_meta", "`server/discover` does not tell name and version".to_owned());
+        together.add(&ANONYMOUS, said.version(), "/_meta", "`server/discover` has no name and version".to_owned());
     }
 }
 
-/// What a result has to have where every request stands alone.
+/// Checks the members that results need in the stateless protocol.
 fn page(revision: Revision, method: &str, page: &Page, together: &mut Together) {
     let version = revision.version();
     let kind = from_json::<EmptyResult>(page.text.get()).ok().and_then(|result| result.result_type);
     if kind.is_none() {
-        together.add(&KIND, version, "", format!("`{method}` does not say it"));
+        together.add(&KIND, version, "", format!("`{method}` does not name it"));
     }
     let (ttl, scope) = (page.value.get("ttlMs"), page.value.get("cacheScope"));
     let missing: Vec<_> = [("ttlMs", ttl), ("cacheScope", scope)].into_iter().filter(|(_, v)| v.is_none()).collect();

@@ -1,4 +1,4 @@
-//! What a server says that it can do, and whether it can.
+//! Declared capabilities against the actual answers.
 
 use couplet_types::code;
 use serde_json::Value;
@@ -13,28 +13,28 @@ use crate::{
 
 table! { Protocol:
     UNDECLARED = "capability-undeclared" Error
-        about "the server lists things without saying that it has any"
-        why "The specification asks for the capability, and clients do not ask for what is not declared."
+        about "the server lists things without declaring the capability"
+        why "The specification requires the capability, and clients do not ask for what is not declared."
         fix "Declare the capability."
     UNANSWERED = "capability-unanswered" Error
-        about "the server says that it has things, and does not list them"
-        why "Clients that ask for all that is declared fail to connect (charmbracelet/crush#2239), or wait until they give up (artokun/comfyui-mcp#29)."
+        about "the server declares a capability, but does not answer the list request"
+        why "Clients that ask for all that is declared fail to connect (charmbracelet/crush#2239), or wait until they time out (artokun/comfyui-mcp#29)."
         fix "Do not declare the capability, or answer with an empty list."
     EMPTY = "capability-empty" Note
-        about "the server says that it has things, and has none"
-        why "Hosts show a place for them that is always empty (mozilla/firefox-devtools-mcp#147)."
+        about "the server declares a capability, but the list is empty"
+        why "Hosts show a section that is always empty (mozilla/firefox-devtools-mcp#147)."
         fix "Declare the capability when there is something, if that can change."
     SHAPE = "capability-shape" Error
-        about "a capability is not said in the form that it has"
-        why "Capabilities are objects, and what is in them says true or false; clients built on the official SDKs refuse others."
-        fix "Write `{}` for a capability, and leave it out where there is none."
+        about "a capability has the wrong type"
+        why "Capabilities are objects, and their flags are booleans; clients built on the official SDKs reject others."
+        fix "Write `{}` for a capability, and omit it if it is not supported."
     REMOVED = "capability-removed" Note
         about "the server declares a capability that the revision does not have"
-        why "Nobody who speaks the revision looks at it."
+        why "Clients of this revision ignore it."
         fix "Declare it in the revisions that have it, or the extension that took its place."
     EXTENSION = "extension-name" Warning
-        about "an extension has a name that extensions cannot have"
-        why "The specification asks for a prefix, such as that of a domain, and a name."
+        about "the identifier of an extension is invalid"
+        why "The specification requires a prefix, such as that of a domain, and a name."
         fix "Call it `com.example/name`."
 }
 
@@ -79,7 +79,7 @@ fn list(said: &Said, kind: Kind, together: &mut Together) {
     let others = Kind::ALL.into_iter().filter(|other| other.capability() == name);
     let all: usize = others.filter_map(|other| said.lists.get(&other)).map(|list| list.count).sum();
     let was_read = list.errors.is_empty() && list.broken.is_empty();
-    // A server with templates has resources; that is told once for both lists.
+    // A server with templates has resources; that is reported once for both lists.
     if all == 0 && was_read && kind != Kind::Templates {
         together.add(&EMPTY, version, &pointer, format!("`{name}` is declared, and there are none"));
     }

@@ -1,4 +1,4 @@
-//! Members of what is listed that are not what they have to be.
+//! Members of listed items with wrong types.
 
 use couplet_types::Meta;
 use serde_json::Value;
@@ -13,24 +13,24 @@ use crate::{
 
 table! { Protocol:
     NULL = "member-null" Error
-        about "a member is null instead of left out"
-        why "Clients built on the official TypeScript SDK then refuse the whole list (modelcontextprotocol/inspector#987, r33drichards/mcp-js#117)."
-        fix "Leave it out."
+        about "a member is null instead of absent"
+        why "Clients built on the official TypeScript SDK then reject the whole list (modelcontextprotocol/inspector#987, r33drichards/mcp-js#117)."
+        fix "Omit it."
     TYPE = "member-type" Error
-        about "a member is not of the type that it has"
-        why "Clients built on the official SDKs then refuse the whole list."
+        about "a member has the wrong type"
+        why "Clients built on the official SDKs then reject the whole list."
         fix "Correct the member."
     DOUBLE = "member-double" Error
         about "an object has two members of the same name"
-        why "Which one counts differs from parser to parser, so what is checked is not what is used."
+        why "Parsers differ in which one they use, so the checked value may not be the used one."
         fix "Remove one."
     META = "meta-key" Warning
-        about "a key of `_meta` is not formed as the specification asks"
+        about "a key of `_meta` does not have the required format"
         why "Others may reserve such keys or drop them."
         fix "Use a name, or a prefix of your own and a name: `com.example/name`."
 }
 
-/// What a member is.
+/// The type of a member.
 #[derive(Clone, Copy, Debug)]
 enum Type {
     Text,
@@ -62,7 +62,7 @@ impl Type {
     }
 }
 
-/// What all have, and what each kind has. Names, schemas and URIs have rules of their own.
+/// The members of all kinds, and those of each kind. Names, schemas and URIs have rules of their own.
 const COMMON: &[(&str, Type)] =
     &[("title", Type::Text), ("description", Type::Text), ("icons", Type::Array), ("_meta", Type::Object)];
 const OF_TOOLS: &[(&str, Type)] = &[
@@ -137,6 +137,6 @@ fn types(value: &Value, members: &[(&str, Type)], base: &str, place: &Place, rep
 
 fn doubled(pointers: &[String], place: &Place, report: &mut Report<'_>) {
     for pointer in pointers {
-        report.add(&DOUBLE, place.clone().at(pointer.clone()), format!("`{pointer}` is there twice"));
+        report.add(&DOUBLE, place.clone().at(pointer.clone()), format!("`{pointer}` occurs twice"));
     }
 }

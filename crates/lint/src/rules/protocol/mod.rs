@@ -1,4 +1,4 @@
-//! Revisions, capabilities and the shape of answers.
+//! Revisions, capabilities and the structure of answers.
 
 pub(super) mod answers;
 pub(super) mod capabilities;
@@ -9,7 +9,7 @@ use couplet_types::ProtocolVersion;
 
 use crate::{Place, Rule, Subject, report::Report};
 
-/// What is wrong in some revisions, told once for all of them.
+/// Findings in several revisions, merged into one.
 #[derive(Default)]
 struct Together {
     found: Vec<(&'static Rule, String, String, Vec<ProtocolVersion>)>,

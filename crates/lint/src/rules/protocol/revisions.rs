@@ -1,4 +1,4 @@
-//! Which revisions the server speaks, and what of them is on its way out.
+//! Supported revisions and deprecated features.
 
 use std::collections::BTreeSet;
 
@@ -16,32 +16,32 @@ use crate::{
 
 table! { Protocol:
     SILENT = "no-answer" Error
-        about "the server speaks no revision that it was asked for"
+        about "the server supports none of the requested revisions"
         why "No client can use it."
         fix "Answer `initialize` and `server/discover`."
     NO_HANDSHAKE = "revision-no-handshake" Error
-        about "the server does not speak any revision that opens with `initialize`"
-        why "claude.ai, Claude Desktop and ChatGPT open with it (laravel/mcp#341), and so does Claude Code with servers on standard input and output (lossless-claude/lcm#428)."
-        fix "Answer `initialize` too."
+        about "the server supports no revision with sessions (`initialize`)"
+        why "claude.ai, Claude Desktop and ChatGPT start with `initialize` (laravel/mcp#341), and so does Claude Code over stdio (lossless-claude/lcm#428)."
+        fix "Support `initialize` too."
     NO_STATELESS = "revision-no-stateless" Note
-        about "the server does not speak any revision without `initialize`"
-        why "Clients that only know the stateless protocol cannot use it, and others need a round trip more to find out."
-        fix "Answer `server/discover` and requests that stand alone too."
+        about "the server does not support the stateless protocol (`server/discover`)"
+        why "Clients that only know the stateless protocol cannot use it, and others need an extra round trip to find out."
+        fix "Support `server/discover` and stateless requests too."
     OLD = "revision-old" Warning
-        about "the server speaks only the oldest revisions"
+        about "the server supports only the oldest revisions"
         why "Strict clients refuse to connect: Codex does over HTTP (pgEdge/pgedge-postgres-mcp#282)."
-        fix "Speak a revision with structured output, or newer."
+        fix "Support a revision with structured output, or newer."
     UNKNOWN = "revision-unknown" Error
         about "the server answers with a revision that does not exist"
-        why "Clients have to disconnect when they are answered in a revision that they do not know."
-        fix "Answer with the revision that was asked for, if it is spoken, or with another one that is."
+        why "Clients have to disconnect if they do not support the revision of the answer."
+        fix "Answer with the requested revision if it is supported, or else with one that is."
     UNLISTED = "revision-unlisted" Error
         about "the server answers in a revision that it does not list"
         why "Clients choose from `supportedVersions`."
-        fix "List every revision that is spoken."
+        fix "List every supported revision."
     DIFFERENT = "revision-tools-differ" Warning
-        about "a tool is there in some revisions only, though the client can do as much in the others"
-        why "Which tools there are then depends on the revision that the host speaks."
+        about "a tool is listed in some revisions only, though the client has the same capabilities in the others"
+        why "The available tools then depend on the revision of the host."
         fix "Offer the same tools in every revision to clients with the same capabilities."
     LOGGING = "deprecated-logging" Note
         about "the server declares `logging`, which is deprecated"
@@ -49,7 +49,7 @@ table! { Protocol:
         fix "Write to standard error, or use OpenTelemetry, and declare it only for older revisions."
     TRANSPORT = "deprecated-transport" Warning
         about "the server was reached over HTTP+SSE, which is deprecated"
-        why "The transport is deprecated since its successor exists, and will be removed; hosts drop it."
+        why "Streamable HTTP replaced it, and hosts drop it."
         fix "Serve Streamable HTTP at the same address, or beside it."
 }
 
@@ -67,7 +67,7 @@ pub(crate) fn check(surface: &Surface, report: &mut Report<'_>) {
                 Some(other) => {
                     report.add(&UNKNOWN, place().at("/protocolVersion"), format!("`protocolVersion` is `{other}`"));
                 }
-                // That it is missing is told with the greeting.
+                // A missing member is reported by another rule.
                 None => {}
             }
         } else {
@@ -90,17 +90,17 @@ pub(crate) fn check(surface: &Surface, report: &mut Report<'_>) {
 fn refusal(surface: &Surface) -> String {
     let told = surface.refused.iter().map(|(version, answer)| match answer {
         Answer::Error(error) => format!("{version}: error {}, {}", error.code, error.message),
-        Answer::Nothing(what) => format!("{version}: {what}"),
+        Answer::Unreadable(what) => format!("{version}: {what}"),
         Answer::Result(_) => format!("{version}: the answer is not an object"),
     });
     let told: Vec<_> = told.collect();
-    if told.is_empty() { "it was not asked anything".to_owned() } else { told.join("; ") }
+    if told.is_empty() { "no request was made".to_owned() } else { told.join("; ") }
 }
 
 fn spoken(surface: &Surface, report: &mut Report<'_>) {
     let server = || Place::new(Subject::Server);
     let versions: Vec<_> = surface.said.iter().map(Said::version).collect();
-    let what = format!("it speaks {}", names(&versions));
+    let what = format!("it supports {}", names(&versions));
     let asked = |sessions: bool| surface.asked.iter().any(|revision| revision.has_sessions() == sessions);
     let speaks = |sessions: bool| surface.said.iter().any(|said| said.revision.has_sessions() == sessions);
     if asked(true) && !speaks(true) {
@@ -115,7 +115,7 @@ fn spoken(surface: &Surface, report: &mut Report<'_>) {
     }
 }
 
-/// Tools that a client gets in one revision, and not in another in which it can do as much or more.
+/// Tools that a client gets in one revision, and not in another one in which it has at least the same capabilities.
 fn differences(surface: &Surface, report: &mut Report<'_>) {
     let tools = |said: &Said| -> Option<BTreeSet<String>> {
         let list = said.lists.get(&Kind::Tools).filter(|list| list.errors.is_empty() && list.broken.is_empty())?;
@@ -131,14 +131,14 @@ fn differences(surface: &Surface, report: &mut Report<'_>) {
             let versions = |offers: &[&(Revision, _)]| {
                 names(&offers.iter().map(|(revision, _)| revision.version()).collect::<Vec<_>>())
             };
-            let what = format!("it is there in {}, and not in {}", versions(&has), versions(&lacks));
+            let what = format!("it is listed in {}, but not in {}", versions(&has), versions(&lacks));
             report.add(&DIFFERENT, Place::new(Subject::Tool(name.clone())), what);
         }
     }
 }
 
-/// What a client that can do everything declares in a revision. Servers offer tools by that: one that asks the person only
-/// to those that have a person to ask.
+/// The capabilities that a client of a revision can declare. Servers offer tools by them: a tool that elicits input
+/// only to clients that support elicitation.
 fn abilities(revision: Revision) -> Value {
     let everything = json!({
         "elicitation": { "form": {}, "url": {} },
@@ -151,7 +151,7 @@ fn abilities(revision: Revision) -> Value {
     serde_json::to_value(client).unwrap_or_default()
 }
 
-/// Whether everything that is in an object is in the other one, too.
+/// Whether all members of an object are in the other one, too.
 fn is_within(less: &Value, more: &Value) -> bool {
     let members = less.as_object().into_iter().flatten();
     members.into_iter().all(|(name, value)| more.get(name).is_some_and(|other| is_within(value, other)))

@@ -11,17 +11,17 @@ use serde_json::Value;
 
 use crate::{Surface, schema::Tree, surface::Item};
 
-/// How much text of schemas is compiled, all tools together. A hostile list ends there.
+/// The limit on the total size of compiled schemas of all tools, against hostile lists.
 const MOST_COMPILED: usize = 4 << 20;
 
-/// Whose schema it is.
+/// Whether a schema is for arguments or for results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Side {
     Input,
     Output,
 }
 
-/// Looks at every schema that is an object.
+/// Visits every schema that is an object.
 fn each(surface: &Surface, mut look: impl FnMut(&Item, Side, &Tree<'_>)) {
     for tool in surface.tools() {
         for (side, member, base) in
@@ -34,7 +34,7 @@ fn each(surface: &Surface, mut look: impl FnMut(&Item, Side, &Tree<'_>)) {
     }
 }
 
-/// Compiles schemas, as long as they are not too many.
+/// Compiles schemas up to the limit.
 struct Compiler {
     left: usize,
 }
@@ -44,14 +44,14 @@ impl Compiler {
         Self { left: MOST_COMPILED }
     }
 
-    /// Nothing when there is no room left.
+    /// Returns `None` if the limit is reached.
     fn compile(&mut self, schema: &Value) -> Option<Result<Schema, SchemaError>> {
         if self.left == 0 {
             return None;
         }
         let text = schema.to_string();
         self.left = self.left.saturating_sub(text.len());
-        Some(Schema::within(&text, &Budget::default()))
+        Some(Schema::with_budget(&text, &Budget::default()))
     }
 }
 

@@ -1,4 +1,4 @@
-//! References, which few who read a schema follow.
+//! References, which few clients follow.
 
 use serde_json::Value;
 
@@ -8,20 +8,20 @@ use crate::{Surface, report::Report, rule::table};
 table! { Schemas:
     LOCAL = "schema-ref" Warning
         about "the schema of arguments refers to its own parts"
-        why "The Gemini API refuses it (google-gemini/gemini-cli#13326, anomalyco/opencode#12295); VS Code and Claude Desktop do not follow references, which is why FastMCP puts in what they refer to."
-        fix "Put in what is referred to."
+        why "The Gemini API rejects it (google-gemini/gemini-cli#13326, anomalyco/opencode#12295); VS Code and Claude Desktop do not follow references, which is why FastMCP inlines them."
+        fix "Inline the referenced schema."
     REMOTE = "schema-ref-remote" Error
         about "a schema refers to another document"
-        why "The specification forbids clients to fetch it on their own, so they refuse the schema."
-        fix "Put in what is referred to."
+        why "The specification forbids clients to fetch it on their own, so they reject the schema."
+        fix "Inline the referenced schema."
     DANGLING = "schema-ref-dangling" Error
         about "a schema refers to a part that it does not have"
-        why "No client can use it; Gemini CLI leaves out all tools of the server (google-gemini/gemini-cli#13326)."
-        fix "Add the part under `$defs`, or put it in."
+        why "No client can use it; Gemini CLI drops all tools of the server (google-gemini/gemini-cli#13326)."
+        fix "Add the part under `$defs`, or inline it."
     CIRCLE = "schema-recursive" Error
         about "a schema contains itself"
-        why "Claude Code cannot read the list of tools (anthropics/claude-code#77106), Google's ADK does not come to an end (google/adk-python#3870), and putting in references, as others do, is not possible."
-        fix "Limit the depth by writing out two or three levels, or take a flat list with the ids of parents."
+        why "Claude Code cannot read the list of tools (anthropics/claude-code#77106), Google's ADK does not terminate (google/adk-python#3870), and clients that inline references cannot do so."
+        fix "Limit the depth by writing out two or three levels, or use a flat list with the ids of parents."
 }
 
 pub(crate) fn check(surface: &Surface, report: &mut Report<'_>) {

@@ -1,4 +1,4 @@
-//! What a subschema says its values are.
+//! The types of subschemas.
 
 use serde_json::{Map, Value};
 
@@ -13,31 +13,31 @@ use crate::{
 table! { Schemas:
     BOOLEAN = "schema-boolean" Error
         about "a schema is only `true` or `false`"
-        why "That is JSON Schema, but Claude Code then drops every tool of the server (anthropics/claude-code#92900), Hermes the server (NousResearch/hermes-agent#101669), and Gemini refuses all requests (github/copilot-cli#4623)."
-        fix "Write `{}` with a description, or better the type that is meant."
+        why "That is JSON Schema, but Claude Code then drops every tool of the server (anthropics/claude-code#92900), Hermes the server (NousResearch/hermes-agent#101669), and Gemini rejects all requests (github/copilot-cli#4623)."
+        fix "Write `{}` with a description, or better the intended type."
     MISSING = "schema-type-missing" Warning
         about "an argument has no type"
-        why "Gemini CLI leaves such a tool out (JetBrains/mcp-jetbrains#71), and Vertex AI refuses it (google-gemini/gemini-cli#4400)."
-        fix "Add a `type`; where anything goes, take a string, or an object."
+        why "Gemini CLI drops such a tool (JetBrains/mcp-jetbrains#71), and Vertex AI rejects it (google-gemini/gemini-cli#4400)."
+        fix "Add a `type`; if any value is valid, use a string or an object."
     SEVERAL = "schema-type-array" Warning
         about "an argument has several types in one `type`"
-        why "The Gemini API refuses a list there, in Copilot too (github/copilot-cli#4623), and some relays of the Anthropic API do (hypothesi/mcp-server-tauri#31)."
-        fix "Leave `null` out and do not require the argument, or choose one type."
+        why "The Gemini API rejects a list there, in Copilot too (github/copilot-cli#4623), and some proxies of the Anthropic API do (hypothesi/mcp-server-tauri#31)."
+        fix "Remove `null` and do not require the argument, or choose one type."
     NULLABLE = "schema-nullable" Warning
-        about "an argument is one thing or null"
-        why "Clients turn that into a list of types for Gemini, which refuses it (taylorwilsdon/google_workspace_mcp#1099); Claude Desktop left such tools out (sidequery/sidemantic#131)."
-        fix "Leave the alternative `null` out, and do not require the argument."
+        about "an argument is nullable by an alternative `null`"
+        why "Clients turn that into a list of types for Gemini, which rejects it (taylorwilsdon/google_workspace_mcp#1099); Claude Desktop dropped such tools (sidequery/sidemantic#131)."
+        fix "Remove the alternative `null`, and do not require the argument."
     ITEMS = "schema-array-items" Error
         about "an array does not say what its items are"
-        why "VS Code refuses the tool (microsoft/vscode#248810), and the OpenAI API every request with it (spacelift-io/spacectl#402)."
+        why "VS Code rejects the tool (microsoft/vscode#248810), and the OpenAI API every request with it (spacelift-io/spacectl#402)."
         fix "Add `items`."
     EMPTY = "schema-object-empty" Warning
         about "an object below the arguments does not say what is in it"
-        why "The Gemini API wants members where there is an object (CherryHQ/cherry-studio#3270), and models do not know what to write."
-        fix "List its members under `properties`, or take a string of JSON."
+        why "The Gemini API requires members in an object (CherryHQ/cherry-studio#3270), and models do not know what to write."
+        fix "List its members under `properties`, or use a string of JSON."
     OPEN = "schema-open" Note (optional)
         about "an object allows members that are not listed"
-        why "The strict mode of the OpenAI API wants `\"additionalProperties\": false` in every object (spring-projects/spring-ai#6865). The Gemini API does not know the word (promptfoo/promptfoo#6902); most hosts add it or take it out."
+        why "The strict mode of the OpenAI API requires `\"additionalProperties\": false` in every object (spring-projects/spring-ai#6865). The Gemini API does not support the keyword (promptfoo/promptfoo#6902); most hosts add or remove it."
         fix "Add `\"additionalProperties\": false`."
 }
 

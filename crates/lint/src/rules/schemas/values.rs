@@ -1,4 +1,4 @@
-//! Which values a subschema allows.
+//! The values that subschemas allow.
 
 use serde_json::{Map, Value};
 
@@ -7,48 +7,48 @@ use crate::{Place, Surface, report::Report, rule::table, visible::shown};
 
 table! { Schemas:
     ENUM_TYPE = "schema-enum-type" Warning
-        about "a choice has no type"
-        why "The Gemini API takes `enum` only beside `\"type\": \"string\"` (makenotion/notion-mcp-server#42, google-gemini/gemini-cli#4400)."
+        about "an `enum` has no type"
+        why "The Gemini API accepts `enum` only with `\"type\": \"string\"` (makenotion/notion-mcp-server#42, google-gemini/gemini-cli#4400)."
         fix "Add `\"type\": \"string\"`."
     ENUM_VALUES = "schema-enum-values" Warning
-        about "a choice has values that are not texts, or an empty one"
-        why "The Gemini API refuses numbers (router-for-me/CLIProxyAPI#1075) and empty texts (sbroenne/mcp-server-excel#607) among the values."
-        fix "Write numbers as texts, and leave the argument out where nothing is chosen."
+        about "an `enum` has values that are not strings, or an empty string"
+        why "The Gemini API rejects numbers (router-for-me/CLIProxyAPI#1075) and empty strings (sbroenne/mcp-server-excel#607) among the values."
+        fix "Write numbers as strings, and make the argument optional instead of the empty string."
     CONST = "schema-const" Warning
-        about "an argument has a constant value"
-        why "The Gemini API does not know `const` (taylorwilsdon/google_workspace_mcp#1099)."
+        about "an argument has `const`"
+        why "The Gemini API does not support `const` (taylorwilsdon/google_workspace_mcp#1099)."
         fix "Use `enum` with one value and `\"type\": \"string\"`."
     NUMBER_FORMAT = "schema-format-number" Warning
         about "a number has a format that validators do not know"
-        why "JSON Schema has no formats for numbers: clients with Ajv print a warning for each, over and over (anomalyco/opencode#31002, Piebald-AI/splitrail#113)."
-        fix "Leave `format` out; `minimum` and `maximum` say the same."
+        why "JSON Schema has no formats for numbers: clients with Ajv log a warning for each, repeatedly (anomalyco/opencode#31002, Piebald-AI/splitrail#113)."
+        fix "Remove `format`; use `minimum` and `maximum`."
     TEXT_FORMAT = "schema-format-text" Note (optional)
-        about "a text has a format other than `date-time`"
-        why "The Gemini API knows no other (google-gemini/gemini-cli#2237), and the strict mode of the OpenAI API refuses some, such as `uri` (posit-dev/chatlas#255)."
+        about "a string has a format other than `date-time`"
+        why "The Gemini API supports no other (google-gemini/gemini-cli#2237), and the strict mode of the OpenAI API rejects some, such as `uri` (posit-dev/chatlas#255)."
         fix "Say it in the description instead."
     DEFAULT = "schema-default" Warning
-        about "a default is not a value that the argument may have"
-        why "Clients send defaults for what is left out, and the call fails (langchain-ai/langsmith-mcp-server#69)."
-        fix "Correct the default, or leave it out; an optional argument needs none."
+        about "a default does not match the schema"
+        why "Clients send defaults for absent arguments, and the call fails (langchain-ai/langsmith-mcp-server#69)."
+        fix "Correct the default, or remove it; an optional argument needs none."
     EXAMPLE = "schema-example" Warning
-        about "an example is not a value that the argument may have"
+        about "an example does not match the schema"
         why "Models copy examples."
         fix "Correct the example or the schema."
     REQUIRED = "schema-required-unknown" Warning
         about "a schema requires members that it does not list"
-        why "The Gemini API refuses every request with such a tool (MarkusPfundstein/mcp-obsidian#105)."
+        why "The Gemini API rejects every request with such a tool (MarkusPfundstein/mcp-obsidian#105)."
         fix "List the member under `properties`, or do not require it."
     LOOKAROUND = "schema-pattern-lookaround" Error
-        about "a pattern looks ahead or behind"
-        why "The OpenAI API refuses every request with such a tool (cline/cline#14019), and models that llama.cpp runs cannot call any tool (codefuturist/email-mcp#72). Zod writes such patterns for e-mail addresses."
-        fix "Leave the pattern out, or write it without `(?=`, `(?!`, `(?<=` and `(?<!`; check in the tool."
+        about "a pattern uses lookahead or lookbehind"
+        why "The OpenAI API rejects every request with such a tool (cline/cline#14019), and models that llama.cpp runs cannot call any tool (codefuturist/email-mcp#72). Zod writes such patterns for e-mail addresses."
+        fix "Remove the pattern, or write it without `(?=`, `(?!`, `(?<=` and `(?<!`; check in the tool."
     PATTERN = "schema-pattern" Warning
         about "a pattern cannot be compiled"
-        why "Clients that check arguments or results refuse the schema, and so does the OpenAI API (Dokploy/mcp#45)."
-        fix "Correct the pattern, or leave it out and check in the tool."
+        why "Clients that check arguments or results reject the schema, and so does the OpenAI API (Dokploy/mcp#45)."
+        fix "Correct the pattern, or remove it and check in the tool."
 }
 
-/// Formats of numbers that validators know though JSON Schema does not.
+/// Formats of numbers that validators support though JSON Schema does not define them.
 const NUMBER_FORMATS: [&str; 4] = ["int32", "int64", "float", "double"];
 
 pub(crate) fn check(surface: &Surface, report: &mut Report<'_>) {
@@ -100,7 +100,7 @@ fn choices(schema: &Value, keywords: &Map<String, Value>, place: impl Fn() -> Pl
 }
 
 fn required(keywords: &Map<String, Value>, place: impl Fn() -> Place, report: &mut Report<'_>) {
-    // A part of a combination may require what another part lists.
+    // A part of a combination may require a member that another part lists.
     let Some(listed) = keywords.get("properties").and_then(Value::as_object) else { return };
     for name in keywords.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str) {
         if !listed.contains_key(name) {
@@ -124,14 +124,14 @@ fn pattern(keywords: &Map<String, Value>, compiler: &mut Compiler, place: impl F
     }
 }
 
-/// What not every engine can do.
+/// A feature that not every regular expression engine supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Peculiar {
     Around,
     Back,
 }
 
-/// Looks for groups that look around, and for references to groups; not in classes, nor where they are escaped.
+/// Finds lookaround groups and backreferences, outside of classes and escapes.
 fn peculiar(pattern: &str) -> Option<Peculiar> {
     let (mut rest, mut in_class, mut refers) = (pattern, false, false);
     while let Some(c) = rest.chars().next() {
@@ -165,7 +165,7 @@ fn instances(
     let examples = keywords.get("examples").and_then(Value::as_array).into_iter().flatten();
     let examples = examples.chain(keywords.get("example")).take(20).map(|value| (&EXAMPLE, value));
     let mut values = default.into_iter().chain(examples).peekable();
-    // A part of a schema cannot follow references into the rest of it.
+    // A subschema alone cannot resolve references into the rest of the schema.
     if values.peek().is_none() || has_reference(schema) {
         return;
     }
@@ -173,7 +173,7 @@ fn instances(
     for (rule, value) in values {
         let value = value.to_string();
         if let Err(mismatch) = compiled.check(&value) {
-            report.add(rule, place(), format!("`{}` does not fit: {mismatch}", shown(&value, 80)));
+            report.add(rule, place(), format!("`{}` does not match: {mismatch}", shown(&value, 80)));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Whether a schema is one: its dialect, its depth, and what a validator says.
+//! The validity of a schema: its dialect, its depth, and the result of compiling it.
 
 use couplet_core::http::headers::ParamHeader;
 use serde_json::{Map, Value};
@@ -15,35 +15,35 @@ use crate::{
 table! { Schemas:
     DIALECT = "schema-dialect" Note
         about "a schema is written in an old dialect of JSON Schema"
-        why "The specification asks for 2020-12 where nothing is said; the Anthropic API checks by it, and clients were reported to refuse draft-07 (anomalyco/opencode#39365)."
-        fix "Write 2020-12 (`$defs`, `prefixItems`, numbers in `exclusiveMinimum`), and leave `$schema` out."
+        why "2020-12 is the default of the specification; the Anthropic API validates against it, and clients were reported to reject draft-07 (anomalyco/opencode#39365)."
+        fix "Write 2020-12 (`$defs`, `prefixItems`, numbers in `exclusiveMinimum`), and omit `$schema`."
     NAMED = "schema-dialect-named" Note
-        about "a schema says which dialect it is written in"
-        why "2020-12 is meant anyway, and some clients stumble over `$schema`: the Gemini API does not know it (promptfoo/promptfoo#4200), Gemini CLI refused the calls (google-gemini/gemini-cli#17775)."
-        fix "Leave `$schema` out."
+        about "a schema has `$schema`"
+        why "2020-12 is the default anyway, and some clients fail on `$schema`: the Gemini API does not support it (promptfoo/promptfoo#4200), Gemini CLI rejected the calls (google-gemini/gemini-cli#17775)."
+        fix "Remove `$schema`."
     OLD = "schema-old-keyword" Warning
         about "a schema has keywords that 2020-12 does not have"
-        why "The specification takes schemas as 2020-12, where such keywords mean nothing or are wrong: the Anthropic API refuses every request with a boolean `exclusiveMinimum` (Dokploy/mcp#74)."
+        why "The specification reads schemas as 2020-12, where such keywords are ignored or invalid: the Anthropic API rejects every request with a boolean `exclusiveMinimum` (Dokploy/mcp#74)."
         fix "Use `$defs` for `definitions`, `dependentRequired` and `dependentSchemas` for `dependencies`, `prefixItems` for lists of `items`, numbers in `exclusiveMinimum` and `exclusiveMaximum`, nothing for `nullable`."
     INVALID = "schema-invalid" Error
         about "a schema is not JSON Schema"
-        why "The specification asks for a valid schema; the Anthropic API refuses every request with one that is not (acomagu/vscode-as-mcp-server#6), and clients cannot check results."
+        why "The specification requires a valid schema; the Anthropic API rejects every request with one that is not (acomagu/vscode-as-mcp-server#6), and clients cannot validate results."
         fix "Correct the schema."
     COSTLY = "schema-costly" Warning
-        about "a schema takes too much work to be used"
-        why "The specification tells clients to limit depth, size and time; they then refuse the tool or its results."
+        about "a schema is too expensive to validate against"
+        why "The specification tells clients to limit depth, size and time; they then reject the tool or its results."
         fix "Make the schema smaller, with fewer alternatives."
     DEEP = "schema-deep" Warning
         about "a schema is nested deeply"
-        why "The Gemini API refuses what is nested too deeply (google-gemini/gemini-cli#5923), others more than 10 levels (anomalyco/opencode#50297, IBM/mcp-context-forge#1875)."
-        fix "Make it flatter: fewer levels, or ids instead of what they stand for."
+        why "The Gemini API rejects schemas that are nested too deeply (google-gemini/gemini-cli#5923), others more than 10 levels (anomalyco/opencode#50297, IBM/mcp-context-forge#1875)."
+        fix "Make it flatter: fewer levels, or ids instead of nested objects."
     HEADER = "schema-header" Error
-        about "an argument is mirrored in a header against the rules"
-        why "For clients over HTTP the tool then does not exist: the specification tells them to leave it out."
-        fix "Put `x-mcp-header` on strings, integers and booleans that only objects are around, with a name of its own that a header can have."
+        about "an argument has an invalid `x-mcp-header`"
+        why "The specification tells clients over HTTP to ignore such a tool."
+        fix "Put `x-mcp-header` on strings, integers and booleans that are nested in objects only, with a unique and valid header name."
 }
 
-/// More levels than this are told.
+/// Deeper levels are reported.
 const DEEPEST: usize = 10;
 
 const THIS_DIALECT: &str = "json-schema.org/draft/2020-12/schema";
@@ -63,7 +63,7 @@ pub(crate) fn check(surface: &Surface, report: &mut Report<'_>) {
         {
             report.add(&HEADER, tool.at(member), what);
         }
-        // Where a reference leads nowhere, that is all that a validator could tell.
+        // A dangling reference is all that a validator could report, and has a rule of its own.
         if tree.objects().all(|(_, _, keywords)| leads(tree, keywords)) {
             let outcome = compiler.compile(&without_patterns(root));
             if let Some(Err(error)) = outcome {
@@ -74,7 +74,7 @@ pub(crate) fn check(surface: &Surface, report: &mut Report<'_>) {
     });
 }
 
-/// Tells what the dialect is, if that is said; and whether it is another one.
+/// Reports the dialect, if the schema names one; returns whether it is another one than 2020-12.
 fn dialect(tool: &Item, root: &Value, member: &str, report: &mut Report<'_>) -> bool {
     let Some(Value::String(said)) = root.get("$schema") else { return false };
     let (rule, is_old) = if said.contains(THIS_DIALECT) { (&NAMED, false) } else { (&DIALECT, true) };
@@ -112,7 +112,7 @@ fn leads(tree: &Tree<'_>, keywords: &Map<String, Value>) -> bool {
     references.into_iter().all(|reference| reference.starts_with('#') && tree.target(reference).is_some())
 }
 
-/// The schema as it is without patterns, which are looked at one by one.
+/// The schema without patterns, which are checked one by one.
 fn without_patterns(value: &Value) -> Value {
     match value {
         Value::Array(items) => items.iter().map(without_patterns).collect(),

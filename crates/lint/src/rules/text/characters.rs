@@ -1,4 +1,4 @@
-//! Characters that cannot be seen, or that are not what they seem.
+//! Invisible and misleading characters.
 
 use super::{Said, each};
 use crate::{
@@ -11,34 +11,34 @@ use crate::{
 
 table! { Text:
     INVISIBLE = "text-invisible" Error
-        about "a text has characters that cannot be seen"
-        why "People who approve the server do not see what the model reads; OWASP lists it as a sign of tool poisoning (OWASP/www-project-mcp-top-10#38)."
-        fix "Take them out."
+        about "a text contains invisible characters"
+        why "Users who approve the server do not see the text that the model reads; OWASP lists it as a sign of tool poisoning (OWASP/www-project-mcp-top-10#38)."
+        fix "Remove them."
     BIDI = "text-bidi" Error
-        about "a text has characters that change the direction of writing"
-        why "What people see is then in another order than what the model reads."
-        fix "Take them out."
+        about "a text contains characters that change the text direction"
+        why "Users then see the text in another order than the model."
+        fix "Remove them."
     TAGS = "text-tags" Error
-        about "a text has tag characters, which hide a second text"
-        why "Models read them as letters and people see nothing: Unit 42 showed attacks on MCP with them (coproduct-opensource/nucleus#1332), and goose and Hermes strip them (NousResearch/hermes-agent#80689)."
-        fix "Take them out."
+        about "a text contains tag characters, which hide a second text"
+        why "Models read them as letters and users see nothing: Unit 42 showed attacks on MCP with them (coproduct-opensource/nucleus#1332), and goose and Hermes strip them (NousResearch/hermes-agent#80689)."
+        fix "Remove them."
     CONTROL = "text-control" Error
-        about "a text has control characters"
-        why "In a terminal they move the cursor, change colours or clear the screen, so that people see something else than the model."
-        fix "Take them out."
+        about "a text contains control characters"
+        why "In a terminal they move the cursor, change colours or clear the screen, so users see another text than the model."
+        fix "Remove them."
     HOMOGLYPH = "text-homoglyph" Error
         about "a word mixes letters of two scripts that look alike"
-        why "It looks like another word: people and filters that look for words do not recognise it, models do."
+        why "It looks like another word: users and word filters do not recognise it, models do."
         fix "Write the word in one script."
     STYLED = "text-styled" Warning
-        about "a text is written in letters for formulas"
+        about "a text uses mathematical letters"
         why "Models read them as plain letters, filters do not."
         fix "Use plain letters."
 }
 
 pub(crate) fn check(surface: &Surface, report: &mut Report<'_>) {
     each(surface, |said| {
-        // Nearly all texts are of this kind.
+        // The common case.
         if said.text.bytes().all(|b| matches!(b, b' '..=b'~' | b'\n' | b'\t' | b'\r')) {
             return;
         }
@@ -53,7 +53,7 @@ pub(crate) fn check(surface: &Surface, report: &mut Report<'_>) {
     });
 }
 
-/// The flags of England, Scotland and Wales, which are the only pictures that are written with tags.
+/// The flags of England, Scotland and Wales, the only emoji that use tags.
 const FLAGS: [&str; 3] = ["gbeng", "gbsct", "gbwls"];
 
 fn hidden(said: &Said<'_>, report: &mut Report<'_>) {
@@ -96,12 +96,12 @@ fn hidden(said: &Said<'_>, report: &mut Report<'_>) {
     }
 }
 
-/// Whether a character shows nothing where it is. Some are needed to write languages, and emoji, as they should be.
+/// Whether a character is invisible in its context. Some are needed for certain languages and for emoji.
 fn is_invisible(c: char, before: char, after: char) -> bool {
     let joins = |c: char| !c.is_ascii() && !c.is_control();
     match c {
         '\u{200c}' | '\u{200d}' => !(joins(before) && joins(after)),
-        // How the character before is drawn; several of them in a row, or one behind a letter, draw nothing.
+        // A variation selector changes the character before it; repeated or behind a letter it is invisible.
         '\u{fe00}'..='\u{fe0f}' => !(joins(before) || matches!(before, '0'..='9' | '#' | '*')) || is_selector(before),
         '\u{e0100}'..='\u{e01ef}' => !matches!(before, '\u{3400}'..='\u{9fff}' | '\u{20000}'..='\u{3ffff}'),
         '\u{ad}' | '\u{34f}' | '\u{180b}'..='\u{180f}' | '\u{200b}' | '\u{2028}' | '\u{2029}' => true,
@@ -116,7 +116,7 @@ fn is_selector(c: char) -> bool {
     matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
 }
 
-/// Letters in a style, but for the wide ones, which belong to the writing of Chinese, Japanese and Korean.
+/// Whether a letter is a styled one, except for full-width letters, which belong to East Asian typography.
 fn is_formula(c: char) -> bool {
     u32::from(c) >= 0x1d400 && disguised(c).is_some()
 }

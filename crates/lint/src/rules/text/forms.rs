@@ -1,33 +1,33 @@
-//! Texts in forms that are not for people: markup, blobs, blanks, links.
+//! Markup, encoded data, white space and links in texts.
 
 use super::each;
 use crate::{Surface, report::Report, rule::table, visible::quoted};
 
 table! { Text:
     MARKUP = "text-markup" Error
-        about "a text has marks that models take for something else than a description"
-        why "Poisoned tools put their orders between `<IMPORTANT>` and its like, as Invariant Labs showed, or imitate where a message of the system begins."
+        about "a text contains markup that models take for something else than a description"
+        why "Poisoned tools put their instructions between `<IMPORTANT>` and its like, as Invariant Labs showed, or imitate the beginning of a system message."
         fix "Write plain sentences, or Markdown."
     COMMENT = "text-comment" Warning
-        about "a text has a comment of HTML"
-        why "Hosts that show Markdown do not show it, models read it (OWASP/www-project-mcp-top-10#38)."
-        fix "Take it out."
+        about "a text contains an HTML comment"
+        why "Hosts that render Markdown hide it, models read it (OWASP/www-project-mcp-top-10#38)."
+        fix "Remove it."
     LINK = "text-link" Error
-        about "a text has a link that runs something"
-        why "`javascript:` and `data:` links run in hosts that show links; the specification tells clients to clean what they show."
+        about "a text contains a link that executes code"
+        why "`javascript:` and `data:` links execute in hosts that render links; the specification tells clients to sanitize what they render."
         fix "Use `https:` links."
     IMAGE = "text-image" Warning
-        about "a text has a picture of another server"
-        why "Hosts that show Markdown fetch it, which tells the other server who reads it, and can carry data there."
-        fix "Take it out, or offer it as an icon."
+        about "a text embeds an image from another server"
+        why "Hosts that render Markdown fetch it, which reveals the reader to the other server and can leak data."
+        fix "Remove it, or use an icon."
     BLOB = "text-blob" Warning
-        about "a text has a long run of Base64"
-        why "People cannot read it, models can; orders are hidden so."
-        fix "Take it out; show a short example instead."
+        about "a text contains a long run of Base64"
+        why "Users cannot read it, models can; it can hide instructions."
+        fix "Remove it; show a short example instead."
     BLANKS = "text-blanks" Warning
-        about "a text has a long run of blanks"
-        why "What comes after it is out of sight where people approve the tool, and the model reads it."
-        fix "Take them out."
+        about "a text contains a long run of white space"
+        why "The text after it is out of sight where users approve the tool, but the model reads it."
+        fix "Remove it."
 }
 
 const MARKS: [&str; 18] = [
@@ -58,7 +58,7 @@ const MOST_LINES: usize = 10;
 
 pub(crate) fn check(surface: &Surface, report: &mut Report<'_>) {
     each(surface, |said| {
-        // Lower case in ASCII only, so that offsets stay what they are.
+        // ASCII lower case preserves offsets.
         let lower = said.text.to_ascii_lowercase();
         let first = |list: &[&str]| list.iter().find_map(|what| Some((lower.find(what)?, what.len())));
         let mut tell = |rule, (at, length): (usize, usize)| {
@@ -75,7 +75,7 @@ pub(crate) fn check(surface: &Surface, report: &mut Report<'_>) {
                 tell(rule, found);
             }
         }
-        // A URI may be long, and a pattern look like anything.
+        // A URI may be long, and a pattern may look like Base64.
         if !["uri", "uriTemplate", "pattern", "websiteUrl"].contains(&said.member)
             && let Some((at, length)) = blob(said.text)
         {
@@ -84,17 +84,17 @@ pub(crate) fn check(surface: &Surface, report: &mut Report<'_>) {
     });
 }
 
-/// A picture in Markdown that has to be fetched.
+/// Finds a Markdown image that has to be fetched.
 fn image(lower: &str) -> Option<(usize, usize)> {
     lower.match_indices("![").find_map(|(at, _)| {
-        // What describes a picture is short; looking further would take long where there are many.
+        // The alternative text of an image is short; a longer search would be quadratic.
         let near = lower.as_bytes().get(at..)?.iter().take(200).copied().collect::<Vec<_>>();
         let end = near.windows(6).position(|six| six == b"](http")?;
         Some((at, end + 6))
     })
 }
 
-/// Letters, digits and little else, in all cases and without an end.
+/// Finds a long run of Base64 characters in mixed case.
 fn blob(text: &str) -> Option<(usize, usize)> {
     let in_blob = |c: char| c.is_ascii_alphanumeric() || "+/=_-".contains(c);
     let mut at = 0;
@@ -115,7 +115,7 @@ fn blob(text: &str) -> Option<(usize, usize)> {
     None
 }
 
-/// Spaces that nobody writes, or lines with nothing in them.
+/// Finds a long run of white space or of empty lines.
 fn blanks(text: &str) -> Option<(usize, usize)> {
     let (mut start, mut spaces, mut lines) = (0, 0, 0);
     for (at, c) in text.char_indices() {

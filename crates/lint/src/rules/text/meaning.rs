@@ -1,41 +1,41 @@
-//! Texts that talk to the model: orders, secrecy, things to fetch.
+//! Texts that instruct the model: orders, secrecy, exfiltration.
 //!
-//! They are compared without spaces, case and disguises, so that `I g n o r e` is found too. What is looked for is
-//! narrow on purpose: a description that says what a tool does must not be taken for an attack.
+//! Texts are compared without spaces, case and lookalikes, so that `I g n o r e` is found too. The patterns are narrow
+//! on purpose: a description of what a tool does must not be taken for an attack.
 
 use super::each;
 use crate::{Surface, report::Report, rule::table, rules::words::lookalike, visible::quoted};
 
 table! { Text:
     ORDERS = "text-orders" Error
-        about "a text tells the model to forget what it was told"
+        about "a text tells the model to ignore its instructions"
         why "Descriptions are read as instructions: this is how tool poisoning works, as Invariant Labs showed; OWASP lists it as MCP03."
         fix "Describe what the tool does, and nothing else."
     SECRECY = "text-secrecy" Error
-        about "a text tells the model to keep something from the user"
+        about "a text tells the model to conceal something from the user"
         why "Concealment is the form of tool poisoning that an audit of the official registry found most (Puliczek/awesome-mcp-security#296)."
-        fix "Take it out."
+        fix "Remove it."
     OTHER_TOOLS = "text-other-tools" Warning
-        about "a text tells the model how to use the tools of others"
+        about "a text tells the model how to use other servers' tools"
         why "A server that steers calls to other servers shadows their tools."
-        fix "Speak of this server's tools only."
+        fix "Describe this server's tools only."
     COLLECTS = "text-collects" Warning
         about "a text asks the model to pass on files or the conversation"
-        why "That is how poisoned tools get at data that the user did not mean to give (OWASP MCP03)."
-        fix "Ask for what the tool needs, by an argument that says so."
+        why "Poisoned tools obtain data this way that the user did not intend to share (OWASP MCP03)."
+        fix "Ask for the data that the tool needs by a documented argument."
     SECRETS = "text-secrets" Warning
-        about "a text names files in which secrets are kept"
-        why "Poisoned tools tell the model to read them: `~/.ssh/id_rsa` and configurations of hosts were the first examples."
+        about "a text names files that contain secrets"
+        why "Poisoned tools tell the model to read them: `~/.ssh/id_rsa` and configuration files of hosts were the first examples."
         fix "Do not name them, unless the tool is about them."
 }
 
-/// Orders to forget: what to do, with what, and what that is.
+/// Orders to ignore instructions: verb, determiner, and object.
 const FORGET: [&str; 5] = ["ignore", "disregard", "forget", "override", "bypass"];
 const EARLIER: [&str; 9] =
     ["previous", "prior", "above", "earlier", "preceding", "system", "original", "allother", "your"];
 const TOLD: [&str; 5] = ["instruction", "prompt", "guideline", "directive", "safetyrule"];
 
-/// Orders to conceal: what not to do, and from whom.
+/// Orders to conceal: negation and object.
 const NOT: [&str; 6] = ["donot", "dont", "never", "mustnot", "shouldnot", "without"];
 const TELL: [&str; 7] = ["tell", "inform", "notify", "mention", "reveal", "disclose", "alert"];
 const PERSON: [&str; 4] = ["theuser", "thehuman", "thecustomer", "toanyone"];
@@ -107,16 +107,16 @@ pub(crate) fn check(surface: &Surface, report: &mut Report<'_>) {
     });
 }
 
-/// Words of which one follows, and how many letters may be in between.
+/// Words of which one has to follow, and the maximum number of letters in between.
 type Next<'w> = (&'w [&'w str], usize);
 
 const ORDERED: &[Next<'_>] = &[(&EARLIER, 24), (&TOLD, 6)];
 const CONCEALED: &[Next<'_>] = &[(&TELL, 6), (&PERSON, 16)];
 
-/// A text without all that is not a letter or a digit, and without disguises.
+/// The letters and digits of a text, with lookalikes replaced.
 struct Compact {
     letters: String,
-    /// Where each byte of it comes from.
+    /// The offset of each byte in the original text.
     places: Vec<usize>,
 }
 
@@ -136,7 +136,7 @@ impl Compact {
         compact
     }
 
-    /// Where one of the words stands with the others behind it.
+    /// Finds one of the first words with the others behind it.
     fn find(&self, first: &[&str], rest: &[Next<'_>]) -> Option<(usize, usize)> {
         let starts = first.iter().flat_map(|word| self.letters.match_indices(word));
         let mut ways = starts.filter_map(|(at, word)| Some((at, self.end(at + word.len(), rest)?)));
@@ -144,7 +144,7 @@ impl Compact {
         Some((*self.places.get(from)?, self.places.get(to).copied().unwrap_or(usize::MAX)))
     }
 
-    /// Where the last of the words ends, if they come soon.
+    /// The end of the last word, if the words follow in time.
     fn end(&self, from: usize, words: &[Next<'_>]) -> Option<usize> {
         let Some(((first, most), rest)) = words.split_first() else { return Some(from) };
         first.iter().find_map(|word| {

@@ -1,7 +1,7 @@
-//! Text that is hidden, or that talks to the model instead of describing.
+//! Hidden text, and text that instructs the model instead of describing.
 //!
-//! All that a server says is looked at: its instructions and every text and key of what it lists, but for `_meta`, which
-//! hosts do not show to models, and for pictures.
+//! All strings of a server are checked: its instructions and every string and key of listed items, except for `_meta`,
+//! which hosts do not pass to models, and for images.
 
 pub(super) mod characters;
 pub(super) mod forms;
@@ -11,10 +11,10 @@ use serde_json::Value;
 
 use crate::{Place, Subject, Surface, read::escaped, surface::Kind};
 
-/// A text of a server.
+/// A string of a server.
 struct Said<'v> {
     text: &'v str,
-    /// The name of the member that it is the value of, or is.
+    /// The name of the member whose key or value it is.
     member: &'v str,
     path: &'v [&'v str],
     subject: &'v Subject,
@@ -27,7 +27,7 @@ impl Said<'_> {
     }
 }
 
-/// Looks at every text.
+/// Visits every string.
 fn each(surface: &Surface, mut look: impl FnMut(&Said<'_>)) {
     let Some(newest) = surface.newest() else { return };
     let server = Subject::Server;
@@ -47,7 +47,7 @@ fn walk<'v>(value: &'v Value, subject: &Subject, path: &mut Vec<&'v str>, look: 
             let member = path.last().copied().unwrap_or_default();
             look(&Said { text, member, path, subject });
         }
-        // Which one it is does not matter: there is one path for all.
+        // The index does not matter: all items share one path.
         Value::Array(items) => items.iter().for_each(|item| walk(item, subject, path, look)),
         Value::Object(members) => {
             for (key, member) in members.iter().filter(|(key, _)| *key != "_meta" && *key != "src") {

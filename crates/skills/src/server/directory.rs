@@ -1,4 +1,4 @@
-//! Skills in a folder of the file system.
+//! Skills in a directory of the file system.
 
 use std::{
     fs, io,
@@ -6,15 +6,15 @@ use std::{
 };
 
 use super::skill::Skill;
-use crate::entry::{MOST_BYTES, MOST_FILES, SKILL_MD};
+use crate::entry::{MAX_BYTES, MAX_FILES, SKILL_MD};
 
-/// How many folders there may be inside of each other.
+/// The maximum nesting depth of directories.
 const DEEPEST: usize = 16;
 
-/// Reads the skills in a folder, in the order of their paths. It blocks.
+/// Reads the skills in a directory, ordered by path. This blocks on file I/O.
 ///
 /// # Errors
-/// The file that cannot be read, or the skill that is not one.
+/// Fails with the file that cannot be read or the skill that is invalid.
 pub(super) fn read(folder: &Path) -> Result<Vec<Skill>, String> {
     let root = fs::canonicalize(folder).map_err(|e| format!("`{}`: {e}", folder.display()))?;
     let mut skills = Vec::new();
@@ -22,7 +22,7 @@ pub(super) fn read(folder: &Path) -> Result<Vec<Skill>, String> {
     Ok(skills)
 }
 
-/// A folder with a `SKILL.md` is a skill; one without is looked through.
+/// A directory with a `SKILL.md` is a skill; any other is searched recursively.
 fn find(folder: &Path, above: &mut Vec<String>, skills: &mut Vec<Skill>) -> Result<(), String> {
     if folder.join(SKILL_MD).is_file() {
         return skill(folder, above)
@@ -30,10 +30,10 @@ fn find(folder: &Path, above: &mut Vec<String>, skills: &mut Vec<Skill>) -> Resu
             .map_err(|e| format!("`{}`: {e}", folder.display()));
     }
     if above.len() == DEEPEST {
-        return Err(format!("`{}`: more than {DEEPEST} folders inside of each other", folder.display()));
+        return Err(format!("`{}`: directories are nested more than {DEEPEST} levels deep", folder.display()));
     }
     for (name, path, kind) in entries(folder)? {
-        // A link could lead anywhere, also back up.
+        // Symbolic links are not followed: they may lead anywhere, also back up.
         if kind.is_dir() {
             above.push(name);
             find(&path, above, skills)?;
@@ -51,7 +51,7 @@ fn skill(folder: &Path, path: &[String]) -> Result<Skill, String> {
     let mut skill = Skill::parse(text)?;
     if let Some((name, above)) = path.split_last() {
         if skill.name() != name {
-            return Err(format!("the folder of the skill `{}` must have its name", skill.name()));
+            return Err(format!("the directory of the skill `{}` must have the same name", skill.name()));
         }
         if !above.is_empty() {
             skill = skill.under(&above.join("/"));
@@ -60,7 +60,7 @@ fn skill(folder: &Path, path: &[String]) -> Result<Skill, String> {
     Ok(files.into_iter().fold(skill, |skill, (path, content)| skill.file(path, content)))
 }
 
-/// Everything below a folder but what is hidden.
+/// Collects all files below a directory, except hidden ones.
 fn gather(
     root: &Path,
     folder: &Path,
@@ -69,7 +69,7 @@ fn gather(
     bytes: &mut u64,
 ) -> Result<(), String> {
     if prefix.split('/').count() > DEEPEST {
-        return Err(format!("more than {DEEPEST} folders inside of each other"));
+        return Err(format!("directories are nested more than {DEEPEST} levels deep"));
     }
     for (name, path, kind) in entries(folder)? {
         let length = prefix.len();
@@ -80,37 +80,37 @@ fn gather(
             prefix.truncate(length);
             continue;
         }
-        let content = content(root, &path, MOST_BYTES - *bytes).map_err(|e| format!("`{prefix}{name}`: {e}"))?;
+        let content = content(root, &path, MAX_BYTES - *bytes).map_err(|e| format!("`{prefix}{name}`: {e}"))?;
         *bytes += content.len() as u64;
         files.push((format!("{prefix}{name}"), content));
-        if files.len() > MOST_FILES {
-            return Err(format!("there are more than {MOST_FILES} files"));
+        if files.len() > MAX_FILES {
+            return Err(format!("there are more than {MAX_FILES} files"));
         }
     }
     Ok(())
 }
 
-/// The bytes of a file, if it is one inside of the skill and not larger than what is left.
+/// Reads a regular file inside the skill, up to the number of bytes that are left.
 fn content(root: &Path, path: &Path, left: u64) -> Result<Vec<u8>, String> {
     use io::Read;
-    // A link is followed as long as it stays inside.
+    // A link is followed as long as its target is inside the skill.
     let real = fs::canonicalize(path).map_err(|e| e.to_string())?;
     if !real.starts_with(root) {
-        return Err("it is a link that leads out of the skill".to_owned());
+        return Err("it is a symbolic link to a target outside of the skill".to_owned());
     }
     let file = fs::File::open(&real).map_err(|e| e.to_string())?;
     if !file.metadata().map_err(|e| e.to_string())?.is_file() {
-        return Err("it is not a file".to_owned());
+        return Err("it is not a regular file".to_owned());
     }
     let mut content = Vec::new();
     file.take(left + 1).read_to_end(&mut content).map_err(|e| e.to_string())?;
     if content.len() as u64 > left {
-        return Err(format!("with it, the skill has more than {MOST_BYTES} bytes"));
+        return Err(format!("with it, the skill has more than {MAX_BYTES} bytes"));
     }
     Ok(content)
 }
 
-/// What is in a folder and not hidden, in order.
+/// The entries of a directory except hidden ones, ordered by name.
 fn entries(folder: &Path) -> Result<Vec<(String, PathBuf, fs::FileType)>, String> {
     let list = || -> io::Result<Vec<_>> {
         let mut all = Vec::new();

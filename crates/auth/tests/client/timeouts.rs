@@ -42,7 +42,7 @@ async fn no_deadline_passes_while_a_person_logs_in() {
     for version in [V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28] {
         let world = world();
         let visitor = world.clone();
-        let oauth = world.at_home(OAuth::new("Test").visit(REDIRECT, move |page| {
+        let oauth = world.at_home(OAuth::new("Test").handle_redirect(REDIRECT, move |page| {
             let back = visitor.visit(&page);
             async move {
                 tokio::time::sleep(Duration::from_secs(250)).await;
