@@ -18,9 +18,7 @@ impl Client {
 
     /// The same with an authenticated caller.
     pub(crate) async fn of(server: ServerHandle, caller: Option<Caller>) -> Self {
-        let mut connection = ServerConnection::new(Arc::new(server.clone()), server.limits().clone());
-        connection.set_caller(caller.map(Arc::new));
-        let mut client = Self { connection };
+        let mut client = Self::stateless(&server, caller);
         let hello = json!({
             "protocolVersion": "2025-11-25",
             "capabilities": {},
@@ -29,6 +27,13 @@ impl Client {
         client.ask("initialize", hello).await;
         client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
         client
+    }
+
+    /// A connection without a handshake: each request has its revision.
+    pub(crate) fn stateless(server: &ServerHandle, caller: Option<Caller>) -> Self {
+        let mut connection = ServerConnection::new(Arc::new(server.clone()), server.limits().clone());
+        connection.set_caller(caller.map(Arc::new));
+        Self { connection }
     }
 
     /// The result of a request, or its error.
