@@ -278,18 +278,7 @@ impl ClientBuilder {
     ///
     /// The target is anything that implements [`Connect`]: a command to run, a server in this process, a
     /// [`Reconnecting`](crate::Reconnecting) wrapper. With the feature `http-client` of the crate `couplet` it can
-    /// also be a URL:
-    ///
-    /// ```no_run
-    /// # async fn example() -> Result<(), couplet_core::Error> {
-    /// # use couplet_http as _;
-    /// use couplet_client::Client;
-    ///
-    /// let client = Client::new("demo", "1.0.0").connect("https://example.com/mcp").await?;
-    /// # drop(client);
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// also be a URL: `connect("https://example.com/mcp")`.
     ///
     /// Headers, tokens and proxies are set on `couplet_http::connect(url)`, which is a target, too.
     ///

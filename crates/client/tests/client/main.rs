@@ -12,5 +12,4 @@ mod reconnect;
 mod request;
 mod script;
 mod service;
-#[cfg(feature = "http")]
 mod without_runtime;
