@@ -11,8 +11,10 @@ mod ci;
 mod command;
 mod conformance;
 mod corpus;
+mod full;
 mod fuzz;
 mod group;
+mod grow;
 mod interop;
 mod skipped;
 mod source;
@@ -41,12 +43,24 @@ const COMMANDS: &[Command] = &[
         run: ci::run,
     },
     Command {
+        name: "full",
+        usage: "full [--base REV] [step..]",
+        what: "the release gate: checks that are too heavy for CI, or some of them",
+        run: full::run,
+    },
+    Command {
         name: "tidy",
         usage: "tidy",
         what: "the invariants of the workspace that no compiler checks",
         run: tidy::run,
     },
     Command { name: "weight", usage: "weight", what: "the dependencies of a small stdio server", run: weight::run },
+    Command {
+        name: "grow",
+        usage: "grow [revision|method]",
+        what: "a new revision and a new method in a copy of the workspace: each place of their recipes must complain",
+        run: grow::run,
+    },
     Command {
         name: "corpus",
         usage: "corpus [mutations]",
@@ -110,6 +124,6 @@ pub fn run(arguments: &[String]) -> ExitCode {
 }
 
 fn help() -> String {
-    let lines = COMMANDS.iter().map(|c| format!("  {:<26}{}", c.usage, c.what));
+    let lines = COMMANDS.iter().map(|c| format!("  {:<28}{}", c.usage, c.what));
     format!("Usage: cargo xtask <command>\n\nCommands:\n{}", lines.collect::<Vec<_>>().join("\n"))
 }

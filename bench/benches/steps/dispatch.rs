@@ -1,4 +1,4 @@
-//! From the bytes of a request to the bytes of its answer, with a handler that answers at once.
+//! From the bytes of a request to the bytes of its response, with a handler that returns at once.
 
 use divan::Bencher;
 
@@ -11,7 +11,7 @@ fn dispatch(bencher: Bencher<'_, '_>, version: &str) {
     bencher.bench_local(|| wire.ask(request.clone()));
 }
 
-/// How many tools there are must not matter.
+/// The number of tools must not matter.
 #[divan::bench(args = [0, 100, 10_000])]
 fn dispatch_by_tools(bencher: Bencher<'_, '_>, tools: usize) {
     let mut wire = Wire::new(&server(tools), "2025-11-25");
@@ -19,7 +19,7 @@ fn dispatch_by_tools(bencher: Bencher<'_, '_>, tools: usize) {
     bencher.bench_local(|| wire.ask(request.clone()));
 }
 
-/// An argument that comes back.
+/// An echoed argument.
 #[divan::bench(args = [1_000, 1_000_000])]
 fn dispatch_by_size(bencher: Bencher<'_, '_>, size: usize) {
     let mut wire = Wire::new(&server(100), "2025-11-25");

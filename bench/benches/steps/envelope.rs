@@ -1,4 +1,4 @@
-//! Reading a message: its kind, its id, its method, the places of its parameters.
+//! Parsing the envelope of a message: kind, id, method, offsets of the parameters.
 
 use couplet::core::{Limits, message::read};
 use divan::{Bencher, counter::BytesCount};

@@ -1,4 +1,4 @@
-//! Messages as events, and back.
+//! Encoding and decoding server-sent events.
 
 use bytes::Bytes;
 use couplet::core::http::sse::{Event, Parser};

@@ -1,4 +1,4 @@
-//! Servers, requests, and a connection that is driven by hand.
+//! Servers, requests, and a connection that is polled by hand.
 
 use std::{
     sync::Arc,
@@ -9,7 +9,7 @@ use bytes::Bytes;
 use couplet::{core::ServerConnection, prelude::*, server::ServerHandle};
 use serde_json::{Value, json};
 
-/// The revision without sessions.
+/// The stateless revision.
 pub(crate) const STATELESS: &str = "2026-07-28";
 
 /// Return the text unchanged
@@ -42,14 +42,14 @@ pub(crate) fn server(dummies: usize) -> ServerHandle {
     (0..dummies).fold(server, |server, i| server.tool(dummy(i))).build()
 }
 
-/// A connection without a wire. A runtime has to be there, because handlers have deadlines.
+/// A connection without a transport. It needs a runtime, because handlers have deadlines.
 pub(crate) struct Wire {
     connection: ServerConnection,
     runtime: tokio::runtime::Runtime,
 }
 
 impl Wire {
-    /// A connection in some revision, its handshake done.
+    /// Creates a connection in a revision, after the handshake.
     pub(crate) fn new(server: &ServerHandle, version: &str) -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         let connection = ServerConnection::new(Arc::new(server.clone()), server.limits().clone());
@@ -66,7 +66,7 @@ impl Wire {
         wire
     }
 
-    /// One request, and its answer.
+    /// Sends a request and returns its response.
     pub(crate) fn ask(&mut self, request: Bytes) -> Bytes {
         let _entered = self.runtime.enter();
         self.connection.receive(request);
@@ -77,7 +77,7 @@ impl Wire {
     }
 }
 
-/// A request as a client of a revision writes it.
+/// Serializes a request as a client of a revision does.
 pub(crate) fn request(version: &str, method: &str, mut params: Value) -> Bytes {
     if version == STATELESS {
         params["_meta"] = json!({

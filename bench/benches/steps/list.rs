@@ -1,4 +1,4 @@
-//! A list of a hundred tools, cut to each revision.
+//! A list of a hundred tools, projected to each revision.
 
 use couplet::ProtocolVersion;
 use divan::Bencher;
@@ -14,7 +14,7 @@ fn list(bencher: Bencher<'_, '_>, version: ProtocolVersion) {
     bencher.bench_local(|| wire.ask(request.clone()));
 }
 
-/// The first list of all, when nothing was written down before.
+/// The first list, when nothing is cached.
 #[divan::bench(args = ProtocolVersion::ALL)]
 fn first_list(bencher: Bencher<'_, '_>, version: ProtocolVersion) {
     let version = version.to_string();

@@ -1,6 +1,6 @@
-//! What the steps of a call cost, one by one: `cargo bench -p couplet-bench`.
+//! The cost of each step of a call: `cargo bench -p couplet-bench`.
 //!
-//! Everything is measured through the public interface and without input or output.
+//! Everything is measured through the public API, without I/O.
 
 mod dispatch;
 mod envelope;

@@ -1,11 +1,11 @@
-//! A question where there is no session: the answer carries a sealed log, and the next request brings it back.
+//! Elicitation in the stateless revision: the response carries a sealed request state, which the retry sends back.
 
 use divan::Bencher;
 use serde_json::{Value, json};
 
 use crate::kit::{STATELESS, Wire, request, server};
 
-/// Runs the handler up to its question, and seals.
+/// Runs the handler up to its elicitation, and seals the state.
 #[divan::bench]
 fn sealed_question(bencher: Bencher<'_, '_>) {
     let mut wire = Wire::new(&server(0), STATELESS);
@@ -13,7 +13,7 @@ fn sealed_question(bencher: Bencher<'_, '_>) {
     bencher.bench_local(|| wire.ask(request.clone()));
 }
 
-/// Opens the seal, and runs the handler to its end.
+/// Opens the sealed state, and runs the handler to its end.
 #[divan::bench]
 fn opened_answer(bencher: Bencher<'_, '_>) {
     let mut wire = Wire::new(&server(0), STATELESS);

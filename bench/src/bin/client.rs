@@ -1,6 +1,6 @@
-//! How many calls a client makes: `bench-client --life 2025|2026 --depth N --secs S (--url URL | -- COMMAND..)`.
+//! Client throughput: `bench-client --life 2025|2026 --depth N --secs S (--url URL | -- COMMAND..)`.
 //!
-//! It is written as a user would write it: `depth` tasks that call `echo` one time after the other.
+//! It is written as a user would write it: `depth` tasks that call `echo` in a loop.
 
 #![expect(clippy::print_stdout, reason = "this is a program for a terminal")]
 
@@ -36,7 +36,7 @@ async fn main() -> couplet::Result<()> {
     let measured = Duration::from_secs_f64(number("--secs").unwrap_or(1.0));
 
     run(&client, depth, WARM).await?;
-    // The best of five pieces: whoever else uses the machine can only make one worse.
+    // The best of five measurements: other load on the machine can only slow one down.
     let (mut all, mut rps, mut cpu_us) = (0, 0.0_f64, f64::INFINITY);
     for _ in 0..5 {
         let (started, before) = (Instant::now(), cpu_seconds());
@@ -50,7 +50,7 @@ async fn main() -> couplet::Result<()> {
     client.close().await
 }
 
-/// Calls for a time, and counts the calls.
+/// Calls for a duration, and counts the calls.
 async fn run(client: &Client, depth: usize, time: Duration) -> couplet::Result<usize> {
     let end = Instant::now() + time;
     let callers: Vec<_> = (0..depth).map(|_| tokio::spawn(call_until(client.clone(), end))).collect();
@@ -71,7 +71,7 @@ async fn call_until(client: Client, end: Instant) -> couplet::Result<usize> {
     Ok(calls)
 }
 
-/// The processor time of this process.
+/// Returns the CPU time of this process.
 fn cpu_seconds() -> f64 {
     let threads = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
     let texts = threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("schedstat")).ok());

@@ -1,6 +1,6 @@
-//! The server that is measured: `bench-server stdio`, or `bench-server http PORT`.
+//! The benchmarked server: `bench-server stdio`, or `bench-server http PORT`.
 //!
-//! It is written as a user would write it, with the settings that come by default.
+//! It is written as a user would write it, with default settings.
 
 use couplet::prelude::*;
 
@@ -33,9 +33,9 @@ fn payload(
     "x".repeat(bytes)
 }
 
-/// What the dummies take.
+/// The arguments of the dummy tools.
 #[derive(serde::Deserialize, JsonSchema)]
-#[expect(dead_code, reason = "they answer without looking")]
+#[expect(dead_code, reason = "dummy tools ignore their arguments")]
 struct Dummy {
     /// what to look for
     query: String,
@@ -45,7 +45,7 @@ struct Dummy {
 
 fn server() -> Server {
     let server = Server::new("bench", "1.0.0").tool(add).tool(echo).tool(payload);
-    // How a server with another number of tools does is measured too.
+    // The number of tools can be varied.
     let dummies = std::env::var("BENCH_TOOLS").map_or(100, |number| number.parse().expect("a number of tools"));
     (0..dummies).fold(server, |server, i| {
         let dummy = tool(format!("dummy_{i:03}"), |_: Args<Dummy>| "ok");

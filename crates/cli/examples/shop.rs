@@ -211,7 +211,7 @@ async fn order(ctx: Ctx) -> Result<String, ToolError> {
     Ok(format!("{count} {size} {what}{}", if present == Some(true) { ", wrapped" } else { "" }))
 }
 
-/// Lets somebody pay.
+/// Takes a payment.
 #[tool]
 async fn pay(ctx: Ctx) -> Result<&'static str, ToolError> {
     let visit = couplet::types::ElicitParams::visit("Please pay.", "https://pay.example.com/order/7");
@@ -231,7 +231,7 @@ async fn poem(about: String, ctx: Ctx) -> Result<String, ToolError> {
 /// Reports half of the work, and does the rest when a file appears.
 #[tool]
 async fn slow(until: String, ctx: Ctx) -> &'static str {
-    ctx.progress(0.5, "waiting for \u{7}somebody").await;
+    ctx.progress(0.5, "waiting for \u{7}a file").await;
     while !Path::new(&until).exists() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
@@ -253,10 +253,10 @@ fn trick() -> &'static str {
     "\u{1b}]0;gotcha\u{7}\u{1b}[2Jnot\u{202e} red\r\nend"
 }
 
-/// Hires somebody: a new tool.
+/// Hires a person: a new tool.
 #[tool]
 async fn hire(name: String, ctx: Ctx) -> Result<String, ToolError> {
-    ctx.server().add_tool(tool(name.clone(), || "at your service").description("Somebody who was hired."))?;
+    ctx.server().add_tool(tool(name.clone(), || "at your service").description("A person who was hired."))?;
     Ok(format!("{name} works here now"))
 }
 

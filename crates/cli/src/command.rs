@@ -1,4 +1,4 @@
-//! The command line: every subcommand, in one place.
+//! The command line: all subcommands.
 
 use std::{process::ExitCode, sync::Arc};
 
@@ -13,18 +13,22 @@ use crate::{
         read, repl, replay, run, tap, vocabulary, written,
     },
     exit::{self, Exit, Failure},
-    logs,
+    help, logs,
     output::{Colour, Look, Output},
     target::overdue,
 };
 
-/// Any server of the Model Context Protocol, from the command line.
-///
-/// TARGET is a URL; a command in one argument ("node server.js"; it is split into words, never run by a shell); the
-/// name of a server that a host on this machine has configured; a file with a server in it (server.py, server.js,
-/// server.ts); or a file of a configuration (mcp.json, or mcp.json:name where it has several servers).
+/// Command-line client for Model Context Protocol (MCP) servers
 #[derive(Debug, Parser)]
-#[command(name = "couplet", version, after_long_help = exit::help(), disable_help_subcommand = true)]
+#[command(
+    name = "couplet",
+    version,
+    long_about = help::ABOUT,
+    after_help = help::COUPLET,
+    after_long_help = format!("{}\n\n{}", help::COUPLET, exit::help()),
+    disable_help_subcommand = true,
+    max_term_width = 80
+)]
 pub(crate) struct Cli {
     #[command(flatten)]
     look: Look,
@@ -32,73 +36,92 @@ pub(crate) struct Cli {
     command: Command,
 }
 
-/// A subcommand: what it takes is in the module of its name.
+/// A subcommand. Its arguments are in the module of the same name.
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Lists what a server offers
+    /// List what a server offers
+    #[command(after_help = help::LIST)]
     List(list::Args),
-    /// Calls a tool
+    /// Call a tool
+    #[command(after_help = help::CALL)]
     Call(call::Args),
-    /// Reads a resource
+    /// Read a resource
+    #[command(after_help = help::READ)]
     Read(read::Args),
-    /// Gets a prompt
+    /// Get a prompt
+    #[command(after_help = help::PROMPT)]
     Prompt(prompt::Args),
-    /// Asks for suggestions for an argument
+    /// Complete an argument of a prompt or resource template
+    #[command(after_help = help::COMPLETE)]
     Complete(complete::Args),
-    /// Prints changes as they happen
+    /// Print change notifications as they arrive
+    #[command(after_help = help::LISTEN)]
     Listen(listen::Args),
-    /// Asks whether a server is there
+    /// Check that a server responds, and how fast
     Ping(ping::Args),
-    /// Finds out what a server is and speaks
+    /// Show a server's name, revisions and capabilities
     Discover(discover::Args),
-    /// Opens a server for an interactive session
+    /// Open an interactive session with a server
     Repl(repl::Args),
-    /// Serves a server over stdio, or over HTTP, in every revision
+    /// Bridge a server to stdio or HTTP, in every protocol revision
+    #[command(after_help = help::RUN)]
     Run(run::Args),
-    /// Sits between a host and a server on stdio and writes down what they say
+    /// Record the messages between a host and a stdio server
+    #[command(after_help = help::TAP)]
     Tap(tap::Args),
-    /// Plays a recording to a client, or to a server
+    /// Replay a recording, as the server or against a server
+    #[command(after_help = help::REPLAY)]
     Replay(replay::Args),
-    /// Measures how fast a server answers
+    /// Measure the latency and throughput of a server
+    #[command(after_help = help::BENCH)]
     Bench(bench::Args),
-    /// Writes a server to begin with
+    /// Create a server project in Rust
+    #[command(after_help = help::NEW)]
     New(new::Args),
-    /// Logs in at a server that wants to know the caller
+    /// Log in to a server with OAuth
+    #[command(after_help = help::LOGIN)]
     Login(login::Args),
-    /// Forgets a login, and revokes its tokens
+    /// Log out, and revoke the tokens
     Logout(login::OutArgs),
-    /// Adds a server to hosts, such as Claude, Cursor or VS Code
+    /// Add a server to hosts, such as Claude, Cursor or VS Code
+    #[command(after_help = help::INSTALL)]
     Install(hosts::InstallArgs),
-    /// Takes a server out of hosts
+    /// Remove a server from hosts
     Uninstall(hosts::UninstallArgs),
-    /// Copies servers from one host to others
+    /// Copy servers from one host to others
+    #[command(after_help = help::SYNC)]
     Sync(hosts::SyncArgs),
-    /// Lists the servers that hosts on this machine have
+    /// List the servers configured in hosts on this machine
     Servers(hosts::ServersArgs),
-    /// Lists the hosts that are known, and where their files are
+    /// List the supported hosts and their configuration files
     Hosts(hosts::HostsArgs),
-    /// Finds out why servers do not start or connect
+    /// Diagnose servers that do not start or connect
+    #[command(after_help = help::DOCTOR)]
     Doctor(doctor::Args),
-    /// Finds what hosts and model APIs refuse about a server
+    /// Check a server for what hosts and model APIs reject
+    #[command(after_help = help::LINT)]
     Lint(lint::Args),
-    /// Makes a bundle (.mcpb) that hosts install with a click
+    /// Build a bundle (.mcpb) for one-click installation
+    #[command(after_help = help::PACK)]
     Pack(pack::Args),
-    /// Checks what the registry of servers will check, before anything is published
+    /// Check `server.json` against the rules of the registry
     PublishCheck(bundle::PublishCheckArgs),
-    /// Prints the JSON Schema of the protocol, or of one of its types
+    /// Print the JSON Schema of the protocol or of a type
     Schema(vocabulary::SchemaArgs),
-    /// Validates messages in files: JSON, JSON lines, recordings, Markdown
+    /// Validate messages in JSON, JSON Lines, recordings or Markdown
+    #[command(after_help = help::VALIDATE)]
     Validate(vocabulary::ValidateArgs),
-    /// Prints messages as RDF: Turtle, N-Triples, TriG, JSON-LD
+    /// Convert messages to RDF: Turtle, N-Triples, TriG, JSON-LD
     Rdf(vocabulary::RdfArgs),
-    /// Serves a few servers to play with
+    /// Serve a demo server over HTTP
     Demo(demo::Args),
-    /// Prints a script that completes commands in a shell
+    /// Generate a shell completion script
+    #[command(after_help = help::COMPLETIONS)]
     Completions(completions::Args),
 }
 
 impl Command {
-    /// Whether it serves over HTTP, for as long as it runs.
+    /// Whether the command serves over HTTP.
     fn serves(&self) -> bool {
         match self {
             Self::Run(args) => args.is_http(),
@@ -108,35 +131,35 @@ impl Command {
     }
 }
 
-/// Runs the command that the process was started with, and says how it should end.
+/// Runs the command line of this process and returns its exit code.
 pub fn main() -> ExitCode {
     let Cli { look, command } = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => return misread(&error),
+        Err(error) => return usage(&error),
     };
     let output = Arc::new(Output::new(look));
     logs::start(look, command.serves(), &output);
     match start(command, &output) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => ExitCode::from(failure.tell(&output)),
+        Err(failure) => ExitCode::from(failure.report(&output)),
     }
 }
 
-/// Help, and mistakes in the command line. The parser tells of them well, except to programs.
-fn misread(error: &clap::Error) -> ExitCode {
+/// Prints help and usage errors: those with `--json` as JSON, all others as clap formats them.
+fn usage(error: &clap::Error) -> ExitCode {
     if error.use_stderr() && std::env::args_os().any(|word| word == "--json") {
         let text = error.render().to_string();
         let first: Vec<&str> = text.lines().take_while(|line| !line.is_empty()).map(str::trim).collect();
         let message = first.join(" ").trim_start_matches("error: ").to_owned();
         let look = Look { json: true, verbose: false, color: Colour::Never, log_format: LogFormat::Text };
-        return ExitCode::from(Failure::usage(message).tell(&Output::new(look)));
+        return ExitCode::from(Failure::usage(message).report(&Output::new(look)));
     }
-    // Who has closed the pipe does not want to know.
+    // A closed pipe is not an error here.
     let _ = error.print();
     if error.use_stderr() { ExitCode::from(Exit::Usage as u8) } else { ExitCode::SUCCESS }
 }
 
-/// Most commands wait for a server, and need a runtime. The others do not pay for one.
+/// Runs a command. A runtime is started only for commands that connect to a server.
 fn start(command: Command, output: &Arc<Output>) -> Result<(), Failure> {
     match command {
         Command::List(args) => wait(list::run(args, output)),
@@ -184,7 +207,7 @@ fn start(command: Command, output: &Arc<Output>) -> Result<(), Failure> {
     }
 }
 
-/// Runs something that ends itself at a signal; if it does not, it is ended.
+/// Runs a future that stops at a signal by itself, and stops it if it does not.
 pub(crate) fn wait<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     run_to_end(async {
         tokio::select! {
@@ -194,14 +217,14 @@ pub(crate) fn wait<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<
     })
 }
 
-/// Runs something that serves, and knows itself how long it takes to end.
+/// Runs a future that handles signals and its own graceful shutdown.
 fn run_to_end<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|e| Failure::new(Exit::File, format!("nothing can be started: {e}")))?;
+        .map_err(|e| Failure::new(Exit::File, format!("cannot start the async runtime: {e}")))?;
     let outcome = runtime.block_on(work);
-    // Somebody may still be asked something that is of no use any more.
+    // A prompt at the terminal may still block a thread; its answer is no longer needed.
     runtime.shutdown_background();
     outcome
 }

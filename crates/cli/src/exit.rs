@@ -1,4 +1,4 @@
-//! How the program ends: exit codes that scripts can rely on, and the one type of failure.
+//! Exit codes, which scripts can rely on, and the error type of all commands.
 
 use std::fmt::Write;
 
@@ -7,12 +7,12 @@ use couplet::{
     http::client::{Challenge, ConnectFailure},
     types::RpcError,
 };
-use couplet_serve::{BindError, Caught};
+use couplet_serve::{BindError, Signal};
 use serde_json::json;
 
 use crate::output::{Output, Paint, text};
 
-/// Why the program failed, as an exit code. The numbers are promised.
+/// The exit code of a failed command. The numbers are stable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     Refused = 1,
@@ -35,65 +35,64 @@ impl Exit {
     }
 }
 
-impl From<Caught> for Exit {
-    fn from(signal: Caught) -> Self {
+impl From<Signal> for Exit {
+    fn from(signal: Signal) -> Self {
         match signal {
-            Caught::Interrupt => Self::Interrupted,
-            Caught::Terminate => Self::Terminated,
-            Caught::HangUp => Self::HungUp,
+            Signal::Interrupt => Self::Interrupted,
+            Signal::HangUp => Self::HungUp,
+            _ => Self::Terminated,
         }
     }
 }
 
-/// Every code, its name in JSON, and what it means.
+/// The codes with their names in JSON and their meanings.
 const TABLE: &[(Exit, &str, &str)] = &[
-    (Exit::Refused, "refused", "the tool or the server answered with an error, or a check found something wrong"),
-    (Exit::Usage, "usage", "the command line is wrong: an option, a tool, an argument, the name of a server"),
-    (
-        Exit::Unreachable,
-        "unreachable",
-        "a server cannot be started or reached, or is gone; an address cannot be listened at",
-    ),
-    (Exit::Protocol, "protocol", "the other side does not speak the protocol, or not what was asked for"),
-    (Exit::Timeout, "timeout", "no answer came in time"),
-    (Exit::Unanswered, "unanswered", "a question needs a person, and there is no terminal, or they refused"),
-    (Exit::Unauthorized, "unauthorized", "the server wants to know who asks"),
-    (Exit::File, "file", "a file here cannot be read or written"),
-    (Exit::HungUp, "hung-up", "SIGHUP: the terminal is gone"),
-    (Exit::Interrupted, "interrupted", "Ctrl-C (SIGINT)"),
-    (Exit::Terminated, "terminated", "SIGTERM"),
+    (Exit::Refused, "refused", "error from the tool or server, or failed check"),
+    (Exit::Usage, "usage", "invalid command line: option, argument, tool or server name"),
+    (Exit::Unreachable, "unreachable", "server not started, unreachable or gone; address in use"),
+    (Exit::Protocol, "protocol", "protocol error, or unsupported revision or feature"),
+    (Exit::Timeout, "timeout", "timeout"),
+    (Exit::Unanswered, "unanswered", "user input required without a terminal, or declined"),
+    (Exit::Unauthorized, "unauthorized", "authentication required"),
+    (Exit::File, "file", "local file not readable or writable"),
+    (Exit::HungUp, "hung-up", "hangup (SIGHUP)"),
+    (Exit::Interrupted, "interrupted", "interrupt (SIGINT, Ctrl-C)"),
+    (Exit::Terminated, "terminated", "termination (SIGTERM)"),
 ];
 
-/// The table, for `--help`.
+/// Formats the table for `--help`.
 pub(crate) fn help() -> String {
-    let mut help = String::from("Exit codes:\n    0  all went well\n");
+    let mut help = String::from("Exit codes:\n    0  success\n");
     for (code, _, meaning) in TABLE {
         let _ = writeln!(help, "  {:>3}  {meaning}", *code as u8);
     }
     help + JSON
 }
 
-/// What `--json` prints, for `--help`.
+/// The output format with `--json`, for `--help`.
 const JSON: &str = "
-With --json:
-  standard output   The result on one line. `listen`, `ping`, `lint` and `validate` print a line for
-                    each change, answer, finding or file; `schema` and `rdf` print documents. The
-                    result of a tool that failed is a result: it has `isError`, and the exit code is 1.
-  standard error    A failure is one line: {\"error\":{\"exit\":2,\"kind\":\"usage\",\"message\":\"…\"}}, with
-                    `details`, `hint` and `rpc` where there are any; a warning is {\"warning\":\"…\"}.";
+JSON output (--json):
+  Standard output has the result on one line. `listen`, `ping`, `lint` and
+  `validate` print a line for each change, response, finding or file; `schema`
+  and `rdf` print documents. A tool call that failed is a result with `isError`,
+  and exits with 1.
+  Standard error has a line for an error, with `details`, `hint` and `rpc` if
+  available, and a line for each warning:
+    {\"error\":{\"exit\":2,\"kind\":\"usage\",\"message\":\"…\"}}
+    {\"warning\":\"…\"}";
 
-/// Something that ends the program: what happened, what else is known about it, and what to do.
+/// An error that ends the program: the message, further details, and a hint.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) exit: Exit,
     pub(crate) message: String,
-    /// More lines, such as the last words of a server.
+    /// More lines, such as the server's standard error.
     pub(crate) details: Vec<String>,
     pub(crate) hint: Option<String>,
     rpc: Option<Box<RpcError>>,
-    /// Why a server could not be reached, where that is known.
+    /// Why the connection failed, if known.
     pub(crate) way: Option<ConnectFailure>,
-    /// It is told already, or nobody is there to be told.
+    /// Nothing is printed: the error was reported already, or standard output is closed.
     silent: bool,
 }
 
@@ -106,12 +105,12 @@ impl Failure {
         Self::new(Exit::Usage, message)
     }
 
-    /// Ends the program with a code and without a word.
+    /// Exits with a code and prints nothing.
     pub(crate) fn silent(exit: Exit) -> Self {
         Self { silent: true, ..Self::new(exit, "") }
     }
 
-    /// A file that cannot be read or written.
+    /// Creates the error for a file that cannot be read or written.
     pub(crate) fn file(path: &std::path::Path, what: &str, error: &std::io::Error) -> Self {
         Self::new(Exit::File, format!("`{}` cannot be {what}: {error}", path.display()))
     }
@@ -126,13 +125,13 @@ impl Failure {
         self
     }
 
-    /// What the server reported, if that is what failed.
+    /// Returns the server's JSON-RPC error, if that is the cause.
     pub(crate) fn rpc(&self) -> Option<&RpcError> {
         self.rpc.as_deref()
     }
 
-    /// Tells of the failure, and gives the code to exit with.
-    pub(crate) fn tell(&self, output: &Output) -> u8 {
+    /// Prints the error to standard error and returns the exit code.
+    pub(crate) fn report(&self, output: &Output) -> u8 {
         match (self.silent, output.json) {
             (true, _) => {}
             (false, true) => output.complain(&self.to_json()),
@@ -168,6 +167,9 @@ impl Failure {
     }
 }
 
+/// The start of the message for a JSON-RPC error. The method is inserted after it where it is known.
+pub(crate) const SERVER_ERROR: &str = "the server returned an error";
+
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let exit = match error.kind() {
@@ -180,49 +182,49 @@ impl From<Error> for Failure {
             _ => Exit::Protocol,
         };
         if let Some(rpc) = error.rpc() {
-            let message = format!("the server answered: {} ({})", rpc.message, rpc.code);
+            let message = format!("{SERVER_ERROR}: {} ({})", rpc.message, rpc.code);
             let failure = Self { rpc: Some(Box::new(rpc.clone())), ..Self::new(exit, message) };
-            return match way_out(exit, &failure, None) {
+            return match advice(exit, &failure, None) {
                 Some(hint) => failure.hint(hint),
                 None => failure,
             };
         }
-        let failure = Self { way: ConnectFailure::of(&error), ..Self::new(exit, told(&error)) };
-        match way_out(exit, &failure, Challenge::of(&error)) {
+        let failure = Self { way: ConnectFailure::of(&error), ..Self::new(exit, with_cause(&error)) };
+        match advice(exit, &failure, Challenge::of(&error)) {
             Some(hint) => failure.hint(hint),
             None => failure,
         }
     }
 }
 
-/// What to do about a failure.
-fn way_out(exit: Exit, failure: &Failure, challenge: Option<&Challenge>) -> Option<&'static str> {
+/// Returns the hint for an error of the library.
+fn advice(exit: Exit, failure: &Failure, challenge: Option<&Challenge>) -> Option<&'static str> {
     let says = |words: &[&str]| words.iter().any(|word| failure.message.contains(word));
     Some(match (exit, failure.way) {
         (_, Some(ConnectFailure::UnknownAuthority)) => {
-            "--cacert FILE trusts the authority in a file; --insecure checks nothing"
+            "trust its certificate authority with --cacert FILE, or skip verification with --insecure"
         }
-        (_, Some(ConnectFailure::ClientCertificate)) => "--cert FILE --key FILE show it a certificate",
+        (_, Some(ConnectFailure::ClientCertificate)) => "present a client certificate with --cert FILE --key FILE",
         (_, Some(ConnectFailure::Proxy)) => {
-            "the variables HTTPS_PROXY, HTTP_PROXY and ALL_PROXY name proxies; NO_PROXY lists hosts that need none"
+            "HTTPS_PROXY, HTTP_PROXY and ALL_PROXY set the proxy; NO_PROXY lists hosts to connect to directly"
         }
         (_, Some(ConnectFailure::WrongName | ConnectFailure::Expired | ConnectFailure::BadCertificate)) => {
-            "--insecure connects all the same, without any check"
+            "skip certificate verification with --insecure"
         }
-        _ if says(&["; a message may have "]) => "--max-message 64M allows larger messages",
+        _ if says(&["; a message may have "]) => "raise the limit, for example with --max-message 64M",
         (Exit::Unauthorized, _) if challenge.is_some_and(|challenge| !challenge.wants_login()) => {
             if !says(&["host name"]) {
                 return None;
             }
-            "use a name that the server serves; one of Couplet's takes more names with --allow-host"
+            "use a host name that the server allows; Couplet's servers allow more with --allow-host"
         }
         (Exit::Unauthorized, _) if says(&["plain `http://`"]) => return None,
         (Exit::Unauthorized, _) => {
-            "log in with `couplet login URL` in a terminal, or bring --header \"Authorization: Bearer …\""
+            "run `couplet login URL` in a terminal, or pass --header \"Authorization: Bearer …\""
         }
-        (Exit::Unreachable, _) if says(&["cannot be reached"]) => "is the server running, and is the address right?",
+        (Exit::Unreachable, _) if says(&["cannot be reached"]) => "check the address, and that the server is running",
         (Exit::Unreachable, _) if says(&["with the status", "at this address"]) => {
-            "is it the address of an endpoint, such as https://example.com/mcp?"
+            "use the URL of an MCP endpoint, such as https://example.com/mcp"
         }
         _ => return None,
     })
@@ -270,34 +272,37 @@ impl From<couplet_vocab::cli::Failure> for Failure {
     }
 }
 
-/// An error with what is at the bottom of it, if that says more, and with the proxy on the way, if that failed.
-fn told(error: &Error) -> String {
-    let mut told = plain(&error.to_string());
+/// Formats an error with its root cause, if that adds anything, and with the proxy, if that failed.
+fn with_cause(error: &Error) -> String {
+    let mut message = without_api(&error.to_string());
     let mut sources = Vec::new();
     let mut source = std::error::Error::source(error);
     while let Some(error) = source {
-        sources.push(plain(&error.to_string()));
+        sources.push(without_api(&error.to_string()));
         source = error.source();
     }
-    let root = sources.pop().filter(|_| !told.ends_with('?'));
+    let root = sources.pop().filter(|_| !message.ends_with('?'));
     let proxy = sources.into_iter().find(|source| source.starts_with("the proxy `"));
     for more in proxy.into_iter().chain(root) {
-        if !told.contains(&more) {
-            let _ = write!(told, ": {more}");
+        if !message.contains(&more) {
+            let _ = write!(message, ": {more}");
         }
     }
-    told
+    message
 }
 
-/// Messages of the libraries name what a program would call. A person at a terminal has flags.
-const CALLS: &[(&str, &str)] = &[
-    ("; `timeout` sets how long to wait", ""),
-    ("; `max_timeout` sets how long to wait", ""),
-    ("`OAuth::registered` takes an id that it knows", "bring a token with --header \"Authorization: Bearer …\""),
-];
+/// Settings of the Rust API that library messages name.
+const SETTINGS: [&str; 2] = ["timeout", "max_timeout"];
 
-fn plain(message: &str) -> String {
-    CALLS.iter().fold(message.to_owned(), |message, (call, flag)| message.replace(call, flag))
+/// Removes the clauses of a library message that start with a function or setting of the Rust API: users have flags.
+fn without_api(message: &str) -> String {
+    let is_api = |clause: &&str| {
+        let name = clause.strip_prefix('`').and_then(|rest| rest.split('`').next()).unwrap_or_default();
+        SETTINGS.contains(&name) || name.contains("::")
+    };
+    let mut clauses = message.split("; ");
+    let first = clauses.next().into_iter();
+    first.chain(clauses.filter(|clause| !is_api(clause))).collect::<Vec<_>>().join("; ")
 }
 
 #[cfg(test)]
@@ -305,14 +310,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_person_is_told_of_flags() {
+    fn messages_do_not_name_functions() {
         for (said, expected) in [
             ("no answer within 1s; `timeout` sets how long to wait", "no answer within 1s"),
-            (
-                "`a.example` registers no clients; `OAuth::registered` takes an id that it knows",
-                "`a.example` registers no clients; bring a token with --header \"Authorization: Bearer …\"",
-            ),
-            ("nothing to change", "nothing to change"),
+            ("no answer within 1s; `max_timeout` is the limit; it may be lost", "no answer within 1s; it may be lost"),
+            ("no token; `OAuth::new` gets one", "no token"),
+            ("`OAuth::new` is named; `a` stays", "`OAuth::new` is named; `a` stays"),
         ] {
             let failure: Failure = Error::new(ErrorKind::Timeout, said).into();
             assert_eq!(failure.message, expected);

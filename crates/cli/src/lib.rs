@@ -1,57 +1,60 @@
-//! `couplet`: any server of the Model Context Protocol from the command line, in any revision, on any transport.
+//! `couplet`: a command-line client for Model Context Protocol servers, in any revision, over any transport.
 //!
 //! ```text
 //! couplet list "node server.js"
 //! couplet call https://example.com/mcp forecast city=Oslo days=3
-//! couplet run https://example.com/mcp            # a remote server for hosts that know only stdio
-//! couplet tap --log talk.jsonl -- my-server      # between a host and a server, writing down what they say
-//! couplet bench "node server.js" --rate 100,1000 # how long it lets people wait
-//! couplet new my-server                          # a server to begin with
+//! couplet run https://example.com/mcp             # a remote server, for hosts that support only stdio
+//! couplet tap --log session.jsonl -- my-server    # records the messages between a host and a server
+//! couplet bench "node server.js" --rate 100,1000  # latency at each rate
+//! couplet new my-server                           # a new server project
 //! ```
 //!
 //! # Exit codes
 //!
-//! They are the same for every command, and stay what they are. With `--json`, a failure is one line on standard error:
-//! `{"error":{"exit":2,"kind":"usage","message":"…"}}`, with `details`, `hint` and `rpc` where there are any.
+//! Exit codes are the same for every command, and stable. With `--json`, an error is one line on standard error:
+//! `{"error":{"exit":2,"kind":"usage","message":"…"}}`, with `details`, `hint` and `rpc` if available.
 //!
 //! | code | kind | meaning |
 //! |---|---|---|
-//! | 0 | | all went well |
-//! | 1 | `refused` | the tool or the server answered with an error, or a check found something wrong |
-//! | 2 | `usage` | the command line is wrong: an option, a tool, an argument, the name of a server |
-//! | 3 | `unreachable` | a server cannot be started or reached, or is gone; an address cannot be listened at |
-//! | 4 | `protocol` | the other side does not speak the protocol, or not what was asked for |
-//! | 5 | `timeout` | no answer came in time |
-//! | 6 | `unanswered` | a question needs a person, and there is no terminal, or they refused |
-//! | 7 | `unauthorized` | the server wants to know who asks |
-//! | 8 | `file` | a file here cannot be read or written |
-//! | 129 | `hung-up` | SIGHUP: the terminal is gone |
-//! | 130 | `interrupted` | Ctrl-C (SIGINT) |
-//! | 143 | `terminated` | SIGTERM |
+//! | 0 | | success |
+//! | 1 | `refused` | error from the tool or server, or failed check |
+//! | 2 | `usage` | invalid command line: option, argument, tool or server name |
+//! | 3 | `unreachable` | server not started, unreachable or gone; address in use |
+//! | 4 | `protocol` | protocol error, or unsupported revision or feature |
+//! | 5 | `timeout` | timeout |
+//! | 6 | `unanswered` | user input required without a terminal, or declined |
+//! | 7 | `unauthorized` | authentication required |
+//! | 8 | `file` | local file not readable or writable |
+//! | 129 | `hung-up` | hangup (SIGHUP) |
+//! | 130 | `interrupted` | interrupt (SIGINT, Ctrl-C) |
+//! | 143 | `terminated` | termination (SIGTERM) |
 //!
-//! # How it is made
+//! # Modules
 //!
-//! * `command` has the subcommands as one enum; each has a module in `commands`.
-//! * `target` finds out what TARGET is and opens a `Session` with it.
-//! * `arguments` makes JSON of `key=value`, with the help of a schema.
-//! * `questions` asks the person at the terminal what servers ask.
-//! * `show` turns what comes back into text, `output` puts it where it belongs.
-//! * `logs` lets the libraries' log lines out.
-//! * `exit` is the table of exit codes, and the one type of failure.
+//! * `command` has the subcommands as one enum; each has a module in `commands`. `help` has the longer help texts.
+//! * `target` resolves TARGET and opens a `Session` with the server.
+//! * `arguments` converts `key=value` to JSON, guided by a schema.
+//! * `questions` answers elicitation and sampling requests at the terminal.
+//! * `show` renders results as text; `output` writes them to the right stream.
+//! * `logs` sends the libraries' log lines to standard error.
+//! * `exit` has the exit codes and the error type.
 //!
 //! Invariants:
 //!
-//! * Standard output has results and nothing else; everything that is said about them goes to standard error.
-//! * What a server says never reaches a terminal as it is: control characters are shown, not sent.
-//! * No command line is ever given to a shell.
+//! * Standard output has results only; notes, warnings and errors go to standard error.
+//! * Text from a server never reaches a terminal unescaped: control characters are made visible.
+//! * No command line is ever passed to a shell.
 //! * No runtime is started, and nothing is read, before a command needs it.
 //!
-//! This crate knows the public API of `couplet` and terminals. It must not know revisions: it asks the client.
+//! This crate knows the public API of `couplet`, and terminals. It must not know revisions: it asks the client.
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod arguments;
 mod command;
 mod commands;
 mod exit;
+mod help;
 mod logs;
 mod output;
 mod questions;

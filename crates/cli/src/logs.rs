@@ -1,5 +1,5 @@
-//! Log lines of the libraries, on standard error: those of a server in their usual form, those of other commands among
-//! the notes, so that they do not tear a progress bar or a line that is being edited.
+//! Log lines of the libraries, on standard error. Commands that serve write them directly; other commands print them as
+//! notes, so that they do not break a progress bar or an edited line.
 
 use std::{
     io::{self, Write},
@@ -15,12 +15,12 @@ use tracing_subscriber::{
 
 use crate::output::{Look, Output, text};
 
-/// Failures of a connection, and certificates that are not checked, are told by the command itself.
+/// Connection errors and unverified certificates are reported by the command itself.
 const USUAL: &str = "warn,couplet_client=off,couplet_http::client::tls=off";
 const VERBOSE: &str = "info,couplet_client=off,couplet_http::client::tls=off";
 const SERVING: &str = "info";
 
-/// Begins to write log lines, as `RUST_LOG` says. Without it, only a command that serves over HTTP tells of all.
+/// Starts logging, filtered by `RUST_LOG`. The default is `info` for commands that serve over HTTP, and `warn` for others.
 pub(crate) fn start(look: Look, serves: bool, output: &Arc<Output>) {
     let default = match (serves, look.verbose) {
         (true, _) => SERVING,
@@ -37,13 +37,13 @@ pub(crate) fn start(look: Look, serves: bool, output: &Arc<Output>) {
         (false, LogFormat::Text) => {
             let lines = fmt::layer().compact().with_ansi(false).without_time().with_target(false);
             let lines = lines.with_writer(Notes(output.clone()));
-            // There is no other subscriber in this program.
+            // No other subscriber is set in this program.
             let _ = tracing_subscriber::registry().with(targets).with(lines).try_init();
         }
     }
 }
 
-/// Writes each line as a note.
+/// A writer that prints each line as a note.
 struct Notes(Arc<Output>);
 
 struct Line {

@@ -1,4 +1,4 @@
-//! The program; see the library.
+//! The program `couplet`; see the library.
 
 use std::process::ExitCode;
 

@@ -2,19 +2,19 @@
 
 use couplet::prelude::*;
 
-/// Greets somebody.
+/// Greets a person.
 #[tool]
 fn greet(
     /// Whom to greet.
     name: String,
-    /// How often.
+    /// How many times.
     #[default(1)]
     times: u8,
 ) -> String {
     vec![format!("Hello, {name}!"); usize::from(times)].join(" ")
 }
 
-/// How long a word is.
+/// The length of a word.
 #[resource("word://{word}/length")]
 fn length(word: String) -> String {
     word.chars().count().to_string()
@@ -49,7 +49,7 @@ mod tests {
 
     /// Runs in every revision of the protocol, without a process and without a network.
     #[couplet::test]
-    async fn everybody_is_greeted(version: ProtocolVersion) -> couplet::Result<()> {
+    async fn a_person_is_greeted(version: ProtocolVersion) -> couplet::Result<()> {
         let client = connect(server().build(), version).await?;
         let greeting = client.call("greet", json!({ "name": "Ada" })).await?;
         assert_eq!(greeting.text(), "Hello, Ada!");

@@ -2,7 +2,7 @@
 
 use std::{fmt, future::Future, sync::Arc, sync::Mutex, time::Duration};
 
-use couplet_core::{Connect, Error, JsonText, Limits, Observer};
+use couplet_core::{Connect, Error, IntoTarget, JsonText, Limits, Observer};
 use couplet_types::{
     ClientCapabilities, CreateMessageParams, CreateMessageResult, ElicitResult, Implementation, InputRequest,
     LogParams, LoggingLevel, ProtocolVersion, Root, RpcError,
@@ -19,7 +19,6 @@ use crate::{
     extension::{Extension, Extensions},
     incoming::{Incoming, OnLog},
     sync::lock,
-    target::IntoTarget,
     timeout::Timeouts,
     trace::ConnectionTrace,
 };
@@ -278,19 +277,8 @@ impl ClientBuilder {
     /// Connects to a server, and spawns the connection as a tokio task.
     ///
     /// The target is anything that implements [`Connect`]: a command to run, a server in this process, a
-    /// [`Reconnecting`](crate::Reconnecting) wrapper. With the feature `http` (`http-client` of the crate `couplet`) it
-    /// can also be a URL:
-    ///
-    /// ```
-    /// # #[cfg(feature = "http")]
-    /// # async fn example() -> Result<(), couplet_core::Error> {
-    /// use couplet_client::Client;
-    ///
-    /// let client = Client::new("demo", "1.0.0").connect("https://example.com/mcp").await?;
-    /// # drop(client);
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// [`Reconnecting`](crate::Reconnecting) wrapper. With the feature `http-client` of the crate `couplet` it can also be
+    /// a URL: `connect("https://example.com/mcp")`.
     ///
     /// Headers, tokens and proxies are set on `couplet_http::connect(url)`, which is a target, too.
     ///
@@ -300,7 +288,7 @@ impl ClientBuilder {
     ///
     /// # Panics
     /// If it is called outside of a tokio runtime; see [`ClientBuilder::connect_with_driver`].
-    pub async fn connect<M>(self, target: impl IntoTarget<M>) -> Result<Client, Error> {
+    pub async fn connect<Kind>(self, target: impl IntoTarget<Kind>) -> Result<Client, Error> {
         let (client, driver) = self.connect_with_driver(target).await?;
         tokio::spawn(async move {
             if let Err(error) = driver.await {
@@ -316,8 +304,8 @@ impl ClientBuilder {
     ///
     /// # Errors
     /// The same as those of [`ClientBuilder::connect`].
-    pub async fn connect_with_driver<M>(self, target: impl IntoTarget<M>) -> Result<(Client, Driver), Error> {
-        Box::pin(self.open(&mut target.into_target()?)).await
+    pub async fn connect_with_driver<Kind>(self, target: impl IntoTarget<Kind>) -> Result<(Client, Driver), Error> {
+        Box::pin(self.open(&mut target.into_target())).await
     }
 
     async fn open(self, target: &mut dyn Connect) -> Result<(Client, Driver), Error> {

@@ -2,7 +2,9 @@
 
 use std::{fmt, sync::Arc};
 
-use couplet_core::{Change, Channel, Dialect, Error, ErrorKind, Limits, Observer, Outcome, Project};
+use couplet_core::{
+    CallTarget, Change, Channel, Dialect, Error, ErrorKind, Limits, Method, Observer, Outcome, Project,
+};
 use couplet_types::{
     CallTool, CallToolParams, Complete, CompleteParams, Completion, CompletionReference, DiscoverResult, GetPrompt,
     GetPromptParams, Implementation, InitializeResult, LoggingLevel, Notification, NotificationParams, Ping,
@@ -356,13 +358,13 @@ impl Client {
         &self.0.incoming
     }
 
-    /// Invalidates the cached list that an error shows to be outdated.
+    /// Invalidates cached lists if an error suggests that they are outdated.
     pub(crate) fn invalidate_after(&self, method: &str, error: &RpcError) {
-        let change = match method {
-            CallTool::METHOD => Change::Tools,
-            GetPrompt::METHOD => Change::Prompts,
-            ReadResource::METHOD => Change::Resources,
-            _ => return,
+        let change = match Method::named(method).and_then(|method| method.target) {
+            Some(CallTarget::Tool) => Change::Tools,
+            Some(CallTarget::Prompt) => Change::Prompts,
+            Some(CallTarget::Resource) => Change::Resources,
+            None => return,
         };
         if [code::METHOD_NOT_FOUND, code::INVALID_PARAMS, code::RESOURCE_NOT_FOUND].contains(&error.code) {
             self.incoming().invalidate(&change);
@@ -421,5 +423,84 @@ fn object(what: &str, value: &impl Serialize) -> Result<Option<RawJson>, Error> 
         "null" => Ok(None),
         _ if raw.is_object() => Ok(Some(raw)),
         _ => Err(wrong()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use couplet_core::{BoxFuture, Call, Description, Filter, Hub, Operation, Reply, Service};
+    use couplet_types::RequestMethod;
+
+    use super::*;
+
+    /// A server that has every capability, and no answers.
+    struct Bare(Hub);
+
+    impl Service for Bare {
+        fn describe(&self) -> Arc<Description> {
+            let all = r#"{"tools":{},"resources":{"subscribe":true},"prompts":{},"completions":{},"logging":{}}"#;
+            let capabilities = couplet_types::from_json(all).unwrap();
+            Arc::new(Description::new(Implementation::new("bare", "1"), capabilities))
+        }
+
+        fn call(&self, call: Call) -> BoxFuture<'static, Reply> {
+            Box::pin(std::future::ready(RpcError::internal(call.method).into()))
+        }
+
+        fn hub(&self) -> &Hub {
+            &self.0
+        }
+    }
+
+    #[derive(Clone, Default)]
+    struct Seen(Arc<Mutex<Vec<String>>>);
+
+    impl Observer for Seen {
+        fn done(&self, operation: &Operation<'_>) {
+            lock(&self.0).push(operation.method.to_owned());
+        }
+    }
+
+    /// Sends a request with its function of [`Client`]; false if another part of the client, or none, sends it.
+    async fn send(client: &Client, method: RequestMethod) -> bool {
+        use RequestMethod as M;
+        match method {
+            M::CallTool => drop(client.call("a", ()).await),
+            M::ListTools => drop(client.tools().await),
+            M::ReadResource => drop(client.read("a://b").await),
+            M::ListResources => drop(client.resources().await),
+            M::ListResourceTemplates => drop(client.resource_templates().await),
+            M::GetPrompt => drop(client.prompt("a", ()).await),
+            M::ListPrompts => drop(client.prompts().await),
+            M::Complete => drop(client.complete(CompletionReference::prompt("a"), "b", "c").await),
+            M::Ping => drop(client.ping().await),
+            M::SetLevel => drop(client.set_log_level(LoggingLevel::Info).await),
+            // `Client::listen` sends these, and they are no operations for an observer.
+            M::Listen | M::Subscribe | M::Unsubscribe => drop(client.listen(Filter::new()).await),
+            // Connecting sends these.
+            M::Initialize | M::Discover => return false,
+            // An extension sends these.
+            M::GetTask | M::GetTaskPayload | M::ListTasks | M::CancelTask => return false,
+            // Only servers send these.
+            M::CreateMessage | M::ListRoots | M::Elicit => return false,
+        }
+        !matches!(method, M::Listen | M::Subscribe | M::Unsubscribe)
+    }
+
+    #[tokio::test]
+    async fn each_request_has_a_function() {
+        for &version in ProtocolVersion::ALL {
+            let seen = Seen::default();
+            let server: Arc<dyn Service> = Arc::new(Bare(Hub::new()));
+            let client = Client::new("test", "1").versions([version]).observer(seen.clone());
+            let client = client.connect(server).await.unwrap();
+            for method in RequestMethod::ALL.iter().filter(|m| client.dialect().revision().has_method(m.as_str())) {
+                lock(&seen.0).clear();
+                let is_sent = send(&client, *method).await;
+                assert_eq!(lock(&seen.0).iter().any(|sent| sent == method.as_str()), is_sent, "{method} in {version}");
+            }
+        }
     }
 }

@@ -8,7 +8,8 @@ use couplet_core::{
 };
 use couplet_types::{
     ClientCapabilities, Discover, DiscoverParams, DiscoverResult, Implementation, Initialize, InitializeParams,
-    InitializeResult, Initialized, Notification, NotificationParams, ProtocolVersion, Request, RpcError, from_json,
+    InitializeResult, Initialized, Notification, NotificationParams, ProtocolVersion, Request, RequestMethod, RpcError,
+    from_json,
 };
 
 use crate::{
@@ -128,8 +129,8 @@ async fn discover(
 ) -> Result<Found, Error> {
     let params = DiscoverParams::new();
     let key = dialect.cache_key::<Discover>(&params);
-    let ticket = incoming.seat.as_ref().zip(key).map(|(seat, key)| seat.ticket(dialect, Discover::METHOD, key));
-    if let Some(text) = ticket.as_ref().and_then(Ticket::kept) {
+    let ticket = incoming.seat.as_ref().zip(key).map(|(seat, key)| seat.ticket(dialect, RequestMethod::Discover, key));
+    if let Some(text) = ticket.as_ref().and_then(Ticket::cached) {
         return Ok(parse_discovered(dialect, text));
     }
     let lead = ticket.map(|ticket| ticket.lead());

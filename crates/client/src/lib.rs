@@ -47,7 +47,6 @@
 //!
 //! # Features
 //!
-//! * `http`: [`ClientBuilder::connect`] accepts URLs.
 //! * `validate`: structured output of tools is validated against their output schemas.
 //!
 //! # Where to look
@@ -59,7 +58,7 @@
 //! | file | content |
 //! |---|---|
 //! | `client.rs`, `request.rs`, `result.rs` | the public API: methods, request builder, tool results |
-//! | `builder.rs`, `target.rs`, `connect.rs` | configuration, targets, negotiation of a revision |
+//! | `builder.rs`, `connect.rs` | configuration, negotiation of a revision |
 //! | `driver.rs`, `reconnect/` | the future that runs a connection, and the one that replaces lost connections |
 //! | `pending.rs`, `round_history.rs`, `timeout.rs` | the life of a request: cache, rounds, timeouts |
 //! | `callbacks.rs`, `elicitation.rs` | answers to elicitation, sampling and roots requests |
@@ -67,6 +66,8 @@
 //! | `cache/` | the response cache, and coalescing of identical requests |
 //! | `output_schemas.rs` | validation of structured output (`output_schemas_off.rs` without the feature) |
 //! | `forward.rs`, `extension.rs`, `trace.rs` | for proxies, extensions, telemetry |
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod builder;
 mod cache;
@@ -92,7 +93,6 @@ mod request;
 mod result;
 mod round_history;
 mod sync;
-mod target;
 mod timeout;
 mod trace;
 
@@ -111,4 +111,3 @@ pub use progress::ProgressSubscription;
 pub use reconnect::{Backoff, ConnectionState, Reconnecting};
 pub use request::RequestBuilder;
 pub use result::ToolResult;
-pub use target::IntoTarget;

@@ -7,7 +7,7 @@ use couplet_types::{InputRequest, Notification, Progress, ProgressParams, from_j
 use tracing::Instrument;
 
 use crate::{
-    cache::{Begun, Lead, News, Ticket},
+    cache::{Begun, JoinOutcome, Lead, Ticket},
     client::Client,
     notify::Notice,
     round_history::RoundHistory,
@@ -74,12 +74,12 @@ impl PendingRequest {
         }
         let lead = loop {
             match ticket.begin() {
-                Begun::Kept(text) => return Ok(Outcome::Complete(text)),
+                Begun::Cached(text) => return Ok(Outcome::Complete(text)),
                 Begun::Lead(lead) => break lead,
                 Begun::Joined(joined) => match timer.wait(self.method, self.client.channel(), joined.answer()).await? {
-                    News::Answer(text) => return Ok(Outcome::Complete(text)),
-                    News::Nothing => break ticket.lead(),
-                    News::Gone => {}
+                    JoinOutcome::Answer(text) => return Ok(Outcome::Complete(text)),
+                    JoinOutcome::Nothing => break ticket.lead(),
+                    JoinOutcome::Gone => {}
                 },
             }
         };

@@ -131,11 +131,12 @@ where
                 Some(id) => dialect.check_extension(R::METHOD, id, &client.server().capabilities)?,
                 None => dialect.check(R::METHOD, &client.server().capabilities)?,
             }
-            if const { Dialect::is_cacheable(R::METHOD) }
+            if const { Dialect::is_cacheable::<R>() }
+                && let Some(method) = R::KNOWN
                 && let Some(seat) = &client.incoming().seat
                 && let Some(key) = dialect.cache_key::<R>(&params)
             {
-                ticket = Some(Box::new(seat.ticket(&dialect, R::METHOD, key)));
+                ticket = Some(Box::new(seat.ticket(&dialect, method, key)));
             }
             let mut extras = RequestOptions::default();
             extras.progress = options.progress.is_some();

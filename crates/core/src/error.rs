@@ -8,9 +8,9 @@ use couplet_types::RpcError;
 ///
 /// It is opaque: ask [`Error::kind`] or a predicate, and show it with `Display`. The text is not stable.
 #[derive(Clone)]
-pub struct Error(Arc<Inner>);
+pub struct Error(Arc<ErrorInner>);
 
-struct Inner {
+struct ErrorInner {
     kind: ErrorKind,
     what: String,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
@@ -51,7 +51,7 @@ pub enum ErrorKind {
 impl Error {
     /// Creates a local error.
     pub fn new(kind: ErrorKind, what: impl Into<String>) -> Self {
-        Self(Arc::new(Inner { kind, what: what.into(), source: None, outdated: false, unsent: false }))
+        Self(Arc::new(ErrorInner { kind, what: what.into(), source: None, outdated: false, unsent: false }))
     }
 
     /// Wraps any other error, keeping its text.
@@ -74,19 +74,25 @@ impl Error {
     /// Sets the source of the error.
     #[must_use]
     pub fn with_source(self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
-        let Inner { kind, what, outdated, unsent, .. } = &*self.0;
+        let ErrorInner { kind, what, outdated, unsent, .. } = &*self.0;
         let (what, source) = (what.clone(), Some(source.into()));
-        Self(Arc::new(Inner { kind: *kind, what, source, outdated: *outdated, unsent: *unsent }))
+        Self(Arc::new(ErrorInner { kind: *kind, what, source, outdated: *outdated, unsent: *unsent }))
     }
 
     /// Creates an error caused by stale cached knowledge about the peer. The cache entry is gone, so a retry may succeed.
     pub fn outdated(kind: ErrorKind, what: impl Into<String>, source: Self) -> Self {
-        Self(Arc::new(Inner { kind, what: what.into(), source: Some(source.into()), outdated: true, unsent: false }))
+        Self(Arc::new(ErrorInner {
+            kind,
+            what: what.into(),
+            source: Some(source.into()),
+            outdated: true,
+            unsent: false,
+        }))
     }
 
     /// Creates an error for a request that was not sent.
     pub fn unsent(kind: ErrorKind, what: impl Into<String>) -> Self {
-        Self(Arc::new(Inner { kind, what: what.into(), source: None, outdated: false, unsent: true }))
+        Self(Arc::new(ErrorInner { kind, what: what.into(), source: None, outdated: false, unsent: true }))
     }
 
     /// Returns the category.

@@ -3,33 +3,45 @@
 //! | for authors of | items |
 //! |---|---|
 //! | servers and middleware | [`Service`], [`Call`], [`Reply`], [`ResultBody`], [`Description`], [`Hub`], [`Outbox`], [`Inputs`], [`Caller`] |
-//! | transports | [`Transport`], [`Connect`], [`Channel`], [`ServerConnection`], [`ClientConnection`], [`EncodedMessage`], [`message`], [`http`] |
+//! | message transports | [`Transport`], [`Connect`], [`pump::MessageStream`], [`pump::serve`], [`pump::connect`] |
+//! | other transports | [`Connection`], [`ServerConnection`], [`ClientConnection`], [`Channel`], [`Router`], [`EncodedMessage`], [`message`], [`http`] |
 //! | extensions | [`ExtensionSpec`], [`ExtensionEvent`], [`Project`], [`extension_messages!`] |
 //! | gateways | [`Dialect`], [`Outcome`], [`RequestOptions`], [`Negotiation`], [`Relay`] |
 //! | telemetry | [`Observer`], [`Operation`], [`Failure`] |
 //!
 //! A [`ServerConnection`] turns messages into [`Call`]s of a [`Service`] and replies into messages; a
 //! [`ClientConnection`] sends the requests of a [`Channel`] and routes their responses. The owner of the bytes (a pipe, a
-//! socket, a test) drives either one. Time comes in as an argument; keys and ids come from the system's random source.
+//! socket, a test) drives either one with the functions of [`Connection`], whose documentation is the contract, or
+//! implements [`pump::MessageStream`] and lets a [`pump::Pump`] do so. Time comes in as an argument; keys and ids come
+//! from the system's random source.
 //!
 //! This crate must not know how bytes travel, which runtime runs it, or what a handler looks like. Within it, only `wire/`
 //! knows revisions and eras; everything else asks a [`Revision`].
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod client;
+mod connection;
 mod error;
 pub mod http;
 mod limits;
 pub mod memory;
 pub mod message;
+pub mod pump;
 mod server;
 mod service;
-#[doc(hidden)]
 pub mod sync;
 mod transport;
 mod wire;
 
+pub use client::channel::{Channel, Inbound};
 pub use client::connection::{ClientConnection, ClientHandle};
-pub use client::exchange::{Channel, Event, Exchange, Inbound, Mailbox, Outgoing, encode_answer};
+pub use client::exchange::Exchange;
+pub use client::mailbox::{Event, Mailbox};
+pub use client::outgoing::{Outgoing, encode_answer};
+pub use client::requests::{ServerRequest, Slot};
+pub use client::router::{Cancellation, Outlet, Router, Source};
+pub use connection::Connection;
 /// The types of the protocol.
 pub use couplet_types as types;
 pub use error::{Error, ErrorKind};
@@ -50,10 +62,11 @@ pub use service::caller::Caller;
 pub use service::extension::{ExtensionMethod, ExtensionSpec};
 pub use service::observer::{Disconnected, Failure, Observer, Operation, Side};
 pub use service::{Call, ClientNotification, Description, Peer, Reply, RequestContext, ResultBody, Service};
-pub use transport::{Connect, Connected, Transport};
+pub use transport::{Connect, Connected, IntoTarget, Itself, Transport};
 pub use wire::{
     Outcome,
     dialect::{Dialect, RequestOptions},
+    method::{Cached, CallTarget, Method, Retry},
     modern::{CachePolicy, PeerCache},
     negotiate::{Negotiation, Probe, Step},
     project::{Ask, Project},

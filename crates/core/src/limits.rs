@@ -1,34 +1,77 @@
-//! What one connection may cost.
+//! The limits of one connection.
 
 use crate::message::scan::Bounds;
 
-/// The limits of one connection. Each has a default that is safe without configuration.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Limits {
-    /// The size of one message that is received, in bytes: 16 MiB.
-    pub message: usize,
-    /// The size of one message that is sent, in bytes; `None` is the same as of one that is received. An answer that is
-    /// larger becomes an error, and a request that is larger fails before it is sent.
-    pub sent: Option<usize>,
-    /// The nesting and the number of values of one message.
-    pub bounds: Bounds,
-    /// How many requests run at the same time: 64.
-    pub running: usize,
-    /// How many more may wait for their turn: 16,384. Further ones are refused, because a cancellation behind them
-    /// must still be read.
-    pub waiting: usize,
-    /// How many bytes those that wait may have: 16 MiB.
-    pub waiting_bytes: usize,
-    /// How many messages may wait to be sent: 256. After that notifications wait and no input is read; answers to
-    /// what was already read still find room.
-    pub queue: usize,
-    /// How many questions to the client may be open: 256.
-    pub questions: usize,
-    /// How many subscriptions may be open: 16.
-    pub subscriptions: usize,
-    /// How many resources one subscription may name: 1,000.
-    pub uris: usize,
+/// Declares a struct of limits: public fields with defaults, and a chainable setter for each.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __limits {
+    (
+        $(#[$about:meta])*
+        pub struct $name:ident {
+            $($(#[$doc:meta])* $field:ident: $kind:ty = $default:expr,)*
+        }
+    ) => {
+        $(#[$about])*
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub struct $name {
+            $($(#[$doc])* pub $field: $kind,)*
+        }
+
+        impl $name {
+            $(
+                #[doc = concat!("Sets the limit [`", stringify!($field), "`](#structfield.", stringify!($field), ").")]
+                #[must_use]
+                pub fn $field(mut self, $field: $kind) -> Self {
+                    self.$field = $field;
+                    self
+                }
+            )*
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self { $($field: $default,)* }
+            }
+        }
+    };
+}
+
+__limits! {
+    /// The limits of one connection. The defaults are safe without configuration.
+    ///
+    /// ```
+    /// use couplet_core::Limits;
+    ///
+    /// let limits = Limits::default().running(16).queue(64);
+    /// assert_eq!((limits.running, limits.queue), (16, 64));
+    /// ```
+    pub struct Limits {
+        /// The size of a received message in bytes (default: 16 MiB).
+        message: usize = 16 << 20,
+        /// The size of a sent message in bytes (default: `None`, the same as of a received one). A larger response
+        /// becomes an error, and a larger request fails before it is sent.
+        sent: Option<usize> = None,
+        /// The nesting and the number of values of a message.
+        bounds: Bounds = Bounds::default(),
+        /// The number of requests that run concurrently (default: 64).
+        running: usize = 64,
+        /// The number of requests that wait to run (default: 16,384). Further ones are rejected, because a cancellation
+        /// behind them must still be read.
+        waiting: usize = 16_384,
+        /// The bytes of the requests that wait to run (default: 16 MiB).
+        waiting_bytes: usize = 16 << 20,
+        /// The number of messages that wait to be sent (default: 256). Beyond it notifications wait and input is not
+        /// read (backpressure); responses to requests that were read still find room.
+        queue: usize = 256,
+        /// The number of open requests to the client (default: 256).
+        questions: usize = 256,
+        /// The number of open subscriptions (default: 16).
+        subscriptions: usize = 16,
+        /// The number of resources of one subscription (default: 1,000).
+        uris: usize = 1000,
+    }
 }
 
 impl Limits {
@@ -43,44 +86,27 @@ impl Limits {
     #[must_use]
     pub fn max_message(mut self, bytes: usize) -> Self {
         (self.message, self.sent) = (bytes, None);
-        // One that has to wait must still find room.
+        // A request that waits to run must still fit.
         self.waiting_bytes = self.waiting_bytes.max(bytes);
         self
     }
 
-    /// The size that a message may have which is sent.
+    /// Returns the limit of a sent message.
     pub fn max_sent(&self) -> usize {
         self.sent.unwrap_or(self.message)
     }
 }
 
-/// Says that something is too large, in numbers.
+/// The error text for a message above the limit.
 pub(crate) fn too_large(what: &str, length: usize, most: usize) -> String {
     format!("{what} has {} bytes; a message may have {}", grouped(length), grouped(most))
 }
 
-/// A number that is easy to read.
+/// Formats a number with thousands separators.
 fn grouped(number: usize) -> String {
     let digits = number.to_string();
     let groups: Vec<_> = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy).collect();
     groups.join(",")
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            message: 16 << 20,
-            sent: None,
-            bounds: Bounds::default(),
-            running: 64,
-            waiting: 16_384,
-            waiting_bytes: 16 << 20,
-            queue: 256,
-            questions: 256,
-            subscriptions: 16,
-            uris: 1000,
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! A client and a server in one program, without bytes in between.
+//! A client and a server in one process, without bytes in between.
 
 use std::{
     future::poll_fn,
@@ -7,9 +7,10 @@ use std::{
 };
 
 use crate::{
-    client::{connection::ClientConnection, exchange::Inbound},
+    client::{channel::Inbound, connection::ClientConnection},
+    connection::Connection,
     limits::Limits,
-    message::{oversized::Oversized, text::EncodedMessage},
+    message::oversized::Oversized,
     server::connection::ServerConnection,
     service::Service,
     transport::Connected,
@@ -24,45 +25,40 @@ pub fn connect(
     client_limits: &Limits,
 ) -> Connected {
     let most = (server_limits.message, client_limits.message);
-    let (mut link, handle) = ClientConnection::new(inbound, client_limits.clone());
+    let (mut client, handle) = ClientConnection::new(inbound, client_limits.clone());
     let mut server = ServerConnection::new(service, server_limits.clone());
-    let driver = Box::pin(poll_fn(move |cx| pump(&mut link, &mut server, most, cx).map(Ok)));
+    let driver = Box::pin(poll_fn(move |cx| exchange(&mut client, &mut server, most, cx).map(Ok)));
     Connected { channel: Arc::new(handle), driver }
 }
 
-/// Moves messages both ways until neither side has one. `most` is how large they may be for the server and the client.
-fn pump(
-    link: &mut ClientConnection,
+/// Moves messages both ways until neither side has one. `most` is the size of a message for the server and the client.
+fn exchange(
+    client: &mut ClientConnection,
     server: &mut ServerConnection,
     most: (usize, usize),
     cx: &mut Context<'_>,
 ) -> Poll<()> {
+    let mut both = || Some(forward(client, server, most.0, cx)? | forward(server, client, most.1, cx)?);
     loop {
-        let mut moved = false;
-        while server.wants_input() {
-            match link.poll_send(cx) {
-                Poll::Ready(Some(text)) if text.len() > most.0 => server.receive_too_long(&lost(text)),
-                Poll::Ready(Some(text)) => server.receive(text.into_bytes()),
-                Poll::Ready(None) => return Poll::Ready(()),
-                Poll::Pending => break,
-            }
-            moved = true;
-        }
-        while link.wants_input() {
-            match server.poll_send(cx) {
-                Poll::Ready(Some(text)) if text.len() > most.1 => link.receive_too_long(&lost(text)),
-                Poll::Ready(Some(text)) => link.receive(text.into_bytes()),
-                Poll::Ready(None) => return Poll::Ready(()),
-                Poll::Pending => break,
-            }
-            moved = true;
-        }
-        if !moved {
-            return Poll::Pending;
+        match both() {
+            Some(true) => {}
+            Some(false) => return Poll::Pending,
+            None => return Poll::Ready(()),
         }
     }
 }
 
-fn lost(text: EncodedMessage) -> Oversized {
-    Oversized::of(&text.into_bytes())
+/// Moves messages one way; whether there were any, or `None` if there will be no other.
+fn forward(from: &mut impl Connection, to: &mut impl Connection, most: usize, cx: &mut Context<'_>) -> Option<bool> {
+    let mut moved = false;
+    while to.wants_input() {
+        match from.poll_send(cx) {
+            Poll::Ready(Some(text)) if text.len() > most => to.receive_oversized(&Oversized::of(&text.into_bytes())),
+            Poll::Ready(Some(text)) => to.receive(text.into_bytes()),
+            Poll::Ready(None) => return None,
+            Poll::Pending => return Some(moved),
+        }
+        moved = true;
+    }
+    Some(moved)
 }

@@ -1,35 +1,42 @@
-//! Where a server is served and a client connects to.
+//! The traits of transports: where a server is served, and what a client connects to.
 
 use std::sync::Arc;
 
 use crate::{
-    client::exchange::{Channel, Inbound},
+    client::channel::{Channel, Inbound},
     error::Error,
     limits::Limits,
     server::running::BoxFuture,
     service::Service,
 };
 
-/// A place where a server can be served: standard input and output, a pipe, a port.
+/// A transport that a server is served on: standard input and output, a pipe, a port.
+///
+/// A transport whose messages are one ordered stream in each direction implements
+/// [`MessageStream`](crate::pump::MessageStream) and calls [`pump::serve`](crate::pump::serve) here.
 pub trait Transport: Send {
-    /// Serves until the other side is gone, or for ever.
+    /// Serves until the client is gone, or for ever.
     fn serve(self, service: Arc<dyn Service>, limits: Limits) -> BoxFuture<'static, Result<(), Error>>
     where
         Self: Sized;
 }
 
-/// A place that a client can connect to: a program to start, an address, a server in this process.
+/// A target that a client connects to: a program to start, a URL, a server in this process.
+///
+/// A transport whose messages are one ordered stream in each direction implements
+/// [`MessageStream`](crate::pump::MessageStream) and calls [`pump::connect`](crate::pump::connect) here.
 #[diagnostic::on_unimplemented(
-    message = "a client cannot connect to `{Self}`",
-    label = "not a server to connect to",
-    note = "use a `Command` for a program to start, or the server itself",
-    note = "URLs need the feature `http-client` of `couplet`, or `http` of `couplet-client`"
+    message = "`{Self}` is not a target to connect to",
+    note = "a URL needs the feature `http-client`; to start a program, use `Command::new`"
 )]
 pub trait Connect: Send {
-    /// Opens a connection. It may be called again when the first one was lost.
+    /// Opens a connection. It may be called again after the previous connection was lost.
     fn connect(&mut self, inbound: Arc<dyn Inbound>, limits: Limits) -> BoxFuture<'_, Result<Connected, Error>>;
 
-    /// A name that is the same for every connection to the same server, and different for others, if there is one.
+    /// Returns a name that is the same for every connection to the same server, and different for others.
+    ///
+    /// It is the key under which a client caches answers for several connections. With the default, `None`, cached
+    /// answers are not shared: each connection has a cache of its own, which is empty after a reconnect.
     fn server(&self) -> Option<String> {
         None
     }
@@ -55,24 +62,53 @@ impl<C: Connect + ?Sized> Connect for &mut C {
     }
 }
 
+/// Connects to a server in this process.
+impl Connect for Arc<dyn Service> {
+    fn connect(&mut self, inbound: Arc<dyn Inbound>, limits: Limits) -> BoxFuture<'_, Result<Connected, Error>> {
+        let connected = crate::memory::connect(self.clone(), &limits, inbound, &limits);
+        Box::pin(async { Ok(connected) })
+    }
+}
+
+/// An argument of a client's `connect`: a [`Connect`], or something that a transport turns into one, such as a URL.
+///
+/// `Kind` is never named by a caller. It lets a transport crate implement this trait for a type that is not its own,
+/// with a marker type that is: `impl IntoTarget<Url> for &str`. For a target of your own implement [`Connect`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a target to connect to",
+    note = "a URL needs the feature `http-client`; to start a program, use `Command::new`"
+)]
+pub trait IntoTarget<Kind> {
+    /// The target.
+    type Target: Connect;
+
+    /// Returns the target. A mistake in the argument is reported when a client connects.
+    fn into_target(self) -> Self::Target;
+}
+
+/// The `Kind` of [`IntoTarget`] for types that implement [`Connect`].
+#[derive(Debug)]
+pub enum Itself {}
+
+impl<C: Connect> IntoTarget<Itself> for C {
+    type Target = C;
+
+    fn into_target(self) -> C {
+        self
+    }
+}
+
 /// A connection that was opened.
 pub struct Connected {
-    /// What to send requests with.
+    /// The channel to send requests on.
     pub channel: Arc<dyn Channel>,
-    /// What must run for the connection to live. It ends when the connection does, with the reason.
+    /// The future that moves the messages. It must be polled for the connection to live, and ends when the connection
+    /// does, with the reason.
     pub driver: BoxFuture<'static, Result<(), Error>>,
 }
 
 impl std::fmt::Debug for Connected {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Connected").finish_non_exhaustive()
-    }
-}
-
-/// A server in this process is a place to connect to.
-impl Connect for Arc<dyn Service> {
-    fn connect(&mut self, inbound: Arc<dyn Inbound>, limits: Limits) -> BoxFuture<'_, Result<Connected, Error>> {
-        let connected = crate::memory::connect(self.clone(), &limits, inbound, &limits);
-        Box::pin(async { Ok(connected) })
     }
 }

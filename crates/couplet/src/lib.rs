@@ -2,6 +2,7 @@
 //!
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![doc = include_str!("docs/lib.md")]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "apps")]
 pub use couplet_apps as apps;
@@ -28,6 +29,11 @@ pub use couplet_stdio as stdio;
 pub use couplet_tasks as tasks;
 pub use couplet_types as types;
 
+#[cfg(all(feature = "http-server", feature = "server", feature = "stdio"))]
+mod run;
+#[cfg(feature = "http-server")]
+pub mod signal;
+
 #[cfg(feature = "client")]
 pub use couplet_client::Client;
 pub use couplet_core::{Error, ErrorKind};
@@ -36,7 +42,9 @@ pub use couplet_macros::{prompt, resource, test, tool};
 #[cfg(feature = "server")]
 pub use couplet_server::{Server, prompt, resource, tool};
 pub use couplet_types::ProtocolVersion;
-/// What derived code refers to; not a part of the API.
+#[cfg(all(feature = "http-server", feature = "server", feature = "stdio"))]
+pub use run::{run, run_with_args};
+/// Crates that the code of the attributes refers to. Not part of the API.
 #[cfg(feature = "server")]
 #[doc(hidden)]
 pub use {schemars, serde};
@@ -50,8 +58,19 @@ struct Readme;
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 pub mod prelude {
-    //! What nearly every program needs: `use couplet::prelude::*;`
+    //! The names that nearly every program needs: `use couplet::prelude::*;`
+    //!
+    //! `Path`, `State` and `Json` are also names of axum, and `Command` and `Path` of the standard library. An explicit
+    //! import wins over this glob, silently: a handler that then takes axum's `State` fails to compile with "cannot be a
+    //! parameter of a handler". Import one of the two under another name, as in `use axum::extract::State as AxumState`.
+    //!
+    //! The extension traits of the features `tasks`, `skills` and `apps` are in scope without their names, so that methods
+    //! such as `tool(..).task(..)` and `client.call(..).task()` work.
 
+    #[cfg(all(feature = "apps", feature = "client"))]
+    pub use couplet_apps::HostApps as _;
+    #[cfg(all(feature = "apps", feature = "server"))]
+    pub use couplet_apps::{AppTool as _, ShowsApps as _};
     #[cfg(feature = "client")]
     pub use couplet_client::Client;
     #[cfg(feature = "macros")]
@@ -64,8 +83,14 @@ pub mod prelude {
         schemars::{self, JsonSchema},
         tool,
     };
+    #[cfg(all(feature = "skills", feature = "client"))]
+    pub use couplet_skills::LoadSkills as _;
     #[cfg(feature = "client")]
     pub use couplet_stdio::Command;
     #[cfg(feature = "stdio")]
     pub use couplet_stdio::stdio;
+    #[cfg(all(feature = "tasks", feature = "client"))]
+    pub use couplet_tasks::CallTask as _;
+    #[cfg(all(feature = "tasks", feature = "server"))]
+    pub use couplet_tasks::TaskTool as _;
 }

@@ -236,10 +236,10 @@ impl<'a> Config<'a> {
         let file = &self.place.path;
         match why {
             Refused::Broken(what) => broken(self.host, file, what),
-            Refused::Shape(what) => Error::broken(file, None, what).with_hint("correct the file; it was left alone"),
+            Refused::Shape(what) => Error::broken(file, None, what).with_hint("correct the file; it was not modified"),
             Refused::Unsafe => Error::broken(file, None, "it is written in a way that cannot be edited safely")
                 .with_hint(format!(
-                    "it was left alone; the entry would be\n{}",
+                    "it was not modified; the entry would be\n{}",
                     self.host.format().snippet(path, node)
                 )),
         }
@@ -248,7 +248,7 @@ impl<'a> Config<'a> {
 
 fn broken(host: &Host, path: &Path, broken: Broken) -> Error {
     Error::broken(path, broken.at, format!("it is not {}: {}", host.format(), broken.what))
-        .with_hint("correct the file; it was left alone")
+        .with_hint("correct the file; it was not modified")
 }
 
 /// The text of a file, or `None` if it does not exist.
@@ -259,7 +259,7 @@ fn read_text(path: &Path) -> Result<Option<String>, Error> {
         Err(e) if is_absent(&e) => return Ok(None),
         Err(e) => return Err(Error::io(path, "cannot be read", &e)),
     };
-    let odd = |what: &str| Err(Error::broken(path, None, what).with_hint("it was left alone"));
+    let odd = |what: &str| Err(Error::broken(path, None, what).with_hint("it was not modified"));
     match () {
         () if meta.is_dir() => return odd("it is a folder, where a file should be"),
         () if !meta.is_file() => return odd("it is not a regular file"),

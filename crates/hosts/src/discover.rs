@@ -52,10 +52,7 @@ impl Discovery {
         match matches.iter().find(|other| other.entry != first.entry) {
             None => Ok(first),
             Some(other) => Err(Error::usage(format!("several hosts have a server `{name}`, and they differ"))
-                .with_hint(format!(
-                    "say which one: `{}:{}` or `{}:{}`",
-                    first.host, first.name, other.host, other.name
-                ))),
+                .with_hint(format!("select one: `{}:{}` or `{}:{}`", first.host, first.name, other.host, other.name))),
         }
     }
 }

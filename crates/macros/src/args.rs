@@ -1,4 +1,4 @@
-//! What stands between the parentheses of an attribute: `name = "add", read_only, complete(n = squares)`.
+//! The arguments of an attribute: `name = "add", read_only, complete(n = squares)`.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
@@ -10,6 +10,8 @@ use syn::{
     punctuated::Punctuated,
     token::Paren,
 };
+
+use crate::keys::Keys;
 
 /// The entries of an attribute, each to be taken once.
 #[derive(Default)]
@@ -35,11 +37,12 @@ pub(crate) struct Pair {
 
 impl Args {
     /// Refuses keys that are unknown or come twice.
-    pub(crate) fn check(&self, known: &[&str]) -> Result<()> {
+    pub(crate) fn check(&self, keys: &Keys) -> Result<()> {
+        let known: Vec<&str> = keys.iter().map(|(key, _)| *key).collect();
         let faults = self.0.iter().enumerate().filter_map(|(at, Entry { key, .. })| {
             let name = key.to_string();
             if !known.contains(&name.as_str()) {
-                return Some(Error::new(key.span(), unknown(&name, known)));
+                return Some(Error::new(key.span(), unknown(&name, &known)));
             }
             let earlier = self.0.iter().take(at).any(|e| e.key == *key);
             earlier.then(|| Error::new(key.span(), format!("`{name}` is given twice")))
@@ -47,12 +50,12 @@ impl Args {
         all(faults)
     }
 
-    /// `key = "text"`, where the text has to be known now.
+    /// `key = "text"`, a literal.
     pub(crate) fn text(&mut self, key: &str) -> Result<Option<LitStr>> {
         match self.take(key) {
             None => Ok(None),
             Some((_, Value::Expr(Expr::Lit(ExprLit { lit: Lit::Str(text), .. })))) => Ok(Some(text)),
-            Some((span, _)) => Err(Error::new(span, format!("`{key}` needs a text: `{key} = \"…\"`"))),
+            Some((span, _)) => Err(Error::new(span, format!("`{key}` needs a string literal: `{key} = \"…\"`"))),
         }
     }
 
@@ -65,12 +68,12 @@ impl Args {
         }
     }
 
-    /// `key`, alone.
+    /// `key`, without a value.
     pub(crate) fn flag(&mut self, key: &str) -> Result<bool> {
         match self.take(key) {
             None => Ok(false),
             Some((_, Value::Flag)) => Ok(true),
-            Some((span, _)) => Err(Error::new(span, format!("`{key}` stands alone; leave it out where it is not so"))),
+            Some((span, _)) => Err(Error::new(span, format!("`{key}` takes no value; leave it out instead"))),
         }
     }
 
@@ -97,24 +100,42 @@ impl Args {
     }
 
     /// `key(a = x, b = y)`.
-    pub(crate) fn list(&mut self, key: &str) -> Result<Vec<Pair>> {
+    pub(crate) fn pairs(&mut self, key: &str) -> Result<Vec<Pair>> {
         match self.take(key) {
             None => Ok(Vec::new()),
             Some((_, Value::List(pairs))) => Ok(pairs.into_iter().collect()),
-            Some((span, _)) => Err(Error::new(span, format!("write `{key}(argument = function)`"))),
+            Some((span, _)) => Err(Error::new(span, format!("write `{key}(parameter = …)`"))),
         }
     }
 
-    /// `key("a", "b")`.
-    pub(crate) fn words(&mut self, key: &str) -> Result<Vec<Expr>> {
+    /// `key = ["a", "b"]`, `key = expression` or `key("a", "b")`, as one expression.
+    pub(crate) fn array(&mut self, key: &str) -> Result<Option<TokenStream>> {
+        match self.take(key) {
+            None => Ok(None),
+            Some((_, Value::Words(words))) if !words.is_empty() => Ok(Some(quote!([#words]))),
+            Some((_, Value::Expr(list))) if !matches!(list, Expr::Lit(_)) && !is_empty_array(&list) => {
+                Ok(Some(list.into_token_stream()))
+            }
+            Some((span, _)) => Err(Error::new(span, format!("write `{key} = [\"…\"]`, with one or more"))),
+        }
+    }
+
+    /// `key = a` or `key(a, b)`.
+    pub(crate) fn each(&mut self, key: &str) -> Result<Vec<Expr>> {
         match self.take(key) {
             None => Ok(Vec::new()),
+            Some((_, Value::Expr(expr))) => Ok(vec![expr]),
             Some((_, Value::Words(words))) if !words.is_empty() => Ok(words.into_iter().collect()),
-            Some((span, _)) => Err(Error::new(span, format!("write `{key}(\"…\")`, with one or more"))),
+            Some((span, _)) => Err(Error::new(span, format!("write `{key} = …` or `{key}(…, …)`"))),
         }
     }
 
-    /// `crate = "path"`: where the facade is.
+    /// Whether a key is given.
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.0.iter().any(|entry| entry.key == key)
+    }
+
+    /// `crate = "path"`: the path of the facade.
     pub(crate) fn krate(&mut self, default: TokenStream) -> Result<TokenStream> {
         match self.text("crate")? {
             Some(path) => Ok(path.parse::<Path>()?.to_token_stream()),
@@ -174,17 +195,21 @@ pub(crate) fn all(errors: impl IntoIterator<Item = Error>) -> Result<()> {
     sum.map_or(Ok(()), Err)
 }
 
+fn is_empty_array(expr: &Expr) -> bool {
+    matches!(expr, Expr::Array(array) if array.elems.is_empty())
+}
+
 fn unknown(name: &str, known: &[&str]) -> String {
     let list = known.iter().map(|k| format!("`{k}`")).collect::<Vec<_>>().join(", ");
     match known.iter().map(|k| (distance(name, k), k)).min() {
         Some((far, near)) if far <= near.len().div_ceil(3) => {
-            format!("`{name}` is unknown here; did you mean `{near}`? known are {list}")
+            format!("unknown key `{name}`; did you mean `{near}`? the keys are {list}")
         }
-        _ => format!("`{name}` is unknown here; known are {list}"),
+        _ => format!("unknown key `{name}`; the keys are {list}"),
     }
 }
 
-/// How many letters must be inserted, removed or replaced.
+/// The edit distance, in bytes. A dependency would weigh more than these lines.
 fn distance(a: &str, b: &str) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.bytes().enumerate() {
@@ -201,17 +226,18 @@ fn distance(a: &str, b: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::keys::Form;
 
     #[test]
     fn keys_are_checked() {
-        let known = ["name", "title", "read_only"];
+        let known = [("name", Form::Special), ("title", Form::Value), ("read_only", Form::Flag)];
         for (text, want) in [
             ("name = \"a\", read_only", None),
             (
                 "titel = \"a\"",
-                Some("`titel` is unknown here; did you mean `title`? known are `name`, `title`, `read_only`"),
+                Some("unknown key `titel`; did you mean `title`? the keys are `name`, `title`, `read_only`"),
             ),
-            ("xyzzy", Some("`xyzzy` is unknown here; known are `name`, `title`, `read_only`")),
+            ("xyzzy", Some("unknown key `xyzzy`; the keys are `name`, `title`, `read_only`")),
             ("name = \"a\", name = \"b\"", Some("`name` is given twice")),
         ] {
             let args: Args = syn::parse_str(text).expect("it has the form of arguments");

@@ -2,7 +2,7 @@
 //! [`#[prompt]`](macro@prompt) and [`#[test]`](macro@test). Use them through the facade, `couplet`.
 //!
 //! Each of the first three turns a function into a value of the same name that `Server::tool`, `Server::resource` or
-//! `Server::prompt` takes. They write nothing that could not be written by hand with the server's builders:
+//! `Server::prompt` accepts. They expand to code that could be written by hand with the server's builders:
 //!
 //! ```
 //! use couplet::{Server, tool};
@@ -18,7 +18,7 @@
 //! }
 //!
 //! let server: Server = Server::new("calc", "1.0.0").tool(add);
-//! // The function itself is there for tests.
+//! // The function itself can be called in tests.
 //! assert_eq!(add::call(1.0, 2.0), 3.0);
 //! ```
 //!
@@ -65,30 +65,30 @@
 //!
 //! # The name
 //!
-//! The function's name becomes that of a struct and of a function that makes one, which is what is registered. Inside the
-//! function the name still is the function. Elsewhere it is called as `add::call(..)`.
-//! One that is never registered is reported by the compiler as a function that is never used.
+//! The function's name becomes that of a unit-like struct, which is registered, and of a function that makes it. Inside the
+//! function the name still is the function; elsewhere it is called as `add::call(..)`. The compiler reports one that is
+//! never registered as an unused function.
 //!
 //! # Parameters
 //!
 //! A parameter is an *extractor* if its type is called `State<..>`, `Auth<..>`, `Args<..>`, `Path<..>`, `Ctx`, `RawArgs`,
 //! `Uri`, `Meta` or `Completing`, alone or in an `Option`, or if it is marked `#[extract]`. Every other parameter is an
-//! *argument*: the client gives it, under the parameter's name. Macros see names only: a type of your own that is called
-//! `Meta` needs another one, as by `use html::Meta as Head`; one that is called `State` and has no type parameters is an
+//! *argument*: the client sends it, under the parameter's name. Macros see names only: a type of your own that is called
+//! `Meta` needs another name, as in `use html::Meta as Head`; one that is called `State` and has no type parameters is an
 //! argument. An argument
 //!
 //! * is described by its doc comment,
 //! * may be left out if it is an `Option`, or if it has `#[default(value)]` or `#[default]`,
 //! * is owned: `String`, not `&str`,
-//! * can have `#[serde(..)]` and `#[schemars(..)]` as a field can. What they say is checked before the function runs:
+//! * can have `#[serde(..)]` and `#[schemars(..)]` as a field can. Constraints are validated before the function runs:
 //!   `#[schemars(range(min = 1, max = 14))]`; for a `pattern`, see `couplet::server::Validation`.
 //!
-//! Extractors come in the order they are written, and all arguments at the place of the first one. At most 8 are
-//! allowed, where the arguments count as one.
+//! Extractors run in the order in which they are written, and all arguments together at the place of the first one. At most
+//! 8 are allowed, where the arguments count as one.
 //!
 //! The types of a tool's and a prompt's arguments implement `Deserialize` and `JsonSchema`, the types of a resource's
-//! variables `Deserialize`. The features `chrono`, `jiff`, `url` and `uuid` of `couplet` let the types of these crates be
-//! arguments; switch on the feature `serde` of such a crate, too.
+//! variables `Deserialize`. The features `chrono`, `jiff`, `url` and `uuid` of `couplet` allow the types of these crates as
+//! arguments; enable the feature `serde` of such a crate, too.
 //!
 //! ```
 //! use couplet::{Server, server::extract::{FromCall, Invocation, Rejection, State}, tool};
@@ -96,7 +96,7 @@
 //! #[derive(Clone)]
 //! struct Forecasts(&'static str);
 //!
-//! /// Who calls.
+//! /// The name of the client.
 //! struct Caller(String);
 //!
 //! impl<S: Sync> FromCall<S> for Caller {
@@ -124,13 +124,16 @@
 //! let server = Server::new("weather", "1.0.0").tool(forecast).with_state(Forecasts("rain"));
 //! ```
 //!
-//! This crate knows syntax, and the names in the server's API. It knows no protocol.
+//! This crate knows syntax, and the names of the server's API. It must not know the protocol.
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod args;
 mod doc;
 mod expand;
 mod function;
 mod input;
+mod keys;
 mod kind;
 mod param;
 mod prompt;
@@ -141,23 +144,31 @@ mod tool;
 
 use proc_macro::TokenStream;
 
-/// Makes a tool of a function, `async` or not. See [the crate](crate) for its parameters.
+/// Makes a tool of a function, `async` or not. See [the crate](crate) for its parameters. Each key is the builder's setter
+/// of the same name.
 ///
-/// | argument | what it is |
+/// | key | sets |
 /// |---|---|
 /// | `name = "add"` | the name, instead of the function's: 1 to 128 letters, digits, `_`, `-` and `.` |
-/// | `title = "Add"` | the name for people |
-/// | `description = "…"` | what it does, instead of the doc comment; any expression |
-/// | `read_only` | hint: it leaves its surroundings alone |
-/// | `destructive`, `destructive = false` | hint: whether it may destroy something |
-/// | `idempotent` | hint: calling it twice does no more than calling it once |
-/// | `open_world`, `open_world = false` | hint: whether it deals with the world outside |
+/// | `title = "Add"` | the display name |
+/// | `description = "…"` | the description, instead of the doc comment; any expression |
+/// | `read_only` | hint: the tool does not modify its environment |
+/// | `destructive`, `destructive = false` | hint: whether it may perform destructive updates |
+/// | `idempotent` | hint: repeated calls have no additional effect |
+/// | `open_world`, `open_world = false` | hint: whether it interacts with external entities |
+/// | `annotations = ToolAnnotations::new()` | all hints at once; the keys above change single ones |
 /// | `blocking` | the function, which is not `async`, runs on a thread for blocking work |
-/// | `timeout = Duration::from_secs(5)`, `no_timeout` | how long a call may take, instead of the server's limit |
-/// | `icons = vec![..]`, `meta = ..`, `output_schema = json!(..)` | what the builder's functions of these names set; any expression |
-/// | `scopes("files:write")` | what a caller must be allowed to do, one or more; others are refused |
-/// | `task`, `task = required` | it runs as a task, with clients that know tasks or only with them (feature `tasks`); or any expression of the type `Task` |
-/// | `crate = "path"` | where `couplet` is, if not at `::couplet` |
+/// | `timeout = Duration::from_secs(5)`, `timeout = none` | the timeout of a call, instead of the server's |
+/// | `scopes = ["files:write"]` | the OAuth scopes that a caller must have; `scopes("files:write")` is the same |
+/// | `icons = [Icon::new("…")]` | the icons |
+/// | `meta = …` | the `_meta` of the listing, a `Meta` |
+/// | `input_schema = json!({ … })` | the schema of the arguments, for functions that take `RawArgs` |
+/// | `output_schema = json!({ … })` | the schema of the structured content, instead of the one of the result's type |
+/// | `task`, `task = required` | runs as a task, where clients support tasks or only there (feature `tasks`); or any expression of the type `Task` |
+/// | `extension_data = …` | data for an extension; `extension_data(a, b)` for several |
+/// | `crate = "path"` | the path of `couplet`, if it is not `::couplet` |
+///
+/// A parameter whose value HTTP clients repeat in an `Mcp-Param-…` header has `#[schemars(extend("x-mcp-header" = "Region"))]`.
 ///
 /// ```
 /// use couplet::{Server, server::ToolError, tool};
@@ -167,9 +178,9 @@ use proc_macro::TokenStream;
 /// /// Fails if the other is zero.
 /// #[tool(title = "Divide", read_only, open_world = false)]
 /// fn divide(
-///     /// What is divided.
+///     /// The number to divide.
 ///     dividend: f64,
-///     /// What it is divided by.
+///     /// The number to divide by.
 ///     divisor: f64,
 /// ) -> Result<f64, ToolError> {
 ///     if divisor == 0.0 {
@@ -182,19 +193,18 @@ use proc_macro::TokenStream;
 /// assert!(divide::call(1.0, 0.0).is_err());
 /// ```
 ///
-/// # Functions that block
+/// # Blocking functions
 ///
-/// A function that is not `async` runs on the task of its connection. Until it returns, that connection answers nothing
-/// else: no ping, no cancellation, no other call, and its timeout does not count. That is right for what is done in
-/// microseconds. A function that reads files, queries a database or computes for long is `async`, or `blocking`: then it
-/// runs on a thread of its own, and a timeout or a cancellation answers the call at once, while the function goes on to
-/// its end. In programs with debug assertions a function that takes longer than 100 ms is reported with `tracing`.
-/// Progress is reported with `Ctx::try_progress`.
+/// A function that is not `async` runs on the task of its connection. Until it returns, that connection handles nothing
+/// else: no ping, no cancellation, no other call, no timeout. That is right for work of microseconds. Make a function that
+/// reads files, queries a database or computes for long `async`, or `blocking`: then it runs on a thread for blocking
+/// work, and a timeout or a cancellation answers the call at once, while the function runs to its end. With debug
+/// assertions, a function that takes longer than 100 ms is reported with `tracing`. `Ctx::try_progress` reports progress.
 ///
 /// ```
 /// use couplet::{Server, tool};
 ///
-/// /// How many lines a file has.
+/// /// Counts the lines of a file.
 /// #[tool(blocking, read_only)]
 /// fn lines(path: String) -> Result<usize, std::io::Error> {
 ///     Ok(std::fs::read_to_string(path)?.lines().count())
@@ -212,15 +222,22 @@ pub fn tool(attr: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// The URI comes first. Then there may be:
 ///
-/// | argument | what it is |
+/// | key | sets |
 /// |---|---|
-/// | `name = "square"` | the name for programs, instead of the function's |
-/// | `title = "Square"` | the name for people |
-/// | `description = "…"` | what it is, instead of the doc comment; any expression |
-/// | `mime_type = "text/plain"` | the type of the content, where the function does not say so itself |
-/// | `subscribable` | clients may ask to be told of changes |
+/// | `name = "square"` | the programmatic name, instead of the function's |
+/// | `title = "Square"` | the display name |
+/// | `description = "…"` | the description, instead of the doc comment; any expression |
+/// | `mime_type = "text/plain"` | the MIME type of the content, for results that have none of their own |
+/// | `size = 1024` | the size of the content in bytes |
+/// | `annotations = Annotations::new()` | audience, priority, time of the last change |
+/// | `subscribable` | clients can subscribe to changes |
+/// | `unlisted` | clients that know the URI can read it, and no list has it |
+/// | `scopes = ["notes:read"]` | the OAuth scopes that a caller must have |
+/// | `icons = [Icon::new("…")]` | the icons |
+/// | `meta = …` | the `_meta` of the listing, a `Meta` |
 /// | `complete(n = function)` | completes a variable, with a function over `Completing` |
-/// | `crate = "path"` | where `couplet` is, if not at `::couplet` |
+/// | `complete_from(n = ["1", "2"])` | completes a variable from a list |
+/// | `crate = "path"` | the path of `couplet`, if it is not `::couplet` |
 ///
 /// ```
 /// use couplet::{Server, resource, server::extract::Completing};
@@ -231,7 +248,7 @@ pub fn tool(attr: TokenStream, item: TokenStream) -> TokenStream {
 ///     format!("{:.*}", digits.unwrap_or(2), n * n)
 /// }
 ///
-/// // It may take extractors too; of the state, only what the resource itself takes.
+/// // It can take extractors too; of the state, only those that the resource itself takes.
 /// fn numbers(typed: Completing) -> Vec<String> {
 ///     (1..100).map(|n| n.to_string()).filter(|n| n.starts_with(&typed.value)).collect()
 /// }
@@ -246,15 +263,20 @@ pub fn resource(attr: TokenStream, item: TokenStream) -> TokenStream {
 
 /// Makes a prompt of a function, `async` or not. See [the crate](crate) for its parameters.
 ///
-/// Clients send arguments of prompts as text. A parameter that is a number, a `bool` or an enum is read from it.
+/// Clients send the arguments of prompts as strings. A parameter that is a number, a `bool` or an enum is parsed from one.
 ///
-/// | argument | what it is |
+/// | key | sets |
 /// |---|---|
 /// | `name = "explain"` | the name, instead of the function's |
-/// | `title = "Explain"` | the name for people |
-/// | `description = "…"` | what it is for, instead of the doc comment; any expression |
+/// | `title = "Explain"` | the display name |
+/// | `description = "…"` | the description, instead of the doc comment; any expression |
+/// | `arguments = [PromptArgument::new("…")]` | the listed arguments, for functions that take `RawArgs` |
+/// | `scopes = ["reports:read"]` | the OAuth scopes that a caller must have |
+/// | `icons = [Icon::new("…")]` | the icons |
+/// | `meta = …` | the `_meta` of the listing, a `Meta` |
 /// | `complete(level = function)` | completes an argument, with a function over `Completing` |
-/// | `crate = "path"` | where `couplet` is, if not at `::couplet` |
+/// | `complete_from(level = ["child", "student"])` | completes an argument from a list |
+/// | `crate = "path"` | the path of `couplet`, if it is not `::couplet` |
 ///
 /// ```
 /// use couplet::{Server, prompt, server::extract::Completing};
@@ -262,7 +284,7 @@ pub fn resource(attr: TokenStream, item: TokenStream) -> TokenStream {
 /// /// Explains an expression.
 /// #[prompt(complete(level = levels))]
 /// fn explain(
-///     /// What to explain.
+///     /// The expression to explain.
 ///     expr: String,
 ///     level: Option<String>,
 /// ) -> String {
@@ -281,10 +303,10 @@ pub fn prompt(attr: TokenStream, item: TokenStream) -> TokenStream {
     prompt::prompt(attr.into(), item.into()).into()
 }
 
-/// Runs an `async` function as a test: once for every revision if it takes one, else once.
+/// Runs an `async` function as a test: once for every protocol revision if it takes a `ProtocolVersion`, else once.
 ///
 /// The tests of `greets` are `greets::v2024_11_05` to `greets::v2026_07_28`. They run with `couplet_testing`, which
-/// has to be among the `[dev-dependencies]`; `crate = "path"` says where it is, if not at `::couplet_testing`.
+/// must be among the `[dev-dependencies]`; `crate = "path"` is its path, if it is not `::couplet_testing`.
 ///
 /// ```
 /// use couplet_macros as couplet;

@@ -11,13 +11,11 @@ use crate::{
     args::{self, Args},
     expand::{Settings, expand},
     function::Function,
+    keys,
     kind::RESOURCE,
-    prompt::completed,
     template,
-    tool::{described, name_or_own},
+    tool::name_or_own,
 };
-
-const KEYS: [&str; 7] = ["name", "title", "description", "mime_type", "subscribable", "complete", "crate"];
 
 pub(crate) fn resource(attr: TokenStream, item: TokenStream) -> TokenStream {
     expand(&RESOURCE, item, |function| settings(syn::parse2(attr)?, function))
@@ -45,23 +43,19 @@ impl Parse for ResourceArgs {
 }
 
 fn settings(ResourceArgs { uri, mut rest }: ResourceArgs, function: &Function) -> Result<Settings> {
-    rest.check(&KEYS)?;
+    rest.check(keys::RESOURCE)?;
     check_template(&uri, function)?;
     let krate = rest.krate(quote!(::couplet))?;
     let name = name_or_own(rest.text("name")?, function);
-    let described = described(&mut rest, function)?;
-    let mime_type = rest.expr("mime_type")?.map(|mime| quote!(.mime_type(#mime)));
-    let subscribable = rest.flag("subscribable")?.then(|| quote!(.subscribable()));
-    let completed = completed(&mut rest, function)?;
-    let calls = quote!(.name(#name) #described #mime_type #subscribable #completed);
-    Ok(Settings { krate, key: quote!(#uri), calls })
+    let calls = keys::calls(&mut rest, keys::RESOURCE, function)?;
+    Ok(Settings { krate, key: quote!(#uri), calls: quote!(.name(#name) #calls) })
 }
 
 /// The template and the parameters have to name the same variables.
 fn check_template(uri: &LitStr, function: &Function) -> Result<()> {
     let text = uri.value();
     let variables =
-        template::variables(&text).map_err(|e| Error::new(uri.span(), format!("this is no URI template: {e}")))?;
+        template::variables(&text).map_err(|e| Error::new(uri.span(), format!("this is not a URI template: {e}")))?;
     let scheme = text.split_once(':').map_or("", |(scheme, _)| scheme);
     let letter = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
     if !scheme.starts_with(|c: char| c.is_ascii_alphabetic()) || !scheme.chars().all(letter) {
@@ -70,14 +64,14 @@ fn check_template(uri: &LitStr, function: &Function) -> Result<()> {
     if function.takes_whole() {
         return Ok(());
     }
-    let nobody = variables
+    let missing = variables
         .iter()
         .filter(|v| !function.arguments().any(|a| a.name() == **v))
         .map(|v| Error::new(uri.span(), format!("the template has `{{{v}}}`, but no parameter is called `{v}`")));
-    let nowhere = function.arguments().filter(|a| !variables.contains(&a.name())).map(|a| {
+    let unmatched = function.arguments().filter(|a| !variables.contains(&a.name())).map(|a| {
         let name = a.name();
         let why = format!("the template has no `{{{name}}}`; if this is an extractor, write `#[extract]` before it");
         Error::new(a.ident.span(), why)
     });
-    args::all(nobody.chain(nowhere))
+    args::all(missing.chain(unmatched))
 }

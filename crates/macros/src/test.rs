@@ -4,10 +4,10 @@ use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use syn::{Attribute, Error, ItemFn, Result, ReturnType};
 
-use crate::args::Args;
+use crate::{args::Args, keys::Form};
 
-/// The revisions, as they are written in Rust: names to pass on, because a macro cannot see `ProtocolVersion::ALL`. A test
-/// of the facade (`each_revision_has_a_test`) fails when one is missing here.
+/// The revisions, as they are written in Rust: names to pass on, because a macro cannot see `ProtocolVersion::ALL`. The
+/// test below fails when one is missing here.
 const REVISIONS: [&str; 5] = ["2024_11_05", "2025_03_26", "2025_06_18", "2025_11_25", "2026_07_28"];
 
 pub(crate) fn test(attr: TokenStream, item: TokenStream) -> TokenStream {
@@ -16,7 +16,7 @@ pub(crate) fn test(attr: TokenStream, item: TokenStream) -> TokenStream {
 
 fn expand(attr: TokenStream, item: TokenStream) -> Result<TokenStream> {
     let mut args: Args = syn::parse2(attr)?;
-    args.check(&["crate"])?;
+    args.check(&[("crate", Form::Special)])?;
     let testing = args.krate(quote!(::couplet_testing))?;
     let mut function: ItemFn = syn::parse2(item)?;
     if function.sig.asyncness.is_none() {
@@ -72,5 +72,16 @@ fn each(testing: &TokenStream, run: &[Attribute], function: &ItemFn) -> TokenStr
                 }
             )*
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use couplet_types::ProtocolVersion;
+
+    #[test]
+    fn all_revisions_are_here() {
+        let known: Vec<_> = ProtocolVersion::ALL.iter().map(|version| version.as_str().replace('-', "_")).collect();
+        assert_eq!(super::REVISIONS.to_vec(), known, "add the revision to `crates/macros/src/test.rs`");
     }
 }

@@ -1,77 +1,31 @@
 //! `#[tool]`.
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::TokenStream;
 use quote::quote;
-use syn::{Error, Expr, LitStr, Result, ext::IdentExt, spanned::Spanned};
+use syn::{Error, Expr, LitStr, Result, ext::IdentExt};
 
 use crate::{
     args::Args,
     expand::{Settings, expand},
     function::Function,
+    keys,
     kind::TOOL,
 };
-
-const KEYS: [&str; 16] = [
-    "name",
-    "title",
-    "description",
-    "read_only",
-    "destructive",
-    "idempotent",
-    "open_world",
-    "blocking",
-    "timeout",
-    "no_timeout",
-    "icons",
-    "meta",
-    "output_schema",
-    "scopes",
-    "task",
-    "crate",
-];
 
 pub(crate) fn tool(attr: TokenStream, item: TokenStream) -> TokenStream {
     expand(&TOOL, item, |function| settings(syn::parse2(attr)?, function))
 }
 
 fn settings(mut args: Args, function: &Function) -> Result<Settings> {
-    args.check(&KEYS)?;
+    args.check(keys::TOOL)?;
     let krate = args.krate(quote!(::couplet))?;
     let name = args.text("name")?;
     let key = checked_name(name, function)?;
-    let mut calls = described(&mut args, function)?;
-    if args.flag("read_only")? {
-        calls.extend(quote!(.read_only()));
+    if let (Some(word), true) = (function.sig.asyncness, args.has("blocking")) {
+        let why = "an `async` function cannot be `blocking`: leave out one of the two";
+        return Err(Error::new(word.span, why));
     }
-    if let Some(switch) = args.switch("destructive")? {
-        calls.extend(quote!(.destructive(#switch)));
-    }
-    if args.flag("idempotent")? {
-        calls.extend(quote!(.idempotent()));
-    }
-    if let Some(switch) = args.switch("open_world")? {
-        calls.extend(quote!(.open_world(#switch)));
-    }
-    if args.flag("blocking")? {
-        if let Some(word) = function.sig.asyncness {
-            let why = "an `async` function cannot be `blocking`: leave out one of the two";
-            return Err(Error::new(word.span, why));
-        }
-        calls.extend(quote!(.blocking()));
-    }
-    if args.flag("no_timeout")? {
-        calls.extend(quote!(.no_timeout()));
-    }
-    for key in ["timeout", "icons", "meta", "output_schema"] {
-        if let Some(value) = args.expr(key)? {
-            let set = Ident::new(key, value.span());
-            calls.extend(quote!(.#set(#value)));
-        }
-    }
-    let scopes = args.words("scopes")?;
-    if !scopes.is_empty() {
-        calls.extend(quote!(.scopes([#(#scopes),*])));
-    }
+    let mut calls = keys::calls(&mut args, keys::TOOL, function)?;
     if let Some(choice) = args.choice("task")? {
         let task = task(choice, &krate);
         calls.extend(quote!(.extension_data(#task)));
@@ -79,7 +33,7 @@ fn settings(mut args: Args, function: &Function) -> Result<Settings> {
     Ok(Settings { krate, key: quote!(#key), calls })
 }
 
-/// What a tool is told about tasks: a word, or an expression.
+/// The extension data for tasks: a word, or an expression.
 fn task(choice: Option<Expr>, krate: &TokenStream) -> TokenStream {
     let task = quote!(#krate::tasks::Task);
     match choice {
@@ -91,15 +45,7 @@ fn task(choice: Option<Expr>, krate: &TokenStream) -> TokenStream {
     }
 }
 
-/// The calls that set the title and the description.
-pub(crate) fn described(args: &mut Args, function: &Function) -> Result<TokenStream> {
-    let title = args.expr("title")?.map(|title| quote!(.title(#title)));
-    let given = args.expr("description")?.map(|text| quote!(#text));
-    let description = given.or_else(|| function.description.clone()).map(|text| quote!(.description(#text)));
-    Ok(quote!(#title #description))
-}
-
-/// The name that is given, or else the function's.
+/// The given name, or else the function's.
 pub(crate) fn name_or_own(name: Option<LitStr>, function: &Function) -> LitStr {
     let own = &function.sig.ident;
     name.unwrap_or_else(|| LitStr::new(&own.unraw().to_string(), own.span()))

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use couplet_client::{Client, Outcome};
 use couplet_core::{
-    Ask, Call, Error, ErrorKind, Event, Exchange, JsonText, Reply, RequestOptions, ResultBody, Revision,
+    Ask, Call, Error, ErrorKind, Event, Exchange, JsonText, Method, Reply, RequestOptions, ResultBody, Revision,
 };
 use couplet_types::{
-    ElicitationComplete, ElicitationCompleteParams, InputRequest, ListTasks, LogMessage, LogParams, Notification,
-    Progress, ProgressParams, RawJson, Request, RpcError, from_json,
+    ElicitationCompleteParams, InputRequest, LogParams, NotificationMethod, ProgressParams, RawJson, RequestMethod,
+    RpcError, from_json,
 };
 
 use crate::{
@@ -112,8 +112,8 @@ struct Passing<'a> {
 
 impl Passing<'_> {
     async fn run(&self) -> Result<Reply, Error> {
-        if self.call.method == ListTasks::METHOD {
-            return Err(RpcError::method_not_found(ListTasks::METHOD).into());
+        if self.call.known() == Some(RequestMethod::ListTasks) {
+            return Err(RpcError::method_not_found(&self.call.method).into());
         }
         let mut extras = self.extras();
         let ticket = self.ticket().await?;
@@ -181,7 +181,7 @@ impl Passing<'_> {
 
     /// Whether the server may send requests during this call.
     fn may_be_asked(&self) -> bool {
-        matches!(&*self.call.method, "tools/call" | "prompts/get" | "resources/read" | "tasks/result")
+        Method::named(&self.call.method).is_some_and(|method| method.may_ask)
     }
 
     /// The ticket of the call, if its caller answers in another request.
@@ -259,28 +259,39 @@ impl Passing<'_> {
 
     async fn notify(&self, server: Revision, method: &str, params: &str) {
         let outbox = &self.call.outbox;
-        match method {
-            Progress::METHOD => {
+        use NotificationMethod as N;
+        match NotificationMethod::from_name(method) {
+            Some(N::Progress) => {
                 if let Ok(ProgressParams { progress, total, message, .. }) = from_json(params) {
                     outbox.progress(progress, total, message).await;
                 }
             }
-            LogMessage::METHOD => {
+            Some(N::LogMessage) => {
                 if let Ok(line) = from_json(params) {
                     self.log(line).await;
                 }
             }
-            ElicitationComplete::METHOD => {
+            Some(N::ElicitationComplete) => {
                 if let Ok(ElicitationCompleteParams { elicitation_id, .. }) = from_json(params) {
                     outbox.elicitation_complete(elicitation_id).await;
                 }
             }
-            other if server.index() == self.call.revision.index() => {
-                if let Ok(params) = RawJson::from_text(params) {
-                    outbox.notify(other, Raw(params)).await;
-                }
-            }
-            other => tracing::debug!(method = other, "dropped a notification"),
+            // No revision changes these in any way that is known here.
+            Some(
+                N::Initialized
+                | N::Cancelled
+                | N::ToolListChanged
+                | N::PromptListChanged
+                | N::ResourceListChanged
+                | N::ResourceUpdated
+                | N::SubscriptionAcknowledged
+                | N::RootsListChanged
+                | N::TaskStatusChanged,
+            )
+            | None => match RawJson::from_text(params) {
+                Ok(params) if server.index() == self.call.revision.index() => outbox.notify(method, Raw(params)).await,
+                _ => tracing::debug!(method, "a notification is not forwarded"),
+            },
         }
     }
 

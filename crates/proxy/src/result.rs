@@ -1,27 +1,36 @@
 //! Results in the revision of the caller.
 
-use couplet_core::{Call, Dialect, JsonText, Project, Reply, ResultBody, Revision};
+use couplet_core::{Call, JsonText, Method, Project, Reply, ResultBody, Revision};
 use couplet_types::{
     CallTool, Complete, GetPrompt, HasMeta, ListPrompts, ListResourceTemplates, ListResources, ListTools, ReadResource,
-    Request, RpcError, from_json,
+    Request, RequestMethod, RpcError, from_json,
 };
 
 /// The reply with a result of the server, verbatim if both sides use the same revision.
 pub(crate) fn reply(server: Revision, call: &Call, text: &JsonText) -> Reply {
+    use RequestMethod as M;
     let to = call.revision;
+    let Some(method) = call.known() else { return Reply::Complete(ResultBody::uncached_json(text)) };
     if server.index() == to.index() {
-        return Reply::Complete(verbatim(&call.method, text));
+        return Reply::Complete(verbatim(method, text));
     }
-    let done = match &*call.method {
-        CallTool::METHOD => again::<CallTool>(to, text),
-        ListTools::METHOD => again::<ListTools>(to, text),
-        ReadResource::METHOD => again::<ReadResource>(to, text),
-        ListResources::METHOD => again::<ListResources>(to, text),
-        ListResourceTemplates::METHOD => again::<ListResourceTemplates>(to, text),
-        GetPrompt::METHOD => again::<GetPrompt>(to, text),
-        ListPrompts::METHOD => again::<ListPrompts>(to, text),
-        Complete::METHOD => again::<Complete>(to, text),
-        method => Ok(verbatim(method, text)),
+    let done = match method {
+        M::CallTool => again::<CallTool>(to, text),
+        M::ListTools => again::<ListTools>(to, text),
+        M::ReadResource => again::<ReadResource>(to, text),
+        M::ListResources => again::<ListResources>(to, text),
+        M::ListResourceTemplates => again::<ListResourceTemplates>(to, text),
+        M::GetPrompt => again::<GetPrompt>(to, text),
+        M::ListPrompts => again::<ListPrompts>(to, text),
+        M::Complete => again::<Complete>(to, text),
+        // Tasks have the same members wherever they exist.
+        M::GetTask | M::GetTaskPayload | M::ListTasks | M::CancelTask => Ok(verbatim(method, text)),
+        // The connection answers these, so no server behind the proxy does.
+        M::Initialize | M::Ping | M::SetLevel | M::Subscribe | M::Unsubscribe | M::Discover | M::Listen => {
+            Ok(verbatim(method, text))
+        }
+        // Only servers send these.
+        M::CreateMessage | M::ListRoots | M::Elicit => Ok(verbatim(method, text)),
     };
     done.map_or_else(
         |e| RpcError::internal(format!("the server's result cannot be parsed: {e}")).into(),
@@ -30,8 +39,8 @@ pub(crate) fn reply(server: Revision, call: &Call, text: &JsonText) -> Reply {
 }
 
 /// The result, verbatim.
-fn verbatim(method: &str, text: &JsonText) -> ResultBody {
-    if Dialect::is_cacheable(method) { ResultBody::json(text) } else { ResultBody::uncached_json(text) }
+fn verbatim(method: RequestMethod, text: &JsonText) -> ResultBody {
+    if Method::of(method).is_cacheable() { ResultBody::json(text) } else { ResultBody::uncached_json(text) }
 }
 
 /// Parses a result and serializes it for another revision.

@@ -1,7 +1,7 @@
-//! Tool arguments: reading them, and saying what is wrong with them in words a model can act on.
+//! Parsing of tool arguments, with error messages that a model can act on.
 //!
-//! Good arguments are read by `serde_json` and nothing else. Only after a failure are they read again, by a
-//! deserialiser that keeps track of where it is; it is slower and needs no reader of its own beyond raw JSON text.
+//! Valid arguments are parsed by `serde_json` and nothing else. Only after a failure they are parsed again, by a
+//! deserializer that tracks the path of each value; it is slower.
 
 use std::{fmt, vec};
 
@@ -16,10 +16,10 @@ use crate::{
     fault::{Fault, MAX_QUOTED, Step, capped, nearest, one_of},
 };
 
-/// Reads the arguments of a tool.
+/// Parses the arguments of a tool.
 ///
 /// # Errors
-/// With a text that names the argument and says why it cannot be read. Long values are cut, at 40 characters.
+/// If they are invalid, with a message that names the argument and the reason. It quotes at most 40 characters of a value.
 ///
 /// ```
 /// use couplet_server::args;
@@ -52,15 +52,15 @@ pub fn parse<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, String> {
     }
 }
 
-/// Reads a text that stands for JSON, in place of a value that can only be sent as a text.
+/// Parses JSON inside of a string, for values that can be sent as a string only.
 pub(crate) fn visit<'a, T>(text: &'a str, read: impl FnOnce(Node<'a>) -> Result<T, Fault>) -> Option<Result<T, Fault>> {
     serde_json::from_str::<&'a RawValue>(text).ok().map(|raw| read(Node::value(raw)))
 }
 
-/// How far down paths are kept. Every level is scanned once more, and what is below is left to `serde_json`.
+/// The depth to which paths are tracked. Every level is scanned once more; `serde_json` parses the levels below.
 const MAX_DEPTH: usize = 16;
 
-/// A piece of JSON text, known to be well formed.
+/// A part of a well-formed JSON text.
 #[derive(Clone, Copy)]
 pub(crate) struct Node<'a> {
     raw: &'a RawValue,
@@ -106,7 +106,7 @@ impl<'a> Node<'a> {
         self.read::<String>().map_or_else(|_| String::new(), |name| capped(&name, MAX_QUOTED))
     }
 
-    /// Adds that a member is named nearly like a known one: serde ignores unknown members, and the fault may come of it.
+    /// Adds a hint about a member whose name is close to a known one: serde ignores unknown members, which may be the cause.
     fn hinted(self, fault: Fault, fields: &[&str]) -> Fault {
         const MOST: usize = 64;
         let Ok(Entries(entries)) = self.read() else { return fault };
@@ -365,7 +365,7 @@ impl<'a> de::VariantAccess<'a> for Choice<'a> {
     }
 }
 
-/// Reads nothing: every value is of the wrong type.
+/// A visitor that accepts nothing: every value has the wrong type.
 struct Refuse(String);
 
 impl<'a> Visitor<'a> for Refuse {

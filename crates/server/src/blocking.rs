@@ -1,4 +1,4 @@
-//! Functions that block: on a thread of their own, or with a warning where they hold up their connection.
+//! Blocking functions: on a thread for blocking work, or with a warning where they block their connection.
 
 use std::{
     future::Future,
@@ -21,23 +21,23 @@ use tracing::Span;
 
 use crate::{definition::Run, extract::Rejection, handler::Handler, reply::Kind};
 
-/// A function that is not `async` should be done by then.
+/// The time after which a function that is not `async` is reported.
 const LONG: Duration = Duration::from_millis(100);
 
-/// Forgets the type of a handler that runs on a thread for blocking work.
+/// Erases the type of a handler that runs on a thread for blocking work.
 pub(crate) fn erase<K: Kind, M, S: Send + 'static, H: Handler<K, M, S>>(handler: H) -> Run<K, S> {
     Arc::new(move |invocation, state| {
         let handler = handler.clone();
-        // Without a runtime there are no threads to give.
+        // Without a runtime there are no threads.
         let Ok(runtime) = runtime::Handle::try_current() else { return handler.call(invocation, state) };
         let span = Span::current();
         let work = move || span.in_scope(|| runtime.block_on(handler.call(invocation, state)));
-        // Begun by the first poll, and not before: what is around a handler may never let it run.
+        // Spawned by the first poll, and not before: middleware may never poll the handler.
         Box::pin(async move { OnThread(spawn_blocking(work)).await })
     })
 }
 
-/// A function on a thread. Dropped before it begins, it does not run; later it cannot be stopped.
+/// A function on a thread. Dropped before it starts, it does not run; later it cannot be stopped.
 struct OnThread<T>(JoinHandle<Result<T, Rejection>>);
 
 impl<T> Future for OnThread<T> {
@@ -47,7 +47,7 @@ impl<T> Future for OnThread<T> {
         Poll::Ready(match ready!(Pin::new(&mut self.0).poll(cx)) {
             Ok(result) => result,
             Err(error) => match error.try_into_panic() {
-                // Where every panic of a handler is caught.
+                // It is caught where every panic of a handler is.
                 Ok(panic) => resume_unwind(panic),
                 Err(_) => Err(RpcError::internal("the server is shutting down").into()),
             },
@@ -61,7 +61,7 @@ impl<T> Drop for OnThread<T> {
     }
 }
 
-/// The same handler, in a program with debug assertions with a warning the first time that it takes long.
+/// Adds a warning to a handler, with debug assertions: logged the first time that it takes long.
 pub(crate) fn watched<K: Kind, S: 'static>(name: &str, run: Run<K, S>) -> Run<K, S> {
     if !cfg!(debug_assertions) {
         return run;
@@ -73,7 +73,7 @@ pub(crate) fn watched<K: Kind, S: 'static>(name: &str, run: Run<K, S>) -> Run<K,
     })
 }
 
-/// What watches over a function that is not `async`.
+/// The stopwatch of a function that is not `async`.
 struct Watch {
     name: String,
     has_warned: AtomicBool,
@@ -89,7 +89,7 @@ impl Watch {
             tracing::warn!(
                 tool = self.name,
                 ?took,
-                "a function that is not `async` held up its connection; make it `async`, or `blocking`"
+                "a function that is not `async` blocked its connection; make it `async`, or `blocking`"
             );
         }
         result

@@ -1,7 +1,7 @@
-//! A tool's schemas, compiled: what clients are promised, and what the handler's own types do not check.
+//! The compiled schemas of a tool.
 //!
-//! A schema that was given is checked in full. One that was written from a type is checked only where it says more than
-//! the type, such as a range: reading the arguments does the rest. A tool whose types say it all has nothing here.
+//! Values are validated against all of a given schema, but against a derived one only where it says more than its type,
+//! such as a range: deserialization does the rest. A tool whose types say everything has no checks.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -16,7 +16,7 @@ use crate::{
     signature::Signature,
 };
 
-/// How far the arguments and the structured output of tools are checked against their schemas.
+/// The extent to which arguments and structured output of tools are validated against their schemas.
 ///
 /// ```
 /// use couplet_server::{Server, Validation, extract::RawArgs, tool};
@@ -30,46 +30,46 @@ use crate::{
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Validation {
-    /// Only by the types of the handlers. A schema that is broken is refused all the same.
+    /// Only by deserialization into the handler's types. A broken schema still panics at registration.
     Off,
-    /// By types, and by the keywords of schemas that need no large dependency: `type`, `enum`, `const`, `minimum`,
+    /// By deserialization, and by the keywords of schemas that need no large dependency: `type`, `enum`, `const`, `minimum`,
     /// `maximum`, `exclusiveMinimum`, `exclusiveMaximum`, `multipleOf`, `minLength`, `maxLength`, `minItems`,
     /// `maxItems`, `uniqueItems`, `minProperties`, `maxProperties`, `properties`, `required`, `additionalProperties`,
     /// `items`, `prefixItems`, `allOf`, `anyOf`, `oneOf`, `not`, `if`, and `$ref` within the schema. The default.
     #[default]
     Basic,
-    /// By the complete validator, which also knows `pattern`, `patternProperties`, `contains`, `propertyNames`, and the
+    /// By the complete validator, which also supports `pattern`, `patternProperties`, `contains`, `propertyNames`, and the
     /// `dependent…` and `unevaluated…` keywords, in every dialect of JSON Schema.
     #[cfg(feature = "validate")]
     Full,
 }
 
-/// What is checked of one tool.
+/// The checks of one tool.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Checks {
     input: Option<Checker>,
     output: Option<Checker>,
-    /// Where the type of the output has floats: those that are not finite are written as `null`.
+    /// For outputs with floats: those that are not finite are serialized as `null`.
     finite: Option<Checker>,
     full: Full,
-    /// The arguments that are known, where others are refused.
+    /// The declared arguments, where others are rejected.
     pub(crate) known: Option<Arc<[String]>>,
-    /// A keyword of the input schema that is not checked.
+    /// A keyword of the input schema that is not supported.
     pub(crate) unchecked: Option<&'static str>,
 }
 
 impl Checks {
-    /// Compiles what has to be checked: schemas that were given, or else those of the handler's types.
+    /// Compiles the given schemas, or else those of the handler's types.
     ///
     /// # Errors
-    /// When a schema is broken.
+    /// If a schema is broken.
     pub(crate) fn new(
         input: Option<&Value>,
         output: Option<&Value>,
         signature: &Signature,
         validation: Validation,
     ) -> Result<Self, String> {
-        // Portable schemas have no `null`, but an `Option` is read from it.
+        // Portable schemas have no `null`, but an `Option` is deserialized from it.
         let typed_input = signature.arguments.filter(|_| input.is_none()).map(|schema| schema(SchemaDialect::Plain));
         let typed_input = typed_input.transpose()?;
         let typed_output = signature.output.filter(|_| output.is_none()).map(|schema| schema(SchemaDialect::Plain));
@@ -92,7 +92,7 @@ impl Checks {
         })
     }
 
-    /// What is wrong with arguments.
+    /// Validates arguments; the error, if there is one.
     pub(crate) fn arguments(&self, arguments: &JsonText) -> Option<String> {
         let text = arguments.as_str();
         if let Some(known) = &self.known
@@ -104,7 +104,7 @@ impl Checks {
         self.full.arguments(text, basic)
     }
 
-    /// What is wrong with a result.
+    /// Validates a result; the error, if there is one.
     pub(crate) fn output(&self, result: &CallToolResult) -> Option<Cow<'static, str>> {
         if result.failed() {
             return None;
@@ -132,7 +132,7 @@ fn compile(which: &str, given: Option<&Value>, typed: Option<&Value>) -> Result<
     compiled.map_err(|what| format!("the {which} schema is broken: {what}"))
 }
 
-/// A keyword that only the complete validator knows, of those that people write.
+/// A common keyword that only the complete validator supports.
 fn unchecked(schema: &Value) -> Option<&'static str> {
     const KEYWORDS: [&str; 4] = ["pattern", "patternProperties", "propertyNames", "contains"];
     match schema {

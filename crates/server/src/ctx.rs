@@ -1,4 +1,4 @@
-//! What a handler can do while it runs: report progress, log, and ask the client.
+//! The context of a call: progress, logging, elicitation, sampling and roots.
 
 use std::{
     fmt,
@@ -25,29 +25,30 @@ use crate::{
     signature::Signature,
 };
 
-/// The context of a call. Take it as a parameter of a tool, a resource or a prompt. Clones are the same context.
+/// The context of a call: progress, logging, elicitation, sampling and roots. Take it as a parameter of a tool, a resource
+/// or a prompt. Clones share the context.
 ///
-/// # Asking
+/// # Requests to the client
 ///
-/// [`elicit`](Ctx::elicit), [`sample`](Ctx::sample) and [`roots`](Ctx::roots) ask the client and wait for the answer.
-/// With clients of 2026-07-28 there is no connection to wait on: the handler is dropped at the question, and *runs
-/// again from the top* when the answer is there, with all earlier answers replayed. Four rules make a handler work in
-/// every revision:
+/// [`elicit`](Ctx::elicit), [`sample`](Ctx::sample) and [`roots`](Ctx::roots) send a request to the client and wait for
+/// the answer. Since 2026-07-28 there is no session to wait on: the call becomes a multi-round-trip request. The handler
+/// is dropped at the request, and *runs again from the top* when the answer arrives, with all earlier answers replayed.
+/// Four rules make a handler work in every revision:
 ///
-/// * **Side effects.** What comes before a question runs once per round. Put what must happen only once into a
-///   [`step`](Ctx::step): its value is stored, and the work is not done again.
-/// * **Keys.** A key names a question, or a step, among those of the call. Used again in one run, it names the next one
-///   of that name, in the order of use: a loop over a question asks `age`, `age#2`, `age#3`. So the order must be the
-///   same in each run. Futures that run at the same time, as in `join!`, count in the order in which they are polled
-///   first: give them keys of their own where that order is not certain.
-/// * **Texts.** A question must be the same in every round, its text, form and URL included. One that changes, because
-///   it has a counter, the time or a random number in it, fails in the second round with an error that names the key
-///   and both texts. Take what changes from a `step`.
-/// * **Clients that cannot be asked.** The error is told to the model if a tool returns it, and to the client as an error
-///   of the protocol otherwise. [`can_elicit`](Ctx::can_elicit) and its like say beforehand what can be asked;
+/// * **Side effects.** Code before a request runs once per round. Wrap work that must happen only once in a
+///   [`step`](Ctx::step): its value is stored, and the work is not repeated.
+/// * **Keys.** A key identifies a request, or a step, within the call. Used again in one run, it identifies the next one
+///   of that name, in the order of use: a loop over a request uses `age`, `age#2`, `age#3`. So the order must be the
+///   same in each run. Concurrent futures, as in `join!`, count in the order in which they are first polled: use
+///   different keys where that order is not deterministic.
+/// * **Determinism.** A request must be the same in every round: message, form and URL. If it changes, because it contains
+///   a counter, the time or a random number, the second round fails with an error that has the key and both messages.
+///   Take such values from a `step`.
+/// * **Missing capabilities.** If the client lacks the capability, the request fails. The model sees that error if a tool
+///   returns it; elsewhere it is a protocol error. [`can_elicit`](Ctx::can_elicit) and its siblings check beforehand;
 ///   [`require`](Ctx::require) fails the call.
 ///
-/// `couplet_testing::Replay` checks the first three rules of a tool, in every revision.
+/// `couplet_testing::Replay` tests the first three rules for a tool, in every revision.
 ///
 /// ```
 /// use couplet_server::{Ctx, Server, ToolError, schemars::JsonSchema, tool};
@@ -63,7 +64,7 @@ use crate::{
 ///     let build: u32 = ctx.step("build", || async { 42 }).await?;
 ///     let answer = ctx.elicit::<Confirm>("confirm", format!("Deploy build {build}?")).await?.accepted()?;
 ///     ctx.progress(0.5, "rolling out").await;
-///     Ok(if answer.yes { "deployed" } else { "left alone" }.to_owned())
+///     Ok(if answer.yes { "deployed" } else { "not deployed" }.to_owned())
 /// }
 ///
 /// let server: Server = Server::new("ops", "1.0.0").tool(tool("deploy", deploy));
@@ -77,53 +78,52 @@ struct Inner {
 }
 
 impl Ctx {
-    /// Who calls.
+    /// Returns the client: its name, version and capabilities.
     pub fn peer(&self) -> &Peer {
         &self.0.call.peer
     }
 
-    /// The call itself, for what has no method here.
+    /// Returns the call itself, for everything without a method here.
     pub fn call(&self) -> &Call {
         &self.0.call
     }
 
-    /// What the transport knows of the request, as the transport's own type; nothing on another transport.
+    /// Returns the transport's request in its own type, such as `HttpRequest`; `None` on another transport.
     pub fn request<T: RequestContext>(&self) -> Option<Arc<T>> {
         self.0.call.request()
     }
 
-    /// The id of the session that the call belongs to, where the transport has one. It is a secret: a
-    /// client that knows it can use the session.
+    /// Returns the session id, on transports with sessions. It is a secret: a client that knows it can use the session.
     pub fn session_id(&self) -> Option<&str> {
         self.0.call.session_id()
     }
 
-    /// The server, to announce changes and to register things at run time.
+    /// Returns the server, to notify clients and to register tools at run time.
     pub fn server(&self) -> &ServerHandle {
         &self.0.server
     }
 
-    /// Reports which part is done, from 0 to 1, if the client asked to know.
+    /// Reports progress as a fraction from 0 to 1, if the client requested it. It waits while the client reads too slowly.
     pub async fn progress(&self, part: f64, message: impl Into<String>) {
         self.0.call.outbox.progress(part, Some(1.0), Some(message.into())).await;
     }
 
-    /// Reports how much is done, in any unit, if the client asked to know.
+    /// Reports progress in any unit, if the client requested it. It waits while the client reads too slowly.
     pub async fn progress_with(&self, done: f64, total: Option<f64>, message: Option<String>) {
         self.0.call.outbox.progress(done, total, message).await;
     }
 
-    /// Reports how much is done, from 0 to 1, without waiting: for functions that are not `async`. While the client reads
-    /// too slowly, the report is dropped; returns whether there was room for it.
+    /// Reports progress as a fraction from 0 to 1 without waiting, for functions that are not `async`. While the client reads
+    /// too slowly, the report is dropped. Returns whether it was queued.
     ///
-    /// A function that runs on the task of its connection holds it up, so its reports are sent after it: make it
+    /// A function that runs on the task of its connection blocks it, so its reports are sent after it returns: make it
     /// [`blocking`](crate::ToolBuilder::blocking).
     pub fn try_progress(&self, part: f64, message: impl Into<String>) -> bool {
         let report = pin!(self.0.call.outbox.progress(part, Some(1.0), Some(message.into())));
         report.poll(&mut Context::from_waker(Waker::noop())).is_ready()
     }
 
-    /// Sends a log message, if the client wants its level. Never log secrets.
+    /// Sends a log message, if the client requested its level. Never log secrets.
     ///
     /// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: log to standard error, or with
     /// OpenTelemetry, instead.
@@ -131,7 +131,7 @@ impl Ctx {
         if self.0.call.outbox.wants_log(level) {
             match RawJson::new(data) {
                 Ok(data) => self.0.call.outbox.log(level, None, data).await,
-                Err(error) => tracing::warn!(%error, "a log message cannot be written as JSON"),
+                Err(error) => tracing::warn!(%error, "a log message cannot be serialized"),
             }
         }
     }
@@ -168,13 +168,13 @@ impl Ctx {
         self.log(LoggingLevel::Error, message.as_ref()).await;
     }
 
-    /// Lets the client hang up now and come back after a while for the answer, where the transport allows it: a call
-    /// that takes long need not hold a connection open. Elsewhere nothing happens.
-    pub fn release_stream(&self, come_back_after: Duration) {
-        self.0.call.outbox.release(come_back_after);
+    /// Closes the HTTP stream of a long call; the client reconnects after `retry_after` and resumes it (2025-11-25). A no-op
+    /// on other transports and in other revisions.
+    pub fn release_stream(&self, retry_after: Duration) {
+        self.0.call.outbox.release(retry_after);
     }
 
-    /// Whether the client can ask the user to fill in a form: [`elicit`](Ctx::elicit) then works.
+    /// Returns whether the client supports form elicitation: [`elicit`](Ctx::elicit).
     ///
     /// ```
     /// use couplet_server::{Ctx, Server, ToolError, schemars::JsonSchema, tool};
@@ -186,10 +186,10 @@ impl Ctx {
     ///
     /// async fn delete(ctx: Ctx) -> Result<&'static str, ToolError> {
     ///     if !ctx.can_elicit() {
-    ///         return Err(ToolError::new("this deletes for good, and the user cannot be asked here"));
+    ///         return Err(ToolError::new("this cannot be undone, and the client cannot ask the user"));
     ///     }
     ///     let sure = ctx.elicit::<Confirm>("sure", "Delete it?").await?.accepted()?;
-    ///     Ok(if sure.yes { "deleted" } else { "left alone" })
+    ///     Ok(if sure.yes { "deleted" } else { "not deleted" })
     /// }
     ///
     /// let server: Server = Server::new("files", "1.0.0").tool(tool("delete", delete));
@@ -198,23 +198,23 @@ impl Ctx {
         self.0.call.can_elicit()
     }
 
-    /// Whether the client can ask the user to open a page: [`elicit_url`](Ctx::elicit_url) then works.
+    /// Returns whether the client supports URL elicitation: [`elicit_url`](Ctx::elicit_url).
     pub fn can_elicit_url(&self) -> bool {
         self.0.call.can_elicit_url()
     }
 
-    /// Whether the client has a model that can be asked: [`sample`](Ctx::sample) then works.
+    /// Returns whether the client supports sampling: [`sample`](Ctx::sample).
     pub fn can_sample(&self) -> bool {
         self.0.call.can_sample()
     }
 
-    /// Whether the client lists its roots: [`roots`](Ctx::roots) then works.
+    /// Returns whether the client lists its roots: [`roots`](Ctx::roots).
     pub fn can_list_roots(&self) -> bool {
         self.0.call.can_list_roots()
     }
 
-    /// Fails unless the client has all of these capabilities, for a call that makes no sense without them. The error is
-    /// the protocol's own, which names them: -32021 in 2026-07-28, and -32600 before. The model does not see it.
+    /// Fails unless the client has all of these capabilities, for a call that is useless without them. The protocol error
+    /// names them: -32021 in 2026-07-28, and -32600 before. The model does not see it.
     ///
     /// ```
     /// use couplet_server::{Ctx, ToolError};
@@ -228,20 +228,19 @@ impl Ctx {
     /// ```
     ///
     /// # Errors
-    /// When the client lacks one of them.
+    /// If the client lacks one of them.
     pub fn require(&self, capabilities: &ClientCapabilities) -> Result<(), RpcError> {
         self.0.call.require(capabilities)
     }
 
-    /// Asks the user to fill in a form, which is made from the type: a flat struct of text, numbers, booleans and
-    /// enums.
+    /// Form elicitation: asks the user to fill in a form, which is derived from the type: a flat struct of strings, numbers,
+    /// booleans and enums.
     ///
-    /// The key names the question among those of this call; used again, it names the next question of that name. The
-    /// message must be the same each time the handler runs: see [the rules](Ctx#asking).
+    /// The key identifies the request within this call. The message must be the same each time the handler runs: see
+    /// [the rules](Ctx#requests-to-the-client).
     ///
     /// # Errors
-    /// When the client cannot ask, is gone, or answers with something that is not the type. A tool that returns the error
-    /// of a client that cannot ask tells the model; see [`can_elicit`](Ctx::can_elicit).
+    /// If the client lacks the capability, disconnects, or sends content that does not fit the type.
     pub async fn elicit<T: DeserializeOwned + JsonSchema>(
         &self,
         key: &str,
@@ -260,12 +259,14 @@ impl Ctx {
         }
     }
 
-    /// Asks the user to visit a page, for what must not pass through the client. Accepting means consent, no more.
+    /// URL elicitation: asks the user to open a page, for data that must not pass through the client. `Accepted` means that
+    /// the user agreed to open it, not that they finished.
     ///
-    /// Key, message and URL follow [the rules](Ctx#asking): take a URL with a random part from a [`step`](Ctx::step).
+    /// Key, message and URL follow [the rules](Ctx#requests-to-the-client): take a URL with a random part from a
+    /// [`step`](Ctx::step).
     ///
     /// # Errors
-    /// When the client cannot ask, or is gone.
+    /// If the client lacks the capability, or disconnects.
     pub async fn elicit_url(
         &self,
         key: &str,
@@ -280,18 +281,18 @@ impl Ctx {
         })
     }
 
-    /// Asks the user, with a form written by hand. What is filled in is checked against the form.
+    /// Elicitation with parameters written by hand. The content is validated against the form.
     ///
-    /// Key and question follow [the rules](Ctx#asking).
+    /// Key and parameters follow [the rules](Ctx#requests-to-the-client).
     ///
     /// # Errors
-    /// When the form is not flat, or the address not one of the web; when the client cannot ask, is gone, or answers
-    /// with something that the form does not allow.
+    /// If the form is not flat, or the URL is not `http` or `https`; if the client lacks the capability, disconnects, or sends
+    /// content that the form does not allow.
     pub async fn elicit_with(&self, key: &str, params: ElicitParams) -> Result<ElicitResult, RpcError> {
         let schema = if params.is_url() { None } else { params.schema().ok().flatten() };
         let mut result: ElicitResult = self.ask(key, Ask::Elicit(Box::new(params))).await?;
         if result.action != ElicitAction::Accept || schema.is_none() {
-            // What comes with a visit or a refusal is nothing that was asked for.
+            // Content beside a URL elicitation or a refusal was not requested.
             result.content = None;
         }
         if let (ElicitAction::Accept, Some(schema)) = (result.action, schema) {
@@ -301,42 +302,45 @@ impl Ctx {
         Ok(result)
     }
 
-    /// Tells the client that a visit is over, where it can be told: in 2025-11-25, with the id that the question of
-    /// [`elicit_with`](Ctx::elicit_with) had.
+    /// Notifies the client that a URL elicitation has completed (2025-11-25 only; a no-op elsewhere). The id is the one that
+    /// [`elicit_with`](Ctx::elicit_with) sent.
     pub async fn elicitation_complete(&self, elicitation_id: impl Into<String>) {
         self.0.call.outbox.elicitation_complete(elicitation_id).await;
     }
 
-    /// Asks the client's model. Key and question follow [the rules](Ctx#asking).
+    /// Sampling: requests a completion from the client's model. Key and parameters follow
+    /// [the rules](Ctx#requests-to-the-client).
     ///
-    /// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: ask a model through its provider instead.
+    /// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: call a model's provider instead.
     ///
     /// # Errors
-    /// When the client has no model to ask, the user says no, or the client is gone.
+    /// If the client lacks the capability, the user declines, or the client disconnects.
     pub async fn sample(&self, key: &str, params: CreateMessageParams) -> Result<CreateMessageResult, RpcError> {
         self.ask(key, Ask::Sample(Box::new(params))).await
     }
 
-    /// Asks which folders the client has open.
+    /// Requests the client's roots: the folders that it works in.
     ///
     /// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: take folders as arguments of tools, as
     /// resources or from the configuration instead.
     ///
     /// # Errors
-    /// When the client does not tell, or is gone.
+    /// If the client lacks the capability, or disconnects.
     pub async fn roots(&self) -> Result<Vec<Root>, RpcError> {
         self.ask::<ListRootsResult>("roots", Ask::Roots).await.map(|r| r.roots)
     }
 
-    /// Runs `work` once per call, however often the handler runs, and returns what it returned. The value travels
-    /// through the client, which can read it and cannot change it.
+    /// Runs `work` once per call, however often the handler runs, and returns its value. The value travels through the
+    /// client, which can read it and cannot change it.
     ///
-    /// A key that is used again in one run names the next step of that name, which does its own work: three steps `n`
-    /// in a loop work three times. Work that is not done when the handler is dropped at a question that is asked at the
-    /// same time, as in `join!`, is begun again.
+    /// A key that is used again in one run identifies the next step of that name: three steps `n` in a loop run three
+    /// times.
+    ///
+    /// # Cancellation
+    /// Work that is unfinished when the handler is dropped at a concurrent request, as in `join!`, is started again.
     ///
     /// # Errors
-    /// When the value cannot be written as JSON, or not be read back.
+    /// If the value cannot be serialized, or deserialized in the next round.
     pub async fn step<T, F, Fut>(&self, key: &str, work: F) -> Result<T, RpcError>
     where
         T: Serialize + DeserializeOwned,
@@ -374,22 +378,22 @@ impl fmt::Debug for Ctx {
     }
 }
 
-/// What the user said to a question.
+/// The user's answer to an elicitation. The protocol has these three, in every revision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer<T> {
-    /// The form, filled in.
+    /// The user submitted the form, or agreed to open the URL.
     Accepted(T),
-    /// No.
+    /// The user declined.
     Declined,
-    /// Nothing: the question was put away.
+    /// The user dismissed the request without an answer.
     Cancelled,
 }
 
 impl<T> Answer<T> {
-    /// The form, or an error for the model that says that there was none.
+    /// Returns the accepted value, or an error for the model.
     ///
     /// # Errors
-    /// When the user declined, or put the question away.
+    /// If the user declined, or dismissed the request.
     pub fn accepted(self) -> Result<T, ToolError> {
         match self {
             Self::Accepted(value) => Ok(value),

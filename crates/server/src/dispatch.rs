@@ -1,4 +1,4 @@
-//! From a method to the handler that answers it.
+//! From a method to its handler.
 
 use std::{
     borrow::Cow,
@@ -7,10 +7,10 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use couplet_core::{BoxFuture, Call, Inputs, JsonText, Reply, ResultBody, Revision};
+use couplet_core::{BoxFuture, Call, Inputs, JsonText, Reply, Revision};
 use couplet_types::{
-    CacheScope, CallToolResult, Captures, CompleteParams, CompletionContext, CompletionReference, ContentBlock,
-    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, ResourceContents, RpcError,
+    CallToolResult, Captures, CompleteParams, CompletionContext, CompletionReference, ContentBlock, RequestMethod,
+    ResourceContents, RpcError,
 };
 
 use crate::{
@@ -20,9 +20,11 @@ use crate::{
     guard,
     handle::ServerHandle,
     inner::Inner,
+    list::List,
     mount,
-    registry::Listing,
+    registry::Set,
     resource::ResourceDef,
+    scopes::permit,
     tool::ToolDef,
     tool_middleware::ToolNext,
 };
@@ -39,30 +41,48 @@ pub(crate) fn dispatch(inner: Arc<Inner>, call: Call) -> BoxFuture<'static, Repl
     })
 }
 
-/// Answers a call from what is registered here.
+/// Answers a call with what is registered in this server.
 fn here(inner: &Arc<Inner>, call: Call) -> BoxFuture<'static, Reply> {
-    match &*call.method {
-        "tools/call" => call_tool(inner, call).unwrap_or_else(refused),
-        "resources/read" => read_resource(inner, call).unwrap_or_else(refused),
-        "prompts/get" => get_prompt(inner, call).unwrap_or_else(refused),
-        "completion/complete" => complete(inner, call).unwrap_or_else(refused),
-        "tools/list" | "prompts/list" | "resources/list" | "resources/templates/list" => {
-            let reply = list(inner, &call).map_or_else(Reply::Error, Reply::Complete);
-            Box::pin(std::future::ready(reply))
+    use RequestMethod as M;
+    let Some(method) = call.known() else { return added(inner, call) };
+    let list = |list: List| -> BoxFuture<'static, Reply> {
+        let reply = list.page(inner, &call).map_or_else(Reply::Error, Reply::Complete);
+        Box::pin(std::future::ready(reply))
+    };
+    match method {
+        M::CallTool => call_tool(inner, call).unwrap_or_else(refused),
+        M::ReadResource => read_resource(inner, call).unwrap_or_else(refused),
+        M::GetPrompt => get_prompt(inner, call).unwrap_or_else(refused),
+        M::Complete => complete(inner, call).unwrap_or_else(refused),
+        M::ListTools => list(List::Tools),
+        M::ListPrompts => list(List::Prompts),
+        M::ListResources => list(List::Resources),
+        M::ListResourceTemplates => list(List::ResourceTemplates),
+        // An extension serves tasks.
+        M::GetTask | M::GetTaskPayload | M::ListTasks | M::CancelTask => added(inner, call),
+        // The connection answers these.
+        M::Initialize | M::Ping | M::SetLevel | M::Subscribe | M::Unsubscribe | M::Discover | M::Listen => {
+            added(inner, call)
         }
-        method => match inner.methods.get(method).cloned() {
-            Some(method) => Box::pin(guard::contained(method(call))),
-            None => extended(inner, call).unwrap_or_else(refused),
-        },
+        // Only servers send these.
+        M::CreateMessage | M::ListRoots | M::Elicit => added(inner, call),
     }
 }
 
-/// The reply to a call that does not get as far as a handler.
+/// Answers a call of a method that was added to the server, by itself or with an extension.
+fn added(inner: &Arc<Inner>, call: Call) -> BoxFuture<'static, Reply> {
+    match inner.methods.get(&*call.method).cloned() {
+        Some(method) => Box::pin(guard::contained(method(call))),
+        None => extended(inner, call).unwrap_or_else(refused),
+    }
+}
+
+/// The reply to a call that reaches no handler.
 fn refused(error: RpcError) -> BoxFuture<'static, Reply> {
     Box::pin(std::future::ready(Reply::Error(error)))
 }
 
-/// A method of an extension, for a client that may call it.
+/// Calls a method of an extension, if the client declared the extension.
 fn extended(inner: &Arc<Inner>, call: Call) -> Result<BoxFuture<'static, Reply>, RpcError> {
     let method = inner.extended.get(&*call.method).ok_or_else(|| RpcError::method_not_found(&call.method))?;
     match &method.gate {
@@ -73,7 +93,7 @@ fn extended(inner: &Arc<Inner>, call: Call) -> Result<BoxFuture<'static, Reply>,
     }
 }
 
-/// The resource that a URI names, and what its template captured.
+/// Finds the resource of a URI, and the variables of its template.
 pub(crate) fn find_resource(inner: &Inner, uri: &str) -> Option<(Arc<ResourceDef<()>>, Captures)> {
     let resources = inner.resources.get();
     if let Some(fixed) = resources.find(uri).filter(|r| !r.is_template()) {
@@ -85,37 +105,20 @@ pub(crate) fn find_resource(inner: &Inner, uri: &str) -> Option<(Arc<ResourceDef
 fn call_tool(inner: &Arc<Inner>, call: Call) -> Result<BoxFuture<'static, Reply>, RpcError> {
     let name = call.params.read_str("name")?.ok_or_else(|| RpcError::invalid_params("`name` is missing"))?;
     let tools = inner.tools.get();
-    let tool = tools.find(&name).cloned().ok_or_else(|| {
-        let shown = tools.iter().filter(|tool| inner.shows(tool, &call));
-        unknown("tool", &name, shown.map(|tool| tool.key()))
-    })?;
-    if let Some(scopes) = &tool.required {
-        permit(&call, &name, scopes)?;
-    }
+    let tool = tools.find(&name).cloned().ok_or_else(|| unknown("tool", &name, shown_keys(inner, &tools, &call)))?;
+    permit(&call, &*tool)?;
     if inner.tool_middleware().next().is_none() {
-        return run_tool(inner, tool, call, false);
+        return run_tool(inner, tool, call, inner.config.timeout);
     }
     Ok(Box::pin(guard::contained(ToolNext::first(inner.clone(), tool).run(call))))
 }
 
-/// Whoever calls must be allowed to do all that a tool asks for. Over HTTP the endpoint has said so already, in its own
-/// way.
-fn permit(call: &Call, name: &str, scopes: &[String]) -> Result<(), RpcError> {
-    let what = match &call.caller {
-        Some(caller) if caller.has_scopes(scopes) => return Ok(()),
-        Some(_) => "needs a caller with more scopes",
-        None => "needs an authenticated caller",
-    };
-    let error = RpcError::invalid_request(format!("the tool `{name}` {what}: `{}`", scopes.join("`, `")));
-    Err(error.with_data(serde_json::json!({ "scopes": scopes })))
-}
-
-/// Calls a tool; `unlimited` if the server's own limit does not count.
+/// Calls a tool. Its own timeout takes precedence over the given one.
 pub(crate) fn run_tool(
     inner: &Arc<Inner>,
     tool: Arc<ToolDef<()>>,
     call: Call,
-    unlimited: bool,
+    timeout: Option<Duration>,
 ) -> Result<BoxFuture<'static, Reply>, RpcError> {
     let revision = call.revision;
     let arguments = arguments(&call)?;
@@ -123,8 +126,8 @@ pub(crate) fn run_tool(
         return Ok(Box::pin(std::future::ready(wrong_arguments(revision, what))));
     }
     let target = Target::Arguments(arguments);
-    let limit = tool.timeout.unwrap_or(inner.config.timeout.filter(|_| !unlimited));
-    Ok(round(inner, call, target, limit, |invocation| {
+    let timeout = tool.timeout.unwrap_or(timeout);
+    Ok(round(inner, call, target, timeout, |invocation| {
         let running = (tool.run)(invocation, ());
         async move {
             match running.await {
@@ -139,7 +142,7 @@ pub(crate) fn run_tool(
     }))
 }
 
-/// The model can mend its arguments, so it is told where the revision lets it be told.
+/// Reports wrong arguments to the model, which can correct them, in revisions that allow it.
 fn wrong_arguments(revision: Revision, what: String) -> Reply {
     match revision.wrong_arguments_are_results() {
         true => Reply::Complete(revision.encode(CallToolResult::error(what))),
@@ -147,7 +150,7 @@ fn wrong_arguments(revision: Revision, what: String) -> Reply {
     }
 }
 
-/// What is wrong with a result that the developer promised to be otherwise.
+/// What is wrong with a result, by the tool's own output schema.
 fn unfit(result: &CallToolResult, tool: &ToolDef<()>) -> Option<Cow<'static, str>> {
     if tool.spec.output_schema.is_some() && result.structured_content.is_none() && !result.failed() {
         return Some("the tool has an output schema, so there must be structured content".into());
@@ -159,6 +162,7 @@ fn read_resource(inner: &Arc<Inner>, call: Call) -> Result<BoxFuture<'static, Re
     let revision = call.revision;
     let uri: String = call.params.read("uri")?;
     let (resource, variables) = find_resource(inner, &uri).ok_or_else(|| revision.resource_not_found(&uri))?;
+    permit(&call, &*resource)?;
     let target = Target::Resource { uri: uri.clone(), variables };
     Ok(round(inner, call, target, inner.config.timeout, |invocation| {
         let running = (resource.run)(invocation, ());
@@ -182,7 +186,9 @@ fn get_prompt(inner: &Arc<Inner>, call: Call) -> Result<BoxFuture<'static, Reply
     let revision = call.revision;
     let name: String = call.params.read("name")?;
     let prompts = inner.prompts.get();
-    let prompt = prompts.find(&name).cloned().ok_or_else(|| unknown("prompt", &name, prompts.keys()))?;
+    let prompt =
+        prompts.find(&name).cloned().ok_or_else(|| unknown("prompt", &name, shown_keys(inner, &prompts, &call)))?;
+    permit(&call, &*prompt)?;
     let arguments = arguments(&call)?;
     prompt.check_arguments(&arguments)?;
     Ok(round(inner, call, Target::Arguments(arguments), inner.config.timeout, |invocation| {
@@ -204,7 +210,7 @@ fn get_prompt(inner: &Arc<Inner>, call: Call) -> Result<BoxFuture<'static, Reply
     }))
 }
 
-/// A resource inside of a prompt has to say what it is.
+/// Sets the MIME type of an embedded resource that has none.
 fn name_mime_type(block: &mut ContentBlock) {
     if let ContentBlock::Resource(embedded) = block {
         let contents = &mut embedded.resource;
@@ -220,14 +226,18 @@ fn complete(inner: &Arc<Inner>, call: Call) -> Result<BoxFuture<'static, Reply>,
     let run = match &params.reference {
         CompletionReference::Prompt(reference) => {
             let prompts = inner.prompts.get();
-            let prompt =
-                prompts.find(&reference.name).ok_or_else(|| unknown("prompt", &reference.name, prompts.keys()))?;
+            let prompt = prompts
+                .find(&reference.name)
+                .ok_or_else(|| unknown("prompt", &reference.name, shown_keys(inner, &prompts, &call)))?;
+            permit(&call, &**prompt)?;
             completion(&prompt.completions, argument, prompt.argument_names())
         }
         CompletionReference::Resource(reference) => {
             let resources = inner.resources.get();
             let resource = resources.find(&reference.uri);
-            let resource = resource.ok_or_else(|| unknown("resource template", &reference.uri, resources.keys()))?;
+            let resource = resource
+                .ok_or_else(|| unknown("resource template", &reference.uri, shown_keys(inner, &resources, &call)))?;
+            permit(&call, &**resource)?;
             completion(&resource.completions, argument, resource.variables())
         }
         _ => Err(RpcError::invalid_params("`ref` must be a prompt or a resource template")),
@@ -248,7 +258,7 @@ fn complete(inner: &Arc<Inner>, call: Call) -> Result<BoxFuture<'static, Reply>,
 type Complete =
     Box<dyn FnOnce(Invocation) -> BoxFuture<'static, Result<couplet_types::CompleteResult, Rejection>> + Send>;
 
-/// The handler that completes an argument; one that exists and has no handler has nothing to offer.
+/// The handler that completes an argument; an argument without one has no completions.
 fn completion<'n>(
     completions: &Completions<()>,
     argument: &str,
@@ -266,13 +276,19 @@ fn completion<'n>(
     }
 }
 
+/// The names and URIs that a caller may know of.
+fn shown_keys<'s, D: Definition>(inner: &Inner, set: &'s Set<D>, call: &Call) -> impl Iterator<Item = &'s str> {
+    set.iter().filter(|definition| inner.shows(&***definition, call)).map(|definition| definition.key())
+}
+
 /// The error for a name that is not registered, with one that is like it.
 fn unknown<'n>(what: &str, name: &str, known: impl Iterator<Item = &'n str>) -> RpcError {
     let (hint, name) = (did_you_mean(name, known), capped(name, 200));
     RpcError::invalid_params(format!("there is no {what} `{name}`{hint}"))
 }
 
-/// Runs a handler that may ask the client, panic, and take too long.
+/// Runs a handler that may panic, exceed its time limit, or ask the client: each is a future around the next,
+/// `Contained(panic) > Timed(limit) > Driven(round) > handler`.
 fn round<F, Fut>(
     inner: &Arc<Inner>,
     call: Call,
@@ -312,66 +328,4 @@ fn rejected(revision: Revision, rejection: Rejection, uri: &str) -> Reply {
         Rejection::NotFound => revision.resource_not_found(uri),
         Rejection::Rpc(error) => error,
     })
-}
-
-/// The tools; without those that are forbidden to the caller, where the server hides them.
-fn list_tools(inner: &Inner, call: &Call, cursor: Option<&str>) -> Result<ResultBody, RpcError> {
-    let (size, revision, tools) = (inner.config.page_size, call.revision, inner.tools.get());
-    let done = |tools, next, scope| {
-        let mut result = ListToolsResult::new(tools);
-        (result.next_cursor, result.cache_scope) = (next, scope);
-        revision.encode(result)
-    };
-    if !inner.hides_tools() {
-        let print = |tools, next| done(tools, next, None);
-        return tools.page(Listing::TOOLS, cursor, size, revision, |t| Some(t.spec.clone()), print);
-    }
-    let shown = |tool: &ToolDef<()>| inner.shows(tool, call).then(|| tool.spec.clone());
-    // What one caller sees is no other's.
-    let print = |tools, next| done(tools, next, Some(CacheScope::Private));
-    tools.page_for_caller(Listing::TOOLS, cursor, size, shown, print)
-}
-
-pub(crate) fn list(inner: &Inner, call: &Call) -> Result<ResultBody, RpcError> {
-    let cursor: Option<String> = call.params.read_opt("cursor")?;
-    let (cursor, size, revision) = (cursor.as_deref(), inner.config.page_size, call.revision);
-    match &*call.method {
-        "tools/list" => list_tools(inner, call, cursor),
-        "prompts/list" => inner.prompts.get().page(
-            Listing::PROMPTS,
-            cursor,
-            size,
-            revision,
-            |p| Some(p.spec.clone()),
-            |prompts, next| {
-                let mut result = ListPromptsResult::new(prompts);
-                result.next_cursor = next;
-                revision.encode(result)
-            },
-        ),
-        "resources/list" => inner.resources.get().page(
-            Listing::RESOURCES,
-            cursor,
-            size,
-            revision,
-            ResourceDef::listed,
-            |resources, next| {
-                let mut result = ListResourcesResult::new(resources);
-                result.next_cursor = next;
-                revision.encode(result)
-            },
-        ),
-        _ => inner.resources.get().page(
-            Listing::TEMPLATES,
-            cursor,
-            size,
-            revision,
-            ResourceDef::listed_template,
-            |templates, next| {
-                let mut result = ListResourceTemplatesResult::new(templates);
-                result.next_cursor = next;
-                revision.encode(result)
-            },
-        ),
-    }
 }

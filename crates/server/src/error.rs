@@ -2,11 +2,11 @@
 
 use std::{error::Error, fmt};
 
-/// A failure of a handler. Anything that is an error becomes one with `?`.
+/// An error of a handler. Every [`std::error::Error`] converts into it with `?`.
 ///
-/// The model sees a tool's failure, as a result with `isError` whose text has all causes of the error: `starting up:
-/// loading the config: no such file`. The same holds for the error that [`Ctx`](crate::Ctx) returns when the client cannot be asked.
-/// Return an [`RpcError`](couplet_types::RpcError) of your own to report an error of the protocol instead.
+/// For tools, the model sees the error: as a result with `isError`, whose text has all causes of the error (`starting up:
+/// loading the config: no such file`). Return an [`RpcError`](couplet_types::RpcError) of your own for a protocol error
+/// instead, which the model does not see.
 ///
 /// ```
 /// use couplet_server::ToolError;
@@ -21,7 +21,7 @@ use std::{error::Error, fmt};
 pub struct ToolError(Box<dyn Error + Send + Sync>);
 
 impl ToolError {
-    /// A failure in words.
+    /// Creates an error with a message.
     pub fn new(message: impl Into<String>) -> Self {
         Self(message.into().into())
     }
@@ -51,11 +51,11 @@ impl fmt::Display for ToolError {
     }
 }
 
-/// The most causes that a message has, and how many bytes they add to it.
+/// The maximum number of causes in a message, and of bytes that they add.
 const MAX_CAUSES: usize = 16;
 const MAX_ADDED: usize = 2_000;
 
-/// An error with its causes in one line. A cause that the text before it quotes already is not repeated.
+/// Formats an error with its causes in one line. A cause that the text before it contains already is not repeated.
 pub(crate) fn with_causes(error: &(dyn Error + 'static)) -> String {
     let mut text = error.to_string();
     let most = text.len() + MAX_ADDED;
@@ -74,7 +74,7 @@ pub(crate) fn with_causes(error: &(dyn Error + 'static)) -> String {
     text
 }
 
-/// The resource that was asked for does not exist. Return it as the error of a resource's handler.
+/// The error of a resource handler for a resource that does not exist. Clients get the revision's own error code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotFound;
 

@@ -1,6 +1,6 @@
-//! Extensions: what a server offers beyond the specification, under an identifier that both sides declare.
+//! Extensions of the protocol, under an identifier that both sides declare.
 
-use std::{any::Any, fmt, future::Future, sync::Arc};
+use std::{any::Any, fmt, future::Future, panic::Location, sync::Arc};
 
 use couplet_core::{BoxFuture, Call, ClientNotification, ExtensionMethod, ExtensionSpec, Reply};
 use couplet_types::{Map, Meta, RawJson, ServerCapabilities, Tool};
@@ -10,14 +10,13 @@ use crate::{
     handle::ServerHandle,
     inner::Listener,
     resource::{IntoResource, ResourceDef},
-    server::place_of,
     tool_middleware::{ToolCall, ToolMiddleware, ToolNext},
 };
 
-/// An extension of a server: an identifier, settings, and what it adds. Nothing of it exists before
+/// An extension of a server: an identifier, settings, methods, resources and middleware. It is inactive until
 /// [`Server::extension`](crate::Server::extension).
 ///
-/// Its methods are served to clients that declare the extension; others get an error that names it.
+/// Its methods are available to clients that declare the extension; others get an error that names it.
 ///
 /// ```
 /// use couplet_core::{ResultBody, Reply};
@@ -42,7 +41,7 @@ pub struct Extension {
 
 type Declare = Box<dyn Fn(&mut ServerCapabilities) + Send + Sync>;
 
-/// A method that an extension answers.
+/// A method of an extension.
 #[derive(Clone)]
 pub(crate) struct MethodHandler {
     /// The extension that the client must have declared, where the protocol itself has no such method.
@@ -51,10 +50,10 @@ pub(crate) struct MethodHandler {
 }
 
 impl Extension {
-    /// An extension that adds nothing yet. The identifier has a prefix: `com.example/clock`.
+    /// Creates an empty extension. The identifier has a prefix: `com.example/clock`.
     ///
     /// # Panics
-    /// When the identifier is not one.
+    /// If the identifier is invalid.
     #[track_caller]
     pub fn new(id: impl Into<String>) -> Self {
         let extra = ExtensionSpec::new(id);
@@ -65,24 +64,24 @@ impl Extension {
         Self { extra, settings, methods, middleware, resources, listeners, capabilities: None }
     }
 
-    /// What the server says about the extension: anything that prints as an object.
+    /// Sets the settings that the server advertises: any value that serializes to a JSON object.
     ///
     /// # Panics
-    /// When it does not.
+    /// If it does not.
     #[track_caller]
     pub fn settings(mut self, settings: &impl Serialize) -> Self {
-        let printed = RawJson::new(settings).ok().filter(RawJson::is_object);
-        self.settings = printed.expect("the settings of an extension print as an object");
+        let settings = RawJson::new(settings).ok().filter(RawJson::is_object);
+        self.settings = settings.expect("the settings of an extension serialize to an object");
         self
     }
 
-    /// It exists only where every request stands alone.
+    /// Restricts the extension to stateless revisions (2026-07-28).
     pub fn stateless(mut self) -> Self {
         self.extra.stateless = true;
         self
     }
 
-    /// Answers a method, for clients that declare the extension.
+    /// Adds a method, for clients that declare the extension.
     pub fn method<F, Fut>(self, name: impl Into<String>, handler: F) -> Self
     where
         F: Fn(Call, ServerHandle) -> Fut + Send + Sync + 'static,
@@ -92,7 +91,7 @@ impl Extension {
         self.add(ExtensionMethod::new(name), gate, handler)
     }
 
-    /// The same for a method with a parameter that names what it is about: over HTTP, a header says it once more.
+    /// Adds a method with a parameter that names its target: over HTTP, clients repeat it in the `Mcp-Name` header.
     pub fn named_method<F, Fut>(self, name: impl Into<String>, parameter: impl Into<String>, handler: F) -> Self
     where
         F: Fn(Call, ServerHandle) -> Fut + Send + Sync + 'static,
@@ -102,7 +101,7 @@ impl Extension {
         self.add(ExtensionMethod::new(name).named_by(parameter), gate, handler)
     }
 
-    /// Answers a method for every client, whether it declares the extension or not.
+    /// Adds a method for every client, whether it declares the extension or not.
     pub fn open_method<F, Fut>(self, name: impl Into<String>, handler: F) -> Self
     where
         F: Fn(Call, ServerHandle) -> Fut + Send + Sync + 'static,
@@ -111,7 +110,7 @@ impl Extension {
         self.add(ExtensionMethod::new(name), None, handler)
     }
 
-    /// Answers a method that the protocol itself has in some revisions, and nothing else in the others.
+    /// Adds a handler for a method that the protocol itself has in some revisions. In the others the method does not exist.
     pub fn core_method<F, Fut>(mut self, name: impl Into<String>, handler: F) -> Self
     where
         F: Fn(Call, ServerHandle) -> Fut + Send + Sync + 'static,
@@ -131,27 +130,27 @@ impl Extension {
         self
     }
 
-    /// Adds a kind of result, to be replied as [`Reply::Extension`] to clients that declare the extension.
+    /// Adds a result type, for [`Reply::Extension`] to clients that declare the extension.
     pub fn result_type(mut self, kind: impl Into<String>) -> Self {
         self.extra.result_types.push(kind.into());
         self
     }
 
-    /// Lets clients that declare the extension ask to be told about things that they name in a list.
-    /// [`ServerHandle::publish`] tells them.
+    /// Adds a subscription filter: a list of names, for clients that declare the extension. [`ServerHandle::publish`]
+    /// notifies them.
     pub fn filter(mut self, member: impl Into<String>) -> Self {
         self.extra.filters.push(member.into());
         self
     }
 
-    /// Puts a function around every call of a tool: it sees the tool, and decides whether and how it is called.
+    /// Adds middleware around every call of a tool: it sees the tool, and decides whether and how it is called.
     ///
     /// ```
     /// use couplet_server::{Extension, ToolCall, ToolNext};
     ///
-    /// let counted = Extension::new("com.example/counted").tool_middleware(|asked: ToolCall, next: ToolNext| async move {
-    ///     tracing::info!(tool = asked.tool().name, "called");
-    ///     next.run(asked.call).await
+    /// let counted = Extension::new("com.example/counted").tool_middleware(|request: ToolCall, next: ToolNext| async move {
+    ///     tracing::info!(tool = request.tool().name, "called");
+    ///     next.run(request.call).await
     /// });
     /// ```
     pub fn tool_middleware<F, Fut>(mut self, middleware: F) -> Self
@@ -163,26 +162,26 @@ impl Extension {
         self
     }
 
-    /// Offers a resource or a resource template, beside those of the server.
+    /// Adds a resource or a resource template, beside those of the server.
     ///
     /// # Panics
-    /// When the URI is neither a URI nor a template.
+    /// If the URI is neither a URI nor a template.
     #[track_caller]
     pub fn resource(mut self, resource: impl IntoResource<()>) -> Self {
-        match resource.into_resource().checked(place_of()) {
+        match resource.into_resource().checked(Location::caller()) {
             Ok(resource) => self.resources.push(resource),
             Err(what) => panic!("{what}"),
         }
         self
     }
 
-    /// Hears of a client's notifications.
+    /// Adds a listener for notifications from clients. It must not block.
     pub fn on_notification(mut self, listener: impl Fn(&ClientNotification) + Send + Sync + 'static) -> Self {
         self.listeners.push(Arc::new(listener));
         self
     }
 
-    /// Declares more than the extension itself, where the protocol has a capability for it.
+    /// Changes the capabilities of the server, for extensions that have a capability of the protocol's own.
     pub fn capabilities(mut self, declare: impl Fn(&mut ServerCapabilities) + Send + Sync + 'static) -> Self {
         self.capabilities = Some(Box::new(declare));
         self
@@ -210,22 +209,21 @@ impl fmt::Debug for Extension {
     }
 }
 
-/// What an extension wants to know about a tool; given to the tool with
-/// [`ToolBuilder::extend`](crate::ToolBuilder::extend), found again with [`ToolCall::data`].
+/// Data of a tool for an extension. [`ToolBuilder::extension_data`](crate::ToolBuilder::extension_data) adds it,
+/// [`ToolCall::data`] finds it.
 pub trait ToolData: Any + fmt::Debug + Send + Sync {
-    /// The extension, which the server must have.
+    /// Returns the identifier of the extension, which the server must have.
     fn extension(&self) -> &'static str;
 
-    /// Adds what the listing of the tool has to say.
+    /// Adds to the listing of the tool, such as a `_meta` entry.
     fn describe(&self, tool: &mut Tool) {
         let _ = tool;
     }
 
-    /// Looks for what only the developer can have done wrong, when the tool is added to a server that has everything
-    /// else already.
+    /// Checks for mistakes of the developer, when the tool is added to a server that is otherwise complete.
     ///
     /// # Errors
-    /// What is wrong: the server is not built.
+    /// The mistake, as a message; the server is then not built.
     fn check(&self, server: &ServerHandle) -> Result<(), String> {
         let _ = server;
         Ok(())

@@ -1,16 +1,16 @@
-//! What is wrong with a value, in words that a model can act on: one dialect for arguments that a type cannot be
-//! parsed from, and for values that a schema does not allow.
+//! Validation errors, with messages that a model can act on: the same for values that cannot be deserialized and for values
+//! that a schema does not allow.
 
 use std::fmt;
 
 use serde::de::{self, Error, Expected, Unexpected};
 
-/// What is wrong, and where.
+/// A validation error, with the path of the value.
 #[derive(Debug)]
 pub(crate) struct Fault {
     /// Innermost first: it grows as the error travels out.
     path: Vec<Step>,
-    /// What follows the name of the argument.
+    /// The message after the name of the argument.
     text: String,
 }
 

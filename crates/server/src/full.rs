@@ -1,4 +1,4 @@
-//! The complete validator, for servers that were told to use it.
+//! The complete validator, for servers with `Validation::Full`.
 
 use couplet_schema::{Mismatch, Schema};
 use serde_json::Value;
@@ -17,10 +17,10 @@ pub(crate) struct Full {
 }
 
 impl Full {
-    /// Compiles the schemas: the one of the arguments that was given, or that of a type, and the one of the output.
+    /// Compiles the schemas: the given or derived one of the arguments, and the one of the output.
     ///
     /// # Errors
-    /// When a schema cannot be used.
+    /// If a schema cannot be compiled.
     pub(crate) fn new(
         validation: Validation,
         given: Option<&Value>,
@@ -38,22 +38,22 @@ impl Full {
         Ok(Self { given, typed, output: compile("output", output)? })
     }
 
-    /// What is wrong with arguments, or what the basic checks have to say.
+    /// Validates arguments. Where the basic checks have an error too, it is theirs.
     pub(crate) fn arguments(&self, text: &str, basic: impl FnOnce() -> Option<String>) -> Option<String> {
         if let Some(schema) = &self.given {
             let mismatch = schema.check(text).err()?;
-            // They have the better words, and less of them.
+            // Their messages are better, and shorter.
             return Some(basic().unwrap_or_else(|| fault(&mismatch).to_string()));
         }
         basic().or_else(|| {
             let mismatch = self.typed.as_ref()?.check(text).err()?;
-            // Of these the type knows more, such as what stands for what.
+            // Deserialization knows more about these, such as aliases.
             let of_type = ["type", "required", "enum", "const", "additionalProperties"].contains(&mismatch.keyword());
             (!of_type).then(|| fault(&mismatch).to_string())
         })
     }
 
-    /// What is wrong with structured content, or what the basic checks have to say.
+    /// Validates structured content. Where the basic checks have an error too, it is theirs.
     pub(crate) fn output(&self, text: &str, basic: impl FnOnce() -> Option<String>) -> Option<String> {
         let Some(schema) = &self.output else { return basic() };
         let mismatch = schema.check(text).err()?;
@@ -61,7 +61,7 @@ impl Full {
     }
 }
 
-/// The same, with its place as a path.
+/// Converts an error of the validator.
 fn fault(mismatch: &Mismatch) -> Fault {
     let step = |part: &str| match part.parse() {
         Ok(index) => Step::Index(index),

@@ -1,4 +1,4 @@
-//! What stands between a handler and the connection: a panic is one failed call, and so is one that takes too long.
+//! Guards around a handler: a panic or a timeout fails its call, and nothing else.
 
 use std::{
     any::Any,
@@ -14,23 +14,23 @@ use couplet_types::RpcError;
 use pin_project_lite::pin_project;
 use tokio::time::{Instant, Sleep, sleep};
 
-/// Makes a handler's future; a panic becomes an error.
+/// Calls a function that returns a handler's future; a panic becomes an error.
 pub(crate) fn made(handler: impl FnOnce() -> BoxFuture<'static, Reply>) -> BoxFuture<'static, Reply> {
     catch_unwind(AssertUnwindSafe(handler)).unwrap_or_else(|panic| Box::pin(std::future::ready(failed(&*panic))))
 }
 
-/// Runs a handler; a panic becomes an error that says nothing of the inside.
+/// Runs a handler; a panic becomes an error that reveals nothing of its message.
 pub(crate) fn contained<F: Future<Output = Reply>>(handler: F) -> Contained<F> {
     Contained { handler }
 }
 
-/// Runs a handler for as long as it may take. While it waits for the client's answer, the time does not run.
+/// Runs a handler with a timeout. While it waits for the client's answer, the timer does not count.
 pub(crate) fn timed<F: Future<Output = Reply>>(limit: Option<Duration>, inputs: Inputs, handler: F) -> Timed<F> {
     Timed { handler, limit, inputs, timer: None }
 }
 
 pin_project! {
-    /// A handler whose panics stay inside.
+    /// A handler whose panics are caught.
     pub(crate) struct Contained<F> {
         #[pin]
         handler: F,
@@ -38,7 +38,7 @@ pin_project! {
 }
 
 pin_project! {
-    /// A handler with a limit. The timer is set only when the handler is not done at once, as most are.
+    /// A handler with a timeout. The timer is created only if the handler is pending after its first poll, as few are.
     pub(crate) struct Timed<F> {
         #[pin]
         handler: F,
@@ -83,10 +83,10 @@ impl<F: Future<Output = Reply>> Future for Timed<F> {
     }
 }
 
-/// A question that changes between rounds is a mistake of the developer's, who reads the server's log.
+/// Warns about a request that changes between rounds, which is a mistake of the developer's.
 fn complain(inputs: &Inputs) {
     if let Some(changed) = inputs.changed() {
-        tracing::warn!(error = ?changed.message, "a handler asks something else in each round");
+        tracing::warn!(error = ?changed.message, "a handler sends another request in each round: take values that change from `Ctx::step`");
     }
 }
 
@@ -175,7 +175,7 @@ mod tests {
             let number = count.fetch_add(1, Ordering::SeqCst);
             async move { ctx.elicit::<Form>("a", format!("order {number}?")).await.map(|_| "done") }
         };
-        let server = Server::<()>::new("s", "1").no_timeout().tool(tool("unstable", unstable)).build();
+        let server = Server::<()>::new("s", "1").timeout(None).tool(tool("unstable", unstable)).build();
         let mut connection = ServerConnection::new(Arc::new(server), Limits::default());
         let log = Log::default();
         tracing::subscriber::set_global_default(log.clone()).expect("no other test of this crate sets one");

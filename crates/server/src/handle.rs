@@ -1,7 +1,8 @@
-//! A server that is ready: it can be served, connected to, and changed while it runs.
+//! A running server: it can be served, connected to, and changed.
 
 use std::{
     future::Future,
+    panic::Location,
     sync::{Arc, Weak},
 };
 
@@ -15,21 +16,20 @@ use crate::{
     dispatch,
     inner::Inner,
     middleware::Next,
-    mount,
     prompt::IntoPrompt,
     resource::IntoResource,
-    server::place_of,
+    scopes,
     tool::{IntoTool, ToolDef},
     trace::Watched,
 };
 
-/// A running server. Clones are the same server.
+/// A handle of a running server, to serve it, connect to it in memory, and change it. Clones share the server.
 ///
 /// ```
 /// use couplet_server::{Server, tool};
 ///
 /// let server = Server::new("notes", "1.0.0").advertise_empty_lists().build();
-/// // Later, from anywhere: clients are told that the list changed.
+/// // Later, from anywhere: clients are notified that the list changed.
 /// server.add_tool(tool("hello", || "Hello!"))?;
 /// server.updated("notes://today");
 /// assert!(server.remove_tool("hello"));
@@ -39,55 +39,53 @@ use crate::{
 pub struct ServerHandle(pub(crate) Arc<Inner>);
 
 impl ServerHandle {
-    /// Adds a tool, and tells clients.
+    /// Adds a tool, and notifies clients.
     ///
     /// # Errors
-    /// When the name is taken or not a name, or the schema is not one of an object.
+    /// If the name is in use or invalid, the argument type is not an object, or a schema is broken.
     #[track_caller]
     pub fn add_tool(&self, tool: impl IntoTool<()>) -> Result<(), Error> {
-        let tool = tool.into_tool().checked(&self.0.config, place_of()).map_err(refused)?;
+        let tool = tool.into_tool().checked(&self.0.config, Location::caller()).map_err(refused)?;
         self.check_tool(&tool).map_err(refused)?;
         self.0.tools.add(tool).map_err(refused)?;
         self.changed(Change::Tools);
         Ok(())
     }
 
-    /// Puts a tool in the place of the one of that name, or adds it, and notifies clients: at no moment there is none.
-    /// Returns whether there was one.
+    /// Replaces the tool of the same name atomically, or adds it, and notifies clients. Returns whether there was one.
     ///
     /// # Errors
-    /// When the name is not a name, or the schema is not one of an object.
+    /// If the name is invalid, the argument type is not an object, or a schema is broken.
     #[track_caller]
     pub fn replace_tool(&self, tool: impl IntoTool<()>) -> Result<bool, Error> {
-        let tool = tool.into_tool().checked(&self.0.config, place_of()).map_err(refused)?;
+        let tool = tool.into_tool().checked(&self.0.config, Location::caller()).map_err(refused)?;
         self.check_tool(&tool).map_err(refused)?;
         let replaced = self.0.tools.replace(tool);
         self.changed(Change::Tools);
         Ok(replaced)
     }
 
-    /// The tools that are registered now, in order; those of mounted servers are not among them.
+    /// Returns the registered tools in order, without those of mounted servers.
     pub fn tools(&self) -> Vec<Tool> {
         self.0.tools.get().iter().map(|tool| tool.spec.clone()).collect()
     }
 
-    /// The resources that are registered now, in order, unlisted ones too; those of mounted servers are not among them.
+    /// Returns the registered resources in order, including unlisted ones, without those of mounted servers.
     pub fn resources(&self) -> Vec<Resource> {
         self.0.resources.get().iter().filter(|r| !r.is_template()).map(|r| r.spec.clone()).collect()
     }
 
-    /// The resource templates that are registered now, in order, unlisted ones too; those of mounted servers are not
-    /// among them.
+    /// Returns the registered resource templates in order, including unlisted ones, without those of mounted servers.
     pub fn resource_templates(&self) -> Vec<ResourceTemplate> {
         self.0.resources.get().iter().filter(|r| r.is_template()).map(|r| r.as_template()).collect()
     }
 
-    /// The prompts that are registered now, in order; those of mounted servers are not among them.
+    /// Returns the registered prompts in order, without those of mounted servers.
     pub fn prompts(&self) -> Vec<Prompt> {
         self.0.prompts.get().iter().map(|prompt| prompt.spec.clone()).collect()
     }
 
-    /// Removes a tool, and tells clients; false if there is none of that name.
+    /// Removes a tool, and notifies clients. Returns whether there was one.
     pub fn remove_tool(&self, name: &str) -> bool {
         let removed = self.0.tools.remove(name);
         if removed {
@@ -96,19 +94,19 @@ impl ServerHandle {
         removed
     }
 
-    /// Adds a resource or a template, and tells clients.
+    /// Adds a resource or a template, and notifies clients.
     ///
     /// # Errors
-    /// When the URI is taken, or is not a URI or a template.
+    /// If the URI is in use, or is neither a URI nor a template.
     #[track_caller]
     pub fn add_resource(&self, resource: impl IntoResource<()>) -> Result<(), Error> {
-        let resource = resource.into_resource().checked(place_of()).map_err(refused)?;
+        let resource = resource.into_resource().checked(Location::caller()).map_err(refused)?;
         self.0.resources.add(resource).map_err(refused)?;
         self.changed(Change::Resources);
         Ok(())
     }
 
-    /// Removes a resource or a template, and tells clients; false if there is none.
+    /// Removes a resource or a template, and notifies clients. Returns whether there was one.
     pub fn remove_resource(&self, uri: &str) -> bool {
         let removed = self.0.resources.remove(uri);
         if removed {
@@ -117,24 +115,24 @@ impl ServerHandle {
         removed
     }
 
-    /// What is registered for a URI: a resource, or a template that it fits.
+    /// Returns the resource for a URI, or the template that it matches.
     pub fn resource(&self, uri: &str) -> Option<Resource> {
         dispatch::find_resource(&self.0, uri).map(|(resource, _)| resource.spec.clone())
     }
 
-    /// Adds a prompt, and tells clients.
+    /// Adds a prompt, and notifies clients.
     ///
     /// # Errors
-    /// When the name is taken.
+    /// If the name is in use or empty.
     #[track_caller]
     pub fn add_prompt(&self, prompt: impl IntoPrompt<()>) -> Result<(), Error> {
-        let prompt = prompt.into_prompt().checked(place_of()).map_err(refused)?;
+        let prompt = prompt.into_prompt().checked(Location::caller()).map_err(refused)?;
         self.0.prompts.add(prompt).map_err(refused)?;
         self.changed(Change::Prompts);
         Ok(())
     }
 
-    /// Removes a prompt, and tells clients; false if there is none of that name.
+    /// Removes a prompt, and notifies clients. Returns whether there was one.
     pub fn remove_prompt(&self, name: &str) -> bool {
         let removed = self.0.prompts.remove(name);
         if removed {
@@ -143,26 +141,27 @@ impl ServerHandle {
         removed
     }
 
-    /// Tells the clients that subscribed to a resource that it has changed.
+    /// Notifies the clients that subscribed to a resource that it has changed.
     pub fn updated(&self, uri: impl Into<String>) {
         self.0.hub.send(Change::Updated(uri.into()));
     }
 
-    /// Tells the clients that asked for it what an extension has to say.
+    /// Notifies the clients that subscribed to an event of an extension.
     pub fn publish(&self, news: ExtensionEvent) {
         self.0.hub.send(news.into());
     }
 
-    /// Serves until the other side is gone: for a server that is changed from elsewhere meanwhile.
+    /// Serves on a transport, until the transport ends. A server can be served on several, and changed meanwhile. Dropping
+    /// the future closes the transport's connections and cancels their calls.
     ///
     /// # Errors
-    /// When the transport fails.
+    /// If the transport fails.
     pub fn serve(self, transport: impl Transport) -> impl Future<Output = Result<(), Error>> {
         let limits = self.limits().clone();
         transport.serve(Arc::new(self), limits)
     }
 
-    /// The same server, without keeping it: for work in the background that ends when the server does.
+    /// Returns a weak handle, for background work that ends when the server does.
     ///
     /// ```
     /// use couplet_server::{Server, WeakServerHandle};
@@ -180,14 +179,14 @@ impl ServerHandle {
     /// let server = Server::new("clock", "1.0.0").build();
     /// let ticking = tokio::spawn(tick(server.downgrade()));
     /// drop(server);
-    /// ticking.await.expect("nobody holds the server any more");
+    /// ticking.await.expect("it ends with the last handle");
     /// # }
     /// ```
     pub fn downgrade(&self) -> WeakServerHandle {
         WeakServerHandle(Arc::downgrade(&self.0))
     }
 
-    /// The limits of each connection.
+    /// Returns the limits of each connection.
     pub fn limits(&self) -> &Limits {
         &self.0.config.limits
     }
@@ -214,12 +213,12 @@ impl ServerHandle {
     }
 }
 
-/// A server that may be gone; made by [`ServerHandle::downgrade`].
+/// A weak handle of a server; created by [`ServerHandle::downgrade`].
 #[derive(Clone, Debug)]
 pub struct WeakServerHandle(Weak<Inner>);
 
 impl WeakServerHandle {
-    /// The server, if anybody still serves it.
+    /// Returns the server, if another handle of it exists.
     pub fn upgrade(&self) -> Option<ServerHandle> {
         self.0.upgrade().map(ServerHandle)
     }
@@ -259,16 +258,7 @@ impl Service for ServerHandle {
     }
 
     fn required_scopes(&self, method: &str, params: &Params) -> Option<Arc<[String]>> {
-        if method != "tools/call" {
-            return None;
-        }
-        let name: String = params.read("name").ok()?;
-        if let Some(own) = self.0.tools.get().find(&name) {
-            return own.required.clone();
-        }
-        let (mount, inside) = self.0.mounts.iter().find_map(|m| Some((m, m.name_inside(&name)?)))?;
-        let inside = mount::renamed_params(params, inside)?;
-        mount.service.required_scopes(method, &inside)
+        scopes::required(&self.0, method, params)
     }
 
     fn has_resource(&self, uri: &str) -> bool {
@@ -276,7 +266,7 @@ impl Service for ServerHandle {
     }
 }
 
-/// A server is a place to connect to: in memory, without bytes in between.
+/// Connects a client in memory.
 impl Connect for ServerHandle {
     fn connect(&mut self, inbound: Arc<dyn Inbound>, limits: Limits) -> BoxFuture<'_, Result<Connected, Error>> {
         let service: Arc<dyn Service> = Arc::new(self.clone());

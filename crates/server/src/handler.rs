@@ -1,4 +1,4 @@
-//! Functions as handlers: their parameters are extracted from the call, their result becomes the reply.
+//! Functions as handlers: parameters are extracted from the call, the result becomes the reply.
 
 use std::future::Future;
 
@@ -10,44 +10,51 @@ use crate::{
     signature::Signature,
 };
 
-/// A function that can answer calls of a kind: of a tool, a resource, a prompt or a completion.
+/// A function that can be the handler of a tool, a resource, a prompt or a completion.
 ///
-/// Any function works, `async` or not, whose parameters are [extractors](crate::extract) and whose result is an
-/// [`IntoReply`] of that kind. The marker `M` only tells the compiler which function it is.
+/// It is implemented for every function, `async` or not, with at most 8 parameters, whose parameters are
+/// [extractors](crate::extract) and whose result is an [`IntoReply`] of the kind `K`. The marker `M` lets the compiler tell
+/// the implementations apart.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a handler",
     note = "every parameter must be an extractor (`Args`, `State`, `Ctx`, `Path`, `Meta`, ...)",
     note = "the result must be one that {K} can have, or a `Result` of one"
 )]
 pub trait Handler<K: Kind, M, S>: Clone + Send + Sync + 'static {
-    /// Whether the function is `async`, so that it can wait without holding up its connection.
+    /// Whether the function is `async`, so that it can wait without blocking its connection.
     const IS_ASYNC: bool = true;
 
-    /// Adds what the parameters and the result say about the handler.
+    /// Records the needs of the parameters and the result in the handler's signature.
     fn describe(signature: &mut Signature);
 
     /// Extracts the parameters and runs the function.
     fn call(self, invocation: Invocation, state: S) -> BoxFuture<'static, Result<K::Result, Rejection>>;
 }
 
-/// Marks functions that are `async`.
+/// The marker of `async` functions.
 #[derive(Debug)]
 pub enum Async {}
 
-/// Marks functions that are not.
+/// The marker of functions that are not `async`.
 #[derive(Debug)]
 pub enum Plain {}
 
-/// The marker of a function that is not `async`: only such a function can run on a thread for blocking work.
+/// The markers of functions that are not `async`: only they can run on a thread for blocking work. This trait is sealed.
 #[diagnostic::on_unimplemented(
     message = "only a function that is not `async` can be `blocking`",
     note = "an `async` function waits with `.await`; move what blocks into `tokio::task::spawn_blocking`"
 )]
-pub trait Synchronous {}
+pub trait Synchronous: sealed::Sealed {}
+
+mod sealed {
+    pub trait Sealed {}
+}
 
 macro_rules! handlers {
     ($($param:ident),*) => {
         impl<$($param,)*> Synchronous for (Plain, $($param,)*) {}
+
+        impl<$($param,)*> sealed::Sealed for (Plain, $($param,)*) {}
 
         #[diagnostic::do_not_recommend]
         #[allow(non_snake_case, unused_variables, reason = "the parameters are named like their types, and may be none")]

@@ -1,4 +1,4 @@
-//! A server that is ready: what it has registered, and how it is configured.
+//! A running server: its registries and its configuration.
 
 use std::{
     collections::HashMap,
@@ -17,21 +17,22 @@ use couplet_types::{
 
 use crate::{
     checks::Validation,
+    definition::Definition,
     extension::{Extension, MethodHandler},
     middleware::Middleware,
     mount::Mount,
     prompt::PromptDef,
-    registry::Registry,
+    registry::{Registry, Set},
     resource::ResourceDef,
     schema::SchemaDialect,
     tool::ToolDef,
     tool_middleware::ToolMiddleware,
 };
 
-/// A method beyond the specification.
+/// A method that the specification does not have.
 pub(crate) type Method = Arc<dyn Fn(Call) -> BoxFuture<'static, Reply> + Send + Sync>;
 
-/// Somebody who hears of a client's notifications.
+/// A listener for notifications from clients.
 pub(crate) type Listener = Arc<dyn Fn(&ClientNotification) + Send + Sync>;
 
 pub(crate) struct Inner {
@@ -43,14 +44,14 @@ pub(crate) struct Inner {
     pub(crate) listeners: Vec<Listener>,
     pub(crate) mounts: Vec<Mount>,
     extensions: Vec<Extension>,
-    /// What the extensions answer, by method.
+    /// The methods of the extensions, by name.
     pub(crate) extended: HashMap<String, MethodHandler>,
     pub(crate) hub: Hub,
     pub(crate) config: Config,
     description: RwLock<Arc<Description>>,
 }
 
-/// How a server is configured.
+/// The configuration of a server.
 #[derive(Clone, Debug)]
 pub(crate) struct Config {
     pub(crate) info: Implementation,
@@ -65,11 +66,11 @@ pub(crate) struct Config {
     pub(crate) sealer: Sealer,
     pub(crate) dialect: SchemaDialect,
     pub(crate) validation: Validation,
-    /// Arguments that a type does not know are refused.
+    /// Undeclared arguments are rejected.
     pub(crate) deny_unknown: bool,
-    /// Tools that are forbidden to a caller are not listed for it.
+    /// Definitions whose scopes a caller lacks are not listed for it.
     pub(crate) hide_forbidden: bool,
-    /// Lists are served even while they are empty.
+    /// Capabilities are advertised even while there is nothing.
     pub(crate) dynamic: bool,
 }
 
@@ -100,13 +101,13 @@ impl Inner {
         }
     }
 
-    /// What the server says about itself now.
+    /// The current description of the server.
     pub(crate) fn description(&self) -> Arc<Description> {
         self.description.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Looks again at what is registered: capabilities follow from it. What was declared once stays, because there may
-    /// be clients that were told.
+    /// Derives the capabilities from what is registered. A capability that was advertised stays, because clients may rely on
+    /// it.
     pub(crate) fn refresh(&self) {
         let mut can = self.capabilities();
         keep(&mut can, &self.description().capabilities);
@@ -123,18 +124,18 @@ impl Inner {
         *self.description.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(description);
     }
 
-    /// Whether the list of tools differs from caller to caller.
-    pub(crate) fn hides_tools(&self) -> bool {
-        self.config.hide_forbidden && self.tools.get().iter().any(|tool| tool.required.is_some())
+    /// Whether a list differs between callers.
+    pub(crate) fn hides_some<D: Definition>(&self, set: &Set<D>) -> bool {
+        self.config.hide_forbidden && set.iter().any(|definition| definition.scopes().is_some())
     }
 
-    /// Whether a caller is told that a tool exists.
-    pub(crate) fn shows(&self, tool: &ToolDef<()>, call: &Call) -> bool {
-        let Some(scopes) = tool.required.as_ref().filter(|_| self.config.hide_forbidden) else { return true };
+    /// Whether a definition is listed for a caller.
+    pub(crate) fn shows<D: Definition>(&self, definition: &D, call: &Call) -> bool {
+        let Some(scopes) = definition.scopes().as_ref().filter(|_| self.config.hide_forbidden) else { return true };
         call.caller.as_ref().is_some_and(|caller| caller.has_scopes(&**scopes))
     }
 
-    /// What the extensions put around the calls of tools, the first one outermost.
+    /// The tool middleware of the extensions, the outermost first.
     pub(crate) fn tool_middleware(&self) -> impl Iterator<Item = &ToolMiddleware> {
         self.extensions.iter().flat_map(|e| &e.middleware)
     }
@@ -171,7 +172,7 @@ impl Inner {
     }
 }
 
-/// Adds what was declared before, or is by others.
+/// Adds capabilities that were advertised before, or by mounted servers.
 fn keep(can: &mut ServerCapabilities, before: &ServerCapabilities) {
     let subscribe = |c: &ServerCapabilities| c.resources.as_ref().and_then(|r| r.subscribe);
     let subscribe = subscribe(can).or(subscribe(before));

@@ -1,12 +1,14 @@
-//! Servers of the Model Context Protocol: functions become tools, resources and prompts.
+//! Servers of the Model Context Protocol (MCP): functions become tools, resources and prompts.
 //!
 //! A [`Server`] is built from [`tool`]s, [`resource`]s and [`prompt`]s. Each is a function, `async` or not, whose
 //! parameters are [extractors](extract) and whose result becomes the [reply]. The same function answers clients of
-//! every revision.
+//! every protocol revision.
 //!
-//! Below it lies [`couplet_core::Service`]: implement that yourself where this crate is too much.
+//! The layer below is [`couplet_core::Service`]: implement it yourself if you need a server without registries.
 //!
 //! This crate knows handlers. It must not know transports, revisions or eras.
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod args;
 mod blocking;
@@ -26,6 +28,7 @@ mod handle;
 pub mod handler;
 mod inner;
 mod lifespan;
+mod list;
 pub mod media;
 mod middleware;
 mod mount;
@@ -34,6 +37,7 @@ mod registry;
 pub mod reply;
 mod resource;
 pub mod schema;
+mod scopes;
 mod server;
 mod setters;
 mod signature;

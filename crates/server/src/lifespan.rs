@@ -1,4 +1,4 @@
-//! State that is made when a server starts and put away when it ends.
+//! State that is created when a server starts and disposed of when it ends.
 
 use std::{fmt, future::Future};
 
@@ -6,7 +6,7 @@ use couplet_core::{Error, ErrorKind, Transport};
 
 use crate::server::Server;
 
-/// A server whose state is made when it is served. See [`Server::lifespan`].
+/// A server whose state is created when it is served. See [`Server::lifespan`].
 #[must_use = "a server does nothing until it is served"]
 pub struct Lifespan<S, Start, Stop> {
     pub(crate) server: Server<S>,
@@ -23,10 +23,13 @@ where
     Stop: FnOnce(S) -> Stopping,
     Stopping: Future<Output = ()>,
 {
-    /// Makes the state, serves until the other side is gone, and puts the state away, also when serving failed.
+    /// Creates the state, serves until the transport ends, and disposes of the state, also if serving failed.
+    ///
+    /// # Cancellation
+    /// If the future is dropped, the state is dropped with it, and the function that disposes of it does not run.
     ///
     /// # Errors
-    /// When the state cannot be made, or the transport fails.
+    /// If the state cannot be created, or the transport fails.
     pub async fn serve(self, transport: impl Transport) -> Result<(), Error> {
         let state = (self.start)()
             .await

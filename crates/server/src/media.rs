@@ -1,13 +1,13 @@
-//! Pictures, sounds and files: from bytes or a path to content that says what it is.
+//! Images, audio and files, as content with a MIME type.
 //!
 //! | type | becomes |
 //! |---|---|
-//! | [`Image`], [`Audio`] | a block of their kind; as a resource, the bytes |
-//! | [`File`] | an embedded resource: text where it is text, bytes otherwise |
-//! | [`File::link`] | a pointer to a resource, with its type and size |
+//! | [`Image`], [`Audio`] | an image or audio block; as a resource, the bytes |
+//! | [`File`] | an embedded resource: text if it is UTF-8, bytes otherwise |
+//! | [`File::link`] | a resource link, with its type and size |
 //!
-//! The media type is sniffed, from the first bytes and then from the name; `new` is for those who know it. Files are
-//! read away from the runtime, up to [`MAX_SIZE`].
+//! The MIME type is sniffed, from the first bytes and then from the name; `new` takes it as an argument. Files are read on a
+//! thread for blocking work, up to [`MAX_SIZE`].
 
 mod block;
 mod file;
@@ -17,5 +17,5 @@ pub use block::{Audio, Image};
 pub use file::File;
 pub use read::MediaError;
 
-/// How many bytes of a file are read: 10 MiB. As base64 in a message they are a third more.
+/// The maximum size of a file: 10 MiB. In a message it is a third more, as base64.
 pub const MAX_SIZE: u64 = 10 << 20;

@@ -6,10 +6,10 @@ use couplet_core::{BoxFuture, Call, Reply};
 
 use crate::inner::Inner;
 
-/// A function around every call of a server.
+/// A type-erased middleware.
 pub(crate) type Middleware = Arc<dyn Fn(Call, Next) -> BoxFuture<'static, Reply> + Send + Sync>;
 
-/// Forgets the type of a layer.
+/// Erases the type of a middleware.
 pub(crate) fn erase<F, Fut>(middleware: F) -> Middleware
 where
     F: Fn(Call, Next) -> Fut + Send + Sync + 'static,
@@ -18,7 +18,7 @@ where
     Arc::new(move |call, next| Box::pin(middleware(call, next)))
 }
 
-/// The rest of the way to the handler.
+/// The rest of the middleware chain, ending with the handler. See [`Server::middleware`](crate::Server::middleware).
 #[derive(Clone)]
 pub struct Next {
     inner: Arc<Inner>,
@@ -30,12 +30,12 @@ impl Next {
         Self { inner, at: 0 }
     }
 
-    /// Goes on to the next layer, or to the handler.
+    /// Runs the next middleware, or the handler. Dropping the future cancels the call.
     pub fn run(mut self, call: Call) -> BoxFuture<'static, Reply> {
         match self.inner.middleware.get(self.at).cloned() {
-            Some(layer) => {
+            Some(middleware) => {
                 self.at += 1;
-                layer(call, self)
+                middleware(call, self)
             }
             None => crate::dispatch::dispatch(self.inner, call),
         }

@@ -1,14 +1,14 @@
-//! Servers inside of servers.
+//! Mounted servers.
 //!
-//! A mounted server is called as it is; only names change on the way in and out. Tools and prompts get the prefix in
+//! A mounted server is called unchanged; only names are translated on the way in and out. Tools and prompts get the prefix in
 //! front, `weather_today`; resources have it as the first part of their path, `weather://today` being
-//! `weather://prefix/today`. What has no path, such as `urn:isbn:1`, keeps its address.
+//! `weather://prefix/today`. URIs without a path, such as `urn:isbn:1`, stay as they are.
 
 mod list;
 mod route;
 
 pub(crate) use list::list;
-pub(crate) use route::{dispatch, renamed_params};
+pub(crate) use route::{dispatch, with_param};
 
 use std::{
     fmt,
@@ -19,9 +19,9 @@ use couplet_core::{Change, Relay, Service};
 
 use crate::{handle::ServerHandle, server::Server};
 
-/// Something that can be mounted: a server, a running one, or any service, such as a proxy.
+/// A type that can be mounted: a server, a running one, or any service, such as a proxy.
 pub trait IntoService {
-    /// Makes the service.
+    /// Converts into the service.
     fn into_service(self) -> Arc<dyn Service>;
 }
 
@@ -58,13 +58,13 @@ pub(crate) struct Mount {
 pub struct MountState {
     /// The prefix of its names.
     pub prefix: String,
-    /// Why its tools, prompts or resources are missing from the last list that was asked for; `None` if they are not.
+    /// The error because of which its items are missing from the last list that a client requested.
     pub failure: Option<String>,
 }
 
 impl ServerHandle {
-    /// The mounted servers in order, with the error of each that could not be listed. A server that fails is left out
-    /// of lists and does not hide the others.
+    /// Returns the mounted servers in order, with the error of each that could not be listed. A server that fails is left
+    /// out of lists and does not affect the others.
     pub fn mounts(&self) -> Vec<MountState> {
         self.0.mounts.iter().map(|m| MountState { prefix: m.prefix.to_string(), failure: m.failure() }).collect()
     }
@@ -72,7 +72,7 @@ impl ServerHandle {
 
 impl Mount {
     /// # Errors
-    /// When the prefix is none, or cannot be told from that of another.
+    /// If the prefix is invalid, or ambiguous beside another one.
     pub(crate) fn new(prefix: &str, service: Arc<dyn Service>, others: &[Self]) -> Result<Self, String> {
         let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
         if prefix.is_empty() || !prefix.chars().all(allowed) {
@@ -81,7 +81,10 @@ impl Mount {
         let begins =
             |long: &str, short: &str| long.strip_prefix(short).is_some_and(|r| r.is_empty() || r.starts_with('_'));
         if let Some(other) = others.iter().find(|m| begins(&m.prefix, prefix) || begins(prefix, &m.prefix)) {
-            return Err(format!("the prefixes `{prefix}` and `{}` cannot be told apart", other.prefix));
+            return Err(format!(
+                "the prefixes `{prefix}` and `{}` are ambiguous: neither may begin with the other",
+                other.prefix
+            ));
         }
         Ok(Self { prefix: prefix.into(), service, failure: Arc::default() })
     }
@@ -127,7 +130,7 @@ impl fmt::Debug for Mount {
     }
 }
 
-/// Tells outside what changes inside.
+/// Relays changes of a mounted server to the outer one.
 pub(crate) struct Outward {
     pub(crate) mount: Mount,
     /// Called when a list changes: the first tool inside makes the server outside one that has tools.

@@ -1,4 +1,4 @@
-//! Prompts: a name, arguments, and a function that writes the messages.
+//! Prompts: a name, arguments, and a handler that returns messages.
 
 use std::{marker::PhantomData, panic::Location};
 
@@ -14,12 +14,13 @@ use crate::{
     handler::Handler,
     reply::{CompleteKind, PromptKind},
     schema::{SchemaDialect, declared::Declared, order},
+    scopes::Scopes,
     signature::Signature,
 };
 
 use setters::prompt_setters;
 
-/// Makes a prompt of a function.
+/// Creates a prompt from a function, `async` or not.
 ///
 /// ```
 /// use couplet_server::{Server, extract::Args, prompt, schemars::JsonSchema};
@@ -27,7 +28,7 @@ use setters::prompt_setters;
 ///
 /// #[derive(Deserialize, JsonSchema)]
 /// struct Explain {
-///     /// What to explain.
+///     /// The expression to explain.
 ///     expr: String,
 /// }
 ///
@@ -37,13 +38,20 @@ use setters::prompt_setters;
 /// );
 /// ```
 pub fn prompt<H, M, S>(name: impl Into<String>, handler: H) -> PromptBuilder<H, M, S> {
-    PromptBuilder { spec: Prompt::new(name), completions: Completions::new(), handler, marker: PhantomData }
+    PromptBuilder {
+        spec: Prompt::new(name),
+        scopes: None,
+        completions: Completions::new(),
+        handler,
+        marker: PhantomData,
+    }
 }
 
-/// A prompt that is being described.
+/// A builder of a prompt; created by [`prompt()`].
 #[must_use = "register it with `Server::prompt`"]
 pub struct PromptBuilder<H, M, S> {
     spec: Prompt,
+    scopes: Scopes,
     completions: Completions<S>,
     handler: H,
     marker: PhantomData<fn() -> M>,
@@ -59,16 +67,16 @@ impl<H: std::fmt::Debug, M, S> std::fmt::Debug for PromptBuilder<H, M, S> {
     }
 }
 
-/// Something that can be registered as a prompt: what [`prompt`] makes, and every function with `#[prompt]`.
+/// A type that can be registered as a prompt: a [`PromptBuilder`], a [`PromptDef`], or a function with `#[prompt]`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a prompt",
     note = "put `#[prompt]` on the function, or wrap it: `prompt(\"name\", function)`"
 )]
 pub trait IntoPrompt<S> {
-    /// Makes the prompt.
+    /// Converts into the definition of the prompt.
     fn into_prompt(self) -> PromptDef<S>;
 
-    /// Makes the prompt with its state: for a server that is already running, which has none to give.
+    /// Converts into a definition that is bound to its state, for a server that is running already.
     fn with_state(self, state: S) -> PromptDef<()>
     where
         Self: Sized,
@@ -88,6 +96,7 @@ where
         H::describe(&mut signature);
         PromptDef {
             spec: self.spec,
+            scopes: self.scopes,
             completions: self.completions,
             signature,
             run: erase::<PromptKind, M, S, H>(self.handler),
@@ -96,7 +105,7 @@ where
     }
 }
 
-/// A function that makes one: what a function with the attribute becomes.
+/// For functions with the attribute, which return the prompt.
 #[diagnostic::do_not_recommend]
 impl<S, F: FnOnce() -> T, T: IntoPrompt<S>> IntoPrompt<S> for F {
     fn into_prompt(self) -> PromptDef<S> {
@@ -110,10 +119,11 @@ impl<S> IntoPrompt<S> for PromptDef<S> {
     }
 }
 
-/// A prompt whose function is settled. What else is said of it can still be set, also of a function with `#[prompt]`:
-/// `IntoPrompt::into_prompt(explain).icons(..)`.
+/// The definition of a prompt, with its handler. The setters of [`PromptBuilder`] are here too, for functions with
+/// `#[prompt]`: `IntoPrompt::into_prompt(explain).icons(..)`.
 pub struct PromptDef<S> {
     pub(crate) spec: Prompt,
+    pub(crate) scopes: Scopes,
     pub(crate) completions: Completions<S>,
     pub(crate) signature: Signature,
     pub(crate) run: Run<PromptKind, S>,
@@ -127,7 +137,7 @@ impl<S: Clone + Send + Sync + 'static> PromptDef<S> {
         self.place = place;
         let name = &self.spec.name;
         if name.is_empty() {
-            return Err("a prompt needs a name".to_owned());
+            return Err("the name of a prompt cannot be empty".to_owned());
         }
         if self.spec.arguments.is_none()
             && let Some(schema) = self.signature.arguments
@@ -149,15 +159,15 @@ impl<S: Clone + Send + Sync + 'static> PromptDef<S> {
     }
 
     pub(crate) fn bind(self, state: &S) -> PromptDef<()> {
-        let Self { spec, completions, signature, run, place } = self;
+        let Self { spec, scopes, completions, signature, run, place } = self;
         let completions = definition::bind_all(completions, state);
         let run = definition::bind::<PromptKind, S>(run, state);
-        PromptDef { spec, completions, signature, run, place }
+        PromptDef { spec, scopes, completions, signature, run, place }
     }
 }
 
 impl PromptDef<()> {
-    /// Checks arguments that no type checks.
+    /// Checks the arguments of a handler without an argument type.
     pub(crate) fn check_arguments(&self, given: &JsonText) -> Result<(), RpcError> {
         if self.signature.arguments.is_some() {
             return Ok(());
@@ -179,7 +189,7 @@ fn has_argument(spec: &Prompt, name: &str) -> bool {
     spec.arguments.iter().flatten().any(|a| a.name == name)
 }
 
-/// The arguments that have few values, and the values: of an enum, or `true` and `false`.
+/// The arguments with a small set of values, and the values: of an enum, or `true` and `false`.
 fn values(schema: &Value) -> impl Iterator<Item = (&str, Vec<String>)> {
     let properties = schema.get("properties").and_then(Value::as_object);
     properties.into_iter().flatten().filter_map(|(name, property)| {
@@ -210,7 +220,7 @@ fn arguments(schema: &Value, declared: &Declared) -> Vec<PromptArgument> {
         .collect()
 }
 
-impl Definition for PromptDef<()> {
+impl<S: 'static> Definition for PromptDef<S> {
     const WHAT: &'static str = "prompt";
 
     fn key(&self) -> &str {
@@ -219,6 +229,10 @@ impl Definition for PromptDef<()> {
 
     fn place(&self) -> &'static Location<'static> {
         self.place
+    }
+
+    fn scopes(&self) -> &Scopes {
+        &self.scopes
     }
 }
 

@@ -1,7 +1,7 @@
-//! What a server has registered: one kind of set for tools, resources and prompts.
+//! The registered tools, resources and prompts of a server.
 //!
-//! A set is copied when it changes, so a call never waits for a registration, and each copy keeps the pages that were
-//! printed from it.
+//! A set is copied on write, so that a call never waits for a registration. Each copy caches the first pages that were
+//! serialized from it.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -13,7 +13,7 @@ use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use couplet_core::{ResultBody, Revision};
 use couplet_types::RpcError;
 
-use crate::definition::Definition;
+use crate::definition::{Definition, registered_twice};
 
 /// A set that can change while it is used.
 #[derive(Debug)]
@@ -32,27 +32,21 @@ impl<D: Definition> Registry<D> {
     /// Adds a definition.
     ///
     /// # Errors
-    /// When there is one with the same name, naming both places.
+    /// If there is one with the same name, with both places.
     pub(crate) fn add(&self, definition: D) -> Result<(), String> {
         self.add_all([definition])
     }
 
-    /// Adds many definitions, for the price of one; none if one of them cannot be added.
+    /// Adds definitions with one copy of the set; none of them if one cannot be added.
     ///
     /// # Errors
-    /// When two have the same name, naming both places.
+    /// If two have the same name, with both places.
     pub(crate) fn add_all(&self, definitions: impl IntoIterator<Item = D>) -> Result<(), String> {
         let mut set = self.0.write().unwrap_or_else(PoisonError::into_inner);
         let mut next = set.copy();
         for definition in definitions {
             if let Some(other) = next.find(definition.key()) {
-                return Err(format!(
-                    "there are two {}s called `{}`: one registered at {}, one at {}",
-                    D::WHAT,
-                    definition.key(),
-                    other.place(),
-                    definition.place()
-                ));
+                return Err(registered_twice(&**other, &definition));
             }
             next.insert(definition);
         }
@@ -60,7 +54,7 @@ impl<D: Definition> Registry<D> {
         Ok(())
     }
 
-    /// Puts a definition in the place of the one with the same name, or at the end; false if there was none.
+    /// Replaces the definition with the same name, or appends one. Returns whether one was replaced.
     pub(crate) fn replace(&self, definition: D) -> bool {
         let mut set = self.0.write().unwrap_or_else(PoisonError::into_inner);
         let mut next = set.copy();
@@ -73,7 +67,7 @@ impl<D: Definition> Registry<D> {
         known.is_some()
     }
 
-    /// Takes a definition out; false if there was none.
+    /// Removes a definition. Returns whether there was one.
     pub(crate) fn remove(&self, key: &str) -> bool {
         let mut set = self.0.write().unwrap_or_else(PoisonError::into_inner);
         let mut next = set.copy();
@@ -94,7 +88,7 @@ pub(crate) struct Set<D> {
     first_pages: Pages,
 }
 
-/// The first page of each listing in each revision, printed.
+/// The first page of each listing in each revision, serialized.
 type Pages = [[OnceLock<ResultBody>; Revision::COUNT]; 2];
 
 impl<D> Default for Set<D> {
@@ -112,15 +106,11 @@ impl<D: Definition> Set<D> {
         self.all.values()
     }
 
-    pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
-        self.iter().map(|definition| definition.key())
-    }
-
     pub(crate) fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
-    /// One page of a listing of those for which `item` gives something. The first page is kept for the next time.
+    /// Serializes one page of the definitions for which `item` returns something. The first page is cached.
     ///
     /// # Errors
     /// -32602 for a cursor that was not made here.
@@ -131,16 +121,16 @@ impl<D: Definition> Set<D> {
         size: usize,
         revision: Revision,
         item: impl Fn(&D) -> Option<T>,
-        print: impl Fn(Vec<T>, Option<String>) -> ResultBody,
+        write: impl Fn(Vec<T>, Option<String>) -> ResultBody,
     ) -> Result<ResultBody, RpcError> {
         if cursor.is_some() {
-            return self.page_for_caller(listing, cursor, size, item, print);
+            return self.page_for_caller(listing, cursor, size, item, write);
         }
         let page = &self.first_pages[usize::from(listing.templates)][revision.index()];
-        Ok(page.get_or_init(|| self.render(listing, 0, size, item, print)).clone())
+        Ok(page.get_or_init(|| self.render(listing, 0, size, item, write)).clone())
     }
 
-    /// The same for a listing that differs from caller to caller.
+    /// Serializes one page of a listing that differs between callers, without a cache.
     ///
     /// # Errors
     /// -32602 for a cursor that was not made here.
@@ -150,10 +140,10 @@ impl<D: Definition> Set<D> {
         cursor: Option<&str>,
         size: usize,
         item: impl Fn(&D) -> Option<T>,
-        print: impl Fn(Vec<T>, Option<String>) -> ResultBody,
+        write: impl Fn(Vec<T>, Option<String>) -> ResultBody,
     ) -> Result<ResultBody, RpcError> {
         let after = cursor.map_or(Ok(0), |cursor| listing.position(cursor))?;
-        Ok(self.render(listing, after, size, item, print))
+        Ok(self.render(listing, after, size, item, write))
     }
 
     fn render<T>(
@@ -162,7 +152,7 @@ impl<D: Definition> Set<D> {
         after: u64,
         size: usize,
         item: impl Fn(&D) -> Option<T>,
-        print: impl Fn(Vec<T>, Option<String>) -> ResultBody,
+        write: impl Fn(Vec<T>, Option<String>) -> ResultBody,
     ) -> ResultBody {
         let rest = self.all.range((Bound::Excluded(after), Bound::Unbounded));
         let mut items = rest.filter_map(|(serial, d)| Some((*serial, item(d)?)));
@@ -173,7 +163,7 @@ impl<D: Definition> Set<D> {
             page.push(found);
         }
         let next = items.next().map(|_| listing.cursor(last));
-        print(page, next)
+        write(page, next)
     }
 
     fn copy(&self) -> Self {
@@ -187,7 +177,7 @@ impl<D: Definition> Set<D> {
     }
 }
 
-/// Which list is paged through.
+/// A list that is paged through.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Listing {
     name: &'static str,
@@ -200,7 +190,7 @@ impl Listing {
     pub(crate) const RESOURCES: Self = Self { name: "resources", templates: false };
     pub(crate) const TEMPLATES: Self = Self { name: "templates", templates: true };
 
-    /// A cursor stays good when the list changes: it says after which registration to go on.
+    /// A cursor stays valid when the list changes: it names the registration that the next page begins after.
     fn cursor(self, after: u64) -> String {
         URL_SAFE_NO_PAD.encode(format!("{}:{after}", self.name))
     }

@@ -1,4 +1,4 @@
-//! Resources and resource templates: a URI, or a pattern of URIs, and a function.
+//! Resources and resource templates: a URI, or a pattern of URIs, and a handler.
 
 use std::{marker::PhantomData, panic::Location};
 
@@ -10,12 +10,13 @@ use crate::{
     definition::{self, Completions, Definition, Run, complete_with, erase},
     handler::Handler,
     reply::{CompleteKind, ResourceKind},
+    scopes::Scopes,
     signature::Signature,
 };
 
 use setters::resource_setters;
 
-/// Makes a resource of a function. A URI with variables, `{n}`, is a template (RFC 6570).
+/// Creates a resource from a function, `async` or not. A URI with variables, `{n}`, is a template (RFC 6570).
 ///
 /// ```
 /// use couplet_server::{Server, extract::Path, resource};
@@ -34,18 +35,20 @@ pub fn resource<H, M, S>(uri: impl Into<String>, handler: H) -> ResourceBuilder<
         spec: Resource::new(uri.clone(), uri),
         subscribable: false,
         listed: true,
+        scopes: None,
         completions: Completions::new(),
         handler,
         marker: PhantomData,
     }
 }
 
-/// A resource that is being described.
+/// A builder of a resource; created by [`resource()`].
 #[must_use = "register it with `Server::resource`"]
 pub struct ResourceBuilder<H, M, S> {
     spec: Resource,
     subscribable: bool,
     listed: bool,
+    scopes: Scopes,
     completions: Completions<S>,
     handler: H,
     marker: PhantomData<fn() -> M>,
@@ -61,16 +64,16 @@ impl<H: std::fmt::Debug, M, S> std::fmt::Debug for ResourceBuilder<H, M, S> {
     }
 }
 
-/// Something that can be registered as a resource: what [`resource`] makes, and every function with `#[resource]`.
+/// A type that can be registered as a resource: a [`ResourceBuilder`], a [`ResourceDef`], or a function with `#[resource]`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a resource",
     note = "put `#[resource(\"uri\")]` on the function, or wrap it: `resource(\"uri\", function)`"
 )]
 pub trait IntoResource<S> {
-    /// Makes the resource.
+    /// Converts into the definition of the resource.
     fn into_resource(self) -> ResourceDef<S>;
 
-    /// Makes the resource with its state: for a server that is already running, which has none to give.
+    /// Converts into a definition that is bound to its state, for a server that is running already.
     fn with_state(self, state: S) -> ResourceDef<()>
     where
         Self: Sized,
@@ -93,6 +96,7 @@ where
             template: None,
             subscribable: self.subscribable,
             listed: self.listed,
+            scopes: self.scopes,
             completions: self.completions,
             signature,
             run: erase::<ResourceKind, M, S, H>(self.handler),
@@ -101,7 +105,7 @@ where
     }
 }
 
-/// A function that makes one: what a function with the attribute becomes.
+/// For functions with the attribute, which return the resource.
 #[diagnostic::do_not_recommend]
 impl<S, F: FnOnce() -> T, T: IntoResource<S>> IntoResource<S> for F {
     fn into_resource(self) -> ResourceDef<S> {
@@ -115,13 +119,14 @@ impl<S> IntoResource<S> for ResourceDef<S> {
     }
 }
 
-/// A resource whose function is settled. What else is said of it can still be set, also of a function with `#[resource]`:
-/// `IntoResource::into_resource(notes).icons(..)`.
+/// The definition of a resource, with its handler. The setters of [`ResourceBuilder`] are here too, for functions with
+/// `#[resource]`: `IntoResource::into_resource(notes).icons(..)`.
 pub struct ResourceDef<S> {
     pub(crate) spec: Resource,
     template: Option<UriTemplate>,
     pub(crate) subscribable: bool,
     listed: bool,
+    pub(crate) scopes: Scopes,
     pub(crate) completions: Completions<S>,
     pub(crate) signature: Signature,
     pub(crate) run: Run<ResourceKind, S>,
@@ -148,10 +153,10 @@ impl<S: Clone + Send + Sync + 'static> ResourceDef<S> {
     }
 
     pub(crate) fn bind(self, state: &S) -> ResourceDef<()> {
-        let Self { spec, template, subscribable, listed, completions, signature, run, place } = self;
+        let Self { spec, template, subscribable, listed, scopes, completions, signature, run, place } = self;
         let completions = definition::bind_all(completions, state);
         let run = definition::bind::<ResourceKind, S>(run, state);
-        ResourceDef { spec, template, subscribable, listed, completions, signature, run, place }
+        ResourceDef { spec, template, subscribable, listed, scopes, completions, signature, run, place }
     }
 }
 
@@ -160,12 +165,12 @@ impl ResourceDef<()> {
         self.template.is_some()
     }
 
-    /// What the list of resources says about it, if it is there.
+    /// The entry in the list of resources, if there is one.
     pub(crate) fn listed(&self) -> Option<Resource> {
         (self.listed && !self.is_template()).then(|| self.spec.clone())
     }
 
-    /// What the list of templates says about it, if it is there.
+    /// The entry in the list of templates, if there is one.
     pub(crate) fn listed_template(&self) -> Option<ResourceTemplate> {
         (self.listed && self.is_template()).then(|| self.as_template())
     }
@@ -188,7 +193,7 @@ impl ResourceDef<()> {
     }
 }
 
-impl Definition for ResourceDef<()> {
+impl<S: 'static> Definition for ResourceDef<S> {
     const WHAT: &'static str = "resource";
 
     fn key(&self) -> &str {
@@ -197,6 +202,10 @@ impl Definition for ResourceDef<()> {
 
     fn place(&self) -> &'static Location<'static> {
         self.place
+    }
+
+    fn scopes(&self) -> &Scopes {
+        &self.scopes
     }
 }
 

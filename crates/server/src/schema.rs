@@ -1,7 +1,7 @@
-//! JSON Schemas of tool arguments, tool output and elicitation forms, written from Rust types.
+//! JSON Schemas of tool arguments, tool output and elicitation forms, derived from Rust types.
 //!
-//! All of this runs once a tool, at registration. `schemars` knows the types; this module knows what hosts accept.
-//! It does not validate values: deserialising does.
+//! All of this runs once per tool, at registration. `schemars` knows the types; this module knows which schemas hosts
+//! accept. It does not validate values.
 
 pub(crate) mod declared;
 mod form;
@@ -10,31 +10,31 @@ pub(crate) mod order;
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
-/// Which JSON Schema is written for a type.
+/// The dialect of JSON Schema that is written for a type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SchemaDialect {
-    /// The part of JSON Schema that hosts, and the models behind them, are known to accept. The default.
+    /// The subset of JSON Schema that hosts and model APIs are known to accept. The default.
     ///
     /// There is no `$ref`, no `null`, no `const`, no number format, no tuple and no alternative at the root.
-    /// Apart from `null`, the schema allows all that the type does, and may allow more. A type that contains itself is
-    /// described once; where it comes again there is only its `type` and a sentence.
+    /// Apart from `null`, the schema allows everything that the type does, and may allow more. A recursive type is
+    /// described once; inside of itself it has only its `type` and a description.
     #[default]
     Portable,
     /// JSON Schema 2020-12 as `schemars` writes it.
     Plain,
 }
 
-/// The schema of a tool's arguments: what `T` is deserialised from. Its root always says `"type": "object"`.
+/// Returns the schema of a tool's arguments: of the JSON that `T` is deserialized from. Its root has `"type": "object"`.
 ///
 /// # Errors
-/// When `T` is not read from a JSON object. The text is for the developer, to panic with at registration.
+/// If `T` is not deserialized from a JSON object. The message is for the developer.
 ///
 /// ```
 /// use couplet_server::schema::{self, SchemaDialect};
 ///
 /// #[derive(schemars::JsonSchema)]
 /// struct Forecast {
-///     /// Where.
+///     /// The city.
 ///     city: String,
 ///     days: Option<u8>,
 /// }
@@ -45,7 +45,7 @@ pub enum SchemaDialect {
 ///     serde_json::json!({
 ///         "type": "object",
 ///         "properties": {
-///             "city": { "type": "string", "description": "Where." },
+///             "city": { "type": "string", "description": "The city." },
 ///             "days": { "type": "integer", "minimum": 0, "maximum": 255 },
 ///         },
 ///         "required": ["city"],
@@ -60,19 +60,19 @@ pub fn of<T: JsonSchema>(dialect: SchemaDialect) -> Result<Value, String> {
     })
 }
 
-/// The schema of a tool's structured output: what `T` is serialised to.
+/// Returns the schema of a tool's structured output: of the JSON that `T` is serialized to.
 ///
-/// Unlike in arguments, `null` stays: an `Option` that is `None` is written as `null`, and clients check that. The root
-/// need not be an object; revisions before 2026-07-28 want it to be, so look at `type`.
+/// Unlike in arguments, `null` stays: an `Option` that is `None` is serialized as `null`, and clients validate that. The
+/// root need not be an object, although revisions before 2026-07-28 require it.
 pub fn of_output<T: JsonSchema>(dialect: SchemaDialect) -> Value {
     let plain = SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>();
     output(plain.to_value(), dialect, &T::schema_name())
 }
 
-/// The schema of an elicitation form: one flat object of strings, numbers, booleans, enums and lists of enums.
+/// Returns the schema of an elicitation form: one flat object of strings, numbers, booleans, enums and lists of enums.
 ///
 /// # Errors
-/// When `T` has anything else. The text names the field, for the developer.
+/// If `T` has anything else. The message names the field, for the developer.
 ///
 /// ```
 /// use couplet_server::schema;
@@ -158,10 +158,10 @@ enum Enums {
     Fold,
 }
 
-/// How many references are replaced before the rest is cut: types that contain each other would grow without bound.
+/// The maximum number of references that are replaced: types that contain each other would grow without bound.
 const MAX_INLINED: usize = 256;
 
-/// The way from what `schemars` writes to the portable dialect.
+/// The conversion from the output of `schemars` to the portable dialect.
 struct Pass<'a> {
     plain: &'a Value,
     nulls: Nulls,
@@ -214,7 +214,7 @@ impl<'a> Pass<'a> {
         out
     }
 
-    /// Takes in what is referred to, and what is wrapped without need, until the schema stands by itself.
+    /// Inlines references and needless wrappers, until the schema has none.
     fn flatten(&mut self, mut schema: Map<String, Value>) -> Map<String, Value> {
         loop {
             if self.nulls == Nulls::Drop {

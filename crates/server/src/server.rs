@@ -1,30 +1,33 @@
 //! The builder of a server.
 
+mod config;
+mod ready;
+
 use std::{collections::HashMap, fmt, future::Future, panic::Location, sync::Arc, time::Duration};
 
-use couplet_core::{
-    CachePolicy, Call, ClientNotification, Error, Limits, Observer, Reply, Revision, Sealer, Transport,
-};
-use couplet_types::{CacheScope, Implementation, ProtocolVersion};
+use couplet_core::{CachePolicy, Call, ClientNotification, Limits, Reply, Revision, Sealer};
+use couplet_types::{Implementation, ProtocolVersion};
+
+pub use ready::Ready;
 
 use crate::{
     checks::Validation,
+    definition::check_unique,
     extension::Extension,
-    handle::ServerHandle,
-    inner::{Config, Inner, Listener, Method},
+    inner::{Config, Listener, Method},
     lifespan::Lifespan,
     middleware::{self, Middleware, Next},
-    mount::{IntoService, Mount, Outward},
+    mount::{IntoService, Mount},
     prompt::{IntoPrompt, PromptDef},
     resource::{IntoResource, ResourceDef},
     schema::SchemaDialect,
     tool::{IntoTool, ToolDef},
 };
 
-/// A server: what it offers, and how it is configured. It speaks every revision of the protocol.
+/// A server: its tools, resources and prompts, and its configuration.
 ///
-/// Handlers may need a state, `S`; [`Server::with_state`] gives it to them. What is offered decides which
-/// capabilities are advertised.
+/// The same server answers clients of every protocol revision. Its capabilities follow from what is registered. Nothing
+/// runs before it is [served](Server::serve).
 ///
 /// ```no_run
 /// use couplet_server::{Server, tool};
@@ -39,12 +42,73 @@ use crate::{
 ///
 /// # async fn run() -> Result<(), Error> {
 /// Server::new("hello", "1.0.0")
-///     .instructions("Call `hello` when you meet somebody.")
+///     .instructions("Call `hello` to greet the user.")
 ///     .tool(tool("hello", || "Hello!").description("Says hello."))
 ///     .serve(stdio())
 ///     .await
 /// # }
 /// ```
+///
+/// # Handlers
+///
+/// A tool, a resource or a prompt is a function, `async` or not. Its parameters are [extractors](crate::extract), its
+/// result implements [`IntoReply`](crate::reply::IntoReply), and any error becomes one that the model or the client can
+/// understand. The attributes `#[tool]`, `#[resource]` and `#[prompt]` of the facade write the same with less.
+///
+/// ```
+/// use couplet_server::{Ctx, Server, ToolError, extract::{Args, Path}, prompt, resource, schemars::JsonSchema, tool};
+/// use serde::Deserialize;
+///
+/// #[derive(Deserialize, JsonSchema)]
+/// struct Divide {
+///     dividend: f64,
+///     divisor: f64,
+/// }
+///
+/// async fn divide(ctx: Ctx, Args(n): Args<Divide>) -> Result<f64, ToolError> {
+///     ctx.progress(0.5, "dividing").await;
+///     if n.divisor == 0.0 {
+///         return Err(ToolError::new("a number cannot be divided by zero"));
+///     }
+///     Ok(n.dividend / n.divisor)
+/// }
+///
+/// let server: Server = Server::new("calc", "1.0.0")
+///     .tool(tool("divide", divide).read_only())
+///     .resource(resource("calc://square/{n}", |Path(n): Path<f64>| n * n))
+///     .prompt(prompt("explain", || "Explain how to divide."));
+/// ```
+///
+/// # State
+///
+/// Handlers share a state, `S`, which they take with [`State`](crate::extract::State). [`Server::with_state`] provides
+/// it; [`Server::lifespan`] creates it when the server starts. A server without state is a `Server<()>`.
+///
+/// ```
+/// use std::sync::{Arc, atomic::{AtomicU64, Ordering}};
+/// use couplet_server::{Server, extract::State, tool};
+///
+/// #[derive(Clone, Default)]
+/// struct Counter(Arc<AtomicU64>);
+///
+/// let count = |State(counter): State<Counter>| counter.0.fetch_add(1, Ordering::Relaxed);
+/// let server = Server::new("counter", "1.0.0").tool(tool("count", count)).with_state(Counter::default());
+/// ```
+///
+/// # Middleware and composition
+///
+/// [`Server::middleware`] wraps every call, [`Server::mount`] adds another server under a prefix, and
+/// [`Server::extension`] adds an extension of the protocol.
+///
+/// # Timeouts and cancellation
+///
+/// A call has a [timeout](Server::timeout) of 60 seconds. A call that times out, is cancelled by the client, or loses its
+/// connection is cancelled by dropping the handler's future. A panic in a handler fails its call and nothing else.
+///
+/// # Panics
+///
+/// Mistakes that only the developer can make (an invalid name, a broken schema, two tools of one name) panic while the
+/// server is built, with the place of the registration. Nothing that a client sends does.
 #[must_use = "a server does nothing until it is served"]
 pub struct Server<S = ()> {
     config: Config,
@@ -58,14 +122,8 @@ pub struct Server<S = ()> {
     extensions: Vec<Extension>,
 }
 
-/// Where the caller is, for messages about what it registered.
-#[track_caller]
-pub(crate) fn place_of() -> &'static Location<'static> {
-    Location::caller()
-}
-
 impl<S: Clone + Send + Sync + 'static> Server<S> {
-    /// A server with a name and a version, and nothing to offer yet.
+    /// Creates a server with a name and a version, without tools, resources or prompts.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
         let config = Config {
             info: Implementation::new(name, version),
@@ -97,39 +155,46 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
         }
     }
 
-    /// Offers a tool.
+    /// Adds a tool: a function with `#[tool]`, or one wrapped by [`tool()`](crate::tool).
+    ///
+    /// ```
+    /// use couplet_server::{Server, tool};
+    ///
+    /// let server: Server = Server::new("dice", "1.0.0").tool(tool("roll", || 4).description("Rolls a die."));
+    /// ```
     ///
     /// # Panics
-    /// When the name is not one, the arguments are not an object, or a schema is broken. Two tools of one name panic
-    /// when the server is built, naming both places.
+    /// If the name is invalid, the argument type is not an object, or a schema is broken. Two tools of one name panic in
+    /// [`with_state`](Server::with_state) or [`build`](Server::build), with both places.
     #[track_caller]
     pub fn tool(mut self, tool: impl IntoTool<S>) -> Self {
-        self.tools.push(or_panic(tool.into_tool().checked(&self.config, place_of())));
+        self.tools.push(or_panic(tool.into_tool().checked(&self.config, Location::caller())));
         self
     }
 
-    /// Offers a resource or a resource template.
+    /// Adds a resource or a resource template: a function with `#[resource]`, or one wrapped by
+    /// [`resource()`](crate::resource).
     ///
     /// # Panics
-    /// When the URI is neither a URI nor a template.
+    /// If the URI is neither a URI nor a template (RFC 6570).
     #[track_caller]
     pub fn resource(mut self, resource: impl IntoResource<S>) -> Self {
-        self.resources.push(or_panic(resource.into_resource().checked(place_of())));
+        self.resources.push(or_panic(resource.into_resource().checked(Location::caller())));
         self
     }
 
-    /// Offers a prompt.
+    /// Adds a prompt: a function with `#[prompt]`, or one wrapped by [`prompt()`](crate::prompt).
     ///
     /// # Panics
-    /// When the arguments are not an object.
+    /// If the name is empty, or the argument type is not an object.
     #[track_caller]
     pub fn prompt(mut self, prompt: impl IntoPrompt<S>) -> Self {
-        self.prompts.push(or_panic(prompt.into_prompt().checked(place_of())));
+        self.prompts.push(or_panic(prompt.into_prompt().checked(Location::caller())));
         self
     }
 
-    /// Offers everything that another server offers, under a prefix: its tools and prompts as `prefix_name`, its
-    /// resources with the prefix as the first part of their path. Changes there are told here.
+    /// Mounts another server under a prefix: its tools and prompts as `prefix_name`, its resources with the prefix as the
+    /// first segment of their path. Its change notifications reach the clients of this server.
     ///
     /// ```
     /// use couplet_server::{Server, resource, tool};
@@ -141,7 +206,7 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
     /// ```
     ///
     /// # Panics
-    /// When the prefix is empty, has other characters than a name, or cannot be told from that of another server.
+    /// If the prefix is empty, has a character that a name cannot have, or is ambiguous beside another prefix.
     #[track_caller]
     pub fn mount(mut self, prefix: impl AsRef<str>, server: impl IntoService) -> Self {
         let mount = or_panic(Mount::new(prefix.as_ref(), server.into_service(), &self.mounts));
@@ -149,12 +214,16 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
         self
     }
 
-    /// Gives the handlers their state.
+    /// Provides the state of the handlers. Handlers that are registered later can take state only by
+    /// [`IntoTool::with_state`] and its siblings.
     ///
     /// # Panics
-    /// When two tools, resources or prompts have one name.
+    /// If two tools, two prompts or two resources have the same name or URI, with both places.
     #[track_caller]
     pub fn with_state(self, state: S) -> Server<()> {
+        or_panic(check_unique(&self.tools));
+        or_panic(check_unique(&self.resources));
+        or_panic(check_unique(&self.prompts));
         Server {
             tools: self.tools.into_iter().map(|t| t.bind(&state)).collect(),
             resources: self.resources.into_iter().map(|r| r.bind(&state)).collect(),
@@ -168,7 +237,7 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
         }
     }
 
-    /// Makes the state when the server starts, and puts it away when it ends.
+    /// Creates the state when the server starts, and disposes of it when the server ends.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -195,8 +264,8 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
         Lifespan { server: self, start, stop }
     }
 
-    /// Puts a function around every call: it sees the call, and decides whether and how it goes on. The first one
-    /// added is the outermost.
+    /// Adds middleware: a function around every call, which decides whether and how the call goes on. The first one added
+    /// is the outermost. It is not a tower layer: for those, see the HTTP endpoint.
     ///
     /// ```
     /// use couplet_core::{Call, Reply};
@@ -220,28 +289,30 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
         self
     }
 
-    /// Lets somebody watch the calls: for measurements, and to make them part of the trace that they name. Spans for
-    /// [`tracing`] are there without it.
-    pub fn observer(mut self, observer: impl Observer) -> Self {
-        self.config.observer = Some(Arc::new(observer));
-        self
-    }
-
-    /// Answers a method beyond the specification.
+    /// Adds a method that the specification does not have. Clients of every revision can call it; a method of an
+    /// [`Extension`] is negotiated first.
+    ///
+    /// ```
+    /// use couplet_core::{Reply, ResultBody};
+    /// use couplet_server::Server;
+    ///
+    /// let server: Server = Server::new("app", "1.0.0")
+    ///     .method("example/echo", |call| async move { Reply::Complete(ResultBody::value(&call.method)) });
+    /// ```
     ///
     /// # Panics
-    /// When the specification has a method of that name, or the server has one already.
+    /// If the specification has a method of that name, or the server has one already.
     #[track_caller]
     pub fn method<F, Fut>(mut self, name: impl Into<String>, handler: F) -> Self
     where
         F: Fn(Call) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Reply> + Send + 'static,
     {
-        let (name, place) = (name.into(), place_of());
+        let (name, place) = (name.into(), Location::caller());
         let is_known = ProtocolVersion::ALL.iter().copied().any(|version| Revision::of(version).has_method(&name));
         assert!(
             !is_known,
-            "the method `{name}` is the specification's own, and answered already: registered at {place}"
+            "the method `{name}` belongs to the specification and is answered already: registered at {place}"
         );
         let method: Method = Arc::new(move |call| Box::pin(handler(call)));
         if let Some((_, other)) = self.methods.insert(name.clone(), (method, place)) {
@@ -250,10 +321,10 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
         self
     }
 
-    /// Adds an extension. Without this, a server has none.
+    /// Adds an extension of the protocol. It is advertised to clients, which negotiate it.
     ///
     /// # Panics
-    /// When the server has it already.
+    /// If the server has it already.
     #[track_caller]
     pub fn extension(mut self, extension: impl Into<Extension>) -> Self {
         let mut extension = extension.into();
@@ -264,210 +335,14 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
         self
     }
 
-    /// Hears of a client's notifications, such as `notifications/roots/list_changed`.
+    /// Adds a listener for notifications from clients, such as `notifications/roots/list_changed`. It must not block.
     pub fn on_notification(mut self, listener: impl Fn(&ClientNotification) + Send + Sync + 'static) -> Self {
         self.listeners.push(Arc::new(listener));
         self
     }
-
-    /// How to use the server, for the model.
-    pub fn instructions(mut self, instructions: impl Into<String>) -> Self {
-        self.config.instructions = Some(instructions.into());
-        self
-    }
-
-    /// The name for people.
-    pub fn title(mut self, title: impl Into<String>) -> Self {
-        self.config.info.title = Some(title.into());
-        self
-    }
-
-    /// Everything that the server says about itself.
-    pub fn info(mut self, info: Implementation) -> Self {
-        self.config.info = info;
-        self
-    }
-
-    /// Leaves the server's name and version out of results.
-    pub fn hide_info(mut self) -> Self {
-        self.config.show_info = false;
-        self
-    }
-
-    /// The revisions that are spoken, the preferred one first; all by default.
-    pub fn versions(mut self, versions: impl IntoIterator<Item = ProtocolVersion>) -> Self {
-        self.config.versions = versions.into_iter().collect();
-        self
-    }
-
-    /// Serves lists even while they are empty, because they will be filled at run time.
-    pub fn advertise_empty_lists(mut self) -> Self {
-        self.config.dynamic = true;
-        self
-    }
-
-    /// Lists a tool only for callers that have its scopes. A forbidden tool is still refused by name, with the scopes
-    /// that it needs. The list of tools is then cached for one caller only.
-    ///
-    /// ```
-    /// use couplet_server::{Server, tool};
-    ///
-    /// let server: Server = Server::new("tickets", "1.0.0")
-    ///     .hide_forbidden()
-    ///     .tool(tool("list", || "none"))
-    ///     .tool(tool("purge", || "gone").scopes(["tickets:admin"]));
-    /// ```
-    pub fn hide_forbidden(mut self) -> Self {
-        self.config.hide_forbidden = true;
-        self
-    }
-
-    /// Lists plain JSON Schema 2020-12, with references, instead of the form that every host accepts: for all tools,
-    /// before and after this call.
-    #[track_caller]
-    pub fn plain_schemas(mut self) -> Self {
-        self.config.dialect = SchemaDialect::Plain;
-        self.rechecked()
-    }
-
-    /// How far arguments and structured output are checked against the schemas of all tools, before and after this call.
-    ///
-    /// # Panics
-    /// When a schema cannot be used by the complete validator.
-    #[track_caller]
-    pub fn validation(mut self, validation: Validation) -> Self {
-        self.config.validation = validation;
-        self.rechecked()
-    }
-
-    /// Refuses arguments that a tool does not know, in all tools before and after this call whose arguments are a type:
-    /// as `#[serde(deny_unknown_fields)]` would. Without it an unknown argument is ignored, as serde does, and named only
-    /// where another one is wrong. Schemas then say `"additionalProperties": false`.
-    #[track_caller]
-    pub fn deny_unknown_arguments(mut self) -> Self {
-        self.config.deny_unknown = true;
-        self.rechecked()
-    }
-
-    /// Registers all tools once more, with the configuration as it is now.
-    #[track_caller]
-    fn rechecked(mut self) -> Self {
-        for tool in std::mem::take(&mut self.tools) {
-            self.tools.push(or_panic(tool.rechecked(&self.config)));
-        }
-        self
-    }
-
-    /// How long clients may keep lists and resources, and who may: not at all by default.
-    pub fn cache(mut self, ttl: Duration, scope: CacheScope) -> Self {
-        let ttl_ms = u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX);
-        self.config.cache = CachePolicy { ttl_ms, scope };
-        self
-    }
-
-    /// The limits of each connection.
-    pub fn limits(mut self, limits: Limits) -> Self {
-        self.config.limits = limits;
-        self
-    }
-
-    /// How many entries a page of a list has: 500 by default.
-    pub fn page_size(mut self, entries: usize) -> Self {
-        self.config.page_size = entries.max(1);
-        self
-    }
-
-    /// How long a call may take: 60 seconds by default. Waiting for the client's answer does not count.
-    pub fn timeout(mut self, limit: Duration) -> Self {
-        self.config.timeout = Some(limit);
-        self
-    }
-
-    /// Calls may take as long as they want.
-    pub fn no_timeout(mut self) -> Self {
-        self.config.timeout = None;
-        self
-    }
-
-    /// The key that seals the state of calls that ask the client; several instances of one server share it. By
-    /// default every process has its own.
-    pub fn request_state_key(mut self, key: [u8; 32]) -> Self {
-        self.config.sealer = Sealer::new(key);
-        self
-    }
-
-    /// The sealer for the state of calls that ask the client, with its own lifetime and size.
-    pub fn sealer(mut self, sealer: Sealer) -> Self {
-        self.config.sealer = sealer;
-        self
-    }
 }
 
-/// A server whose handlers have their state, or need none.
-#[diagnostic::on_unimplemented(
-    message = "the handlers of this server have no state yet: `{Self}`",
-    label = "call `.with_state(..)` first",
-    note = "`Server::with_state` gives a `Server<()>`, which can be built and served"
-)]
-pub trait Ready {
-    /// The server itself.
-    fn ready(self) -> Server<()>;
-}
-
-impl Ready for Server<()> {
-    fn ready(self) -> Self {
-        self
-    }
-}
-
-impl<S: Clone + Send + Sync + 'static> Server<S> {
-    /// Makes the server ready, to be served or connected to.
-    ///
-    /// # Panics
-    /// When two tools, resources or prompts have one name.
-    #[track_caller]
-    pub fn build(self) -> ServerHandle
-    where
-        Self: Ready,
-    {
-        let Server { config, tools, resources, prompts, methods, middleware, listeners, mounts, mut extensions } =
-            self.ready();
-        let extended: Vec<_> = extensions.iter_mut().flat_map(|e| std::mem::take(&mut e.resources)).collect();
-        let methods = methods.into_iter().map(|(name, (method, _))| (name, method)).collect();
-        let handle = ServerHandle(Arc::new(Inner::new(config, methods, middleware, listeners, mounts, extensions)));
-        let inner = &handle.0;
-        or_panic(inner.resources.add_all(resources));
-        or_panic(inner.resources.add_all(extended));
-        or_panic(inner.prompts.add_all(prompts));
-        tools.iter().for_each(|tool| or_panic(handle.check_tool(tool)));
-        or_panic(inner.tools.add_all(tools));
-        inner.refresh();
-        for mount in inner.mounts.clone() {
-            let outer = Arc::downgrade(inner);
-            let refresh = move || outer.upgrade().iter().for_each(|inner| inner.refresh());
-            let service = mount.service.clone();
-            inner.hub.relay(service.hub(), Outward { mount, refresh: Box::new(refresh) });
-        }
-        handle
-    }
-
-    /// Serves until the other side is gone.
-    ///
-    /// # Errors
-    /// When the transport fails.
-    ///
-    /// # Panics
-    /// When two tools, resources or prompts have one name.
-    #[track_caller]
-    pub fn serve(self, transport: impl Transport) -> impl Future<Output = Result<(), Error>>
-    where
-        Self: Ready,
-    {
-        self.build().serve(transport)
-    }
-}
-
-/// Only the developer can have made the mistake, so it is said at once.
+/// Panics about a mistake that only the developer can have made.
 #[track_caller]
 fn or_panic<T>(checked: Result<T, String>) -> T {
     match checked {

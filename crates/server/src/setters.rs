@@ -1,6 +1,6 @@
-//! What can be said of tools, resources and prompts alike, of builders and of definitions.
+//! The setters that the builders and definitions of tools, resources and prompts share.
 
-/// The methods that set what is listed. The types have the field `spec`.
+/// The setters of a listing. The types have the field `spec`.
 macro_rules! listing_setters {
     ($description:literal) => {
         #[doc = $description]
@@ -9,19 +9,19 @@ macro_rules! listing_setters {
             self
         }
 
-        /// The name for people.
+        /// Sets the display name that hosts show to users.
         pub fn title(mut self, title: impl Into<String>) -> Self {
             self.spec.title = Some(title.into());
             self
         }
 
-        /// Pictures to show beside the name.
-        pub fn icons(mut self, icons: Vec<Icon>) -> Self {
-            self.spec.icons = Some(icons);
+        /// Sets the icons that hosts show beside the name. Clients of revisions before 2025-11-25 do not get them.
+        pub fn icons(mut self, icons: impl IntoIterator<Item = Icon>) -> Self {
+            self.spec.icons = Some(icons.into_iter().collect());
             self
         }
 
-        /// The open `_meta` map of the listing.
+        /// Sets the `_meta` object of the listing.
         pub fn meta(mut self, meta: Meta) -> Self {
             self.spec.meta = Some(meta);
             self
@@ -29,7 +29,28 @@ macro_rules! listing_setters {
     };
 }
 
-/// The methods that complete arguments. The types have the field `completions`.
+/// The setter of the required scopes. The types have the field `scopes`.
+macro_rules! scope_setters {
+    ($what:literal, $example:literal) => {
+        #[doc = concat!("Adds OAuth scopes that a caller must have before ", $what, ".")]
+        ///
+        /// A call without an authenticated caller is refused. Over HTTP a caller that lacks a scope gets the status 403
+        /// (`insufficient_scope`) with all required scopes, so that clients can request them. Standard input and output
+        /// have no authenticated callers; [middleware](crate::Server::middleware) can set one.
+        ///
+        #[doc = $example]
+        ///
+        /// # Panics
+        /// If a scope is empty, or has a character that RFC 6749 does not allow.
+        #[track_caller]
+        pub fn scopes(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
+            $crate::scopes::add(&mut self.scopes, scopes);
+            self
+        }
+    };
+}
+
+/// The setters of completions. The types have the field `completions`.
 macro_rules! completion_setters {
     ($with:literal, $from:literal) => {
         #[doc = $with]
@@ -52,4 +73,4 @@ macro_rules! completion_setters {
     };
 }
 
-pub(crate) use {completion_setters, listing_setters};
+pub(crate) use {completion_setters, listing_setters, scope_setters};

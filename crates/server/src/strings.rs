@@ -1,4 +1,4 @@
-//! Values that arrive as text, read into types: template variables, and the arguments of prompts.
+//! Deserialization of strings: template variables, and the arguments of prompts.
 
 use couplet_core::JsonText;
 use couplet_types::Map;
@@ -16,17 +16,17 @@ use crate::{
     fault::{Fault, Step},
 };
 
-/// Reads named texts: into a struct or a map by name, into a single value or a tuple by position. Where the type is a
-/// list or an object, the text is read as JSON.
+/// Parses named strings: into a struct or a map by name, into a single value or a tuple by position. Where the type is a
+/// list or an object, the string is parsed as JSON.
 ///
-/// The error says which one is wrong, and why.
+/// The error names the string and the reason.
 pub(crate) fn from_pairs<'a, T: DeserializeOwned>(
     pairs: impl Iterator<Item = (&'a str, &'a str)>,
 ) -> Result<T, String> {
     T::deserialize(Texts { pairs: pairs.collect(), at: 0 }).map_err(|fault| fault.to_string())
 }
 
-/// Reads a JSON object whose values are strings.
+/// Parses a JSON object whose values are strings.
 pub(crate) fn from_json<T: DeserializeOwned>(arguments: &JsonText) -> Result<T, String> {
     let texts: Map<String> = args::parse(arguments.as_str())?;
     from_pairs(texts.iter().map(|(key, value)| (key, value.as_str())))
@@ -52,7 +52,7 @@ impl<'a> Texts<'a> {
     }
 }
 
-/// Types that one text stands for.
+/// Types that are parsed from one string.
 macro_rules! single {
     ($($method:ident)*) => {$(
         fn $method<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Fault> {
@@ -139,7 +139,7 @@ impl<'a> SeqAccess<'a> for Texts<'a> {
     }
 }
 
-/// One text under a name.
+/// A named string.
 #[derive(Clone, Copy)]
 struct Text<'a> {
     name: &'a str,
@@ -147,7 +147,7 @@ struct Text<'a> {
 }
 
 impl<'a> Text<'a> {
-    /// Reads the text; what is wrong is said with its name.
+    /// Parses the string; an error has its name.
     fn named<T>(self, read: impl FnOnce(Self) -> Result<T, Fault>) -> Result<T, Fault> {
         read(self).map_err(|fault| fault.inside(Step::key(self.name)))
     }
@@ -156,7 +156,7 @@ impl<'a> Text<'a> {
         Fault::invalid_value(Unexpected::Str(self.text), expected)
     }
 
-    /// Reads the text as JSON.
+    /// Parses the string as JSON.
     fn json<T>(self, example: &str, read: impl FnOnce(Node<'a>) -> Result<T, Fault>) -> Result<T, Fault> {
         let expected = format!("JSON, such as `{example}`");
         args::visit(self.text, read).unwrap_or_else(|| Err(self.wrong(&expected.as_str())))

@@ -1,4 +1,4 @@
-//! Tools: a name, a description, and a function.
+//! Tools: a name, a description and a handler.
 
 use std::{marker::PhantomData, panic::Location, sync::Arc, time::Duration};
 
@@ -17,12 +17,13 @@ use crate::{
     inner::Config,
     reply::ToolKind,
     schema::{declared::Declared, order},
+    scopes::Scopes,
     signature::Signature,
 };
 
 use setters::tool_setters;
 
-/// Makes a tool of a function. The name has 1 to 128 letters, digits, `_`, `-` and `.`.
+/// Creates a tool from a function, `async` or not. The name has 1 to 128 letters, digits, `_`, `-` and `.`.
 ///
 /// ```
 /// use couplet_server::{Server, extract::Args, schemars::JsonSchema, tool};
@@ -45,14 +46,14 @@ pub fn tool<H, M>(name: impl Into<String>, handler: H) -> ToolBuilder<H, M> {
         output: None,
         timeout: None,
         data: Vec::new(),
-        scopes: Vec::new(),
+        scopes: None,
         blocking: false,
         handler,
         marker: PhantomData,
     }
 }
 
-/// A tool that is being described.
+/// A builder of a tool; created by [`tool()`].
 #[derive(Debug)]
 #[must_use = "register it with `Server::tool`"]
 pub struct ToolBuilder<H, M> {
@@ -61,7 +62,7 @@ pub struct ToolBuilder<H, M> {
     output: Option<Value>,
     timeout: Option<Option<Duration>>,
     data: Vec<Arc<dyn ToolData>>,
-    scopes: Vec<String>,
+    scopes: Scopes,
     blocking: bool,
     handler: H,
     marker: PhantomData<fn() -> M>,
@@ -70,11 +71,12 @@ pub struct ToolBuilder<H, M> {
 impl<H, M> ToolBuilder<H, M> {
     tool_setters!();
 
-    /// Runs the function on a thread for blocking work instead of on the task of its connection: for functions that
-    /// are not `async` and read files, query a database or compute for long.
+    /// Runs the function on a thread for blocking work (`spawn_blocking`) instead of on the task of its connection: for
+    /// functions that are not `async` and read files, query a database or compute for long.
     ///
-    /// A timeout and a cancellation answer the call at once. The function itself cannot be stopped: it goes on to its
-    /// end on its thread, and its result is dropped. A call that is cancelled before its thread begins does not run.
+    /// # Cancellation
+    /// A timeout and a cancellation answer the call at once. The function itself cannot be stopped: it runs to its end on
+    /// its thread, and its result is dropped. A call that is cancelled before its thread starts does not run.
     ///
     /// ```
     /// use couplet_server::{Server, tool};
@@ -91,17 +93,17 @@ impl<H, M> ToolBuilder<H, M> {
     }
 }
 
-/// Something that can be registered as a tool: what [`tool`] makes, and every function with `#[tool]`.
+/// A type that can be registered as a tool: a [`ToolBuilder`], a [`ToolDef`], or a function with `#[tool]`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a tool",
     note = "put `#[tool]` on the function, or wrap it: `tool(\"name\", function)`",
     note = "a handler that takes `State<T>` needs a server whose state is, or contains, a `T`"
 )]
 pub trait IntoTool<S> {
-    /// Makes the tool.
+    /// Converts into the definition of the tool.
     fn into_tool(self) -> ToolDef<S>;
 
-    /// Makes the tool with its state: for a server that is already running, which has none to give.
+    /// Converts into a definition that is bound to its state, for a server that is running already.
     ///
     /// ```
     /// use couplet_server::{IntoTool, Server, extract::State, tool};
@@ -141,7 +143,6 @@ where
             data: self.data,
             described: false,
             scopes: self.scopes,
-            required: None,
             mirrored: None,
             checks: Checks::default(),
             signature,
@@ -151,7 +152,7 @@ where
     }
 }
 
-/// A function that makes one: what a function with the attribute becomes.
+/// For functions with the attribute, which return the tool.
 #[diagnostic::do_not_recommend]
 impl<S, F: FnOnce() -> T, T: IntoTool<S>> IntoTool<S> for F {
     fn into_tool(self) -> ToolDef<S> {
@@ -165,13 +166,13 @@ impl<S> IntoTool<S> for ToolDef<S> {
     }
 }
 
-/// A tool whose function is settled. What else is said of it can still be set, also of a function with `#[tool]`:
+/// The definition of a tool, with its handler. The setters of [`ToolBuilder`] are here too, for functions with `#[tool]`:
 ///
 /// ```
 /// use couplet_server::{IntoTool, Server, tool};
 /// use std::time::Duration;
 ///
-/// // As what `#[tool] fn search()` leaves behind.
+/// // Like `#[tool] fn search()`.
 /// let search = || tool("search", || "nothing");
 /// let server: Server = Server::new("app", "1.0.0").tool(search.into_tool().timeout(Duration::from_secs(5)));
 /// ```
@@ -180,13 +181,11 @@ pub struct ToolDef<S> {
     input: Option<Value>,
     output: Option<Value>,
     pub(crate) timeout: Option<Option<Duration>>,
-    /// What extensions want to know.
+    /// The data for extensions.
     pub(crate) data: Vec<Arc<dyn ToolData>>,
-    /// Whether the extensions have said their part.
+    /// Whether the extensions have described the tool.
     described: bool,
-    scopes: Vec<String>,
-    /// The scopes, once the tool is registered.
-    pub(crate) required: Option<Arc<[String]>>,
+    pub(crate) scopes: Scopes,
     /// The arguments that clients over HTTP repeat in headers.
     pub(crate) mirrored: Option<Arc<[ParamHeader]>>,
     pub(crate) checks: Checks,
@@ -200,7 +199,7 @@ impl<S> ToolDef<S> {
 }
 
 impl<S: Clone + Send + Sync + 'static> ToolDef<S> {
-    /// Registers the tool: writes the schemas, and checks what only the developer can have done wrong.
+    /// Registers the tool: writes the schemas, and checks for mistakes of the developer.
     pub(crate) fn checked(mut self, config: &Config, place: &'static Location<'static>) -> Result<Self, String> {
         self.place = place;
         self.written(config).map_err(|what| match self.spec.name.as_str() {
@@ -210,7 +209,7 @@ impl<S: Clone + Send + Sync + 'static> ToolDef<S> {
         Ok(self)
     }
 
-    /// The same tool for a server that is configured otherwise.
+    /// Registers the tool again, after the configuration changed.
     pub(crate) fn rechecked(self, config: &Config) -> Result<Self, String> {
         let place = self.place;
         self.checked(config, place)
@@ -224,7 +223,6 @@ impl<S: Clone + Send + Sync + 'static> ToolDef<S> {
         if !std::mem::replace(&mut self.described, true) {
             self.data.iter().for_each(|data| data.describe(&mut self.spec));
         }
-        self.required = (!self.scopes.is_empty()).then(|| self.scopes.clone().into());
         let declared = self.signature.declared.filter(|_| self.input.is_none()).map(|of| of()).unwrap_or_default();
         let mut input = match (&self.input, self.signature.arguments) {
             (Some(schema), _) => schema.clone(),
@@ -250,28 +248,14 @@ impl<S: Clone + Send + Sync + 'static> ToolDef<S> {
 
     pub(crate) fn bind(self, state: &S) -> ToolDef<()> {
         let Self { spec, input, output, timeout, data, described, scopes, .. } = self;
-        let (required, mirrored, checks) = (self.required, self.mirrored, self.checks);
+        let (mirrored, checks) = (self.mirrored, self.checks);
         let (signature, place) = (self.signature, self.place);
         let run = definition::bind::<ToolKind, S>(self.run, state);
-        ToolDef {
-            spec,
-            input,
-            output,
-            timeout,
-            data,
-            described,
-            scopes,
-            required,
-            mirrored,
-            checks,
-            signature,
-            run,
-            place,
-        }
+        ToolDef { spec, input, output, timeout, data, described, scopes, mirrored, checks, signature, run, place }
     }
 }
 
-/// Lets an object schema allow no other properties than it names; false if it says itself which it allows.
+/// Closes an object schema to properties that it does not name; false if it says itself which ones it allows.
 fn close(schema: &mut Value) -> bool {
     let says = ["additionalProperties", "unevaluatedProperties"].iter().any(|key| schema.get(*key).is_some());
     if !says && let Some(members) = schema.as_object_mut() {
@@ -295,7 +279,7 @@ fn is_name(name: &str) -> bool {
     (1..=128).contains(&name.len()) && name.chars().all(allowed)
 }
 
-impl Definition for ToolDef<()> {
+impl<S: 'static> Definition for ToolDef<S> {
     const WHAT: &'static str = "tool";
 
     fn key(&self) -> &str {
@@ -304,6 +288,10 @@ impl Definition for ToolDef<()> {
 
     fn place(&self) -> &'static Location<'static> {
         self.place
+    }
+
+    fn scopes(&self) -> &Scopes {
+        &self.scopes
     }
 }
 

@@ -1,15 +1,15 @@
-//! Spans for calls, with the names and the attributes that OpenTelemetry has for the protocol.
+//! Spans for calls, with the names and attributes of OpenTelemetry's semantic conventions for MCP.
 //!
-//! Where nobody collects spans and nobody watches, a call pays for two comparisons.
+//! Without a collector of spans and without an observer, a call pays for two comparisons.
 
 use std::{borrow::Cow, sync::Arc, time::Duration};
 
 use couplet_core::{BoxFuture, Call, Failure, Observer, Operation, Reply, Side};
-use couplet_types::{ProtocolVersion, TraceContext};
+use couplet_types::{CallTool, ProtocolVersion, Request, TraceContext};
 use tokio::time::Instant;
 use tracing::{Instrument, Span, field::Empty, info_span};
 
-/// A call that is watched.
+/// A call that is observed.
 pub(crate) struct Watched {
     span: Span,
     observer: Option<Arc<dyn Observer>>,
@@ -21,7 +21,7 @@ pub(crate) struct Watched {
 }
 
 impl Watched {
-    /// Begins to observer a call, if anybody wants to know.
+    /// Starts to observe a call, if there is an observer or a collector of spans.
     pub(crate) fn begin(observer: Option<&Arc<dyn Observer>>, call: &Call) -> Option<Self> {
         let span = match observer {
             Some(observer) => span_in_trace(&**observer, call),
@@ -40,7 +40,7 @@ impl Watched {
         Some(Self { span, observer, method, target, version, began: Instant::now(), over: false })
     }
 
-    /// Lets the call run inside its span.
+    /// Runs the call inside of its span.
     pub(crate) fn run(self, work: impl FnOnce() -> BoxFuture<'static, Reply>) -> BoxFuture<'static, Reply> {
         let running = self.span.in_scope(work);
         let span = self.span.clone();
@@ -54,7 +54,7 @@ impl Watched {
     fn done(mut self, reply: &Reply) {
         let failure = match reply {
             Reply::Error(error) => Some(Failure::answered(error.code)),
-            Reply::Complete(done) if self.method == "tools/call" && done.is_failed_tool() => Some(Failure::TOOL),
+            Reply::Complete(done) if self.method == CallTool::METHOD && done.is_failed_tool() => Some(Failure::TOOL),
             _ => None,
         };
         self.end(failure.as_ref());
@@ -79,7 +79,7 @@ impl Watched {
     }
 }
 
-/// A call is given up by dropping it.
+/// Dropping a call cancels it.
 impl Drop for Watched {
     fn drop(&mut self) {
         if !self.over {
@@ -98,7 +98,7 @@ fn span_of(call: &Call) -> Span {
         "mcp.protocol.version" = call.peer.version.as_str(),
         "mcp.resource.uri" = Empty,
         "jsonrpc.request.id" = %call.outbox.request(),
-        "gen_ai.operation.name" = (call.method == "tools/call").then_some("execute_tool"),
+        "gen_ai.operation.name" = (call.method == CallTool::METHOD).then_some("execute_tool"),
         "gen_ai.tool.name" = Empty,
         "gen_ai.prompt.name" = Empty,
         "rpc.response.status_code" = Empty,
@@ -106,7 +106,7 @@ fn span_of(call: &Call) -> Span {
     )
 }
 
-/// The same, as a part of the trace that the call names, if it does.
+/// The span of a call, as a part of the trace that the call names.
 fn span_in_trace(observer: &dyn Observer, call: &Call) -> Span {
     let Some(trace) = call.meta().ok().and_then(|meta| TraceContext::from_meta(&meta)) else { return span_of(call) };
     let mut span = None;

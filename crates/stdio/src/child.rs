@@ -1,4 +1,4 @@
-//! A child process and everything it started: how it is waited for, and how it is made to end.
+//! A child process and the processes that it started: waiting for them, and ending them.
 
 use std::{process::ExitStatus, sync::Arc, time::Duration};
 
@@ -19,20 +19,20 @@ pub(crate) struct Process {
     _live: Live,
 }
 
-/// How a child ended.
+/// The way in which a child ended.
 #[derive(Debug)]
 pub(crate) enum Exit {
-    /// On its own.
+    /// By itself.
     Itself(ExitStatus),
-    /// Because it was told to.
+    /// By a signal of ours.
     Forced,
 }
 
 impl Process {
-    /// How long the group may take to end after it was told to, and after it was killed.
-    pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
-    /// How often the group is looked at.
-    pub(crate) const GLANCE: Duration = Duration::from_millis(10);
+    /// The timeout for the group to end after `SIGTERM`, and after `SIGKILL`.
+    pub(crate) const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
+    /// The interval at which the group is polled.
+    pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
     pub(crate) fn new(child: Child, grace: Duration, leash: &Arc<Leash>) -> Self {
         let group = Group::of(&child);
@@ -45,8 +45,8 @@ impl Process {
         let _ = self.child.wait().await;
     }
 
-    /// Ends the child and everything it started, whose input must be closed already: waits, tells it to end, waits,
-    /// kills it.
+    /// Ends the child and everything that it started, after its input was closed: waits, sends `SIGTERM`, waits, sends
+    /// `SIGKILL`.
     pub(crate) async fn stop(&mut self) -> Exit {
         let exit = match timeout(self.grace, self.child.wait()).await {
             Ok(Ok(status)) => Exit::Itself(status),
@@ -54,22 +54,22 @@ impl Process {
         };
         if self.is_alive() {
             self.group.terminate();
-            self.gone(Instant::now() + Self::PATIENCE).await;
+            self.gone(Instant::now() + Self::EXIT_TIMEOUT).await;
         }
         if self.is_alive() {
             self.kill();
         }
         // Killed means gone soon, unless the kernel holds it; then the runtime reaps it some day.
-        let _ = timeout(Self::PATIENCE, self.child.wait()).await;
+        let _ = timeout(Self::EXIT_TIMEOUT, self.child.wait()).await;
         self.over = true;
         exit
     }
 
     async fn gone(&mut self, deadline: Instant) {
         let _ = timeout_at(deadline, self.child.wait()).await;
-        // Nobody tells us of the end of a grandchild.
+        // There is no event for the end of a grandchild.
         while self.is_alive() && Instant::now() < deadline {
-            sleep(Self::GLANCE).await;
+            sleep(Self::POLL_INTERVAL).await;
         }
     }
 
@@ -131,7 +131,7 @@ impl Group {
 
     fn signal(self, signal: rustix::process::Signal) {
         if let Some(id) = self.0 {
-            // It fails when nobody is there any more, which is what is wanted.
+            // It fails when the group is gone, which is what is wanted.
             let _ = rustix::process::kill_process_group(id, signal);
         }
     }

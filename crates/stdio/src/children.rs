@@ -1,5 +1,4 @@
-//! All servers that this process has started and that run, for programs that may end otherwise than by returning from
-//! `main`.
+//! All running servers that this process has started, for programs that may end otherwise than by returning from `main`.
 //!
 //! A server that is a child process ends with its connection. What ends a program early ends no connection: a signal,
 //! [`std::process::exit`], a panic that aborts. A server that reads its input sees the end of it and ends; one that does
@@ -24,10 +23,11 @@
 
 use std::{
     io,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{Arc, Mutex, MutexGuard, Weak},
     time::Duration,
 };
 
+use couplet_core::sync::lock;
 use tokio::time::{Instant, sleep};
 
 use crate::{
@@ -48,7 +48,7 @@ struct Entry {
     leash: Weak<Leash>,
 }
 
-/// The number of servers that run.
+/// Returns the number of running servers.
 pub fn count() -> usize {
     table().entries.len()
 }
@@ -65,12 +65,12 @@ pub async fn stop(grace: Duration) {
         return;
     }
     each(Group::terminate);
-    if gone(Instant::now() + Process::PATIENCE).await {
+    if gone(Instant::now() + Process::EXIT_TIMEOUT).await {
         return;
     }
     kill();
-    // Killed means gone soon; the driver of the connection then takes note of it.
-    gone(Instant::now() + Process::PATIENCE).await;
+    // Killed means gone soon; the driver of the connection then removes the entry.
+    gone(Instant::now() + Process::EXIT_TIMEOUT).await;
 }
 
 /// Kills all servers at once, with everything that they have started, and waits for none: for where nothing can be
@@ -79,8 +79,7 @@ pub fn kill() {
     each(Group::kill);
 }
 
-/// Makes sure that no server outlives this process, however it ends: a small shell process watches it, and ends the
-/// servers that are left when it is gone.
+/// Starts a small shell process that ends the servers which are left when this process is gone, however it ends.
 ///
 /// It is started once, costs about a megabyte, and ends with this process. (`PR_SET_PDEATHSIG` would need no process,
 /// but is sent when the *thread* ends that has started the child.) Elsewhere than on Unix nothing is done.
@@ -94,10 +93,10 @@ pub fn guard() -> io::Result<()> {
     Ok(())
 }
 
-/// Lets the [`guard`] end a process group that this program has started itself, such as a server whose bytes it passes on.
+/// Adds a process group that this program has started itself to the [`guard`], such as a server whose bytes it forwards.
 /// `leader` is the id of the process that leads the group.
 ///
-/// The group is the program's own again when the returned value is dropped.
+/// The group is removed when the returned value is dropped.
 pub fn watch(leader: u32) -> Watched {
     let group = Group::led_by(leader);
     #[cfg(unix)]
@@ -161,11 +160,11 @@ async fn gone(deadline: Instant) -> bool {
             return false;
         }
         close();
-        sleep(Process::GLANCE).await;
+        sleep(Process::POLL_INTERVAL).await;
     }
     true
 }
 
 fn table() -> MutexGuard<'static, Table> {
-    LIVE.lock().unwrap_or_else(PoisonError::into_inner)
+    lock(&LIVE)
 }

@@ -8,27 +8,29 @@ use std::{
     time::Duration,
 };
 
-use couplet_core::{ClientConnection, Error, ErrorKind};
+use couplet_core::{
+    ClientConnection, Error, ErrorKind,
+    pump::{End, Pump},
+};
 use tokio::time::timeout;
 
 use crate::{
     child::{Exit, Process},
     leash::Closing,
-    pipe::lost,
-    pump::{End, Pump},
     stderr::Capture,
+    streams::LineStream,
 };
 use Either::{First, Second};
 
-/// A server that runs, with a client connected to it.
+/// A running server, with a client connected to it.
 pub(crate) struct Running {
     pub(crate) process: Process,
-    pub(crate) pump: Pump<ClientConnection>,
+    pub(crate) pump: Pump<ClientConnection, LineStream>,
     pub(crate) closing: Closing,
     pub(crate) grace: Duration,
 }
 
-/// What ended the connection.
+/// The side that ended the connection.
 enum Cause {
     Client,
     Server,
@@ -36,7 +38,8 @@ enum Cause {
 }
 
 impl Running {
-    /// After the end of the program its last words are in the pipe already, unless somebody else holds it open.
+    /// The time to read standard error after the end of the program: everything is in the pipe already, unless another
+    /// process holds it open.
     const LAST_WORDS: Duration = Duration::from_millis(200);
 
     /// Runs the connection from its first message to its end, and the server to its own.
@@ -49,7 +52,7 @@ impl Running {
         let result = verdict(cause, &exit, &stderr);
         let why = result.as_ref().err().map_or_else(|| "the connection was closed".to_owned(), ToString::to_string);
         tracing::debug!(server = %stderr.server, ?exit, "{why}");
-        self.pump.machine.end_input(&why);
+        self.pump.connection().end_input(&why);
         result
     }
 
@@ -57,12 +60,13 @@ impl Running {
     async fn live(&mut self) -> (Cause, Exit) {
         let cause = self.talk().await;
         if !matches!(cause, Cause::Client) {
-            // What the server said before it was gone still counts.
-            let _ = timeout(self.grace, self.pump.read_rest()).await;
+            // What the server sent before it was gone still counts.
+            let _ = timeout(self.grace, self.pump.receive_rest()).await;
         }
-        self.pump.close_output();
+        let stream = self.pump.stream();
+        stream.close_output();
         // A server that cannot get rid of its output might not end.
-        match race(self.process.stop(), self.pump.discard()).await {
+        match race(self.process.stop(), stream.discard()).await {
             First(exit) => (cause, exit),
             Second(never) => match never {},
         }
@@ -76,17 +80,15 @@ impl Running {
             Second(Second(())) => timeout(self.grace, self.pump.run()).await.unwrap_or(End::Done),
         };
         match end {
-            End::Done => Cause::Client,
-            // Whoever hangs up does not mind that the other side did too.
+            // A client that has closed the connection does not fail because the server has closed it too.
             _ if self.closing.is_closed() => Cause::Client,
             End::Eof => Cause::Server,
-            End::Read(error) => Cause::Failure(lost("cannot read from the server", error)),
-            End::Write(error) => Cause::Failure(lost("cannot write to the server", error)),
+            end => end.into_result("server").map_or_else(Cause::Failure, |()| Cause::Client),
         }
     }
 }
 
-/// What the client is told: how the server ended if it did so by itself, and what went wrong otherwise.
+/// The result of the connection: how the server exited if it did so by itself, and what went wrong otherwise.
 fn verdict(cause: Cause, exit: &Exit, stderr: &Capture) -> Result<(), Error> {
     let name = &stderr.server;
     let what = match (&cause, exit) {
@@ -118,7 +120,7 @@ enum Either<A, B> {
     Second(B),
 }
 
-/// Whichever ends first. The other one is dropped, so it must not mind.
+/// Waits for the first of two futures and drops the other, which must be cancel safe.
 async fn race<A: Future, B: Future>(a: A, b: B) -> Either<A::Output, B::Output> {
     let (mut a, mut b) = (pin!(a), pin!(b));
     poll_fn(|cx| {

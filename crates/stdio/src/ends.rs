@@ -1,4 +1,4 @@
-//! The standard input and output of this process, in the way that costs least.
+//! The standard input and output of this process, on the fastest path that there is.
 //!
 //! A pipe or a Unix socket, which is what a host gives to a server that it starts, is read and written by the runtime
 //! itself: no other thread has to wake up for a message. Files, terminals and whatever else there is go through threads.
@@ -57,7 +57,7 @@ mod direct {
         }
     }
 
-    /// What the process was started with.
+    /// The kind of file that the process was started with.
     enum End {
         Pipe,
         Socket(UnixStream),
@@ -82,8 +82,7 @@ mod direct {
         }
     }
 
-    /// A pipe is opened once more, because whoever shares the one that we were given does not expect it to be
-    /// non-blocking.
+    /// A pipe is opened once more, because other processes that share it do not expect it to be non-blocking.
     #[cfg(target_os = "linux")]
     mod pipe {
         use tokio::net::unix::pipe::OpenOptions;

@@ -4,8 +4,10 @@ use std::{
     io::{self, Write},
     os::unix::process::CommandExt,
     process::{ChildStdin, Command, Stdio},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::Mutex,
 };
+
+use couplet_core::sync::lock;
 
 use crate::child::Group;
 
@@ -31,9 +33,9 @@ each KILL
 
 static GUARD: Mutex<Option<ChildStdin>> = Mutex::new(None);
 
-/// Starts the guard, if there is none, and tells it of the groups that are there.
+/// Starts the guard, if there is none, and adds the groups that are there.
 pub(crate) fn start(groups: impl FnOnce() -> Vec<i32>) -> io::Result<()> {
-    let mut guard = lock();
+    let mut guard = lock(&GUARD);
     if guard.is_some() {
         return Ok(());
     }
@@ -49,23 +51,19 @@ pub(crate) fn start(groups: impl FnOnce() -> Vec<i32>) -> io::Result<()> {
     Ok(())
 }
 
-/// Tells the guard of a new group, if there is a guard.
+/// Adds a group to the guard, if there is a guard.
 pub(crate) fn watch(group: Group) {
-    tell('+', group);
+    send('+', group);
 }
 
-/// Tells the guard that a group is gone.
+/// Removes a group from the guard.
 pub(crate) fn forget(group: Group) {
-    tell('-', group);
+    send('-', group);
 }
 
-fn tell(sign: char, group: Group) {
-    if let (Some(input), Some(number)) = (&mut *lock(), group.number()) {
+fn send(sign: char, group: Group) {
+    if let (Some(input), Some(number)) = (&mut *lock(&GUARD), group.number()) {
         // A few bytes, which the shell reads at once. If it is gone there is nothing to be done about it.
         let _ = input.write_all(format!("{sign} {number}\n").as_bytes());
     }
-}
-
-fn lock() -> MutexGuard<'static, Option<ChildStdin>> {
-    GUARD.lock().unwrap_or_else(PoisonError::into_inner)
 }

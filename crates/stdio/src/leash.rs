@@ -1,26 +1,25 @@
-//! A client's channel that ends the connection when its last owner is gone, and that can be seen to be closed even
-//! while a write is stuck.
+//! A client's channel whose end can be waited for, also while a write is stuck.
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    task::Waker,
+    future::poll_fn,
+    sync::{Arc, Mutex},
+    task::{Poll, Waker},
 };
 
 use bytes::Bytes;
-use couplet_core::{Channel, ClientHandle, Dialect, Exchange, Outgoing};
+use couplet_core::{Channel, ClientHandle, Dialect, Exchange, Outgoing, sync::lock};
 use couplet_types::RequestId;
 
-/// The channel that a client gets.
+/// The channel of a client to a child process.
 pub(crate) struct Leash {
     handle: ClientHandle,
     closing: Closing,
-    transport: Option<&'static str>,
 }
 
 impl Leash {
-    pub(crate) fn new(handle: ClientHandle, transport: Option<&'static str>) -> (Arc<Self>, Closing) {
+    pub(crate) fn new(handle: ClientHandle) -> (Arc<Self>, Closing) {
         let closing = Closing::default();
-        (Arc::new(Self { handle, closing: closing.clone(), transport }), closing)
+        (Arc::new(Self { handle, closing: closing.clone() }), closing)
     }
 }
 
@@ -51,7 +50,7 @@ impl Channel for Leash {
     }
 
     fn transport(&self) -> Option<&'static str> {
-        self.transport
+        self.handle.transport()
     }
 }
 
@@ -61,7 +60,7 @@ impl Drop for Leash {
     }
 }
 
-/// Whether the client wants the connection to end.
+/// Whether the client has closed the connection.
 #[derive(Clone, Default)]
 pub(crate) struct Closing(Arc<Mutex<State>>);
 
@@ -73,35 +72,30 @@ struct State {
 
 impl Closing {
     pub(crate) fn is_closed(&self) -> bool {
-        self.lock().closed
+        lock(&self.0).closed
     }
 
-    /// Waits until it does.
-    #[cfg(feature = "child")]
+    /// Waits until the client closes the connection.
     pub(crate) async fn closed(&self) {
-        std::future::poll_fn(|cx| {
-            let mut state = self.lock();
+        poll_fn(|cx| {
+            let mut state = lock(&self.0);
             if state.closed {
-                return std::task::Poll::Ready(());
+                return Poll::Ready(());
             }
             state.waker = Some(cx.waker().clone());
-            std::task::Poll::Pending
+            Poll::Pending
         })
         .await;
     }
 
     fn close(&self) {
         let waker = {
-            let mut state = self.lock();
+            let mut state = lock(&self.0);
             state.closed = true;
             state.waker.take()
         };
         if let Some(waker) = waker {
             waker.wake();
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -6,17 +6,15 @@
 #![cfg_attr(feature = "child", doc = "* [`Command`] starts a server as a child process and connects a client to it.")]
 #![cfg_attr(not(feature = "child"), doc = "* `Command`, with the feature `child`, starts a server as a child process.")]
 //!
-//! What this crate must not know: what a message means. It cuts lines, hands them to a
-//! [`ServerConnection`](couplet_core::ServerConnection) or a [`ClientConnection`](couplet_core::ClientConnection), and writes what they give.
+//! What this crate must not know: what a message means. It cuts lines, and a [`Pump`](couplet_core::pump::Pump) moves
+//! them between the byte streams and a connection.
 //!
-//! Invariants:
+//! Invariants, beside those of the pump:
 //!
-//! * Every line that was read is handed over, and every message that was given is written before the end is reported.
-//! * Nothing is read while the machine does not want input, so memory is bounded by the
-//!   [`Limits`](couplet_core::Limits) whatever the peer does.
-//! * Reading never waits for writing, and writing never waits for reading.
-//! * A child process is never waited for by its own standard error: that is read whatever else happens.
+//! * The standard error of a child process is always read, so the child never blocks on it.
 //! * Nothing here spawns a task: dropping the future drops the connection with everything that runs on it.
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "child")]
 mod child;
@@ -27,10 +25,9 @@ mod drive;
 mod ends;
 #[cfg(all(unix, feature = "child"))]
 mod guard;
+#[cfg(feature = "child")]
 mod leash;
-mod machine;
 mod pipe;
-mod pump;
 mod serve;
 #[cfg(feature = "child")]
 mod spawn;

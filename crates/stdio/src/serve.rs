@@ -10,11 +10,11 @@ use crate::{
     until::{Signal, Until},
 };
 
-/// The standard input and output of this process, as a place to serve a server on.
+/// Creates a transport on the standard input and output of this process.
 ///
 /// The client that started the process writes one message per line and closes the input when it is done: everything
 /// that was asked until then is answered, and serving ends with `Ok`. Standard output belongs to the protocol from now
-/// on; whatever else the program has to say goes to standard error.
+/// on; log to standard error.
 ///
 /// The runtime must have its I/O driver enabled, as `#[tokio::main]` does. One thread is enough, and with
 /// `flavor = "current_thread"` no message has to cross from one thread to another.

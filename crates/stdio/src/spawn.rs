@@ -9,25 +9,25 @@ use std::{
     time::Duration,
 };
 
-use couplet_core::{BoxFuture, ClientConnection, Connect, Connected, Error, ErrorKind, Inbound, Limits};
+use couplet_core::{BoxFuture, ClientConnection, Connect, Connected, Error, ErrorKind, Inbound, Limits, pump::Pump};
 
 use crate::{
     child::Process,
     drive::Running,
     leash::Leash,
-    pump::Pump,
     stderr::{Capture, Listener, Stderr, Tail},
+    streams::LineStream,
 };
 
-/// A program to start as a server, and to connect a client to. Each connection starts it again.
+/// A program that is started as a server when a client connects. Each connection starts it again.
 ///
 /// The program is started directly, never through a shell, and inherits the environment of this process; use
 /// [`Command::env_clear`] when it must not see what is in there. On Unix it leads a process group of its own, so a
 /// Ctrl-C at the terminal does not reach it: it ends because the client does.
 ///
 /// The connection ends when the client closes it or lets go of the channel, or when the program exits. The program's
-/// input is closed first; if it is still there after a [grace period](Command::grace) it is told to end (`SIGTERM`),
-/// and two seconds later it is killed (`SIGKILL`), together with every process it has started and that is in its
+/// input is closed first; if it is still there after a [grace period](Command::grace) it gets `SIGTERM`, and two
+/// seconds later `SIGKILL`, together with every process it has started and that is in its
 /// process group. If the driver of the connection is dropped, all of them are killed at once.
 ///
 /// None of this happens when this process ends without returning from `main`: by a signal that is not handled, by
@@ -61,7 +61,7 @@ pub struct Command {
 }
 
 impl Command {
-    /// A program: a path, or a name that is looked up in `PATH`.
+    /// Creates a command for a program: a path, or a name that is looked up in `PATH`.
     pub fn new(program: impl AsRef<OsStr>) -> Self {
         let program = program.as_ref();
         let mut inner = tokio::process::Command::new(program);
@@ -100,14 +100,14 @@ impl Command {
         self
     }
 
-    /// Starts from an empty environment instead of the one of this process, and forgets what was set until now.
+    /// Starts from an empty environment instead of the one of this process, and removes variables that were set before.
     #[must_use]
     pub fn env_clear(mut self) -> Self {
         self.inner.env_clear();
         self
     }
 
-    /// The directory to start the program in.
+    /// Sets the directory to start the program in.
     #[must_use]
     pub fn current_dir(mut self, directory: impl AsRef<Path>) -> Self {
         self.inner.current_dir(&directory);
@@ -115,14 +115,14 @@ impl Command {
         self
     }
 
-    /// What the server is called in logs and errors; the file name of the program unless told otherwise.
+    /// Sets the name of the server in logs and errors; the default is the file name of the program.
     #[must_use]
     pub fn name(mut self, tag: impl Into<String>) -> Self {
         self.name = tag.into();
         self
     }
 
-    /// What happens to the program's standard error; it is captured unless told otherwise.
+    /// Sets the destination of the program's standard error; the default is [`Stderr::Capture`].
     ///
     /// Captured lines go to `tracing` at the debug level, with the server's name in the field `server`.
     #[must_use]
@@ -134,22 +134,22 @@ impl Command {
     /// Sets a callback for the lines that the program writes to its standard error, while that is captured. It must
     /// not block.
     ///
-    /// It is called for at most 1,000 lines a second, with at most 8 KiB of each; of more it is told how many were left
-    /// out. A line on standard error is not a sign of failure: servers log there.
+    /// It is called for at most 1,000 lines a second, with at most 8 KiB of each, and then with the number of lines that
+    /// were left out. A line on standard error is not a sign of failure: servers log there.
     #[must_use]
     pub fn on_stderr(mut self, callback: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.listener = Some(Arc::new(callback));
         self
     }
 
-    /// How long the program may take to end after its input was closed: two seconds unless told otherwise.
+    /// Sets the time that the program has to end after its input was closed; the default is two seconds.
     #[must_use]
     pub fn grace(mut self, grace: Duration) -> Self {
         self.grace = grace;
         self
     }
 
-    /// What the program last wrote to its captured standard error: at most 64 KiB, from this start only.
+    /// Returns the end of the captured standard error: at most 64 KiB, since the last start.
     pub fn stderr_text(&self) -> String {
         self.tail.text()
     }
@@ -193,12 +193,12 @@ impl Connect for Command {
             let stdin = child.stdin.take().expect("it was asked to be a pipe");
             let stdout = child.stdout.take().expect("it was asked to be a pipe");
             let stderr = Capture::new(child.stderr.take(), self.name.clone(), self.listener.clone(), self.tail.clone());
-            let longest = limits.message;
-            let (link, handle) = ClientConnection::new(inbound, limits);
-            let (channel, closing) = Leash::new(handle, Some("pipe"));
+            let stream = LineStream::new(Box::new(stdout), Box::new(stdin), limits.message);
+            let (connection, handle) = ClientConnection::new(inbound, limits);
+            let (channel, closing) = Leash::new(handle.with_transport(Some("pipe")));
             let server = Running {
                 process: Process::new(child, self.grace, &channel),
-                pump: Pump::new(link, Box::new(stdout), Box::new(stdin), longest),
+                pump: Pump::new(connection, stream),
                 closing,
                 grace: self.grace,
             };

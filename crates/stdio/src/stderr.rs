@@ -1,53 +1,53 @@
-//! What a child process writes to its standard error: lines for the log, and the last of them for error messages.
+//! The standard error of a child process: lines for the log, and the last of them for error messages.
 
 use std::{
     collections::VecDeque,
     convert::Infallible,
     future::pending,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
+use couplet_core::sync::lock;
 use tokio::{io::AsyncReadExt, process::ChildStderr, time::Instant};
 
-/// What happens to the standard error of a child process.
+/// The destination of a child process's standard error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Stderr {
-    /// It is read line by line: for the log, for [`Command::on_stderr`](crate::Command::on_stderr), and for the
+    /// This process reads it line by line: for the log, for [`Command::on_stderr`](crate::Command::on_stderr), and for the
     /// message of the error when the child fails.
     #[default]
     Capture,
-    /// It is the standard error of this process.
+    /// The standard error of this process.
     Inherit,
-    /// It is thrown away.
+    /// The null device.
     Discard,
 }
 
-/// Whoever wants to hear of each line.
+/// A callback for each line.
 pub(crate) type Listener = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// Reads the standard error of one child, as fast as it comes: whatever the child writes there, it never waits for us,
-/// and neither do its answers.
+/// A reader of one child's standard error. It reads as fast as the child writes, so that the child never blocks.
 pub(crate) struct Capture {
     pipe: Option<ChildStderr>,
     pub(crate) server: String,
     listener: Option<Listener>,
     pub(crate) tail: Tail,
     buffer: Vec<u8>,
-    /// How a line begins whose end is not here yet.
+    /// The beginning of a line whose end is not here yet.
     line: Vec<u8>,
     pace: Pace,
-    /// How many reads there were.
+    /// The number of reads.
     reads: usize,
 }
 
 impl Capture {
-    /// How much is read at once: as much as a pipe holds.
+    /// The size of a read: as much as a pipe holds.
     const CHUNK: usize = 64 << 10;
     /// A longer line is truncated.
     const LONGEST: usize = 8 << 10;
-    /// How many reads there are before messages get their turn.
+    /// The number of reads before messages get their turn.
     const TURN: usize = 16;
 
     pub(crate) fn new(pipe: Option<ChildStderr>, server: String, listener: Option<Listener>, tail: Tail) -> Self {
@@ -59,7 +59,7 @@ impl Capture {
     pub(crate) async fn listen(&mut self) {
         while let Some(pipe) = &mut self.pipe {
             self.buffer.resize(Self::CHUNK, 0);
-            // An error says no more than the end does: there is nothing left to hear.
+            // An error means the same as the end: there is nothing left to read.
             match pipe.read(&mut self.buffer).await {
                 Ok(count @ 1..) => self.take(count),
                 _ => self.end(),
@@ -135,10 +135,10 @@ impl Capture {
     }
 }
 
-/// How many lines are passed on.
+/// The rate at which lines are passed on.
 struct Pace {
     since: Instant,
-    /// How many more in this second.
+    /// The number of lines that are left in this second.
     left: usize,
     left_out: usize,
 }
@@ -153,7 +153,7 @@ enum Check {
 }
 
 impl Pace {
-    /// How many lines a second are passed on.
+    /// Lines per second.
     const RATE: usize = 1000;
 
     fn new() -> Self {
@@ -190,17 +190,17 @@ struct Bytes {
 
 impl Tail {
     const ROOM: usize = 64 << 10;
-    /// How much of it an error message quotes.
+    /// The part that an error message quotes.
     const QUOTED_LINES: usize = 5;
     const QUOTED_CHARS: usize = 1000;
 
     pub(crate) fn clear(&self) {
-        *self.lock() = Bytes::default();
+        *lock(&self.0) = Bytes::default();
     }
 
     /// Everything that is here, oldest first.
     pub(crate) fn text(&self) -> String {
-        let mut kept = self.lock();
+        let mut kept = lock(&self.0);
         let cut = kept.cut;
         let text = String::from_utf8_lossy(kept.bytes.make_contiguous()).into_owned();
         drop(kept);
@@ -222,16 +222,12 @@ impl Tail {
     }
 
     fn push(&self, chunk: &[u8]) {
-        let mut kept = self.lock();
+        let mut kept = lock(&self.0);
         let excess = (kept.bytes.len() + chunk.len()).saturating_sub(Self::ROOM);
         let (old, new) = (excess.min(kept.bytes.len()), chunk.len().saturating_sub(Self::ROOM));
         kept.bytes.drain(..old);
         kept.bytes.extend(&chunk[new..]);
         kept.cut |= excess > 0;
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Bytes> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Standard input, read on a thread that nobody waits for.
+//! Standard input, read on a detached thread.
 //!
 //! A read of standard input cannot be interrupted. On a thread of the runtime it would keep a program from ending that
 //! stops serving while its input stays open; on a thread of its own it ends with the process.
@@ -16,7 +16,7 @@ use tokio::{
     sync::mpsc,
 };
 
-/// How much is read at once, and how many of these may wait.
+/// The size of a read, and the number of reads that may wait.
 const CHUNK: usize = 64 << 10;
 const CHUNKS: usize = 2;
 
@@ -27,7 +27,7 @@ pub(crate) struct Stdin {
 }
 
 impl Stdin {
-    /// Starts to read.
+    /// Starts the thread.
     pub(crate) fn new() -> io::Result<Self> {
         let (sender, chunks) = mpsc::channel(CHUNKS);
         thread::Builder::new().name("stdin".to_owned()).spawn(move || read(&sender))?;
@@ -35,7 +35,7 @@ impl Stdin {
     }
 }
 
-/// Reads until the end, or until nobody wants more.
+/// Reads until the end, or until the receiver is dropped.
 fn read(sender: &mpsc::Sender<io::Result<Bytes>>) {
     let mut stdin = io::stdin().lock();
     let mut buffer = vec![0; CHUNK];

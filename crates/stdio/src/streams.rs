@@ -1,4 +1,4 @@
-//! The two halves of a connection: lines that come in, and messages that go out many at a time.
+//! One message per line on a pair of byte streams: lines that come in, and messages that go out many at a time.
 
 use std::{
     collections::VecDeque,
@@ -12,36 +12,95 @@ use bytes::{Buf, Bytes, BytesMut};
 use couplet_core::{
     EncodedMessage,
     message::line::{Line, Lines},
+    pump::{MessageStream, Received},
 };
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 
-/// Where bytes come from.
+/// The bytes of the peer.
 pub(crate) type Reader = Box<dyn AsyncRead + Send + Unpin>;
-/// Where bytes go.
+/// The bytes to the peer.
 pub(crate) type Writer = Box<dyn AsyncWrite + Send + Unpin>;
 
+/// A pair of byte streams with one message per line.
+pub(crate) struct LineStream {
+    input: Input,
+    output: Output,
+}
+
+impl LineStream {
+    /// `longest` is the number of bytes that a line may have.
+    pub(crate) fn new(reader: Reader, writer: Writer, longest: usize) -> Self {
+        Self { input: Input::new(reader, longest), output: Output::new(writer) }
+    }
+
+    /// Drops the writer, so that the peer sees the end of its input.
+    #[cfg(feature = "child")]
+    pub(crate) fn close_output(&mut self) {
+        self.output = Output::new(Box::new(tokio::io::sink()));
+    }
+
+    /// Discards everything that the peer sends. It never ends.
+    #[cfg(feature = "child")]
+    pub(crate) async fn discard(&mut self) -> std::convert::Infallible {
+        let _ = tokio::io::copy(&mut self.input.reader, &mut tokio::io::sink()).await;
+        std::future::pending().await
+    }
+}
+
+impl MessageStream for LineStream {
+    fn poll_receive(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Option<Received>>> {
+        let line = ready!(self.input.poll_line(cx))?;
+        Poll::Ready(Ok(line.map(|line| match line {
+            Line::Message(frame) => Received::Message(frame),
+            Line::TooLong(message) => {
+                tracing::debug!(length = message.length, "a line is above the limit and was dropped");
+                Received::Oversized(message)
+            }
+        })))
+    }
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.output.is_full() {
+            self.output.write(cx)?;
+        }
+        if self.output.is_full() { Poll::Pending } else { Poll::Ready(Ok(())) }
+    }
+
+    fn send(&mut self, message: EncodedMessage) -> io::Result<()> {
+        self.output.put(message);
+        Ok(())
+    }
+
+    fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.output.poll_flush(cx)
+    }
+
+    fn poll_close(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.output.poll_flush(cx))?;
+        Pin::new(&mut self.output.writer).poll_shutdown(cx)
+    }
+}
+
 /// The reading half: bytes in, lines out.
-pub(crate) struct Input {
-    pub(crate) reader: Reader,
+struct Input {
+    reader: Reader,
     lines: Lines,
     /// The reader has no more.
     eof: bool,
-    /// The machine knows.
-    pub(crate) over: bool,
 }
 
 impl Input {
-    /// A read asks for at least this much.
+    /// The least room for a read.
     const LEAST: usize = 4 << 10;
-    /// The buffer grows by this much.
+    /// The growth of the buffer.
     const CHUNK: usize = 64 << 10;
 
-    pub(crate) fn new(reader: Reader, longest: usize) -> Self {
-        Self { reader, lines: Lines::new(longest), eof: false, over: false }
+    fn new(reader: Reader, longest: usize) -> Self {
+        Self { reader, lines: Lines::new(longest), eof: false }
     }
 
     /// The next line; `None` after the last.
-    pub(crate) fn poll_line(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Option<Line>>> {
+    fn poll_line(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Option<Line>>> {
         loop {
             if let Some(line) = self.lines.next() {
                 return Poll::Ready(Ok(Some(line)));
@@ -61,37 +120,35 @@ impl Input {
 }
 
 /// The writing half: messages in, bytes out.
-pub(crate) struct Output {
+struct Output {
     writer: Writer,
-    /// What goes before the buffer: large messages, which are not copied, and what came before them.
+    /// Everything before the buffer: large messages, which are not copied, and the messages before them.
     chunks: VecDeque<Bytes>,
     buffer: BytesMut,
-    /// How much there is in all.
+    /// The number of bytes in all.
     length: usize,
-    /// Something was written and not flushed.
+    /// Whether something was written and not flushed.
     dirty: bool,
-    /// Nothing more will come.
-    pub(crate) over: bool,
 }
 
 impl Output {
-    /// From here on the machine waits for the writer.
+    /// From here on the connection waits for the writer.
     const FULL: usize = 64 << 10;
     /// From here on a piece of a message is not copied.
     const LARGE: usize = 8 << 10;
-    /// How many chunks are written at once.
+    /// The number of chunks that are written at once.
     const SLICES: usize = 8;
 
-    pub(crate) fn new(writer: Writer) -> Self {
-        Self { writer, chunks: VecDeque::new(), buffer: BytesMut::new(), length: 0, dirty: false, over: false }
+    fn new(writer: Writer) -> Self {
+        Self { writer, chunks: VecDeque::new(), buffer: BytesMut::new(), length: 0, dirty: false }
     }
 
-    pub(crate) fn is_full(&self) -> bool {
+    fn is_full(&self) -> bool {
         self.length >= Self::FULL
     }
 
     /// Adds a message.
-    pub(crate) fn put(&mut self, text: EncodedMessage) {
+    fn put(&mut self, text: EncodedMessage) {
         self.length += text.len() + 1;
         for piece in text.into_pieces() {
             if piece.len() < Self::LARGE {
@@ -106,18 +163,17 @@ impl Output {
         self.buffer.extend_from_slice(b"\n");
     }
 
-    /// Writes as much as goes; whether anything did.
-    pub(crate) fn write(&mut self, cx: &mut Context<'_>) -> io::Result<bool> {
-        let mut wrote = false;
+    /// Writes as much as the writer takes.
+    fn write(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
         while self.length > 0 {
-            let Poll::Ready(written) = self.poll_write(cx) else { return Ok(wrote) };
+            let Poll::Ready(written) = self.poll_write(cx) else { return Ok(()) };
             match written? {
                 0 => return Err(io::ErrorKind::WriteZero.into()),
                 count => self.advance(count),
             }
-            (wrote, self.dirty) = (true, true);
+            self.dirty = true;
         }
-        Ok(wrote)
+        Ok(())
     }
 
     fn poll_write(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
@@ -145,8 +201,9 @@ impl Output {
         self.buffer.advance(count);
     }
 
-    /// Flushes what was written, and closes the writer after the last message. It is ready only then, or on an error.
-    pub(crate) fn poll_settle(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+    /// Writes everything, then flushes the writer.
+    fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.write(cx)?;
         if self.length > 0 {
             return Poll::Pending;
         }
@@ -154,6 +211,6 @@ impl Output {
             ready!(Pin::new(&mut self.writer).poll_flush(cx))?;
             self.dirty = false;
         }
-        if self.over { Pin::new(&mut self.writer).poll_shutdown(cx) } else { Poll::Pending }
+        Poll::Ready(Ok(()))
     }
 }

@@ -1,4 +1,4 @@
-//! An input that ends when it is told to.
+//! An input that ends when a future is ready.
 
 use std::{
     io,
@@ -10,13 +10,13 @@ use tokio::io::{AsyncRead, ReadBuf};
 
 use crate::streams::Reader;
 
-/// What ends an input.
+/// The future that ends an input.
 pub(crate) type Signal = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// An input that is at its end as soon as a future is ready. What was read before still counts.
+/// An input that is at its end as soon as a future is ready. Bytes that were read before still count.
 pub(crate) struct Until {
     reader: Reader,
-    /// Gone once it was ready.
+    /// `None` once it was ready.
     signal: Option<Signal>,
 }
 

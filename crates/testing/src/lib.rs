@@ -11,6 +11,8 @@
 //!
 //! This crate does not name revisions either: a test passes the one that it needs.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 #[cfg(feature = "auth")]
 pub mod auth;
 mod golden;

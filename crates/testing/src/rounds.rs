@@ -4,9 +4,9 @@ use std::{fmt, sync::Arc};
 
 use couplet_core::{
     Backchannel, BoxFuture, Call, ClientNotification, Connect, Connected, Description, Error, Hub, Inbound, Inputs,
-    JsonText, Limits, Reply, Service, http::headers::ParamHeader, memory, message::Params,
+    JsonText, Limits, Method, Reply, Revision, Service, http::headers::ParamHeader, memory, message::Params,
 };
-use couplet_types::{InputRequest, RpcError};
+use couplet_types::{InputRequest, ProtocolVersion, RpcError};
 
 use crate::replay::Script;
 
@@ -137,7 +137,8 @@ impl fmt::Debug for Replayed {
 
 /// Returns whether the handlers of a method may request input in every revision.
 fn may_ask(method: &str) -> bool {
-    matches!(method, "tools/call" | "prompts/get" | "resources/read")
+    let in_every_revision = || ProtocolVersion::ALL.iter().all(|version| Revision::of(*version).has_method(method));
+    Method::named(method).is_some_and(|method| method.may_ask) && in_every_revision()
 }
 
 /// The maximum number of rounds, so that a handler that always requests input ends.

@@ -5,6 +5,8 @@
 //!
 //! This crate has data types only: no transport, no era, no behaviour beyond constructors and validation.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 #[macro_use]
 mod macros;
 
@@ -75,14 +77,7 @@ pub use lifecycle::{DiscoverParams, DiscoverResult, InitializeParams, Initialize
 pub use log::{LogParams, LoggingLevel, SetLevelParams};
 pub use map::Map;
 pub use meta::Meta;
-pub use method::{
-    CallTool, CancelDetailedTask, CancelTask, Cancelled, Complete, CreateMessage, Discover, Elicit,
-    ElicitationComplete, GetDetailedTask, GetPrompt, GetTask, GetTaskPayload, HasMeta, Initialize, Initialized,
-    ListPrompts, ListResourceTemplates, ListResources, ListRoots, ListTasks, ListTools, Listen, LogMessage,
-    Notification, Ping, Progress, PromptListChanged, ReadResource, Request, ResourceListChanged, ResourceUpdated,
-    RootsListChanged, SetLevel, Subscribe, SubscriptionAcknowledged, TaskChanged, TaskStatusChanged, ToolListChanged,
-    Unsubscribe, UpdateTask,
-};
+pub use method::*;
 pub use page::{CacheHints, CacheScope, EmptyResult, NotificationParams, PaginatedParams, ResultType};
 pub use progress::{CancelledParams, ProgressParams};
 pub use prompt::{

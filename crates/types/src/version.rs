@@ -4,12 +4,11 @@ use std::{fmt, str::FromStr};
 
 /// A dated revision of the Model Context Protocol.
 ///
-/// It has no order on purpose: what a revision can do is a question for the tables of `couplet-core`,
-/// never for a comparison.
+/// It has no order on purpose: ask `couplet_core::Revision` what a revision supports instead of comparing dates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ProtocolVersion {
-    /// 2024-11-05, the first one.
+    /// 2024-11-05, the first revision.
     V2024_11_05,
     /// 2025-03-26.
     V2025_03_26,
@@ -17,7 +16,7 @@ pub enum ProtocolVersion {
     V2025_06_18,
     /// 2025-11-25, the last with a handshake.
     V2025_11_25,
-    /// 2026-07-28, stateless.
+    /// 2026-07-28, the first without sessions.
     V2026_07_28,
 }
 
@@ -29,7 +28,7 @@ impl ProtocolVersion {
     /// The newest revision.
     pub const LATEST: Self = Self::ALL[Self::ALL.len() - 1];
 
-    /// The revision as it is written on the wire.
+    /// Returns the date, as it is written on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::V2024_11_05 => "2024-11-05",
@@ -55,14 +54,32 @@ impl FromStr for ProtocolVersion {
     }
 }
 
-/// A date that names no known revision.
+/// The error for a string that is not the date of a known revision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownVersion(String);
 
 impl fmt::Display for UnknownVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` is not a protocol revision that is known here", self.0)
+        write!(f, "`{}` is not a known protocol version", self.0)
     }
 }
 
 impl std::error::Error for UnknownVersion {}
+
+#[cfg(test)]
+mod tests {
+    use super::ProtocolVersion;
+
+    #[test]
+    fn every_revision_is_found_by_its_date_and_they_are_in_order() {
+        for (at, version) in ProtocolVersion::ALL.iter().enumerate() {
+            assert_eq!(version.as_str().parse(), Ok(*version));
+            assert_eq!(*version as usize, at, "`{version}` is not in its place in `ProtocolVersion::ALL`");
+        }
+        assert!(ProtocolVersion::ALL.is_sorted_by_key(|version| version.as_str()));
+        assert_eq!(
+            "2024-10-07".parse::<ProtocolVersion>().unwrap_err().to_string(),
+            "`2024-10-07` is not a known protocol version"
+        );
+    }
+}

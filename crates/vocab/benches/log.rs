@@ -22,7 +22,7 @@ fn main() -> io::Result<()> {
     let is_bench = std::env::args().any(|argument| argument == "--bench");
     let wanted = std::env::var("COUPLET_VOCAB_MESSAGES").ok().and_then(|n| n.parse().ok());
     let count = wanted.unwrap_or(if is_bench { 1_000_000 } else { 1_000 });
-    let formats: &[Format] = if is_bench { &[Format::NTriples, Format::TriG] } else { &Format::ALL };
+    let formats: &[Format] = if is_bench { &[Format::NTriples, Format::TriG] } else { Format::ALL };
     for format in formats {
         run(*format, count)?;
     }

@@ -206,5 +206,5 @@ fn quoted(text: &str) -> String {
 }
 
 fn line(out: &mut String, text: std::fmt::Arguments<'_>) {
-    writeln!(out, "{text}").expect("a string takes everything");
+    writeln!(out, "{text}").expect("writing to a string cannot fail");
 }

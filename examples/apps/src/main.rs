@@ -1,4 +1,4 @@
-//! A tool with a view: a page that a host shows beside the result. Hosts without views get the text.
+//! MCP Apps: a tool with a view, a page that a host shows beside the result. Hosts without views get the text.
 
 use couplet::{
     apps::{AppTool, Apps, Bridge, ClientApps, Csp, Host, HostApps, ShowsApps, View, ViewEvent},
@@ -33,7 +33,7 @@ async fn main() -> couplet::Result<()> {
     println!("{} with {}", view.uri, view.policy());
     assert!(view.policy().contains("script-src 'self' 'unsafe-inline' https://cdn.example.com;"));
 
-    // The host shows the page in a frame, and hands its messages over.
+    // The host shows the page in a frame and forwards its messages.
     let mut bridge = Bridge::new(Host::new(Implementation::new("desktop", "1.0.0")), client.app_tools().await?);
     bridge.receive(&json!({ "jsonrpc": "2.0", "id": 1, "method": "ui/initialize", "params": {} }));
     bridge.receive(&json!({ "jsonrpc": "2.0", "method": "ui/notifications/initialized" }));
@@ -42,7 +42,7 @@ async fn main() -> couplet::Result<()> {
     let output = bridge.tool_result(&result.into_inner()).expect("the view has the input");
     assert_eq!([&input["method"], &output["method"]], ["ui/notifications/tool-input", "ui/notifications/tool-result"]);
 
-    // The view asks for more.
+    // The view calls a tool.
     let ask = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": { "name": "refresh" } });
     let ViewEvent::CallTool(id, call) = bridge.receive(&ask) else { panic!("the view may call it") };
     let refreshed = client.call(call.name, call.arguments).await?.into_result()?;

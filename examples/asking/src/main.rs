@@ -1,5 +1,5 @@
-//! A tool that asks: the user for consent, the model (deprecated since 2026-07-28) for a sentence. The handler is written
-//! once; in revisions with server requests it waits, and in the one without it runs again in each round.
+//! Elicitation and sampling: a tool that asks the user for consent and the model (deprecated since 2026-07-28) for a
+//! sentence. The handler is written once; with sessions it waits, and in the stateless revision it runs again each round.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -11,7 +11,7 @@ use couplet::{
 use serde::Deserialize;
 use serde_json::json;
 
-/// How often a build was made: once per call, however many rounds the call takes.
+/// The number of builds: one per call, however many rounds the call takes.
 static BUILDS: AtomicU32 = AtomicU32::new(0);
 
 #[derive(Deserialize, JsonSchema)]

@@ -5,7 +5,7 @@ use axum::{Router, routing::get};
 use couplet::{http::server::Endpoint, prelude::*};
 use tokio::{net::TcpListener, sync::oneshot};
 
-/// Says who calls.
+/// Returns the caller.
 #[tool]
 fn whoami(ctx: Ctx) -> String {
     ctx.call().caller.as_ref().map_or("a guest", |caller| caller.principal()).to_owned()
@@ -27,10 +27,10 @@ async fn main() -> couplet::Result<()> {
     let url = format!("http://{}/mcp", listener.local_addr()?);
     let (stop, stopped) = oneshot::channel::<()>();
     let serving = tokio::spawn(async move {
-        // In a program of yours: `tokio::signal::ctrl_c()`.
+        // In your program: `tokio::signal::ctrl_c()`.
         let signal = async move {
             let _ = stopped.await;
-            // Ends open streams, which axum would wait for; calls that run are finished.
+            // Ends open streams, which axum would wait for; running calls finish.
             endpoint.shut_down();
         };
         axum::serve(listener, app).with_graceful_shutdown(signal).await

@@ -1,5 +1,5 @@
-//! The low-level way: `core::Service` implemented by hand, with schemas and results that are plain JSON. A gateway or a
-//! server whose tools are known only at run time looks like this. Revisions, sessions and negotiation still come free.
+//! The low-level API: `core::Service` implemented by hand, with plain JSON schemas and results, for gateways and servers
+//! whose tools are known only at run time. Revisions, sessions and negotiation are still handled by the library.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! A client that asks no more often than it has to: the server says for how long its answers are good and for whom, and
-//! tells of changes. How often the resource was really read is counted.
+//! A client with a cache: the server sets the lifetime and scope of its results, and change notifications invalidate
+//! them. The actual reads of the resource are counted.
 
 use std::{
     sync::atomic::{AtomicU32, Ordering},
@@ -14,7 +14,7 @@ use couplet::{
 
 static READ: AtomicU32 = AtomicU32::new(0);
 
-/// The forecast, which takes long to make.
+/// The forecast, which is expensive to compute.
 fn forecast() -> String {
     format!("forecast {}", READ.fetch_add(1, Ordering::SeqCst) + 1)
 }
@@ -30,7 +30,7 @@ async fn main() -> couplet::Result<()> {
         .resource(resource("weather://oslo", forecast).subscribable())
         .build();
 
-    // Two clients share what is public, because they say that it is the same server.
+    // Two clients share public results, because they name the same server.
     let cache = Cache::new().for_server("weather");
     let connect = || Client::new("demo", "1.0.0").cache(cache.clone()).connect(server.clone());
     let (ann, bob) = (connect().await?, connect().await?);
@@ -39,17 +39,17 @@ async fn main() -> couplet::Result<()> {
     }
     println!("four looks, {} read", READ.load(Ordering::SeqCst));
 
-    // A change makes it old at once, for both.
+    // A change notification invalidates the result for both.
     let mut changes = ann.listen(Filter::new().resource("weather://oslo")).await?;
     server.updated("weather://oslo");
     assert_eq!(changes.next().await, Some(Change::Updated("weather://oslo".into())));
     assert_eq!((look(&bob).await?, look(&ann).await?), ("forecast 2".to_owned(), "forecast 2".to_owned()));
 
-    // Who wants to be sure asks.
+    // `fresh` bypasses the cache.
     assert_eq!(ann.read("weather://oslo").no_cache().await?.all_text(), "forecast 3");
     assert_eq!(look(&bob).await?, "forecast 3");
 
-    // Who wants no cache has none.
+    // The cache can be disabled.
     let careful = Client::new("demo", "1.0.0").cache(None).connect(server.clone()).await?;
     assert_ne!(look(&careful).await?, look(&careful).await?);
     println!("{} reads in all", READ.load(Ordering::SeqCst));

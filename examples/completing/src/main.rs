@@ -1,4 +1,4 @@
-//! Completion: what a user may type for an argument of a prompt or a resource, given what was typed before.
+//! Completion of arguments of prompts and resource templates, which may depend on earlier arguments.
 
 use couplet::{
     prelude::*,
@@ -6,7 +6,7 @@ use couplet::{
     types::CompletionReference,
 };
 
-/// The cities of a country that begin with what was typed; without a country, of all.
+/// Completes a city, of the given country if there is one.
 fn cities(typed: Completing) -> Vec<String> {
     let all = [("Norway", "Oslo"), ("Norway", "Bergen"), ("Japan", "Osaka"), ("Japan", "Kyoto")];
     let country = typed.arguments.get("country");

@@ -1,9 +1,9 @@
-//! Tools that come and go while the server runs. A client that listens is told, in every revision.
+//! Tools that are added and removed at run time. Subscribed clients are notified, in every revision.
 
 use couplet::{ProtocolVersion, client::Filter, core::Change, prelude::*};
 use serde_json::json;
 
-/// Learns a new greeting, and offers it as a tool.
+/// Adds a greeting as a new tool.
 #[tool]
 async fn learn(name: String, greeting: String, ctx: Ctx) -> Result<String, ToolError> {
     ctx.server().add_tool(tool(name.clone(), move || greeting.clone()).description("Says what was learned."))?;

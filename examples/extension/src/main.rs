@@ -1,5 +1,5 @@
-//! An extension of one's own: a method, under an identifier that both sides declare. It is written as tasks, apps and
-//! skills are; who does not declare it gets nothing of it.
+//! A custom extension: a method, under an identifier that both sides declare. It uses the same API as tasks, apps and
+//! skills; peers that do not declare it never see it.
 
 use couplet::{
     client,
@@ -13,7 +13,7 @@ use serde_json::json;
 
 const CLOCK: &str = "com.example/clock";
 
-/// `clock/now`: what time is it there?
+/// `clock/now`: returns the time.
 #[derive(Debug)]
 struct Now;
 

@@ -1,5 +1,5 @@
-//! Roots and logging, deprecated since 2026-07-28: the folders that a client works in, and lines in its log. In a session
-//! the client says once how much it wants to hear; without one, every request says it.
+//! Roots and logging, both deprecated since 2026-07-28: the directories of a client, and log messages to it. In a session
+//! the client sets the log level once; in the stateless revision every request carries it.
 
 use std::sync::{Arc, Mutex};
 
@@ -9,7 +9,7 @@ use couplet::{
     types::{LoggingLevel, Root},
 };
 
-/// Says where the client works.
+/// Returns the client's roots.
 #[tool]
 async fn place(ctx: Ctx) -> Result<String, ToolError> {
     ctx.debug("looking around").await;
@@ -39,7 +39,7 @@ async fn main() -> couplet::Result<()> {
 
         client.set_roots([Root::new("file:///new"), Root::new("file:///shared")]).await?;
         assert_eq!(client.call("place", ()).await?.into_result()?.text(), "file:///new file:///shared");
-        // What is less than was asked for is not even sent.
+        // Messages below the level are not sent.
         println!("{version}: {:?}", lines.lock().unwrap());
         assert_eq!(*lines.lock().unwrap(), [r#""1 folder(s)""#, r#""2 folder(s)""#]);
     }

@@ -1,4 +1,4 @@
-//! A gateway: servers elsewhere behind one server here. Neither side knows which revision the other one speaks.
+//! A gateway: remote servers behind one server. Neither side knows the revision of the other.
 
 use couplet::{ProtocolVersion, prelude::*, proxy::Proxy};
 use serde::Deserialize;
@@ -10,7 +10,7 @@ struct Consent {
     yes: bool,
 }
 
-/// Deletes a branch, if it is really meant.
+/// Deletes a branch after confirmation.
 #[tool]
 async fn delete(branch: String, ctx: Ctx) -> Result<String, ToolError> {
     ctx.progress(0.5, "looking for the branch").await;
@@ -18,7 +18,7 @@ async fn delete(branch: String, ctx: Ctx) -> Result<String, ToolError> {
     Ok(if consent.yes { format!("`{branch}` is gone") } else { "nothing is done".to_owned() })
 }
 
-/// A server that is somewhere else: here in memory, elsewhere `Command::new(..)` or an address.
+/// A remote server: here in memory, in practice `Command::new(..)` or a URL.
 fn remote(version: ProtocolVersion) -> impl couplet::core::Connect {
     Server::new("git", "1.0.0").versions([version]).tool(delete).build()
 }

@@ -1,5 +1,5 @@
-//! A server that asks who calls, a client that logs in when it has to, and, because there is nobody else to ask, an
-//! authorization server of the tests. Nothing of this leaves the machine, and the browser is a function.
+//! OAuth: a server that requires authentication, a client that logs in when needed, and the authorization server of the
+//! test helpers. Nothing leaves the machine, and the browser is a function.
 
 use couplet::{
     auth::{
@@ -12,13 +12,13 @@ use couplet::{
 use couplet_testing::auth::{AuthServer, log_in};
 use tokio::net::TcpListener;
 
-/// Says who calls.
+/// Returns the caller.
 #[tool]
 fn whoami(claims: Auth<Claims>) -> String {
     claims.subject.clone().unwrap_or_default()
 }
 
-/// Writes a note. Not everybody may.
+/// Writes a note, which requires a scope.
 #[tool(scopes("notes:write"))]
 fn write(text: String, claims: Auth<Claims>) -> String {
     format!("{} wrote: {text}", claims.subject.as_deref().unwrap_or_default())
@@ -28,7 +28,7 @@ fn write(text: String, claims: Auth<Claims>) -> String {
 async fn main() -> couplet::Result<()> {
     let issuer = AuthServer::start().await?;
 
-    // The server: its own address, as clients know it, and who makes tokens for it.
+    // The server: its URL, as clients know it, and the issuer of its tokens.
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = format!("http://{}/mcp", listener.local_addr()?);
     let verifier = Verifier::new(&*address, issuer.issuer())?.scopes(["notes:read"]);
@@ -44,7 +44,7 @@ async fn main() -> couplet::Result<()> {
     let client = Client::new("demo", "1.0.0").connect(couplet::http::connect(&*address).authorize(login)).await?;
     assert_eq!(client.call("whoami", ()).await?.into_result()?.text(), "alice");
 
-    // What needs more is asked for when it is needed: the user is shown the page once more.
+    // Step-up authorization: a call that needs another scope opens the page again.
     let pages = issuer.requests("/authorize").len();
     let note = serde_json::json!({ "text": "hello" });
     assert_eq!(client.call("write", &note).await?.into_result()?.text(), "alice wrote: hello");

@@ -1,4 +1,4 @@
-//! Servers inside of a server: each is written by itself, and a client sees one.
+//! Mounted servers: each is written separately, and clients see one server.
 
 use couplet::{ProtocolVersion, client::Filter, core::Change, prelude::*};
 use serde_json::json;

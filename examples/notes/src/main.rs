@@ -1,5 +1,5 @@
-//! A server with state: made when it starts, shared by its handlers, put away when it ends. Notes are resources that can
-//! be subscribed to; a layer counts the calls; the names of notes are completed.
+//! A server with state: created at startup, shared by its handlers, cleaned up at shutdown. Notes are resources that can
+//! be subscribed to; a middleware counts the calls; the names of notes are completed.
 
 use std::{
     collections::BTreeMap,
@@ -26,7 +26,7 @@ static CALLS: AtomicUsize = AtomicUsize::new(0);
 /// Writes a note.
 #[tool(idempotent)]
 async fn write(name: String, text: String, State(notes): State<Notes>, ctx: Ctx) -> String {
-    notes.lock().expect("nobody panicked").insert(name.clone(), text);
+    notes.lock().expect("no handler panicked").insert(name.clone(), text);
     ctx.server().updated(format!("notes://{name}"));
     format!("`{name}` is written")
 }
@@ -34,19 +34,19 @@ async fn write(name: String, text: String, State(notes): State<Notes>, ctx: Ctx)
 /// A note.
 #[resource("notes://{name}", mime_type = "text/plain", subscribable, complete(name = names))]
 fn note(name: String, State(notes): State<Notes>) -> Result<String, NotFound> {
-    notes.lock().expect("nobody panicked").get(&name).cloned().ok_or(NotFound)
+    notes.lock().expect("no handler panicked").get(&name).cloned().ok_or(NotFound)
 }
 
 /// Sums up a note.
 #[prompt(complete(name = names))]
 fn sum_up(name: String, State(notes): State<Notes>) -> String {
-    let text = notes.lock().expect("nobody panicked").get(&name).cloned().unwrap_or_default();
+    let text = notes.lock().expect("no handler panicked").get(&name).cloned().unwrap_or_default();
     format!("Sum up in one sentence: {text}")
 }
 
-/// The names that begin with what was typed.
+/// Completes the name of a note.
 fn names(typed: Completing, State(notes): State<Notes>) -> Vec<String> {
-    let notes = notes.lock().expect("nobody panicked");
+    let notes = notes.lock().expect("no handler panicked");
     notes.keys().filter(|name| name.starts_with(&typed.value)).cloned().collect()
 }
 
@@ -78,7 +78,7 @@ async fn main() -> couplet::Result<()> {
         assert_eq!(completion.values, ["today"]);
         println!(
             "{version}: {} note, {} calls so far",
-            notes.lock().expect("nobody panicked").len(),
+            notes.lock().expect("no handler panicked").len(),
             CALLS.load(Ordering::SeqCst)
         );
         client.close().await?;
@@ -87,7 +87,7 @@ async fn main() -> couplet::Result<()> {
     lifespan().await
 }
 
-/// The same server, with a state that is made and put away around it.
+/// The same server, with setup and cleanup of its state.
 async fn lifespan() -> couplet::Result<()> {
     let (ours, theirs) = tokio::io::duplex(4096);
     let (reader, writer) = tokio::io::split(theirs);
@@ -98,7 +98,7 @@ async fn lifespan() -> couplet::Result<()> {
             .lifespan(
                 || async { Ok::<_, std::io::Error>(Notes::default()) },
                 move |notes: Notes| async move {
-                    on_end.store(notes.lock().expect("nobody panicked").len(), Ordering::SeqCst);
+                    on_end.store(notes.lock().expect("no handler panicked").len(), Ordering::SeqCst);
                 },
             )
             .serve(couplet::stdio::pipe(reader, writer)),

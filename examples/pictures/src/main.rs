@@ -1,4 +1,4 @@
-//! Pictures and files: the server names a path or has bytes, the client saves what it gets. Nobody writes a media type.
+//! Images and files: the server returns a path or bytes, the client saves them. Media types are detected.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use couplet::{
     types::ContentBlock,
 };
 
-/// The smallest picture there is.
+/// A PNG of one pixel.
 const PIXEL: &[u8] =
     b"GIF89a\x01\0\x01\0\x80\0\0\0\0\0\xff\xff\xff!\xf9\x04\x01\0\0\0\0,\0\0\0\0\x01\0\x01\0\0\x02\x02D\x01\0;";
 
@@ -19,7 +19,7 @@ fn pixel() -> Result<Image, MediaError> {
     Image::from_bytes(PIXEL)
 }
 
-/// Shows the notes beside the picture that belongs to them.
+/// Returns the notes with their image.
 #[tool]
 async fn report(State(folder): State<PathBuf>) -> Result<Vec<ContentBlock>, MediaError> {
     let notes = File::from_path(folder.join("notes.md")).await?;

@@ -1,5 +1,5 @@
-//! Sampling with tools: a server has no model, but its client has one. The server hands it a tool, runs it when the model
-//! asks for it, and the model goes on with what came out. Deprecated since 2026-07-28, and it works in every revision.
+//! Sampling with tools: the server uses the client's model, offers it a tool, and runs the tool when the model calls it.
+//! Deprecated since 2026-07-28, but it works in every revision.
 
 use couplet::{
     ProtocolVersion,
@@ -31,7 +31,7 @@ async fn weather(question: String, ctx: Ctx) -> Result<String, ToolError> {
     Err(ToolError::new("the model cannot make up its mind"))
 }
 
-/// Stands in for a model: it looks at the thermometer once, and then it knows.
+/// A fake model: it calls the tool once, then answers.
 fn model(ask: &CreateMessageParams) -> CreateMessageResult {
     assert_eq!(ask.tools.as_ref().map(|tools| tools[0].name.as_str()), Some("thermometer"));
     match ask.messages.len() {

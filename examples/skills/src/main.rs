@@ -1,5 +1,5 @@
-//! Skills: instructions for a model, with files. The client lists them, and loads one when it is needed; what it reads must
-//! be what was listed.
+//! Skills: instructions for a model, with files. The client lists them and loads one when needed; the content must match
+//! the listing.
 
 use couplet::{
     prelude::*,
@@ -7,7 +7,7 @@ use couplet::{
 };
 
 fn skills(rules: &str) -> Skills {
-    // Skills are mostly folders: `Skills::from_directory("skills").await?`.
+    // Skills are usually directories: `Skills::from_directory("skills").await?`.
     Skills::new().skill(
         Skill::new("refunds", "How to refund an order.", "Look up the order, then apply references/rules.md.\n")
             .file("references/rules.md", rules)
@@ -28,7 +28,7 @@ async fn main() -> couplet::Result<()> {
     assert!(skill.instructions().contains("Look up the order"));
     assert_eq!(skill.file("references/rules.md").await?, b"Within 30 days.");
 
-    // A server that changes what somebody has agreed to is found out.
+    // A file that changed after it was listed is detected.
     let changed = Server::new("shop", "1.0.0").extension(skills("Never.")).build();
     let client = Client::new("agent", "1.0.0").extension(ClientSkills::new()).connect(changed).await?;
     let skill = client.load_skill(&entry).await?;

@@ -1,4 +1,4 @@
-//! A tool that runs as a task: it goes on after its answer, reports, and asks. The function is one like any other.
+//! A tool that runs as a task, with progress and elicitation. The handler is an ordinary function.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ struct Release {
     yes: bool,
 }
 
-/// Builds a branch, and releases it if somebody agrees.
+/// Builds a branch, and releases it if the user agrees.
 #[tool(task)]
 async fn build(branch: String, ctx: Ctx) -> Result<String, ToolError> {
     ctx.progress(0.5, "half of the tests have passed").await;
@@ -41,13 +41,13 @@ async fn main() -> couplet::Result<()> {
         let id = task.id().to_owned();
         client.close().await?;
 
-        // Later, in another process perhaps: the id is all that is needed.
+        // Later, perhaps in another process, with the id alone.
         let client = connect().await?;
         let result = client.task(id).wait().await?.into_result()?;
         println!("{version}: {}", result.text());
         assert_eq!(result.text(), "main is built and released");
 
-        // Without a look at the task, a call simply takes as long as it takes.
+        // An ordinary call waits for the result of the task.
         if version == ProtocolVersion::V2026_07_28 {
             assert_eq!(
                 client.call("build", json!({ "branch": "fix" })).await?.into_result()?.text(),

@@ -1,4 +1,4 @@
-//! Schemas that are kept to: a range in a type, a schema by hand, and what a client was promised.
+//! Schema validation: a range in a type, a schema written by hand, and an output schema.
 
 use couplet::{
     ProtocolVersion,
@@ -21,7 +21,7 @@ async fn book(Args(stay): Args<Stay>) -> String {
     format!("{} nights", stay.nights)
 }
 
-/// Looks up a price; where it comes from, nobody checks.
+/// Looks up a price, as untyped JSON. That of a suite violates the output schema.
 fn price(RawArgs(args): RawArgs) -> CallToolResult {
     let amount = if args.as_str().contains("suite") { json!("much") } else { json!(90) };
     CallToolResult::default().structured_content(RawJson::from(json!({ "amount": amount })))
@@ -35,7 +35,7 @@ async fn main() -> couplet::Result<()> {
         let price = tool("price", price).input_schema(room).output_schema(amount);
         let server = Server::new("hotel", "1.0.0").tool(tool("book", book)).tool(price).build();
         let client = Client::new("demo", "1.0.0").versions([version]).connect(server).await?;
-        // The model reads what is wrong with its arguments; in older revisions the program does.
+        // The error goes to the model; in older revisions, to the client.
         let said = |answer: couplet::Result<couplet::client::ToolResult>| {
             answer.map_or_else(|error| error.to_string(), |result| result.text())
         };
@@ -46,11 +46,11 @@ async fn main() -> couplet::Result<()> {
         assert!(other.ends_with(r#"expected one of `single`, `suite`, got the string "barn""#), "{other}");
         client.call("price", json!({ "room": "single" })).await?.into_result()?;
         let broken = client.call("price", json!({ "room": "suite" })).await.unwrap_err();
-        assert_eq!(broken.rpc().map(|e| e.code), Some(-32603), "the server does not keep its promise");
+        assert_eq!(broken.rpc().map(|e| e.code), Some(-32603), "the result violates the output schema");
         println!("{version}: {long}");
         client.close().await?;
     }
-    // The same, by itself: a schema from anywhere, within a budget.
+    // The validator alone: any schema, within a budget.
     let outside = Schema::new(r#"{ "$ref": "http://example.com/schema.json" }"#).unwrap_err();
     assert!(outside.to_string().ends_with("nothing is fetched"), "{outside}");
     Ok(())

@@ -1,5 +1,5 @@
-//! URL-mode elicitation: what must not pass through the client, such as a password, is said on a page of the server. The
-//! user agrees to visit it; in 2025-11-25 the client is told when the visit is over.
+//! URL elicitation: data that must not pass through the client, such as a password, is entered on a page of the server.
+//! The user agrees to open it; in 2025-11-25 the client is notified when the elicitation is complete.
 
 use couplet::{
     ProtocolVersion,
@@ -15,9 +15,9 @@ async fn pay(ctx: Ctx) -> Result<&'static str, ToolError> {
     let visit = ElicitParams::visit("Sign in at the bank", PAGE).elicitation_id("visit-7");
     let answer = ctx.elicit_with("sign-in", visit).await?;
     if answer.action != ElicitAction::Accept {
-        return Err(ToolError::new("nobody has signed in"));
+        return Err(ToolError::new("the user did not sign in"));
     }
-    // Here the server waits for its own page; consent to the visit says nothing about what happened there.
+    // Here the server waits for its own page: consent to open it does not mean that the user signed in.
     ctx.elicitation_complete("visit-7").await;
     Ok("paid")
 }
@@ -27,7 +27,7 @@ async fn main() -> couplet::Result<()> {
     let server = Server::new("bills", "1.0.0").tool(pay).build();
     for version in [ProtocolVersion::V2025_11_25, ProtocolVersion::V2026_07_28] {
         let client = Client::new("desk", "1.0.0").versions([version]).on_elicit_url(|ask| async move {
-            // A host shows the whole address, says whose it is, and opens a browser if the user agrees.
+            // A host shows the whole URL and its host name, and opens a browser if the user agrees.
             println!("{}: {}", ask.url_host().unwrap_or("?"), ask.url().unwrap_or("?"));
             if ask.is_suspicious_url() { ask.decline() } else { ask.accept_url() }
         });
@@ -40,7 +40,7 @@ async fn main() -> couplet::Result<()> {
         }
         println!("{version}: paid");
     }
-    // A client that cannot open pages is not asked to, and the model sees why.
+    // A client without URL elicitation gets a tool error, which the model sees.
     let plain = Client::new("plain", "1.0.0").connect(server).await?;
     let refused = plain.call("pay", ()).await?;
     assert!(refused.is_error());

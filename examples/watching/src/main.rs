@@ -1,5 +1,5 @@
-//! Somebody who watches requests on both sides: how long they take, how they end, and which trace they belong to.
-//! With OpenTelemetry, `couplet-otel` does this; the spans of `tracing` are there without either.
+//! An observer of requests on both sides: their durations, outcomes and traces. With OpenTelemetry, `couplet-otel` does
+//! this; `tracing` spans exist without either.
 
 use std::sync::{Arc, Mutex};
 
@@ -13,14 +13,14 @@ use couplet::{
 struct Log(Arc<Mutex<Vec<String>>>);
 
 impl Observer for Log {
-    /// What a request that goes out belongs to; `_meta` carries it.
+    /// Returns the trace of an outgoing request, which is sent in `_meta`.
     fn outgoing(&self) -> Option<TraceContext> {
         Some(TraceContext::new("00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01"))
     }
 
-    /// What a request that comes in belongs to. Its span is made inside.
+    /// Receives the trace of an incoming request, in which its span is created.
     fn incoming(&self, trace: &TraceContext, begin: &mut dyn FnMut()) {
-        self.0.lock().expect("nobody panics here").push(format!("a part of {}", &trace.traceparent[3..11]));
+        self.0.lock().expect("the lock is not poisoned").push(format!("a part of {}", &trace.traceparent[3..11]));
         begin();
     }
 
@@ -28,7 +28,7 @@ impl Observer for Log {
         let name = Operation::span_name(operation.method, operation.target);
         let how = operation.error.map_or("ok", |error| &error.class);
         println!("{:?}: {name} took {:?}: {how}", operation.side, operation.duration);
-        self.0.lock().expect("nobody panics here").push(format!("{:?} {name}: {how}", operation.side));
+        self.0.lock().expect("the lock is not poisoned").push(format!("{:?} {name}: {how}", operation.side));
     }
 }
 
@@ -40,7 +40,7 @@ async fn main() -> couplet::Result<()> {
     client.call("hello", ()).await?.into_result()?;
     client.call("goodbye", ()).await.unwrap_err();
     assert_eq!(
-        *log.0.lock().expect("nobody panics here"),
+        *log.0.lock().expect("the lock is not poisoned"),
         [
             "a part of 0af76519",
             "Server tools/call hello: ok",

@@ -76,7 +76,7 @@ impl Session {
             }
             Line::TooLong(message) => {
                 self.ledger.sent_too_long(&message);
-                self.connection.receive_too_long(&message);
+                self.connection.receive_oversized(&message);
             }
         }
         while let Poll::Ready(sent) = self.poll() {

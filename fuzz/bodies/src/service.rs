@@ -28,7 +28,7 @@ pub(crate) fn limits() -> Limits {
 
 pub(crate) fn service() -> ServerHandle {
     Server::new("fuzz", "1.0.0")
-        .no_timeout()
+        .timeout(None)
         .request_state_key([7; 32])
         .limits(limits())
         .page_size(3)

@@ -1,18 +1,19 @@
-//! What the programs of Couplet share that serve: flags for HTTP, logs, signals, and a graceful shutdown.
+//! Shared parts of Couplet's server programs: flags for HTTP, logging, signals and graceful shutdown.
 //!
 //! * [`SiteArgs`] are the flags of an HTTP endpoint, with its limits; [`bind`] and [`url`] belong to them.
 //! * [`LogArgs`] and [`start_logs`]: log lines on standard error, as `RUST_LOG` and `--log-format` say.
-//! * [`Signals`]: SIGINT, SIGTERM and SIGHUP; [`drained`] serves until one comes, and then finishes what runs.
+//! * [`Signals`] and [`serve_until_signal`]: graceful shutdown on SIGINT, SIGTERM and SIGHUP.
 //! * [`ServeArgs`] and [`serve`]: all of it together, for a server's `main`.
 //!
-//! It knows the public API of `couplet`. It must not know what is served.
+//! This crate knows the public API of `couplet`. It must not know the servers.
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod logs;
 mod serve;
-mod signals;
 mod site;
 
+pub use couplet::signal::{Signal, Signals, serve_until_signal};
 pub use logs::{LogArgs, LogFormat, filter, start_logs};
-pub use serve::{ServeArgs, drained, serve};
-pub use signals::{Caught, Signals};
+pub use serve::{ServeArgs, serve};
 pub use site::{BindError, SiteArgs, bind, bytes, url};

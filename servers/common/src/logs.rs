@@ -10,25 +10,25 @@ use tracing_subscriber::{
     util::SubscriberInitExt,
 };
 
-/// How logs are written.
+/// The flags for logging.
 #[derive(clap::Args, Clone, Copy, Debug)]
 pub struct LogArgs {
-    /// How log lines on standard error look: text or json. The variable RUST_LOG chooses them: info, debug, couplet=trace
+    /// Format of log lines: text or json; RUST_LOG filters them
     #[arg(long, value_name = "FORMAT", default_value = "text", hide_possible_values = true)]
     pub log_format: LogFormat,
 }
 
-/// The form of a log line.
+/// The format of a log line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum LogFormat {
-    /// A line for people.
+    /// Plain text.
     Text,
-    /// A JSON object on a line, for programs.
+    /// A JSON object per line.
     Json,
 }
 
-/// The lines that `RUST_LOG` chooses, or those of `default` when it is not set. The second value is a warning about a
-/// `RUST_LOG` that cannot be understood.
+/// Returns the filter of `RUST_LOG`, or `default` if it is not set. The second value is a warning about an invalid
+/// `RUST_LOG`.
 #[must_use]
 pub fn filter(default: &str) -> (Targets, Option<String>) {
     chosen(env::var("RUST_LOG").ok().as_deref(), default)
@@ -41,20 +41,21 @@ fn chosen(wanted: Option<&str>, default: &str) -> (Targets, Option<String>) {
         Some(text) => match text.parse() {
             Ok(targets) => (targets, None),
             Err(error) => {
-                let what = format!("`RUST_LOG` is not understood: {error}; write info, or couplet_http=debug,warn");
+                let what =
+                    format!("invalid `RUST_LOG`: {error}; expected a filter such as info or couplet_http=debug,warn");
                 (usual(), Some(what))
             }
         },
     }
 }
 
-/// Writes log lines from now on. A process that writes them already goes on as before.
+/// Starts logging. Does nothing if the process has a subscriber already.
 pub fn start_logs<W>(format: LogFormat, targets: Targets, writer: W)
 where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {
     let registry = tracing_subscriber::registry().with(targets);
-    // It fails if there is a subscriber already, which is then the one that is wanted.
+    // Fails if there is a subscriber already, which then stays.
     let _ = match format {
         LogFormat::Text => registry.with(fmt::layer().with_ansi(false).with_writer(writer)).try_init(),
         LogFormat::Json => registry.with(fmt::layer().json().flatten_event(true).with_writer(writer)).try_init(),
@@ -74,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn the_environment_chooses_the_lines() {
+    fn the_environment_sets_the_filter() {
         check(None, LevelFilter::INFO, false);
         check(Some(" "), LevelFilter::INFO, false);
         check(Some("debug"), LevelFilter::DEBUG, false);

@@ -1,25 +1,25 @@
-//! Serving until it is over, or until a signal comes.
+//! Serving with graceful shutdown.
 
-use std::{error::Error, pin::pin, sync::Arc, time::Duration};
+use std::{error::Error, sync::Arc};
 
 use couplet::{
     core::{Limits, Service, Transport},
+    signal::{Signals, serve_until_signal},
     stdio::stdio,
 };
 
 use crate::{
     logs::{LogArgs, LogFormat, filter, start_logs},
-    signals::Signals,
     site::{SiteArgs, bind, bytes, url},
 };
 
-/// The flags that every server of ours has.
+/// The flags of every server program.
 #[derive(clap::Args, Clone, Debug)]
 pub struct ServeArgs {
-    /// Serve HTTP at this address, such as 127.0.0.1:3001, instead of standard input and output
+    /// Listen on this address (127.0.0.1:3001, or a port alone) for HTTP, instead of stdio
     #[arg(long, value_name = "ADDRESS")]
     pub http: Option<String>,
-    /// The size of one message: 16M by default; K, M and G are for 1024
+    /// Maximum size of a message, such as 512K or 64M (default: 16M)
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     pub max_message: Option<usize>,
     /// The flags of the HTTP endpoint.
@@ -30,18 +30,19 @@ pub struct ServeArgs {
     pub log: LogArgs,
 }
 
-/// Serves over standard input and output, or over HTTP, until the client is gone or a signal comes; running calls are
-/// finished. Over HTTP the first line of standard error is the URL (with `--log-format json` it is a log line), and
-/// logs begin at `info`; otherwise at `warn`.
+/// Serves over stdio or HTTP until the client disconnects or a signal comes, then shuts down gracefully.
+///
+/// Over HTTP the first line of standard error is the URL (with `--log-format json` it is a log line), and the default
+/// log level is `info`; over stdio it is `warn`.
 ///
 /// # Errors
-/// When the address cannot be listened at, or the connection is lost.
-#[expect(clippy::print_stderr, reason = "the caller of a program wants to know where it is")]
+/// If the address cannot be bound, or the connection fails.
+#[expect(clippy::print_stderr, reason = "the program prints its URL")]
 pub async fn serve(service: Arc<dyn Service>, args: &ServeArgs) -> Result<(), Box<dyn Error>> {
     let (targets, complaint) = filter(if args.http.is_some() { "info" } else { "warn" });
     let limits = args.max_message.map_or_else(Limits::default, |bytes| Limits::default().max_message(bytes));
     let grace = args.site.grace;
-    // Before the address is told: from then on a signal may come.
+    // Before the URL is printed, since a signal may follow it.
     let signals = Signals::new()?;
     let Some(address) = &args.http else {
         start_logs(args.log.log_format, targets, std::io::stderr);
@@ -51,7 +52,7 @@ pub async fn serve(service: Arc<dyn Service>, args: &ServeArgs) -> Result<(), Bo
         let drain = move || {
             let _ = begin.send(());
         };
-        return Ok(drained(signals, transport.serve(service, limits), drain, grace).await?);
+        return Ok(serve_until_signal(signals, transport.serve(service, limits), drain, grace).await?);
     };
     let listener = bind(address).await?;
     let url = url(&listener, &args.site);
@@ -65,40 +66,11 @@ pub async fn serve(service: Arc<dyn Service>, args: &ServeArgs) -> Result<(), Bo
     }
     let transport = args.site.transport(listener);
     let shutdown = transport.shutdown();
-    Ok(drained(signals, transport.serve(service, limits), move || shutdown.trigger(), grace).await?)
+    Ok(serve_until_signal(signals, transport.serve(service, limits), move || shutdown.trigger(), grace).await?)
 }
 
 fn report(complaint: Option<String>) {
     if let Some(what) = complaint {
         tracing::warn!("{what}");
-    }
-}
-
-/// Serves until it is over or a signal comes. Then `drain` is called, and serving may go on for `grace` to finish what
-/// runs; a second signal ends it at once.
-///
-/// # Errors
-/// Those of serving.
-pub async fn drained<E>(
-    mut signals: Signals,
-    serving: impl Future<Output = Result<(), E>>,
-    drain: impl FnOnce(),
-    grace: Duration,
-) -> Result<(), E> {
-    /// The transport has the same time, and says what it did with it.
-    const LATE: Duration = Duration::from_millis(500);
-    let mut serving = pin!(serving);
-    let signal = tokio::select! {
-        done = &mut serving => return done,
-        signal = signals.next() => signal,
-    };
-    tracing::info!(?signal, "shutting down: running calls are finished");
-    drain();
-    tokio::select! {
-        done = tokio::time::timeout(grace + LATE, serving) => done.unwrap_or(Ok(())),
-        signal = signals.next() => {
-            tracing::warn!(?signal, "running calls are cut off");
-            Ok(())
-        }
     }
 }

@@ -1,50 +1,50 @@
-//! An HTTP endpoint: where it is, who may use it, what it may cost.
+//! The flags of an HTTP endpoint: path, allowed hosts and origins, limits.
 
 use std::{error, fmt, io, time::Duration};
 
 use couplet::http::server::{HttpLimits, HttpTransport};
 use tokio::net::TcpListener;
 
-/// How a server is reached over HTTP, and what it may cost.
+/// The flags of an HTTP endpoint.
 #[derive(clap::Args, Clone, Debug)]
 pub struct SiteArgs {
-    /// The path of the endpoint
+    /// Path of the endpoint
     #[arg(long, help_heading = "HTTP", value_name = "PATH", default_value = "/mcp")]
     pub path: String,
-    /// Answers requests to this host name, beside those of this machine
+    /// Allow requests to this host name, in addition to loopback names
     #[arg(long, help_heading = "HTTP", value_name = "NAME")]
     pub allow_host: Vec<String>,
-    /// Answers requests of pages from this origin, such as `https://app.example.com`
+    /// Allow browser requests from this origin, such as `https://app.example.com`
     #[arg(long, help_heading = "HTTP", value_name = "ORIGIN")]
     pub allow_origin: Vec<String>,
-    /// Serves clients of HTTP+SSE, the transport of the first revision, too: they begin with a GET at the same path
+    /// Serve the deprecated HTTP+SSE transport too, with a GET at the same path
     #[arg(long, help_heading = "HTTP")]
     pub sse: bool,
-    /// The size of a request's body: 4M by default; K, M and G are for 1024
+    /// Maximum size of a request body, such as 512K or 64M (default: 4M)
     #[arg(long, help_heading = "HTTP", value_name = "BYTES", value_parser = bytes)]
     pub max_body: Option<usize>,
-    /// How many connections may be open: 4096 by default
+    /// Maximum number of open connections (default: 4096)
     #[arg(long, help_heading = "HTTP", value_name = "COUNT")]
     pub max_connections: Option<usize>,
-    /// How many requests may be under way: 4096 by default
+    /// Maximum number of concurrent requests (default: 4096)
     #[arg(long, help_heading = "HTTP", value_name = "COUNT")]
     pub max_requests: Option<usize>,
-    /// How many sessions there may be: 16384 by default
+    /// Maximum number of sessions (default: 16384)
     #[arg(long, help_heading = "HTTP", value_name = "COUNT")]
     pub max_sessions: Option<usize>,
-    /// How many streams may be open: 1024 by default
+    /// Maximum number of open streams (default: 1024)
     #[arg(long, help_heading = "HTTP", value_name = "COUNT")]
     pub max_streams: Option<usize>,
-    /// After how many idle seconds a session ends: 1800 by default
+    /// Idle timeout of sessions (default: 1800)
     #[arg(long, help_heading = "HTTP", value_name = "SECONDS", value_parser = seconds)]
     pub session_idle: Option<Duration>,
-    /// How many seconds running calls may take to finish after SIGTERM or SIGINT; a second signal ends them at once
+    /// Grace period for running calls after SIGTERM or SIGINT; a second signal stops at once
     #[arg(long, help_heading = "HTTP", value_name = "SECONDS", default_value = "10", value_parser = seconds)]
     pub grace: Duration,
 }
 
 impl SiteArgs {
-    /// The endpoint on a listener.
+    /// Creates the transport on a listener.
     #[must_use]
     pub fn transport(&self, listener: TcpListener) -> HttpTransport {
         let site = self.clone();
@@ -54,7 +54,7 @@ impl SiteArgs {
             let endpoint = site.allow_host.into_iter().fold(endpoint, |endpoint, host| endpoint.allow_host(host));
             let endpoint =
                 site.allow_origin.into_iter().fold(endpoint, |endpoint, origin| endpoint.allow_origin(origin));
-            endpoint.sse_2024(site.sse)
+            if site.sse { endpoint.http_sse() } else { endpoint }
         })
     }
 
@@ -67,7 +67,7 @@ impl SiteArgs {
         set(&mut limits.sessions, self.max_sessions);
         set(&mut limits.streams, self.max_streams);
         limits.idle = self.session_idle.unwrap_or(limits.idle);
-        // What one caller may have is no more than what all may have.
+        // The limits per caller are at most the total limits.
         limits.requests_per_principal = limits.requests_per_principal.min(limits.requests);
         limits.sessions_per_principal = limits.sessions_per_principal.min(limits.sessions);
         limits.streams_per_principal = limits.streams_per_principal.min(limits.streams);
@@ -75,7 +75,7 @@ impl SiteArgs {
     }
 }
 
-/// An address that cannot be listened at.
+/// The error for an address that cannot be bound.
 #[derive(Debug)]
 pub struct BindError {
     address: String,
@@ -83,29 +83,29 @@ pub struct BindError {
 }
 
 impl BindError {
-    /// What to do about it.
+    /// Returns a hint for the user.
     #[must_use]
     pub fn hint(&self) -> &'static str {
         match self.error.kind() {
-            io::ErrorKind::AddrInUse => "another program listens there; port 0 takes any that is free",
-            io::ErrorKind::PermissionDenied => "ports below 1024 are for the system; choose another",
-            _ => "an address is written as 127.0.0.1:8080",
+            io::ErrorKind::AddrInUse => "another program uses the address; port 0 selects a free port",
+            io::ErrorKind::PermissionDenied => "ports below 1024 need privileges; use another port",
+            _ => "expected an address such as 127.0.0.1:8080",
         }
     }
 }
 
 impl fmt::Display for BindError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cannot listen at `{}`: {}", self.address, self.error)
+        write!(f, "cannot listen on `{}`: {}", self.address, self.error)
     }
 }
 
 impl error::Error for BindError {}
 
-/// Listens at an address; a port alone is one of this machine.
+/// Binds an address; a port alone is bound on the loopback interface.
 ///
 /// # Errors
-/// When the address is none, is taken, or is not allowed.
+/// If the address is invalid, in use, or not permitted.
 pub async fn bind(address: &str) -> Result<TcpListener, BindError> {
     let address = match address.strip_prefix(':').unwrap_or(address).parse::<u16>() {
         Ok(port) => format!("127.0.0.1:{port}"),
@@ -114,17 +114,17 @@ pub async fn bind(address: &str) -> Result<TcpListener, BindError> {
     TcpListener::bind(&address).await.map_err(|error| BindError { address, error })
 }
 
-/// The URL of an endpoint.
+/// Returns the URL of an endpoint.
 #[must_use]
 pub fn url(listener: &TcpListener, site: &SiteArgs) -> String {
     let address = listener.local_addr().map_or_else(|_| "?".to_owned(), |address| address.to_string());
     format!("http://{address}{}", site.path)
 }
 
-/// A number of bytes: `65536`, `64K`, `16M`, `1G`.
+/// Parses a number of bytes: `65536`, `64K`, `16M`, `1G`.
 ///
 /// # Errors
-/// When it is none, as a sentence.
+/// If the text is not a size; the error is a message for the user.
 pub fn bytes(text: &str) -> Result<usize, String> {
     let (digits, shift) = match text.char_indices().next_back() {
         Some((at, 'k' | 'K')) => (&text[..at], 10),
@@ -132,12 +132,13 @@ pub fn bytes(text: &str) -> Result<usize, String> {
         Some((at, 'g' | 'G')) => (&text[..at], 30),
         _ => (text, 0),
     };
-    let number: usize = digits.parse().map_err(|_| "write a number of bytes, such as 65536, 64K or 16M".to_owned())?;
-    number.checked_mul(1 << shift).filter(|bytes| *bytes > 0).ok_or_else(|| "that is no size".to_owned())
+    let number: usize =
+        digits.parse().map_err(|_| "expected a number of bytes, such as 65536, 64K or 16M".to_owned())?;
+    number.checked_mul(1 << shift).filter(|bytes| *bytes > 0).ok_or_else(|| "the size is out of range".to_owned())
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
+    let seconds = text.parse().map_err(|_| "expected a number of seconds".to_owned())?;
     Duration::try_from_secs_f64(seconds).map_err(|e| e.to_string())
 }
 

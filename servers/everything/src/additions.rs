@@ -1,18 +1,18 @@
-//! Tools that the contract does not have: a sound, a list as structured content, a parameter in a header, failures.
+//! Tools beyond the contract: audio, a list as structured content, a parameter in a header, errors.
 
 use couplet::{prelude::*, server::media::Audio, types::RpcError};
 use serde::Deserialize;
 
-/// Returns the tick of a clock. Clients that know no sound are told of it in words.
+/// Returns the tick of a clock as audio. Clients of revisions without audio get text.
 #[tool(name = "get-tiny-sound", title = "Get Tiny Sound", read_only, open_world = false)]
 pub(crate) fn get_tiny_sound() -> Audio {
     Audio::new(include_bytes!("../assets/tick.wav"), "audio/wav")
 }
 
-/// Returns prime numbers as structured content that is a list and not an object, where the revision allows that.
+/// Returns prime numbers as structured content that is a list, where the revision allows it.
 #[tool(name = "get-primes", title = "Get Primes", read_only, open_world = false)]
 pub(crate) fn get_primes(
-    /// How many
+    /// Number of primes
     #[schemars(range(min = 1, max = 1000))]
     #[default(10)]
     count: usize,
@@ -21,7 +21,7 @@ pub(crate) fn get_primes(
     Json((2..).filter(is_prime).take(count).collect())
 }
 
-/// Greets a region. Over HTTP the region also stands in the header `Mcp-Param-Region`, by which a gateway can route.
+/// Greets a region. Over HTTP the region is also sent in the header `Mcp-Param-Region`, which gateways can route by.
 #[tool(name = "greet-region", title = "Greet Region", read_only, open_world = false)]
 pub(crate) fn greet_region(
     /// The region, such as `eu-north`
@@ -39,7 +39,7 @@ enum Failure {
     Panic,
 }
 
-/// Fails: as a tool, which the model is told; as a request, which the client is told; or by a panic, which ends the call and nothing else.
+/// Fails with a tool error (for the model), a protocol error (for the client), or a panic (which ends only this call).
 #[tool(name = "trigger-error", title = "Trigger Error", read_only, open_world = false)]
 pub(crate) fn trigger_error(
     /// How to fail

@@ -1,4 +1,4 @@
-//! A tool with a view: hosts that show views show a clock, others get the time as text.
+//! A tool with a view: a clock in hosts with MCP Apps, text in others.
 
 use couplet::{
     apps::{AppTool, Apps, ShowsApps, View},
@@ -14,10 +14,10 @@ pub(crate) fn register(server: Server<App>) -> Server<App> {
     let show = tool("show-clock", show_clock)
         .title("Show Clock")
         .icons(vec![crate::logo()])
-        .description("Shows a clock where the host shows views, and tells the time everywhere else.");
+        .description("Shows a clock in hosts that support views, and returns the time as text in others.");
     let refresh = tool("refresh-clock", clock::now)
         .title("Refresh Clock")
-        .description("Tells the view of `show-clock` what time it is; not for models.");
+        .description("Returns the time to the view of `show-clock`; not for models.");
     server
         .extension(Apps::new().view(view))
         .tool(show.read_only().open_world(false).view(VIEW))

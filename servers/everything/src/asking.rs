@@ -1,4 +1,4 @@
-//! Tools of the contract that ask: for folders, and for a form with every kind of field.
+//! Tools of the contract for roots, and for form elicitation with every kind of field.
 
 use couplet::{
     prelude::*,
@@ -70,7 +70,7 @@ pub(crate) async fn trigger_elicitation_request(ctx: Ctx) -> Result<Vec<ContentB
     Ok(content.into_iter().map(ContentBlock::text).collect())
 }
 
-/// What was filled in, a line for each field that has a name here.
+/// Lists the answers, one line per named field.
 pub(crate) fn said(answer: &ElicitResult, fields: &[(&str, &str)]) -> String {
     let line = |(key, name): &(&str, &str)| match answer.content.as_ref()?.get(key)?.parse().ok()? {
         Value::String(text) if text.is_empty() => None,
@@ -80,10 +80,10 @@ pub(crate) fn said(answer: &ElicitResult, fields: &[(&str, &str)]) -> String {
     format!("User inputs:\n{}", fields.iter().filter_map(line).collect::<Vec<_>>().join("\n"))
 }
 
-#[expect(clippy::approx_constant, reason = "that is what the contract has")]
+#[expect(clippy::approx_constant, reason = "the value of the contract")]
 const FAVORITE: f64 = 3.14;
 
-/// Every kind of field that a form can have. Where a revision does not know one, it is left out or made simpler.
+/// Builds a form with every kind of field. Kinds that a revision lacks are left out or simplified.
 fn form() -> ElicitSchema {
     let text = |title: &str, description: &str| StringSchema::new().title(title).description(description);
     let friends = ["Monica", "Rachel", "Joey", "Chandler", "Ross", "Phoebe"];

@@ -1,8 +1,8 @@
-//! Tools of the contract that let the client work in the background: what they ask becomes a task of the client's, which
-//! is looked at until it is done. Clients without tasks answer at once.
+//! Tools of the contract that send requests which the client runs as tasks; the server polls the task until it is done.
+//! Clients without tasks answer at once.
 //!
-//! `Tasks::asking` does the same for every question of a server, in one word. Here it is written out, because the
-//! contract wants to see each look at the task.
+//! `Tasks::asking` does the same for all requests of a server. Here it is written out, because the contract reports each
+//! poll.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ const SAMPLING: &str = "Trigger an async sampling request that the CLIENT execut
     bidirectional MCP tasks where the server sends a request and the client executes it asynchronously, allowing the \
     server to poll for progress and results.";
 
-/// Asks the model in the background.
+/// Sends a sampling request as a task.
 #[tool(
     name = "trigger-sampling-request-async",
     title = "Trigger Async Sampling Request Tool",
@@ -62,7 +62,7 @@ const ELICITATION: &str = "Trigger an async elicitation request that the CLIENT 
     Demonstrates bidirectional MCP tasks where the server sends an elicitation request and the client handles user input \
     asynchronously, allowing the server to poll for completion.";
 
-/// Asks the user in the background.
+/// Sends an elicitation request as a task.
 #[tool(
     name = "trigger-elicitation-request-async",
     title = "Trigger Async Elicitation Request Tool",
@@ -101,7 +101,7 @@ async fn trigger_elicitation_request_async(ctx: Ctx) -> Result<Vec<ContentBlock>
     Ok(content.into_iter().map(ContentBlock::text).collect())
 }
 
-/// Whether the client runs a kind of question as a task.
+/// Whether the client supports tasks for a kind of request.
 fn runs(ctx: &Ctx, kind: impl Fn(&TaskRequestsCapability) -> bool) -> bool {
     let tasks = ctx.peer().capabilities.tasks.as_ref();
     ctx.call().revision.has_core_tasks() && tasks.and_then(|tasks| tasks.requests.as_ref()).is_some_and(kind)
@@ -111,13 +111,13 @@ fn at_once(answer: &impl serde::Serialize) -> Result<String, ToolError> {
     Ok(format!("[SYNC] Client executed synchronously:\n{}", serde_json::to_string_pretty(answer)?))
 }
 
-/// What came of a question.
+/// The outcome of a task.
 enum Outcome {
     Completed { looks: String, result: Value },
     Over(String),
 }
 
-/// Asks, and looks at the client's task once a second, but not more often than `most`.
+/// Sends a request, and polls the client's task once a second, at most `most` times.
 async fn look_after<R: Request>(ctx: &Ctx, question: &R::Params, most: usize) -> Result<Outcome, ToolError> {
     let answer = ask::<R>(ctx, question).await?;
     let Ok(CreateTaskResult { mut task, .. }) = serde_json::from_value(answer.clone()) else {
@@ -148,10 +148,10 @@ async fn look_after<R: Request>(ctx: &Ctx, question: &R::Params, most: usize) ->
     Ok(Outcome::Completed { looks, result })
 }
 
-/// Sends the client a request of its own.
+/// Sends a request to the client.
 async fn ask<R: Request>(ctx: &Ctx, params: &R::Params) -> Result<Value, ToolError> {
     let answer = ctx.call().inputs.request(InputRequest::new::<R>(params)?).await;
-    Ok(answer.ok_or_else(|| ToolError::new("the client is gone"))??.parse()?)
+    Ok(answer.ok_or_else(|| ToolError::new("the client disconnected"))??.parse()?)
 }
 
 fn word(status: TaskStatus) -> String {

@@ -1,4 +1,4 @@
-//! Who calls, as the server sees it.
+//! What the server knows about the caller.
 
 use couplet::{
     prelude::*,
@@ -7,24 +7,24 @@ use couplet::{
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// What the server knows of a client.
+/// What the server knows about a client.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Caller {
-    /// The revision of the protocol in which this call came
+    /// The protocol revision of this call
     revision: String,
-    /// Whether there is a session; if not, every request says all of this itself
+    /// Whether there is a session; if not, every request carries this data
     session: bool,
-    /// What the client says it is
+    /// Name and version of the client
     client: Option<String>,
-    /// What the client can do
+    /// Capabilities of the client
     capabilities: Value,
-    /// Who was authenticated, if anybody was
+    /// The authenticated principal, if any
     principal: Option<String>,
-    /// What else the request carried in `_meta`
+    /// Other members of `_meta`
     meta: Value,
 }
 
-/// Tells what the server knows about the client that calls: its revision, its capabilities, what its request carried.
+/// Returns what the server knows about the client: its revision, capabilities and request metadata.
 #[tool(name = "get-caller", title = "Get Caller", read_only, open_world = false)]
 pub(crate) async fn get_caller(meta: Meta, ctx: Ctx) -> Json<Caller> {
     let (call, peer) = (ctx.call(), ctx.peer());

@@ -1,4 +1,4 @@
-//! Tools of the contract that answer at once: text, numbers, a picture, structured content.
+//! Tools of the contract that return content: text, numbers, an image, structured content.
 
 use couplet::{
     prelude::*,

@@ -1,4 +1,4 @@
-//! The environment of the server, as much of it as may be shown.
+//! The environment variables that the tool `get-env` shows.
 
 use std::{collections::BTreeMap, env, ffi::OsString};
 
@@ -6,25 +6,25 @@ use couplet::prelude::*;
 
 use crate::App;
 
-/// The variables of the environment that the tool `get-env` shows: by default those that begin with `COUPLET_`.
+/// The environment variables that the tool `get-env` shows: by default those that start with `COUPLET_`.
 ///
-/// Over HTTP any process that can connect can call the tool, and environments have secrets in them.
+/// Over HTTP any process that can connect can call the tool, and environments contain secrets.
 #[derive(Clone, Debug, Default)]
 pub struct ShownEnv {
     /// Every variable.
     all: bool,
-    /// Those that are shown by name.
+    /// Variables shown by name.
     names: Vec<String>,
 }
 
 impl ShownEnv {
-    /// All variables, for a client that set them itself: one that started the server.
+    /// Shows all variables, for a client that started the server and set them itself.
     #[must_use]
     pub fn all() -> Self {
         Self { all: true, names: Vec::new() }
     }
 
-    /// Those that begin with `COUPLET_`, and those of these names.
+    /// Shows variables that start with `COUPLET_`, and those with these names.
     #[must_use]
     pub fn only(names: impl IntoIterator<Item = String>) -> Self {
         Self { all: false, names: names.into_iter().collect() }
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_named_is_shown() {
+    fn only_named_variables_are_shown() {
         let only = ShownEnv::only(["HOME".to_owned()]);
         for (name, by_default, named) in
             [("COUPLET_X", true, true), ("HOME", false, true), ("SECRET", false, false), ("XCOUPLET_", false, false)]

@@ -1,4 +1,4 @@
-//! Files from elsewhere: `data:` addresses, and `https:` ones on the internet, as far as they are allowed.
+//! Files from `data:` URLs, and from `https:` URLs on the public internet, within limits.
 
 use std::time::Duration;
 
@@ -9,18 +9,18 @@ use couplet::{
 use data_url::DataUrl;
 use http::Uri;
 
-/// What may be fetched.
+/// The limits of a fetch.
 pub(crate) struct Limits {
-    /// Whoever calls decides where this program asks, so it does not ask its own network.
+    /// Public addresses only: the caller chooses the URL, which must not reach the local network.
     reach: Reach,
     bytes: usize,
     time: Duration,
-    /// The servers, and those below them; all if there are none.
+    /// The allowed domains with their subdomains; all if empty.
     domains: Vec<String>,
 }
 
 impl Limits {
-    /// As the environment wants it.
+    /// Reads the limits from the environment.
     pub(crate) fn from_env() -> Self {
         let text = |name: &str| std::env::var(name).ok();
         let number = |name: &str, default| text(name).and_then(|text| text.parse().ok()).unwrap_or(default);
@@ -40,7 +40,7 @@ impl Limits {
         if address.starts_with("data:") {
             let data = DataUrl::process(address).map_err(|e| why(&e.to_string()))?;
             let (bytes, _) = data.decode_to_vec().map_err(|e| why(&e.to_string()))?;
-            return if bytes.len() > self.bytes { Err(why("it is too large")) } else { Ok(bytes) };
+            return if bytes.len() > self.bytes { Err(why("the file is too large")) } else { Ok(bytes) };
         }
         if !["http://", "https://"].iter().any(|scheme| address.starts_with(scheme)) {
             return Err(why("Unsupported URL protocol. Only http, https, and data URLs are supported."));
@@ -76,9 +76,9 @@ mod tests {
         Limits { reach, bytes, time: Duration::from_secs(60), domains }
     }
 
-    /// A server of our own has a page for those who want to know whether it runs.
+    /// Fetches the health page of a local server.
     #[couplet::test]
-    async fn what_is_fetched() {
+    async fn fetches_are_limited() {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let page = format!("http://127.0.0.1:{}/health", listener.local_addr().unwrap().port());
         let _serving = tokio::spawn(Server::new("page", "1.0.0").serve(HttpTransport::from_listener(listener)));

@@ -1,4 +1,4 @@
-//! A tool of the contract that makes a resource of a file.
+//! A tool of the contract that turns a file into a resource.
 
 use std::{
     collections::VecDeque,
@@ -17,22 +17,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::{App, fetch::Limits};
 
-/// How many bytes of files are kept; the oldest ones go first.
-const KEPT: usize = 32 << 20;
+/// The maximum size of all stored files in bytes; the oldest are evicted first.
+const MAX_STORED: usize = 32 << 20;
 const MIME_TYPE: &str = "application/gzip";
 
-/// The files that are resources now, with their sizes.
+/// The stored files, with their sizes.
 #[derive(Clone, Default)]
 pub(crate) struct Files(Arc<Mutex<VecDeque<(String, usize)>>>);
 
 impl Files {
-    /// Makes a resource of a file, in the place of one with the same address.
+    /// Adds a file as a resource, replacing one with the same URI.
     fn add(&self, server: &ServerHandle, link: &Resource, bytes: Vec<u8>, listed: bool) -> Result<(), ToolError> {
         let mut files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let size = bytes.len();
         files.retain(|(uri, _)| *uri != link.uri);
         server.remove_resource(&link.uri);
-        while files.iter().map(|(_, size)| size).sum::<usize>() + size > KEPT
+        while files.iter().map(|(_, size)| size).sum::<usize>() + size > MAX_STORED
             && let Some((oldest, _)) = files.pop_front()
         {
             server.remove_resource(&oldest);
@@ -82,11 +82,11 @@ pub(crate) async fn gzip_file_as_resource(
     ctx: Ctx,
 ) -> Result<ContentBlock, ToolError> {
     let content = Limits::from_env().fetch(&data).await?;
-    // Compressing takes long enough to hold up others.
+    // Compression would block the runtime.
     let zipped = tokio::task::spawn_blocking(move || zip(&content)).await??;
     let link = Resource::new(format!("demo://resource/session/{}", escaped(&name)), name).mime_type(MIME_TYPE);
     let blob = STANDARD.encode(&zipped);
-    // Where there are no sessions, what a client does must not change what it is listed.
+    // In stateless revisions, a call must not change the lists.
     app.files.add(ctx.server(), &link, zipped, ctx.call().revision.has_sessions())?;
     Ok(match output_type {
         OutputType::ResourceLink => ContentBlock::link(link),
@@ -100,7 +100,7 @@ fn zip(content: &[u8]) -> std::io::Result<Vec<u8>> {
     encoder.finish()
 }
 
-/// A name as a part of an address. Braces would make it a template.
+/// Percent-encodes a name. Braces would make the URI a template.
 fn escaped(name: &str) -> String {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"-._~".contains(&b);
     name.bytes().map(|b| if plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()

@@ -1,13 +1,15 @@
-//! A server that shows everything that the Model Context Protocol has.
+//! A server that shows every feature of the Model Context Protocol.
 //!
 //! Its first part is the contract of the official everything server: the same tools, prompts, resources and results, in
 //! every revision. The second part is what 2026-07-28 and its extensions add, which works with older clients as far as
-//! they know it: calls of several rounds, parameters in headers, answers that may be kept, subscriptions, tasks, views
-//! and skills.
+//! they support it: multi-round-trip requests, parameters in headers, cacheable results, subscriptions, tasks, apps and
+//! skills.
 //!
-//! [`server`] is the server itself; it can be served, mounted in another one, or connected to in a test.
+//! [`server`] builds the server; it can be served, mounted in another server, or connected to in a test.
 //!
-//! It knows `couplet` and nothing below: it is there to be read.
+//! It uses `couplet` and nothing below: it is an example to read.
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod additions;
 mod app;
@@ -41,7 +43,7 @@ use couplet::{
 
 pub use env::ShownEnv;
 
-/// What the tools remember between calls.
+/// The state that tools share between calls.
 #[derive(Clone, Default)]
 struct App {
     shown: env::ShownEnv,
@@ -51,7 +53,7 @@ struct App {
     files: gzip::Files,
 }
 
-/// The server. It needs a runtime of tokio's.
+/// Builds the server. Its handlers need a tokio runtime.
 ///
 /// ```
 /// use couplet::prelude::*;
@@ -65,23 +67,23 @@ struct App {
 /// # }
 /// ```
 ///
-/// Its tool `get-env` shows only variables that begin with `COUPLET_`, so that it can be served over HTTP;
+/// Its tool `get-env` shows only variables that start with `COUPLET_`, so that it can be served over HTTP;
 /// [`server_showing`] can show more.
 pub fn server() -> Server {
     server_showing(ShownEnv::default())
 }
 
-/// The server with other variables of the environment in `get-env`.
+/// Builds the server with other environment variables in `get-env`.
 pub fn server_showing(shown: ShownEnv) -> Server {
     let server = Server::new("couplet-everything", env!("CARGO_PKG_VERSION"))
         .info(info())
         .instructions(resources::INSTRUCTIONS)
-        // A tool may be told to take long; waiting for answers of the client does not count.
+        // Some tools are slow on request. Time spent waiting for the client does not count.
         .timeout(Duration::from_secs(600))
-        // Lists and documents stay the same for as long as the program runs; what does not says so itself.
+        // Lists and documents never change; other results set their own cache hints.
         .cache(Duration::from_secs(300), CacheScope::Public)
         .middleware(listing::fitting);
-    // The order of the list: first the contract, in its own order, then what is new.
+    // The contract first, in its own order, then the additions.
     let server = server
         .tool(contents::echo)
         .tool(contents::get_annotated_message)
@@ -119,7 +121,7 @@ fn info() -> Implementation {
         .icons(vec![logo()])
 }
 
-/// The picture beside the name.
+/// Returns the icon.
 fn logo() -> Icon {
     use base64::{Engine, engine::general_purpose::STANDARD};
     let src = format!("data:image/png;base64,{}", STANDARD.encode(contents::LOGO));

@@ -1,4 +1,4 @@
-//! Tools of the contract that answer with resources: as links, and put in place.
+//! Tools of the contract that return resources: as links, and embedded.
 
 use couplet::{
     prelude::*,

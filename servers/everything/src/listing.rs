@@ -1,5 +1,5 @@
-//! In a session, tools that a client could not use are not listed to it, as the contract wants. Where there is none, the
-//! list is the same for everybody, as 2026-07-28 wants.
+//! In a session, tools that need a capability the client lacks are not listed, as in the contract. In the stateless
+//! revision the list is the same for all clients, as 2026-07-28 requires.
 
 use couplet::{
     core::{Call, JsonText, Reply},
@@ -7,7 +7,7 @@ use couplet::{
     types::{ClientCapabilities, ListToolsResult},
 };
 
-/// A layer that takes out of the list what the client cannot be asked for.
+/// Middleware that removes tools from the list if the client lacks a capability they need.
 pub(crate) async fn fitting(call: Call, next: Next) -> Reply {
     let is_session_list = call.method == "tools/list" && call.revision.has_sessions();
     let can = is_session_list.then(|| call.peer.capabilities.clone());

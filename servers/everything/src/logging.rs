@@ -1,4 +1,4 @@
-//! A log that goes on by itself.
+//! A simulated log that runs in the background.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -27,12 +27,12 @@ const LEVELS: [LoggingLevel; 8] = [
     LoggingLevel::Emergency,
 ];
 
-/// The sessions whose log goes on.
+/// The sessions with a running log.
 #[derive(Clone, Default)]
 pub(crate) struct Logs(Arc<Mutex<Vec<(Outbox, AbortHandle)>>>);
 
 impl Logs {
-    /// Starts the log of a session, or stops it; true if it was started.
+    /// Starts or stops the log of a session, and returns whether it was started.
     fn toggle(&self, session: Outbox) -> bool {
         let mut running = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         running.retain(|(other, _)| !other.is_closed());
@@ -51,7 +51,7 @@ impl Logs {
 pub(crate) async fn toggle_simulated_logging(State(app): State<App>, ctx: Ctx) -> String {
     let outbox = &ctx.call().outbox;
     if !ctx.call().revision.has_sessions() {
-        // Nothing outlives the request here, so all is said while it runs.
+        // A stateless request cannot outlive its response, so all messages are sent now.
         for level in LEVELS {
             say(outbox, level).await;
         }
@@ -71,7 +71,7 @@ pub(crate) async fn toggle_simulated_logging(State(app): State<App>, ctx: Ctx) -
 async fn go_on(session: Outbox) {
     while !session.is_closed() {
         let mut random = [0];
-        // Without randomness all messages are of one level.
+        // On failure, all messages have the same level.
         let _ = getrandom::fill(&mut random);
         say(&session, LEVELS[usize::from(random[0]) % LEVELS.len()]).await;
         tokio::time::sleep(PACE).await;

@@ -1,4 +1,4 @@
-//! `couplet-everything`: the server on standard input and output, or on the network.
+//! `couplet-everything`: the server over stdio or HTTP.
 
 use std::{error::Error, process::ExitCode, sync::Arc};
 
@@ -6,14 +6,14 @@ use clap::Parser;
 use couplet_everything::ShownEnv;
 use couplet_serve::{ServeArgs, serve};
 
-/// A server that shows everything that the Model Context Protocol has
+/// Model Context Protocol server that shows every feature of the protocol
 #[derive(Parser)]
-#[command(version)]
+#[command(version, max_term_width = 80)]
 struct Flags {
-    /// How many entries a page of a list has
+    /// Number of entries per page of a list
     #[arg(long, value_name = "COUNT", default_value_t = 500)]
     page_size: usize,
-    /// Over HTTP, the tool get-env shows this variable too, beside those that begin with COUPLET_
+    /// Environment variable that the tool get-env may show over HTTP, besides COUPLET_*
     #[arg(long, value_name = "NAME")]
     show_env: Vec<String>,
     #[command(flatten)]
@@ -21,7 +21,7 @@ struct Flags {
 }
 
 #[tokio::main(flavor = "current_thread")]
-#[expect(clippy::print_stderr, reason = "it is a program, and standard error is for people")]
+#[expect(clippy::print_stderr, reason = "a program reports its errors")]
 async fn main() -> ExitCode {
     match run(Flags::parse()).await {
         Ok(()) => ExitCode::SUCCESS,
@@ -33,7 +33,7 @@ async fn main() -> ExitCode {
 }
 
 async fn run(flags: Flags) -> Result<(), Box<dyn Error>> {
-    // Over standard input and output the client is the program that set the environment.
+    // Over stdio, the client started this process and set its environment.
     let shown = match flags.serve.http {
         None => ShownEnv::all(),
         Some(_) => ShownEnv::only(flags.show_env),

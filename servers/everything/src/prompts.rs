@@ -54,7 +54,7 @@ fn departments(typed: Completing) -> Vec<&'static str> {
     TEAMS.into_iter().map(|(team, _)| team).filter(|team| team.starts_with(&typed.value)).collect()
 }
 
-/// Those who are in the department that was chosen before.
+/// Completes the members of the department given before.
 fn members(typed: Completing) -> Vec<&'static str> {
     let chosen = typed.arguments.get("department");
     let team = TEAMS.into_iter().find(|(team, _)| chosen.is_some_and(|chosen| chosen == team));

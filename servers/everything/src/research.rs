@@ -1,4 +1,4 @@
-//! A tool that runs only as a task: it goes on after its answer, tells how far it is, and may ask in between.
+//! A tool that runs only as a task, with progress and elicitation.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::App;
 
 const STAGES: [&str; 4] = ["Gathering sources", "Analyzing content", "Synthesizing findings", "Generating report"];
 
-/// How long one of them takes.
+/// The duration of a stage.
 const STAGE: Duration = Duration::from_secs(1);
 
 const DESCRIPTION: &str = "Simulates a deep research operation that gathers, analyzes, and synthesizes information. \
@@ -20,12 +20,12 @@ const DESCRIPTION: &str = "Simulates a deep research operation that gathers, ana
     supports elicitation, sends an elicitation request for clarification.";
 
 pub(crate) fn register(server: Server<App>) -> Server<App> {
-    // Whoever may ask may list: this is a server to try things with, and knows nobody.
+    // Callers are not authenticated, so all of them may list the tasks.
     let tasks = Tasks::in_memory().list().max_ttl(Duration::from_secs(300)).poll_interval(Duration::from_secs(1));
     server.extension(tasks).tool(simulate_research_query)
 }
 
-/// Looks into a topic.
+/// Simulates research on a topic.
 #[tool(
     name = "simulate-research-query",
     title = "Simulate Research Query",
@@ -53,7 +53,7 @@ async fn simulate_research_query(
     report(&topic, clarification.as_deref())
 }
 
-/// Asks what is meant.
+/// Elicits the intended interpretation.
 async fn clarify(ctx: &Ctx, topic: &str) -> String {
     let message = format!(
         "The research query \"{topic}\" could have multiple interpretations. Please clarify what you're looking for:"
@@ -98,7 +98,7 @@ fn report(topic: &str, clarification: Option<&str>) -> String {
     format!(
         "# Research Report: {title}\n\n## Research Parameters\n- **Topic**: {topic}\n{meant}\n## Synthesis\n\
          This research query was processed through {} stages:\n{stages}\n---\n\n\
-         The call was answered at once, with a task; this report was made afterwards, and fetched.\n\n\
+         The call was answered at once with a task; this report was fetched as its result.\n\n\
          *This is a simulated research report from the Everything MCP Server.*\n",
         STAGES.len()
     )

@@ -1,4 +1,4 @@
-//! Resources: the documents about this server, two templates, and one whose content may be kept for a while.
+//! Resources: the documents about this server, two templates, and a cacheable one.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use couplet::{
@@ -10,10 +10,10 @@ use serde::Deserialize;
 
 use crate::{App, clock};
 
-/// Where the documents are.
+/// The URI prefix of the documents.
 const DOCUMENTS: &str = "demo://resource/static/document/";
 
-/// What a model is told about the server.
+/// The instructions for models.
 pub(crate) const INSTRUCTIONS: &str = include_str!("../docs/instructions.md");
 
 pub(crate) fn register(server: Server<App>) -> Server<App> {
@@ -27,7 +27,7 @@ pub(crate) fn register(server: Server<App>) -> Server<App> {
             .annotations(Annotations::new().audience(vec![Role::User, Role::Assistant]).priority(0.5));
         server.resource(document.subscribable())
     });
-    server.resource(dynamic_text).resource(dynamic_blob).resource(kept)
+    server.resource(dynamic_text).resource(dynamic_blob).resource(cached)
 }
 
 fn documents() -> [(&'static str, &'static str); 7] {
@@ -70,19 +70,19 @@ fn dynamic_blob(
     Ok(fresh(blob(id(&number).map_err(|_| couplet::server::NotFound)?)))
 }
 
-/// The time at which it was read. Clients may keep it for ten seconds, everybody for themselves.
+/// The time at which it was read. Clients may cache it for ten seconds, privately.
 #[resource("demo://resource/kept/now", name = "Kept Time", mime_type = "text/plain")]
-fn kept() -> ReadResourceResult {
+fn cached() -> ReadResourceResult {
     let contents = ResourceContents::text("demo://resource/kept/now", clock::now()).mime_type("text/plain");
     ReadResourceResult::new(vec![contents]).ttl_ms(10_000).cache_scope(CacheScope::Private)
 }
 
-/// A result that nobody may keep: it has the time in it.
+/// Creates a result that must not be cached, since it contains the time.
 fn fresh(contents: ResourceContents) -> ReadResourceResult {
     ReadResourceResult::new(vec![contents]).ttl_ms(0).cache_scope(CacheScope::Private)
 }
 
-// The two kinds of dynamic resources; a doc comment would be a part of every schema that has one.
+// The two kinds of dynamic resources. A doc comment would become part of the schemas.
 #[derive(Clone, Copy, Deserialize, serde::Serialize, JsonSchema)]
 pub(crate) enum Kind {
     Text,
@@ -108,7 +108,7 @@ pub(crate) fn blob(id: u64) -> ResourceContents {
     ResourceContents::blob(format!("demo://resource/dynamic/blob/{id}"), STANDARD.encode(said)).mime_type("text/plain")
 }
 
-/// The number of a dynamic resource.
+/// Parses the id of a dynamic resource.
 pub(crate) fn id(text: &str) -> Result<u64, ToolError> {
     let wrong = || ToolError::new(format!("Invalid resourceId: {text}. Must be a finite positive integer."));
     text.parse().ok().filter(|id| *id > 0).ok_or_else(wrong)

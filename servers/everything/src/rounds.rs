@@ -1,5 +1,5 @@
-//! Calls of several rounds. In a session each question is a request to the client. In 2026-07-28 there are none: the
-//! function is dropped at a question, and runs again from the top when the answer is there. It is written once.
+//! Multi-round-trip requests. In a session, each elicitation is a request to the client. In 2026-07-28 the handler is
+//! dropped at an elicitation, and runs again from the top when the client retries with the answer. It is written once.
 
 use couplet::{
     prelude::*,
@@ -39,38 +39,38 @@ struct Consent {
     yes: bool,
 }
 
-/// Books a trip that does not exist, in three rounds: where to, then for how long and for how many at once, then the consent.
+/// Books an imaginary trip in three rounds: the city, then the days and travellers at once, then consent.
 #[tool(name = "book-trip", title = "Book Trip", open_world = false)]
 async fn book_trip(ctx: Ctx) -> Result<String, ToolError> {
-    // Made once, however often this function runs.
+    // Runs once, however often this handler runs.
     let booking: u16 = ctx.step("booking", || async { number() }).await?;
     let Destination { city } = ctx.elicit("destination", "Let us book a trip.").await?.accepted()?;
     let days = ctx.elicit::<Days>("days", format!("How long do you stay in {city}?"));
     let travellers = ctx.elicit::<Travellers>("travellers", format!("Who goes to {city}?"));
-    // Two questions in one round.
+    // Two elicitations in one round.
     let (days, travellers) = tokio::join!(days, travellers);
     let (Days { days }, Travellers { travellers }) = (days?.accepted()?, travellers?.accepted()?);
     let trip = format!("{days} days in {city} for {travellers}");
     let Consent { yes } = ctx.elicit("consent", format!("Booking {booking}: {trip}?")).await?.accepted()?;
-    Ok(if yes { format!("Booked under {booking}: {trip}.") } else { format!("Booking {booking} is forgotten.") })
+    Ok(if yes { format!("Booked under {booking}: {trip}.") } else { format!("Booking {booking} is cancelled.") })
 }
 
 fn number() -> u16 {
     let mut bytes = [0; 2];
-    // Any number will do.
+    // Any number will do, also 0 on failure.
     let _ = getrandom::fill(&mut bytes);
     u16::from_le_bytes(bytes)
 }
 
-/// A text that is read only with the consent of the user, who is asked while it is read.
+/// A text that needs the user's consent, which is elicited during the read.
 #[resource("demo://resource/guarded/{name}", name = "Guarded Resource", mime_type = "text/plain")]
 async fn guarded(name: String, ctx: Ctx) -> Result<ReadResourceResult, ToolError> {
     let Consent { yes } = ctx.elicit("consent", format!("May `{name}` be read?")).await?.accepted()?;
     if !yes {
-        return Err(ToolError::new("the user does not want that"));
+        return Err(ToolError::new("the user declined"));
     }
     let contents = ResourceContents::text(format!("demo://resource/guarded/{name}"), format!("The secret of {name}."));
-    // Consent is for this once.
+    // Consent is for one read.
     Ok(ReadResourceResult::new(vec![contents.mime_type("text/plain")]).ttl_ms(0).cache_scope(CacheScope::Private))
 }
 

@@ -1,4 +1,4 @@
-//! Tools that ask the client's model. Deprecated since 2026-07-28, and still to be tried.
+//! Sampling tools. Sampling is deprecated since 2026-07-28, and still supported.
 
 use couplet::{
     prelude::*,
@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::clock;
 
-/// How often the model may look at the clock.
+/// The maximum number of rounds.
 const ROUNDS: usize = 4;
 
 /// Trigger a Request from the Server for LLM Sampling
@@ -26,7 +26,7 @@ pub(crate) async fn trigger_sampling_request(
     Ok(format!("LLM sampling result: \n{}", serde_json::to_string_pretty(&answer)?))
 }
 
-/// What the model is asked on behalf of a tool.
+/// Creates the sampling request of a tool.
 pub(crate) fn question(tool: &str, prompt: &str, max_tokens: f64) -> CreateMessageParams {
     let message = SamplingMessage::user(format!("Resource {tool} context: {prompt}"));
     CreateMessageParams::new(vec![message], max_tokens as u64)
@@ -34,7 +34,7 @@ pub(crate) fn question(tool: &str, prompt: &str, max_tokens: f64) -> CreateMessa
         .temperature(0.7)
 }
 
-/// Asks the client's model, and lets it look at this server's clock as often as it likes (up to four times).
+/// Sends a sampling request with a tool that returns the time, for up to four rounds.
 #[tool(name = "trigger-sampling-with-tools", title = "Trigger Sampling With Tools", open_world)]
 pub(crate) async fn trigger_sampling_with_tools(
     /// The prompt to send to the LLM
@@ -46,7 +46,7 @@ pub(crate) async fn trigger_sampling_with_tools(
     for round in 0..ROUNDS {
         let ask = CreateMessageParams::new(talk.clone(), 200).tools(vec![tool.clone()]);
         let said = ctx.sample(&format!("round {round}"), ask).await?;
-        // Kept, because the next round has to ask the same as it did before.
+        // Stored, because a retry must send the same requests as before.
         let time: String = ctx.step(&format!("time {round}"), || async { clock::now() }).await?;
         let told = |used: &ToolUseContent| ToolResultContent::new(&used.id, vec![time.as_str().into()]).into();
         let results: Vec<ContentBlock> = said.content.tool_uses().map(told).collect();
@@ -56,5 +56,5 @@ pub(crate) async fn trigger_sampling_with_tools(
         talk.push(SamplingMessage::assistant(said.content.clone()));
         talk.push(SamplingMessage::user(results));
     }
-    Err(ToolError::new("the model cannot take its eyes off the clock"))
+    Err(ToolError::new("the model called the tool in every round and gave no answer"))
 }

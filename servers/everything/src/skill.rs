@@ -4,9 +4,9 @@ use couplet::skills::{Skill, Skills};
 
 const TOUR: &str = "\
 1. Read `references/features.md`, which lists what this server has.
-2. Call `echo` and `get-caller`, and tell the user which revision is spoken.
-3. Ask the user what they want to see: questions, tasks, views, subscriptions or resources.
-4. Use the tools that the list names for it, one by one, and say what came back.
+2. Call `echo` and `get-caller`, and tell the user which protocol revision is in use.
+3. Ask the user what they want to see: elicitation, tasks, views, subscriptions or resources.
+4. Call the tools in the list for it, one by one, and report the results.
 ";
 
 pub(crate) fn skills() -> Skills {

@@ -1,4 +1,4 @@
-//! Resources that pretend to change.
+//! Simulated updates of resources.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -12,7 +12,7 @@ use crate::App;
 
 const PACE: Duration = Duration::from_secs(5);
 
-/// What pretends, while it does.
+/// The background task, while it runs.
 #[derive(Clone, Default)]
 pub(crate) struct Updates(Arc<Mutex<Option<AbortHandle>>>);
 
@@ -34,7 +34,7 @@ pub(crate) async fn toggle_subscriber_updates(State(app): State<App>, ctx: Ctx) 
      for any resources the it is subscribed to."
 }
 
-/// Says again and again that everything has changed that anybody subscribed to.
+/// Sends update notifications for all subscribed resources, repeatedly.
 async fn go_on(server: WeakServerHandle) {
     while let Some(server) = server.upgrade() {
         for uri in server.hub().interest().uris {

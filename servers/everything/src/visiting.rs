@@ -1,4 +1,4 @@
-//! A tool of the contract that sends the user to a page.
+//! A tool of the contract for URL elicitation.
 
 use std::{
     collections::VecDeque,
@@ -14,23 +14,23 @@ use serde_json::json;
 
 use crate::App;
 
-/// How many calls are remembered that were told to come back.
-const REMEMBERED: usize = 256;
+/// The maximum number of stored calls.
+const MAX_STORED: usize = 256;
 
-/// The calls that were told to come back after a visit. The next one like it goes on.
+/// The calls that failed with a required URL elicitation. The same call succeeds next time.
 #[derive(Clone, Default)]
 pub(crate) struct Prerequisites(Arc<Mutex<VecDeque<String>>>);
 
 impl Prerequisites {
-    /// Whether the call was told so before; if not, it is now.
+    /// Whether the call failed before; if not, it is stored.
     fn is_met(&self, call: String) -> bool {
-        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(at) = told.iter().position(|other| *other == call) {
-            told.remove(at);
+        let mut stored = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(at) = stored.iter().position(|other| *other == call) {
+            stored.remove(at);
             return true;
         }
-        told.truncate(REMEMBERED - 1);
-        told.push_front(call);
+        stored.truncate(MAX_STORED - 1);
+        stored.push_front(call);
         false
     }
 }
@@ -40,7 +40,7 @@ const DESCRIPTION: &str = "Trigger a URL elicitation so the client can direct th
     (UrlElicitationRequiredError, -32042) which signals the client to handle URL elicitation via the error response. Set \
     errorPath=true to use the error path.";
 
-/// Asks the user to open a page.
+/// Asks the user to open a URL.
 #[tool(
     name = "trigger-url-elicitation",
     title = "Trigger URL Elicitation Tool",
@@ -69,7 +69,7 @@ pub(crate) async fn trigger_url_elicitation(
         let call = json!([ctx.call().principal(), url, asked_id]).to_string();
         prerequisite(&ctx, &app, call).await?;
     }
-    // Each round has to ask the same, so what is random is made in the first one and kept.
+    // Each round must send the same request, so the random id is created once.
     let id = ctx.step("id", || async { asked_id.unwrap_or_else(random_id) }).await?;
     let visit = ElicitParams::visit(message, url.as_str()).elicitation_id(id.as_str());
     let answer = ctx.elicit_with("visit", visit).await?;
@@ -83,7 +83,7 @@ pub(crate) async fn trigger_url_elicitation(
     Ok(vec![said.into(), format!("\nRaw result: {}", serde_json::to_string_pretty(&answer)?).into()])
 }
 
-/// A visit that has to come first: in a session an error that tells so, elsewhere one more question.
+/// Requires a URL elicitation first: with an error in a session, and with one more round in the stateless revision.
 async fn prerequisite(ctx: &Ctx, app: &App, call: String) -> Result<(), ToolError> {
     let message = "Open this link to satisfy the prerequisite, then retry the request.";
     let visit = ElicitParams::visit(message, "https://modelcontextprotocol.io");
@@ -101,7 +101,7 @@ async fn prerequisite(ctx: &Ctx, app: &App, call: String) -> Result<(), ToolErro
 
 fn random_id() -> String {
     let mut bytes = [0; 16];
-    // The worst that can happen is that two visits have one id.
+    // On failure, two elicitations may have the same id.
     let _ = getrandom::fill(&mut bytes);
     URL_SAFE_NO_PAD.encode(bytes)
 }

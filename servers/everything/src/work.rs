@@ -1,4 +1,4 @@
-//! Work that takes a while, and says how far it is.
+//! A long-running tool with progress notifications.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ pub(crate) async fn trigger_long_running_operation(
     ctx: Ctx,
 ) -> Result<String, ToolError> {
     if steps > 10_000.0 {
-        return Err(ToolError::new("that are too many steps"));
+        return Err(ToolError::new("too many steps; at most 10000 are allowed"));
     }
     let step = Duration::try_from_secs_f64(duration / steps)?;
     for done in 1..=steps as u64 {

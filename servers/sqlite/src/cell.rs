@@ -1,22 +1,22 @@
-//! One value of a row.
+//! A value of a row.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use rusqlite::types::ValueRef;
 use serde_json::{Value, json};
 
-/// How many bytes the name of a column has at most. A column without a name has the text of its expression.
+/// The maximum length of a column name in bytes. A column without a name has the text of its expression.
 const NAME: usize = 100;
 
-/// A value twice: for people, and for programs.
+/// A value as text and as JSON.
 pub(crate) struct Cell {
     pub(crate) text: String,
     pub(crate) value: Value,
-    /// Whether it is longer than it may be, and cut.
+    /// Whether it was truncated.
     pub(crate) cut: bool,
 }
 
 impl Cell {
-    /// A value of SQLite's, of which at most so many bytes are shown.
+    /// Converts a SQLite value, truncated to a number of bytes.
     pub(crate) fn new(value: ValueRef<'_>, most: usize) -> Self {
         let whole = |text: String, value: Value| Self { text, value, cut: false };
         match value {
@@ -30,7 +30,7 @@ impl Cell {
                 Self { text: shown(&text), value: text.into(), cut }
             }
             ValueRef::Blob(bytes) => {
-                // Bytes are shown as two digits each.
+                // Each byte takes two hexadecimal digits.
                 let part = &bytes[..bytes.len().min(most / 2)];
                 let cut = part.len() < bytes.len();
                 let digits: String = part.iter().map(|byte| format!("{byte:02X}")).collect();
@@ -41,13 +41,13 @@ impl Cell {
     }
 }
 
-/// The name of a column: for people, and for programs.
+/// Returns the name of a column as text and as JSON.
 pub(crate) fn name(name: &str) -> (String, String) {
     let (name, _) = head(name, NAME);
     (shown(&name), name)
 }
 
-/// The beginning of a text, and whether that is not all.
+/// Truncates text, and returns whether it was longer.
 fn head(text: &str, most: usize) -> (String, bool) {
     if text.len() <= most {
         return (text.to_owned(), false);
@@ -56,7 +56,7 @@ fn head(text: &str, most: usize) -> (String, bool) {
     (format!("{}…", &text[..end]), true)
 }
 
-/// A text in one line, without characters that could pretend to be something else.
+/// Escapes control characters.
 fn shown(text: &str) -> String {
     let plain = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
     text.chars().map(plain).collect()

@@ -1,4 +1,4 @@
-//! A database, and how far it may be used.
+//! A database, and its limits.
 
 use std::{
     path::{Path, PathBuf},
@@ -15,10 +15,10 @@ use tokio::sync::{Notify, Semaphore};
 
 use crate::sample;
 
-/// How many statements run at the same time.
+/// The maximum number of concurrent statements.
 const RUNNING: usize = 4;
 
-/// What one statement may cost.
+/// The limits of a statement.
 ///
 /// ```
 /// use couplet_sqlite::Limits;
@@ -29,13 +29,13 @@ const RUNNING: usize = 4;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Limits {
-    /// How many rows a query gives: 100. Clients may ask for fewer.
+    /// Maximum number of rows of a query (default: 100). Clients may request fewer.
     pub rows: usize,
-    /// How many bytes all values together have: 256 KiB.
+    /// Maximum size of all values in bytes (default: 256 KiB).
     pub bytes: usize,
-    /// How many bytes one value has: 4 KiB. Longer ones are cut.
+    /// Maximum size of one value in bytes (default: 4 KiB). Longer values are truncated.
     pub value: usize,
-    /// How long a statement may take: 5 seconds.
+    /// Timeout of a statement (default: 5 seconds).
     pub time: Duration,
 }
 
@@ -62,17 +62,17 @@ pub struct Database {
     write: bool,
     pub(crate) limits: Limits,
     pub(crate) room: Arc<Semaphore>,
-    /// Told when something was changed from here.
+    /// Notified after a write by this server.
     pub(crate) changed: Notify,
-    /// A database in memory is there for as long as it is open.
+    /// The connection that keeps an in-memory database alive.
     kept: Option<Mutex<Connection>>,
 }
 
 impl Database {
-    /// A file that exists.
+    /// Opens an existing file, read-only.
     ///
     /// # Errors
-    /// When it cannot be read, or is no database.
+    /// If the file cannot be read, or is not a database.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
         let database = Self::at(path.to_owned(), None);
@@ -82,10 +82,10 @@ impl Database {
         Ok(database)
     }
 
-    /// A small database about the solar system, in memory: each call makes another one.
+    /// Creates a sample database about the solar system, in memory. Each call creates a new one.
     ///
     /// # Errors
-    /// When there is no memory for it.
+    /// If SQLite fails to create it.
     pub fn sample() -> Result<Self, Error> {
         static LAST: AtomicU64 = AtomicU64::new(0);
         let place = format!("file:/couplet-sample-{}?vfs=memdb", LAST.fetch_add(1, Ordering::Relaxed));
@@ -94,27 +94,28 @@ impl Database {
         Ok(Self::at(place.into(), Some(Mutex::new(kept))))
     }
 
-    /// The same in a folder, as the file `sample.db`, which is made if it is not there.
+    /// Opens the sample database in a directory, as the file `sample.db`, which is created if it does not exist.
     ///
     /// # Errors
-    /// When it cannot be made, or not be read.
+    /// If the file cannot be created or read.
     pub fn sample_in(folder: impl AsRef<Path>) -> Result<Self, Error> {
         let folder = folder.as_ref();
         let path = folder.join("sample.db");
-        std::fs::create_dir_all(folder)
-            .map_err(|e| Error::new(ErrorKind::Config, format!("cannot make `{}`", folder.display())).with_source(e))?;
+        std::fs::create_dir_all(folder).map_err(|e| {
+            Error::new(ErrorKind::Config, format!("cannot create `{}`", folder.display())).with_source(e)
+        })?;
         Connection::open(&path).and_then(|mut c| sample::fill(&mut c)).map_err(|e| refused(&path, e))?;
         Self::open(path)
     }
 
-    /// It may be changed, with the tool `execute`.
+    /// Allows writes, with the tool `execute`.
     #[must_use]
     pub fn writable(mut self) -> Self {
         self.write = true;
         self
     }
 
-    /// What one statement may cost.
+    /// Sets the limits of a statement.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
@@ -125,9 +126,9 @@ impl Database {
         self.write
     }
 
-    /// A new connection, to which nothing is forbidden yet.
+    /// Opens a connection without restrictions; see `guard`.
     pub(crate) fn connect(&self, write: bool) -> rusqlite::Result<Connection> {
-        // What is in memory knows no file that could be opened for reading only.
+        // An in-memory database cannot be opened read-only.
         let access = if write || self.kept.is_some() {
             OpenFlags::SQLITE_OPEN_READ_WRITE
         } else {

@@ -1,4 +1,4 @@
-//! What a statement may do.
+//! Restrictions of untrusted statements.
 
 use std::{
     sync::{
@@ -17,11 +17,11 @@ use rusqlite::{
 
 use crate::database::Limits;
 
-/// After how many steps of SQLite's machine the time is looked at.
+/// The number of virtual machine steps between checks of the timeout.
 const STEPS: i32 = 1_000;
 
-/// Settings that tell something about the database, and change nothing.
-const TELLING: [&str; 8] = [
+/// Pragmas that only read the schema.
+const READ_ONLY_PRAGMAS: [&str; 8] = [
     "data_version",
     "foreign_key_list",
     "index_info",
@@ -32,16 +32,16 @@ const TELLING: [&str; 8] = [
     "table_xinfo",
 ];
 
-/// Makes a connection safe for statements from anybody: it ends when `stop` says so, or the time is over.
+/// Restricts a connection for untrusted statements, which are interrupted when `stop` is set or the timeout is over.
 pub(crate) fn set(connection: &Connection, write: bool, limits: &Limits, stop: Arc<AtomicBool>) -> Result<()> {
-    // A database may have been made to harm whoever reads it.
+    // The database itself may be malicious.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     if !write {
         connection.pragma_update(None, "query_only", true)?;
     }
     for (limit, most) in [
-        // No single step of the machine takes long, because no value is long; time is looked at between the steps.
+        // No step takes long, because no value is long; the timeout is checked between steps.
         (Limit::SQLITE_LIMIT_LENGTH, 8 << 20),
         (Limit::SQLITE_LIMIT_SQL_LENGTH, 100_000),
         (Limit::SQLITE_LIMIT_COLUMN, 500),
@@ -57,7 +57,7 @@ pub(crate) fn set(connection: &Connection, write: bool, limits: &Limits, stop: A
     }
     let end = Instant::now() + limits.time;
     connection.progress_handler(STEPS, Some(move || stop.load(Ordering::Relaxed) || Instant::now() >= end))?;
-    // From here on nothing else can be set.
+    // Last, because it denies further settings.
     connection.authorizer(Some(if write { changing } else { reading }))
 }
 
@@ -65,7 +65,7 @@ fn reading(asked: AuthContext<'_>) -> Authorization {
     allow(match asked.action {
         AuthAction::Select | AuthAction::Read { .. } | AuthAction::Recursive => true,
         AuthAction::Function { function_name } => is_harmless(function_name),
-        AuthAction::Pragma { pragma_name, .. } => tells(pragma_name),
+        AuthAction::Pragma { pragma_name, .. } => is_read_only(pragma_name),
         _ => false,
     })
 }
@@ -77,7 +77,7 @@ fn changing(asked: AuthContext<'_>) -> Authorization {
         AuthAction::Transaction { .. } | AuthAction::Savepoint { .. } => false,
         AuthAction::CreateVtable { .. } => false,
         AuthAction::Function { function_name } => is_harmless(function_name),
-        AuthAction::Pragma { pragma_name, .. } => tells(pragma_name),
+        AuthAction::Pragma { pragma_name, .. } => is_read_only(pragma_name),
         _ => true,
     })
 }
@@ -86,8 +86,8 @@ fn is_harmless(function: &str) -> bool {
     !["fts3_tokenizer", "load_extension"].iter().any(|name| function.eq_ignore_ascii_case(name))
 }
 
-fn tells(pragma: &str) -> bool {
-    TELLING.iter().any(|name| pragma.eq_ignore_ascii_case(name))
+fn is_read_only(pragma: &str) -> bool {
+    READ_ONLY_PRAGMAS.iter().any(|name| pragma.eq_ignore_ascii_case(name))
 }
 
 fn allow(yes: bool) -> Authorization {

@@ -1,10 +1,11 @@
-//! A server that explores a SQLite database: queries, and the schema as resources that tell when they change.
+//! A server that explores a SQLite database: queries, and the schema as resources with subscriptions.
 //!
-//! It only reads, unless it is told otherwise. What a model writes is not trusted: a query runs on a connection of its
-//! own, which is opened for reading, may not attach files, load code or change settings, and is stopped when it takes
-//! too long or gives too much.
+//! It is read-only by default. Statements are not trusted: each runs on its own read-only connection, may not attach
+//! files, load extensions or change settings, and is limited in time and output.
 //!
-//! [`server`] makes the server of a [`Database`]; it can be served, mounted in another one, or connected to in a test.
+//! [`server`] builds the server of a [`Database`]; it can be served, mounted in another server, or connected to in a test.
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod cell;
 mod database;
@@ -28,7 +29,7 @@ pub use database::{Database, Limits};
 const INSTRUCTIONS: &str = "Explores a SQLite database. Read `schema://main`, or call `list_tables` and \
     `describe_table`, before you write a query. One statement per call; ask for the columns and rows that you need.";
 
-/// The server of a database. It looks for changes for as long as anybody has it.
+/// Builds the server of a database. It polls for changes until the last handle is dropped.
 ///
 /// ```
 /// use couplet::prelude::*;
@@ -45,7 +46,7 @@ const INSTRUCTIONS: &str = "Explores a SQLite database. Read `schema://main`, or
 /// ```
 ///
 /// # Errors
-/// When the database cannot be read.
+/// If the database cannot be read.
 pub async fn server(database: Database) -> couplet::Result<ServerHandle> {
     let database = Arc::new(database);
     let server = Server::new("couplet-sqlite", env!("CARGO_PKG_VERSION"))

@@ -1,4 +1,4 @@
-//! `couplet-sqlite`: the server on standard input and output, or on the network.
+//! `couplet-sqlite`: the server over stdio or HTTP.
 
 use std::{error::Error, path::PathBuf, process::ExitCode, sync::Arc};
 
@@ -6,20 +6,20 @@ use clap::Parser;
 use couplet_serve::{ServeArgs, serve};
 use couplet_sqlite::{Database, Limits};
 
-/// A server of the Model Context Protocol that explores a SQLite database
+/// Model Context Protocol server that explores a SQLite database
 #[derive(Parser)]
-#[command(version)]
+#[command(version, max_term_width = 80)]
 struct Flags {
-    /// The database; a sample about the solar system if none is given
+    /// Database file (default: a sample database about the solar system)
     #[arg(long, value_name = "FILE")]
     db: Option<PathBuf>,
-    /// The folder of the sample, which is made on the first run; that of the user's data by default
+    /// Directory of the sample database (default: the user's data directory)
     #[arg(long, value_name = "FOLDER", conflicts_with = "db")]
     data: Option<PathBuf>,
-    /// Let clients change the database, with the tool `execute`
+    /// Allow writes, with the tool `execute`
     #[arg(long)]
     write: bool,
-    /// How many rows a query gives at most
+    /// Maximum number of rows of a query
     #[arg(long, value_name = "COUNT", default_value_t = 100)]
     rows: usize,
     #[command(flatten)]
@@ -27,7 +27,7 @@ struct Flags {
 }
 
 #[tokio::main(flavor = "current_thread")]
-#[expect(clippy::print_stderr, reason = "it is a program, and standard error is for people")]
+#[expect(clippy::print_stderr, reason = "a program reports its errors")]
 async fn main() -> ExitCode {
     match run(Flags::parse()).await {
         Ok(()) => ExitCode::SUCCESS,
@@ -51,7 +51,7 @@ async fn run(flags: Flags) -> Result<(), Box<dyn Error>> {
     serve(Arc::new(server), &flags.serve).await
 }
 
-/// Where programs keep data of this user, on this system.
+/// Returns the user's data directory.
 fn data_folder() -> Option<PathBuf> {
     let folder = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let home = || std::env::home_dir();

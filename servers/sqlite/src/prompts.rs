@@ -1,4 +1,4 @@
-//! The prompt.
+//! The prompt `explore`.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::{database::Database, names, names::tables, schema};
 /// Explores the database, or one table of it, and says what is worth knowing about it.
 #[prompt(title = "Explore", complete(table = tables))]
 pub(crate) async fn explore(
-    /// The table to begin with; all of them if none is given
+    /// Table to start with (default: all)
     table: Option<String>,
     State(database): State<Arc<Database>>,
 ) -> Result<Vec<PromptMessage>, ToolError> {
@@ -21,7 +21,7 @@ pub(crate) async fn explore(
     let wanted = entries.iter().filter(|entry| table.as_ref().is_none_or(|table| entry.name == *table));
     let sql: Vec<_> = wanted.map(|entry| entry.sql.as_str()).collect();
     if sql.is_empty() {
-        return Err(ToolError::new(format!("there is no table `{}`", table.unwrap_or_default())));
+        return Err(ToolError::new(format!("unknown table `{}`", table.unwrap_or_default())));
     }
     let (what, uri) = match &table {
         Some(table) => (format!("the table `{table}`"), names::schema_of(table)),

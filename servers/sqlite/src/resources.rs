@@ -11,14 +11,14 @@ use crate::{
     table::Table,
 };
 
-/// The statements that make the database.
+/// The statements that create the database.
 #[resource("schema://main", name = "schema", title = "Schema", mime_type = "application/sql", subscribable)]
 pub(crate) async fn whole(State(database): State<Arc<Database>>) -> Result<String, ToolError> {
     let entries = database.read(schema::entries).await?;
     Ok(entries.into_iter().map(|entry| entry.sql).collect::<Vec<_>>().join("\n\n"))
 }
 
-/// The statements that make one table, with its indexes and triggers.
+/// The statements that create a table, with its indexes and triggers.
 #[resource(
     "schema://main/{table}",
     name = "table-schema",
@@ -31,7 +31,7 @@ pub(crate) async fn one(table: String, State(database): State<Arc<Database>>) ->
     sql(database, table).await
 }
 
-/// The same for a table that is known by name.
+/// Returns the statements that create a table.
 pub(crate) async fn sql(database: Arc<Database>, table: String) -> Result<String, ToolError> {
     Ok(entry(database, &table).await?.sql)
 }
@@ -53,7 +53,7 @@ pub(crate) async fn rows(table: String, State(database): State<Arc<Database>>) -
     Ok(table.to_string())
 }
 
-/// A table of this name.
+/// Finds a table by name.
 async fn entry(database: Arc<Database>, table: &str) -> Result<Entry, ToolError> {
     let entries = database.read(schema::entries).await?;
     Ok(entries.into_iter().find(|entry| entry.name == table).ok_or(NotFound)?)

@@ -1,4 +1,4 @@
-//! Running statements: away from the runtime, bounded, and stopped when nobody waits for them any more.
+//! Execution of statements: on blocking threads, limited in number, and interrupted if the call is cancelled.
 
 use std::sync::{
     Arc,
@@ -10,7 +10,7 @@ use rusqlite::{Connection, Error, ErrorCode, Statement};
 
 use crate::{database::Database, guard, table::Table};
 
-/// Sets a flag when it is dropped: with the call that waits.
+/// Sets a flag on drop, when the call is cancelled.
 struct Stop(Arc<AtomicBool>);
 
 impl Drop for Stop {
@@ -20,7 +20,7 @@ impl Drop for Stop {
 }
 
 impl Database {
-    /// Works with a connection that can only read.
+    /// Runs `work` with a read-only connection.
     pub(crate) async fn read<T, W>(self: Arc<Self>, work: W) -> Result<T, ToolError>
     where
         T: Send + 'static,
@@ -29,7 +29,7 @@ impl Database {
         self.run(false, work).await
     }
 
-    /// Works with a connection that can write.
+    /// Runs `work` with a connection that can write.
     pub(crate) async fn write<T, W>(self: Arc<Self>, work: W) -> Result<T, ToolError>
     where
         T: Send + 'static,
@@ -47,7 +47,7 @@ impl Database {
         let stop = Stop(Arc::default());
         let (stopped, database) = (stop.0.clone(), self.clone());
         let work = move || {
-            // It takes up room until it is done, also when nobody waits any more.
+            // Held until the statement ends, even if the call is cancelled.
             let _room = room;
             let connection = database.connect(write)?;
             guard::set(&connection, write, &database.limits, stopped)?;
@@ -56,44 +56,46 @@ impl Database {
         tokio::task::spawn_blocking(work).await?.map_err(|error| ToolError::new(self.explained(write, &error)))
     }
 
-    /// An error in words that help to write a better statement.
+    /// Formats an error for the model, with advice.
     fn explained(&self, write: bool, error: &Error) -> String {
         let code = error.sqlite_error_code();
         match (code, error) {
             (Some(ErrorCode::OperationInterrupted), _) => {
-                format!("it took longer than {:?} and was stopped: ask for less", self.limits.time)
+                format!(
+                    "the statement took longer than {:?} and was stopped; reduce the work, for example with LIMIT",
+                    self.limits.time
+                )
             }
             (Some(ErrorCode::AuthorizationForStatementDenied | ErrorCode::ReadOnly), _) if write => {
-                "that is not allowed here: no other databases, no settings, no transactions over several calls"
-                    .to_owned()
+                "not allowed: no other databases, no settings, no transactions across calls".to_owned()
             }
             (Some(ErrorCode::AuthorizationForStatementDenied | ErrorCode::ReadOnly), _) => {
-                "only reading is allowed here: write a SELECT".to_owned()
+                "the database is read-only; use a SELECT statement".to_owned()
             }
             (_, Error::SqlInputError { msg, .. } | Error::SqliteFailure(_, Some(msg))) => msg.clone(),
-            (_, Error::MultipleStatement) => "one statement per call, please".to_owned(),
+            (_, Error::MultipleStatement) => "only one statement per call is allowed".to_owned(),
             (_, Error::InvalidParameterCount(..)) => {
-                "there are no values for parameters: write them into the statement".to_owned()
+                "parameters are not supported; write the values into the statement".to_owned()
             }
             (_, other) => other.to_string(),
         }
     }
 }
 
-/// Prepares the one statement that a text has.
+/// Prepares a single statement.
 fn prepare<'c>(connection: &'c Connection, sql: &str) -> Result<Statement<'c>, Error> {
-    // SQLite would stop reading there, and not tell.
+    // SQLite would silently ignore the rest.
     if sql.contains('\0') {
-        return Err(said("there is a null character in the statement"));
+        return Err(failed("the statement contains a null character"));
     }
     let statement = connection.prepare(sql)?;
     if statement.expanded_sql().is_none() {
-        return Err(said("there is no statement"));
+        return Err(failed("the statement is empty"));
     }
     Ok(statement)
 }
 
-fn said(what: &str) -> Error {
+fn failed(what: &str) -> Error {
     Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_ERROR), Some(what.to_owned()))
 }
 
@@ -101,12 +103,12 @@ fn said(what: &str) -> Error {
 pub(crate) fn query(connection: &Connection, sql: &str, table: Table) -> Result<Table, Error> {
     let mut statement = prepare(connection, sql)?;
     if !statement.readonly() {
-        return Err(said("only reading is allowed here: write a SELECT"));
+        return Err(failed("the database is read-only; use a SELECT statement"));
     }
     table.filled(&mut statement, [])
 }
 
-/// Runs a statement that changes something; returns how many rows.
+/// Runs a statement that writes, and returns the number of changed rows.
 pub(crate) fn execute(connection: &Connection, sql: &str) -> Result<u64, Error> {
     let mut statement = prepare(connection, sql)?;
     let before = connection.total_changes();

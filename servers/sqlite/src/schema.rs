@@ -1,4 +1,4 @@
-//! What is in a database.
+//! The schema of a database.
 
 use couplet::prelude::*;
 use rusqlite::{Connection, Result};
@@ -11,11 +11,11 @@ pub(crate) struct Entry {
     pub(crate) name: String,
     /// `table` or `view`
     pub(crate) kind: String,
-    /// The statements that make it, with its indexes and triggers
+    /// The statements that create it, with its indexes and triggers
     pub(crate) sql: String,
 }
 
-/// All tables and views, by name.
+/// Returns all tables and views, sorted by name.
 pub(crate) fn entries(connection: &Connection) -> Result<Vec<Entry>> {
     let mut statement = connection.prepare(
         "SELECT t.name, t.type,
@@ -33,17 +33,17 @@ pub(crate) fn entries(connection: &Connection) -> Result<Vec<Entry>> {
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Column {
     name: String,
-    /// As it was declared
+    /// The declared type
     r#type: String,
     nullable: bool,
     default: Option<String>,
-    /// Its place in the primary key, from 1; 0 if it is not part of it
+    /// Position in the primary key, from 1; 0 if it is not part of it
     primary_key: u32,
-    /// `table.column` that it refers to
+    /// The `table.column` that it references
     references: Option<String>,
 }
 
-/// The columns of a table or a view; none if there is no such table.
+/// Returns the columns of a table or view; empty if it does not exist.
 pub(crate) fn columns(connection: &Connection, table: &str) -> Result<Vec<Column>> {
     let mut statement = connection.prepare(
         "SELECT c.name, c.type, c.\"notnull\", c.dflt_value, c.pk,
@@ -64,7 +64,7 @@ pub(crate) fn columns(connection: &Connection, table: &str) -> Result<Vec<Column
     rows.collect()
 }
 
-/// A name in a statement.
+/// Quotes a name for a statement.
 pub(crate) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }

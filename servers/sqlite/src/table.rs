@@ -1,4 +1,4 @@
-//! The rows of a query: a table of text for people and models, and data for programs.
+//! The rows of a query, as a text table and as structured content.
 
 use std::fmt;
 
@@ -20,7 +20,7 @@ use crate::{
     database::Limits,
 };
 
-/// A column is not made wider than this for the sake of one value.
+/// The maximum width of a column.
 const WIDE: usize = 40;
 
 #[derive(Serialize, JsonSchema)]
@@ -40,7 +40,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// An empty table that takes so much and no more.
+    /// Creates an empty table with limits.
     pub(crate) fn within(limits: &Limits, rows: usize) -> Self {
         let mut limits = limits.clone();
         limits.rows = limits.rows.min(rows);
@@ -48,7 +48,7 @@ impl Table {
         Self { columns: Vec::new(), rows: Vec::new(), truncated: false, heads, texts, limits }
     }
 
-    /// Takes the rows of a statement, until there is no more room.
+    /// Reads the rows of a statement, up to the limits.
     pub(crate) fn filled(mut self, statement: &mut Statement<'_>, params: impl Params) -> Result<Self> {
         (self.heads, self.columns) = statement.column_names().into_iter().map(cell::name).unzip();
         let mut left = self.limits.bytes;
@@ -98,7 +98,7 @@ impl fmt::Display for Table {
     }
 }
 
-/// As a tool's result it is both.
+/// The text table and the structured content.
 impl IntoReply<ToolKind> for Table {
     fn describe(signature: &mut Signature) {
         signature.returns::<Self>();

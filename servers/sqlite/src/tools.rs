@@ -12,12 +12,12 @@ use crate::{
     table::Table,
 };
 
-/// Runs one SQL query that reads, and returns its rows: as a table, and as data. Long results are cut.
+/// Runs one SQL query that reads, and returns its rows as a table and as data. Long results are truncated.
 #[tool(title = "Query", read_only, open_world = false)]
 pub(crate) async fn query(
     /// One statement, such as `SELECT name FROM planets ORDER BY name LIMIT 5`
     sql: String,
-    /// How many rows at most
+    /// Maximum number of rows
     #[schemars(range(min = 1))]
     limit: Option<usize>,
     State(database): State<Arc<Database>>,
@@ -26,7 +26,7 @@ pub(crate) async fn query(
     database.read(move |connection| run::query(connection, &sql, table)).await
 }
 
-/// Runs one SQL statement that changes the database, and tells how many rows it changed.
+/// Runs one SQL statement that changes the database, and returns the number of changed rows.
 #[tool(title = "Execute", destructive, open_world = false)]
 pub(crate) async fn execute(
     /// One statement, such as `UPDATE planets SET name = 'Terra' WHERE name = 'Earth'`
@@ -43,7 +43,7 @@ pub(crate) struct Tables {
     tables: Vec<Entry>,
 }
 
-/// Lists the tables and views, with the statements that make them.
+/// Lists the tables and views, with the statements that create them.
 #[tool(title = "List Tables", read_only, idempotent, open_world = false)]
 pub(crate) async fn list_tables(State(database): State<Arc<Database>>) -> Result<Json<Tables>, ToolError> {
     Ok(Json(Tables { tables: database.read(schema::entries).await? }))
@@ -55,7 +55,7 @@ pub(crate) struct Description {
     columns: Vec<Column>,
 }
 
-/// Describes the columns of a table or a view: types, defaults, keys, and what they refer to.
+/// Describes the columns of a table or view: types, defaults, keys and references.
 #[tool(title = "Describe Table", read_only, idempotent, open_world = false)]
 pub(crate) async fn describe_table(
     /// The name of the table
@@ -65,7 +65,7 @@ pub(crate) async fn describe_table(
     let name = table.clone();
     let columns = database.read(move |connection| schema::columns(connection, &name)).await?;
     if columns.is_empty() {
-        return Err(ToolError::new(format!("there is no table `{table}`; `list_tables` tells which there are")));
+        return Err(ToolError::new(format!("unknown table `{table}`; call `list_tables` for the tables")));
     }
     Ok(Json(Description { table, columns }))
 }

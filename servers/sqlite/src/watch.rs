@@ -1,4 +1,4 @@
-//! Looking for changes: those that are made here, and those that others make to the same file.
+//! Change detection: writes of this server, and of other processes on the same file.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -15,18 +15,18 @@ use crate::{
     schema::{self, Entry},
 };
 
-/// How often is looked.
+/// The poll interval.
 const PACE: Duration = Duration::from_secs(1);
 
-/// What was seen last.
+/// The last known state.
 struct Seen {
-    /// Kept open: SQLite tells a connection whether another one has changed something.
+    /// Held open: `data_version` changes when another connection writes.
     connection: Connection,
     version: i64,
     tables: BTreeMap<String, Entry>,
 }
 
-/// Lists a resource for each table, and begins to look for changes.
+/// Adds a resource for each table, and starts polling.
 pub(crate) async fn start(server: &ServerHandle, database: Arc<Database>) -> couplet::Result<()> {
     let (first, broken) =
         (database.clone(), |e| Error::new(ErrorKind::Config, "cannot read the schema").with_source(e));
@@ -43,22 +43,22 @@ pub(crate) async fn start(server: &ServerHandle, database: Arc<Database>) -> cou
 
 async fn watch(server: WeakServerHandle, database: Arc<Database>, mut seen: Seen) {
     loop {
-        // Whichever comes first.
+        // At a write by this server, or after the poll interval.
         let _ = tokio::time::timeout(PACE, database.changed.notified()).await;
         let looked = tokio::task::spawn_blocking(move || (seen.look(), seen)).await;
-        let (Some(server), Ok((news, back))) = (server.upgrade(), looked) else { return };
+        let (Some(server), Ok((changed, back))) = (server.upgrade(), looked) else { return };
         seen = back;
-        // When it cannot be read, somebody else may have locked it for a while.
-        if let Ok(Some(tables)) = news {
+        // A read may fail while another process holds a lock; the next poll retries.
+        if let Ok(Some(tables)) = changed {
             list(&server, &database, &seen.tables, &tables);
-            tell(&server, &seen.tables, &tables);
+            notify(&server, &seen.tables, &tables);
             seen.tables = tables;
         }
     }
 }
 
 impl Seen {
-    /// Looks once: the tables as they are now, if anything has changed.
+    /// Polls once, and returns the tables if anything has changed.
     fn look(&mut self) -> rusqlite::Result<Option<BTreeMap<String, Entry>>> {
         let version = self.connection.query_row("PRAGMA data_version", [], |row| row.get(0))?;
         if version == self.version {
@@ -70,7 +70,7 @@ impl Seen {
     }
 }
 
-/// Makes the list of resources what the list of tables is.
+/// Updates the resources to match the tables.
 fn list(server: &ServerHandle, database: &Arc<Database>, old: &BTreeMap<String, Entry>, new: &BTreeMap<String, Entry>) {
     for gone in old.keys().filter(|name| !new.contains_key(*name)) {
         server.remove_resource(&names::schema_of(gone));
@@ -80,15 +80,15 @@ fn list(server: &ServerHandle, database: &Arc<Database>, old: &BTreeMap<String, 
         let read = move || crate::resources::sql(database.clone(), name.clone());
         let listed = resource(names::schema_of(&entry.name), read)
             .name(entry.name.as_str())
-            .description(format!("The statements that make the {} `{}`.", entry.kind, entry.name))
+            .description(format!("The statements that create the {} `{}`.", entry.kind, entry.name))
             .mime_type("application/sql");
-        // A name that cannot be an address is only found by its template.
+        // A name that is not valid in a URI is served by the template only.
         let _ = server.add_resource(listed.subscribable());
     }
 }
 
-/// Tells those who subscribed. Which rows have changed is not known, so all tables may have.
-fn tell(server: &ServerHandle, old: &BTreeMap<String, Entry>, new: &BTreeMap<String, Entry>) {
+/// Notifies subscribers. SQLite does not say which rows have changed, so all tables are reported.
+fn notify(server: &ServerHandle, old: &BTreeMap<String, Entry>, new: &BTreeMap<String, Entry>) {
     if old != new {
         server.updated(names::SCHEMA);
     }

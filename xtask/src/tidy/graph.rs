@@ -17,7 +17,6 @@ const FORBIDDEN: &[(&str, &[&str], &str)] = &[
         &["couplet-client", "couplet-stdio", "couplet-tasks", "couplet-skills", "couplet-apps"],
         "I2: they meet in the core",
     ),
-    // `couplet-http` is allowed: its client is what `connect` makes of a URL, with the feature `http`.
     (
         "couplet-client",
         &["couplet-server", "couplet-stdio", "couplet-tasks", "couplet-skills", "couplet-apps"],

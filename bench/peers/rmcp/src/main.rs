@@ -1,9 +1,9 @@
 //! The server of the benchmark with `rmcp`: `bench-rmcp stdio | stdio-pipes | http PORT [json] [nodelay] [arc]`.
 //!
-//! * Without more words it is set up as the SDK's own examples are.
-//! * `stdio-pipes`: pipes that do not block, instead of tokio's threads for standard input and output.
-//! * `nodelay`: `TCP_NODELAY` on what is accepted. Without it an answer of several small writes waits for the client's
-//!   delayed acknowledgement, about 40 ms.
+//! * Without options it is set up like the SDK's own examples.
+//! * `stdio-pipes`: non-blocking pipes, instead of tokio's threads for standard input and output.
+//! * `nodelay`: `TCP_NODELAY` on accepted connections. Without it a response of several small writes waits for the
+//!   client's delayed acknowledgement, about 40 ms.
 //! * `json`: no sessions, and JSON instead of events.
 //! * `arc`: one handler behind an `Arc`, instead of a clone of it (with its routers) per session or request.
 

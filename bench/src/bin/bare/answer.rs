@@ -1,4 +1,4 @@
-//! From a message to its answer: parse, call, print.
+//! From a request to its response: parse, call, serialize.
 
 use std::{borrow::Cow, sync::OnceLock};
 
@@ -43,10 +43,10 @@ struct Payload {
 const INITIALIZE: &str =
     r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"bare","version":"1.0.0"}}"#;
 
-/// What a client of the stateless revision asks first.
+/// The response to `server/discover`.
 const DISCOVER: &str = r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"serverInfo":{"name":"bare","version":"1.0.0"},"ttlMs":0,"cacheScope":"private"}"#;
 
-/// Appends the answer; nothing, and `None`, for a notification.
+/// Appends the response. Returns `None` for a notification.
 pub(crate) fn answer(message: &[u8], out: &mut Vec<u8>) -> Option<()> {
     let request: Request<'_> = serde_json::from_slice(message).ok()?;
     let id = request.id?;
@@ -86,7 +86,7 @@ fn text<'a>(call: &Call<'a>) -> Option<Cow<'a, str>> {
     })
 }
 
-/// The list of tools, written once.
+/// The list of tools, serialized once.
 fn tools() -> &'static str {
     static TOOLS: OnceLock<String> = OnceLock::new();
     TOOLS.get_or_init(|| {

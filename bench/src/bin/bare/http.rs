@@ -1,4 +1,4 @@
-//! Requests with a body, answered with a body: no sessions, no events.
+//! HTTP requests and JSON responses: no sessions, no event streams.
 
 use std::{convert::Infallible, io::Result};
 
@@ -11,7 +11,7 @@ use tokio::net::TcpListener;
 
 use crate::answer::answer;
 
-/// hyper by itself.
+/// Plain hyper.
 #[tokio::main]
 pub(crate) async fn with_hyper(port: &str) -> Result<()> {
     let listener = listen(port).await?;
@@ -26,7 +26,7 @@ pub(crate) async fn with_hyper(port: &str) -> Result<()> {
     }
 }
 
-/// The same with axum around it.
+/// The same handler under axum.
 #[tokio::main]
 pub(crate) async fn with_axum(port: &str) -> Result<()> {
     let handler = post(|body: Bytes| async move { respond(&body) });

@@ -1,9 +1,9 @@
-//! The limits: what a server costs without an SDK, without schemas, sessions or checks. Nothing on the same stack can
-//! be faster with small messages.
+//! The lower bound: servers without an SDK, schemas, sessions or checks. Nothing on the same stack can be faster with
+//! small messages.
 //!
 //! ```text
-//! bench-bare stdio         a loop that blocks, and writes when no further line is at hand
-//! bench-bare stdio-tokio   the streams of tokio, in one task
+//! bench-bare stdio         a blocking loop that flushes when no further line is buffered
+//! bench-bare stdio-tokio   tokio's streams, in one task
 //! bench-bare http PORT     hyper, one task per connection
 //! bench-bare axum PORT     the same under axum
 //! ```

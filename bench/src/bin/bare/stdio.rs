@@ -6,10 +6,10 @@ use crate::answer::answer;
 
 const BUFFER: usize = 64 << 10;
 
-/// What is written is held back until there is this much, or nothing more to answer.
+/// Output is buffered up to this size, or until no request is pending.
 const HELD_BACK: usize = 256 << 10;
 
-/// The loop that blocks: the least that can be done.
+/// A blocking loop.
 pub(crate) fn blocking() -> Result<()> {
     let mut input = BufReader::with_capacity(BUFFER, stdin().lock());
     let mut output = stdout().lock();
@@ -32,7 +32,7 @@ pub(crate) fn blocking() -> Result<()> {
     }
 }
 
-/// The streams of tokio, as most programs use them.
+/// Tokio's streams, as most programs use them.
 #[tokio::main]
 pub(crate) async fn with_tokio() -> Result<()> {
     use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, stdin, stdout};

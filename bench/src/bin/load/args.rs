@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, str::FromStr};
 
 use crate::Failure;
 
-/// The options of a run, and the command of a server to start.
+/// The options of a run, and the server command.
 pub(crate) struct Args {
     options: BTreeMap<String, String>,
     pub(crate) command: Vec<String>,
@@ -22,17 +22,17 @@ impl Args {
         Self { options, command: words.collect() }
     }
 
-    /// An option as it stands, if it is there.
+    /// Returns an option, if given.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         self.options.get(name).map(String::as_str)
     }
 
-    /// An option that must be there.
+    /// Returns a required option.
     pub(crate) fn needed(&self, name: &str) -> Result<&str, Failure> {
         self.text(name).ok_or_else(|| format!("`--{name}` is missing").into())
     }
 
-    /// A number, or what is taken where there is none.
+    /// Returns a number, or its default.
     pub(crate) fn number<T: FromStr>(&self, name: &str, otherwise: T) -> Result<T, Failure> {
         match self.text(name) {
             None => Ok(otherwise),

@@ -1,4 +1,4 @@
-//! What is asked, written once with an id of fixed width that is patched in place, and what answers are right.
+//! The requests, serialized once with an id of fixed width that is patched in place, and the expected responses.
 
 use serde_json::{Value, json};
 
@@ -9,18 +9,18 @@ pub(crate) const FIRST_ID: u64 = 100_000_000;
 const ID_DIGITS: usize = 9;
 const PLACEHOLDER: &str = "111111111";
 
-/// The cases that every server has to answer.
+/// The cases that every server must support.
 pub(crate) const NAMES: [&str; 6] = ["echo", "add", "list", "payload-100k", "payload-1m", "arg-1m"];
 
-/// How many tools a list has to have: `add`, `echo`, `payload` and a hundred dummies.
+/// The expected number of tools: `add`, `echo`, `payload` and a hundred dummies.
 const TOOLS: usize = 103;
 
-/// How a conversation begins.
+/// The lifecycle of a connection.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Life {
-    /// With `initialize`, and with a session over HTTP: 2025-11-25.
+    /// With `initialize`, and a session over HTTP: 2025-11-25.
     Session,
-    /// Not at all; every request says who asks: 2026-07-28.
+    /// Stateless; every request carries the client's metadata: 2026-07-28.
     Stateless,
 }
 
@@ -41,15 +41,15 @@ impl Life {
     }
 }
 
-/// A request to be sent again and again.
+/// A request that is sent repeatedly.
 pub(crate) struct Case {
     pub(crate) name: String,
     pub(crate) method: &'static str,
     pub(crate) tool: Option<&'static str>,
     pub(crate) body: Vec<u8>,
-    /// Where the id begins in the body.
+    /// The offset of the id in the body.
     pub(crate) id_at: usize,
-    /// How much one request moves, for megabytes per second.
+    /// The payload size of a request, for the throughput in bytes.
     pub(crate) payload: usize,
 }
 
@@ -62,9 +62,9 @@ impl Case {
             "list" => (0, ("tools/list", None, json!({}))),
             "payload-100k" => (100_000, call("payload", json!({"bytes": 100_000}))),
             "payload-1m" => (1_000_000, call("payload", json!({"bytes": 1_000_000}))),
-            // The argument comes back as the result: two megabytes move, one is counted.
+            // The argument is echoed: two megabytes are transferred, one is counted.
             "arg-1m" => (1_000_000, call("echo", json!({"text": "y".repeat(1_000_000)}))),
-            _ => return Err(format!("there is no case `{name}`").into()),
+            _ => return Err(format!("unknown case `{name}`").into()),
         };
         if life == Life::Stateless {
             params["_meta"] = json!({
@@ -78,7 +78,7 @@ impl Case {
         Ok(Self { name: name.to_owned(), method, tool, body: body.into_bytes(), id_at, payload })
     }
 
-    /// Whether a message is the right answer.
+    /// Verifies a response.
     pub(crate) fn check(&self, id: u64, message: &Value) -> Result<(), String> {
         let shown = || message.to_string().chars().take(400).collect::<String>();
         if message["id"] != json!(id) {
@@ -96,7 +96,7 @@ impl Case {
     }
 }
 
-/// Writes an id over the one that is there.
+/// Overwrites the id.
 pub(crate) fn patch_id(body: &mut [u8], at: usize, id: u64) {
     let mut rest = id;
     for digit in body[at..at + ID_DIGITS].iter_mut().rev() {
@@ -108,5 +108,5 @@ pub(crate) fn patch_id(body: &mut [u8], at: usize, id: u64) {
 /// The first message of a session.
 pub(crate) const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench-load","version":"1.0.0"}}}"#;
 
-/// The message after the answer to the first.
+/// The notification that completes the handshake.
 pub(crate) const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;

@@ -1,4 +1,4 @@
-//! From the start of a process to its first answer, again and again.
+//! The time from process start to the first response, repeatedly.
 
 use std::{
     io::Write,
@@ -16,7 +16,7 @@ use crate::{
     stdio::{Server, read_answer},
 };
 
-/// How long a server may settle before its memory is read.
+/// How long a server settles before its memory is read.
 const SETTLE: Duration = Duration::from_millis(100);
 
 pub(crate) fn run(args: &Args) -> Result<Value, Failure> {
@@ -39,7 +39,7 @@ pub(crate) fn run(args: &Args) -> Result<Value, Failure> {
     }))
 }
 
-/// Sorts the values, for the one in the middle.
+/// Returns the median.
 fn middle(values: &mut [f64]) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied()

@@ -1,11 +1,11 @@
-//! The load: requests written once and patched in place, no SDK, one thread, one JSON object per run.
+//! The load generator: requests are serialized once and patched in place; no SDK, one thread, one JSON object per run.
 //!
 //! ```text
 //! bench-load http     --url URL --life 2025|2026 --case CASE --conns N --secs S [--sessions N] [--pid PID]
 //! bench-load stdio    --life 2025|2026 --case CASE --depth N --secs S -- COMMAND..
-//! bench-load sessions --url URL --count N [--pid PID]       handshakes; the sessions stay open
-//! bench-load cold     [--runs N] -- COMMAND..               from the start to the answer to `initialize`
-//! bench-load check    --life 2025|2026 --url URL | -- COMMAND..   one request of each case, looked at
+//! bench-load sessions --url URL --count N [--pid PID]       opens sessions, which stay open
+//! bench-load cold     [--runs N] -- COMMAND..               from process start to the response to `initialize`
+//! bench-load check    --life 2025|2026 --url URL | -- COMMAND..   verifies one request of each case
 //! ```
 //!
 //! A run warms up for `--warm` seconds and `--warm-count` requests, then measures for `--secs` seconds and
@@ -30,7 +30,7 @@ use std::process::ExitCode;
 use args::Args;
 use serde_json::{Value, json};
 
-/// Why there is no measurement, in a sentence.
+/// An error message.
 type Failure = Box<dyn std::error::Error>;
 
 fn main() -> ExitCode {

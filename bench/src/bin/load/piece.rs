@@ -1,15 +1,15 @@
-//! The best part of a run: whoever else uses the machine can only make a part worse.
+//! The best interval of a run: other load on the machine can only slow an interval down.
 
 use std::time::{Duration, Instant};
 
 use crate::process::Reading;
 
-/// How long a part is at least.
+/// The minimum duration of an interval.
 const LONG: Duration = Duration::from_millis(200);
-/// How many answers it has at least, so that those under way at its ends do not count.
+/// The minimum number of responses of an interval, so that requests in flight at its ends do not matter.
 const MANY: usize = 200;
 
-/// A part of a run, and the best of those before it.
+/// The current interval, and the best one so far.
 pub(crate) struct Piece {
     since: Instant,
     reading: Reading,
@@ -27,7 +27,7 @@ impl Piece {
         (self.since, self.reading, self.answered) = (now, reading, answered);
     }
 
-    /// Ends the piece, if it is long enough, and begins the next.
+    /// Ends the interval, if it is long enough, and starts the next.
     pub(crate) fn end(&mut self, now: Instant, pid: u32, answered: usize) {
         let (passed, count) = (now - self.since, answered - self.answered);
         if passed < LONG || count < MANY {

@@ -1,8 +1,8 @@
-//! What the system says about the process of a server. Where there is no `/proc`, all is zero.
+//! Resource usage of the server process. Without `/proc`, all values are zero.
 
 use std::fs;
 
-/// A reading to subtract from a later one.
+/// A reading, to subtract from a later one.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Reading {
     ticks: f64,
@@ -10,12 +10,12 @@ pub(crate) struct Reading {
     switches: u64,
 }
 
-/// What happened between two readings.
+/// The difference between two readings.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Spent {
-    /// Seconds of processor time.
+    /// CPU time in seconds.
     pub(crate) cpu: f64,
-    /// How often a thread gave up the processor by itself.
+    /// Voluntary context switches.
     pub(crate) switches: u64,
 }
 
@@ -24,8 +24,8 @@ impl Reading {
         Self { ticks: tick_seconds(pid), threads: thread_seconds(pid), switches: switches(pid) }
     }
 
-    /// What was spent since: by the nanoseconds of the threads, unless one of them ended meanwhile and took its own
-    /// along; then by the ticks of the process.
+    /// Returns the usage since this reading: from the per-thread nanoseconds, or from the process ticks if a thread ended
+    /// meanwhile.
     pub(crate) fn since(self, pid: u32) -> Spent {
         let now = Self::now(pid);
         let (ticks, threads) = (now.ticks - self.ticks, now.threads - self.threads);
@@ -33,22 +33,22 @@ impl Reading {
         Spent { cpu, switches: now.switches.saturating_sub(self.switches) }
     }
 
-    /// Seconds of processor time since the process began.
+    /// Returns the CPU time in seconds since the process started.
     pub(crate) const fn total(self) -> f64 {
         self.threads
     }
 }
 
-/// Resident memory in kilobytes.
+/// Returns the resident memory in kilobytes.
 pub(crate) fn resident_kb(pid: u32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     number_after(&status, "VmRSS:")
 }
 
-/// User and system time of the process, threads that ended and children included, in the ticks of the system.
+/// Returns the user and system time of the process in ticks, including ended threads and children.
 fn tick_seconds(pid: u32) -> f64 {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    // The name of the program is in brackets and may hold anything.
+    // The program name is in parentheses and may contain anything.
     let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
     let ticks: u64 = fields.skip(11).take(4).filter_map(|field| field.parse::<u64>().ok()).sum();
     ticks as f64 / rustix::param::clock_ticks_per_second() as f64
@@ -63,7 +63,7 @@ fn switches(pid: u32) -> u64 {
     of_threads(pid, "status").map(|status| number_after(&status, "\nvoluntary_ctxt_switches:")).sum()
 }
 
-/// One file of each thread.
+/// Reads a file of each thread.
 fn of_threads(pid: u32, file: &'static str) -> impl Iterator<Item = String> {
     let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     threads.filter_map(move |thread| fs::read_to_string(thread.path().join(file)).ok())

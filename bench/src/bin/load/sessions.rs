@@ -1,4 +1,4 @@
-//! How fast sessions open, and what an open one costs in memory.
+//! The rate at which sessions open, and the memory of an open session.
 
 use std::time::Instant;
 
@@ -16,7 +16,7 @@ pub(crate) fn run(args: &Args) -> Result<Value, Failure> {
     let (count, pid): (usize, u32) = (args.number("count", 1000)?, args.number("pid", 0)?);
     let mut stream = url.connect()?;
     let mut response = Response::default();
-    // The first one pays for what is made once.
+    // The first session includes one-time allocations.
     open_session(&url, &mut stream, &mut response)?;
     let (before, reading, started) = (resident_kb(pid), Reading::now(pid), Instant::now());
     let mut with_id = 0;

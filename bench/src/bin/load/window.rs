@@ -1,4 +1,4 @@
-//! When to warm up, when to measure, when to end; and what was measured.
+//! The phases of a run (warm-up, measurement), and its results.
 
 use std::{
     thread::sleep,
@@ -15,19 +15,19 @@ use crate::{
     process::{Reading, resident_kb},
 };
 
-/// So many answers are read as a whole; the others are looked at by their size.
+/// The number of responses that are verified in full; of others, only the size.
 const LOOKED_AT: usize = 20;
 
-/// How long a run is.
+/// The duration of a run.
 struct Plan {
     warm: Duration,
     warm_count: usize,
     measured: Duration,
     min_count: usize,
     limit: Duration,
-    /// Ends the run after so many answers.
+    /// Ends the run after this many responses.
     count: Option<usize>,
-    /// How long to wait before each request.
+    /// The pause before each request.
     think: Duration,
 }
 
@@ -46,7 +46,7 @@ impl Plan {
     }
 }
 
-/// A run: its clock and its results.
+/// A run with its clock and results.
 pub(crate) struct Window {
     plan: Plan,
     pid: u32,
@@ -62,8 +62,8 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// How long to wait for an answer on a socket before the clock is looked at. Whoever measures does not sleep: each
-    /// answer would have to wake it, at the server's expense, and only those of servers slower than the load.
+    /// How long to wait for a response on a socket before the clock is checked. The load does not sleep: each response
+    /// would have to wake it, at the server's expense, and only for servers slower than the load.
     pub(crate) fn patience(&self) -> Duration {
         if self.plan.count.is_some() { Duration::from_secs(1) } else { Duration::ZERO }
     }
@@ -84,7 +84,7 @@ impl Window {
         })
     }
 
-    /// Whether to go on at this time.
+    /// Whether the run continues.
     pub(crate) fn goes_on(&mut self, now: Instant) -> Result<bool, Failure> {
         let Plan { warm, warm_count, measured, min_count, limit, count, .. } = self.plan;
         let done = self.latencies.len();
@@ -100,7 +100,7 @@ impl Window {
         };
         self.piece.end(now, self.pid, done);
         if now - self.begun > warm + measured + limit * 3 {
-            return Err(format!("stalled after {done} answers").into());
+            return Err(format!("stalled after {done} responses").into());
         }
         let passed = now - since;
         let enough = match count {
@@ -110,7 +110,7 @@ impl Window {
         Ok(!enough && passed < limit.max(measured))
     }
 
-    /// Whether another request may be sent; it counts as sent.
+    /// Whether another request may be sent; if so, it is counted.
     pub(crate) fn asks(&mut self) -> bool {
         let room = self.plan.count.is_none_or(|count| self.asked < count);
         self.asked += usize::from(room);
@@ -120,7 +120,7 @@ impl Window {
         room
     }
 
-    /// Takes an answer: how long it took, how long it is, and how to look at it closely.
+    /// Records a response: its latency and size, and a function that verifies it.
     pub(crate) fn answered(&mut self, took: Duration, size: usize, look: impl FnOnce() -> Result<(), String>) {
         self.latencies.push(took.as_nanos() as u64);
         let verdict = if self.looked_at < LOOKED_AT {
@@ -129,7 +129,7 @@ impl Window {
         } else if size > self.payload {
             Ok(())
         } else {
-            Err(format!("an answer of {size} bytes"))
+            Err(format!("unexpected response of {size} bytes"))
         };
         if let Err(why) = verdict {
             self.errors += 1;
@@ -137,7 +137,7 @@ impl Window {
         }
     }
 
-    /// The results, as the run ends.
+    /// Returns the results.
     pub(crate) fn result(mut self) -> Value {
         let (since, reading) = self.measuring.unwrap_or((self.begun, Reading::default()));
         let seconds = since.elapsed().as_secs_f64();

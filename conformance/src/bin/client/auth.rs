@@ -1,4 +1,4 @@
-//! How to log in, in each scenario that wants it.
+//! Authorization, for each scenario that requires it.
 
 use std::env;
 
@@ -13,13 +13,13 @@ use couplet::{
 use http::header::LOCATION;
 use serde::Deserialize;
 
-/// Where the suite sends the browser back to. Nobody listens there.
+/// The redirect URL of the suite. Nothing listens there.
 const REDIRECT: &str = "http://127.0.0.1:3000/callback";
 
-/// The client's document, which the suite knows but does not read.
+/// The URL of the client metadata document, which the suite accepts but does not fetch.
 const DOCUMENT: &str = "https://conformance-test.local/client-metadata.json";
 
-/// What the suite tells about a scenario.
+/// The suite's data for a scenario.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Context {
@@ -41,9 +41,9 @@ pub(crate) fn oauth(scenario: &str) -> Result<OAuth, Box<dyn std::error::Error>>
     let secret = Secret::new(context.client_secret);
     Ok(match scenario {
         "auth/client-credentials-jwt" => {
-            OAuth::machine(context.client_id, SigningKey::from_pem(&context.private_key_pem)?)
+            OAuth::client_credentials(context.client_id, SigningKey::from_pem(&context.private_key_pem)?)
         }
-        "auth/client-credentials-basic" => OAuth::machine(context.client_id, secret),
+        "auth/client-credentials-basic" => OAuth::client_credentials(context.client_id, secret),
         "auth/enterprise-managed-authorization" => {
             let id_token = Secret::new(context.idp_id_token);
             let provider = Enterprise::new(context.idp_token_endpoint, context.idp_client_id, move |_| {
@@ -65,9 +65,9 @@ pub(crate) fn oauth(scenario: &str) -> Result<OAuth, Box<dyn std::error::Error>>
     })
 }
 
-/// A person who allows everything.
+/// A user who approves everything.
 fn person() -> OAuth {
-    OAuth::new("Conformance client").visit(REDIRECT, visit)
+    OAuth::new("Conformance client").handle_redirect(REDIRECT, visit)
 }
 
 async fn visit(page: String) -> Result<String, Error> {

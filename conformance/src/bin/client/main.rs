@@ -15,7 +15,7 @@ use couplet::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// The suite waits for 30 seconds, and not always.
+/// Shorter than the suite's timeout of 30 seconds, which does not always apply.
 const DEADLINE: Duration = Duration::from_secs(25);
 
 #[tokio::main(flavor = "current_thread")]
@@ -89,7 +89,7 @@ async fn tools_call(client: &Client) -> Outcome {
     Ok(())
 }
 
-/// The unrelated call goes out while the first one waits for its second round.
+/// Sends the unrelated call while the first one waits for its second round.
 async fn rounds(client: &Client) -> Outcome {
     client.tools().await?;
     let (echo, unrelated) = tokio::join!(async { client.call("test_mrtr_echo_state", json!({})).await }, async {
@@ -143,7 +143,7 @@ async fn valid_tools(client: &Client) -> Outcome {
     Ok(())
 }
 
-/// Loads every skill, and then its files: what is not as listed ends it.
+/// Loads every skill and its files; a file that differs from its listing is an error.
 async fn load_skills(client: &Client) -> Outcome {
     for entry in client.skills().await? {
         let skill = client.load_skill(&entry).await?;

@@ -1,4 +1,4 @@
-//! Tools that ask the user or the model.
+//! Tools with elicitation or sampling.
 
 use couplet::{
     prelude::*,
@@ -15,14 +15,14 @@ pub(crate) fn register(server: Server) -> Server {
         .tool(test_streaming_elicitation)
 }
 
-/// Asks the model.
+/// Sends a sampling request.
 #[tool]
 async fn test_sampling(prompt: String, ctx: Ctx) -> Result<String, ToolError> {
     let question = CreateMessageParams::new(vec![SamplingMessage::user(prompt.as_str())], 100);
     Ok(format!("LLM response: {}", ctx.sample("question", question).await?.content.all_text()))
 }
 
-/// Asks the user.
+/// Sends an elicitation request.
 #[tool]
 async fn test_elicitation(message: String, ctx: Ctx) -> Result<String, ToolError> {
     let form = json!({
@@ -33,7 +33,7 @@ async fn test_elicitation(message: String, ctx: Ctx) -> Result<String, ToolError
     Ok(format!("User response: {}", tell(&answer)))
 }
 
-/// Asks the user, with a default for each kind of field.
+/// Elicits a form with a default for each kind of field.
 #[tool]
 async fn test_elicitation_sep1034_defaults(ctx: Ctx) -> Result<String, ToolError> {
     let form = json!({
@@ -47,7 +47,7 @@ async fn test_elicitation_sep1034_defaults(ctx: Ctx) -> Result<String, ToolError
     Ok(format!("Elicitation completed: {}", tell(&answer)))
 }
 
-/// Asks the user to choose, in each way there is.
+/// Elicits every kind of choice.
 #[tool]
 async fn test_elicitation_sep1330_enums(ctx: Ctx) -> Result<String, ToolError> {
     let titled = json!([
@@ -70,7 +70,7 @@ async fn test_elicitation_sep1330_enums(ctx: Ctx) -> Result<String, ToolError> {
     Ok(format!("Elicitation completed: {}", tell(&answer)))
 }
 
-/// Asks the user where the answer may be a stream.
+/// Elicits while the response is a stream.
 #[tool]
 async fn test_streaming_elicitation(ctx: Ctx) -> Result<String, ToolError> {
     let form = json!({ "name": { "type": "string" } });

@@ -9,7 +9,7 @@ use couplet::{
 pub(crate) const PIXEL: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
 
-/// A WAV file without a sound.
+/// A silent WAV file.
 const SILENCE: &str = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA=";
 
 pub(crate) fn register(server: Server) -> Server {
@@ -22,32 +22,32 @@ pub(crate) fn register(server: Server) -> Server {
         .tool(test_error_handling)
 }
 
-/// Returns a text.
+/// Returns text.
 #[tool]
 fn test_simple_text() -> &'static str {
     "This is a simple text response for testing."
 }
 
-/// Returns a picture.
+/// Returns an image.
 #[tool]
 fn test_image_content() -> ContentBlock {
     ContentBlock::image(PIXEL, "image/png")
 }
 
-/// Returns a sound.
+/// Returns audio.
 #[tool]
 fn test_audio_content() -> ContentBlock {
     ContentBlock::audio(SILENCE, "audio/wav")
 }
 
-/// Returns a resource, put in place.
+/// Returns an embedded resource.
 #[tool]
 fn test_embedded_resource() -> ContentBlock {
     let contents = ResourceContents::text("test://embedded-resource", "This is an embedded resource content.");
     ContentBlock::resource(contents.mime_type("text/plain"))
 }
 
-/// Returns a text, a picture and a resource.
+/// Returns text, an image and a resource.
 #[tool]
 fn test_multiple_content_types() -> Vec<ContentBlock> {
     let data = ResourceContents::text("test://mixed-content-resource", r#"{"test":"data","value":123}"#);

@@ -21,7 +21,7 @@ fn port() -> Option<u16> {
     std::env::args().skip_while(|argument| argument != "--port").nth(1)?.parse().ok()
 }
 
-/// The suite calls the first tool of the list with no arguments, and reads the first resource.
+/// The suite calls the first listed tool without arguments, and reads the first resource.
 fn server() -> Server {
     let server = Server::new("conformance-server", "1.0.0");
     let server = contents::register(server);

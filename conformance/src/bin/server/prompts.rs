@@ -37,7 +37,7 @@ fn values(typed: Completing) -> Vec<String> {
     ["test-one", "test-two", "other"].into_iter().filter(|v| v.starts_with(&typed.value)).map(String::from).collect()
 }
 
-/// A prompt with a resource in it.
+/// A prompt with an embedded resource.
 #[prompt]
 #[allow(non_snake_case, reason = "the suite calls the argument so")]
 fn test_prompt_with_embedded_resource(
@@ -51,7 +51,7 @@ fn test_prompt_with_embedded_resource(
     ]
 }
 
-/// A prompt with a picture in it.
+/// A prompt with an image.
 #[prompt]
 fn test_prompt_with_image() -> Vec<PromptMessage> {
     vec![

@@ -14,19 +14,19 @@ fn static_text() -> &'static str {
     "This is the content of the static text resource."
 }
 
-/// A picture.
+/// An image.
 #[resource("test://static-binary", mime_type = "image/png")]
 fn static_binary() -> ResourceContents {
     ResourceContents::blob("test://static-binary", PIXEL)
 }
 
-/// A resource that can be watched.
+/// A resource that can be subscribed to.
 #[resource("test://watched-resource", mime_type = "text/plain", subscribable)]
 fn watched() -> &'static str {
     "This resource can be watched."
 }
 
-/// Data by its id.
+/// Data by id.
 #[resource("test://template/{id}/data", mime_type = "application/json")]
 fn template(id: String) -> String {
     serde_json::json!({ "id": id, "templateTest": true, "data": format!("Data for ID: {id}") }).to_string()

@@ -1,4 +1,4 @@
-//! Tools and a prompt that need several rounds.
+//! Multi-round-trip requests: tools and a prompt.
 
 use couplet::{
     prelude::*,
@@ -32,27 +32,27 @@ struct Confirmed {
     ok: bool,
 }
 
-/// Asks for a name.
+/// Elicits a name.
 #[tool]
 async fn test_input_required_result_elicitation(ctx: Ctx) -> Result<String, ToolError> {
     let name = ctx.elicit::<Name>("user_name", "What is your name?").await?.accepted()?;
     Ok(format!("Hello, {}!", name.name))
 }
 
-/// Asks the model.
+/// Sends a sampling request.
 #[tool]
 async fn test_input_required_result_sampling(ctx: Ctx) -> Result<String, ToolError> {
     let answer = ctx.sample("capital_question", question("What is the capital of France?")).await?;
     Ok(format!("The model says: {}", answer.content.all_text()))
 }
 
-/// Asks for the folders.
+/// Requests the roots.
 #[tool]
 async fn test_input_required_result_list_roots(ctx: Ctx) -> Result<String, ToolError> {
     Ok(format!("{} roots", ctx.roots().await?.len()))
 }
 
-/// Keeps something from the first round.
+/// Stores a value from the first round.
 #[tool]
 async fn test_input_required_result_request_state(ctx: Ctx) -> Result<String, ToolError> {
     let secret: u64 = ctx.step("secret", || async { 42 }).await?;
@@ -60,7 +60,7 @@ async fn test_input_required_result_request_state(ctx: Ctx) -> Result<String, To
     Ok(format!("state-ok: {secret}, {}", confirmed.ok))
 }
 
-/// Asks the user, the model and the client at once.
+/// Sends elicitation, sampling and roots requests in one round.
 #[tool]
 async fn test_input_required_result_multiple_inputs(ctx: Ctx) -> Result<String, ToolError> {
     let name = ctx.elicit::<Name>("user_name", "What is your name?");
@@ -70,7 +70,7 @@ async fn test_input_required_result_multiple_inputs(ctx: Ctx) -> Result<String, 
     Ok(format!("{}, {}: {} roots", greeting.content.all_text(), name.name, roots?.len()))
 }
 
-/// Asks twice.
+/// Elicits twice.
 #[tool]
 async fn test_input_required_result_multi_round(ctx: Ctx) -> Result<String, ToolError> {
     let first = ctx.elicit::<Name>("step1", "What is your name?").await?.accepted()?;
@@ -78,14 +78,14 @@ async fn test_input_required_result_multi_round(ctx: Ctx) -> Result<String, Tool
     Ok(format!("Done, {}", first.name))
 }
 
-/// Does not accept state that it did not make.
+/// Rejects request state that it did not create.
 #[tool]
 async fn test_input_required_result_tampered_state(ctx: Ctx) -> Result<String, ToolError> {
     let confirmed = ctx.elicit::<Confirmed>("confirm", "Go on?").await?.accepted()?;
     Ok(format!("confirmed: {}", confirmed.ok))
 }
 
-/// Asks only what the client can answer.
+/// Sends only requests that the client supports.
 #[tool]
 async fn test_input_required_result_capabilities(ctx: Ctx) -> Result<String, ToolError> {
     if ctx.can_elicit() {
@@ -96,7 +96,7 @@ async fn test_input_required_result_capabilities(ctx: Ctx) -> Result<String, Too
     Ok(answer.content.all_text())
 }
 
-/// A prompt that asks for its context.
+/// A prompt that elicits its context.
 #[prompt]
 async fn test_input_required_result_prompt(ctx: Ctx) -> Result<Vec<PromptMessage>, RpcError> {
     let form = json!({ "context": { "type": "string" } });

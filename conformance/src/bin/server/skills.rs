@@ -1,4 +1,4 @@
-//! Skills, one of them with folders.
+//! Skills, one of them with directories.
 
 use couplet::{
     prelude::*,

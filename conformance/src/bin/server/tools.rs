@@ -1,4 +1,4 @@
-//! Tools that talk while they run, change the server, or have a schema of their own.
+//! Tools that send notifications, change the server, or have a schema of their own.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ pub(crate) fn register(server: Server) -> Server {
         )
 }
 
-/// Logs three lines.
+/// Logs three messages.
 #[tool]
 async fn test_tool_with_logging(ctx: Ctx) -> &'static str {
     ctx.info("Tool execution started").await;
@@ -52,14 +52,14 @@ async fn test_tool_with_progress(ctx: Ctx) -> &'static str {
     "Tool with progress executed successfully"
 }
 
-/// Logs if the request asks for it.
+/// Logs if the request enables it.
 #[tool]
 async fn test_logging_tool(ctx: Ctx) -> &'static str {
     ctx.log(LoggingLevel::Info, "a line of the log").await;
     "logged, if that was wanted"
 }
 
-/// Needs a client with a model.
+/// Needs a client with sampling.
 #[tool]
 async fn test_missing_capability(ctx: Ctx) -> Result<String, ToolError> {
     ctx.require(&ClientCapabilities::new().sampling(SamplingCapability::new()))?;
@@ -67,7 +67,7 @@ async fn test_missing_capability(ctx: Ctx) -> Result<String, ToolError> {
     Ok(ctx.sample("anything", question).await?.content.all_text())
 }
 
-/// Ends its stream early; the client comes back for the result.
+/// Ends its stream early; the client reconnects for the result.
 #[tool]
 async fn test_reconnection(ctx: Ctx) -> &'static str {
     ctx.release_stream(Duration::from_millis(500));

@@ -68,7 +68,7 @@ fn check_root(root: &Object<'_>, files: &Files, found: &mut Found) {
     let version = version(root, found);
     let name = root.text("name", Need::Required("name it, such as `weather`"), found);
     if name.is_some_and(|name| name.contains(char::is_whitespace)) {
-        found.warning("name", "contains spaces, and is used as a file name", "use `display_name` for people");
+        found.warning("name", "contains spaces, and is used as a file name", "use `display_name` for the display name");
     }
     if let Some(version) = root.text("version", Need::Required("add one, such as `1.0.0`"), found) {
         semantic(version, found);

@@ -93,7 +93,7 @@ fn check_root(root: &Object<'_>, found: &mut Found) {
         icon.only(&["src", "mimeType", "sizes", "theme"], found);
         let src = icon.text("src", Need::Required("write its URL"), found);
         if src.is_some_and(|src| !src.starts_with("https://") || src.len() > 255) {
-            found.error(&icon.path("src"), "is not a short `https` URL", "put the icon on the web");
+            found.error(&icon.path("src"), "is not a short `https` URL", "host the icon at an `https` URL");
         }
         let types = ["image/png", "image/jpeg", "image/jpg", "image/svg+xml", "image/webp"];
         icon.one_of("mimeType", &types, Need::Optional, found);

@@ -1,16 +1,16 @@
-//! From what was typed to what was meant.
+//! Conversion of typed text to JSON values.
 
 use couplet::types::RawJson;
 use serde_json::Value;
 
 use super::{Schema, Tree, schema::Kind};
 
-/// Makes a value of a text, as the schema wants it.
+/// Converts text to a value that fits the schema.
 ///
 /// # Errors
-/// What the value must be, to be said after the name of the argument.
+/// What was expected, to follow the name of the argument in a message.
 pub(crate) fn value(text: &str, schema: &Schema) -> Result<Tree, String> {
-    /// Lists of lists of lists: nobody types more, and a schema can lead in circles.
+    /// The maximum nesting of lists; a schema can be recursive.
     const DEPTH: usize = 4;
     within(text, schema, DEPTH)
 }
@@ -27,7 +27,7 @@ fn within(text: &str, schema: &Schema, depth: usize) -> Result<Tree, String> {
     if kinds.is_empty() {
         return Ok(Tree::Leaf(anything(text)));
     }
-    // A text is a text only if it is nothing else that would do.
+    // A string is the last resort: every text is one.
     let mut tried = kinds;
     tried.sort_by_key(|kind| *kind == Kind::String);
     let mut reason = None;
@@ -44,17 +44,17 @@ fn within(text: &str, schema: &Schema, depth: usize) -> Result<Tree, String> {
 }
 
 fn none(text: &str, wanted: &[String]) -> String {
-    format!("must be {}, and `{text}` is none", wanted.join(" or "))
+    format!("expected {}, got `{text}`", wanted.join(" or "))
 }
 
-/// What would do, in words; null comes last, since it is seldom what is wanted.
+/// Names the types that the schema accepts, null last.
 fn wanted(schema: &Schema) -> Vec<String> {
     let mut kinds = schema.kinds();
     kinds.sort_by_key(|kind| *kind == Kind::Null);
     kinds.iter().map(|kind| words(*kind, schema)).collect()
 }
 
-/// Yes or no, in the words that people use.
+/// Parses a boolean: true, yes, y, on, 1, or their opposites.
 pub(crate) fn boolean(text: &str) -> Option<bool> {
     match text.to_ascii_lowercase().as_str() {
         "true" | "yes" | "y" | "on" | "1" => Some(true),
@@ -63,7 +63,7 @@ pub(crate) fn boolean(text: &str) -> Option<bool> {
     }
 }
 
-/// The error is what to say instead of the usual, if anything.
+/// Converts text to one type. The error is a message that replaces the usual one, if any.
 fn as_kind(text: &str, kind: Kind, schema: &Schema, depth: usize) -> Result<Tree, Option<String>> {
     let leaf = |json: Option<RawJson>| json.map(Tree::Leaf).ok_or(None);
     match kind {
@@ -88,7 +88,7 @@ fn as_kind(text: &str, kind: Kind, schema: &Schema, depth: usize) -> Result<Tree
 
 fn words(kind: Kind, schema: &Schema) -> String {
     match kind {
-        Kind::String => "a text".to_owned(),
+        Kind::String => "a string".to_owned(),
         Kind::Integer => "an integer".to_owned(),
         Kind::Number => "a number".to_owned(),
         Kind::Boolean => "true or false".to_owned(),
@@ -116,14 +116,14 @@ fn plain(choice: &Value) -> String {
     choice.as_str().map_or_else(|| choice.to_string(), str::to_owned)
 }
 
-/// The first alternative that takes the text; one that takes any text comes last.
+/// Tries the alternatives, those that accept any string last.
 fn any_of(text: &str, alternatives: &[Schema], depth: usize) -> Result<Tree, String> {
     let mut ordered: Vec<&Schema> = alternatives.iter().collect();
     ordered.sort_by_key(|schema| schema.kinds().contains(&Kind::String) && schema.choices().is_none());
     let mut reasons: Vec<String> = Vec::new();
     let mut all: Vec<String> = Vec::new();
     for schema in ordered {
-        // Alternatives of alternatives are for those who write JSON.
+        // Nested alternatives are left to `:=`.
         if !schema.alternatives().is_empty() {
             continue;
         }
@@ -139,13 +139,13 @@ fn any_of(text: &str, alternatives: &[Schema], depth: usize) -> Result<Tree, Str
     all.sort_by_key(|word| word == "null");
     all.dedup();
     match (reasons.as_slice(), all.as_slice()) {
-        ([], _) => Err(format!("takes nothing like `{text}`; `:=` takes JSON as it is")),
+        ([], _) => Err(format!("cannot convert `{text}`; use `:=` for JSON")),
         ([reason], _) | ([reason, ..], []) => Err(reason.clone()),
         (_, all) => Err(none(text, all)),
     }
 }
 
-/// Where anything goes, what looks like JSON is JSON.
+/// Parses text as JSON if it is JSON, and as a string otherwise.
 fn anything(text: &str) -> RawJson {
     json(text).or_else(|| RawJson::new(text).ok()).unwrap_or_default()
 }
@@ -154,7 +154,7 @@ fn json(text: &str) -> Option<RawJson> {
     RawJson::from_text(text.trim()).ok()
 }
 
-/// A number, with all of its digits.
+/// Parses a number, with all of its digits.
 fn number(text: &str) -> Option<RawJson> {
     json(text).filter(|json| json.get().starts_with(|c: char| c == '-' || c.is_ascii_digit()))
 }

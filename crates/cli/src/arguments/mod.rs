@@ -1,8 +1,8 @@
-//! The arguments of tools and prompts, as they are typed: `key=value`, `key:=json`, `a.b=value`, `key=@file`,
+//! Arguments of tools and prompts on the command line: `key=value`, `key:=json`, `a.b=value`, `key=@file`,
 //! `key:=@file.json`, `@file.json`, `@-`.
 //!
-//! What `=` means is looked up in the schema of the tool: a number, yes or no, an entry of a list. What `:=` says is sent
-//! as it is, also where the schema knows nothing of it.
+//! The value after `=` is converted to the type in the tool's schema: a number, a boolean, an item of a list. The JSON
+//! after `:=` is sent unchanged, even for arguments that the schema does not have.
 
 mod coerce;
 mod nearest;
@@ -20,14 +20,14 @@ pub(crate) use schema::Schema;
 pub(crate) use tree::Tree;
 pub(crate) use word::Word;
 
-/// Makes the arguments of a tool of what was typed.
+/// Converts the words of a command line to the arguments of a tool.
 ///
 /// # Errors
-/// When the schema has no such argument, the value does not fit, or one is missing. It says which, and what it is for.
+/// If an argument is unknown, does not fit the schema, or is missing.
 pub(crate) fn collect(words: &[String], schema: &Schema) -> Result<Tree, Failure> {
     let words = words.iter().map(|word| Word::parse(word)).collect::<Result<Vec<_>, _>>()?;
     let mut arguments = Tree::object();
-    // Files first, so that what is typed beside them has the last word.
+    // Objects first, so that single arguments override them.
     for word in &words {
         if let Word::Whole(members) = word {
             members.iter().for_each(|(key, value)| arguments.insert(&[key], Tree::Leaf(value.clone())));
@@ -46,7 +46,7 @@ pub(crate) fn collect(words: &[String], schema: &Schema) -> Result<Tree, Failure
                 match (again, value) {
                     (_, Tree::List(items)) => arguments.append(&keys, items, again),
                     (false, value) => arguments.insert(&keys, value),
-                    (true, _) => return Err(Failure::usage(format!("the argument `{key}` is given twice"))),
+                    (true, _) => return Err(Failure::usage(format!("argument `{key}` was given twice"))),
                 }
                 given.push(path);
             }
@@ -56,7 +56,7 @@ pub(crate) fn collect(words: &[String], schema: &Schema) -> Result<Tree, Failure
     Ok(arguments)
 }
 
-/// Where a typed key leads, and what is wanted there: a member of that name, or a member of a member.
+/// Resolves a key to its path and schema: a member of that name, or a member of a member.
 fn find(schema: &Schema, key: &str) -> Result<(Vec<String>, Schema), Failure> {
     if let Some(place) = schema.property(key) {
         return Ok((vec![key.to_owned()], place));
@@ -71,16 +71,16 @@ fn find(schema: &Schema, key: &str) -> Result<(Vec<String>, Schema), Failure> {
     if schema.is_open() {
         return Ok((vec![key.to_owned()], schema.additional()));
     }
-    let failure = Failure::usage(format!("there is no argument `{key}`"));
+    let failure = Failure::usage(format!("unknown argument `{key}`"));
     let names: Vec<&str> = schema.names().collect();
     Err(match (nearest(key, names.iter().copied()), names.as_slice()) {
         (Some(name), _) => failure.hint(format!("did you mean `{name}`?")),
         (None, []) => failure.hint("the tool takes no arguments"),
-        (None, names) => failure.hint(format!("there are {}", names.join(", "))),
+        (None, names) => failure.hint(format!("expected one of {}", names.join(", "))),
     })
 }
 
-/// Where a typed key leads if nothing has to fit.
+/// Resolves a key to its path without checking it.
 fn path<'a>(schema: &Schema, key: &'a str) -> Vec<&'a str> {
     match key.split_once('.') {
         Some((outer, inner)) if schema.property(key).is_none() => match schema.property(outer) {
@@ -96,12 +96,12 @@ fn path<'a>(schema: &Schema, key: &'a str) -> Vec<&'a str> {
 }
 
 fn wrong(key: &str, text: &str, what: &str, place: &Schema) -> Failure {
-    let failure = Failure::usage(format!("the argument `{key}` {what}"));
+    let failure = Failure::usage(format!("argument `{key}`: {what}"));
     let failure = match text.split_once(',').filter(|_| place.is_list()) {
         Some((first, rest)) => {
             let second = rest.split(',').next().unwrap_or_default();
             failure
-                .hint(format!("a list is written {key}={first} {key}={second}, or as JSON: {key}='[{first},{second}]'"))
+                .hint(format!("write a list as {key}={first} {key}={second}, or as JSON: {key}='[{first},{second}]'"))
         }
         None => failure,
     };
@@ -117,7 +117,7 @@ fn missing(arguments: &Tree, schema: &Schema) -> Result<(), Failure> {
         return Ok(());
     }
     let names = missing.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-    let what = if missing.len() == 1 { "an argument is missing" } else { "arguments are missing" };
+    let what = if missing.len() == 1 { "missing argument" } else { "missing arguments" };
     let mut failure = Failure::usage(format!("{what}: {names}"));
     for name in &missing {
         let place = schema.property(name);
@@ -178,16 +178,16 @@ mod tests {
         check(&["city="], Ok(r#"{"city":""}"#));
         check(&["city=a=b"], Ok(r#"{"city":"a=b"}"#));
         check(&["days=3", "city=Oslo"], Ok(r#"{"days":3,"city":"Oslo"}"#));
-        check(&["days=3.5"], Err("the argument `days` must be an integer, and `3.5` is none"));
+        check(&["days=3.5"], Err("argument `days`: expected an integer, got `3.5`"));
         check(&["days=12345678901234567890123"], Ok(r#"{"days":12345678901234567890123}"#));
         check(&["exact=1.50"], Ok(r#"{"exact":1.50}"#));
         check(&["exact=null"], Ok(r#"{"exact":null}"#));
-        check(&["exact=x"], Err("the argument `exact` must be a number or null, and `x` is none"));
+        check(&["exact=x"], Err("argument `exact`: expected a number or null, got `x`"));
         check(&["loud=yes"], Ok(r#"{"loud":true}"#));
-        check(&["loud=maybe"], Err("the argument `loud` must be true or false, and `maybe` is none"));
+        check(&["loud=maybe"], Err("argument `loud`: expected true or false, got `maybe`"));
         check(&["unit=C", "level=2"], Ok(r#"{"unit":"C","level":2}"#));
         check(&["level=max"], Ok(r#"{"level":"max"}"#));
-        check(&["unit=K"], Err("the argument `unit` must be one of C, F, and `K` is none"));
+        check(&["unit=K"], Err("argument `unit`: expected one of C, F, got `K`"));
         check(&["ref=4", "maybe=5"], Ok(r#"{"ref":4,"maybe":5}"#));
         check(&["maybe=five"], Ok(r#"{"maybe":"five"}"#));
         check(&["any=5"], Ok(r#"{"any":5}"#));
@@ -199,21 +199,21 @@ mod tests {
         check(&["tags=a", "tags=b"], Ok(r#"{"tags":["a","b"]}"#));
         check(&["tags=a"], Ok(r#"{"tags":["a"]}"#));
         check(&[r#"tags=["x","y"]"#, "tags=z"], Ok(r#"{"tags":["x","y","z"]}"#));
-        check(&["sizes=1", "sizes=two"], Err("the argument `sizes` must be an integer, and `two` is none"));
+        check(&["sizes=1", "sizes=two"], Err("argument `sizes`: expected an integer, got `two`"));
         check(&["place.lat=59.9", "place.name=Oslo"], Ok(r#"{"place":{"lat":59.9,"name":"Oslo"}}"#));
         check(&[r#"place={"lat":1}"#, "place.name=x"], Ok(r#"{"place":{"lat":1,"name":"x"}}"#));
-        check(&["place=x"], Err("the argument `place` must be an object (`.lat=…`, or JSON), and `x` is none"));
-        check(&["spot=x"], Err("the argument `spot` must be a JSON object or null, and `x` is none"));
-        check(&["point=x"], Err("the argument `point` must be an object (`.x=…`, or JSON) or null, and `x` is none"));
+        check(&["place=x"], Err("argument `place`: expected an object (`.lat=…`, or JSON), got `x`"));
+        check(&["spot=x"], Err("argument `spot`: expected a JSON object or null, got `x`"));
+        check(&["point=x"], Err("argument `point`: expected an object (`.x=…`, or JSON) or null, got `x`"));
         check(&["point=null", r#"spot={"a":1}"#], Ok(r#"{"point":null,"spot":{"a":1}}"#));
         check(
             &["sizes=1,2,3"],
             Err(
-                "the argument `sizes` must be an integer, and `1,2,3` is none (a list is written sizes=1 sizes=2, or as JSON: sizes='[1,2]')",
+                "argument `sizes`: expected an integer, got `1,2,3` (write a list as sizes=1 sizes=2, or as JSON: sizes='[1,2]')",
             ),
         );
         check(&["a.b=1"], Ok(r#"{"a.b":1}"#));
-        check(&["city=a", "city=b"], Err("the argument `city` is given twice"));
+        check(&["city=a", "city=b"], Err("argument `city` was given twice"));
     }
 
     #[test]
@@ -223,15 +223,15 @@ mod tests {
         check(&[r#"{"city":"Oslo","days":1}"#, "days=2"], Ok(r#"{"city":"Oslo","days":2}"#));
         check(
             &["days:=three"],
-            Err("`days:=three` is not JSON: expected ident at line 1 column 2 (a text is written `days=three`)"),
+            Err("`days:=three` is not JSON: expected ident at line 1 column 2 (write a string as `days=three`)"),
         );
     }
 
     #[test]
     fn wrong_names_get_a_suggestion() {
-        check(&["citty=Oslo"], Err("there is no argument `citty` (did you mean `city`?)"));
-        check(&["place.latt=1"], Err("there is no argument `latt` (did you mean `lat`?)"));
-        check(&["Oslo"], Err("`Oslo` is not an argument (write key=value, key:=json, key=@file or @file.json)"));
+        check(&["citty=Oslo"], Err("unknown argument `citty` (did you mean `city`?)"));
+        check(&["place.latt=1"], Err("unknown argument `latt` (did you mean `lat`?)"));
+        check(&["Oslo"], Err("invalid argument `Oslo` (expected key=value, key:=json, key=@file or @file.json)"));
         check(
             &["@/does/not/exist.json"],
             Err("`/does/not/exist.json` cannot be read: No such file or directory (os error 2)"),
@@ -239,11 +239,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named() {
+    fn missing_arguments_are_named() {
         let schema =
             schema(r#"{"properties":{"a":{"type":"number","description":"The first."},"b":{}},"required":["a","b"]}"#);
         let failure = collect(&[], &schema).unwrap_err();
-        assert_eq!(failure.message, "arguments are missing: `a`, `b`");
+        assert_eq!(failure.message, "missing arguments: `a`, `b`");
         assert_eq!(failure.details, ["a (number) The first.", "b (any)"]);
         assert_eq!(failure.hint.as_deref(), Some("add a=… b=…"));
     }
@@ -275,13 +275,13 @@ mod tests {
         check(
             &["city=@/does/not/exist"],
             Err(
-                "`/does/not/exist` cannot be read: No such file or directory (os error 2) (a text that begins with @ is written city=@@…)",
+                "`/does/not/exist` cannot be read: No such file or directory (os error 2) (write a string that starts with @ as city=@@…)",
             ),
         );
         let whole = file("whole.json", b"\xef\xbb\xbf{\"days\": 2}");
         check(&[&format!("@{whole}")], Ok(r#"{"days":2}"#));
         let bytes = file("bytes", b"\xff\xfe");
-        check(&[&format!("city=@{bytes}")], Err(&format!("`{bytes}` is not a text in UTF-8")));
+        check(&[&format!("city=@{bytes}")], Err(&format!("`{bytes}` is not valid UTF-8")));
         std::fs::remove_dir_all(&folder).unwrap();
     }
 

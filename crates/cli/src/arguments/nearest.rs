@@ -1,6 +1,6 @@
-//! What somebody probably meant.
+//! Suggestions for mistyped names.
 
-/// The name that is nearest to a wrong one, if any is near.
+/// Returns the name nearest to a mistyped one, if any is near.
 pub(crate) fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wrong = plain(wrong);
     let allowed = 1 + wrong.chars().count() / 4;
@@ -13,7 +13,7 @@ pub(crate) fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>)
     rated.min_by_key(|(distance, _)| *distance).map(|(_, name)| name)
 }
 
-/// Names differ in their marks more often than in their letters.
+/// Normalizes case and separators.
 fn plain(name: &str) -> String {
     name.chars().map(|c| if c == '-' || c == ' ' { '_' } else { c.to_ascii_lowercase() }).collect()
 }

@@ -1,6 +1,6 @@
-//! As much of JSON Schema as is needed to read what somebody typed.
+//! The part of JSON Schema that is needed to convert typed arguments.
 //!
-//! Schemas come from servers: one that makes no sense takes anything, and none is followed deeper than it is typed.
+//! Schemas come from servers: an invalid one accepts anything, and recursion is bounded.
 
 use std::sync::Arc;
 
@@ -8,14 +8,14 @@ use couplet::types::{Map, RawJson};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// A schema, or a part of one.
+/// A schema or subschema.
 #[derive(Clone, Debug)]
 pub(crate) struct Schema {
     root: Arc<Value>,
     here: Arc<Keywords>,
 }
 
-/// What a value may be.
+/// The type of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     String,
@@ -52,7 +52,7 @@ struct Keywords {
 }
 
 impl Schema {
-    /// How many references lead from one to the next.
+    /// The maximum length of a chain of references.
     const REFERENCES: usize = 16;
 
     pub(crate) fn new(schema: &RawJson) -> Self {
@@ -75,13 +75,13 @@ impl Schema {
         Self::at(self.root.clone(), schema)
     }
 
-    /// What a member has to be, if the schema knows it.
+    /// Returns the schema of a member.
     pub(crate) fn property(&self, name: &str) -> Option<Self> {
         let own = self.property_here(name);
         own.or_else(|| self.parts().find_map(|part| part.property_here(name)))
     }
 
-    /// Without looking further, so that no schema can lead in circles.
+    /// Looks at `properties` only, so that a recursive schema cannot loop.
     fn property_here(&self, name: &str) -> Option<Self> {
         self.here.properties.as_ref()?.get(name).map(|schema| self.part(schema))
     }
@@ -90,23 +90,23 @@ impl Schema {
         self.here.properties.as_ref().is_some_and(|properties| !properties.is_empty())
     }
 
-    /// The names of the members, in the order of the schema.
+    /// Returns the names of the members, in the order of the schema.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.here.properties.iter().flat_map(Map::keys)
     }
 
-    /// The names of the members that have to be there.
+    /// Returns the names of the required members.
     pub(crate) fn required(&self) -> impl Iterator<Item = &str> {
         self.here.required.iter().map(String::as_str)
     }
 
-    /// Whether a member has to be there.
+    /// Whether a member is required.
     pub(crate) fn is_required(&self, name: &str) -> bool {
         self.here.required.iter().any(|n| n == name)
     }
 
-    /// Whether members may have other names. One that names none, or says so, is open; one that only does not say is not:
-    /// it is more likely that a name was mistyped.
+    /// Whether other members are accepted: if `additionalProperties` says so, or there are no `properties`. If
+    /// `additionalProperties` is absent, an unknown name is more likely a typing mistake.
     pub(crate) fn is_open(&self) -> bool {
         match &self.here.additional_properties {
             Some(schema) => schema.get() != "false",
@@ -114,18 +114,18 @@ impl Schema {
         }
     }
 
-    /// What such members have to be.
+    /// Returns the schema of additional members.
     pub(crate) fn additional(&self) -> Self {
         let schema = self.here.additional_properties.clone().unwrap_or_else(RawJson::empty_object);
         self.part(&schema)
     }
 
-    /// What the entries of a list have to be.
+    /// Returns the schema of the items of a list.
     pub(crate) fn items(&self) -> Self {
         self.part(&self.here.items.clone().unwrap_or_else(RawJson::empty_object))
     }
 
-    /// The alternatives, if there are any.
+    /// Returns the alternatives of `anyOf` and `oneOf`.
     pub(crate) fn alternatives(&self) -> Vec<Self> {
         self.here.any_of.iter().chain(&self.here.one_of).map(|schema| self.part(schema)).collect()
     }
@@ -134,12 +134,12 @@ impl Schema {
         self.here.all_of.iter().map(|schema| self.part(schema))
     }
 
-    /// The values to choose from, if there is a choice.
+    /// Returns the values of `enum` or `const`.
     pub(crate) fn choices(&self) -> Option<Vec<Value>> {
         self.here.only.clone().map(|only| vec![only]).or_else(|| self.here.choices.clone())
     }
 
-    /// The kinds that it takes; none stands for any.
+    /// Returns the accepted types; empty means any.
     pub(crate) fn kinds(&self) -> Vec<Kind> {
         let mut kinds: Vec<Kind> = match &self.here.kind {
             Value::String(name) => Kind::of(name).into_iter().collect(),
@@ -159,19 +159,19 @@ impl Schema {
         self.here.kind.as_str().and_then(Kind::of).into_iter().collect()
     }
 
-    /// Whether it may be an object.
+    /// Whether an object is accepted.
     pub(crate) fn is_object(&self) -> bool {
         let takes = |schema: &Self| schema.kinds().contains(&Kind::Object);
         takes(self) || self.alternatives().iter().any(takes)
     }
 
-    /// Whether it may be a list.
+    /// Whether a list is accepted.
     pub(crate) fn is_list(&self) -> bool {
         let takes = |schema: &Self| schema.kinds().contains(&Kind::Array);
         takes(self) || self.alternatives().iter().any(takes)
     }
 
-    /// The members of the object that it is, or whose list it is, with what stands before their names.
+    /// Returns the schema of the nested object, or of the objects in the list, with the separator for paths.
     pub(crate) fn inner(&self) -> Option<(&'static str, Self)> {
         let has_members = |schema: &Self| schema.names().next().is_some();
         let object = |schema: &Self| std::iter::once(schema.clone()).chain(schema.alternatives()).find(has_members);
@@ -182,17 +182,17 @@ impl Schema {
         object(&list.items()).map(|schema| ("[].", schema))
     }
 
-    /// What it is for, on one line.
+    /// Returns the description or title, on one line.
     pub(crate) fn description(&self) -> Option<String> {
         self.here.description.as_deref().or(self.here.title.as_deref()).map(crate::output::text::line)
     }
 
-    /// What it is if nothing is said.
+    /// Returns the default value.
     pub(crate) fn default_value(&self) -> Option<&RawJson> {
         self.here.default_value.as_ref()
     }
 
-    /// What it takes, in a few characters: `string`, `integer[]`, `"a"|"b"`.
+    /// Formats the type briefly: `string`, `integer[]`, `"a"|"b"`.
     pub(crate) fn sketch(&self) -> String {
         self.sketch_to(3)
     }
@@ -241,7 +241,7 @@ impl Kind {
     }
 }
 
-/// What a reference within the schema leads to.
+/// Resolves a reference within the schema.
 fn resolve(root: &Value, reference: &str) -> Option<Keywords> {
     let target = root.pointer(reference.strip_prefix('#')?)?;
     serde_json::from_value(target.clone()).ok()

@@ -1,9 +1,9 @@
-//! Arguments while they are put together: numbers and order stay as they were typed.
+//! Arguments under construction; the digits of numbers and the order of members stay as typed.
 
 use couplet::types::{Map, RawJson};
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
-/// JSON that is being built.
+/// A JSON value under construction.
 #[derive(Clone, Debug)]
 pub(crate) enum Tree {
     Leaf(RawJson),
@@ -21,12 +21,12 @@ impl Tree {
         matches!(self, Self::Object(members) if members.iter().any(|(key, _)| key == name))
     }
 
-    /// Puts a value at a path. What is in the way is replaced.
+    /// Sets the value at a path, replacing any value on the way.
     pub(crate) fn insert(&mut self, path: &[&str], value: Self) {
         *self.at(path) = value;
     }
 
-    /// Adds to the list at a path, or begins one.
+    /// Sets the list at a path, or appends to it if `again` is set.
     pub(crate) fn append(&mut self, path: &[&str], items: Vec<RawJson>, again: bool) {
         match self.at(path) {
             Self::List(list) if again => list.extend(items),
@@ -37,7 +37,7 @@ impl Tree {
     fn at(&mut self, path: &[&str]) -> &mut Self {
         let Some((first, rest)) = path.split_first() else { return self };
         self.open();
-        let Self::Object(members) = self else { unreachable!("it was just made one") };
+        let Self::Object(members) = self else { unreachable!("`open` makes it an object") };
         let place = match members.iter().position(|(key, _)| key == first) {
             Some(place) => place,
             None => {
@@ -48,7 +48,7 @@ impl Tree {
         members[place].1.at(rest)
     }
 
-    /// Makes an object of whatever is here, with the members that it has already.
+    /// Turns this value into an object, keeping its members.
     fn open(&mut self) {
         if let Self::Object(_) = self {
             return;

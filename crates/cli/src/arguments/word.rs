@@ -1,4 +1,4 @@
-//! One word of the command line.
+//! One argument of the command line.
 
 use std::{
     fs,
@@ -13,14 +13,14 @@ use crate::{
     target::expanded,
 };
 
-/// What a word says.
+/// A parsed argument.
 #[derive(Debug)]
 pub(crate) enum Word {
-    /// `key=text`, or `key=@file` with the text in the file.
+    /// `key=text`, or `key=@file` for the text of a file.
     Text(String, String),
     /// `key:=json`, or `key:=@file`.
     Json(String, RawJson),
-    /// `@file`, `@-` or an object as it is: all of the arguments, or many of them.
+    /// `@file`, `@-` or a JSON object: several arguments.
     Whole(Map<RawJson>),
 }
 
@@ -33,15 +33,15 @@ impl Word {
             return object(word, "the argument").map(Self::Whole);
         }
         let Some((key, value)) = word.split_once('=').filter(|(key, _)| !key.trim_end_matches(':').is_empty()) else {
-            return Err(Failure::usage(format!("`{word}` is not an argument"))
-                .hint("write key=value, key:=json, key=@file or @file.json"));
+            return Err(Failure::usage(format!("invalid argument `{word}`"))
+                .hint("expected key=value, key:=json, key=@file or @file.json"));
         };
         let (key, is_json) = key.strip_suffix(':').map_or((key, false), |key| (key, true));
         let value = match value.strip_prefix('@') {
             None => value.to_owned(),
             Some(text) if text.starts_with('@') => text.to_owned(),
             Some(file) => text(file).map_err(|failure| match failure.exit {
-                Exit::File => failure.hint(format!("a text that begins with @ is written {key}=@@…")),
+                Exit::File => failure.hint(format!("write a string that starts with @ as {key}=@@…")),
                 _ => failure,
             })?,
         };
@@ -51,17 +51,17 @@ impl Word {
         match RawJson::from_text(value.trim()) {
             Ok(json) => Ok(Self::Json(key.to_owned(), json)),
             Err(error) => Err(Failure::usage(format!("`{word}` is not JSON: {error}"))
-                .hint(format!("a text is written `{key}={value}`"))),
+                .hint(format!("write a string as `{key}={value}`"))),
         }
     }
 }
 
-/// A file with an object in it; `-` is standard input.
+/// Reads a JSON object from a file; `-` is standard input.
 fn read(file: &str) -> Result<Word, Failure> {
     object(&text(file)?, &format!("`{file}`")).map(Word::Whole)
 }
 
-/// The text in a file, without a mark of its byte order; `-` is standard input.
+/// Reads the text of a file without its byte order mark; `-` is standard input.
 fn text(file: &str) -> Result<String, Failure> {
     let file = expanded(file);
     let path = Path::new(&file);
@@ -72,7 +72,7 @@ fn text(file: &str) -> Result<String, Failure> {
         fs::read(path)
     };
     let bytes = bytes.map_err(|e| Failure::file(path, "read", &e))?;
-    let text = String::from_utf8(bytes).map_err(|_| Failure::usage(format!("`{file}` is not a text in UTF-8")))?;
+    let text = String::from_utf8(bytes).map_err(|_| Failure::usage(format!("`{file}` is not valid UTF-8")))?;
     Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }
 

@@ -1,4 +1,4 @@
-//! `couplet call`: one call of a tool, with all that happens on the way.
+//! `couplet call`: calls a tool, with progress, elicitation, sampling and tasks.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -18,17 +18,16 @@ use crate::{
     target::{Session, TargetArgs},
 };
 
-/// What to call.
+/// The arguments of `couplet call`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(flatten)]
     target: TargetArgs,
-    /// The tool
+    /// Name of the tool
     tool: String,
-    /// key=value as the schema of the tool says, key:=json as it is; key=@file and key:=@file take the value from a file,
-    /// @file.json and @- (standard input) all of them
+    /// Arguments of the tool: key=value, key:=json, key=@file, @file.json or @-
     arguments: Vec<String>,
-    /// Where pictures and other files go: a file, or a folder (one that ends with / is made)
+    /// File or directory for images and other binary content; a path that ends with / is created
     #[arg(short, long, value_name = "PATH")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -44,7 +43,7 @@ pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
     .await
 }
 
-/// The arguments of a tool that the server has, as its schema takes them.
+/// Converts the arguments for a tool, as its schema requires.
 pub(crate) fn arguments(tools: &[Tool], name: &str, words: &[String]) -> Result<Tree, Failure> {
     match tools.iter().find(|tool| tool.name == name) {
         Some(tool) => collect(words, &Schema::new(&tool.input_schema)),
@@ -52,7 +51,7 @@ pub(crate) fn arguments(tools: &[Tool], name: &str, words: &[String]) -> Result<
     }
 }
 
-/// Calls a tool and prints what comes of it.
+/// Calls a tool and prints the result.
 pub(crate) async fn call(
     session: &Session,
     tools: &[Tool],
@@ -71,7 +70,7 @@ pub(crate) async fn call(
         let mut renderer = Renderer::new(output, Saver::new(wanted, name));
         let page = renderer.result(&result.content, result.structured_content.as_ref())?;
         match failed {
-            // What a tool says when it fails is no result.
+            // The text of a failed call is an error message, not a result.
             true => return Err(failed_tool(name, page.trim_end(), session.client.server().version)),
             false => output.print(&page)?,
         }
@@ -79,12 +78,12 @@ pub(crate) async fn call(
     if failed { Err(Failure::silent(Exit::Refused)) } else { Ok(()) }
 }
 
-/// A tool that failed. Some cannot do in a revision what they can do in others, and say so.
+/// Creates the error for a failed tool. If its message names the revision, another revision is suggested.
 fn failed_tool(name: &str, said: &str, version: ProtocolVersion) -> Failure {
     let failure = Failure::new(Exit::Refused, format!("the tool `{name}` failed: {said}"));
     let other = ProtocolVersion::ALL.iter().copied().rev().find(|other| *other != version);
     match other.filter(|_| said.contains(version.as_str())) {
-        Some(other) => failure.hint(format!("the server may be able to do it in another revision: --revision {other}")),
+        Some(other) => failure.hint(format!("the server may support this in another revision: --revision {other}")),
         None => failure,
     }
 }
@@ -95,26 +94,26 @@ async fn send(session: &Session, name: &str, arguments: &Tree, output: &Arc<Outp
     let result = match called {
         Ok(called) => {
             if let Called::Task(task) = &called {
-                output.note(&output.err.faint(format!("it goes on as the task {}", text::line(task.id()))));
+                output.note(&output.err.faint(format!("running as the task {}", text::line(task.id()))));
             }
             called.wait().await
         }
         Err(error) => Err(error),
     };
     output.hide_bar();
-    result.map_err(|error| to_visit(error.into()))
+    result.map_err(|error| url_required(error.into()))
 }
 
-/// A server may want pages to be visited first, and say so in an error.
-fn to_visit(failure: Failure) -> Failure {
+/// Explains the error of a server that requires URL elicitation first.
+fn url_required(failure: Failure) -> Failure {
     let wanted = |rpc: &RpcError| {
         let data = rpc.data.as_ref().filter(|_| rpc.code == code::URL_ELICITATION_REQUIRED)?;
         data.parse::<UrlElicitationRequiredData>().ok()
     };
     let Some(data) = failure.rpc().and_then(wanted) else { return failure };
-    let mut failure = Failure::new(Exit::Unanswered, "the server wants you to visit a page first");
+    let mut failure = Failure::new(Exit::Unanswered, "the server requires a visit to a URL first");
     for ask in data.elicitations {
         failure = failure.detail(format!("{} {}", ask.message, ask.url.unwrap_or_default()));
     }
-    failure.hint("visit it if you know it, then call the tool again")
+    failure.hint("open the URL if you trust it, then call the tool again")
 }

@@ -1,4 +1,4 @@
-//! `couplet complete`: suggestions of a server for an argument.
+//! `couplet complete`: completes an argument of a prompt or resource template.
 
 use std::{fmt::Write, sync::Arc};
 
@@ -11,16 +11,16 @@ use crate::{
     target::{self, Opening, Session, TargetArgs},
 };
 
-/// What to complete.
+/// The arguments of `couplet complete`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(flatten)]
     target: TargetArgs,
-    /// A prompt by its name, or a resource template such as notes://{name}
+    /// Name of a prompt, or a resource template such as notes://{name}
     of: String,
-    /// The argument, and what was typed of it: city, or city=Os
+    /// Argument to complete, with the text typed so far: city or city=Os
     argument: String,
-    /// Other arguments that are filled in already: key=value
+    /// Arguments already filled in: key=value
     #[arg(value_parser = target::pair)]
     context: Vec<(String, String)>,
 }
@@ -43,17 +43,17 @@ pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
         }
         output.print(&page)?;
         if found.has_more == Some(true) {
-            let total = found.total.map_or(String::new(), |total| format!(", {total} in all"));
-            output.note(&output.err.faint(format!("there are more than these {}{total}", found.values.len())));
+            let total = found.total.map_or(String::new(), |total| format!(" of {total}"));
+            output.note(&output.err.faint(format!("first {}{total} suggestions", found.values.len())));
         } else if found.values.is_empty() {
-            output.note(&output.err.faint(format!("no suggestions for {}", text::line(argument))));
+            output.note(&output.err.faint(format!("no suggestions for `{}`", text::line(argument))));
         }
         Ok(())
     })
     .await
 }
 
-/// A prompt, or a template: those have an address.
+/// Parses the name of a prompt, or a resource template.
 pub(crate) fn reference(of: &str) -> CompletionReference {
     if of.contains("://") || of.contains('{') {
         CompletionReference::resource(of)

@@ -1,14 +1,14 @@
-//! `couplet completions`: scripts that complete commands and options in shells.
+//! `couplet completions`: shell completion scripts.
 
 use clap::CommandFactory;
 use clap_complete::Shell;
 
 use crate::{command::Cli, exit::Failure, output::Output};
 
-/// For which shell.
+/// The arguments of `couplet completions`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// The shell
+    /// Shell to generate the script for
     shell: Shell,
 }
 

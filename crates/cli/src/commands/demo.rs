@@ -1,4 +1,4 @@
-//! `couplet demo`: servers to play with, on one address of this machine.
+//! `couplet demo`: the everything and SQLite servers over HTTP.
 
 use std::{env, sync::Arc};
 
@@ -7,7 +7,7 @@ use couplet::{
     core::{Limits, Service, Transport},
 };
 use couplet_everything::ShownEnv;
-use couplet_serve::{Signals, SiteArgs, bind, drained, url};
+use couplet_serve::{Signals, SiteArgs, bind, serve_until_signal, url};
 use couplet_sqlite::Database;
 
 use super::list::Offer;
@@ -16,20 +16,20 @@ use crate::{
     output::{Output, text},
 };
 
-/// What to try: a command, and what comes after the address.
+/// Commands to try: the subcommand, and the arguments after the URL.
 const TRY: &[(&str, &str)] = &[
     ("call", "sqlite_query sql='SELECT planet, moon FROM largest_moons'"),
     ("call", "trigger-long-running-operation duration=3 steps=6"),
     ("call", "trigger-elicitation-request"),
 ];
 
-/// Where to serve.
+/// The arguments of `couplet demo`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// The address to serve at; port 0 takes any that is free
+    /// Address to listen on; port 0 selects a free port
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:7878")]
     http: String,
-    /// The tool get-env shows this variable too, beside those that begin with COUPLET_
+    /// Environment variable that the tool get-env may show, besides COUPLET_*
     #[arg(long, value_name = "NAME")]
     show_env: Vec<String>,
     #[command(flatten)]
@@ -37,7 +37,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure> {
-    let signals = Signals::new().map_err(|e| Failure::new(Exit::File, format!("signals cannot be handled: {e}")))?;
+    let signals = Signals::new().map_err(|e| Failure::new(Exit::File, format!("cannot listen for signals: {e}")))?;
     let listener = bind(&args.http).await?;
     let url = url(&listener, &args.site);
     let service: Arc<dyn Service> = server(ShownEnv::only(args.show_env)).await?;
@@ -45,16 +45,16 @@ pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
     let transport = args.site.transport(listener);
     let shutdown = transport.shutdown();
     let serving = transport.serve(service, Limits::default());
-    Ok(drained(signals, serving, move || shutdown.trigger(), args.site.grace).await?)
+    Ok(serve_until_signal(signals, serving, move || shutdown.trigger(), args.site.grace).await?)
 }
 
-/// Everything that is served: the server that shows it all, with the database in it.
+/// Builds the server: the everything server with the SQLite server mounted.
 async fn server(shown: ShownEnv) -> Result<Arc<dyn Service>, Failure> {
     let database = couplet_sqlite::server(Database::sample()?).await?;
     Ok(Arc::new(couplet_everything::server_showing(shown).mount("sqlite", database).build()))
 }
 
-/// What is there, and what to try.
+/// Formats the page with the server's lists and commands to try.
 async fn page(service: &Arc<dyn Service>, url: &str, output: &Output) -> Result<String, Failure> {
     let client = Client::new("couplet", env!("CARGO_PKG_VERSION")).connect(service.clone()).await?;
     let offer = Offer::from_client(&client, None).await?;
@@ -73,14 +73,14 @@ async fn page(service: &Arc<dyn Service>, url: &str, output: &Output) -> Result<
         "{} {}\n\n{names}\n{}\n{tries}\n{}\n",
         output.out.strong("Serving at"),
         output.out.name(url),
-        output.out.strong("Try, in another terminal:"),
-        output.out.faint("Ctrl-C ends it."),
+        output.out.strong("Try in another terminal:"),
+        output.out.faint("Press Ctrl-C to stop."),
     ))
 }
 
-/// Names in lines that fit a screen.
+/// Joins names into lines that fit a screen.
 fn wrapped(names: &[String]) -> String {
-    const WIDTH: usize = 96;
+    const WIDTH: usize = 80;
     let mut text = String::from("  ");
     let mut column = 2;
     for (at, name) in names.iter().enumerate() {
@@ -98,7 +98,7 @@ fn wrapped(names: &[String]) -> String {
     text + "\n"
 }
 
-/// How this program was called.
+/// Returns the name that this program was started with.
 fn program() -> String {
     let called = env::args().next().unwrap_or_default();
     if called.contains(std::path::MAIN_SEPARATOR) { called } else { "couplet".to_owned() }

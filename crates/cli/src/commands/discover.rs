@@ -1,4 +1,4 @@
-//! `couplet discover`: what a server is and speaks.
+//! `couplet discover`: a server's name, revisions and capabilities.
 
 use std::{fmt::Write, sync::Arc};
 
@@ -15,12 +15,12 @@ use crate::{
     target::{ConnectionArgs, Opening, Session, TargetArgs},
 };
 
-/// Whom to ask.
+/// The arguments of `couplet discover`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(flatten)]
     target: TargetArgs,
-    /// Tries every revision, with a connection for each
+    /// Try each protocol revision, on a connection of its own
     #[arg(long)]
     all_revisions: bool,
 }
@@ -49,7 +49,7 @@ pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
     .await
 }
 
-/// What the server says that it speaks, where it is asked.
+/// Requests the supported revisions, where `server/discover` exists.
 async fn supported(session: &Session) -> Result<Vec<String>, Failure> {
     if !session.client.serves(Discover::METHOD) {
         return Ok(Vec::new());
@@ -57,7 +57,7 @@ async fn supported(session: &Session) -> Result<Vec<String>, Failure> {
     Ok(session.client.request::<Discover>(DiscoverParams::new()).await?.supported_versions)
 }
 
-/// Tries each revision.
+/// Connects in each revision.
 async fn revisions(args: &TargetArgs, output: &Arc<Output>) -> Result<(), Failure> {
     let (target, mut rows) = (args.find()?, Vec::new());
     for &version in ProtocolVersion::ALL {
@@ -82,11 +82,11 @@ async fn revisions(args: &TargetArgs, output: &Arc<Output>) -> Result<(), Failur
     let mut page = String::new();
     for (version, why) in &rows {
         let _ = match why {
-            None => writeln!(page, "  {version}  {}", output.out.good("spoken")),
+            None => writeln!(page, "  {version}  {}", output.out.good("supported")),
             Some(why) => writeln!(
                 page,
                 "  {version}  {} {}",
-                output.out.warning("not spoken"),
+                output.out.warning("not supported:"),
                 output.out.faint(text::line(why))
             ),
         };

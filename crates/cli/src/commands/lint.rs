@@ -1,4 +1,4 @@
-//! `couplet lint`: what hosts and model APIs refuse about a server.
+//! `couplet lint`: checks a server for what hosts and model APIs reject.
 
 use std::sync::Arc;
 
@@ -18,30 +18,30 @@ use crate::{
     target::{ConnectionArgs, Opening, Recorder, Session, TargetArgs},
 };
 
-/// Whom to ask, and what to look for.
+/// The arguments of `couplet lint`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// A URL, a command in one argument, or the name of a server that a host has configured
+    /// URL, command (as one argument), file (server.py, mcp.json), or name of a configured server
     #[arg(required_unless_present = "rules")]
     target: Option<String>,
     #[command(flatten)]
     connection: ConnectionArgs,
-    /// Prints all rules
+    /// List all rules
     #[arg(long)]
     rules: bool,
-    /// Looks for a rule, or a family of them, that is only looked for when asked for
+    /// Enable a rule or family of rules that is off by default
     #[arg(long, value_name = "RULE", value_delimiter = ',')]
     with: Vec<String>,
-    /// Does not look for a rule, or a family of them
+    /// Disable a rule or family of rules
     #[arg(long, value_name = "RULE", value_delimiter = ',')]
     without: Vec<String>,
-    /// The least serious findings to tell: note, warning or error
+    /// Minimum severity to report: note, warning or error
     #[arg(long, value_name = "LEVEL", default_value = "note", value_parser = severity)]
     least: Severity,
-    /// The least serious findings to fail for: note, warning or error
+    /// Minimum severity to fail for: note, warning or error
     #[arg(long, value_name = "LEVEL", default_value = "error", value_parser = severity)]
     fail_on: Severity,
-    /// What hosts call the server; some put it in front of the names of its tools
+    /// Name of the server in hosts, which some prefix to tool names
     #[arg(long)]
     name: Option<String>,
 }
@@ -72,11 +72,11 @@ fn unknown(name: &str, error: &UnknownRule) -> Failure {
     let names = rules().map(|rule| rule.id).chain(rules().map(|rule| rule.family.id()));
     Failure::usage(error.to_string()).hint(match nearest(name, names) {
         Some(near) => format!("did you mean `{near}`?"),
-        None => "`couplet lint --rules` lists them".to_owned(),
+        None => "`couplet lint --rules` lists all rules".to_owned(),
     })
 }
 
-/// Asks in every revision, or in the one that was chosen, each time with a connection of its own.
+/// Requests the lists in every revision, or in the selected one, each on a connection of its own.
 async fn ask(target: &TargetArgs, output: &Arc<Output>) -> Result<Surface, Failure> {
     let revisions = target.connection.revision.map_or(ProtocolVersion::ALL.to_vec(), |one| vec![one]);
     let (found, mut all) = (target.find()?, Vec::new());
@@ -85,7 +85,7 @@ async fn ask(target: &TargetArgs, output: &Arc<Output>) -> Result<Surface, Failu
         let recorder = Recorder::default();
         let opening = Opening { recorder: Some(recorder.clone()), ..Opening::to(found.clone(), connection) };
         let outcome = Session::with(opening, output, async |session: &Session| {
-            // What cannot be read is among the answers, and told by the rules.
+            // Responses that cannot be parsed are recorded too, and reported by the rules.
             let _ = Offer::of(session, None).await;
             Ok(())
         })
@@ -100,7 +100,7 @@ async fn ask(target: &TargetArgs, output: &Arc<Output>) -> Result<Surface, Failu
 
 fn answers(revision: ProtocolVersion, recorder: &Recorder, outcome: Result<(), Failure>) -> Answers {
     let mut hello = [Initialize::METHOD, Discover::METHOD].map(|method| recorder.take(method)).concat();
-    let silence = outcome.err().map_or_else(|| "there was no greeting".to_owned(), |failure| failure.message);
+    let silence = outcome.err().map_or_else(|| "the handshake did not complete".to_owned(), |failure| failure.message);
     let answers = Answers::new(revision, hello.pop().unwrap_or(Answer::Unreadable(silence)));
     let lists = [
         (ListTools::METHOD, Answers::tools as fn(Answers, Vec<Answer>) -> Answers),
@@ -118,5 +118,5 @@ fn severity(name: &str) -> Result<Severity, String> {
     [Severity::Note, Severity::Warning, Severity::Error]
         .into_iter()
         .find(|severity| severity.id() == name)
-        .ok_or_else(|| "write note, warning or error".to_owned())
+        .ok_or_else(|| "expected note, warning or error".to_owned())
 }

@@ -1,4 +1,4 @@
-//! `couplet list`: what a server offers.
+//! `couplet list`: the tools, resources and prompts of a server.
 
 use std::{fmt::Write, sync::Arc};
 
@@ -20,23 +20,23 @@ use crate::{
     target::{Opening, Session, TargetArgs},
 };
 
-/// What to list.
+/// The arguments of `couplet list`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(flatten)]
     target: TargetArgs,
-    /// tools, resources, prompts, or the name of a tool or prompt to show in full; everything if left out
+    /// tools, resources or prompts, or the name of a tool or prompt to describe (default: everything)
     what: Option<String>,
 }
 
-/// Everything that a server lists.
+/// The lists of a server.
 #[derive(Default)]
 pub(crate) struct Offer {
     pub(crate) tools: Vec<Tool>,
     pub(crate) resources: Vec<Resource>,
     pub(crate) templates: Vec<ResourceTemplate>,
     pub(crate) prompts: Vec<Prompt>,
-    /// The lists that the server did not give, with the reasons.
+    /// The methods that failed, with their errors.
     pub(crate) failed: Vec<(&'static str, Failure)>,
 }
 
@@ -58,12 +58,12 @@ pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
 }
 
 impl Offer {
-    /// Asks for the lists, or for one of them. One of several that the server answers with an error is left out.
+    /// Requests the lists, or one of them. A list that fails is left out if there are others.
     pub(crate) async fn of(session: &Session, what: Option<&str>) -> Result<Self, Failure> {
         Self::from_client(&session.client, what).await
     }
 
-    /// The same, where there is no session.
+    /// Requests the lists from a client without a [`Session`].
     pub(crate) async fn from_client(client: &Client, what: Option<&str>) -> Result<Self, Failure> {
         let wants = |kind: &str| match what {
             Some(one @ ("tools" | "resources" | "prompts")) => one == kind,
@@ -87,7 +87,7 @@ impl Offer {
         Ok(offer)
     }
 
-    /// A list, or none where the server answered with an error. Where it is the only one, that is a failure.
+    /// Returns a list, or an empty one if the server returned an error. If only this list was requested, that is an error.
     fn unless_refused<T>(
         &mut self,
         method: &'static str,
@@ -105,7 +105,7 @@ impl Offer {
         Ok(Vec::new())
     }
 
-    /// Tells of lists that are missing. A server that does not know the method has none; anything else is a failure.
+    /// Warns about lists that failed. A method that the server does not support is not an error; anything else is.
     pub(crate) fn check(&self, output: &Output) -> Result<(), Failure> {
         let mut fails = false;
         for (method, failure) in &self.failed {
@@ -146,10 +146,10 @@ impl Offer {
         for (heading, entries) in lists.iter().filter(|(_, entries)| !entries.is_empty()) {
             let _ = write!(page, "\n{}\n{}", output.out.strong(heading), columns(entries, output.out));
         }
-        if page.is_empty() { "\nnothing is offered\n".to_owned() } else { page }
+        if page.is_empty() { "\nno tools, resources or prompts\n".to_owned() } else { page }
     }
 
-    /// One thing, in full.
+    /// Describes one tool or prompt.
     pub(crate) fn one(&self, name: &str, output: &Output) -> Result<String, Failure> {
         let tool = self.tools.iter().find(|tool| tool.name == name);
         let prompt = self.prompts.iter().find(|prompt| prompt.name == name);
@@ -167,18 +167,15 @@ impl Offer {
     }
 }
 
-/// There is no such thing, and what was perhaps meant.
+/// Creates the error for an unknown name, with the nearest one as a hint.
 pub(crate) fn unknown<'a>(what: &str, name: &str, names: impl Iterator<Item = &'a str>) -> Failure {
     const SHOWN: usize = 12;
     let names: Vec<&str> = names.collect();
-    let failure = Failure::usage(format!("there is no {what} `{name}`"));
+    let failure = Failure::usage(format!("unknown {what} `{name}`"));
     match nearest(name, names.iter().copied()) {
         Some(near) => failure.hint(format!("did you mean `{near}`?")),
-        None if names.is_empty() => failure.hint("the server has none"),
-        None if names.len() > SHOWN => failure.hint(format!(
-            "there are {}; `couplet list TARGET` shows them",
-            text::count(names.len(), "one", "of them")
-        )),
-        None => failure.hint(format!("there are {}", names.join(", "))),
+        None if names.is_empty() => failure.hint(format!("the server has no {what}s")),
+        None if names.len() > SHOWN => failure.hint(format!("`couplet list TARGET` lists all {}", names.len())),
+        None => failure.hint(format!("expected one of {}", names.join(", "))),
     }
 }

@@ -1,4 +1,4 @@
-//! `couplet listen`: changes, one per line, as they happen.
+//! `couplet listen`: change notifications, one per line.
 
 use std::sync::Arc;
 
@@ -16,14 +16,14 @@ use crate::{
     target::{Session, TargetArgs},
 };
 
-/// What to listen for.
+/// The arguments of `couplet listen`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(flatten)]
     target: TargetArgs,
-    /// Resources to subscribe to; changes of the lists are always told
+    /// Resources to subscribe to; changes of the lists are always included
     uris: Vec<String>,
-    /// Ends after so many changes
+    /// Exit after this many changes
     #[arg(short = 'n', long, value_name = "NUMBER")]
     count: Option<usize>,
     #[command(flatten)]
@@ -32,34 +32,34 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure> {
     let opening = args.talk.open(&args.target)?;
-    let heard = Session::with(opening, output, async |session: &Session| {
+    let outcome = Session::with(opening, output, async |session: &Session| {
         changes(session, &args.uris, args.count, output).await
     })
     .await;
-    match heard {
-        // Whoever has heard enough presses Ctrl-C.
+    match outcome {
+        // Ctrl-C is the usual way to stop listening.
         Err(failure) if failure.exit == Exit::Interrupted => Ok(()),
-        heard => heard,
+        outcome => outcome,
     }
 }
 
-/// Subscribes to what the server declares. One that declares nothing need not even know the request.
+/// Subscribes to the changes that the server declares. A server that declares none may not support the request.
 async fn begin(session: &Session, wanted: Filter) -> Result<Changes, Failure> {
     let declared = session.client.declared_changes(wanted);
     if declared == Filter::new() {
-        let what = "the server does not notify of changes: it declares neither `listChanged` nor `subscribe`";
-        return Err(Failure::new(Exit::Protocol, what).hint("its lists can still be read: couplet list"));
+        let what = "the server sends no change notifications: it declares neither `listChanged` nor `subscribe`";
+        return Err(Failure::new(Exit::Protocol, what).hint("`couplet list` shows its current lists"));
     }
     session.client.listen(declared).await.map_err(|error| match error.rpc() {
         Some(refused) if refused.code == code::METHOD_NOT_FOUND => {
-            let what = "the server declares notifications of changes, but does not serve `subscriptions/listen`";
-            Failure::new(Exit::Protocol, what).hint("an older revision may have them: --revision")
+            let what = "the server declares change notifications, but does not support `subscriptions/listen`";
+            Failure::new(Exit::Protocol, what).hint("an older revision may support them: --revision")
         }
         _ => error.into(),
     })
 }
 
-/// Prints changes of the lists and of some resources, as many as are wanted.
+/// Prints changes of the lists and of the given resources, up to a number.
 pub(crate) async fn changes(
     session: &Session,
     uris: &[String],
@@ -78,19 +78,19 @@ pub(crate) async fn changes(
     Ok(())
 }
 
-/// Says what the server will not tell. One that tells nothing is not worth waiting for.
+/// Warns about subscriptions that the server did not accept, and fails if it accepted none.
 fn check(wanted: &Filter, changes: &Changes, output: &Output) -> Result<(), Failure> {
     let honoured = changes.honoured();
     let lists = [("tools", honoured.tools), ("prompts", honoured.prompts), ("resources", honoured.resources)];
-    let told: Vec<_> = lists.iter().filter(|(_, told)| *told).map(|(name, _)| (*name).to_owned()).collect();
-    let told: Vec<_> = told.into_iter().chain(honoured.uris.iter().map(|uri| text::line(uri))).collect();
-    if told.is_empty() {
-        return Err(Failure::new(Exit::Protocol, "the server tells of no changes"));
+    let accepted = lists.iter().filter(|(_, accepted)| *accepted).map(|(name, _)| (*name).to_owned());
+    let accepted: Vec<_> = accepted.chain(honoured.uris.iter().map(|uri| text::line(uri))).collect();
+    if accepted.is_empty() {
+        return Err(Failure::new(Exit::Protocol, "the server accepted none of the subscriptions"));
     }
     for uri in wanted.uris.difference(&honoured.uris) {
-        output.warn(&format!("the server does not tell of changes of {}", text::line(uri)));
+        output.warn(&format!("the server does not accept a subscription to {}", text::line(uri)));
     }
-    output.note(&output.err.faint(format!("listening for changes of {}", told.join(", "))));
+    output.note(&output.err.faint(format!("listening for changes of {}", accepted.join(", "))));
     Ok(())
 }
 
@@ -113,6 +113,6 @@ fn line(change: &Change, output: &Output) -> Result<String, Failure> {
 fn over(changes: &Changes) -> Result<(), Failure> {
     match changes.ended() {
         Some(Ended::Failed(error)) => Err(error.clone().into()),
-        _ => Err(Failure::new(Exit::Unreachable, "the server tells of no more changes")),
+        _ => Err(Failure::new(Exit::Unreachable, "the server ended the subscription")),
     }
 }

@@ -1,4 +1,4 @@
-//! `couplet login` and `couplet logout`: who one is to a server at a URL.
+//! `couplet login` and `couplet logout`: OAuth for servers at a URL.
 
 use std::sync::Arc;
 
@@ -11,27 +11,27 @@ use crate::{
     target::{LoginWay, Opening, Place, Session, TargetArgs, oauth, or_interrupted},
 };
 
-/// Where to log in, and how.
+/// The arguments of `couplet login`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(flatten)]
     target: TargetArgs,
-    /// Opens no browser: prints the page, and asks for the address that it leads back to; for a browser elsewhere
+    /// Print the login URL and read the redirect URL from the terminal, for a browser on another machine
     #[arg(long)]
     no_browser: bool,
-    /// Prints a code to enter on any device, where the authorization server offers that
+    /// Log in with a device code, if the authorization server supports it
     #[arg(long, conflicts_with = "no_browser")]
     device: bool,
 }
 
-/// Where to log out.
+/// The arguments of `couplet logout`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct OutArgs {
     #[command(flatten)]
     target: TargetArgs,
 }
 
-/// Connects, which logs in if the server asks for it.
+/// Connects, which logs in if the server requires it.
 pub(crate) async fn log_in(args: Args, output: &Arc<Output>) -> Result<(), Failure> {
     let mut opening = Opening::of(&args.target)?;
     url(&opening)?;
@@ -43,16 +43,13 @@ pub(crate) async fn log_in(args: Args, output: &Arc<Output>) -> Result<(), Failu
         };
     }
     Session::with(opening, output, async |session: &Session| {
-        output.note(&format!(
-            "you are let in by {}",
-            show::heading(session.client.server(), &session.target, output.err)
-        ));
+        output.note(&format!("logged in to {}", show::heading(session.client.server(), &session.target, output.err)));
         Ok(())
     })
     .await
 }
 
-/// Forgets the login, and revokes its tokens where that is possible.
+/// Deletes the stored login, and revokes its tokens if the authorization server supports it.
 pub(crate) async fn log_out(args: OutArgs, output: &Arc<Output>) -> Result<(), Failure> {
     let opening = Opening::of(&args.target)?;
     let url = url(&opening)?;
@@ -61,14 +58,15 @@ pub(crate) async fn log_out(args: OutArgs, output: &Arc<Output>) -> Result<(), F
     let outcome = or_interrupted(async { Ok(oauth.log_out(url).await?) }).await?;
     let place = text::line(&opening.target.to_string());
     match outcome {
-        LogOut::NotLoggedIn => output.note(&format!("there was no login at {place}")),
-        LogOut::Revoked => output.note(&format!("the login at {place} is forgotten, and its tokens are revoked")),
+        LogOut::NotLoggedIn => output.note(&format!("not logged in to {place}")),
+        LogOut::Revoked => output.note(&format!("logged out of {place}; its tokens are revoked")),
         LogOut::Failed(error) => output.warn(&text::visible(&format!(
-            "the login at {place} is forgotten, but its tokens could not be revoked, and are good until they expire: {error}"
+            "logged out of {place}, but its tokens could not be revoked and are valid until they expire: {error}"
         ))),
-        _ => output.note(&format!(
-            "the login at {place} is forgotten; its tokens cannot be revoked, and are good until they expire"
-        )),
+        _ => {
+            output
+                .note(&format!("logged out of {place}; its tokens cannot be revoked and are valid until they expire"));
+        }
     }
     Ok(())
 }
@@ -76,6 +74,8 @@ pub(crate) async fn log_out(args: OutArgs, output: &Arc<Output>) -> Result<(), F
 fn url(opening: &Opening) -> Result<&str, Failure> {
     match &opening.target.place {
         Place::Url { url, .. } => Ok(url),
-        Place::Program { .. } => Err(Failure::usage("only servers at a URL want a login")),
+        Place::Program { .. } => {
+            Err(Failure::usage("`couplet login` and `couplet logout` need a URL, and TARGET is a command"))
+        }
     }
 }

@@ -33,17 +33,17 @@ use crate::{
     target::{self, Opening, TargetArgs},
 };
 
-/// What can be said beforehand to a server that asks and tells while it works.
+/// Options for what a server sends while a request runs: elicitation, sampling and log messages.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct TalkArgs {
-    /// Answers a field of a form that the server asks to fill in
-    #[arg(long, help_heading = "While it runs", value_name = "KEY=VALUE", value_parser = target::pair)]
+    /// Answer a field of an elicitation form
+    #[arg(long, help_heading = "Interaction", value_name = "KEY=VALUE", value_parser = target::pair)]
     answer: Vec<(String, String)>,
-    /// What a model would say, for a server that asks for one
-    #[arg(long, help_heading = "While it runs", value_name = "TEXT")]
+    /// Answer to a sampling request, in place of a model
+    #[arg(long, help_heading = "Interaction", value_name = "TEXT")]
     sample: Option<String>,
-    /// The least serious log messages to show, from debug to emergency
-    #[arg(long, help_heading = "While it runs", value_name = "LEVEL", default_value = "info", value_parser = level)]
+    /// Minimum level of log messages to show, from debug to emergency
+    #[arg(long, help_heading = "Interaction", value_name = "LEVEL", default_value = "info", value_parser = level)]
     log: LoggingLevel,
 }
 
@@ -57,5 +57,5 @@ impl TalkArgs {
 fn level(name: &str) -> Result<LoggingLevel, String> {
     let quoted = serde_json::Value::from(name.to_ascii_lowercase());
     serde_json::from_value(quoted)
-        .map_err(|_| "write debug, info, notice, warning, error, critical, alert or emergency".to_owned())
+        .map_err(|_| "expected debug, info, notice, warning, error, critical, alert or emergency".to_owned())
 }

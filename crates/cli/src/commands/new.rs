@@ -1,4 +1,4 @@
-//! `couplet new`: a server to begin with.
+//! `couplet new`: creates a server project.
 
 use std::{
     env, fs, io,
@@ -15,15 +15,15 @@ use crate::{
     show,
 };
 
-/// The server, which is also compiled and tested here: as the example `starter`.
+/// The template, which is compiled and tested as the example `starter`.
 const MAIN: &str = include_str!("../../template/main.rs");
 
-/// What to write.
+/// The arguments of `couplet new`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// The name of the server, or the path of a new folder of that name
+    /// Name of the server, or path of the directory to create
     name: PathBuf,
-    /// Uses the checkout of Couplet in this folder instead of what is published
+    /// Use the Couplet checkout in this directory instead of the published crates
     #[arg(long, value_name = "DIR")]
     path: Option<PathBuf>,
 }
@@ -47,22 +47,22 @@ pub(crate) fn run(args: &Args, output: &Arc<Output>) -> Result<(), Failure> {
     }
     let written = output.out.name(folder.join("src/main.rs").display());
     output.print(&format!(
-        "{written} is a server with a tool, a resource, a prompt and a test.\n\n{}",
+        "Created {written}, a server with a tool, a resource, a prompt and a test.\n\n{}",
         steps(&name, folder)
     ))
 }
 
-/// What to do with it, as commands that can be copied.
+/// Formats the next steps, as commands to copy.
 fn steps(name: &str, folder: &Path) -> String {
     let folder = folder.to_string_lossy();
     let folder = shlex::try_quote(&folder).unwrap_or(folder.as_ref().into());
     let steps = [
         (format!("cd {folder}"), ""),
-        ("cargo test".to_owned(), "in every revision of the protocol"),
-        ("couplet list \"cargo run -q\"".to_owned(), "what it offers"),
+        ("cargo test".to_owned(), "in every protocol revision"),
+        ("couplet list \"cargo run -q\"".to_owned(), "list what it offers"),
         ("couplet call \"cargo run -q\" greet name=Ada".to_owned(), ""),
         ("cargo install --path .".to_owned(), ""),
-        (format!("couplet install {name} --all"), "in Claude, Cursor and whatever else is here"),
+        (format!("couplet install {name} --all"), "add it to all hosts"),
     ];
     let line = |(command, why): &(String, &str)| match *why {
         "" => format!("  {command}\n"),
@@ -71,46 +71,46 @@ fn steps(name: &str, folder: &Path) -> String {
     steps.iter().map(line).collect()
 }
 
-/// Nothing that is there is written over.
+/// Checks that nothing would be overwritten.
 fn make_room(folder: &Path) -> Result<(), Failure> {
     let taken = |what: &str| {
-        let failure = Failure::new(Exit::File, format!("`{}` is there already, and {what}", folder.display()));
+        let failure = Failure::new(Exit::File, format!("`{}` already exists and {what}", folder.display()));
         failure.hint("choose another name")
     };
     match fs::read_dir(folder).map(|mut entries| entries.next().is_none()) {
         Ok(true) => Ok(()),
-        Ok(false) => Err(taken("not empty")),
+        Ok(false) => Err(taken("is not empty")),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) if error.kind() == io::ErrorKind::NotADirectory => Err(taken("no folder")),
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => Err(taken("is not a directory")),
         Err(error) => Err(Failure::file(folder, "used", &error)),
     }
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
     let folder = path.parent().unwrap_or(path);
-    fs::create_dir_all(folder).map_err(|e| Failure::file(folder, "made", &e))?;
+    fs::create_dir_all(folder).map_err(|e| Failure::file(folder, "created", &e))?;
     let created = fs::OpenOptions::new().write(true).create_new(true).open(path);
     created.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|e| Failure::file(path, "written", &e))
 }
 
-/// A name that a package, its program and its folder can have.
+/// Checks that a name is valid for a package, its program and its directory.
 fn check(name: &str) -> Result<(), Failure> {
     let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
     let why = match name {
-        "" => return Err(Failure::usage("a server needs a name, such as `my-server`")),
-        name if !name.chars().all(allowed) => "lower-case letters, digits, `-` and `_` are possible",
-        name if !name.starts_with(|c: char| c.is_ascii_lowercase()) => "it has to begin with a letter",
-        name if TAKEN.split_whitespace().any(|taken| taken == name) => "the name means something else to cargo",
+        "" => return Err(Failure::usage("expected a name, such as `my-server`")),
+        name if !name.chars().all(allowed) => "use lower-case letters, digits, `-` and `_`",
+        name if !name.starts_with(|c: char| c.is_ascii_lowercase()) => "it must start with a letter",
+        name if TAKEN.split_whitespace().any(|taken| taken == name) => "the name is reserved by Rust or Cargo",
         _ => return Ok(()),
     };
-    let failure = Failure::usage(format!("a server cannot be called `{name}`: {why}"));
+    let failure = Failure::usage(format!("invalid name `{name}`: {why}"));
     let better = name.to_lowercase().replace(|c| !allowed(c), "-");
     let better = better.trim_matches(|c: char| !c.is_ascii_lowercase());
     let better = if better.is_empty() || better == name { "my-server" } else { better };
-    Err(failure.hint(format!("what about `{better}`?")))
+    Err(failure.hint(format!("try `{better}`")))
 }
 
-/// Words of the language, folders that cargo builds in, and packages that the server uses.
+/// Keywords, directories that Cargo builds in, and packages that the server depends on.
 const TAKEN: &str = "abstract alloc as async await become box break build const continue core couplet \
     couplet-testing crate deps do dyn else enum examples extern false final fn for gen if impl in incremental let loop \
     macro match mod move mut override priv proc-macro proc_macro pub ref return self serde_json static std struct super \
@@ -122,17 +122,17 @@ fn manifest(name: &str, checkout: Option<&Path>, in_workspace: bool) -> Result<S
         Some(checkout) => {
             let package_folder = checkout.join("crates").join(folder);
             let found = package_folder.join("Cargo.toml").canonicalize();
-            let found =
-                found.map_err(|e| Failure::file(&package_folder, "used", &e).hint("is it a checkout of Couplet?"))?;
+            let found = found
+                .map_err(|e| Failure::file(&package_folder, "used", &e).hint("--path needs a checkout of Couplet"))?;
             let found = found.parent().unwrap_or(&found).to_string_lossy().into_owned();
-            // A string of JSON is one of TOML.
+            // A JSON string is also a TOML string.
             Ok(format!("{package} = {{ path = {} }}", Value::from(found)))
         }
     };
-    let alone = "\n# There is a workspace above, and this is no part of it.\n[workspace]\n";
+    let alone = "\n# Not a member of the workspace in a parent directory.\n[workspace]\n";
     Ok(format!(
         "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\
-         description = \"A server of the Model Context Protocol\"\nauthors = [{}]\n\n[dependencies]\n{}\n\
+         description = \"A Model Context Protocol server\"\nauthors = [{}]\n\n[dependencies]\n{}\n\
          tokio = {{ version = \"1\", features = [\"macros\", \"rt\"] }}\n\n[dev-dependencies]\n{}\nserde_json = \"1\"\n{}",
         Value::from(author()),
         from("couplet", "couplet")?,
@@ -141,13 +141,13 @@ fn manifest(name: &str, checkout: Option<&Path>, in_workspace: bool) -> Result<S
     ))
 }
 
-/// The name that the user has on this machine: a bundle needs one, and the user can write a better one.
+/// Returns the user's login name: bundles need an author, and the user can edit it.
 fn author() -> String {
     let name = |variable| env::var(variable).ok().filter(|name| !name.trim().is_empty());
     name("USER").or_else(|| name("USERNAME")).unwrap_or_else(|| "the author".to_owned())
 }
 
-/// Whether cargo would look for the server among the members of a workspace.
+/// Whether Cargo would expect the server to be a member of a workspace.
 fn is_in_workspace(folder: &Path) -> bool {
     let Ok(folder) = path::absolute(folder) else { return false };
     let has_one = |manifest: String| manifest.lines().any(|line| line.trim_start().starts_with("[workspace"));
@@ -174,7 +174,7 @@ mod tests {
             ("77", "my-server"),
         ] {
             let hint = check(bad).err().and_then(|failure| failure.hint);
-            assert_eq!(hint.as_deref(), Some(&*format!("what about `{better}`?")), "{bad}");
+            assert_eq!(hint.as_deref(), Some(&*format!("try `{better}`")), "{bad}");
         }
         assert!(check("").is_err());
     }

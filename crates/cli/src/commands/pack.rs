@@ -1,4 +1,4 @@
-//! `couplet pack`: a bundle, with what the server itself says that it offers.
+//! `couplet pack`: builds a bundle, with the server's own list of tools.
 
 use std::sync::Arc;
 
@@ -15,12 +15,12 @@ use crate::{
     target::{ConnectionArgs, Opening, Session, TargetArgs},
 };
 
-/// What to pack, and whom to ask about it.
+/// The arguments of `couplet pack`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(flatten)]
     pack: PackArgs,
-    /// Asks this server for its tools, to name them in a manifest that is made: a URL, a command, or a name
+    /// List the tools of this server in the generated manifest: a URL, command or name
     #[arg(long, value_name = "TARGET", requires = "binary")]
     ask: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! `couplet ping`: is a server there, and how long does it take to say so?
+//! `couplet ping`: checks that a server responds, and measures the time.
 
 use std::{
     sync::Arc,
@@ -18,12 +18,12 @@ use crate::{
     target::{Opening, Session, TargetArgs},
 };
 
-/// Whom to ask.
+/// The arguments of `couplet ping`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(flatten)]
     target: TargetArgs,
-    /// How often
+    /// Number of pings
     #[arg(short = 'n', long, value_name = "NUMBER", default_value = "1")]
     count: u32,
 }
@@ -54,7 +54,7 @@ pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
     .await
 }
 
-/// Where there is no ping any more, the server is asked what it is.
+/// Sends `ping`, or `server/discover` in revisions without it.
 pub(crate) async fn once(client: &Client) -> Result<Duration, Failure> {
     let began = Instant::now();
     if client.serves(Ping::METHOD) {

@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::output::{Output, text};
 
-/// A bar that appears with the first word of progress, where there is a terminal. Elsewhere, lines for who wants them.
+/// A progress bar that appears with the first notification on a terminal. Elsewhere, lines with `--verbose`.
 pub(crate) struct Bar {
     output: Arc<Output>,
     name: String,
@@ -15,7 +15,7 @@ pub(crate) struct Bar {
 }
 
 impl Bar {
-    /// How finely a part of the whole is shown.
+    /// The resolution of the bar.
     const STEPS: f64 = 1000.0;
 
     pub(crate) fn new(output: &Arc<Output>, name: &str) -> Self {
@@ -31,14 +31,14 @@ impl Bar {
             }
             return;
         }
-        // It is drawn once it looks as it should.
+        // Drawn once its style is set.
         let bar = self.bar.get_or_init(|| ProgressBar::hidden().with_prefix(self.name.clone()));
         let message = progress.message.as_deref().map(text::line).unwrap_or_default();
         match progress.total.filter(|total| *total > 0.0) {
             Some(total) => {
                 bar.set_style(style("{prefix} {bar:24} {percent:>3}% {msg}"));
                 bar.set_length(Self::STEPS as u64);
-                // The conversion saturates: what a server says may be anything.
+                // The conversion saturates, since a server may send any numbers.
                 bar.set_position((progress.progress / total * Self::STEPS) as u64);
                 bar.set_message(message);
             }

@@ -1,4 +1,4 @@
-//! `couplet prompt`: the messages that a server has prepared.
+//! `couplet prompt`: the messages of a prompt.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -13,16 +13,16 @@ use crate::{
     target::{Session, TargetArgs},
 };
 
-/// What to get.
+/// The arguments of `couplet prompt`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(flatten)]
     target: TargetArgs,
-    /// The prompt
+    /// Name of the prompt
     prompt: String,
-    /// What is filled in: key=value
+    /// Arguments of the prompt: key=value
     arguments: Vec<String>,
-    /// Where pictures and other files go: a file, or a folder (one that ends with / is made)
+    /// File or directory for images and other binary content; a path that ends with / is created
     #[arg(short, long, value_name = "PATH")]
     output: Option<PathBuf>,
     #[command(flatten)]

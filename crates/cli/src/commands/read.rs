@@ -1,4 +1,4 @@
-//! `couplet read`: what is in a resource.
+//! `couplet read`: the contents of a resource.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -16,16 +16,16 @@ use crate::{
     target::{Session, TargetArgs},
 };
 
-/// What to read.
+/// The arguments of `couplet read`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(flatten)]
     target: TargetArgs,
-    /// The URI of a resource, its name, or a template such as notes://{name}
+    /// URI or name of a resource, or a template such as notes://{name}
     uri: String,
-    /// What goes into a template: key=value
+    /// Values for the template: key=value
     arguments: Vec<String>,
-    /// Where bytes go: a file, or a folder (one that ends with / is made)
+    /// File or directory for binary content; a path that ends with / is created
     #[arg(short, long, value_name = "PATH")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -56,7 +56,7 @@ pub(crate) async fn read(
     if output.json {
         return output.print(&show::json_line(&result)?);
     }
-    // Bytes for another program go to it as they are.
+    // Binary content goes to a pipe unchanged.
     if let ([one], None, false) = (result.contents.as_slice(), &wanted, output.out.terminal)
         && let ResourceBody::Blob(_) = one.body
     {
@@ -69,13 +69,15 @@ pub(crate) async fn read(
     Ok(())
 }
 
-/// What was meant: a URI, a template with its variables, or a name.
+/// Resolves a URI, a template with its variables, or a name.
 async fn address(session: &Session, uri: &str, words: &[String]) -> Result<String, Failure> {
     if uri.contains('{') {
         return expand(uri, words);
     }
     if !words.is_empty() {
-        return Err(Failure::usage("only a template takes arguments").hint("a template has {names} in it"));
+        return Err(
+            Failure::usage("only a template takes arguments").hint("a template has variables, such as notes://{name}")
+        );
     }
     if uri.contains(':') {
         return Ok(uri.to_owned());
@@ -92,7 +94,7 @@ async fn address(session: &Session, uri: &str, words: &[String]) -> Result<Strin
 
 fn expand(template: &str, words: &[String]) -> Result<String, Failure> {
     let template =
-        UriTemplate::parse(template).map_err(|e| Failure::usage(format!("`{template}` is no template: {e}")))?;
+        UriTemplate::parse(template).map_err(|e| Failure::usage(format!("`{template}` is not a URI template: {e}")))?;
     let offered: Vec<_> =
         template.variables().map(|name| Offered { name, description: None, required: true }).collect();
     let given = strings(words, &offered)?;
@@ -100,7 +102,7 @@ fn expand(template: &str, words: &[String]) -> Result<String, Failure> {
     Ok(template.expand(&values))
 }
 
-/// A resource that is not there may be one that is, mistyped.
+/// Adds the nearest resource or a matching template as a hint, if the resource does not exist.
 async fn not_read(session: &Session, uri: &str, failure: Failure) -> Failure {
     let missing = failure.rpc().is_some_and(|e| matches!(e.code, code::RESOURCE_NOT_FOUND | code::INVALID_PARAMS));
     if !missing {
@@ -112,9 +114,9 @@ async fn not_read(session: &Session, uri: &str, failure: Failure) -> Failure {
         Some(near) if near != uri => failure.hint(format!("did you mean `{near}`?")),
         _ => match fitting(uri, &templates) {
             Some(template) => {
-                failure.hint(format!("it fits `{}`, so a name in it may be wrong", template.uri_template))
+                failure.hint(format!("the URI matches `{}`; check the values in it", template.uri_template))
             }
-            None => failure.hint("`couplet list TARGET resources` shows what there is"),
+            None => failure.hint("`couplet list TARGET resources` lists the resources"),
         },
     }
 }

@@ -1,7 +1,7 @@
-//! `couplet tap`: between a host and a server on stdio. Bytes go through as they are; messages are written down.
+//! `couplet tap`: records the messages between a host and a server on stdio. Bytes are forwarded unchanged.
 //!
-//! Two threads copy, each in its direction, and a third one waits for signals. What cannot be written down goes through
-//! all the same.
+//! Two threads copy, one per direction, and a third waits for signals. If the recording cannot be written, bytes are
+//! still forwarded.
 
 use std::{
     fs::{File, OpenOptions},
@@ -25,60 +25,60 @@ use crate::{
     output::Output,
 };
 
-/// What to sit in front of.
+/// The arguments of `couplet tap`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// The file to write to, which only the user can read; what is in it stays
+    /// File to append the recording to; it is created readable by its owner only
     #[arg(long, value_name = "FILE")]
     log: PathBuf,
-    /// The server, with its arguments; everything from its name on, or after --, is its own
+    /// Command of the server, with its arguments
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     command: Vec<String>,
 }
 
-/// How long a server may take to end after a signal.
+/// How long to wait for the server to exit after a signal.
 const AT_ONCE: Duration = Duration::from_secs(1);
-/// The same after it closed its standard output.
+/// How long to wait for the server to exit after it closed its standard output.
 const BY_ITSELF: Duration = Duration::from_secs(10);
 
-/// Something that happened while bytes were copied.
-enum News {
-    /// The server said something.
+/// An event of the copying threads.
+enum Event {
+    /// The server wrote something.
     Said,
     /// The host closed standard input.
     InputEnded,
-    /// The server closed its standard output, or ours is not read any more.
+    /// The server closed its standard output, or ours is closed.
     OutputEnded,
-    /// A signal came.
+    /// A signal was received.
     Signal(Exit),
 }
 
 pub(crate) fn run(args: &Args, output: &Arc<Output>) -> Result<(), Failure> {
     let log = open(&args.log).map_err(|e| Failure::file(&args.log, "written", &e))?;
     let log = Arc::new(Log { file: Mutex::new(Some(log)), session: session(), output: output.clone() });
-    let (tell, news) = mpsc::sync_channel(64);
-    watch_signals(tell.clone())?;
-    // Without it the server would only see the end of its input if this process is killed.
+    let (sender, events) = mpsc::sync_channel(64);
+    watch_signals(sender.clone())?;
+    // Otherwise the server would outlive this process if that is killed.
     let _ = children::guard();
     let mut child = start(&words(&args.command)?)?;
     let _watched = children::watch(child.id());
     let to_server = Arc::new(Mutex::new(child.stdin.take()));
     let from_server = child.stdout.take();
-    let (up, down, input) = (log.clone(), tell.clone(), to_server.clone());
-    // They are not waited for: a read of standard input cannot be taken back.
+    let (up, down, input) = (log.clone(), sender.clone(), to_server.clone());
+    // Not joined: a read of standard input cannot be cancelled.
     thread::spawn(move || {
         copy(io::stdin().lock(), Server(&input), Direction::ClientToServer, &up, || {});
         lock(&input).take();
-        let _ = tell.send(News::InputEnded);
+        let _ = sender.send(Event::InputEnded);
     });
     thread::spawn(move || {
         if let Some(server) = from_server {
-            copy(server, io::stdout().lock(), Direction::ServerToClient, &log, || drop(down.try_send(News::Said)));
+            copy(server, io::stdout().lock(), Direction::ServerToClient, &log, || drop(down.try_send(Event::Said)));
         }
-        let _ = down.send(News::OutputEnded);
+        let _ = down.send(Event::OutputEnded);
     });
-    let signal = follow(&news);
-    // From here on the server has no input, unless it does not even take what it was sent.
+    let signal = follow(&events);
+    // Closes the server's input, unless a write to it is blocked.
     if let Ok(mut server) = to_server.try_lock() {
         server.take();
     }
@@ -86,33 +86,33 @@ pub(crate) fn run(args: &Args, output: &Arc<Output>) -> Result<(), Failure> {
     match (signal, status.code()) {
         (Some(exit), _) => Err(Failure::silent(exit)),
         (None, Some(0)) => Ok(()),
-        // The host should see what it would have seen without us.
+        // The exit code of the server is passed on to the host.
         (None, Some(code)) => std::process::exit(code),
-        (None, None) => Err(Failure::new(Exit::Unreachable, format!("the server ended: {status}"))),
+        (None, None) => Err(Failure::new(Exit::Unreachable, format!("the server exited: {status}"))),
     }
 }
 
-/// Waits until there is nothing more to copy: a signal came, the server is silent for good, or its last words are said
-/// and its input is closed.
-fn follow(news: &mpsc::Receiver<News>) -> Option<Exit> {
-    /// How long a server may be silent that was told that nothing more comes. What it works on still counts.
+/// Waits until copying is over: at a signal, at the end of the server's output, or when the server writes nothing for a
+/// while after its input was closed.
+fn follow(events: &mpsc::Receiver<Event>) -> Option<Exit> {
+    /// The idle timeout of the server's output once its input is closed; running calls may still respond.
     const SILENCE: Duration = Duration::from_secs(60);
     let mut input_ended = false;
     loop {
         let next = match input_ended {
-            true => news.recv_timeout(SILENCE),
-            false => news.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            true => events.recv_timeout(SILENCE),
+            false => events.recv().map_err(|_| RecvTimeoutError::Disconnected),
         };
         match next {
-            Ok(News::Said) => {}
-            Ok(News::InputEnded) => input_ended = true,
-            Ok(News::OutputEnded) | Err(_) => return None,
-            Ok(News::Signal(exit)) => return Some(exit),
+            Ok(Event::Said) => {}
+            Ok(Event::InputEnded) => input_ended = true,
+            Ok(Event::OutputEnded) | Err(_) => return None,
+            Ok(Event::Signal(exit)) => return Some(exit),
         }
     }
 }
 
-/// A recording may have secrets in it: only its owner can read it.
+/// Opens the recording, readable by its owner only: it may contain secrets.
 fn open(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.append(true).create(true);
@@ -121,58 +121,58 @@ fn open(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// The words of a command. One that came as a single argument, as other subcommands take it, is split.
+/// Splits a command that was given as one argument, as other subcommands take it.
 fn words(command: &[String]) -> Result<Vec<String>, Failure> {
     match command {
         [one] if one.contains(char::is_whitespace) && !Path::new(one).exists() => shlex::split(one)
             .filter(|words| !words.is_empty())
-            .ok_or_else(|| Failure::usage(format!("the command `{one}` cannot be split into words"))),
+            .ok_or_else(|| Failure::usage(format!("cannot split the command `{one}` into words"))),
         words => Ok(words.to_vec()),
     }
 }
 
 fn start(command: &[String]) -> Result<Child, Failure> {
-    let Some((program, args)) = command.split_first() else { return Err(Failure::usage("there is no command")) };
+    let Some((program, args)) = command.split_first() else { return Err(Failure::usage("expected a command")) };
     let mut command = Command::new(program);
-    // A group of its own, so that everything that it starts can be ended with it.
+    // A process group of its own, so that child processes can be stopped with it.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let started = command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
-    started.map_err(|e| Failure::new(Exit::Unreachable, format!("`{program}` cannot be started: {e}")))
+    started.map_err(|e| Failure::new(Exit::Unreachable, format!("cannot start `{program}`: {e}")))
 }
 
-/// Tells of the first signal. It waits on a thread, with a runtime that does nothing else.
-fn watch_signals(tell: SyncSender<News>) -> Result<(), Failure> {
-    let cannot = |e: io::Error| Failure::new(Exit::File, format!("signals cannot be handled: {e}"));
+/// Sends signals to the channel, from a thread with its own runtime.
+fn watch_signals(sender: SyncSender<Event>) -> Result<(), Failure> {
+    let cannot = |e: io::Error| Failure::new(Exit::File, format!("cannot listen for signals: {e}"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().map_err(cannot)?;
     let mut signals = {
         let _inside = runtime.enter();
         Signals::new().map_err(cannot)?
     };
     thread::spawn(move || {
-        runtime.block_on(async { while tell.send(News::Signal(signals.next().await.into())).is_ok() {} });
+        runtime.block_on(async { while sender.send(Event::Signal(signals.next().await.into())).is_ok() {} });
     });
     Ok(())
 }
 
-/// Ends the server, whose input is closed, and everything that it started: waits, tells it to end, waits, kills it.
+/// Stops the server, whose input is closed, and its child processes: waits, sends SIGTERM, waits, sends SIGKILL.
 fn stop(child: &mut Child, grace: Duration) -> Result<std::process::ExitStatus, Failure> {
-    const PATIENCE: Duration = Duration::from_secs(2);
-    let lost = |e: io::Error| Failure::new(Exit::Unreachable, format!("the server is lost: {e}"));
+    const TERMINATE_TIMEOUT: Duration = Duration::from_secs(2);
+    let lost = |e: io::Error| Failure::new(Exit::Unreachable, format!("cannot wait for the server: {e}"));
     if let Some(status) = wait(child, grace).map_err(lost)? {
         return Ok(status);
     }
     group::terminate(child);
-    if let Some(status) = wait(child, PATIENCE).map_err(lost)? {
+    if let Some(status) = wait(child, TERMINATE_TIMEOUT).map_err(lost)? {
         return Ok(status);
     }
     group::kill(child);
     child.wait().map_err(lost)
 }
 
-/// Waits for the end of the server, but not for ever.
+/// Waits for the server to exit, up to a timeout.
 fn wait(child: &mut Child, time: Duration) -> io::Result<Option<std::process::ExitStatus>> {
-    const GLANCE: Duration = Duration::from_millis(10);
+    const POLL_INTERVAL: Duration = Duration::from_millis(10);
     let mut left = time;
     loop {
         if let Some(status) = child.try_wait()? {
@@ -181,8 +181,8 @@ fn wait(child: &mut Child, time: Duration) -> io::Result<Option<std::process::Ex
         if left.is_zero() {
             return Ok(None);
         }
-        thread::sleep(GLANCE);
-        left = left.saturating_sub(GLANCE);
+        thread::sleep(POLL_INTERVAL);
+        left = left.saturating_sub(POLL_INTERVAL);
     }
 }
 
@@ -201,7 +201,7 @@ mod group {
     }
 
     fn signal(child: &Child, signal: Signal) {
-        // It fails when it is gone already, which is what is wanted.
+        // Fails if the process is gone already.
         if let Some(id) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
             let _ = kill_process_group(id, signal);
         }
@@ -219,7 +219,7 @@ mod group {
     }
 }
 
-/// A name for what is recorded now, among what else is in the file.
+/// Creates a random id for this session of the recording.
 fn session() -> String {
     let mut random = [0; 8];
     let _ = getrandom::fill(&mut random);
@@ -242,8 +242,7 @@ impl Write for Server<'_> {
     }
 }
 
-/// Writes down the lines in what comes, and passes it on. In this order: otherwise the answer to a line could stand before
-/// the line, and the recording would not tell what came of what.
+/// Records the lines of a stream, then forwards it. In this order, so that a response is recorded after its request.
 fn copy(mut from: impl Read, mut to: impl Write, direction: Direction, log: &Log, mut said: impl FnMut()) {
     let mut buffer = vec![0; 64 << 10];
     let mut lines = Lines::default();
@@ -256,7 +255,7 @@ fn copy(mut from: impl Read, mut to: impl Write, direction: Direction, log: &Log
         };
         said();
         lines.take(&buffer[..count], &mut |line| log.write(direction, line));
-        // Once the other side is gone, nothing more needs to be passed on.
+        // The other side is gone.
         if to.write_all(&buffer[..count]).and_then(|()| to.flush()).is_err() {
             break;
         }
@@ -265,7 +264,7 @@ fn copy(mut from: impl Read, mut to: impl Write, direction: Direction, log: &Log
 }
 
 struct Log {
-    /// Gone when it could not be written.
+    /// `None` after a write failed.
     file: Mutex<Option<File>>,
     session: String,
     output: Arc<Output>,
@@ -278,7 +277,7 @@ impl Log {
         let mut text = entry(direction, &self.session, line);
         text.push('\n');
         if let Err(error) = open.write_all(text.as_bytes()) {
-            self.output.warn(&format!("the recording ends here: {error}"));
+            self.output.warn(&format!("recording stopped: {error}"));
             *file = None;
         }
     }

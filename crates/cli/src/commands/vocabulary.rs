@@ -1,4 +1,4 @@
-//! `couplet schema`, `validate` and `rdf`: the protocol as documents, and documents about it.
+//! `couplet schema`, `validate` and `rdf`: the protocol's schemas, and messages checked and converted.
 
 use std::io::{BufWriter, Write, stdout};
 
@@ -28,7 +28,7 @@ pub(crate) fn validate(mut args: ValidateArgs, output: &Output) -> Result<(), Fa
     run(output, |out| cli::validate(&args, out))
 }
 
-/// Lets something be written: it may be long, and goes out as it comes.
+/// Runs a command with a buffered standard output.
 fn run(output: &Output, write: impl FnOnce(&mut dyn Write) -> Result<Outcome, cli::Failure>) -> Result<(), Failure> {
     let mut out = BufWriter::new(stdout().lock());
     let outcome = write(&mut out)?;

@@ -1,5 +1,4 @@
-//! Commands of other crates, which write plain text or JSON: here it gets its colours, and nothing in it can act on a
-//! terminal.
+//! Commands of other crates, which write plain text or JSON: their output is colored and escaped here.
 
 use std::{env, io::Write, path::Path};
 
@@ -11,7 +10,7 @@ use crate::{
     target::environment,
 };
 
-/// Runs a command about hosts.
+/// Runs a command of `couplet_hosts`.
 pub(crate) fn hosts(
     output: &Output,
     command: impl FnOnce(&Env, bool, &mut dyn Write) -> Result<(), couplet_hosts::Error>,
@@ -20,16 +19,17 @@ pub(crate) fn hosts(
     whole(output, |out| command(&env, output.json, out))
 }
 
-/// Runs a command about bundles. Relative paths are from the current folder on.
+/// Runs a command of `couplet_bundle`. Relative paths are resolved in the current directory.
 pub(crate) fn bundle(
     output: &Output,
     command: impl FnOnce(&Path, bool, &mut dyn Write) -> Result<(), couplet_bundle::Error>,
 ) -> Result<(), Failure> {
-    let here = env::current_dir().map_err(|e| Failure::new(Exit::File, format!("there is no current folder: {e}")))?;
+    let here = env::current_dir()
+        .map_err(|e| Failure::new(Exit::File, format!("cannot determine the current directory: {e}")))?;
     whole(output, |out| command(&here, output.json, out))
 }
 
-/// Lets something be written. It is printed, however that ended.
+/// Runs a command and prints its output, even if it fails.
 pub(crate) fn whole<E: Into<Failure>>(
     output: &Output,
     write: impl FnOnce(&mut dyn Write) -> Result<(), E>,
@@ -40,11 +40,11 @@ pub(crate) fn whole<E: Into<Failure>>(
     outcome.map_err(Into::into)
 }
 
-/// Prints lines, with the words in front of them in their colours.
+/// Prints lines, colored by their first word.
 pub(crate) fn print(output: &Output, written: &[u8]) -> Result<(), Failure> {
     let text = String::from_utf8_lossy(written);
     if output.json {
-        // One layout for all commands: a value on a line.
+        // One value per line, as in all commands.
         let is_one = serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok();
         return if is_one { output.print(&(compact(&text) + "\n")) } else { output.print(&text) };
     }
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn the_beginning_of_a_line_tells_its_colour() {
+    fn lines_are_colored_by_their_first_word() {
         check("error: no such thing\n", "^[1m^[31merror^[0m: no such thing\n");
         check("+ a line\n", "^[32m+ a line^[0m\n");
         check("- a line\n", "^[31m- a line^[0m\n");

@@ -1,8 +1,8 @@
-//! JSON for people: indented, with the order and the numbers as they were written.
+//! Formatting of JSON; the order of members and the digits of numbers stay.
 
 use super::{Paint, text};
 
-/// Prints JSON with line breaks. The text must be JSON; anything else comes out somehow.
+/// Indents JSON. The output for text that is not JSON is unspecified.
 pub(crate) fn pretty(json: &str, paint: Paint) -> String {
     let mut out = String::with_capacity(json.len() * 2);
     let mut depth = 0_usize;
@@ -48,7 +48,7 @@ pub(crate) fn pretty(json: &str, paint: Paint) -> String {
     out
 }
 
-/// JSON on one line: without the blanks between its tokens. Numbers, order and strings stay as they are.
+/// Removes the whitespace between tokens.
 pub(crate) fn compact(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     let mut rest = json;
@@ -62,7 +62,7 @@ pub(crate) fn compact(json: &str) -> String {
     out
 }
 
-/// Where a string ends, quotes included.
+/// Returns the length of a string token, quotes included.
 fn string_end(json: &str) -> usize {
     let mut escaped = false;
     let end = json.char_indices().skip(1).find(|(_, c)| {
@@ -78,7 +78,7 @@ fn new_line(out: &mut String, depth: usize) {
     out.extend(std::iter::repeat_n("  ", depth));
 }
 
-/// A string of JSON may hold characters that turn the text around.
+/// Escapes a token for a terminal.
 fn shown(token: &str, paint: Paint) -> std::borrow::Cow<'_, str> {
     if paint.terminal { text::visible(token) } else { token.into() }
 }

@@ -1,4 +1,4 @@
-//! Where words go: results to standard output, everything else to standard error, and how they look there.
+//! Output: results to standard output, everything else to standard error; colors, notes and progress bars.
 
 mod json;
 mod paint;
@@ -22,20 +22,34 @@ use crate::exit::{Exit, Failure};
 pub(crate) use json::{compact, pretty};
 pub(crate) use paint::Paint;
 
-/// How things are shown, for every command.
+/// The global output options.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct Look {
-    /// Prints results as JSON, for programs
-    #[arg(long, global = true)]
+    /// Print results and errors as JSON
+    #[arg(long, global = true, help_heading = "Global options")]
     pub(crate) json: bool,
-    /// Tells what is sent, and what the server writes to its standard error
-    #[arg(short, long, global = true)]
+    /// Show requests and the server's standard error
+    #[arg(short, long, global = true, help_heading = "Global options")]
     pub(crate) verbose: bool,
-    /// Whether to use colours: auto, always or never
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_possible_values = true)]
+    /// Use colors: auto, always or never
+    #[arg(
+        long,
+        global = true,
+        help_heading = "Global options",
+        value_name = "WHEN",
+        default_value = "auto",
+        hide_possible_values = true
+    )]
     pub(crate) color: Colour,
-    /// How log lines on standard error look: text or json. The variable RUST_LOG chooses them: info, debug, couplet=trace
-    #[arg(long, global = true, value_name = "FORMAT", default_value = "text", hide_possible_values = true)]
+    /// Format of log lines: text or json; RUST_LOG filters them
+    #[arg(
+        long,
+        global = true,
+        help_heading = "Global options",
+        value_name = "FORMAT",
+        default_value = "text",
+        hide_possible_values = true
+    )]
     pub(crate) log_format: LogFormat,
 }
 
@@ -50,20 +64,20 @@ pub(crate) enum Colour {
 pub(crate) struct Output {
     pub(crate) json: bool,
     pub(crate) verbose: bool,
-    /// How standard output is painted.
+    /// The style of standard output.
     pub(crate) out: Paint,
-    /// How standard error is painted.
+    /// The style of standard error.
     pub(crate) err: Paint,
     notes: Mutex<Notes>,
-    /// Whether a person was asked to do something that takes a while.
+    /// Whether the user was asked to log in, which takes a while.
     asked: AtomicBool,
 }
 
-/// What else uses the terminal. Notes go above it.
+/// What else is drawn on the terminal. Notes go above it.
 #[derive(Default)]
 struct Notes {
     bar: Option<ProgressBar>,
-    /// What prints above a line that is being edited.
+    /// Prints above the line that is being edited.
     printer: Option<Box<dyn FnMut(String) + Send>>,
 }
 
@@ -79,40 +93,40 @@ impl Output {
         }
     }
 
-    /// For servers that somebody has a look at: nothing is said, and nobody is asked.
+    /// Creates an output that prints nothing and is not interactive, for checks of servers.
     pub(crate) fn silent() -> Self {
-        let nobody = Paint { colour: false, terminal: false };
+        let plain = Paint { colour: false, terminal: false };
         let notes = Notes { bar: None, printer: Some(Box::new(|_| {})) };
         Self {
             json: false,
             verbose: false,
-            out: nobody,
-            err: nobody,
+            out: plain,
+            err: plain,
             notes: Mutex::new(notes),
             asked: AtomicBool::new(false),
         }
     }
 
-    /// Writes a part of the result, as it is.
+    /// Writes a part of the result to standard output, unchanged.
     ///
     /// # Errors
-    /// When it cannot be written. If nobody reads any more, there is nothing to tell.
+    /// If standard output cannot be written. The error is silent if the reader closed the pipe.
     pub(crate) fn print(&self, text: &str) -> Result<(), Failure> {
         self.write(text.as_bytes())
     }
 
-    /// Writes bytes of the result.
+    /// Writes bytes of the result to standard output.
     pub(crate) fn write(&self, bytes: &[u8]) -> Result<(), Failure> {
         let mut stdout = io::stdout().lock();
         stdout.write_all(bytes).and_then(|()| stdout.flush()).map_err(|error| unwritten(&error))
     }
 
-    /// What a server said, as it may be printed to standard output.
+    /// Escapes text from a server for standard output, if that is a terminal.
     pub(crate) fn said<'a>(&self, words: &'a str) -> std::borrow::Cow<'a, str> {
         if self.out.terminal { text::visible(words) } else { words.into() }
     }
 
-    /// Says something beside the result. What a server said must be made visible before.
+    /// Prints a note to standard error, above a progress bar or an edited line. Text from a server must be escaped first.
     pub(crate) fn note(&self, line: &str) {
         let Notes { bar, printer } = &mut *self.notes();
         match (bar, printer) {
@@ -122,13 +136,13 @@ impl Output {
         }
     }
 
-    /// Says something on standard error, whatever else is there.
+    /// Prints a line to standard error at once.
     pub(crate) fn complain(&self, line: &str) {
-        // At once, so that nothing gets between a line and its end. Whom could one tell that it failed?
+        // One write, so that lines do not mix. There is no place to report a failure to.
         let _ = io::stderr().lock().write_all(format!("{line}\n").as_bytes());
     }
 
-    /// A warning; a line of JSON for programs.
+    /// Prints a warning, with `--json` as a line of JSON.
     pub(crate) fn warn(&self, what: &str) {
         match self.json {
             true => self.note(&serde_json::json!({ "warning": what }).to_string()),
@@ -136,19 +150,19 @@ impl Output {
         }
     }
 
-    /// Notes go above a progress bar from now on.
+    /// Sets the progress bar that notes are printed above.
     pub(crate) fn show_bar(&self, bar: &ProgressBar) {
         self.notes().bar = Some(bar.clone());
     }
 
-    /// The bar goes away.
+    /// Removes the progress bar.
     pub(crate) fn hide_bar(&self) {
         if let Some(bar) = self.notes().bar.take() {
             bar.finish_and_clear();
         }
     }
 
-    /// Takes the bar away while a person is asked something.
+    /// Hides the progress bar during a prompt.
     pub(crate) fn clear_bar(&self) {
         if let Some(bar) = &self.notes().bar {
             bar.suspend(|| ());
@@ -156,29 +170,29 @@ impl Output {
         }
     }
 
-    /// Brings it back.
+    /// Shows the progress bar again after a prompt.
     pub(crate) fn redraw_bar(&self) {
         if let Some(bar) = &self.notes().bar {
             bar.set_draw_target(ProgressDrawTarget::stderr());
         }
     }
 
-    /// Notes go through this function from now on.
+    /// Sets the function that prints notes.
     pub(crate) fn print_with(&self, print: impl FnMut(String) + Send + 'static) {
         self.notes().printer = Some(Box::new(print));
     }
 
-    /// A person is asked to do something that takes a while.
+    /// Records that the user was asked to log in.
     pub(crate) fn asks(&self) {
         self.asked.store(true, Ordering::Relaxed);
     }
 
-    /// Whether that was ever so.
+    /// Whether the user was asked to log in.
     pub(crate) fn has_asked(&self) -> bool {
         self.asked.load(Ordering::Relaxed)
     }
 
-    /// Whether somebody can be asked: they see the question, and can type.
+    /// Whether the user can be prompted: standard error and standard input are terminals.
     pub(crate) fn can_ask(&self) -> bool {
         self.err.terminal && io::stdin().is_terminal()
     }
@@ -188,7 +202,7 @@ impl Output {
     }
 }
 
-/// A result that cannot be written. If nobody reads any more, there is nothing to tell.
+/// Creates the error for standard output that cannot be written, silent if the reader closed the pipe.
 pub(crate) fn unwritten(error: &io::Error) -> Failure {
     match error.kind() {
         io::ErrorKind::BrokenPipe => Failure::silent(Exit::Refused),
@@ -202,7 +216,7 @@ impl fmt::Debug for Output {
     }
 }
 
-/// How many columns the terminal has.
+/// Returns the width of the terminal in columns.
 pub(crate) fn screen_width() -> usize {
     const USUAL: u16 = 80;
     let size = terminal_size::terminal_size_of(io::stdout());

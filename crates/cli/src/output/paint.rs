@@ -1,4 +1,4 @@
-//! Colours, where there is somebody to see them.
+//! Colors.
 
 use std::{env, ffi::OsStr, fmt::Display, io::IsTerminal};
 
@@ -6,7 +6,7 @@ use anstyle::{AnsiColor, Style};
 
 use super::Colour;
 
-/// How text looks on a stream.
+/// The style of a stream.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Paint {
     pub(crate) colour: bool,
@@ -15,7 +15,7 @@ pub(crate) struct Paint {
 }
 
 impl Paint {
-    /// The environment has its say (`NO_COLOR`, `CLICOLOR_FORCE`), and the command line the last word.
+    /// Decides whether to use colors: `--color` first, then `NO_COLOR` and `CLICOLOR_FORCE`, then the terminal.
     pub(crate) fn of(wish: Colour, stream: &impl IsTerminal) -> Self {
         let terminal = stream.is_terminal();
         let colour = match wish {
@@ -42,7 +42,7 @@ impl Paint {
         self.with(AnsiColor::Green.on_default(), text)
     }
 
-    /// What is taken away.
+    /// Styles removed text.
     pub(crate) fn removed(self, text: impl Display) -> String {
         self.with(AnsiColor::Red.on_default(), text)
     }

@@ -1,11 +1,10 @@
-//! What others wrote, made fit for a terminal and for a column.
+//! Text from servers, escaped for a terminal and fitted to columns.
 
 use std::borrow::Cow;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// A text in which everything can be seen: control characters, and what turns or hides the text around it, are spelled
-/// out. Line breaks and tabs stay.
+/// Escapes control characters, and characters that reorder or hide the text around them. Line breaks and tabs stay.
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     if !text.contains(is_hidden) {
         return text.into();
@@ -14,7 +13,7 @@ pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     let mut rest = text.chars().peekable();
     while let Some(c) = rest.next() {
         match c {
-            // A line that ends as on Windows ends like any other.
+            // CRLF becomes LF.
             '\r' if rest.peek() == Some(&'\n') => {}
             c if is_hidden(c) => clean.extend(c.escape_unicode()),
             c => clean.push(c),
@@ -23,24 +22,24 @@ pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     clean.into()
 }
 
-/// The same, on one line.
+/// Escapes text and joins it to one line.
 pub(crate) fn line(text: &str) -> String {
     visible(text.trim()).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The first line that says something.
+/// Returns the first line that is not blank, escaped.
 pub(crate) fn first_line(text: &str) -> String {
     line(text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default())
 }
 
-/// A paragraph with blanks before each line that has something in it.
+/// Escapes and indents a paragraph.
 pub(crate) fn indented(text: &str, by: usize) -> String {
     let visible = visible(text.trim());
     let lines = visible.lines().map(|line| if line.is_empty() { String::new() } else { " ".repeat(by) + line });
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Cuts a line to a width, and shows that it was cut.
+/// Truncates a line to a width, with an ellipsis.
 pub(crate) fn cut(line: &str, width: usize) -> Cow<'_, str> {
     if line.width() <= width {
         return line.into();
@@ -53,22 +52,22 @@ pub(crate) fn cut(line: &str, width: usize) -> Cow<'_, str> {
     Cow::Owned(kept.chain(['…']).collect())
 }
 
-/// Fills up with blanks.
+/// Pads text with spaces.
 pub(crate) fn pad(text: &str, width: usize) -> String {
     format!("{text}{}", " ".repeat(width.saturating_sub(text.width())))
 }
 
-/// How many columns a text takes.
+/// Returns the width of text in columns.
 pub(crate) fn width(text: &str) -> usize {
     text.width()
 }
 
-/// `1 tool`, `2 tools`.
+/// Formats a count: `1 tool`, `2 tools`.
 pub(crate) fn count(number: usize, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }
 
-/// A number of bytes for people.
+/// Formats a size in bytes, kB or MB.
 pub(crate) fn size(bytes: usize) -> String {
     match bytes {
         0..1000 => format!("{bytes} bytes"),
@@ -77,7 +76,7 @@ pub(crate) fn size(bytes: usize) -> String {
     }
 }
 
-/// A time for people, as it was given: `5 s`, `0.2 s`.
+/// Formats a duration in seconds: `5 s`, `0.2 s`.
 pub(crate) fn time(time: std::time::Duration) -> String {
     format!("{} s", time.as_secs_f64())
 }
@@ -86,11 +85,11 @@ fn is_hidden(c: char) -> bool {
     match c {
         '\n' | '\t' => false,
         c if c.is_control() => true,
-        // Marks and overrides of direction, and separators that are line breaks to some.
+        // Bidirectional marks and overrides, and Unicode line separators.
         '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => true,
-        // Nothing to be seen. The joiners of emoji and scripts (200c, 200d) are needed.
+        // Invisible characters. The joiners (200c, 200d) are needed by emoji and some scripts.
         '\u{ad}' | '\u{180e}' | '\u{200b}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' => true,
-        // A whole alphabet that is not shown.
+        // Tag characters.
         '\u{e0000}'..='\u{e007f}' => true,
         _ => false,
     }
@@ -101,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_hidden_is_shown() {
+    fn hidden_characters_are_escaped() {
         for (text, expected) in [
             ("plain\n\ttext, grün, 👩‍🚀", "plain\n\ttext, grün, 👩‍🚀"),
             ("\u{1b}[31mred\u{7}", "\\u{1b}[31mred\\u{7}"),
@@ -115,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_cut_and_filled() {
+    fn lines_are_truncated_and_padded() {
         assert_eq!(first_line("\n  The first \t line.\nThe second."), "The first line.");
         assert_eq!(cut("abcdef", 6), "abcdef");
         assert_eq!(cut("abcdefg", 6), "abcde…");

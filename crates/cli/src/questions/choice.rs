@@ -1,4 +1,4 @@
-//! Choosing from a list: by the value, by its label, or by its number.
+//! Selection from a list, by value, label or number.
 
 use couplet::types::{Choices, EnumSchema};
 
@@ -7,12 +7,12 @@ use crate::output::text;
 /// A value and its label.
 pub(crate) type Choice = (String, String);
 
-/// What a field offers.
+/// Returns the choices of a field.
 pub(crate) fn of(schema: &EnumSchema) -> Vec<Choice> {
     of_choices(&schema.choices, schema.enum_names.as_deref())
 }
 
-/// The same, with labels in the older way.
+/// Returns the choices, with labels from `enumNames` if there are any.
 pub(crate) fn of_choices(choices: &Choices, names: Option<&[String]>) -> Vec<Choice> {
     match choices {
         Choices::Titled(choices) => choices.iter().map(|c| (c.value.clone(), c.title.clone())).collect(),
@@ -23,7 +23,7 @@ pub(crate) fn of_choices(choices: &Choices, names: Option<&[String]>) -> Vec<Cho
     }
 }
 
-/// The value that was meant. A value wins over a label, and both over a number.
+/// Returns the selected value. A value takes precedence over a label, and both over a number.
 pub(crate) fn one(choices: &[Choice], typed: &str) -> Result<String, String> {
     let by_value = choices.iter().find(|(value, _)| value == typed);
     let by_label = || choices.iter().find(|(_, label)| label.to_lowercase() == typed.to_lowercase());
@@ -35,7 +35,7 @@ pub(crate) fn one(choices: &[Choice], typed: &str) -> Result<String, String> {
     })
 }
 
-/// The list, with numbers to type.
+/// Formats the numbered list.
 pub(crate) fn list(choices: &[Choice], what: &str) -> String {
     let entries = choices.iter().enumerate().map(|(at, (_, label))| format!("{} {}", at + 1, text::line(label)));
     format!("{what}: {}", entries.collect::<Vec<_>>().join(" · "))

@@ -11,11 +11,11 @@ use crate::{
     output::{Output, text},
 };
 
-/// The person does not want to go on.
+/// The user cancelled the form.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Left;
 
-/// Asks for a field until it is filled in right. A field that need not be is left out with an empty line.
+/// Prompts for a field until the value is valid. An empty line omits an optional field.
 pub(crate) fn ask(
     output: &Output,
     name: &str,
@@ -36,7 +36,7 @@ pub(crate) fn ask(
                 (Some(default), _) => return Ok(Some(default.clone())),
                 (None, false) => return Ok(None),
                 (None, true) => {
-                    output.complain("    it has to be filled in");
+                    output.complain("    required");
                     continue;
                 }
             }
@@ -48,17 +48,15 @@ pub(crate) fn ask(
     }
 }
 
-/// Makes a value of what was typed, and checks it.
+/// Parses and validates typed text.
 pub(crate) fn read(name: &str, field: &PrimitiveSchema, form: &ElicitSchema, typed: &str) -> Result<RawJson, String> {
     let value = match field {
         PrimitiveSchema::String(schema) => {
             schema.format.as_ref().map_or(Ok(()), |format| fits(format, typed))?;
             json(&typed)
         }
-        PrimitiveSchema::Number(_) => RawJson::from_text(typed).map_err(|_| "it must be a number".to_owned())?,
-        PrimitiveSchema::Boolean(_) => {
-            json(&arguments::boolean(typed).ok_or_else(|| "it must be yes or no".to_owned())?)
-        }
+        PrimitiveSchema::Number(_) => RawJson::from_text(typed).map_err(|_| "must be a number".to_owned())?,
+        PrimitiveSchema::Boolean(_) => json(&arguments::boolean(typed).ok_or_else(|| "must be yes or no".to_owned())?),
         PrimitiveSchema::Enum(schema) => json(&choice::one(&choice::of(schema), typed)?),
         PrimitiveSchema::MultiEnum(schema) => {
             let choices = choice::of_choices(&schema.choices, None);
@@ -66,7 +64,7 @@ pub(crate) fn read(name: &str, field: &PrimitiveSchema, form: &ElicitSchema, typ
                 typed.split(',').map(str::trim).filter(|t| !t.is_empty()).map(|t| choice::one(&choices, t)).collect();
             json(&all?)
         }
-        _ => RawJson::from_text(typed).map_err(|e| format!("it must be JSON: {e}"))?,
+        _ => RawJson::from_text(typed).map_err(|e| format!("must be JSON: {e}"))?,
     };
     form.check(&Map::from([(name, value.clone())]))?;
     Ok(value)
@@ -76,7 +74,7 @@ fn json<T: serde::Serialize + ?Sized>(value: &T) -> RawJson {
     RawJson::new(value).unwrap_or_default()
 }
 
-/// A value as somebody would type it.
+/// Formats a value as it is typed.
 fn plain(value: &RawJson) -> String {
     value.parse::<String>().unwrap_or_else(|_| value.get().to_owned())
 }
@@ -99,10 +97,10 @@ fn fits(format: &StringFormat, typed: &str) -> Result<(), String> {
         }
         _ => (true, ""),
     };
-    if good { Ok(()) } else { Err(format!("it must be {what}")) }
+    if good { Ok(()) } else { Err(format!("must be {what}")) }
 }
 
-/// What the field is about, for people.
+/// Describes a field.
 pub(crate) fn describe(name: &str, field: &PrimitiveSchema, required: bool) -> String {
     let (title, description, kind) = match field {
         PrimitiveSchema::String(s) => (&s.title, &s.description, string(s.format.as_ref(), s.min_length, s.max_length)),
@@ -113,13 +111,13 @@ pub(crate) fn describe(name: &str, field: &PrimitiveSchema, required: bool) -> S
         PrimitiveSchema::Boolean(s) => (&s.title, &s.description, "yes or no".to_owned()),
         PrimitiveSchema::Enum(s) => (&s.title, &s.description, choice::list(&choice::of(s), "one of")),
         PrimitiveSchema::MultiEnum(s) => {
-            (&s.title, &s.description, choice::list(&choice::of_choices(&s.choices, None), "some of, with commas"))
+            (&s.title, &s.description, choice::list(&choice::of_choices(&s.choices, None), "any of, comma-separated"))
         }
         _ => (&None, &None, "JSON".to_owned()),
     };
     let label = title.as_deref().or(description.as_deref()).unwrap_or(name);
     let more = description.as_deref().filter(|_| title.is_some()).map_or(String::new(), |d| format!(": {d}"));
-    let optional = if required { "" } else { ", may be left out" };
+    let optional = if required { "" } else { ", optional" };
     format!("  {}{} ({kind}{optional})", text::line(label), text::line(&more))
 }
 
@@ -129,7 +127,7 @@ fn string(format: Option<&StringFormat>, least: Option<u64>, most: Option<u64>) 
         Some(StringFormat::Uri) => "a URI",
         Some(StringFormat::Date) => "a date",
         Some(StringFormat::DateTime) => "a date and a time",
-        _ => "a text",
+        _ => "a string",
     };
     match (least, most) {
         (Some(least), Some(most)) => format!("{kind} of {least} to {most} characters"),
@@ -142,8 +140,8 @@ fn string(format: Option<&StringFormat>, least: Option<u64>, most: Option<u64>) 
 fn range(kind: &str, least: Option<f64>, most: Option<f64>) -> String {
     match (least, most) {
         (Some(least), Some(most)) => format!("{kind} from {least} to {most}"),
-        (Some(least), None) => format!("{kind} from {least} on"),
-        (None, Some(most)) => format!("{kind} up to {most}"),
+        (Some(least), None) => format!("{kind} of at least {least}"),
+        (None, Some(most)) => format!("{kind} of at most {most}"),
         (None, None) => kind.to_owned(),
     }
 }
@@ -163,26 +161,22 @@ mod tests {
     }
 
     #[test]
-    fn what_is_typed_becomes_a_value() {
+    fn typed_text_becomes_a_value() {
         check(PrimitiveSchema::string(), "12", Ok("\"12\""));
         check(NumberSchema::integer().maximum(9.0), "12", Err("`x` must be at most 9"));
         check(PrimitiveSchema::integer(), "1.5", Err("`x` must be an integer"));
         check(PrimitiveSchema::number(), "1.50", Ok("1.50"));
-        check(PrimitiveSchema::number(), "many", Err("it must be a number"));
+        check(PrimitiveSchema::number(), "many", Err("must be a number"));
         check(PrimitiveSchema::number(), "\"1\"", Err("`x` must be a number"));
         check(PrimitiveSchema::boolean(), "Y", Ok("true"));
-        check(PrimitiveSchema::boolean(), "perhaps", Err("it must be yes or no"));
+        check(PrimitiveSchema::boolean(), "perhaps", Err("must be yes or no"));
         check(EnumSchema::titled([("s", "Small"), ("l", "Large")]), "large", Ok("\"l\""));
         check(EnumSchema::new(["10", "20"]), "2", Ok("\"20\""));
         check(EnumSchema::new(["2", "1"]), "2", Ok("\"2\""));
         check(EnumSchema::new(["a", "b"]), "c", Err("choose one of a, b"));
         check(MultiEnumSchema::new(["a", "b", "c"]).min_items(1), "c, 1", Ok("[\"c\",\"a\"]"));
-        check(StringSchema::new().format(StringFormat::Email), "me", Err("it must be an e-mail address"));
-        check(
-            StringSchema::new().format(StringFormat::Date),
-            "2026-02-30",
-            Err("it must be a date, such as 2026-12-31"),
-        );
+        check(StringSchema::new().format(StringFormat::Email), "me", Err("must be an e-mail address"));
+        check(StringSchema::new().format(StringFormat::Date), "2026-02-30", Err("must be a date, such as 2026-12-31"));
         check(StringSchema::new().format(StringFormat::Date), "2026-02-28", Ok("\"2026-02-28\""));
         check(StringSchema::new().format(StringFormat::Uri), "https://a.b", Ok("\"https://a.b\""));
         check(StringSchema::new().min_length(3), "ab", Err("`x` must be at least 3 characters"));

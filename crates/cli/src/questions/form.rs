@@ -1,4 +1,4 @@
-//! A form, field by field.
+//! Form elicitation, field by field.
 
 use couplet::{
     client::Elicitation,
@@ -18,7 +18,7 @@ enum Choice {
     Cancel,
 }
 
-/// Asks the person to fill in a form. What is known already is not asked for.
+/// Prompts for the fields of a form that are not known yet.
 pub(crate) fn ask(
     output: &Output,
     heading: &str,
@@ -52,7 +52,7 @@ pub(crate) fn ask(
     }
 }
 
-/// What would have to be filled in, line by line.
+/// Describes the fields of a form, one per line.
 pub(crate) fn fields(ask: &Elicitation) -> Vec<String> {
     let Ok(Some(schema)) = ask.schema() else { return Vec::new() };
     let line = |name: &str, field| {
@@ -62,16 +62,16 @@ pub(crate) fn fields(ask: &Elicitation) -> Vec<String> {
     schema.properties.iter().map(|(name, field)| line(name, field)).collect()
 }
 
-/// A form that says more than forms may is shown as it is.
+/// Shows a form with an unsupported schema as JSON, and prompts for JSON.
 fn by_hand(output: &Output, ask: &Elicitation, error: &serde_json::Error) -> Option<Map<RawJson>> {
     let form = ask.params().requested_schema.as_ref().map_or("{}", RawJson::get);
-    output.complain(&format!("  the form cannot be shown field by field: {}", text::line(&error.to_string())));
+    output.complain(&format!("  the schema of the form is not supported: {}", text::line(&error.to_string())));
     output.complain(&text::visible(&crate::output::pretty(form, output.err)));
     loop {
-        let Line::Text(text) = prompt::line("  the content, as a JSON object: ") else { return None };
+        let Line::Text(text) = prompt::line("  content, as a JSON object: ") else { return None };
         match couplet::types::from_json(&text) {
             Ok(content) => return Some(content),
-            Err(error) => output.complain(&format!("  that is not a JSON object: {error}")),
+            Err(error) => output.complain(&format!("  not a JSON object: {error}")),
         }
     }
 }

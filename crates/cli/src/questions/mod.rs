@@ -1,6 +1,6 @@
-//! What servers ask, asked of the person at the terminal.
+//! Elicitation and sampling requests, answered by the user at the terminal.
 //!
-//! One question at a time. Who is not there cannot be asked: then the command ends with what would have been asked.
+//! One request at a time. Without a terminal, the command fails with the question.
 
 mod choice;
 mod field;
@@ -8,7 +8,7 @@ mod form;
 mod prompt;
 mod sample;
 mod scripted;
-mod visit;
+mod url;
 
 use std::sync::{
     Arc, OnceLock,
@@ -29,19 +29,28 @@ use crate::{
 
 pub(crate) use prompt::{Line, line, reading};
 pub(crate) use scripted::Script;
-pub(crate) use visit::open;
+pub(crate) use url::open;
 
-/// Asks.
+/// The handler of elicitation and sampling requests.
 #[derive(Debug)]
 pub(crate) struct Questions {
     output: Arc<Output>,
     script: Script,
-    /// Who asks, once it is known.
+    /// The name of the server, once connected.
     server: OnceLock<String>,
     turn: Mutex<()>,
-    /// What could not be asked, and what would have had to be filled in.
-    unasked: watch::Sender<Option<(String, Vec<String>)>>,
-    refused: AtomicBool,
+    /// The request that cannot be answered without a terminal.
+    unasked: watch::Sender<Option<Unasked>>,
+    declined: AtomicBool,
+}
+
+/// A request that cannot be answered without a terminal.
+#[derive(Clone, Debug)]
+struct Unasked {
+    message: String,
+    /// The fields of a form.
+    fields: Vec<String>,
+    hint: &'static str,
 }
 
 impl Questions {
@@ -52,21 +61,21 @@ impl Questions {
             server: OnceLock::new(),
             turn: Mutex::default(),
             unasked: watch::Sender::new(None),
-            refused: AtomicBool::new(false),
+            declined: AtomicBool::new(false),
         }
     }
 
-    /// Lets a client ask here.
+    /// Registers the handlers with a client.
     pub(crate) fn attach(self: &Arc<Self>, client: ClientBuilder) -> ClientBuilder {
-        let (form, visit, sample) = (self.clone(), self.clone(), self.clone());
+        let (form, url, sample) = (self.clone(), self.clone(), self.clone());
         client
             .on_elicit(move |ask| {
                 let questions = form.clone();
                 async move { questions.form(ask).await }
             })
             .on_elicit_url(move |ask| {
-                let questions = visit.clone();
-                async move { questions.visit(ask).await }
+                let questions = url.clone();
+                async move { questions.url(ask).await }
             })
             .on_sample(move |request| {
                 let questions = sample.clone();
@@ -74,31 +83,26 @@ impl Questions {
             })
     }
 
-    /// Notes who asks.
+    /// Sets the name of the server.
     pub(crate) fn met(&self, client: &Client) {
         let name = client.server().info.as_ref().map(|info| text::line(info.display_name()));
         let _ = self.server.set(name.unwrap_or_else(|| "The server".to_owned()));
     }
 
-    /// Waits until something is asked that nobody can answer.
+    /// Waits for a request that cannot be answered, and returns the error.
     pub(crate) async fn unanswerable(&self) -> Failure {
         let mut unasked = self.unasked.subscribe();
-        let question = unasked.wait_for(Option::is_some).await.map(|question| question.clone());
-        let Ok(Some((question, fields))) = question else { return std::future::pending().await };
-        let what = format!("the server asks, and there is no terminal to answer at: {question}");
-        let mut failure = Failure::new(Exit::Unanswered, what);
-        let hint = match fields.is_empty() {
-            true => "run it in a terminal",
-            false => "run it in a terminal, or answer with --answer KEY=VALUE for each of these",
-        };
+        let unasked = unasked.wait_for(Option::is_some).await.map(|unasked| unasked.clone());
+        let Ok(Some(Unasked { message, fields, hint })) = unasked else { return std::future::pending().await };
+        let mut failure = Failure::new(Exit::Unanswered, message).hint(hint);
         failure.details = fields;
-        failure.hint(hint)
+        failure
     }
 
-    /// A request that was given up because the person said no is not the server's fault.
+    /// Replaces the error of a call that failed because the user declined a request.
     pub(crate) fn explain(&self, failure: Failure) -> Failure {
-        if self.refused.load(Ordering::Relaxed) && failure.exit != Exit::Interrupted {
-            return Failure::new(Exit::Unanswered, "the question was refused, so there is no result");
+        if self.declined.load(Ordering::Relaxed) && failure.exit != Exit::Interrupted {
+            return Failure::new(Exit::Unanswered, "the user declined the sampling request");
         }
         failure
     }
@@ -113,24 +117,28 @@ impl Questions {
             }
             scripted::Filled::Part(known) => known,
             scripted::Filled::Wrong(what) => {
-                return self.nobody(&format!("{} ({what})", ask.message()), form::fields(&ask)).await;
+                let message =
+                    format!("invalid answer to the elicitation `{}`: {what}", text::first_line(ask.message()));
+                return self.fail(message, form::fields(&ask), "correct the --answer").await;
             }
         };
         if !self.output.can_ask() {
-            return self.nobody(ask.message(), form::fields(&ask)).await;
+            let hint = "run the command in a terminal, or answer each field with --answer KEY=VALUE";
+            return self.fail(needs_terminal("elicitation", ask.message()), form::fields(&ask), hint).await;
         }
         let this = self.clone();
         self.at_terminal(move || form::ask(&this.output, &this.heading(), &ask, &known)).await?
     }
 
-    async fn visit(self: Arc<Self>, ask: Elicitation) -> Result<ElicitResult, RpcError> {
+    async fn url(self: Arc<Self>, ask: Elicitation) -> Result<ElicitResult, RpcError> {
         let _turn = self.turn.lock().await;
         if !self.output.can_ask() {
             let question = format!("{} {}", ask.message(), ask.url().unwrap_or_default());
-            return self.nobody(&question, Vec::new()).await;
+            let message = needs_terminal("URL elicitation", &question);
+            return self.fail(message, Vec::new(), "run the command in a terminal").await;
         }
         let this = self.clone();
-        self.at_terminal(move || visit::ask(&this.output, &this.heading(), &ask)).await?
+        self.at_terminal(move || url::ask(&this.output, &this.heading(), &ask)).await?
     }
 
     async fn sample(self: Arc<Self>, request: CreateMessageParams) -> Result<CreateMessageResult, RpcError> {
@@ -138,36 +146,46 @@ impl Questions {
         let last = || request.messages.last().map(|m| m.content.all_text()).unwrap_or_default();
         if let Some(words) = &self.script.sample {
             let asked = text::first_line(&last());
-            self.output.note(&format!("{} what would your model say to: {asked}", self.heading()));
-            return Ok(sample::said(words));
+            self.output
+                .note(&format!("{} {asked}", self.output.err.strong(format!("{} asks the model:", self.name()))));
+            return Ok(sample::answer(words));
         }
         if !self.output.can_ask() {
-            return self.nobody(&format!("what would your model say to: {}", last()), Vec::new()).await;
+            let hint = "run the command in a terminal, or answer with --sample TEXT";
+            return self.fail(needs_terminal("sampling", &last()), Vec::new(), hint).await;
         }
         let this = self.clone();
-        let answer = self.at_terminal(move || sample::ask(&this.output, &this.heading(), &request)).await?;
+        let answer = self.at_terminal(move || sample::ask(&this.output, this.name(), &request)).await?;
         answer.ok_or_else(|| {
-            self.refused.store(true, Ordering::Relaxed);
-            RpcError::new(code::USER_REJECTED, "the person refused")
+            self.declined.store(true, Ordering::Relaxed);
+            RpcError::new(code::USER_REJECTED, "the user declined the sampling request")
         })
     }
 
-    /// Ends the command, and leaves the server waiting until it has ended: nobody has said anything.
-    async fn nobody<T>(&self, question: &str, fields: Vec<String>) -> T {
-        self.unasked.send_replace(Some((text::first_line(question), fields)));
+    /// Makes the command fail. The request stays pending until then, so that the server gets no answer.
+    async fn fail<T>(&self, message: String, fields: Vec<String>, hint: &'static str) -> T {
+        self.unasked.send_replace(Some(Unasked { message, fields, hint }));
         std::future::pending().await
     }
 
-    fn heading(&self) -> String {
-        let server = self.server.get().map_or("The server", String::as_str);
-        self.output.err.strong(format!("{server} asks:"))
+    fn name(&self) -> &str {
+        self.server.get().map_or("The server", String::as_str)
     }
 
-    /// Reading a line holds up a thread, which must not be the one that keeps the connection alive.
+    fn heading(&self) -> String {
+        self.output.err.strong(format!("{} asks:", self.name()))
+    }
+
+    /// Prompts on a blocking thread, so that the connection stays alive.
     async fn at_terminal<T: Send + 'static>(&self, ask: impl FnOnce() -> T + Send + 'static) -> Result<T, RpcError> {
         self.output.clear_bar();
         let answer = tokio::task::spawn_blocking(ask).await;
         self.output.redraw_bar();
-        answer.map_err(|e| RpcError::internal(format!("the person could not be asked: {e}")))
+        answer.map_err(|e| RpcError::internal(format!("the prompt failed: {e}")))
     }
+}
+
+/// Formats the error for a request that needs a terminal.
+fn needs_terminal(kind: &str, question: &str) -> String {
+    format!("{kind} needs a terminal: {}", text::first_line(question))
 }

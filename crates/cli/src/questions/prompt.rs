@@ -1,4 +1,4 @@
-//! One line from the person.
+//! Prompts for one line.
 
 use std::{
     io::{self, Write},
@@ -7,31 +7,31 @@ use std::{
 
 use rustyline::{Behavior, Config, DefaultEditor, error::ReadlineError};
 
-/// What somebody typed.
+/// The result of a prompt.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Line {
     Text(String),
-    /// Ctrl-C or Ctrl-D: they do not want to.
+    /// Ctrl-C or Ctrl-D: cancelled.
     Left,
 }
 
-/// Who reads from the terminal. A question that the server has taken back is still being read, and cannot be stopped.
+/// The lock of the terminal. A prompt whose request the server cancelled still reads, and cannot be stopped.
 static READER: Mutex<()> = Mutex::new(());
 
-/// Waits until nobody else reads from the terminal. If somebody does, the person has to be told.
+/// Locks the terminal. If an obsolete prompt still reads, the user is asked to end it.
 pub(crate) fn reading() -> MutexGuard<'static, ()> {
     match READER.try_lock() {
         Ok(turn) => turn,
         Err(TryLockError::Poisoned(turn)) => turn.into_inner(),
         Err(TryLockError::WouldBlock) => {
-            // Whom could one tell that it failed?
-            let _ = writeln!(io::stderr(), "\n  The question is not asked any more: press Enter.");
+            // There is no place to report a failure to.
+            let _ = writeln!(io::stderr(), "\n  The request was cancelled: press Enter to continue.");
             READER.lock().unwrap_or_else(PoisonError::into_inner)
         }
     }
 }
 
-/// Asks for a line. The terminal is used even where standard output is something else.
+/// Reads a line from the terminal, even if standard output is redirected.
 pub(crate) fn line(prompt: &str) -> Line {
     let _turn = reading();
     let config = Config::builder().behavior(Behavior::PreferTerm).build();
@@ -39,12 +39,12 @@ pub(crate) fn line(prompt: &str) -> Line {
     match read {
         Ok(text) => Line::Text(text.trim().to_owned()),
         Err(ReadlineError::Interrupted | ReadlineError::Eof) => Line::Left,
-        // Somebody who cannot be heard does not want to, either.
+        // A terminal that fails counts as cancelled.
         Err(_) => Line::Left,
     }
 }
 
-/// Asks until the answer is one of these; the first one is meant by an empty line.
+/// Prompts until the answer is one of these; an empty line selects the first.
 pub(crate) fn choose<T: Copy>(prompt: &str, answers: &[(&str, T)], left: T) -> T {
     loop {
         let Line::Text(text) = line(prompt) else { return left };

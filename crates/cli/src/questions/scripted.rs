@@ -1,4 +1,4 @@
-//! What the command line has answered already.
+//! Answers from the command line.
 
 use couplet::{
     client::Elicitation,
@@ -7,26 +7,26 @@ use couplet::{
 
 use super::field;
 
-/// What the command line has answered before anything was asked.
+/// The values of `--answer` and `--sample`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Script {
-    /// Fields of forms, by their names.
+    /// Fields of forms, by name.
     pub(crate) answers: Vec<(String, String)>,
-    /// What a model would say.
+    /// The answer to sampling requests.
     pub(crate) sample: Option<String>,
 }
 
-/// What came of it.
+/// The result of filling in a form.
 pub(crate) enum Filled {
-    /// Nothing is left to ask.
+    /// The form is complete.
     Whole(RawJson),
-    /// These are known, others are not.
+    /// Some fields are known.
     Part(Map<RawJson>),
-    /// An answer that the form does not take.
+    /// An answer is invalid.
     Wrong(String),
 }
 
-/// Fills in what was given with `--answer`. Without any, nothing is filled in, not even defaults: somebody should see them.
+/// Fills in the answers of `--answer`, and the defaults of other fields if there are any answers.
 pub(crate) fn fill(ask: &Elicitation, answers: &[(String, String)]) -> Filled {
     let Ok(Some(schema)) = ask.schema() else { return Filled::Part(Map::new()) };
     let mut known = Map::new();

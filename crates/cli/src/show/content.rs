@@ -1,4 +1,4 @@
-//! Blocks of content, as text for a person.
+//! Content blocks as text.
 
 use std::fmt::Write;
 
@@ -15,7 +15,7 @@ use crate::{
     output::{Output, pretty, text},
 };
 
-/// Turns content into text, and puts into files what is none.
+/// Renders content as text, and saves binary content to files.
 pub(crate) struct Renderer<'a> {
     output: &'a Output,
     saver: Saver,
@@ -28,7 +28,7 @@ impl<'a> Renderer<'a> {
         Self { output, saver, inline }
     }
 
-    /// The result of a tool: what it says in words, or else its data. Both are in JSON.
+    /// Renders a tool result: its content blocks, or the structured content if these have no other text.
     pub(crate) fn result(&mut self, blocks: &[ContentBlock], data: Option<&RawJson>) -> Result<String, Failure> {
         let mut page = String::new();
         let mut has_words = false;
@@ -47,7 +47,7 @@ impl<'a> Renderer<'a> {
         Ok(page)
     }
 
-    /// One block.
+    /// Renders a content block.
     pub(crate) fn block(&mut self, block: &ContentBlock) -> Result<String, Failure> {
         match block {
             ContentBlock::Text(words) => Ok(ended(&self.output.said(&words.text))),
@@ -57,12 +57,12 @@ impl<'a> Renderer<'a> {
                 Some(media) => self.media(&media),
                 None => Ok(String::new()),
             },
-            // A type that is not known yet: what came, as it came.
+            // An unknown type: its JSON.
             _ => Ok(self.output.said(&json_line(block)?).into_owned()),
         }
     }
 
-    /// What is in a resource.
+    /// Renders the contents of a resource.
     pub(crate) fn contents(&mut self, contents: &ResourceContents) -> Result<String, Failure> {
         match &contents.body {
             ResourceBody::Text(words) => Ok(ended(&self.output.said(words))),
@@ -78,7 +78,7 @@ impl<'a> Renderer<'a> {
         let about = format!("({}, {})", text::line(&media.mime_type), text::size(media.bytes.len()));
         Ok(match self.output.out.terminal {
             true => format!("{} {}\n", path.display(), self.output.out.faint(about)),
-            // Whoever reads this wants the path and nothing else.
+            // A pipe gets the path alone.
             false => format!("{}\n", path.display()),
         })
     }
@@ -89,13 +89,13 @@ impl<'a> Renderer<'a> {
     }
 }
 
-/// A value as one line of JSON.
+/// Serializes a value to one line of JSON.
 pub(crate) fn json_line(value: &impl Serialize) -> Result<String, Failure> {
     let json = serde_json::to_string(value);
-    json.map(|json| json + "\n").map_err(|e| Failure::new(Exit::Protocol, format!("the result cannot be printed: {e}")))
+    json.map(|json| json + "\n").map_err(|e| Failure::new(Exit::Protocol, format!("cannot serialize the result: {e}")))
 }
 
-/// Whether a text only repeats the data.
+/// Whether a text block repeats the structured content.
 fn is_same(words: &str, data: &RawJson) -> bool {
     let said: Option<Value> = couplet::types::from_json(words).ok();
     said.is_some_and(|said| data.parse::<Value>().is_ok_and(|data| data == said))

@@ -1,11 +1,11 @@
-//! Pictures in terminals that can show them.
+//! Inline images, in terminals that support them.
 
 use std::{env, fmt::Write};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use couplet::types::mime;
 
-/// How a terminal is told to show a picture.
+/// A protocol for inline images.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Inline {
     Kitty,
@@ -13,13 +13,13 @@ pub(crate) enum Inline {
 }
 
 impl Inline {
-    /// What the terminal around us can do, as far as the environment tells.
+    /// Detects the protocol of the terminal from the environment.
     pub(crate) fn detect() -> Option<Self> {
         Self::of(|name| env::var(name).ok())
     }
 
     fn of(variable: impl Fn(&str) -> Option<String>) -> Option<Self> {
-        // Multiplexers swallow what they do not know.
+        // Multiplexers drop unknown escape sequences.
         if variable("TMUX").is_some() || variable("STY").is_some() {
             return None;
         }
@@ -33,7 +33,7 @@ impl Inline {
         }
     }
 
-    /// What to print for a picture; nothing if it is none that the terminal shows. The bytes say what it is, not the server.
+    /// Encodes an image, if the terminal supports its format. The format is detected from the bytes.
     pub(crate) fn print(self, bytes: &[u8]) -> Option<String> {
         let kind = mime::sniff(bytes)?;
         match self {
@@ -47,7 +47,7 @@ impl Inline {
     }
 }
 
-/// The data goes in chunks of at most 4 KiB.
+/// Encodes data in chunks of at most 4 KiB.
 fn kitty(data: &str) -> String {
     const CHUNK: usize = 4096;
     let mut out = String::with_capacity(data.len() + data.len() / CHUNK * 16 + 64);
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn terminals_are_told_by_their_variables() {
+    fn terminals_are_detected_by_their_variables() {
         for (variables, expected) in [
             (&[("TERM", "xterm-256color")][..], None),
             (&[("TERM", "xterm-kitty")], Some(Inline::Kitty)),
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn only_pictures_are_printed() {
+    fn only_images_are_printed() {
         let png = [b"\x89PNG\r\n\x1a\n".as_slice(), &[0; 5000]].concat();
         let printed = Inline::Kitty.print(&png).unwrap();
         assert!(printed.starts_with("\x1b_Ga=T,f=100,m=1;iVBOR"));

@@ -1,4 +1,4 @@
-//! Tools, resources and prompts in lists, and each in full.
+//! Lists of tools, resources and prompts, and their full descriptions.
 
 use std::fmt::Write;
 
@@ -9,10 +9,10 @@ use crate::{
     output::{Paint, text},
 };
 
-/// One line of a list: what it is called, how it is painted, and what it is for.
+/// An entry of a list.
 pub(crate) struct Entry {
     pub(crate) name: String,
-    /// What follows the name at once, such as arguments.
+    /// Text directly after the name, such as the arguments.
     pub(crate) more: String,
     pub(crate) description: String,
 }
@@ -21,7 +21,7 @@ pub(crate) fn tool(tool: &Tool) -> Entry {
     let schema = Schema::new(&tool.input_schema);
     let mut arguments: Vec<_> = schema.names().map(|name| argument(&schema, name)).collect();
     if arguments.is_empty() && schema.is_open() {
-        // It takes any.
+        // Any arguments are accepted.
         arguments.push("…".to_owned());
     }
     let description = tool.description.as_deref().or(tool.title.as_deref()).unwrap_or_default();
@@ -55,7 +55,7 @@ pub(crate) fn prompt(prompt: &Prompt) -> Entry {
     }
 }
 
-/// Two columns, or two lines where the first one would be too wide. On a terminal no line is longer than it.
+/// Formats entries in two columns, or on two lines if the first is too wide. Lines are truncated to the terminal.
 pub(crate) fn columns(entries: &[Entry], paint: Paint) -> String {
     const WIDEST: usize = 44;
     const INDENT: usize = 6;
@@ -80,7 +80,7 @@ pub(crate) fn columns(entries: &[Entry], paint: Paint) -> String {
     page
 }
 
-/// A tool with all that is said about it.
+/// Describes a tool.
 pub(crate) fn tool_in_full(tool: &Tool, paint: Paint) -> String {
     let schema = Schema::new(&tool.input_schema);
     let mut page = format!("{}\n", paint.strong(paint.name(text::line(&tool.name))));
@@ -95,27 +95,27 @@ pub(crate) fn tool_in_full(tool: &Tool, paint: Paint) -> String {
         let mut results = Vec::new();
         members(&output, "", NESTED, &mut results);
         for entry in &mut results {
-            // That a member of a result may be missing is of little use.
+            // Optional members of a result are not marked.
             entry.more = entry.more.trim_end_matches(OPTIONAL).to_owned();
         }
         section(&mut page, "Result", &columns(&results, paint), paint);
     }
     let hints = hints(tool);
     if !hints.is_empty() {
-        let _ = writeln!(page, "{} {}", paint.strong("It says that it"), hints.join(", "));
+        let _ = writeln!(page, "{} {}", paint.strong("Hints:"), hints.join(", "));
     }
     page
 }
 
-/// How deep members of members are shown. A schema can lead in circles.
+/// The maximum depth of nested members; a schema can be recursive.
 const NESTED: usize = 3;
-const OPTIONAL: &str = ", may be left out";
+const OPTIONAL: &str = ", optional";
 
-/// The members of an object, each with its own: as `place.lat` is typed, and `points[].x` is meant.
+/// Collects the members of an object with their paths: `place.lat`, `points[].x`.
 fn members(schema: &Schema, before: &str, depth: usize, entries: &mut Vec<Entry>) {
     for name in schema.names() {
         let place = schema.property(name);
-        let default = place.as_ref().and_then(Schema::default_value).map(|d| format!("; {d} if left out"));
+        let default = place.as_ref().and_then(Schema::default_value).map(|d| format!(", default {d}"));
         let kind = place.as_ref().map_or("any".to_owned(), Schema::sketch);
         let optional = if schema.is_required(name) { "" } else { OPTIONAL };
         let full = format!("{before}{name}");
@@ -130,7 +130,7 @@ fn members(schema: &Schema, before: &str, depth: usize, entries: &mut Vec<Entry>
     }
 }
 
-/// A prompt with all that is said about it.
+/// Describes a prompt.
 pub(crate) fn prompt_in_full(prompt: &Prompt, paint: Paint) -> String {
     let mut page = format!("{}\n", paint.strong(paint.name(text::line(&prompt.name))));
     paragraph(&mut page, prompt.description.as_deref());
@@ -140,7 +140,7 @@ pub(crate) fn prompt_in_full(prompt: &Prompt, paint: Paint) -> String {
         .flatten()
         .map(|argument| Entry {
             name: text::line(&argument.name),
-            more: if argument.required == Some(true) { String::new() } else { " may be left out".to_owned() },
+            more: if argument.required == Some(true) { String::new() } else { " optional".to_owned() },
             description: argument.description.as_deref().map(text::line).unwrap_or_default(),
         })
         .collect();
@@ -160,21 +160,21 @@ fn section(page: &mut String, heading: &str, body: &str, paint: Paint) {
     }
 }
 
-/// `name: type`, with a question mark if it may be left out.
+/// Formats an argument as `name: type`, with a question mark if it is optional.
 fn argument(schema: &Schema, name: &str) -> String {
     let optional = if schema.is_required(name) { "" } else { "?" };
     let kind = schema.property(name).map_or("any".to_owned(), |place| place.sketch());
     text::line(&format!("{name}{optional}: {kind}"))
 }
 
-/// What a tool says about itself. Nobody has to believe it.
+/// Describes the annotations of a tool, which are hints from the server and not guarantees.
 fn hints(tool: &Tool) -> Vec<&'static str> {
     let Some(hints) = &tool.annotations else { return Vec::new() };
     let said = [
-        (hints.read_only_hint, "only reads", "changes things"),
-        (hints.destructive_hint, "may destroy something", "destroys nothing"),
-        (hints.idempotent_hint, "may be called twice", "should not be called twice"),
-        (hints.open_world_hint, "deals with the world outside", "stays inside"),
+        (hints.read_only_hint, "read-only", "not read-only"),
+        (hints.destructive_hint, "destructive", "not destructive"),
+        (hints.idempotent_hint, "idempotent", "not idempotent"),
+        (hints.open_world_hint, "open world", "closed world"),
     ];
     said.iter().filter_map(|(hint, yes, no)| hint.map(|hint| if hint { *yes } else { *no })).collect()
 }

@@ -1,4 +1,4 @@
-//! What comes back from a server, as text.
+//! Results of a server as text.
 
 mod content;
 mod inline;

@@ -1,4 +1,4 @@
-//! Bytes that a terminal cannot show, put into files.
+//! Binary content, saved to files.
 
 use std::{
     fs,
@@ -10,14 +10,14 @@ use couplet::{client::Media, types::mime};
 
 use crate::exit::Failure;
 
-/// Where files go. Nothing that is there is ever replaced.
+/// The destination of files. Existing files are never replaced.
 #[derive(Debug)]
 pub(crate) struct Saver {
-    /// A file or a folder that the person named.
+    /// The file or directory of `--output`.
     wanted: Option<PathBuf>,
-    /// A folder of our own, once there is one.
+    /// A temporary directory, created on first use.
     own: Option<PathBuf>,
-    /// What the files are called.
+    /// The base name of the files.
     base: String,
     count: usize,
 }
@@ -27,7 +27,7 @@ impl Saver {
         Self { wanted, own: None, base: base(about), count: 0 }
     }
 
-    /// Writes a file, and says where.
+    /// Writes a file and returns its path.
     pub(crate) fn save(&mut self, media: &Media) -> Result<PathBuf, Failure> {
         self.count += 1;
         let path = self.path(media)?;
@@ -37,14 +37,14 @@ impl Saver {
     }
 
     fn path(&mut self, media: &Media) -> Result<PathBuf, Failure> {
-        // The bytes know better than the server what they are.
+        // The detected type takes precedence over the server's.
         let kind = mime::sniff(&media.bytes).unwrap_or(&media.mime_type);
         let extension = mime::extension(kind).unwrap_or("bin");
         let name = format!("{}-{}.{extension}", self.base, self.count);
         match &self.wanted {
             Some(wanted) if wanted.is_dir() => Ok(wanted.join(name)),
             Some(wanted) if wanted.to_string_lossy().ends_with(path::is_separator) => {
-                fs::create_dir_all(wanted).map_err(|e| Failure::file(wanted, "made", &e))?;
+                fs::create_dir_all(wanted).map_err(|e| Failure::file(wanted, "created", &e))?;
                 Ok(wanted.join(name))
             }
             Some(wanted) if self.count == 1 => Ok(wanted.clone()),
@@ -53,12 +53,12 @@ impl Saver {
         }
     }
 
-    /// A new folder that only this user can look into: what tools say may be private, and temporary folders are not.
+    /// Creates a temporary directory that only this user can read.
     fn own_folder(&mut self) -> Result<&Path, Failure> {
         if self.own.is_none() {
             let base = std::env::temp_dir();
             let names = (0..1000).map(|n| base.join(format!("couplet-{}-{n}", std::process::id())));
-            let mut made = Err(io::Error::other("no name is free"));
+            let mut made = Err(io::Error::other("no free name"));
             for folder in names {
                 made = private(&folder).map(|()| folder);
                 if !made.as_ref().is_err_and(|e| e.kind() == io::ErrorKind::AlreadyExists) {
@@ -78,14 +78,14 @@ fn private(folder: &Path) -> io::Result<()> {
     builder.create(folder)
 }
 
-/// `chart.png`, `chart-2.png`.
+/// Numbers a path: `chart.png`, `chart-2.png`.
 fn numbered(path: &Path, count: usize) -> PathBuf {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let extension = path.extension().map_or(String::new(), |e| format!(".{}", e.to_string_lossy()));
     path.with_file_name(format!("{stem}-{count}{extension}"))
 }
 
-/// A name for files, of whatever a server calls its things.
+/// Derives a safe file name from a tool name or URI.
 fn base(about: &str) -> String {
     let last = about.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
     let stem = last.rsplit_once('.').map_or(last, |(stem, _)| stem);

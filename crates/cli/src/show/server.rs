@@ -1,4 +1,4 @@
-//! Who a server is, and what it can do.
+//! The name and capabilities of a server.
 
 use std::fmt::Write;
 
@@ -12,11 +12,11 @@ use crate::{
     target::Target,
 };
 
-/// One line: who, in which revision, where.
+/// Formats the server's name, its revision and the target on one line.
 pub(crate) fn heading(server: &ServerInfo, target: &Target, paint: Paint) -> String {
     let name = match &server.info {
         Some(info) => format!("{} {}", paint.strong(text::line(info.display_name())), text::line(&info.version)),
-        None => paint.strong("a server without a name"),
+        None => paint.strong("unnamed server"),
     };
     let place = match &target.host {
         Some(host) => format!("{} (configured in {host})", text::line(&target.to_string())),
@@ -25,8 +25,8 @@ pub(crate) fn heading(server: &ServerInfo, target: &Target, paint: Paint) -> Str
     format!("{name} {} {} {} {}", paint.faint("·"), server.version, paint.faint("·"), paint.faint(place))
 }
 
-/// Everything that is known, with the revisions that it says it speaks.
-pub(crate) fn about(server: &ServerInfo, speaks: &[String], paint: Paint) -> String {
+/// Describes the server, with the revisions that it supports.
+pub(crate) fn about(server: &ServerInfo, supported: &[String], paint: Paint) -> String {
     let mut page = String::new();
     let mut row = |label: &str, value: &str| {
         if !value.is_empty() {
@@ -39,9 +39,9 @@ pub(crate) fn about(server: &ServerInfo, speaks: &[String], paint: Paint) -> Str
         row("website", &info.website_url.as_deref().map(text::line).unwrap_or_default());
     }
     row("revision", server.version.as_str());
-    row("speaks", &speaks.iter().map(|version| text::line(version)).collect::<Vec<_>>().join(", "));
-    row("has", &capabilities(&server.capabilities));
-    row("tells of", &changes(&server.capabilities));
+    row("supports", &supported.iter().map(|version| text::line(version)).collect::<Vec<_>>().join(", "));
+    row("capabilities", &capabilities(&server.capabilities));
+    row("notifies of", &changes(&server.capabilities));
     let names =
         |map: &Option<Map<RawJson>>| map.iter().flat_map(Map::keys).map(text::line).collect::<Vec<_>>().join(", ");
     row("extensions", &names(&server.capabilities.extensions));
@@ -52,7 +52,7 @@ pub(crate) fn about(server: &ServerInfo, speaks: &[String], paint: Paint) -> Str
     page
 }
 
-/// What it serves, in words.
+/// Lists the capabilities.
 fn capabilities(can: &ServerCapabilities) -> String {
     let all = [
         ("tools", can.tools.is_some()),
@@ -65,14 +65,14 @@ fn capabilities(can: &ServerCapabilities) -> String {
     chosen(&all)
 }
 
-/// Which changes it tells of.
+/// Lists the changes that the server sends notifications for.
 fn changes(can: &ServerCapabilities) -> String {
     let resources = can.resources.clone().unwrap_or_default();
     let all = [
         ("tools", can.tools.as_ref().is_some_and(|tools| tools.list_changed == Some(true))),
         ("resources", resources.list_changed == Some(true)),
         ("prompts", can.prompts.as_ref().is_some_and(|prompts| prompts.list_changed == Some(true))),
-        ("single resources", resources.subscribe == Some(true)),
+        ("subscribed resources", resources.subscribe == Some(true)),
     ];
     chosen(&all)
 }

@@ -1,4 +1,4 @@
-//! Files as targets: a script with a server in it, or a configuration that names servers.
+//! Files as targets: a script, or a configuration file with servers.
 
 use std::{
     env, fs,
@@ -15,7 +15,7 @@ use crate::{
     exit::{Exit, Failure},
 };
 
-/// A path with the home folder in the place of `~`, as a shell would write it.
+/// Expands `~` to the home directory.
 pub(crate) fn expanded(path: &str) -> String {
     let home = || env::home_dir().map(|home| home.to_string_lossy().into_owned());
     match path.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with(['/', std::path::MAIN_SEPARATOR])) {
@@ -24,32 +24,32 @@ pub(crate) fn expanded(path: &str) -> String {
     }
 }
 
-/// Whether a text names a file that is a target: a script, or a configuration.
+/// Whether the text names a script or a configuration file.
 pub(super) fn is_file(text: &str) -> bool {
     script(text).is_some() || configuration(text).is_some()
 }
 
-/// The words that start a script: the script itself, after the program that its kind is run with. One that can be run by
-/// itself is. `None` if it is no script.
+/// Returns the command for a script: its interpreter and the script, or the script alone if it is executable and has a
+/// `#!` line. `None` if the path is not a script.
 pub(super) fn script(path: &str) -> Option<Vec<String>> {
     let run_by = |words: &[&str]| Some(words.iter().copied().chain([path]).map(str::to_owned).collect());
     let extension = Path::new(path).extension()?.to_str()?.to_ascii_lowercase();
     let is_script = matches!(extension.as_str(), "py" | "js" | "mjs" | "cjs" | "ts" | "mts");
     let text = fs::read(path).ok().filter(|_| is_script)?;
     if text.starts_with(b"#!") && is_executable(Path::new(path)) {
-        // Without a slash it would be looked for in PATH.
+        // Without a slash it would be searched for in PATH.
         let path = if path.contains('/') { path.to_owned() } else { format!("./{path}") };
         return Some(vec![path]);
     }
     match extension.as_str() {
-        // What a script says that it needs is installed by uv.
+        // uv installs the dependencies that a script declares.
         "py" if is_program("uv") && text.windows(12).any(|part| part == b"# /// script") => run_by(&["uv", "run"]),
         "py" => run_by(&[&python()]),
         _ => run_by(&["node"]),
     }
 }
 
-/// The interpreter of the active environment, or that of the system.
+/// Returns the Python interpreter of the active environment, or of the system.
 fn python() -> String {
     let active = env::var_os("VIRTUAL_ENV").filter(|folder| !folder.is_empty()).map(PathBuf::from);
     let inside = if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" };
@@ -71,7 +71,7 @@ fn is_executable(_: &Path) -> bool {
     false
 }
 
-/// A configuration, as most hosts write it.
+/// A configuration file, as most hosts write it.
 #[derive(Deserialize)]
 struct Configuration {
     #[serde(rename = "mcpServers", alias = "servers", alias = "context_servers")]
@@ -91,16 +91,15 @@ struct Server {
     headers: Map<String>,
 }
 
-/// The server in a file: `mcp.json` where it has one, `mcp.json:name` where it has several. `None` if the text is no
-/// such file.
+/// Resolves `mcp.json` (with one server) or `mcp.json:name`. `None` if the text does not name a JSON file.
 ///
 /// # Errors
-/// When the file cannot be read, or has no such server.
+/// If the file cannot be read, or has no such server.
 pub(super) fn configured(text: &str) -> Option<Result<Target, Failure>> {
     configuration(text).map(|(path, name)| read(&PathBuf::from(expanded(path)), name))
 }
 
-/// The path of a configuration, and the name of a server in it.
+/// Splits a target into the path of a configuration file and the name of a server.
 fn configuration(text: &str) -> Option<(&str, Option<&str>)> {
     let is_json = |path: &str| path.to_ascii_lowercase().ends_with(".json") && !path.contains(char::is_whitespace);
     match text.rsplit_once(':') {
@@ -114,29 +113,32 @@ fn read(path: &Path, name: Option<&str>) -> Result<Target, Failure> {
     let shown = path.display();
     let broken = |what: &str| Failure::new(Exit::File, format!("`{shown}` {what}"));
     let configuration: Configuration = from_json(text.trim_start_matches('\u{feff}').trim())
-        .map_err(|e| broken(&format!("is not a configuration: {e}")))?;
+        .map_err(|e| broken(&format!("is not a valid configuration file: {e}")))?;
     let servers = configuration.servers.unwrap_or_default();
     let names: Vec<&str> = servers.keys().collect();
     let (name, server) = match (name.or_else(|| only(&names)), names.as_slice()) {
-        (_, []) => return Err(broken("has no servers").hint("they stand under `mcpServers`")),
+        (_, []) => return Err(broken("has no servers").hint("expected them under `mcpServers`")),
         (Some(name), _) => match servers.get(name) {
             Some(server) => (name, server),
             None => {
                 let failure = Failure::usage(format!("`{shown}` has no server `{name}`"));
                 let near = nearest(name, names.iter().copied());
-                let hint =
-                    near.map_or_else(|| format!("there are {}", names.join(", ")), |n| format!("did you mean `{n}`?"));
+                let hint = near.map_or_else(
+                    || format!("expected one of {}", names.join(", ")),
+                    |n| format!("did you mean `{n}`?"),
+                );
                 return Err(failure.hint(hint));
             }
         },
         (None, [first, ..]) => {
-            let hint = format!("say which one, such as `{shown}:{first}`; there are {}", names.join(", "));
+            let hint = format!("select one, such as `{shown}:{first}`; it has {}", names.join(", "));
             return Err(Failure::usage(format!("`{shown}` has several servers")).hint(hint));
         }
     };
-    let server: Server = server.parse().map_err(|e| broken(&format!("is wrong about `{name}`: {e}")))?;
-    let entry = entry(server).ok_or_else(|| broken(&format!("has neither `command` nor `url` for `{name}`")))?;
-    let entry = entry.resolve(&environment()?).map_err(|e| broken(&format!("is wrong about `{name}`: {e}")))?;
+    let server: Server = server.parse().map_err(|e| broken(&format!("has an invalid entry `{name}`: {e}")))?;
+    let entry =
+        entry(server).ok_or_else(|| broken(&format!("has an entry `{name}` with neither `command` nor `url`")))?;
+    let entry = entry.resolve(&environment()?).map_err(|e| broken(&format!("has an invalid entry `{name}`: {e}")))?;
     Ok(Target { place: Place::of(entry), host: Some(shown.to_string()) })
 }
 

@@ -1,4 +1,4 @@
-//! Servers that hosts on this machine have configured, by name.
+//! Servers configured in hosts on this machine, by name.
 
 use couplet_hosts::{Discovery, Entry, Env, ErrorKind, Hosts, Server, discover};
 
@@ -8,18 +8,18 @@ use crate::{
     exit::{Exit, Failure},
 };
 
-/// What the hosts on this machine know.
+/// The servers configured on this machine.
 pub(crate) struct Known {
     env: Env,
     found: Discovery,
 }
 
 impl Known {
-    /// Reads the configuration of every host.
+    /// Reads the configuration of all hosts.
     ///
     /// # Errors
-    /// When there is no home folder, or the user's own table of hosts is broken. A host whose configuration cannot be
-    /// read is left out; it is told when a name is not found.
+    /// If there is no home directory, or the user's table of hosts is invalid. A host whose configuration cannot be
+    /// read is left out, and reported if a name is not found.
     pub(crate) fn here() -> Result<Self, Failure> {
         Self::around(environment()?)
     }
@@ -29,10 +29,10 @@ impl Known {
         Ok(Self { env, found })
     }
 
-    /// The server that a word names: `name`, or `host:name`. `None` if no host has one of that name.
+    /// Finds a server by `name` or `host:name`. `None` if no host has a server of that name.
     ///
     /// # Errors
-    /// When several hosts have different ones, or it refers to something that is not there.
+    /// If several hosts have different servers of that name, or the entry refers to a missing variable.
     pub(crate) fn find(&self, word: &str) -> Result<Option<Target>, Failure> {
         match self.found.find(word) {
             Ok(server) => Target::configured(server, &self.env).map(Some),
@@ -41,34 +41,33 @@ impl Known {
         }
     }
 
-    /// Nothing has that name.
+    /// Creates the error for an unknown name.
     pub(crate) fn unknown(&self, word: &str) -> Failure {
         let failure = Failure::usage(format!("`{word}` is neither a configured server nor a program in PATH"));
         let failure = match address(word) {
-            Some(url) => failure.hint(format!("is it an address? A URL begins with http:// or https://: {url}")),
+            Some(url) => failure.hint(format!("write a URL with its scheme: {url}")),
             None => failure,
         };
         let failure = match nearest(word, self.found.servers.iter().map(|s| s.name.as_str())) {
             Some(name) => failure.hint(format!("did you mean `{name}`?")),
-            None => failure
-                .hint("a URL begins with http:// or https://; a command with arguments is one argument, in quotes"),
+            None => failure.hint("a URL starts with http:// or https://; quote a command with arguments"),
         };
-        self.found.broken.iter().fold(failure, |failure, broken| failure.detail(format!("not read: {broken}")))
+        self.found.broken.iter().fold(failure, |failure, broken| failure.detail(format!("skipped: {broken}")))
     }
 }
 
 impl Target {
-    /// A server of a host, with everything filled in as the host would do it.
+    /// Resolves a configured server, with its variables expanded as the host does.
     ///
     /// # Errors
-    /// When something that it refers to is not there.
+    /// If a variable is missing.
     pub(crate) fn configured(server: &Server, env: &Env) -> Result<Self, Failure> {
         Ok(Self { place: Place::of(server.resolve(env)?), host: Some(server.host.clone()) })
     }
 }
 
 impl Place {
-    /// Where the server of an entry is that has nothing left to fill in.
+    /// Converts a resolved entry.
     pub(super) fn of(entry: Entry) -> Self {
         let pairs = |pairs: Vec<(String, couplet_hosts::Text)>| {
             pairs.into_iter().map(|(name, value)| (name, value.to_string())).collect()
@@ -89,10 +88,10 @@ impl Place {
     }
 }
 
-/// What is around this program.
+/// Returns the environment that hosts are searched in.
 ///
 /// # Errors
-/// When there is no home folder.
+/// If there is no home directory.
 pub(crate) fn environment() -> Result<Env, Failure> {
     Env::system().map_err(|e| Failure::new(Exit::File, e.to_string()))
 }

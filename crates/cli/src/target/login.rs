@@ -1,4 +1,4 @@
-//! Logging in at servers that want to know who asks.
+//! OAuth logins.
 
 use std::{env, fs, path::PathBuf, sync::Arc};
 
@@ -13,20 +13,20 @@ use crate::{
     questions,
 };
 
-/// How a person logs in.
+/// The way to log in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum LoginWay {
     /// In a browser on this machine.
     #[default]
     Browser,
-    /// In a browser anywhere; the address that it ends at is pasted.
+    /// In a browser anywhere; the redirect URL is pasted.
     Paste,
-    /// With a code, on any device.
+    /// With a device code, on any device.
     Device,
 }
 
-/// Logs in when a server asks for it, and remembers it in a file that only the user can read. Without a terminal only
-/// what is remembered is used.
+/// Creates the authorizer that logs in when a server requires it. Logins are stored in a file that only the user can
+/// read; without a terminal, only stored logins are used.
 pub(crate) fn oauth(output: &Arc<Output>, way: LoginWay) -> Result<OAuth, Failure> {
     let shown = output.clone();
     let login = match way {
@@ -52,7 +52,7 @@ pub(crate) fn oauth(output: &Arc<Output>, way: LoginWay) -> Result<OAuth, Failur
     })
 }
 
-/// Where this program keeps what it remembers.
+/// Returns the directory of logins and history.
 pub(crate) fn state_folder() -> Option<PathBuf> {
     let folder = |name: &str| env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
     let state = if cfg!(windows) {
@@ -65,49 +65,50 @@ pub(crate) fn state_folder() -> Option<PathBuf> {
 
 fn logins() -> Result<Option<FileStore>, Failure> {
     let Some(folder) = state_folder() else { return Ok(None) };
-    fs::create_dir_all(&folder).map_err(|e| Failure::file(&folder, "made", &e))?;
+    fs::create_dir_all(&folder).map_err(|e| Failure::file(&folder, "created", &e))?;
     Ok(Some(FileStore::open(folder.join("logins.json"))?))
 }
 
 fn show(page: &str, output: &Output) -> Result<(), Error> {
-    tell(page, output)?;
+    announce(page, output)?;
     if questions::open(page).is_err() {
         output.note(
-            "There is no browser here to open it: open it in yours, on this machine. For one on another machine, there \
-             are `couplet login URL --no-browser` and --device.",
+            "Cannot open a browser: open the URL in a browser on this machine. For a browser on another machine, use \
+             `couplet login URL --no-browser` or --device.",
         );
     }
     Ok(())
 }
 
-/// Shows the page, and asks for the address that it leads back to.
+/// Prints the login URL and prompts for the redirect URL.
 async fn pasted(page: &str, output: &Arc<Output>) -> Result<String, Error> {
-    tell(page, output)?;
-    output.note("Afterwards the browser shows an address that it cannot open, http://127.0.0.1:…: paste it here.");
-    let asked = tokio::task::spawn_blocking(|| questions::line("  address: "));
+    announce(page, output)?;
+    output
+        .note("After the login, the browser cannot open a URL that starts with http://127.0.0.1: paste that URL here.");
+    let asked = tokio::task::spawn_blocking(|| questions::line("  URL: "));
     match asked.await {
         Ok(questions::Line::Text(address)) if !address.is_empty() => Ok(address),
-        _ => Err(Error::new(ErrorKind::Auth, "no address was pasted, so there is no login")),
+        _ => Err(Error::new(ErrorKind::Auth, "login cancelled: no URL was pasted")),
     }
 }
 
-fn tell(page: &str, output: &Output) -> Result<(), Error> {
+fn announce(page: &str, output: &Output) -> Result<(), Error> {
     if !output.can_ask() {
-        return Err(Error::new(ErrorKind::Auth, "the server wants a login, and there is no terminal to tell somebody"));
+        return Err(Error::new(ErrorKind::Auth, "authentication required, and there is no terminal to log in from"));
     }
     output.asks();
-    output.note(&format!("The server wants to know who asks. Log in at\n  {}", output.err.name(text::line(page))));
+    output.note(&format!("The server requires a login. Open\n  {}", output.err.name(text::line(page))));
     Ok(())
 }
 
-/// A code needs no terminal: it can be read in a log, too.
+/// Prints the device code. It needs no terminal: a log will do.
 fn show_code(code: &DeviceCode, output: &Output) {
     output.asks();
     let page = output.err.name(text::line(&code.verification_uri));
     let word = output.err.strong(text::line(&code.user_code));
     let minutes = code.expires_in.as_secs().div_ceil(60);
-    output.note(&format!("Log in on any device, within {minutes} minutes, at\n  {page}\nwith the code {word}"));
+    output.note(&format!("Log in on any device within {minutes} minutes. Open\n  {page}\nand enter the code {word}"));
     if let Some(page) = &code.verification_uri_complete {
-        output.note(&format!("or at once at\n  {}", output.err.name(text::line(page))));
+        output.note(&format!("or open\n  {}", output.err.name(text::line(page))));
     }
 }

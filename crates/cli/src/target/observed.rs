@@ -1,4 +1,4 @@
-//! A connection that is listened to.
+//! A connection with diagnostics.
 
 use std::sync::Arc;
 
@@ -12,24 +12,25 @@ use couplet::{
     types::{RequestId, RpcError},
 };
 
-use super::{Recorder, heard::Heard};
+use super::{Recorder, diagnostics::Diagnostics};
 
-/// A place to connect to; what goes out and what makes no sense is heard.
+/// A connector that records sent requests and invalid messages.
 pub(crate) struct Observed {
     pub(crate) inner: Box<dyn Connect>,
-    pub(crate) heard: Arc<Heard>,
-    /// Who keeps the answers, if anybody does.
+    pub(crate) diagnostics: Arc<Diagnostics>,
+    /// Records the responses, if set.
     pub(crate) recorder: Option<Recorder>,
 }
 
 impl Connect for Observed {
     fn connect(&mut self, inbound: Arc<dyn Inbound>, limits: Limits) -> BoxFuture<'_, Result<Connected, Error>> {
-        self.heard.started();
-        let (heard, recorder) = (self.heard.clone(), self.recorder.clone());
-        let connecting = self.inner.connect(Arc::new(Ears { inbound, heard: heard.clone() }), limits);
+        self.diagnostics.started();
+        let (diagnostics, recorder) = (self.diagnostics.clone(), self.recorder.clone());
+        let connecting =
+            self.inner.connect(Arc::new(ObservedInbound { inbound, diagnostics: diagnostics.clone() }), limits);
         Box::pin(async move {
             let Connected { channel, driver } = connecting.await?;
-            Ok(Connected { channel: Arc::new(Mouth { channel, heard, recorder }), driver })
+            Ok(Connected { channel: Arc::new(ObservedChannel { channel, diagnostics, recorder }), driver })
         })
     }
 
@@ -38,12 +39,12 @@ impl Connect for Observed {
     }
 }
 
-struct Ears {
+struct ObservedInbound {
     inbound: Arc<dyn Inbound>,
-    heard: Arc<Heard>,
+    diagnostics: Arc<Diagnostics>,
 }
 
-impl Inbound for Ears {
+impl Inbound for ObservedInbound {
     fn request(&self, method: &str, params: &Params) -> BoxFuture<'static, Result<JsonText, RpcError>> {
         self.inbound.request(method, params)
     }
@@ -61,24 +62,24 @@ impl Inbound for Ears {
     }
 
     fn malformed(&self, malformed: &Malformed) {
-        self.heard.stray(&malformed.excerpt, &malformed.error.message);
+        self.diagnostics.stray(&malformed.excerpt, &malformed.error.message);
         self.inbound.malformed(malformed);
     }
 }
 
-struct Mouth {
+struct ObservedChannel {
     channel: Arc<dyn Channel>,
-    heard: Arc<Heard>,
+    diagnostics: Arc<Diagnostics>,
     recorder: Option<Recorder>,
 }
 
-impl Channel for Mouth {
+impl Channel for ObservedChannel {
     fn next_id(&self) -> RequestId {
         self.channel.next_id()
     }
 
     fn open(&self, request: Outgoing) -> Exchange {
-        self.heard.sent(request.method);
+        self.diagnostics.sent(request.method);
         let method = request.method;
         let exchange = self.channel.open(request);
         match &self.recorder {

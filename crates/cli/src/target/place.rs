@@ -1,4 +1,4 @@
-//! What TARGET stands for.
+//! Resolution of TARGET.
 
 use std::{
     env, fmt,
@@ -10,26 +10,26 @@ use couplet::http::client::ConnectFailure;
 use super::{ConnectionArgs, Known, LoginWay, TlsArgs, file};
 use crate::exit::Failure;
 
-/// Where a server is.
+/// The location of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// At an address.
+    /// A URL.
     Url { url: String, headers: Vec<(String, String)>, tls: TlsArgs, login: LoginWay },
-    /// In a program to be started. The words are never read by a shell.
+    /// A command to start. The words are never passed to a shell.
     Program { words: Vec<String>, env: Vec<(String, String)>, cwd: Option<PathBuf> },
 }
 
-/// A server, and what it is called in messages.
+/// A resolved target.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
     pub(crate) place: Place,
-    /// The host that has it configured, if it was found there.
+    /// The host or file that it is configured in.
     pub(crate) host: Option<String>,
 }
 
 impl Target {
-    /// Finds out what a text stands for: a URL by its scheme, a configuration and a script by the ending of its name, a
-    /// command by its blanks or slashes, and a single word as the name of a configured server, or else as a program.
+    /// Resolves a text: a URL by its scheme, a configuration file or script by its extension, a command by its spaces or
+    /// slashes, and any other word as the name of a configured server or else as a program.
     pub(crate) fn find(
         text: &str,
         more: &ConnectionArgs,
@@ -56,7 +56,7 @@ impl Target {
         found.with(more)
     }
 
-    /// Adds what is known about the way to a server to a failure.
+    /// Adds a hint about a wrong or missing scheme to an error.
     pub(crate) fn explain(&self, mut failure: Failure) -> Failure {
         match &self.place {
             Place::Url { url, .. } => {
@@ -67,9 +67,7 @@ impl Target {
             }
             Place::Program { words, .. } if failure.message.contains("was not found") => {
                 match words.first().and_then(|program| address(program)) {
-                    Some(url) => {
-                        failure.hint(format!("is it an address? A URL begins with http:// or https://: {url}"))
-                    }
+                    Some(url) => failure.hint(format!("write a URL with its scheme: {url}")),
                     None => failure,
                 }
             }
@@ -77,22 +75,22 @@ impl Target {
         }
     }
 
-    /// Adds what the command line says beside TARGET.
+    /// Adds the connection options.
     fn with(mut self, more: &ConnectionArgs) -> Result<Self, Failure> {
         match &mut self.place {
             Place::Url { headers, tls, .. } => {
                 if !more.env.is_empty() || more.cwd.is_some() {
-                    return Err(Failure::usage("--env and --cwd are for commands, and TARGET is a URL"));
+                    return Err(Failure::usage("--env and --cwd need a command, and TARGET is a URL"));
                 }
                 headers.extend_from_slice(&more.header);
                 *tls = more.tls.clone();
             }
             Place::Program { env, cwd, .. } => {
                 if !more.header.is_empty() {
-                    return Err(Failure::usage("--header is for URLs, and TARGET is a command"));
+                    return Err(Failure::usage("--header needs a URL, and TARGET is a command"));
                 }
                 if more.tls.is_set() {
-                    let what = "--cacert, --cert, --key and --insecure are for URLs, and TARGET is a command";
+                    let what = "--cacert, --cert, --key and --insecure need a URL, and TARGET is a command";
                     return Err(Failure::usage(what));
                 }
                 env.extend_from_slice(&more.env);
@@ -104,7 +102,7 @@ impl Target {
 }
 
 impl fmt::Display for Target {
-    /// How it is named to people: without headers and variables, which may be secrets.
+    /// Formats the target without headers and variables, which may be secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.place {
             Place::Url { url, .. } => f.write_str(url.split(['?', '#']).next().unwrap_or(url)),
@@ -116,12 +114,12 @@ impl fmt::Display for Target {
     }
 }
 
-/// Whether a text is no name: it has a blank, or a slash.
+/// Whether the text is a command: it has a space or a slash.
 fn is_command(text: &str) -> bool {
     text.contains(|c: char| c.is_whitespace() || c == '/' || c == std::path::MAIN_SEPARATOR)
 }
 
-/// Whether a text says itself where a server is, and is not the name of one that a host has configured.
+/// Whether the text is a URL, command or file, and not the name of a configured server.
 pub(crate) fn is_place(text: &str) -> bool {
     is_url(text) || is_command(text) || file::is_file(text)
 }
@@ -131,7 +129,7 @@ fn is_url(text: &str) -> bool {
     scheme.is_some_and(|s| s == "http" || s == "https")
 }
 
-/// The URL that was probably meant by an address without a scheme: `127.0.0.1:8080/mcp`, `example.com/mcp`.
+/// Returns the URL for an address without a scheme: `127.0.0.1:8080/mcp`, `example.com/mcp`.
 pub(super) fn address(text: &str) -> Option<String> {
     let (place, _) = text.split_once('/').unwrap_or((text, ""));
     let (host, port) = place.rsplit_once(':').map_or((place, None), |(host, port)| (host, Some(port)));
@@ -143,7 +141,7 @@ pub(super) fn address(text: &str) -> Option<String> {
     meant.then(|| format!("{}://{text}", if is_local || port.is_some() { "http" } else { "https" }))
 }
 
-/// The URL that was probably meant by one with the wrong scheme.
+/// Returns the URL with the other scheme, if the connection failed for that reason.
 fn other_scheme(url: &str, why: ConnectFailure) -> Option<String> {
     let (_, rest) = url.split_once("://")?;
     let rest = rest.split(['?', '#']).next().unwrap_or_default();
@@ -154,20 +152,19 @@ fn other_scheme(url: &str, why: ConnectFailure) -> Option<String> {
     }
 }
 
-/// Splits a command. Backslashes are part of paths where paths have them.
+/// Splits a command into words. On Windows, backslashes are part of paths.
 fn program(text: &str) -> Result<Place, Failure> {
     if let Some((scheme, _)) = text.split_once("://").filter(|(s, _)| s.chars().all(|c| c.is_ascii_alphanumeric())) {
-        return Err(Failure::usage(format!("`{scheme}://` is not an address of a server"))
-            .hint("a URL begins with http:// or https://"));
+        return Err(Failure::usage(format!("unsupported URL scheme `{scheme}://`")).hint("use http:// or https://"));
     }
     let text = if cfg!(windows) { text.replace('\\', r"\\") } else { text.to_owned() };
     let words = shlex::split(&text).filter(|words| !words.is_empty()).ok_or_else(|| {
-        Failure::usage(format!("the command `{text}` cannot be split into words")).hint("is a quote missing?")
+        Failure::usage(format!("cannot split the command `{text}` into words")).hint("check for a missing quote")
     })?;
     if let Some(word) = words.iter().find(|w| ["|", "||", "&&", "&", ";", ">", "<", ">>", "2>&1"].contains(&w.as_str()))
     {
-        return Err(Failure::usage(format!("`{word}` is for shells, and a command is not run by one"))
-            .hint("start a shell yourself if you want one: \"sh -c '…'\""));
+        return Err(Failure::usage(format!("`{word}` needs a shell, and commands are not run by one"))
+            .hint("run a shell explicitly: \"sh -c '…'\""));
     }
     let mut words: Vec<String> = words.iter().map(|word| file::expanded(word)).collect();
     if let Some(script) = file::script(&words[0]) {
@@ -175,13 +172,13 @@ fn program(text: &str) -> Result<Place, Failure> {
     }
     if words[0].contains('=') && !Path::new(&words[0]).exists() {
         return Err(
-            Failure::usage(format!("`{}` is not a program", words[0])).hint("variables are set with --env KEY=VALUE")
+            Failure::usage(format!("`{}` is not a program", words[0])).hint("set variables with --env KEY=VALUE")
         );
     }
     Ok(Place::Program { words, env: Vec::new(), cwd: None })
 }
 
-/// A single word: a configured server, as `name` or `host:name`, and else a program.
+/// Resolves a single word: a configured server (`name` or `host:name`), or a program.
 fn by_name(word: &str, known: &Known) -> Result<Target, Failure> {
     match known.find(word)? {
         Some(target) => Ok(target),
@@ -190,7 +187,7 @@ fn by_name(word: &str, known: &Known) -> Result<Target, Failure> {
     }
 }
 
-/// Whether a word names a program in PATH.
+/// Whether the word names a program in PATH.
 pub(super) fn is_program(word: &str) -> bool {
     let endings: &[&str] = if cfg!(windows) { &["", ".exe", ".cmd", ".bat"] } else { &[""] };
     let folders = env::var_os("PATH").unwrap_or_default();
@@ -240,17 +237,17 @@ mod tests {
         check("zed:weather", r#"program ["/b"]"#);
         check(
             "weather",
-            "several hosts have a server `weather`, and they differ (say which one: `cursor:weather` or `zed:weather`)",
+            "several hosts have a server `weather`, and they differ (select one: `cursor:weather` or `zed:weather`)",
         );
         check("note", "`note` is neither a configured server nor a program in PATH (did you mean `notes`?)");
         check("cargo", r#"program ["cargo"]"#);
-        check("ftp://example.com", "`ftp://` is not an address of a server (a URL begins with http:// or https://)");
-        check("say 'hi", "the command `say 'hi` cannot be split into words (is a quote missing?)");
+        check("ftp://example.com", "unsupported URL scheme `ftp://` (use http:// or https://)");
+        check("say 'hi", "cannot split the command `say 'hi` into words (check for a missing quote)");
         check(
             "server | tee log",
-            "`|` is for shells, and a command is not run by one (start a shell yourself if you want one: \"sh -c '…'\")",
+            "`|` needs a shell, and commands are not run by one (run a shell explicitly: \"sh -c '…'\")",
         );
-        check("A=1 server", "`A=1` is not a program (variables are set with --env KEY=VALUE)");
+        check("A=1 server", "`A=1` is not a program (set variables with --env KEY=VALUE)");
     }
 
     #[test]
@@ -289,10 +286,10 @@ mod tests {
         let two =
             file("two.json", r#"{ "servers": { "a": { "url": "https://a.example" }, "b": { "command": "b" } } }"#);
         check(&format!("{two}:a"), "url https://a.example");
-        let several = format!("`{two}` has several servers (say which one, such as `{two}:a`; there are a, b)");
+        let several = format!("`{two}` has several servers (select one, such as `{two}:a`; it has a, b)");
         check(&two, &several);
         let none = file("none.json", "{}");
-        check(&none, &format!("`{none}` has no servers (they stand under `mcpServers`)"));
+        check(&none, &format!("`{none}` has no servers (expected them under `mcpServers`)"));
         std::fs::remove_dir_all(&folder).unwrap();
     }
 

@@ -1,4 +1,4 @@
-//! Answers that are kept as they were written.
+//! Recorded responses, byte for byte.
 
 use std::{
     mem,
@@ -8,12 +8,12 @@ use std::{
 use couplet::core::{Event, Exchange, Mailbox};
 use couplet_lint::Answer;
 
-/// Answers, with the methods that they are to.
+/// Responses with their methods.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recorder(Arc<Mutex<Vec<(String, Answer)>>>);
 
 impl Recorder {
-    /// The answers to a method, which are not kept any longer.
+    /// Removes and returns the responses to a method.
     pub(crate) fn take(&self, method: &str) -> Vec<Answer> {
         let mut all = self.all();
         let (taken, kept) = mem::take(&mut *all).into_iter().partition(|(m, _)| m == method);
@@ -21,14 +21,14 @@ impl Recorder {
         taken.into_iter().map(|(_, answer): (String, Answer)| answer).collect()
     }
 
-    /// Everything goes on as it comes; whoever lets go of it ends the exchange behind.
+    /// Forwards and records the events of an exchange. Dropping the result ends the exchange.
     pub(super) fn follow(&self, method: &str, mut exchange: Exchange) -> Exchange {
         let (method, recorder, mailbox) = (method.to_owned(), self.clone(), Mailbox::new());
         let to = mailbox.clone();
         let passing = tokio::spawn(async move {
             loop {
                 let event = exchange.next().await;
-                recorder.keep(&method, &event);
+                recorder.record(&method, &event);
                 let is_last = !matches!(event, Event::Notification { .. });
                 to.put(event);
                 if is_last {
@@ -39,12 +39,12 @@ impl Recorder {
         Exchange::new(mailbox, move || passing.abort())
     }
 
-    fn keep(&self, method: &str, event: &Event) {
+    fn record(&self, method: &str, event: &Event) {
         let answer = match event {
             Event::Notification { .. } => return,
             Event::Answer(Ok(result)) => Answer::Result(result.to_raw()),
             Event::Answer(Err(error)) => Answer::Error(error.clone()),
-            Event::Ended => Answer::Unreadable("it ended without an answer".to_owned()),
+            Event::Ended => Answer::Unreadable("the exchange ended without a response".to_owned()),
             Event::Failed(error) => Answer::Unreadable(error.to_string()),
         };
         self.all().push((method.to_owned(), answer));

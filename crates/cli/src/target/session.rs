@@ -1,4 +1,4 @@
-//! A connection to a server for as long as a command runs.
+//! A connection to a server for the duration of a command.
 
 use std::{path::Path, sync::Arc, time::Duration};
 
@@ -11,8 +11,8 @@ use couplet::{
 };
 
 use super::{
-    ConnectionArgs, Patience, Place, Recorder, Stop, Target,
-    heard::Heard,
+    ConnectionArgs, Place, Recorder, Stop, Target, Timeout,
+    diagnostics::Diagnostics,
     login::oauth,
     observed::Observed,
     stop::{end_children, or_interrupted},
@@ -23,45 +23,45 @@ use crate::{
     questions::{Questions, Script},
 };
 
-/// What is needed to open a session.
+/// The settings of a session.
 #[derive(Clone, Debug)]
 pub(crate) struct Opening {
     pub(crate) target: Target,
     pub(crate) connection: ConnectionArgs,
-    /// What was answered on the command line already.
+    /// The answers from the command line.
     pub(crate) script: Script,
-    /// The log messages to show, if any.
+    /// The minimum level of log messages to request, if any.
     pub(crate) log: Option<LoggingLevel>,
-    /// Who keeps the answers, if anybody does.
+    /// Records the responses, if set.
     pub(crate) recorder: Option<Recorder>,
 }
 
-/// A server that is spoken to.
+/// A connected server.
 #[derive(Debug)]
 pub(crate) struct Session {
     pub(crate) client: Client,
     pub(crate) target: Target,
-    heard: Arc<Heard>,
+    diagnostics: Arc<Diagnostics>,
     questions: Arc<Questions>,
 }
 
 impl Opening {
-    /// Only the target, with nothing answered and nothing logged.
+    /// Resolves the target; no answers, no log messages.
     pub(crate) fn of(args: &super::TargetArgs) -> Result<Self, Failure> {
         Ok(Self::to(args.find()?, args.connection.clone()))
     }
 
-    /// The same for a target that was found.
+    /// Creates the settings for a resolved target.
     pub(crate) fn to(target: Target, connection: ConnectionArgs) -> Self {
         Self { target, connection, script: Script::default(), log: None, recorder: None }
     }
 }
 
 impl Session {
-    /// Connects, lets something be done, and hangs up in order. Ctrl-C ends it, and the server is told.
+    /// Connects, runs `work`, and closes the connection. A signal cancels `work` and notifies the server.
     ///
     /// # Errors
-    /// When something fails, with what is known about the server.
+    /// If connecting or `work` fails; the error has the diagnostics of the connection.
     pub(crate) async fn with<T>(
         opening: Opening,
         output: &Arc<Output>,
@@ -72,81 +72,81 @@ impl Session {
         Self::hold(opening, output, work).await
     }
 
-    /// The same, and once there is a session, Ctrl-C is a matter of the work.
+    /// Like [`Session::with`], but signals are left to `work` once connected.
     pub(crate) async fn hold<T>(
         opening: Opening,
         output: &Arc<Output>,
         work: impl AsyncFnOnce(&Self) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        let heard = Arc::new(Heard::new(output));
+        let diagnostics = Arc::new(Diagnostics::new(output));
         let (target, connection) = (opening.target.clone(), &opening.connection);
-        let (stop, patience) = (Stop::new(connection.max_time), connection.timeout);
-        let opened = in_time(Self::open(opening, output, heard.clone()), patience, output);
+        let (stop, timeout) = (Stop::new(connection.max_time), connection.timeout);
+        let opened = in_time(Self::open(opening, output, diagnostics.clone()), timeout, output);
         let session = match stop.unless(Box::pin(opened)).await {
             Ok(session) => session,
             Err(failure) => {
                 end_children(&failure).await;
-                return Err(target.explain(heard.explain(failure)));
+                return Err(target.explain(diagnostics.explain(failure)));
             }
         };
-        heard.met();
+        diagnostics.met();
         let outcome = tokio::select! {
             outcome = Box::pin(work(&session)) => outcome,
             failure = session.questions.unanswerable() => Err(failure),
         };
         output.hide_bar();
-        let outcome = outcome.map_err(|failure| heard.explain(session.questions.explain(failure)));
+        let outcome = outcome.map_err(|failure| diagnostics.explain(session.questions.explain(failure)));
         if outcome.as_ref().is_err_and(|failure| failure.exit == Exit::Unreachable) {
-            // There is nobody to say goodbye to.
+            // The connection is gone already.
             return outcome;
         }
-        // A second signal does not wait for a server that does not want to end.
+        // A second signal does not wait for a server that does not exit.
         let closing = or_interrupted(async { Ok(session.client.close().await?) }).await;
         if let Err(failure) = closing
             && output.verbose
         {
-            output.note(&text::visible(&format!("the connection ended badly: {}", failure.message)));
+            output.note(&text::visible(&format!("cannot close the connection: {}", failure.message)));
         }
         outcome
     }
 
-    async fn open(opening: Opening, output: &Arc<Output>, heard: Arc<Heard>) -> Result<Self, Failure> {
+    async fn open(opening: Opening, output: &Arc<Output>, diagnostics: Arc<Diagnostics>) -> Result<Self, Failure> {
         let Opening { target, connection, script, log, recorder } = opening;
         let questions = Arc::new(Questions::new(output, script));
         let client = builder(&connection)?.extension(ClientTasks::new());
         let lines = output.clone();
         let client = questions.attach(client).on_log(move |line| log_line(&lines, &line));
-        let place = Observed { recorder, ..target.connector(heard.clone(), output)? };
+        let place = Observed { recorder, ..target.connector(diagnostics.clone(), output)? };
         let client = client.connect(place).await?;
         questions.met(&client);
         if let Some(level) = log.filter(|_| client.server().capabilities.logging.is_some()) {
-            // There are servers that say they log and cannot be told what.
+            // Some servers declare `logging` and do not support `logging/setLevel`.
             if let Err(error) = client.set_log_level(level).await
                 && output.verbose
             {
-                output.note(&text::visible(&format!("the log level cannot be set: {error}")));
+                output.note(&text::visible(&format!("cannot set the log level: {error}")));
             }
         }
-        Ok(Self { client, target, heard, questions })
+        Ok(Self { client, target, diagnostics, questions })
     }
 
-    /// How many lines the server wrote to its standard output that are no messages.
+    /// Returns the number of lines on the server's standard output that are not messages.
     pub(crate) fn strays(&self) -> usize {
-        self.heard.strays()
+        self.diagnostics.strays()
     }
 
-    /// Adds what is known about the server to a failure.
+    /// Adds the diagnostics of the connection to an error.
     pub(crate) fn explain(&self, failure: Failure) -> Failure {
-        self.heard.explain(self.questions.explain(failure))
+        self.diagnostics.explain(self.questions.explain(failure))
     }
 }
 
-/// A client that is set up as the command line says.
+/// Creates a client with the connection options.
 pub(crate) fn builder(connection: &ConnectionArgs) -> Result<ClientBuilder, Failure> {
-    /// A server of an older revision may not answer what it does not know.
+    /// A server of an older revision may ignore an unknown method.
     const PROBE: Duration = Duration::from_secs(10);
-    let Patience(timeout) = connection.timeout;
-    // The probe is a part of the time for the connection, and leaves as much for the handshake.
+    let Timeout(timeout) = connection.timeout;
+    // The probe takes at most half of the timeout, and leaves the rest for the handshake.
     let probe = timeout.map_or(PROBE, |timeout| (timeout / 2).min(PROBE));
     let mut client = Client::new("couplet", env!("CARGO_PKG_VERSION"))
         .title("Couplet")
@@ -164,30 +164,30 @@ pub(crate) fn builder(connection: &ConnectionArgs) -> Result<ClientBuilder, Fail
 }
 
 impl Target {
-    /// What a client connects to; what is heard on the way is kept.
+    /// Creates the connector, with diagnostics.
     ///
     /// # Errors
-    /// When the file of logins cannot be used.
-    pub(crate) fn connector(&self, heard: Arc<Heard>, output: &Arc<Output>) -> Result<Observed, Failure> {
-        /// How long a server may take to end when it is not needed any more.
+    /// If the TLS options are invalid, or the file of logins cannot be used.
+    pub(crate) fn connector(&self, diagnostics: Arc<Diagnostics>, output: &Arc<Output>) -> Result<Observed, Failure> {
+        /// How long to wait for a server to exit before it is stopped.
         const GRACE: Duration = Duration::from_secs(1);
         match &self.place {
             Place::Url { url, headers, tls, login } => {
                 let settings = tls.settings(output)?;
                 let target = couplet::http::connect(url).client(Arc::new(settings.clone().build()?));
                 let target = headers.iter().fold(target, |target, (name, value)| target.header(name, value));
-                // A caller that brings a token does not log in.
+                // With a token from the command line, no login is needed.
                 let target = match headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization")) {
                     true => target,
                     false => target.authorize(oauth(output, *login)?.client_settings(settings)),
                 };
-                Ok(Observed { inner: Box::new(target), heard, recorder: None })
+                Ok(Observed { inner: Box::new(target), diagnostics, recorder: None })
             }
             Place::Program { words, env, cwd } => {
-                // They end with this program, however it ends; at least where a guard can be started.
+                // Child processes end with this program, even if it is killed, where a guard can be started.
                 let _ = children::guard();
                 let (program, args) = words.split_first().map_or((String::new(), &[][..]), |(p, a)| (p.clone(), a));
-                let listener = heard.clone();
+                let listener = diagnostics.clone();
                 let mut command =
                     Command::new(program).args(args).grace(GRACE).on_stderr(move |line| listener.error_line(line));
                 for (key, value) in env {
@@ -196,17 +196,16 @@ impl Target {
                 if let Some(folder) = cwd {
                     command = command.current_dir(folder);
                 }
-                Ok(Observed { inner: Box::new(command), heard, recorder: None })
+                Ok(Observed { inner: Box::new(command), diagnostics, recorder: None })
             }
         }
     }
 }
 
-/// Waits for a connection within the time for an answer, which is that of all its messages together. A login takes as
-/// long as it takes.
+/// Applies the timeout to the whole handshake. A login has no timeout.
 async fn in_time<T>(
     opening: impl Future<Output = Result<T, Failure>>,
-    Patience(timeout): Patience,
+    Timeout(timeout): Timeout,
     output: &Output,
 ) -> Result<T, Failure> {
     let Some(timeout) = timeout else { return opening.await };
@@ -220,7 +219,7 @@ async fn in_time<T>(
         biased;
         opened = opening => opened,
         () = late => {
-            Err(Failure::new(Exit::Timeout, format!("there was no connection within {}", text::time(timeout))))
+            Err(Failure::new(Exit::Timeout, format!("no connection within {}", text::time(timeout))))
         }
     }
 }
@@ -236,7 +235,7 @@ fn log_line(output: &Output, line: &LogParams) {
     output.note(&format!("{level} {logger}{}", text::visible(&words)));
 }
 
-/// A folder as a root.
+/// Converts a directory to a root.
 fn root(folder: &Path) -> Result<Root, Failure> {
     let folder = folder.canonicalize().map_err(|e| Failure::file(folder, "used as a root", &e))?;
     let path = folder.to_string_lossy().replace('\\', "/");

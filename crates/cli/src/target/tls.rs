@@ -1,4 +1,4 @@
-//! Whom to trust on the way to a URL, and what to show there.
+//! TLS options for URLs.
 
 use std::{fs, path::PathBuf};
 
@@ -7,33 +7,33 @@ use couplet::http::client::{HyperClient, HyperClientBuilder};
 
 use crate::{exit::Failure, output::Output};
 
-/// Whom to trust, and what to show.
+/// The TLS options.
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TlsArgs {
-    /// Trusts the authorities in this file (PEM) too, beside those of the system and of SSL_CERT_FILE
+    /// Trust the CA certificates in this PEM file, in addition to the system's and those of SSL_CERT_FILE
     #[arg(long, help_heading = "Connection", value_name = "FILE")]
     pub(crate) cacert: Vec<PathBuf>,
-    /// Shows the server this certificate (PEM)
+    /// Client certificate (PEM)
     #[arg(long, help_heading = "Connection", value_name = "FILE", requires = "key")]
     pub(crate) cert: Option<PathBuf>,
-    /// The key of that certificate (PEM)
+    /// Private key of the client certificate (PEM)
     #[arg(long, help_heading = "Connection", value_name = "FILE", requires = "cert")]
     pub(crate) key: Option<PathBuf>,
-    /// Does not check certificates: everything can be read and changed on the way
+    /// Do not verify the server's certificate; the connection can be intercepted
     #[arg(long, help_heading = "Connection")]
     pub(crate) insecure: bool,
 }
 
 impl TlsArgs {
-    /// Whether anything is set.
+    /// Whether any option is set.
     pub(crate) fn is_set(&self) -> bool {
         *self != Self::default()
     }
 
-    /// How connections are made, to the server and to where one logs in.
+    /// Builds the settings of the HTTP client, for the server and the authorization server.
     ///
     /// # Errors
-    /// When a file cannot be read. What is in it is looked at when the connection is made.
+    /// If a file cannot be read. Its content is parsed when the connection is made.
     pub(crate) fn settings(&self, output: &Output) -> Result<HyperClientBuilder, Failure> {
         let read = |path: &PathBuf| fs::read(path).map_err(|e| Failure::file(path, "read", &e));
         let mut settings = HyperClient::builder().system_roots();
@@ -44,7 +44,7 @@ impl TlsArgs {
             settings = settings.client_certificate_pem(&read(cert)?, &read(key)?);
         }
         if self.insecure {
-            output.warn("--insecure: the certificate of the server is not checked");
+            output.warn("--insecure: the server's certificate is not verified");
             settings = settings.danger_accept_invalid_certificates();
         }
         Ok(settings)

@@ -147,7 +147,7 @@ fn the_demo_says_what_to_try() {
     for line in lines.by_ref() {
         let line = line.unwrap();
         page.push_str(&format!("{line}\n"));
-        if line.starts_with("Ctrl-C") {
+        if line.starts_with("Press Ctrl-C") {
             break;
         }
     }

@@ -41,7 +41,7 @@ name = "shop"
 version = "1.2.3"
 edition = "2024"
 description = "Sells things."
-authors = ["Somebody"]
+authors = ["Ada"]
 repository = "https://github.com/example/shop"
 "#;
     fs::write(folder.file("Cargo.toml"), manifest).unwrap();

@@ -1,4 +1,4 @@
-//! Servers that hosts have: installed, named, looked at, taken away. Every test has a home folder of its own.
+//! Servers in hosts: installed, used by name, diagnosed, uninstalled. Every test has a home directory of its own.
 
 use std::{fs, path::Path};
 
@@ -6,7 +6,7 @@ use crate::kit::{Folder, couplet, golden, shop, show};
 #[cfg(unix)]
 use crate::terminal::Terminal;
 
-/// The home of somebody with a few hosts, and comments of their own in the files.
+/// A home directory with two hosts, whose files have comments.
 struct Home(Folder);
 
 const CURSOR: &str = "{
@@ -102,7 +102,7 @@ fn servers_are_installed_used_by_name_and_taken_away() {
             &["list", "shop", "prompts"],
         ],
     );
-    // Whoever installs and uninstalls has the file that they had.
+    // Installing and uninstalling restores the file.
     assert_eq!(home.read(".cursor/mcp.json"), CURSOR);
     assert_eq!(home.read(".codex/config.toml"), CODEX);
 }

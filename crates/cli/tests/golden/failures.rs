@@ -1,4 +1,4 @@
-//! Servers that do not work, and what is said about them.
+//! Servers that do not work, and the errors.
 
 use std::net::TcpListener;
 
@@ -46,8 +46,8 @@ fn targets_that_are_none() {
 }
 
 #[test]
-fn an_address_that_nobody_listens_at() {
-    // Bound and closed: nobody else has it now.
+fn an_address_without_a_listener() {
+    // Bound and closed, so that the port is free.
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     golden("unreachable", &run(&["list", &format!("http://127.0.0.1:{port}/mcp")]));
 }

@@ -1,4 +1,4 @@
-//! Running the command, and comparing what it prints.
+//! Helpers: run the command, and compare its output with files.
 
 use std::{
     fs,
@@ -8,8 +8,8 @@ use std::{
     time::Duration,
 };
 
-/// How long anything may take that is over in no time unless something is broken.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+/// The timeout of steps that take no time unless something is broken.
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The server of most tests.
 pub(crate) fn shop() -> String {
@@ -21,7 +21,7 @@ pub(crate) fn mill() -> String {
     example("mill")
 }
 
-/// The server that does what servers should not do.
+/// The server that violates the protocol.
 pub(crate) fn odd() -> String {
     example("odd")
 }
@@ -35,7 +35,7 @@ fn example(name: &str) -> String {
     program.display().to_string()
 }
 
-/// The command, in an environment without surprises.
+/// Creates the command in a clean environment.
 pub(crate) fn couplet() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_couplet"));
     for name in
@@ -47,7 +47,7 @@ pub(crate) fn couplet() -> Command {
     command
 }
 
-/// What the command writes and remembers stays with what was built, and nothing of the person's own is read.
+/// Returns variables that keep the command away from the user's own files.
 pub(crate) fn places() -> [(&'static str, &'static str); 4] {
     [
         ("TMPDIR", TEMPORARY),
@@ -59,12 +59,12 @@ pub(crate) fn places() -> [(&'static str, &'static str); 4] {
 
 const TEMPORARY: &str = env!("CARGO_TARGET_TMPDIR");
 
-/// Runs the command to its end: exit code, standard output, standard error.
+/// Runs the command: standard output, standard error, exit code.
 pub(crate) fn run(args: &[&str]) -> String {
     show(args, &couplet().args(args).output().unwrap())
 }
 
-/// The same, with something on standard input.
+/// Runs the command with standard input.
 pub(crate) fn run_with(args: &[&str], input: &str) -> String {
     let mut command = couplet();
     let mut child =
@@ -73,7 +73,7 @@ pub(crate) fn run_with(args: &[&str], input: &str) -> String {
     show(args, &child.wait_with_output().unwrap())
 }
 
-/// What was typed and what came back, as one text.
+/// Formats a command and its output.
 pub(crate) fn show(args: &[&str], output: &Output) -> String {
     let words: Vec<_> = args.iter().map(|word| shlex::try_quote(word).unwrap()).collect();
     let mut text = format!("$ couplet {}\n", words.join(" "));
@@ -85,13 +85,13 @@ pub(crate) fn show(args: &[&str], output: &Output) -> String {
     plain(&text)
 }
 
-/// Without what is different each time: where the programs are, times, ports, names that are made up.
+/// Masks what differs between runs: paths of programs, times, ports, random names.
 pub(crate) fn plain(text: &str) -> String {
     let text = text.replace(&shop(), "shop").replace(&mill(), "mill").replace(&odd(), "odd");
     let text = text.replace(env!("CARGO_BIN_EXE_couplet"), "couplet");
     let text = numbers_before(&text, " ms");
     let text = text.replace(&format!("{TEMPORARY}/couplet-"), "TMP/couplet-");
-    let made_up = [("TMP/couplet-", "N"), ("127.0.0.1:", "PORT"), ("the task ", "ID"), ("(os error ", "N")];
+    let made_up = [("TMP/couplet-", "N"), ("127.0.0.1:", "PORT"), ("as the task ", "ID"), ("(os error ", "N")];
     made_up.iter().fold(text, |text, (mark, with)| after(&text, mark, with))
 }
 
@@ -106,7 +106,7 @@ fn numbers_before(text: &str, mark: &str) -> String {
     pieces.join(mark)
 }
 
-/// Replaces what follows a mark up to something that cannot be part of a name.
+/// Replaces the name after a mark.
 fn after(text: &str, mark: &str, with: &str) -> String {
     let mut pieces = text.split(mark);
     let mut out = pieces.next().unwrap_or_default().to_owned();
@@ -126,14 +126,14 @@ pub(crate) fn golden(name: &str, text: &str) {
     couplet_testing::assert_golden(folder.join(format!("{name}.txt")), text);
 }
 
-/// Several commands in one file.
+/// Compares the output of several commands with one file.
 #[track_caller]
 pub(crate) fn check(name: &str, commands: &[&[&str]]) {
     let text: Vec<String> = commands.iter().map(|args| run(args)).collect();
     golden(name, &text.join("\n"));
 }
 
-/// A folder for one test. It is left behind if the test fails.
+/// A directory for one test. It is left behind if the test fails.
 pub(crate) struct Folder(PathBuf);
 
 impl Folder {

@@ -1,4 +1,4 @@
-//! Servers that want to know who asks.
+//! Servers that require authentication.
 #![cfg(unix)]
 
 use couplet::{
@@ -48,20 +48,20 @@ impl Drop for Guarded {
 }
 
 #[test]
-fn a_login_is_remembered_until_it_is_forgotten() {
+fn a_login_is_stored_until_logout() {
     let (vault, folder) = (Guarded::start(), Folder::new("login"));
     let state = folder.file("state");
     let run = |args: &[&str]| show(args, &couplet().args(args).env("XDG_STATE_HOME", &state).output().unwrap());
     let mut text = run(&["call", &vault.url, "open"]);
 
-    // Nothing that opens a browser can be found.
+    // No program that opens a browser is found.
     let mut terminal =
         Terminal::start_with(&["login", &vault.url], &[("XDG_STATE_HOME", &state), ("PATH", "/there/is/nothing")]);
-    terminal.wait_for("There is no browser");
+    terminal.wait_for("Cannot open a browser");
     let page = terminal.joined("  http://").replace(' ', "");
     vault.runtime.block_on(log_in(&page)).unwrap();
     let end = terminal.end();
-    assert!(end.contains("you are let in by vault 1.0.0"), "{end}");
+    assert!(end.contains("logged in to vault 1.0.0"), "{end}");
     assert_eq!(vault.issuer.requests("/authorize").len(), 1);
 
     text.push_str(&run(&["call", &vault.url, "open"]));
@@ -77,12 +77,12 @@ fn attack_15_a_login_without_a_browser_here() {
     let (vault, folder) = (Guarded::start(), Folder::new("login-paste"));
     let state = folder.file("state");
     let mut terminal = Terminal::start_with(&["login", &vault.url, "--no-browser"], &[("XDG_STATE_HOME", &state)]);
-    terminal.wait_for("address:");
+    terminal.wait_for("  URL:");
     let page = terminal.joined("  http://").replace(' ', "");
     let back = vault.runtime.block_on(visit(&page)).unwrap();
     terminal.press(&format!("{back}\r"));
     let end = terminal.end();
-    assert!(end.contains("you are let in by vault 1.0.0"), "{end}");
+    assert!(end.contains("logged in to vault 1.0.0"), "{end}");
 }
 
 #[test]
@@ -94,8 +94,8 @@ fn attack_15_a_login_with_a_code() {
     command.args(["login", &vault.url, "--device"]).env("XDG_STATE_HOME", folder.file("state"));
     let mut child = command.stderr(std::process::Stdio::piped()).spawn().unwrap();
     let mut said = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
-    let code = said.find_map(|line| Some(line.strip_prefix("with the code ")?.to_owned())).expect("a code");
+    let code = said.find_map(|line| Some(line.strip_prefix("and enter the code ")?.to_owned())).expect("a code");
     assert!(vault.issuer.enter_device_code(&code, true), "{code}");
-    assert!(said.any(|line| line.starts_with("you are let in by vault 1.0.0")));
+    assert!(said.any(|line| line.starts_with("logged in to vault 1.0.0")));
     assert_eq!(child.wait().unwrap().code(), Some(0));
 }

@@ -1,4 +1,4 @@
-//! What the commands print, piped and on a terminal, compared with files.
+//! The output of the commands, in a pipe and on a terminal, compared with files.
 //!
 //! `UPDATE_GOLDEN=1` writes the files anew. The server is the example `shop` (or `mill`, to be
 //! measured), started by the command itself.

@@ -1,4 +1,4 @@
-//! Servers that do what they should not, and arguments that they take.
+//! Servers that violate the protocol, and unusual arguments.
 
 use std::fs;
 
@@ -76,7 +76,7 @@ fn attack_07_a_message_that_is_too_large_is_told_at_once() {
         &["call", &shop, "add", "a=1", &format!("b:={}", "1".repeat(20_000)), "--max-message", "16K"],
     ] {
         let text = run(args);
-        assert!(text.contains("; a message may have ") && text.contains("hint: --max-message"), "{text}");
+        assert!(text.contains("; a message may have ") && text.contains("with --max-message 64M"), "{text}");
     }
 }
 

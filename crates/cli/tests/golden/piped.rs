@@ -1,4 +1,4 @@
-//! Every command, as another program sees it.
+//! Every command in a pipe.
 
 use crate::kit::{Folder, check, couplet, golden, run, run_with, shop, show};
 
@@ -122,7 +122,7 @@ fn read() {
 }
 
 #[test]
-fn pictures_are_saved_where_somebody_wants_them() {
+fn images_are_saved_to_the_given_file() {
     let (shop, folder) = (shop(), Folder::new("pictures"));
     let file = folder.file("out.png");
     let args = ["call", &shop, "picture", "--output", &file];
@@ -179,7 +179,7 @@ fn ping_and_discover() {
 #[test]
 fn listen() {
     let shop = &*shop();
-    // A server that changes by itself is one that somebody else changes: over HTTP, in `bridge.rs`.
+    // Changes by another client are tested over HTTP, in `bridge.rs`.
     check("listen", &[&["listen", shop, "-n", "0"], &["listen", shop, "shop://menu", "shop://nothing", "-n", "0"]]);
 }
 
@@ -226,7 +226,7 @@ fn colours_can_be_forced_and_forbidden() {
 }
 
 #[test]
-fn whoever_does_not_read_on_is_not_complained_to() {
+fn a_closed_pipe_is_not_an_error() {
     let shop = shop();
     let mut child = couplet()
         .args(["list", &shop])

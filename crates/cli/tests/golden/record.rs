@@ -104,7 +104,7 @@ fn differences_are_told() {
     let (shop, folder) = (shop(), Folder::new("differences"));
     let log = folder.file("log.jsonl");
     record(&log, &shop, &["call", "add", "a=1", "b=2"]);
-    // Somebody has changed what the server said.
+    // The recorded response differs from the server's.
     let changed = fs::read_to_string(&log).unwrap().replace(r#""text":"3""#, r#""text":"4","extra":true"#);
     fs::write(&log, changed).unwrap();
     let empty = folder.file("empty");

@@ -1,4 +1,4 @@
-//! The other commands as a person sees them; what is asked and drawn is in `terminal.rs`.
+//! More commands on a terminal; prompts and progress bars are in `terminal.rs`.
 #![cfg(unix)]
 
 use std::fs;
@@ -55,7 +55,7 @@ fn commands_without_questions() {
 #[test]
 fn the_demo_is_there_until_it_is_interrupted() {
     let mut terminal = Terminal::start_with(&["demo", "--http", "127.0.0.1:0"], &[("RUST_LOG", "warn")]);
-    terminal.wait_for("Ctrl-C ends it.");
+    terminal.wait_for("Press Ctrl-C to stop.");
     terminal.press("\u{3}");
     golden("terminal-demo", &terminal.end());
 }

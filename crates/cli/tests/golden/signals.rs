@@ -1,4 +1,4 @@
-//! Signals: they end the command, and everything that it started.
+//! Signals stop the command and its child processes.
 #![cfg(unix)]
 
 use std::{
@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::kit::{Folder, PATIENCE, couplet, odd, run, shop};
+use crate::kit::{Folder, TIMEOUT, couplet, odd, run, shop};
 
 /// Sends a signal; whether there was a process to get it.
 fn signal(name: &str, pid: &str) -> bool {
@@ -21,7 +21,7 @@ fn signal(name: &str, pid: &str) -> bool {
 fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let began = Instant::now();
     while !is_so() {
-        assert!(began.elapsed() < PATIENCE, "{what}");
+        assert!(began.elapsed() < TIMEOUT, "{what}");
         std::thread::sleep(Duration::from_millis(10));
     }
 }
@@ -108,7 +108,7 @@ fn attack_16_a_bridge_lets_calls_finish() {
         call.stdout.take().unwrap().read_to_string(&mut result).unwrap();
         assert_eq!((result.as_str(), call.wait().unwrap().code()), ("done\n", Some(0)), "{name}");
         assert_eq!(bridge.wait().unwrap().code(), Some(0), "{name}");
-        assert!(said.contains("clients of HTTP+SSE begin with a GET at the same address"), "{said}");
+        assert!(said.contains("HTTP+SSE clients connect with a GET at the same address"), "{said}");
     }
 }
 
@@ -159,5 +159,5 @@ fn attack_16_logs_are_chosen_by_the_environment() {
     assert!(bridge(&[], &[]).contains("INFO"));
     assert!(!bridge(&[("RUST_LOG", "error")], &[]).contains("INFO"));
     assert!(bridge(&[], &["--log-format", "json"]).contains(r#""level":"INFO""#));
-    assert!(bridge(&[("RUST_LOG", "couplet=loud")], &[]).contains("`RUST_LOG` is not understood"));
+    assert!(bridge(&[("RUST_LOG", "couplet=loud")], &[]).contains("invalid `RUST_LOG`"));
 }

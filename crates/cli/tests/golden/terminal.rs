@@ -1,4 +1,4 @@
-//! What a person sees: on a pseudo-terminal, read as a screen.
+//! The command on a pseudo-terminal, read as a screen.
 #![cfg(unix)]
 
 use std::{
@@ -10,12 +10,12 @@ use std::{
     time::Instant,
 };
 
-use crate::kit::{Folder, PATIENCE, golden, places, plain, shop};
+use crate::kit::{Folder, TIMEOUT, golden, places, plain, shop};
 
 const ROWS: u16 = 40;
 const COLUMNS: u16 = 90;
 
-/// What a program can do to a terminal beside writing on it.
+/// Effects on a terminal besides text.
 #[derive(Default)]
 pub(crate) struct Tricks(usize);
 
@@ -63,7 +63,7 @@ impl Terminal {
         let (sender, output) = mpsc::channel();
         thread::spawn(move || {
             let mut buffer = [0; 4096];
-            // Reading fails when nobody has the terminal any more.
+            // Reading fails when the terminal is closed.
             while let Ok(count @ 1..) = (&*reader).read(&mut buffer) {
                 if sender.send(buffer[..count].to_vec()).is_err() {
                     return;
@@ -82,7 +82,7 @@ impl Terminal {
     /// Waits until the screen has a text.
     #[track_caller]
     pub(crate) fn wait_for(&mut self, text: &str) {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         while !self.text().contains(text) {
             match self.output.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
                 Ok(bytes) => self.screen.process(&bytes),
@@ -130,7 +130,7 @@ impl Terminal {
 
     /// Waits for the end, and gives what can be seen then.
     pub(crate) fn end(&mut self) -> String {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         while let Ok(bytes) = self.output.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
             self.screen.process(&bytes);
         }
@@ -181,7 +181,7 @@ fn pictures_are_shown_where_a_terminal_can() {
     let shop = shop();
     let mut terminal = Terminal::start_with(&["call", &shop, "picture"], &[("TERM", "xterm-kitty")]);
     let mut bytes = Vec::new();
-    while let Ok(more) = terminal.output.recv_timeout(PATIENCE) {
+    while let Ok(more) = terminal.output.recv_timeout(TIMEOUT) {
         bytes.extend(more);
     }
     assert!(String::from_utf8_lossy(&bytes).contains("\u{1b}_Ga=T,f=100,m=0;iVBOR"), "{bytes:?}");

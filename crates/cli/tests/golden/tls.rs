@@ -95,15 +95,15 @@ fn attack_14_a_private_authority_can_be_trusted() {
     let ca = file("ca.pem", &ours.pem);
     let url = ours.guard(&runtime, &served.url, false);
     let (code, said) = list(&url, &[], &[]);
-    assert!(code == Some(3) && said.contains("hint: --cacert FILE") && !said.contains("::"), "{said}");
+    assert!(code == Some(3) && said.contains("with --cacert FILE") && !said.contains("::"), "{said}");
     assert_eq!(list(&url, &["--cacert", &ca], &[]), (Some(0), String::new()));
     assert_eq!(list(&url, &[], &[("SSL_CERT_FILE", &ca)]), (Some(0), String::new()));
     let (code, said) = list(&url, &["--insecure"], &[]);
-    assert_eq!((code, &*said), (Some(0), "warning: --insecure: the certificate of the server is not checked\n"));
+    assert_eq!((code, &*said), (Some(0), "warning: --insecure: the server's certificate is not verified\n"));
 
     let url = ours.guard(&runtime, &served.url, true);
     let (code, said) = list(&url, &["--cacert", &ca], &[]);
-    assert!(code == Some(3) && said.contains("hint: --cert FILE --key FILE"), "{said}");
+    assert!(code == Some(3) && said.contains("with --cert FILE --key FILE"), "{said}");
     let (certificate, key) = ours.sign("client.example");
     let (certificate, key) = (file("cert.pem", &certificate), file("key.pem", &key));
     let shown = ["--cacert", &ca, "--cert", &certificate, "--key", &key];
@@ -122,7 +122,7 @@ fn attack_14_wrong_files_are_named() {
         (url, &["--cacert", &garbage], 2, "certificate"),
         (url, &["--cert", &garbage], 2, "--key <FILE>"),
         (url, &["--cert", &garbage, "--key", &garbage], 2, "certificate"),
-        ("./server", &["--cacert", &garbage], 2, "are for URLs, and TARGET is a command"),
+        ("./server", &["--cacert", &garbage], 2, "need a URL, and TARGET is a command"),
     ] {
         let (exit, said) = list(target, flags, &[]);
         assert!(exit == Some(code) && said.contains(says), "{flags:?}: {exit:?} {said}");

@@ -1,76 +1,76 @@
-//! Requests under way: those who ask the same at the same time ask once.
+//! Requests in flight: identical concurrent requests are coalesced.
 
 use std::sync::Arc;
 
 use couplet_core::{Dialect, Event, JsonText, Outcome};
 use tokio::sync::watch;
 
-use super::{memory::Memory, shelf::Key};
+use super::{entries::Key, memory::Memory};
 
-/// The answer to a request that others wait for: nothing yet, or what they may take of it.
+/// The result of a request that others wait for: none yet, or the part that they may share.
 type Landing = Option<Option<JsonText>>;
 
 /// What to do about a request.
 #[derive(Debug)]
 pub(crate) enum Begun {
-    /// The answer is here.
-    Kept(JsonText),
-    /// Somebody else has asked.
+    /// The result is cached.
+    Cached(JsonText),
+    /// The same request is in flight.
     Joined(Joined),
-    /// It has to be sent.
+    /// It must be sent.
     Lead(Lead),
 }
 
-/// A request under way.
+/// A request in flight.
 #[derive(Debug)]
-pub(crate) struct Flight {
+pub(crate) struct InFlight {
     number: u64,
     pub(crate) key: Key,
     pub(crate) answer: watch::Sender<Landing>,
-    /// Whether something changed since it was sent.
-    pub(crate) spoilt: bool,
+    /// Whether a change has invalidated it since it was sent.
+    pub(crate) stale: bool,
 }
 
-/// All of them. There are never more than requests that somebody waits for.
+/// All requests in flight: at most one for each that a caller awaits.
 #[derive(Debug, Default)]
 pub(crate) struct Flights {
     last: u64,
-    all: Vec<Flight>,
+    all: Vec<InFlight>,
 }
 
 impl Flights {
     pub(crate) fn start(&mut self, key: Key) -> u64 {
         self.last += 1;
-        self.all.push(Flight { number: self.last, key, answer: watch::Sender::new(None), spoilt: false });
+        self.all.push(InFlight { number: self.last, key, answer: watch::Sender::new(None), stale: false });
         self.last
     }
 
-    /// A place to wait for the answer to the same request.
+    /// Returns a receiver of the result of the same request.
     pub(crate) fn join(&self, key: &Key) -> Option<watch::Receiver<Landing>> {
-        self.all.iter().find(|f| !f.spoilt && f.key == *key).map(|f| f.answer.subscribe())
+        self.all.iter().find(|f| !f.stale && f.key == *key).map(|f| f.answer.subscribe())
     }
 
-    pub(crate) fn end(&mut self, number: u64) -> Option<Flight> {
+    pub(crate) fn end(&mut self, number: u64) -> Option<InFlight> {
         let at = self.all.iter().position(|f| f.number == number)?;
         Some(self.all.swap_remove(at))
     }
 
-    pub(crate) fn spoil(&mut self, which: impl Fn(&Key) -> bool) {
-        self.all.iter_mut().filter(|f| which(&f.key)).for_each(|f| f.spoilt = true);
+    pub(crate) fn invalidate(&mut self, which: impl Fn(&Key) -> bool) {
+        self.all.iter_mut().filter(|f| which(&f.key)).for_each(|f| f.stale = true);
     }
 }
 
-/// What came of somebody else's request.
+/// The outcome of another client's request.
 #[derive(Debug)]
-pub(crate) enum News {
+pub(crate) enum JoinOutcome {
     Answer(JsonText),
-    /// An answer that was not to be kept, and thus belongs to nobody else, or an error.
+    /// A result that was not cacheable, and so cannot be shared, or an error.
     Nothing,
-    /// Whoever asked does not want the answer any more.
+    /// The request was cancelled.
     Gone,
 }
 
-/// A wait for the answer to somebody else's request.
+/// A receiver of the result of another client's request.
 #[derive(Debug)]
 pub(crate) struct Joined(watch::Receiver<Landing>);
 
@@ -79,17 +79,17 @@ impl Joined {
         Self(answer)
     }
 
-    /// What comes of it for others.
-    pub(crate) async fn answer(mut self) -> News {
+    /// Waits for the outcome.
+    pub(crate) async fn answer(mut self) -> JoinOutcome {
         match self.0.wait_for(Option::is_some).await.as_deref() {
-            Ok(Some(Some(text))) => News::Answer(text.clone()),
-            Ok(_) => News::Nothing,
-            Err(_) => News::Gone,
+            Ok(Some(Some(text))) => JoinOutcome::Answer(text.clone()),
+            Ok(_) => JoinOutcome::Nothing,
+            Err(_) => JoinOutcome::Gone,
         }
     }
 }
 
-/// A request that has to be sent. If it is dropped before its end, somebody else has to send it.
+/// A request that must be sent. If it is dropped before its end, another one that waits sends it.
 #[derive(Debug)]
 pub(crate) struct Lead {
     memory: Arc<Memory>,
@@ -101,17 +101,17 @@ impl Lead {
         Self { memory: memory.clone(), number }
     }
 
-    /// The answer has come.
+    /// Passes on the result.
     pub(crate) fn settle(self, text: &JsonText) {
         self.memory.settle(self.number, text);
     }
 
-    /// The end has come, whatever it is.
+    /// Passes on the end, whatever it is.
     pub(crate) fn end(self, dialect: &Dialect, end: &Event) {
         let Event::Answer(Ok(text)) = end else { return self.memory.refuse(self.number) };
         match dialect.outcome(text.clone()) {
             Ok(Outcome::Complete(text)) => self.settle(&text),
-            // Questions are for whoever asked, and so is what comes of them.
+            // Input requests are for the caller alone, and so is the result.
             _ => self.memory.refuse(self.number),
         }
     }

@@ -1,4 +1,4 @@
-//! What the clones of a cache share: the answers, and the requests that are under way for them.
+//! The state that the clones of a cache share: results, and requests in flight.
 
 use std::{
     sync::{Arc, Mutex},
@@ -9,8 +9,8 @@ use couplet_core::{Change, JsonText};
 use couplet_types::{CacheHints, CacheScope, from_json};
 
 use super::{
+    entries::{Entries, Identity, Key, Moment},
     flights::{Begun, Flights, Joined, Lead},
-    shelf::{Key, Moment, Shelf, Who},
 };
 use crate::sync::lock;
 
@@ -23,7 +23,7 @@ pub(crate) struct Memory {
 
 #[derive(Debug, Default)]
 struct State {
-    shelf: Shelf,
+    entries: Entries,
     flights: Flights,
 }
 
@@ -32,32 +32,32 @@ impl Memory {
         Self { state: Mutex::default(), most, bytes }
     }
 
-    /// What to do about a request: nothing, because its answer is here; wait for one that is under way; or send it.
+    /// Decides about a request: use a cached result, wait for the same request in flight, or send it.
     pub(crate) fn begin(self: &Arc<Self>, own: &Key, shared: &Key) -> Begun {
         let mut state = lock(&self.state);
-        if let Some(text) = state.kept(own, shared) {
-            return Begun::Kept(text);
+        if let Some(text) = state.cached(own, shared) {
+            return Begun::Cached(text);
         }
-        // An answer that is not kept is nobody else's; waiting for one in vain would only take time.
-        let joinable = !state.shelf.is_kept_out(own);
+        // A result that is not cached cannot be shared, so waiting for one only takes time.
+        let joinable = !state.entries.is_uncacheable(own);
         match state.flights.join(own).filter(|_| joinable) {
             Some(answer) => Begun::Joined(Joined::new(answer)),
             None => Begun::Lead(Lead::new(self, state.flights.start(own.clone()))),
         }
     }
 
-    /// An answer that is here and fresh.
-    pub(crate) fn kept(&self, own: &Key, shared: &Key) -> Option<JsonText> {
-        lock(&self.state).kept(own, shared)
+    /// Returns a cached result that has not expired.
+    pub(crate) fn cached(&self, own: &Key, shared: &Key) -> Option<JsonText> {
+        lock(&self.state).cached(own, shared)
     }
 
-    /// Sends a request whatever is known or under way.
+    /// Sends a request whatever is cached or in flight.
     pub(crate) fn lead(self: &Arc<Self>, own: &Key) -> Lead {
         let number = lock(&self.state).flights.start(own.clone());
         Lead::new(self, number)
     }
 
-    /// The end of a request: keeps the answer if it may be, and gives it to those who wait.
+    /// Ends a request: caches the result if that is allowed, and passes it to the requests that wait.
     pub(crate) fn settle(&self, number: u64, text: &JsonText) {
         let received = Moment::now();
         let hints = from_json::<CacheHints>(text.as_str()).unwrap_or_default();
@@ -65,56 +65,56 @@ impl Memory {
         let mut state = lock(&self.state);
         let Some(flight) = state.flights.end(number) else { return };
         let own = flight.key;
-        let keeps = !flight.spoilt && !fresh_for.is_zero() && text.as_bytes().len() <= self.bytes / 4;
-        // A slice would keep the whole message.
+        let keeps = !flight.stale && !fresh_for.is_zero() && text.as_bytes().len() <= self.bytes / 4;
+        // A slice would hold on to the whole message.
         let text = keeps.then(|| text.detached());
         let _ = flight.answer.send(Some(text.clone()));
         if keeps && hints.cache_scope == Some(CacheScope::Public) {
-            state.shelf.remove(&own);
-            state.shelf.put(Key { owner: None, ..own }, text, received, fresh_for);
+            state.entries.remove(&own);
+            state.entries.put(Key { owner: None, ..own }, text, received, fresh_for);
         } else {
-            state.shelf.put(own, text, received, fresh_for);
+            state.entries.put(own, text, received, fresh_for);
         }
-        state.shelf.trim(self.most, self.bytes);
+        state.entries.trim(self.most, self.bytes);
     }
 
-    /// The end of a request whose answer is for nobody else.
+    /// Ends a request whose result cannot be shared.
     pub(crate) fn refuse(&self, number: u64) {
         let flight = lock(&self.state).flights.end(number);
         flight.map(|flight| flight.answer.send(Some(None)));
     }
 
-    /// A request will not be answered.
+    /// Ends a request that will not be answered.
     pub(crate) fn give_up(&self, number: u64) {
         lock(&self.state).flights.end(number);
     }
 
-    /// The server tells of a change: what it hits is old, and so is what is under way.
-    pub(crate) fn change(&self, server: &Who, change: &Change) {
+    /// Invalidates the results that a change affects, and those in flight.
+    pub(crate) fn change(&self, server: &Identity, change: &Change) {
         let mut state = lock(&self.state);
-        state.shelf.remove_all(|key| key.is_hit_by(server, change));
-        state.flights.spoil(|key| key.is_hit_by(server, change));
+        state.entries.remove_all(|key| key.is_invalidated_by(server, change));
+        state.flights.invalidate(|key| key.is_invalidated_by(server, change));
     }
 
-    /// Forgets what nobody can ask for any more.
+    /// Removes entries that can no longer be requested.
     pub(crate) fn forget(&self, which: impl Fn(&Key) -> bool) {
-        lock(&self.state).shelf.remove_all(which);
+        lock(&self.state).entries.remove_all(which);
     }
 
     pub(crate) fn clear(&self) {
         let mut state = lock(&self.state);
-        state.shelf.remove_all(|_| true);
-        state.flights.spoil(|_| true);
+        state.entries.remove_all(|_| true);
+        state.flights.invalidate(|_| true);
     }
 
     pub(crate) fn len(&self) -> usize {
-        lock(&self.state).shelf.len()
+        lock(&self.state).entries.len()
     }
 }
 
 impl State {
-    fn kept(&mut self, own: &Key, shared: &Key) -> Option<JsonText> {
+    fn cached(&mut self, own: &Key, shared: &Key) -> Option<JsonText> {
         let now = Moment::now();
-        self.shelf.get(own, &now).or_else(|| self.shelf.get(shared, &now))
+        self.entries.get(own, &now).or_else(|| self.entries.get(shared, &now))
     }
 }

@@ -1,26 +1,26 @@
-//! Answers that are kept for as long as the server allows.
+//! The response cache of clients.
 
+mod entries;
 mod flights;
 mod memory;
 mod seat;
-mod shelf;
 
 use std::{fmt, sync::Arc};
 
-pub(crate) use flights::{Begun, Lead, News};
+pub(crate) use flights::{Begun, JoinOutcome, Lead};
 pub(crate) use seat::{Seat, Ticket};
 
 use memory::Memory;
 
-/// Where answers are kept that the server says may be: what it is, its lists, and resources that were read.
+/// A cache of results that the server allows to cache: its description, its lists, and resources.
 ///
-/// Every client has one of its own, unless [`ClientBuilder::cache`](crate::ClientBuilder::cache) says otherwise. Clones
-/// are the same memory, and can be handed to several clients. What a server calls `public` is then shared by all of them
-/// that talk to the same server and declare the same capabilities; what it calls `private` stays with the client that
-/// asked, or with those that [speak for the same principal](Cache::for_principal).
+/// Every client has one of its own, unless [`ClientBuilder::cache`](crate::ClientBuilder::cache) sets another. Clones
+/// share their entries, and can be used by several clients. A result with the scope `public` is then shared by all of them
+/// that connect to the same server and declare the same capabilities; one with the scope `private` is used by the client
+/// that requested it, or by all clients [of the same principal](Cache::for_principal).
 ///
-/// An answer is used until its `ttlMs` have passed (a day at most), until the server tells of a change, or until there
-/// is no room: 1,000 answers and 16 MiB. Nothing is asked for in the background, and nothing old is ever used.
+/// An entry is used until its `ttlMs` have passed (a day at most), until the server notifies of a change, or until it is
+/// evicted: the limits are 1,000 entries and 16 MiB. Nothing is refreshed in the background, and no stale entry is used.
 ///
 /// ```
 /// # async fn example(server: std::sync::Arc<dyn couplet_core::Service>) -> Result<(), couplet_core::Error> {
@@ -29,7 +29,7 @@ use memory::Memory;
 /// let cache = Cache::new().for_server("weather");
 /// let ann = Client::new("demo", "1.0.0").cache(cache.for_principal("ann")).connect(server.clone()).await?;
 /// let bob = Client::new("demo", "1.0.0").cache(cache.for_principal("bob")).connect(server).await?;
-/// // If the list is public, the server is asked once.
+/// // If the list is public, it is requested once.
 /// assert_eq!(ann.tools().await?.len(), bob.tools().await?.len());
 /// # Ok(())
 /// # }
@@ -45,31 +45,31 @@ impl Cache {
     const ANSWERS: usize = 1000;
     const BYTES: usize = 16 << 20;
 
-    /// A cache with nothing in it.
+    /// Creates an empty cache.
     pub fn new() -> Self {
         Self::bounded(Self::ANSWERS, Self::BYTES)
     }
 
-    /// A cache for so many answers of so many bytes in all. What was not used for longest makes room.
+    /// Creates a cache with a maximum number of entries and of bytes in all. The least recently used is evicted first.
     pub fn bounded(answers: usize, bytes: usize) -> Self {
         Self { memory: Arc::new(Memory::new(answers, bytes)), server: None, principal: None }
     }
 
-    /// The same memory, for clients of one server. Over HTTP the address says which one it is; elsewhere, such as for a
-    /// program that is started, nothing is shared without a name.
+    /// Returns a handle for clients of one server, which shares the entries. Over HTTP the address identifies the server;
+    /// elsewhere, such as for a child process, nothing is shared without a name.
     #[must_use]
     pub fn for_server(&self, name: impl Into<String>) -> Self {
         Self { server: Some(name.into().into()), ..self.clone() }
     }
 
-    /// The same memory, for clients that speak for one principal, with the same rights: they share what is private.
-    /// Without this, each connection is on its own.
+    /// Returns a handle for clients of one principal, which shares private entries among them. They must have the same
+    /// permissions. Without it, each connection has private entries of its own.
     #[must_use]
     pub fn for_principal(&self, name: impl Into<String>) -> Self {
         Self { principal: Some(name.into().into()), ..self.clone() }
     }
 
-    /// Forgets everything, for all who share the memory.
+    /// Removes all entries, for all clients that share them.
     pub fn clear(&self) {
         self.memory.clear();
     }

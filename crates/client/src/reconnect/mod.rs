@@ -7,7 +7,7 @@ mod restore;
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use couplet_core::{BoxFuture, Connect, Connected, Error, Inbound, Limits};
+use couplet_core::{BoxFuture, Connect, Connected, Error, Inbound, IntoTarget, Limits};
 
 pub use backoff::Backoff;
 
@@ -81,7 +81,8 @@ pub enum ConnectionState {
 
 impl Reconnecting {
     /// Wraps a target.
-    pub fn new(target: impl Connect + 'static) -> Self {
+    pub fn new<Kind>(target: impl IntoTarget<Kind, Target: 'static>) -> Self {
+        let target = target.into_target();
         Self {
             server: target.server(),
             target: Arc::new(tokio::sync::Mutex::new(Box::new(target))),

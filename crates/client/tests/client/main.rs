@@ -12,6 +12,5 @@ mod reconnect;
 mod request;
 mod script;
 mod service;
-#[cfg(feature = "http")]
 mod target;
 mod without_runtime;

@@ -112,7 +112,7 @@ impl Connect for Script {
                 if let Some(message) = pushed {
                     let text = message.to_string();
                     if text.len() > longest {
-                        link.receive_too_long(&Oversized::of(text.as_bytes()));
+                        link.receive_oversized(&Oversized::of(text.as_bytes()));
                     } else {
                         link.receive(text.into());
                     }

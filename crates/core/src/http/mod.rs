@@ -10,5 +10,7 @@ mod carried_out;
 pub use carried_out::{is_not_carried_out, not_carried_out};
 
 pub use crate::wire::http::{
-    Field, Fields, Lane, Refusal, has_sessions, no_session, refuse, session, sort, spoken, status, unreadable,
+    Field, Fields, Placement, Refusal, has_sessions, no_session, place, refuse, session, session_version, status,
+    unreadable,
 };
+pub use crate::wire::modern::Checked;

@@ -60,7 +60,7 @@ pub(crate) struct Skimmer {
     over: bool,
     /// There is more input after that.
     trailing: bool,
-    key: Member,
+    key: EnvelopeMember,
     /// The key, or the value of `id`, so far.
     captured: Vec<u8>,
     id: Option<RequestId>,
@@ -79,7 +79,7 @@ enum Text {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-enum Member {
+enum EnvelopeMember {
     Id,
     Method,
     Answer,
@@ -167,7 +167,7 @@ impl Skimmer {
 
     /// Stores a possible key of the outermost object, or the id.
     fn capture(&mut self, bytes: &[u8]) {
-        let wanted = (self.depth == 1 && self.at_key) || (!self.at_key && self.key == Member::Id);
+        let wanted = (self.depth == 1 && self.at_key) || (!self.at_key && self.key == EnvelopeMember::Id);
         if wanted && self.captured.len() + bytes.len() <= Self::LONGEST {
             self.captured.extend_from_slice(bytes);
         } else if wanted {
@@ -181,18 +181,18 @@ impl Skimmer {
         let key = std::mem::take(&mut self.captured);
         let key = key.strip_prefix(b"{").unwrap_or(&key);
         self.key = match serde_json::from_slice::<String>(key).as_deref() {
-            Ok("id") => Member::Id,
-            Ok("method") => Member::Method,
-            Ok("result" | "error") => Member::Answer,
-            _ => Member::Other,
+            Ok("id") => EnvelopeMember::Id,
+            Ok("method") => EnvelopeMember::Method,
+            Ok("result" | "error") => EnvelopeMember::Answer,
+            _ => EnvelopeMember::Other,
         };
-        self.has_method |= self.key == Member::Method;
-        self.has_answer |= self.key == Member::Answer;
+        self.has_method |= self.key == EnvelopeMember::Method;
+        self.has_answer |= self.key == EnvelopeMember::Answer;
     }
 
     fn end_member(&mut self) {
         let value = std::mem::take(&mut self.captured);
-        if std::mem::take(&mut self.key) == Member::Id && !self.at_key {
+        if std::mem::take(&mut self.key) == EnvelopeMember::Id && !self.at_key {
             self.ids += 1;
             self.id = read_id(&value);
         }

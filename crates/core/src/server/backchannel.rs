@@ -8,7 +8,7 @@ use crate::{
     server::{
         input::Backchannel,
         pending::{Answer, Pending},
-        queue::{Kind, Queue},
+        queue::{EntryKind, Queue},
         running::BoxFuture,
     },
     wire,
@@ -50,16 +50,16 @@ impl Back {
         }
     }
 
-    fn send(&self, ask: &InputRequest) -> Result<Option<(Asked, oneshot::Receiver<Answer>)>, RpcError> {
+    fn send(&self, ask: &InputRequest) -> Result<Option<(PendingQuestion, oneshot::Receiver<Answer>)>, RpcError> {
         if self.questions.len() >= self.most {
             return Err(RpcError::internal(format!("more than {} questions to the client are open", self.most)));
         }
         let Some((id, answer)) = self.questions.open() else { return Ok(None) };
         let params = ask.params.as_ref().map_or("{}", RawJson::get);
         let text = wire::request(&RequestId::Number(id), &ask.method, params.as_bytes());
-        let kind = self.call.clone().map_or(Kind::Free, |call| Kind::Question(call, id));
+        let kind = self.call.clone().map_or(EntryKind::Free, |call| EntryKind::Question(call, id));
         self.queue.push(kind, text);
-        Ok(Some((Asked { id, queue: self.queue.clone(), questions: self.questions.clone() }, answer)))
+        Ok(Some((PendingQuestion { id, queue: self.queue.clone(), questions: self.questions.clone() }, answer)))
     }
 }
 
@@ -75,17 +75,17 @@ fn gone() -> RpcError {
 }
 
 /// An open request to the client. If the call ends first it is removed from the queue, or cancelled.
-struct Asked {
+struct PendingQuestion {
     id: i64,
     queue: Queue,
     questions: Pending,
 }
 
-impl Drop for Asked {
+impl Drop for PendingQuestion {
     fn drop(&mut self) {
         if self.questions.forget(self.id) && !self.queue.purge_question(self.id) {
             let params = wire::to_json(&CancelledParams::new(self.id));
-            self.queue.push(Kind::Free, wire::notification("notifications/cancelled", &params));
+            self.queue.push(EntryKind::Free, wire::notification("notifications/cancelled", &params));
         }
     }
 }

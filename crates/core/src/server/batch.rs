@@ -7,16 +7,16 @@ use couplet_types::RequestId;
 
 use crate::{
     message::text::EncodedMessage,
-    server::queue::{Kind, Queue},
+    server::queue::{EntryKind, Queue},
     sync::lock,
 };
 
 /// An unanswered batch. Clones are the same batch; dropping the last one sends the responses.
 #[derive(Clone, Debug)]
-pub(crate) struct Batch(Arc<Inner>);
+pub(crate) struct Batch(Arc<BatchInner>);
 
 #[derive(Debug)]
-struct Inner {
+struct BatchInner {
     queue: Queue,
     /// The first request id, which identifies the batch.
     first: Mutex<Option<RequestId>>,
@@ -25,7 +25,7 @@ struct Inner {
 
 impl Batch {
     pub(crate) fn new(queue: Queue) -> Self {
-        Self(Arc::new(Inner { queue, first: Mutex::default(), answers: Mutex::default() }))
+        Self(Arc::new(BatchInner { queue, first: Mutex::default(), answers: Mutex::default() }))
     }
 
     /// Adds a request to the batch.
@@ -48,12 +48,12 @@ impl Batch {
     }
 }
 
-impl Drop for Inner {
+impl Drop for BatchInner {
     fn drop(&mut self) {
         let mut answers = std::mem::take(&mut *lock(&self.answers));
         if !answers.is_empty() {
             answers.push(b']');
-            let kind = lock(&self.first).take().map_or(Kind::Free, Kind::Batch);
+            let kind = lock(&self.first).take().map_or(EntryKind::Free, EntryKind::Batch);
             self.queue.push(kind, Bytes::from(answers));
         }
     }

@@ -4,6 +4,7 @@
 //! come, and [`ServerConnection::poll_send`] for what is to be sent. Handlers run inside `poll_send`, so dropping the
 //! connection cancels them all.
 
+mod request;
 mod unreadable;
 
 use std::{
@@ -14,29 +15,28 @@ use std::{
 };
 
 use bytes::Bytes;
-use couplet_types::{CancelledParams, RequestId, RpcError};
+use couplet_types::{
+    Cancelled, CancelledParams, Initialized, Notification, RequestId, RequestMethod, RpcError, SubscriptionAcknowledged,
+};
 
+use self::request::Incoming;
 use crate::{
     limits::Limits,
     message::{self, Body, Frame, Malformed, Message, Params, text::EncodedMessage},
     server::{
-        backchannel::Back,
         batch::Batch,
         hub::Subscription,
-        input::Inputs,
         outbound::{Outbound, Route},
-        outbox::{LogGate, Outbox},
+        outbox::Outbox,
         pending::Pending,
-        queue::{Kind, Queue},
+        queue::{EntryKind, Queue},
         running::Running,
-        session::{Legacy, Session},
+        session::Session,
     },
-    service::{
-        Asker, Call, ClientNotification, Description, Peer, Reply, RequestContext, ResultBody, Service, caller::Caller,
-    },
+    service::{Asker, Call, ClientNotification, Description, Peer, Reply, RequestContext, Service, caller::Caller},
     wire::{
-        self, legacy, method,
-        modern::{self, PeerCache},
+        self, legacy,
+        modern::{self, Checked, PeerCache},
         revision::Revision,
     },
 };
@@ -46,8 +46,8 @@ pub struct ServerConnection {
     service: Arc<dyn Service>,
     limits: Arc<Limits>,
     queue: Queue,
-    running: Running<Job, Reply>,
-    waiting: VecDeque<(Job, Call)>,
+    running: Running<CallJob, Reply>,
+    waiting: VecDeque<(CallJob, Call)>,
     waiting_bytes: usize,
     /// Where each unfinished request is.
     requests: BTreeMap<RequestId, Place>,
@@ -69,7 +69,7 @@ enum Place {
 }
 
 /// A request that has a handler.
-struct Job {
+struct CallJob {
     id: RequestId,
     revision: Revision,
     outbox: Outbox,
@@ -78,7 +78,7 @@ struct Job {
     asks: bool,
 }
 
-/// A `subscriptions/listen` that goes on.
+/// A `subscriptions/listen` that is open.
 struct Listen {
     id: RequestId,
     revision: Revision,
@@ -152,6 +152,19 @@ impl ServerConnection {
         self.asker.1 = None;
     }
 
+    /// Receives the frame of a stateless request that [`place`](crate::http::place) has checked.
+    ///
+    /// The proof must be that of the same frame.
+    pub fn receive_checked(&mut self, frame: Frame, checked: Checked) {
+        match frame {
+            Frame::Single(Message { body: Body::Request { id, method, params }, .. }) => {
+                self.request(Incoming { id, method, params }, None, Some(checked));
+                self.asker.1 = None;
+            }
+            frame => self.receive_frame(frame),
+        }
+    }
+
     /// No more messages will come. What was received is still answered.
     pub fn end_input(&mut self) {
         self.input_over = true;
@@ -199,7 +212,7 @@ impl ServerConnection {
         // Large answers go out one by one, so that there are never many of them.
         while self.poll_one(cx) && !self.queue.is_heavy() {}
         let (kind, text) = self.queue.pop()?;
-        if let Kind::Answer(id, _) = &kind {
+        if let EntryKind::Answer(id, _) = &kind {
             self.requests.remove(id);
         }
         Some(Outbound { text, route: Route::from(kind) })
@@ -273,7 +286,7 @@ impl ServerConnection {
 
     fn message(&mut self, message: Message, batch: Option<Batch>) {
         match message.body {
-            Body::Request { id, method, params } => self.request(id, method, params, batch),
+            Body::Request { id, method, params } => self.request(Incoming { id, method, params }, batch, None),
             Body::Notification { method, params } => self.notification(method, params),
             Body::Response { id, outcome } => {
                 // An answer that nobody waits for is late or stray; either way there is nothing to do.
@@ -297,7 +310,9 @@ impl ServerConnection {
         let batch = Batch::new(self.queue.clone());
         for message in messages {
             match message {
-                Ok(Message { body: Body::Request { id, method, .. }, .. }) if method == "initialize" => {
+                Ok(Message { body: Body::Request { id, method, .. }, .. })
+                    if method == RequestMethod::Initialize.as_str() =>
+                {
                     let error = RpcError::invalid_request("`initialize` cannot be part of a batch");
                     batch.includes(&id);
                     self.reject(&Malformed::new(Some(id), error), Some(&batch));
@@ -308,104 +323,15 @@ impl ServerConnection {
         }
     }
 
-    fn request(&mut self, id: RequestId, method: Cow<'static, str>, params: Params, batch: Option<Batch>) {
-        if self.requests.contains_key(&id) {
-            // An answer to this id would be taken for the answer to the request that runs.
-            let error = RpcError::invalid_request(format!("request id `{id}` is already in use"));
-            return self.reject(&Malformed::new(None, error), batch.as_ref());
-        }
-        if let Some(batch) = &batch {
-            batch.includes(&id);
-        }
-        let about = self.service.describe();
-        if let Some(meta) = modern::marked(&params) {
-            return match modern::lift(&method, &params, meta, &about, &self.memo) {
-                Ok(lifted) => self.modern(id, method, params, lifted, &about, batch),
-                Err(error) => self.refuse(id, &error, batch.as_ref()),
-            };
-        }
-        match self.legacy(&method, &params, &about) {
-            Ok(Legacy::Reply(revision, reply)) => self.answer(revision, id, &reply, batch.as_ref()),
-            Ok(Legacy::Call(revision, peer, level)) => match legacy::progress_token(&params) {
-                Ok(token) => {
-                    let outbox = Outbox::new(self.queue.clone(), id.clone(), revision, token, level);
-                    let back = Back::new(self.queue.clone(), self.questions.clone(), id.clone(), self.limits.questions);
-                    let (inputs, asker) = (Inputs::session(back), self.asker.clone());
-                    let call = Call::new(method, params, peer, revision, outbox.clone(), inputs, asker);
-                    self.start(Job { id, revision, outbox, batch, asks: false }, call);
-                }
-                Err(error) => self.refuse(id, &error, batch.as_ref()),
-            },
-            Err(error) => self.refuse(id, &error, batch.as_ref()),
-        }
-    }
-
-    fn modern(
-        &mut self,
-        id: RequestId,
-        method: Cow<'static, str>,
-        params: Params,
-        lifted: modern::Lifted,
-        about: &Description,
-        batch: Option<Batch>,
-    ) {
-        let revision = lifted.revision;
-        match &*method {
-            "server/discover" => {
-                self.answer(revision, id, &Reply::Complete(modern::discover(revision, about)), batch.as_ref());
-            }
-            "subscriptions/listen" => {
-                if let Err(error) = self.listen(&id, revision, &params, &lifted.peer, about) {
-                    self.refuse(id, &error, batch.as_ref());
-                }
-            }
-            _ => {
-                let logs = about.capabilities.logging.is_some();
-                let level = lifted.log_level.filter(|_| logs).map_or(LogGate::Closed, LogGate::From);
-                let outbox = Outbox::new(self.queue.clone(), id.clone(), revision, lifted.token, level);
-                let asks = modern::may_ask(&method);
-                let inputs = if asks { Inputs::replay(lifted.replay) } else { Inputs::closed() };
-                let call = Call::new(method, params, lifted.peer, revision, outbox.clone(), inputs, self.asker.clone());
-                self.start(Job { id, revision, outbox, batch, asks }, call);
-            }
-        }
-    }
-
-    /// What a request without the marks of the stateless era leads to.
-    fn legacy(&mut self, method: &str, params: &Params, about: &Description) -> Result<Legacy, RpcError> {
-        match (method, &mut self.session) {
-            ("initialize", None) => self.initialize(params, about),
-            ("initialize", Some(_)) => Err(RpcError::invalid_request("the session is already initialized")),
-            ("ping", session) => {
-                let revision = session.as_ref().map_or_else(Revision::oldest, |s| s.revision);
-                Ok(Legacy::Reply(revision, Reply::Complete(ResultBody::empty())))
-            }
-            (_, None) => Err(modern::unmarked(method, about)),
-            (_, Some(session)) => {
-                let revision = session.revision;
-                if !method::is_served(method, revision.0, about) {
-                    return Err(RpcError::method_not_found(method));
-                }
-                session.request(method, params, &*self.service, about, &self.limits)
-            }
-        }
-    }
-
-    fn initialize(&mut self, params: &Params, about: &Description) -> Result<Legacy, RpcError> {
-        let (revision, peer, done) = legacy::initialize(params, about, &self.memo)?;
-        self.session = Some(Session::new(revision, peer, self.service.hub()));
-        Ok(Legacy::Reply(revision, Reply::Complete(done)))
-    }
-
     fn notification(&mut self, method: Cow<'static, str>, params: Params) {
         match &*method {
-            "notifications/cancelled" => {
+            Cancelled::METHOD => {
                 // A cancellation that cannot be read, or that comes too late, is ignored.
                 if let Ok(CancelledParams { request_id: Some(id), .. }) = params.parse() {
                     self.cancel(&id);
                 }
             }
-            "notifications/initialized" => {
+            Initialized::METHOD => {
                 let about = self.service.describe();
                 if let Some(session) = &mut self.session {
                     session.open(&about);
@@ -467,8 +393,8 @@ impl ServerConnection {
             return Err(RpcError::internal(format!("there are already {most} subscriptions on this connection")));
         }
         let changes = self.service.hub().subscribe(interest);
-        let text = wire::notification("notifications/subscriptions/acknowledged", &modern::acknowledged(id, &honoured));
-        self.queue.push(Kind::Notification(id.clone()), text);
+        let text = wire::notification(SubscriptionAcknowledged::METHOD, &modern::acknowledged(id, &honoured));
+        self.queue.push(EntryKind::Notification(id.clone()), text);
         self.requests.insert(id.clone(), Place::Listening);
         self.listens.push(Listen { id: id.clone(), revision, changes });
         Ok(())
@@ -479,7 +405,7 @@ impl ServerConnection {
         let reply = Reply::Complete(modern::listen_ended(&listen.id));
         self.answer(listen.revision, listen.id.clone(), &reply, None);
         let params = wire::to_json(&CancelledParams::new(listen.id));
-        self.queue.push(Kind::Free, wire::notification("notifications/cancelled", &params));
+        self.queue.push(EntryKind::Free, wire::notification(Cancelled::METHOD, &params));
     }
 
     fn next_change(&self, waker: &Waker) -> Option<Outbound> {
@@ -498,7 +424,7 @@ impl ServerConnection {
         Some(Outbound { text: wire::notification(method, &params).into(), route: Route::Session })
     }
 
-    fn start(&mut self, job: Job, call: Call) {
+    fn start(&mut self, job: CallJob, call: Call) {
         if self.running.len() < self.limits.running {
             self.run(job, call);
         } else if self.waiting.len() < self.limits.waiting
@@ -513,7 +439,7 @@ impl ServerConnection {
         }
     }
 
-    fn run(&mut self, job: Job, call: Call) {
+    fn run(&mut self, job: CallJob, call: Call) {
         let id = job.id.clone();
         let slot = self.running.push(job, self.service.call(call));
         self.requests.insert(id, Place::Running(slot));
@@ -527,7 +453,7 @@ impl ServerConnection {
         }
     }
 
-    fn finish(&mut self, job: Job, reply: &Reply) {
+    fn finish(&mut self, job: CallJob, reply: &Reply) {
         job.outbox.close();
         let unasked;
         let reply = match reply {
@@ -564,7 +490,7 @@ impl ServerConnection {
                 batch.answer(text);
             }
             None => {
-                self.queue.push(Kind::Answer(id.clone(), code), text);
+                self.queue.push(EntryKind::Answer(id.clone(), code), text);
                 self.requests.insert(id, Place::Answered);
             }
         }

@@ -46,10 +46,10 @@ pub trait Backchannel: Send + Sync {
 
 /// What a running call uses to ask. Clones are the same.
 #[derive(Clone)]
-pub struct Inputs(Arc<Inner>);
+pub struct Inputs(Arc<InputsInner>);
 
-struct Inner {
-    kind: Kind,
+struct InputsInner {
+    kind: InputKind,
     /// Where questions go from some moment on, whatever the kind.
     turned: OnceLock<Box<dyn Backchannel>>,
     /// How many questions wait for an answer.
@@ -58,7 +58,7 @@ struct Inner {
     refused: OnceLock<Box<Mutex<Vec<RpcError>>>>,
 }
 
-enum Kind {
+enum InputKind {
     /// Ask now, on the session.
     Session(Back),
     /// Ask now, in some other way.
@@ -72,7 +72,7 @@ enum Kind {
 impl Inputs {
     /// Questions go to the client at once.
     pub fn live(back: impl Backchannel + 'static) -> Self {
-        Self::new(Kind::Live(Box::new(back)))
+        Self::new(InputKind::Live(Box::new(back)))
     }
 
     /// Questions end the run, but those that were answered in earlier runs: for a service that runs another one in
@@ -83,20 +83,20 @@ impl Inputs {
     }
 
     pub(crate) fn session(back: Back) -> Self {
-        Self::new(Kind::Session(back))
+        Self::new(InputKind::Session(back))
     }
 
     pub(crate) fn closed() -> Self {
-        Self::new(Kind::Closed)
+        Self::new(InputKind::Closed)
     }
 
     pub(crate) fn replay(replay: Replay) -> Self {
-        Self::new(Kind::Replay(replay))
+        Self::new(InputKind::Replay(replay))
     }
 
-    fn new(kind: Kind) -> Self {
+    fn new(kind: InputKind) -> Self {
         let (turned, waiting, refused) = (OnceLock::new(), AtomicUsize::new(0), OnceLock::new());
-        Self(Arc::new(Inner { kind, turned, waiting, refused }))
+        Self(Arc::new(InputsInner { kind, turned, waiting, refused }))
     }
 
     /// From now on questions go somewhere else, at once: for a call that goes on after its answer. Once only.
@@ -108,7 +108,7 @@ impl Inputs {
     #[must_use]
     pub fn lasting(&self) -> Self {
         match &self.0.kind {
-            Kind::Session(back) => Self::session(back.lasting()),
+            InputKind::Session(back) => Self::session(back.lasting()),
             _ => self.clone(),
         }
     }
@@ -116,11 +116,11 @@ impl Inputs {
     /// Sends the client of a session a request as it is, and returns its answer; `None` if the client is gone, so that
     /// another one can be asked.
     pub async fn request(&self, request: InputRequest) -> Option<Result<JsonText, RpcError>> {
-        let _waiting = Waiting::new(&self.0.waiting);
+        let _waiting = WaitGuard::new(&self.0.waiting);
         match &self.0.kind {
-            Kind::Session(back) => back.ask(&request).await,
-            Kind::Live(back) => Some(back.request(request).await),
-            Kind::Replay(_) | Kind::Closed => None,
+            InputKind::Session(back) => back.ask(&request).await,
+            InputKind::Live(back) => Some(back.request(request).await),
+            InputKind::Replay(_) | InputKind::Closed => None,
         }
     }
 
@@ -132,12 +132,12 @@ impl Inputs {
     /// Whether the handler waits only because a replayed answer lets others go first: it goes on when it is polled again,
     /// and has woken the task that polls it.
     pub fn is_yielding(&self) -> bool {
-        matches!(&self.0.kind, Kind::Replay(replay) if replay.is_yielding())
+        matches!(&self.0.kind, InputKind::Replay(replay) if replay.is_yielding())
     }
 
     /// Whether this request can ask at all. What can be asked depends on the client, too.
     pub fn are_open(&self) -> bool {
-        !matches!(self.0.kind, Kind::Closed)
+        !matches!(self.0.kind, InputKind::Closed)
     }
 
     /// Whether an error came from [`ask`](Inputs::ask) because the client lacks a capability.
@@ -148,7 +148,7 @@ impl Inputs {
     /// The error that ended this run because a question was another one in an earlier round.
     pub fn changed(&self) -> Option<RpcError> {
         match &self.0.kind {
-            Kind::Replay(replay) => replay.changed(),
+            InputKind::Replay(replay) => replay.changed(),
             _ => None,
         }
     }
@@ -164,18 +164,18 @@ impl Inputs {
     pub async fn ask(&self, revision: Revision, peer: &Peer, key: &str, ask: Ask) -> Result<JsonText, RpcError> {
         let live = self.0.turned.get();
         let asked = match (&self.0.kind, live) {
-            (Kind::Replay(replay), None) => Some((replay, Asked::new(&ask))),
+            (InputKind::Replay(replay), None) => Some((replay, Asked::new(&ask))),
             _ => None,
         };
         let request = self.render(revision, &peer.capabilities, ask)?;
         if let Some((replay, asked)) = asked {
             return replay.ask(key, asked, request).await;
         }
-        let _waiting = Waiting::new(&self.0.waiting);
+        let _waiting = WaitGuard::new(&self.0.waiting);
         match (&self.0.kind, live) {
-            (_, Some(back)) | (Kind::Live(back), None) => back.request(request).await,
-            (Kind::Session(back), None) => back.request(request).await,
-            (Kind::Closed | Kind::Replay(_), None) => {
+            (_, Some(back)) | (InputKind::Live(back), None) => back.request(request).await,
+            (InputKind::Session(back), None) => back.request(request).await,
+            (InputKind::Closed | InputKind::Replay(_), None) => {
                 Err(RpcError::internal("only tools, resources and prompts can ask the client"))
             }
         }
@@ -205,7 +205,7 @@ impl Inputs {
         F: FnOnce() -> Fut,
         Fut: Future<Output = T>,
     {
-        let Kind::Replay(replay) = &self.0.kind else { return Ok(work().await) };
+        let InputKind::Replay(replay) = &self.0.kind else { return Ok(work().await) };
         let unreadable = |e: serde_json::Error| RpcError::internal(format!("step `{key}`: {e}"));
         let name = replay.name_step(key);
         if let Some(known) = replay.step(&name) {
@@ -226,11 +226,11 @@ impl Inputs {
         Fut: Future<Output = Reply>,
         N: Fn() -> u64,
     {
-        let Kind::Replay(_) = &call.inputs.0.kind else {
+        let InputKind::Replay(_) = &call.inputs.0.kind else {
             return Driven { handler: Some(handler(call)), round: None, refused: None };
         };
         let about = Described::new(&call);
-        let round = Round { inputs: call.inputs.clone(), about, sealer: sealer.clone(), now };
+        let round = ActiveRound { inputs: call.inputs.clone(), about, sealer: sealer.clone(), now };
         match round.begin() {
             Ok(()) => Driven { handler: Some(handler(call)), round: Some(round), refused: None },
             Err(error) => Driven { handler: None, round: None, refused: Some(error) },
@@ -244,23 +244,23 @@ pin_project! {
     pub struct Driven<Fut, N> {
         #[pin]
         handler: Option<Fut>,
-        round: Option<Round<N>>,
+        round: Option<ActiveRound<N>>,
         refused: Option<RpcError>,
     }
 }
 
 /// One round in the stateless era.
-struct Round<N> {
+struct ActiveRound<N> {
     inputs: Inputs,
     about: Described,
     sealer: Sealer,
     now: N,
 }
 
-impl<N: Fn() -> u64> Round<N> {
+impl<N: Fn() -> u64> ActiveRound<N> {
     fn replay(&self) -> Option<&Replay> {
         match &self.inputs.0.kind {
-            Kind::Replay(replay) => Some(replay),
+            InputKind::Replay(replay) => Some(replay),
             _ => None,
         }
     }
@@ -326,16 +326,16 @@ impl Ask {
 }
 
 /// Counts a question while it waits.
-struct Waiting<'a>(&'a AtomicUsize);
+struct WaitGuard<'a>(&'a AtomicUsize);
 
-impl<'a> Waiting<'a> {
+impl<'a> WaitGuard<'a> {
     fn new(count: &'a AtomicUsize) -> Self {
         count.fetch_add(1, Ordering::AcqRel);
         Self(count)
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for WaitGuard<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::AcqRel);
     }
@@ -344,9 +344,9 @@ impl Drop for Waiting<'_> {
 impl fmt::Debug for Inputs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match &self.0.kind {
-            Kind::Session(_) | Kind::Live(_) => "Inputs::Live",
-            Kind::Replay(_) => "Inputs::Replay",
-            Kind::Closed => "Inputs::Closed",
+            InputKind::Session(_) | InputKind::Live(_) => "Inputs::Live",
+            InputKind::Replay(_) => "Inputs::Replay",
+            InputKind::Closed => "Inputs::Closed",
         })
     }
 }

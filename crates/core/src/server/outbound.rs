@@ -2,7 +2,7 @@
 
 use couplet_types::RequestId;
 
-use crate::{message::text::EncodedMessage, server::queue::Kind};
+use crate::{message::text::EncodedMessage, server::queue::EntryKind};
 
 /// A message to send, with its route.
 #[derive(Clone, Debug)]
@@ -28,14 +28,14 @@ pub enum Route {
     Batch(RequestId),
 }
 
-impl From<Kind> for Route {
-    fn from(kind: Kind) -> Self {
+impl From<EntryKind> for Route {
+    fn from(kind: EntryKind) -> Self {
         match kind {
-            Kind::Free => Self::Session,
-            Kind::Notification(id) | Kind::Question(id, _) => Self::Request(id),
-            Kind::Release(id, after) => Self::Release(id, after),
-            Kind::Answer(id, code) => Self::Answer(id, code),
-            Kind::Batch(id) => Self::Batch(id),
+            EntryKind::Free => Self::Session,
+            EntryKind::Notification(id) | EntryKind::Question(id, _) => Self::Request(id),
+            EntryKind::Release(id, after) => Self::Release(id, after),
+            EntryKind::Answer(id, code) => Self::Answer(id, code),
+            EntryKind::Batch(id) => Self::Batch(id),
         }
     }
 }

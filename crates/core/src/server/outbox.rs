@@ -18,7 +18,7 @@ use serde::Serialize;
 
 use crate::{
     server::{
-        queue::{Kind, Queue},
+        queue::{EntryKind, Queue},
         running::BoxFuture,
     },
     sync::lock,
@@ -27,9 +27,9 @@ use crate::{
 
 /// Sends notifications of a running call to its client. Clones share one channel, which closes when the call is answered.
 #[derive(Clone)]
-pub struct Outbox(Arc<Inner>);
+pub struct Outbox(Arc<OutboxInner>);
 
-struct Inner {
+struct OutboxInner {
     queue: Queue,
     call: RequestId,
     revision: Revision,
@@ -84,7 +84,7 @@ impl Outbox {
         level: LogGate,
     ) -> Self {
         let (reached, open) = (Mutex::new(None), AtomicBool::new(true));
-        Self(Arc::new(Inner { queue, call, revision, token, level, reached, open, lasting: false, sink: None }))
+        Self(Arc::new(OutboxInner { queue, call, revision, token, level, reached, open, lasting: false, sink: None }))
     }
 
     /// Returns an outbox that stays open for the session, for a call that outlives its response.
@@ -100,10 +100,10 @@ impl Outbox {
     }
 
     fn copy(&self, lasting: bool, sink: Option<Box<dyn NotificationSink>>) -> Self {
-        let Inner { queue, call, revision, token, level, .. } = &*self.0;
+        let OutboxInner { queue, call, revision, token, level, .. } = &*self.0;
         let (queue, call, token, level) = (queue.clone(), call.clone(), token.clone(), level.clone());
         let (reached, open) = (Mutex::new(None), AtomicBool::new(true));
-        Self(Arc::new(Inner { queue, call, revision: *revision, token, level, reached, open, lasting, sink }))
+        Self(Arc::new(OutboxInner { queue, call, revision: *revision, token, level, reached, open, lasting, sink }))
     }
 
     /// Returns the progress token of the request.
@@ -170,7 +170,7 @@ impl Outbox {
     pub fn release(&self, come_back_after: Duration) {
         if self.0.revision.primes_streams() && self.0.open.load(Ordering::Acquire) {
             let after = come_back_after.as_millis().try_into().unwrap_or(u64::MAX);
-            self.0.queue.push(Kind::Release(self.0.call.clone(), after), Bytes::new());
+            self.0.queue.push(EntryKind::Release(self.0.call.clone(), after), Bytes::new());
         }
     }
 
@@ -191,7 +191,7 @@ impl Outbox {
         }
         params.project(self.0.revision);
         let text = notification(method, &to_json(&params));
-        let kind = if self.0.lasting { Kind::Free } else { Kind::Notification(self.0.call.clone()) };
+        let kind = if self.0.lasting { EntryKind::Free } else { EntryKind::Notification(self.0.call.clone()) };
         poll_fn(|cx| {
             if !self.0.open.load(Ordering::Acquire) {
                 return std::task::Poll::Ready(false);

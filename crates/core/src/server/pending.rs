@@ -15,10 +15,10 @@ pub(crate) type Answer = Result<JsonText, RpcError>;
 
 /// The table of one connection: id to waiter. Clones are the same table.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Pending(Arc<Mutex<State>>);
+pub(crate) struct Pending(Arc<Mutex<PendingState>>);
 
 #[derive(Debug, Default)]
-struct State {
+struct PendingState {
     last: i64,
     waiting: HashMap<i64, oneshot::Sender<Answer>>,
     closed: bool,

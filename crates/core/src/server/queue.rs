@@ -16,7 +16,7 @@ use crate::{message::text::EncodedMessage, sync::lock};
 
 /// What a queued message belongs to. A call is identified by its request id, which is unique until it is answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum EntryKind {
     /// A message that belongs to no call.
     Free,
     /// A notification of a running call.
@@ -31,7 +31,7 @@ pub(crate) enum Kind {
     Batch(RequestId),
 }
 
-impl Kind {
+impl EntryKind {
     /// The call that the message belongs to.
     pub(crate) fn call(&self) -> Option<&RequestId> {
         match self {
@@ -42,11 +42,11 @@ impl Kind {
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Queue(Arc<Mutex<State>>);
+pub(crate) struct Queue(Arc<Mutex<QueueState>>);
 
 #[derive(Debug)]
-struct State {
-    items: VecDeque<(Kind, EncodedMessage)>,
+struct QueueState {
+    items: VecDeque<(EntryKind, EncodedMessage)>,
     /// Their size in bytes.
     bytes: usize,
     /// The number of messages that belong to no call.
@@ -61,20 +61,30 @@ impl Queue {
     /// Creates a queue whose notifications wait once it holds `room` messages.
     pub(crate) fn new(room: usize) -> Self {
         let (items, blocked) = (VecDeque::new(), Vec::new());
-        Self(Arc::new(Mutex::new(State { items, bytes: 0, unowned: 0, room, driver: None, blocked, closed: false })))
+        Self(Arc::new(Mutex::new(QueueState {
+            items,
+            bytes: 0,
+            unowned: 0,
+            room,
+            driver: None,
+            blocked,
+            closed: false,
+        })))
     }
 
     /// Adds a response, or anything else that must not wait.
-    pub(crate) fn push(&self, kind: Kind, text: impl Into<EncodedMessage>) {
+    pub(crate) fn push(&self, kind: EntryKind, text: impl Into<EncodedMessage>) {
         let mut state = lock(&self.0);
-        if !state.closed {
-            state.unowned += usize::from(kind == Kind::Free);
-            state.add(kind, text.into());
+        if state.closed {
+            return;
         }
+        let driver = state.add(kind, text.into());
+        drop(state);
+        wake(driver);
     }
 
     /// Adds a notification as soon as there is room; false if the queue is closed.
-    pub(crate) fn poll_push(&self, cx: &mut Context<'_>, kind: &Kind, text: &Bytes) -> Poll<bool> {
+    pub(crate) fn poll_push(&self, cx: &mut Context<'_>, kind: &EntryKind, text: &Bytes) -> Poll<bool> {
         let mut state = lock(&self.0);
         if state.closed {
             return Poll::Ready(false);
@@ -86,18 +96,21 @@ impl Queue {
             }
             return Poll::Pending;
         }
-        state.unowned += usize::from(*kind == Kind::Free);
-        state.add(kind.clone(), text.clone().into());
+        let driver = state.add(kind.clone(), text.clone().into());
+        drop(state);
+        wake(driver);
         Poll::Ready(true)
     }
 
     /// Takes the next message to send.
-    pub(crate) fn pop(&self) -> Option<(Kind, EncodedMessage)> {
+    pub(crate) fn pop(&self) -> Option<(EntryKind, EncodedMessage)> {
         let mut state = lock(&self.0);
         let (kind, text) = state.items.pop_front()?;
         state.bytes -= text.len();
-        state.unowned -= usize::from(kind == Kind::Free);
-        state.wake_blocked();
+        state.unowned -= usize::from(kind == EntryKind::Free);
+        let blocked = std::mem::take(&mut state.blocked);
+        drop(state);
+        wake(blocked);
         Some((kind, text))
     }
 
@@ -116,7 +129,7 @@ impl Queue {
 
     /// Removes an unsent request to the client; true if it was still here.
     pub(crate) fn purge_question(&self, id: i64) -> bool {
-        self.take_back(|kind| matches!(kind, Kind::Question(_, i) if *i == id))
+        self.take_back(|kind| matches!(kind, EntryKind::Question(_, i) if *i == id))
     }
 
     /// The calls with unsent messages.
@@ -128,19 +141,21 @@ impl Queue {
     pub(crate) fn questions(&self, call: &RequestId) -> Vec<i64> {
         let state = lock(&self.0);
         let own = state.items.iter().filter_map(|(kind, _)| match kind {
-            Kind::Question(of, id) if of == call => Some(*id),
+            EntryKind::Question(of, id) if of == call => Some(*id),
             _ => None,
         });
         own.collect()
     }
 
-    fn take_back(&self, which: impl Fn(&Kind) -> bool) -> bool {
+    fn take_back(&self, which: impl Fn(&EntryKind) -> bool) -> bool {
         let mut state = lock(&self.0);
         let before = state.items.len();
         state.items.retain(|(kind, _)| !which(kind));
         state.bytes = state.items.iter().map(|(_, text)| text.len()).sum();
-        state.wake_blocked();
-        state.items.len() < before
+        let (blocked, removed) = (std::mem::take(&mut state.blocked), state.items.len() < before);
+        drop(state);
+        wake(blocked);
+        removed
     }
 
     /// Resets the queue for reuse; false if it holds a message or a handler still has a clone.
@@ -175,7 +190,8 @@ impl Queue {
 
     /// Wakes the driver.
     pub(crate) fn wake(&self) {
-        lock(&self.0).wake_driver();
+        let driver = lock(&self.0).driver.take();
+        wake(driver);
     }
 
     /// Frees spare capacity.
@@ -192,27 +208,27 @@ impl Queue {
         state.items.clear();
         state.bytes = 0;
         state.unowned = 0;
-        state.wake_blocked();
-        state.wake_driver();
+        let (blocked, driver) = (std::mem::take(&mut state.blocked), state.driver.take());
+        drop(state);
+        wake(blocked);
+        wake(driver);
     }
 }
 
-impl State {
-    fn add(&mut self, kind: Kind, text: EncodedMessage) {
+impl QueueState {
+    /// Adds a message; the driver is to be woken once the lock is released.
+    #[must_use]
+    fn add(&mut self, kind: EntryKind, text: EncodedMessage) -> Option<Waker> {
+        self.unowned += usize::from(kind == EntryKind::Free);
         self.bytes += text.len();
         self.items.push_back((kind, text));
-        self.wake_driver();
+        self.driver.take()
     }
+}
 
-    fn wake_driver(&mut self) {
-        if let Some(waker) = self.driver.take() {
-            waker.wake();
-        }
-    }
-
-    fn wake_blocked(&mut self) {
-        self.blocked.drain(..).for_each(Waker::wake);
-    }
+/// Wakes tasks. The queue must not be locked: a waker may run code that uses it.
+fn wake(wakers: impl IntoIterator<Item = Waker>) {
+    wakers.into_iter().for_each(Waker::wake);
 }
 
 #[cfg(test)]
@@ -236,17 +252,51 @@ mod tests {
     #[test]
     fn a_full_queue_has_one_waker_for_each_that_waits() {
         let queue = Queue::new(1);
-        queue.push(Kind::Free, Bytes::from_static(b"{}"));
+        queue.push(EntryKind::Free, Bytes::from_static(b"{}"));
         let waiting: [Arc<Count>; 3] = Default::default();
         for _ in 0..1_000 {
             for count in &waiting {
                 let waker = Waker::from(count.clone());
                 let mut cx = Context::from_waker(&waker);
-                assert!(queue.poll_push(&mut cx, &Kind::Free, &Bytes::from_static(b"{}")).is_pending());
+                assert!(queue.poll_push(&mut cx, &EntryKind::Free, &Bytes::from_static(b"{}")).is_pending());
             }
         }
         assert_eq!(lock(&queue.0).blocked.len(), waiting.len());
         queue.pop().unwrap();
         assert_eq!(waiting.each_ref().map(|count| count.0.load(Ordering::SeqCst)), [1; 3]);
+    }
+
+    /// A waker that looks whether the queue is locked when it is woken.
+    struct Looks(Queue, Mutex<Vec<bool>>);
+
+    impl Wake for Looks {
+        fn wake(self: Arc<Self>) {
+            let is_free = self.0.0.try_lock().is_ok();
+            lock(&self.1).push(is_free);
+        }
+    }
+
+    #[test]
+    fn wakers_are_woken_without_the_lock() {
+        let text = Bytes::from_static(b"{}");
+        let call = RequestId::Number(1);
+        let queue = Queue::new(1);
+        let looks = Arc::new(Looks(queue.clone(), Mutex::default()));
+        let waker = Waker::from(looks.clone());
+        let mut cx = Context::from_waker(&waker);
+        let mut block = |kind: EntryKind| queue.poll_push(&mut cx, &kind, &text).is_pending();
+        queue.register(&waker);
+        queue.push(EntryKind::Notification(call.clone()), text.clone());
+        assert!(block(EntryKind::Free));
+        queue.pop().unwrap();
+        queue.register(&waker);
+        assert!(!block(EntryKind::Notification(call.clone())));
+        assert!(block(EntryKind::Free));
+        queue.purge(&call);
+        queue.register(&waker);
+        queue.wake();
+        queue.register(&waker);
+        queue.close();
+        assert_eq!(*lock(&looks.1), [true; 6]);
     }
 }

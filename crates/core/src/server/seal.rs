@@ -95,6 +95,13 @@ impl Sealer {
     }
 }
 
+/// The same as [`Sealer::new`].
+impl From<[u8; 32]> for Sealer {
+    fn from(key: [u8; 32]) -> Self {
+        Self::new(key)
+    }
+}
+
 impl fmt::Debug for Sealer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Sealer").field("seconds", &self.seconds).field("limit", &self.limit).finish_non_exhaustive()

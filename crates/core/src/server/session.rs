@@ -6,7 +6,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use couplet_types::{LoggingLevel, RpcError, SetLevelParams, SubscribeParams};
+use couplet_types::{LoggingLevel, RequestMethod, RpcError, SetLevelParams, SubscribeParams};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -16,7 +16,7 @@ use crate::{
         hub::{Filter, Hub, Subscription},
         outbox::LogGate,
     },
-    service::{Description, Peer, Reply, ResultBody, Service},
+    service::{Description, Peer, ResultBody, Service},
     sync::lock,
     wire::{revision::Revision, to_json},
 };
@@ -37,12 +37,6 @@ pub(crate) struct Session {
 struct Memory {
     level: LoggingLevel,
     uris: BTreeSet<String>,
-}
-
-/// What a request in a session leads to.
-pub(crate) enum Legacy {
-    Reply(Revision, Reply),
-    Call(Revision, Arc<Peer>, LogGate),
 }
 
 impl Session {
@@ -80,52 +74,54 @@ impl Session {
         });
     }
 
-    /// What a request leads to: an answer at once, or a call of the service.
-    pub(crate) fn request(
+    /// Answers a request about the session itself; `None` for one that the service answers.
+    ///
+    /// # Errors
+    /// If the parameters are invalid, the resource does not exist, or there are too many subscriptions.
+    pub(crate) fn answer(
         &mut self,
-        method: &str,
+        method: RequestMethod,
         params: &Params,
         service: &dyn Service,
-        about: &Description,
         limits: &Limits,
-    ) -> Result<Legacy, RpcError> {
-        let empty = Ok(Legacy::Reply(self.revision, Reply::Complete(ResultBody::empty())));
-        self.changed |= matches!(method, "logging/setLevel" | "resources/subscribe" | "resources/unsubscribe");
+    ) -> Result<Option<ResultBody>, RpcError> {
         match method {
-            "logging/setLevel" => {
+            RequestMethod::SetLevel => {
+                self.changed = true;
                 let SetLevelParams { level, .. } = params.parse()?;
                 *lock(&self.level) = level;
-                empty
             }
-            "resources/subscribe" => {
+            RequestMethod::Subscribe => {
+                self.changed = true;
                 let SubscribeParams { uri, .. } = params.parse()?;
                 if !service.has_resource(&uri) {
                     return Err(self.revision.resource_not_found(&uri));
                 }
-                let fits = self.changes.update(|interest| {
-                    let fits = interest.uris.len() < limits.uris || interest.uris.contains(&uri);
-                    if fits {
-                        interest.uris.insert(uri);
-                    }
-                    fits
-                });
-                let most = limits.uris;
-                if fits {
-                    empty
-                } else {
-                    Err(RpcError::internal(format!("more than {most} subscriptions in a session")))
-                }
+                self.subscribe(uri, limits.uris)?;
             }
-            "resources/unsubscribe" => {
+            RequestMethod::Unsubscribe => {
+                self.changed = true;
                 let SubscribeParams { uri, .. } = params.parse()?;
                 self.changes.update(|interest| interest.uris.remove(&uri));
-                empty
             }
-            _ => {
-                let logs = about.capabilities.logging.is_some();
-                let level = if logs { LogGate::Session(self.level.clone()) } else { LogGate::Closed };
-                Ok(Legacy::Call(self.revision, self.peer.clone(), level))
-            }
+            _ => return Ok(None),
         }
+        Ok(Some(ResultBody::empty()))
+    }
+
+    fn subscribe(&self, uri: String, most: usize) -> Result<(), RpcError> {
+        let fits = self.changes.update(|interest| {
+            let fits = interest.uris.len() < most || interest.uris.contains(&uri);
+            if fits {
+                interest.uris.insert(uri);
+            }
+            fits
+        });
+        if fits { Ok(()) } else { Err(RpcError::internal(format!("more than {most} subscriptions in a session"))) }
+    }
+
+    /// The filter for log messages of calls in this session.
+    pub(crate) fn log_gate(&self, about: &Description) -> LogGate {
+        if about.capabilities.logging.is_some() { LogGate::Session(self.level.clone()) } else { LogGate::Closed }
     }
 }

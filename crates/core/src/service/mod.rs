@@ -14,7 +14,7 @@ use std::{
 use bytes::Bytes;
 use couplet_types::{
     CallToolResult, ClientCapabilities, HasMeta, Implementation, InputRequest, Meta, ProtocolVersion, RawJson,
-    RpcError, ServerCapabilities,
+    RequestMethod, RpcError, ServerCapabilities,
 };
 use serde::Serialize;
 
@@ -179,9 +179,14 @@ impl Call {
         self.caller.as_ref().map(|caller| &**caller.principal())
     }
 
+    /// Returns the method, if it is one of the protocol itself; `None` for a method of an extension or of the server.
+    pub fn known(&self) -> Option<RequestMethod> {
+        RequestMethod::from_name(&self.method)
+    }
+
     /// Returns the name of the tool; `None` if the method is not `tools/call`.
     pub fn tool_name(&self) -> Option<Cow<'_, str>> {
-        if self.method != "tools/call" {
+        if self.known() != Some(RequestMethod::CallTool) {
             return None;
         }
         self.params.read_str("name").ok().flatten()

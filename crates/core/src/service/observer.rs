@@ -4,7 +4,10 @@ use std::{borrow::Cow, fmt, time::Duration};
 
 use couplet_types::{ProtocolVersion, TraceContext};
 
-use crate::error::{Error, ErrorKind};
+use crate::{
+    error::{Error, ErrorKind},
+    wire::method::{CallTarget, Method},
+};
 
 /// An observer of the requests of a client or a server. Every method has a default.
 ///
@@ -92,26 +95,25 @@ impl<'a> Operation<'a> {
 
     /// Returns the OpenTelemetry attribute of a method's target.
     pub fn target_attribute(method: &str) -> Option<&'static str> {
-        match method {
-            "tools/call" => Some("gen_ai.tool.name"),
-            "prompts/get" => Some("gen_ai.prompt.name"),
-            "resources/read" | "resources/subscribe" | "resources/unsubscribe" => Some("mcp.resource.uri"),
-            _ => None,
-        }
+        target(method).map(CallTarget::attribute)
     }
 
     /// Returns the parameter that holds a method's target.
     pub fn target_parameter(method: &str) -> Option<&'static str> {
-        Self::target_attribute(method).map(|attribute| if attribute == "mcp.resource.uri" { "uri" } else { "name" })
+        target(method).map(CallTarget::parameter)
     }
 
     /// Returns the span name: the method, and the tool or prompt. URIs are left out, as they have too many values.
     pub fn span_name(method: &str, target: Option<&str>) -> String {
-        match (target, Self::target_attribute(method)) {
-            (Some(target), Some("gen_ai.tool.name" | "gen_ai.prompt.name")) => format!("{method} {target}"),
+        match (target, self::target(method)) {
+            (Some(target), Some(CallTarget::Tool | CallTarget::Prompt)) => format!("{method} {target}"),
             _ => method.to_owned(),
         }
     }
+}
+
+fn target(method: &str) -> Option<CallTarget> {
+    Method::named(method)?.target
 }
 
 /// A closed connection.

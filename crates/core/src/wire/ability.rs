@@ -1,4 +1,4 @@
-//! What a client can be asked, as its revision and its capabilities say.
+//! The requests that a client supports, by its revision and its capabilities.
 
 use couplet_types::{ClientCapabilities, ElicitationCapability, RpcError};
 
@@ -6,35 +6,35 @@ use super::revision::{Elicit, Revision};
 use crate::service::Call;
 
 impl Revision {
-    /// Whether a client with these capabilities can be asked to show a form.
+    /// Whether a client with these capabilities supports form elicitation.
     pub(crate) fn can_elicit(self, can: &ClientCapabilities) -> bool {
         self.0.elicit != Elicit::Never && can.elicitation.as_ref().is_some_and(ElicitationCapability::allows_form)
     }
 
-    /// Whether a client with these capabilities can be asked to open a page.
+    /// Whether a client with these capabilities supports URL elicitation.
     pub(crate) fn can_elicit_url(self, can: &ClientCapabilities) -> bool {
         let spoken = matches!(self.0.elicit, Elicit::Url | Elicit::UrlWithId);
         spoken && can.elicitation.as_ref().is_some_and(ElicitationCapability::allows_url)
     }
 
-    /// Whether a client with these capabilities can be asked for a sample with tools.
+    /// Whether a client with these capabilities supports sampling with tools.
     pub(crate) fn can_sample_with_tools(self, can: &ClientCapabilities) -> bool {
         self.0.sampling_tools && can.sampling.as_ref().is_some_and(|sampling| sampling.tools.is_some())
     }
 }
 
 impl Call {
-    /// Whether the client can show the user a form.
+    /// Whether the client supports form elicitation.
     pub fn can_elicit(&self) -> bool {
         self.inputs.are_open() && self.revision.can_elicit(&self.peer.capabilities)
     }
 
-    /// Whether the client can ask the user to open a page.
+    /// Whether the client supports URL elicitation.
     pub fn can_elicit_url(&self) -> bool {
         self.inputs.are_open() && self.revision.can_elicit_url(&self.peer.capabilities)
     }
 
-    /// Whether the client has a model that can be asked.
+    /// Whether the client supports sampling.
     pub fn can_sample(&self) -> bool {
         self.inputs.are_open() && self.peer.capabilities.sampling.is_some()
     }
@@ -48,7 +48,7 @@ impl Call {
     ///
     /// # Errors
     /// The protocol's own error for a missing capability, with `needed` in its data: -32021, or -32600 in revisions
-    /// that do not know that code.
+    /// without that code.
     pub fn require(&self, needed: &ClientCapabilities) -> Result<(), RpcError> {
         match self.lacks(needed) {
             None => Ok(()),
@@ -56,7 +56,7 @@ impl Call {
         }
     }
 
-    /// The first of some capabilities that the client does not have.
+    /// Returns the first of some capabilities that the client lacks.
     fn lacks(&self, needed: &ClientCapabilities) -> Option<String> {
         let has = &self.peer.capabilities;
         let (elicitation, sampling) = (needed.elicitation.as_ref(), needed.sampling.as_ref());

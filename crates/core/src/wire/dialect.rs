@@ -1,4 +1,4 @@
-//! How a client speaks once both sides have agreed on a revision.
+//! Requests and results of a client, in the negotiated revision.
 
 use std::borrow::Cow;
 
@@ -9,11 +9,12 @@ use couplet_types::{
 use serde::Serialize;
 
 use crate::{
-    client::exchange::Outgoing,
+    client::outgoing::Outgoing,
     error::{Error, ErrorKind},
     message::{Params, scan::JsonText},
     wire::{
-        self, Outcome, method,
+        self, Outcome,
+        method::{self, Method},
         modern::{self, Identity},
         project::Project,
         revision::Revision,
@@ -21,31 +22,31 @@ use crate::{
     },
 };
 
-/// A client's way to write requests and to read results in one revision.
+/// The encoder of a client's requests and the decoder of its results, in one revision.
 #[derive(Clone, Debug)]
 pub struct Dialect {
     revision: Revision,
     identity: Identity,
 }
 
-/// What a request carries beside its parameters.
+/// The parts of a request beside its parameters.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct RequestOptions {
-    /// Whether progress is wanted.
+    /// Whether to request progress notifications.
     pub progress: bool,
-    /// Answers to the questions of an earlier round.
+    /// The answers to the input requests of the round before.
     pub answers: Vec<(String, JsonText)>,
-    /// What the server gave in that round.
+    /// The request state of that round.
     pub state: Option<String>,
-    /// The trace that the request is a part of.
+    /// The trace context to propagate.
     pub trace: Option<TraceContext>,
-    /// What whoever is behind this request can do, where a request says so itself and another one made it.
+    /// The capabilities to declare instead of the client's own, in stateless revisions: for proxies.
     pub capabilities: Option<ClientCapabilities>,
 }
 
 impl Dialect {
-    /// A client's voice in a revision.
+    /// Creates the encoder for a client in a revision.
     pub fn new(version: ProtocolVersion, info: Implementation, mut capabilities: ClientCapabilities) -> Self {
         let revision = Revision::of(version);
         let mut info = info;
@@ -54,46 +55,49 @@ impl Dialect {
         Self { revision, identity: Identity::new(version, info, capabilities) }
     }
 
-    /// Asks for log messages from a level on, where a request says so itself.
+    /// Sets the minimum level of log messages that stateless requests ask for.
     pub fn set_log_level(&mut self, level: Option<LoggingLevel>) {
         self.identity.set_log_level(level);
     }
 
-    /// How messages look.
+    /// Returns the negotiated revision.
     pub fn revision(&self) -> Revision {
         self.revision
     }
 
-    /// Whether a session is opened by a handshake; if not, every request stands alone.
+    /// Whether the revision has sessions; if not, every request is stateless.
     pub fn has_sessions(&self) -> bool {
         self.revision.0.codec.has_sessions()
     }
 
-    /// The revision and what the client can do: all that a server may answer by, beside the request and who asks.
+    /// Returns the revision and the client's capabilities as bytes: with the request and the caller, all that a response may depend on.
     pub fn voice(&self) -> &bytes::Bytes {
         &self.identity.voice
     }
 
-    /// Whether results of a method may say for how long they can be kept, in revisions in which results do.
-    pub const fn is_cacheable(method: &str) -> bool {
-        method::is_cacheable(method)
+    /// Whether clients may cache the results of a method, in revisions whose results have a `ttlMs`.
+    pub const fn is_cacheable<R: Request>() -> bool {
+        match R::KNOWN {
+            Some(method) => Method::of(method).is_cacheable(),
+            None => false,
+        }
     }
 
-    /// What tells a request from others whose answers may be kept; `None` if the answer to this one may not.
+    /// Returns the cache key of a request; `None` if its result must not be cached.
     pub fn cache_key<R: Request>(&self, params: &R::Params) -> Option<bytes::Bytes> {
-        if !Self::is_cacheable(R::METHOD) || self.has_sessions() || params.meta().is_some_and(|meta| !meta.is_empty()) {
+        if !Self::is_cacheable::<R>() || self.has_sessions() || params.meta().is_some_and(|meta| !meta.is_empty()) {
             return None;
         }
         let text = JsonText::trusted(to_json(params).into());
         let members = Params::from_text(text.clone()).ok()?;
-        // What depends on answers of the client's is no answer to anything else.
+        // A result that depends on input from the client is not reusable.
         members.iter().all(|(key, _)| wire::modern::describes(&key)).then(|| text.as_bytes().clone())
     }
 
-    /// Writes a request.
+    /// Encodes a request.
     ///
     /// # Errors
-    /// When the revision has no such method, or the parameters cannot be written.
+    /// If the revision has no such method, or the parameters cannot be serialized.
     pub fn request<R: Request>(
         &self,
         id: RequestId,
@@ -103,8 +107,7 @@ impl Dialect {
     where
         R::Params: Project,
     {
-        let known = R::EXTENSION.is_some() || method::client_request(R::METHOD, self.revision.0).is_some();
-        if !known && method::REQUESTS.iter().any(|m| m.name == R::METHOD) {
+        if R::KNOWN.is_some_and(|method| !Method::of(method).is_sent_by_clients(self.revision.0)) {
             let what = format!("revision {} has no method `{}`", self.revision.version(), R::METHOD);
             return Err(Error::new(ErrorKind::Unsupported, what));
         }
@@ -115,7 +118,7 @@ impl Dialect {
             trace.add_to(meta.get_or_insert_default());
         }
         let token = extras.progress.then_some(&id);
-        let text = wire::printed(|text| {
+        let text = wire::encoded(|text| {
             text.push(b'{');
             self.revision.0.codec.request_meta(text, meta.as_ref(), token, &self.identity);
             wire::write_members(text, &params);
@@ -125,11 +128,11 @@ impl Dialect {
         Ok(Outgoing { id, method: R::METHOD, params: text, named_by: R::NAMED_BY })
     }
 
-    /// Writes a request as it was written for another server, for programs that pass requests on. The parameters stay as
-    /// they are; what an era adds around them is that of this client.
+    /// Encodes a request that was received from another client, for proxies. The parameters are
+    /// unchanged; the members that the revision adds are those of this client.
     ///
     /// # Errors
-    /// When the revision has no such method, or `_meta` is not an object.
+    /// If the revision has no such method, or `_meta` is not an object.
     pub fn forward(
         &self,
         id: RequestId,
@@ -141,13 +144,13 @@ impl Dialect {
             let what = format!("revision {} has no method `{method}`", self.revision.version());
             return Err(Error::new(ErrorKind::Unsupported, what));
         };
-        self.forward_as(id, known.name, None, params, extras)
+        self.forward_as(id, known.name(), None, params, extras)
     }
 
-    /// The same for a method that the specification does not have, with the parameter that names what it is about.
+    /// Encodes a received request of an extension; `named_by` is the parameter that names its target.
     ///
     /// # Errors
-    /// When `_meta` is not an object.
+    /// If `_meta` is not an object.
     pub fn forward_as(
         &self,
         id: RequestId,
@@ -166,10 +169,10 @@ impl Dialect {
         }
         let mut text = b"{".to_vec();
         self.revision.0.codec.request_meta(&mut text, Some(&meta), token, &identity);
-        // How the call goes on is passed on where the server knows rounds and this client has nothing of its own to say.
+        // The state of a multi-round-trip request is forwarded where the server has rounds and this client has no state of its own.
         let rounds = !self.has_sessions() && extras.answers.is_empty() && extras.state.is_none();
         for (key, value) in params.iter().filter(|(key, _)| modern::describes(key) || (rounds && key != "_meta")) {
-            // No parameter of the protocol is `null`: strict servers refuse a cursor that is.
+            // No parameter of the protocol is `null`: strict servers reject such a cursor.
             if value.as_str() == "null" {
                 continue;
             }
@@ -183,12 +186,12 @@ impl Dialect {
         Ok(Outgoing { id, method, params: text.into(), named_by })
     }
 
-    /// Writes a request once more, under a new id: for the next round, with what that round asks for.
+    /// Encodes a request again under a new id, for the next round.
     ///
-    /// The parameters are those of the first request, untouched.
+    /// The parameters are those of the first request, unchanged.
     ///
     /// # Errors
-    /// When the first request cannot be read back, which means that it nests too deep.
+    /// If the first request cannot be parsed, because it is nested too deeply.
     pub fn again(&self, first: &Outgoing, id: RequestId, extras: &RequestOptions) -> Result<Outgoing, Error> {
         let unreadable = |e: &dyn std::fmt::Display| {
             Error::new(ErrorKind::Config, format!("the parameters of `{}` cannot be sent again: {e}", first.method))
@@ -219,7 +222,7 @@ impl Dialect {
     /// declare, in a revision that has it.
     ///
     /// # Errors
-    /// When it does not.
+    /// If it does not.
     pub fn check_extension(&self, method: &str, id: &str, server: &ServerCapabilities) -> Result<(), Error> {
         let whose = if crate::service::extension::declared(&self.identity.capabilities, id).is_none() {
             "client"
@@ -235,10 +238,10 @@ impl Dialect {
     /// Checks that a server which advertises these capabilities serves a method.
     ///
     /// # Errors
-    /// When it does not; the error names the capability.
+    /// If it does not; the error names the capability.
     pub fn check(&self, method: &str, server: &ServerCapabilities) -> Result<(), Error> {
-        let gate = method::REQUESTS.iter().find(|m| m.name == method).map_or(method::Capability::Open, |m| m.gate);
-        // Before there was such a capability, nobody could advertise it.
+        let gate = Method::named(method).map_or(method::Capability::Open, |known| known.capability);
+        // Older revisions have the method and lack the capability.
         let unsaid = gate == method::Capability::Completions && !self.revision.0.completions_capability;
         if unsaid || gate.is_open(server) {
             return Ok(());
@@ -257,7 +260,7 @@ impl Dialect {
         Err(Error::new(ErrorKind::Unsupported, what))
     }
 
-    /// Writes a message for a method that has no type here, with everything that the revision adds.
+    /// Encodes a request of a method without a marker type, with the members that the revision adds.
     pub fn raw_request(&self, id: &RequestId, method: &str, params: &JsonText) -> bytes::Bytes {
         let given = Params::from_text(params.clone()).unwrap_or_default();
         let meta: Option<couplet_types::Meta> = given.read_opt("_meta").ok().flatten();
@@ -273,18 +276,18 @@ impl Dialect {
         wire::request(id, method, &text)
     }
 
-    /// Reads what came back.
+    /// Parses a result.
     ///
     /// # Errors
-    /// When the result is of a kind that is not known.
+    /// If the result is of an unknown kind.
     pub fn outcome(&self, result: JsonText) -> Result<Outcome, Error> {
         self.outcome_with(result, |_| false)
     }
 
-    /// Reads what came back for a request whose result may be of a kind that an extension adds.
+    /// Parses a result that may be of a kind that an extension adds.
     ///
     /// # Errors
-    /// When the result is of a kind that is not known, or not accepted.
+    /// If the result is of an unknown kind, or of one that is not accepted.
     pub fn outcome_with(&self, result: JsonText, accepts: impl Fn(&str) -> bool) -> Result<Outcome, Error> {
         let outcome = self.revision.0.codec.outcome(result).map_err(|what| Error::new(ErrorKind::Protocol, what))?;
         match &outcome {
@@ -295,20 +298,20 @@ impl Dialect {
         }
     }
 
-    /// What a result says about the server, where results do.
+    /// Returns the server's name and version from a result, in revisions whose results have them.
     pub fn server_info(&self, result: &JsonText) -> Option<Implementation> {
         wire::modern::server_info(result)
     }
 
-    /// Writes a notification.
+    /// Encodes a notification.
     pub fn notification<P: Serialize>(&self, method: &str, params: &P) -> bytes::Bytes {
         wire::notification(method, &to_json(params))
     }
 
-    /// Prints the answer to a question of the server, for this revision.
+    /// Encodes the answer to a request of the server.
     ///
     /// # Errors
-    /// When the value cannot be written in this revision.
+    /// If the revision cannot represent the value.
     pub fn answer<T: Project + Serialize>(&self, mut answer: T) -> Result<JsonText, RpcError> {
         if let Some(why) = answer.unspeakable(self.revision) {
             return Err(RpcError::internal(why));

@@ -3,11 +3,11 @@
 use couplet_types::{Map, RawJson, RpcError};
 use serde_json::Value;
 
-/// A form for clients that know neither titled nor multiple choices, nor defaults but of booleans. Its fields stay in
-/// their order, which is the one in which a person is asked.
+/// Converts a form for clients that support neither titled nor multiple choices, and defaults of booleans only. The
+/// fields keep their order.
 ///
 /// # Errors
-/// When something has to be filled in that such a form cannot have.
+/// If such a form cannot have a required field.
 pub(super) fn plain(schema: &RawJson) -> Result<RawJson, RpcError> {
     let mut root: Map<RawJson> = schema.parse().map_err(broken)?;
     root.remove("$schema");
@@ -23,7 +23,7 @@ pub(super) fn plain(schema: &RawJson) -> Result<RawJson, RpcError> {
                         "the client's revision cannot ask for several of `{name}`"
                     )));
                 }
-                // What need not be filled in is not asked.
+                // Optional fields are left out.
                 None => {}
             }
         }

@@ -1,65 +1,72 @@
-//! The names of the headers, and how a request over HTTP finds its era.
+//! The names of the headers, and the connection that an HTTP request belongs to.
 
-use couplet_types::{ProtocolVersion, RequestId, RpcError, code};
+use couplet_types::{Initialize, Ping, ProtocolVersion, Request, RequestId, RpcError, code};
 
-use super::{method, modern, revision::Revision};
+use super::{
+    method::CallTarget,
+    modern::{self, Checked},
+    revision::Revision,
+};
 use crate::{
     http::headers::decode,
     message::{Body, Frame, Malformed, Message, Params, scan::JsonText},
     service::{Description, Service},
 };
 
-/// The session that a request belongs to.
+/// The header with the session of a request.
 pub const SESSION: &str = "mcp-session-id";
-/// The revision that is spoken.
+/// The header with the protocol version.
 pub const PROTOCOL_VERSION: &str = "mcp-protocol-version";
-/// The method, once more.
+/// The header that repeats the method.
 pub const METHOD: &str = "mcp-method";
-/// The name of what the method is about, once more.
+/// The header that repeats the name of the request's target.
 pub const NAME: &str = "mcp-name";
-/// What the headers of mirrored arguments begin with.
+/// The prefix of headers that repeat arguments.
 pub const PARAM_PREFIX: &str = "mcp-param-";
-/// After which event a stream goes on.
+/// The header with the event after which a stream resumes.
 pub const LAST_EVENT_ID: &str = "last-event-id";
 
 /// The headers of a request.
 pub trait Fields {
-    /// One header; the name is in lower case.
+    /// Looks up a header; the name is in lower case.
     fn field(&self, name: &str) -> Field<'_>;
 }
 
 /// One header of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Field<'a> {
-    /// It is not there.
+    /// The header is missing.
     Absent,
-    /// What it says.
+    /// The value.
     Value(&'a [u8]),
-    /// It is there more than once.
+    /// The header occurs more than once.
     Repeated,
 }
 
-/// Where a message belongs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Lane {
-    /// It says everything itself: it needs a connection of its own, and whoever hangs up cancels it.
-    Alone,
-    /// It opens a session.
-    Opening,
-    /// It belongs to the session of this id.
+/// The connection that a message belongs to.
+#[derive(Clone, Debug)]
+pub enum Placement {
+    /// A stateless request, for [`ServerConnection::receive_checked`](crate::ServerConnection::receive_checked) on a
+    /// connection of its own. Closing the response cancels it.
+    Stateless(Checked),
+    /// Another message that needs no session: a stateless notification, or a `ping`.
+    Unbound,
+    /// An `initialize`, which opens a session.
+    Initialize,
+    /// A message of the session with this id.
     Session(String),
-    /// It belongs to a session and names none: see [`no_session`] and [`spoken`].
-    Sessionless,
+    /// A message that needs a session and names none: see [`no_session`] and [`session_version`].
+    MissingSession,
 }
 
-/// Why a message is not taken.
+/// The response to a message that is rejected.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Refusal {
-    /// The status of the answer.
+    /// The HTTP status.
     pub status: u16,
-    /// The id to repeat.
+    /// The id of the request.
     pub id: Option<RequestId>,
-    /// What to say.
+    /// The error.
     pub error: RpcError,
 }
 
@@ -69,25 +76,25 @@ impl Refusal {
         Self { status, id: id.cloned(), error }
     }
 
-    /// The body of the answer.
+    /// Returns the body of the response.
     pub fn text(&self) -> bytes::Bytes {
         super::error(self.id.as_ref(), None, &self.error)
     }
 }
 
-/// The body of an answer to a request that was not read.
+/// Returns the body of the response to a request that was not parsed.
 pub fn refuse(error: &RpcError) -> bytes::Bytes {
     super::error(None, None, error)
 }
 
-/// The body of an answer to something that is not a message.
+/// Returns the body of the response to a malformed message.
 pub fn unreadable(fields: &dyn Fields, malformed: &Malformed) -> bytes::Bytes {
     let named = one(fields, PROTOCOL_VERSION).ok().flatten().and_then(|v| v.parse().ok()).map(Revision::of);
     let revision = named.unwrap_or_else(Revision::oldest);
     super::error(malformed.id.as_ref(), revision.0.unreadable_id, &malformed.error)
 }
 
-/// The status of an answer to a message that was [`Lane::Alone`]; `code` if it is an error.
+/// Returns the HTTP status of the answer to a stateless request; `code` is that of an error.
 pub fn status(code: Option<i32>) -> u16 {
     match code {
         Some(code::METHOD_NOT_FOUND) => 404,
@@ -96,16 +103,16 @@ pub fn status(code: Option<i32>) -> u16 {
     }
 }
 
-/// Whether the server speaks a revision that has sessions.
+/// Whether the server supports a revision that has sessions.
 pub fn has_sessions(about: &Description) -> bool {
     about.versions.iter().any(|v| Revision::of(*v).0.codec.has_sessions())
 }
 
-/// Finds out where a message belongs, and whether its headers say what it says.
+/// Finds the connection that a message belongs to, and checks its headers against its body.
 ///
 /// # Errors
-/// What to answer if they do not, or if the message belongs nowhere.
-pub fn sort(fields: &dyn Fields, frame: &Frame, service: &dyn Service) -> Result<Lane, Refusal> {
+/// The response to send if they contradict each other, or if the server does not serve the request.
+pub fn place(fields: &dyn Fields, frame: &Frame, service: &dyn Service) -> Result<Placement, Refusal> {
     let about = service.describe();
     let (id, method, params) = match frame {
         Frame::Single(Message { body: Body::Request { id, method, params }, .. }) => (Some(id), &**method, params),
@@ -118,25 +125,26 @@ pub fn sort(fields: &dyn Fields, frame: &Frame, service: &dyn Service) -> Result
     let marked = meta.is_some_and(modern::is_marked);
     let stateless = named(version).is_some_and(|s| !s.0.codec.has_sessions());
     if marked || stateless {
-        if id.is_some() {
-            stand_alone(fields, version, method, params, meta, service, &about).map_err(refuse)?;
-        } else {
-            mirrored_method(fields, method, false).map_err(refuse)?;
+        return match id {
+            Some(_) => {
+                stateless_request(fields, version, method, params, meta, service, &about).map(Placement::Stateless)
+            }
+            None => mirrored_method(fields, method, false).map(|()| Placement::Unbound),
         }
-        return Ok(Lane::Alone);
+        .map_err(refuse);
     }
     known_version(version, &about).map_err(refuse)?;
-    if method == "initialize" && id.is_some() {
-        return Ok(Lane::Opening);
+    if method == Initialize::METHOD && id.is_some() {
+        return Ok(Placement::Initialize);
     }
     match one(fields, SESSION).map_err(refuse)? {
-        Some(session) => Ok(Lane::Session(session.to_owned())),
-        None if method == "ping" && id.is_some() => Ok(Lane::Alone),
-        None => Ok(Lane::Sessionless),
+        Some(session) => Ok(Placement::Session(session.to_owned())),
+        None if method == Ping::METHOD && id.is_some() => Ok(Placement::Unbound),
+        None => Ok(Placement::MissingSession),
     }
 }
 
-/// What to answer to a message that is [`Lane::Sessionless`] where sessions are kept.
+/// Returns the response to a message that is [`Placement::MissingSession`].
 pub fn no_session(frame: &Frame, about: &Description) -> Refusal {
     match frame {
         Frame::Single(Message { body: Body::Request { id, method, .. }, .. }) => {
@@ -150,19 +158,19 @@ pub fn no_session(frame: &Frame, about: &Description) -> Refusal {
     }
 }
 
-/// The revision that a message is written in, where sessions are not kept and cannot tell: the one that it names, or
-/// the first that had this transport.
-pub fn spoken(fields: &dyn Fields, about: &Description) -> Option<ProtocolVersion> {
+/// Returns the revision of a message of a session, where sessions are not stored: the one in its header, or the first
+/// that had this transport.
+pub fn session_version(fields: &dyn Fields, about: &Description) -> Option<ProtocolVersion> {
     let has_sessions = |version: &ProtocolVersion| Revision::of(*version).0.codec.has_sessions();
     let named = one(fields, PROTOCOL_VERSION).ok().flatten().and_then(|v| v.parse().ok()).filter(has_sessions);
     let assumed = Some(ProtocolVersion::V2025_03_26).filter(|v| about.versions.contains(v));
     named.or(assumed).or_else(|| about.versions.iter().copied().find(has_sessions))
 }
 
-/// The session that a request without a message is about, if it names one.
+/// Returns the session of a request without a body, if it names one.
 ///
 /// # Errors
-/// What to answer if its headers cannot be read, or name a revision that has no sessions.
+/// The response to send if its headers are malformed, or name a revision without sessions.
 pub fn session(fields: &dyn Fields, about: &Description) -> Result<Option<String>, Refusal> {
     let refuse = |error| Refusal::bad(None, error);
     let version = one(fields, PROTOCOL_VERSION).map_err(refuse)?;
@@ -174,8 +182,8 @@ pub fn session(fields: &dyn Fields, about: &Description) -> Result<Option<String
     Ok(one(fields, SESSION).map_err(refuse)?.map(str::to_owned))
 }
 
-/// What only makes sense in a session.
-fn session_only(fields: &dyn Fields, frame: &Frame, about: &Description) -> Result<Lane, Refusal> {
+/// Places a message that only makes sense in a session.
+fn session_only(fields: &dyn Fields, frame: &Frame, about: &Description) -> Result<Placement, Refusal> {
     let refuse = |error| Refusal::bad(None, error);
     let version = one(fields, PROTOCOL_VERSION).map_err(refuse)?;
     let stateless = named(version).is_some_and(|s| !s.0.codec.has_sessions());
@@ -184,14 +192,14 @@ fn session_only(fields: &dyn Fields, frame: &Frame, about: &Description) -> Resu
     }
     known_version(version, about).map_err(refuse)?;
     let session = one(fields, SESSION).map_err(refuse)?;
-    Ok(session.map_or(Lane::Sessionless, |session| Lane::Session(session.to_owned())))
+    Ok(session.map_or(Placement::MissingSession, |session| Placement::Session(session.to_owned())))
 }
 
 fn named(version: Option<&str>) -> Option<Revision> {
     version?.parse().ok().map(Revision::of)
 }
 
-/// A header, if it is there, must name a revision that the server speaks.
+/// Checks that the header, if there is one, names a revision that the server supports.
 fn known_version(version: Option<&str>, about: &Description) -> Result<(), RpcError> {
     match version {
         Some(version) if !version.parse::<ProtocolVersion>().is_ok_and(|v| about.versions.contains(&v)) => {
@@ -201,8 +209,8 @@ fn known_version(version: Option<&str>, about: &Description) -> Result<(), RpcEr
     }
 }
 
-/// The checks of a request without a session, in the order in which faults are reported.
-fn stand_alone(
+/// Checks a stateless request, in the order in which faults are reported.
+fn stateless_request(
     fields: &dyn Fields,
     version: Option<&str>,
     method: &str,
@@ -210,26 +218,24 @@ fn stand_alone(
     meta: Option<&Params>,
     service: &dyn Service,
     about: &Description,
-) -> Result<(), RpcError> {
+) -> Result<Checked, RpcError> {
     let version = version.ok_or_else(|| missing(PROTOCOL_VERSION))?;
     mirrored_method(fields, method, true)?;
     let said = modern::required(meta)?;
     if said != version {
         return Err(mismatch(PROTOCOL_VERSION));
     }
-    let revision = modern::supported(&said, about)?;
-    if !method::is_served(method, revision.0, about) {
-        return Err(RpcError::method_not_found(method));
-    }
-    let extra = || about.extensions_in(revision).find_map(|e| e.find(method)?.named_by.as_deref());
-    let Some(key) = named_by(method).or_else(extra) else { return Ok(()) };
-    // A name that is missing or is not a text is the method's own business.
-    let Ok(Some(name)) = params.read_str(key) else { return Ok(()) };
+    let checked = Checked::new(&said, method, about)?;
+    let target = checked.method.and_then(|known| known.target);
+    let added = || about.extensions_in(checked.revision).find_map(|e| e.find(method)?.named_by.as_deref());
+    let Some(key) = target.map(CallTarget::parameter).or_else(added) else { return Ok(checked) };
+    // A name that is missing or is not a string is reported by the method itself.
+    let Ok(Some(name)) = params.read_str(key) else { return Ok(checked) };
     mirrored_name(fields, &name)?;
-    if method == "tools/call" {
+    if target == Some(CallTarget::Tool) {
         mirrored_arguments(fields, &name, params, service)?;
     }
-    Ok(())
+    Ok(checked)
 }
 
 fn mirrored_method(fields: &dyn Fields, method: &str, required: bool) -> Result<(), RpcError> {
@@ -269,22 +275,13 @@ fn mirrored_arguments(fields: &dyn Fields, tool: &str, params: &Params, service:
     Ok(())
 }
 
-/// The parameter that names what a method is about.
-pub(crate) fn named_by(method: &str) -> Option<&'static str> {
-    match method {
-        "tools/call" | "prompts/get" => Some("name"),
-        "resources/read" => Some("uri"),
-        _ => None,
-    }
-}
-
-/// A header that is there at most once, and is plain text.
+/// Returns a header that occurs at most once and is plain text.
 fn one<'a>(fields: &'a dyn Fields, name: &str) -> Result<Option<&'a str>, RpcError> {
     match fields.field(name) {
         Field::Absent => Ok(None),
         Field::Repeated => Err(repeated(name)),
         Field::Value(value) => match std::str::from_utf8(value) {
-            // Not `all`: looking at every byte is faster than asking after each whether to go on.
+            // Not `all`: without early exit the loop is vectorized.
             Ok(text) if text.bytes().fold(true, |good, b| good & matches!(b, 0x20..=0x7e | b'\t')) => {
                 Ok(Some(text.trim_ascii()))
             }
@@ -307,4 +304,104 @@ fn repeated(name: &str) -> RpcError {
 
 fn header(what: String) -> RpcError {
     RpcError::new(code::HEADER_MISMATCH, what)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use couplet_types::{Implementation, RequestMethod};
+
+    use super::*;
+    use crate::{BoxFuture, Call, Hub, Limits, Reply, ResultBody, ServerConnection, message};
+
+    struct Tools(Hub);
+
+    impl Service for Tools {
+        fn describe(&self) -> Arc<Description> {
+            let capabilities = couplet_types::from_json(r#"{"tools":{}}"#).unwrap();
+            Arc::new(Description::new(Implementation::new("tools", "1"), capabilities))
+        }
+
+        fn call(&self, _: Call) -> BoxFuture<'static, Reply> {
+            Box::pin(std::future::ready(Reply::Complete(ResultBody::empty())))
+        }
+
+        fn hub(&self) -> &Hub {
+            &self.0
+        }
+    }
+
+    struct Headers(&'static [(&'static str, &'static str)]);
+
+    impl Fields for Headers {
+        fn field(&self, name: &str) -> Field<'_> {
+            let found = self.0.iter().find(|(key, _)| *key == name);
+            found.map_or(Field::Absent, |(_, value)| Field::Value(value.as_bytes()))
+        }
+    }
+
+    const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
+    const NOW: (&str, &str) = (PROTOCOL_VERSION, "2026-07-28");
+
+    fn read(text: String) -> Frame {
+        message::read(text.into(), Limits::default().bounds).unwrap()
+    }
+
+    fn placed(headers: &'static [(&'static str, &'static str)], id: &str, method: &str, params: &str) -> String {
+        let frame = read(format!(r#"{{"jsonrpc":"2.0",{id}"method":"{method}","params":{{{params}}}}}"#));
+        match place(&Headers(headers), &frame, &Tools(Hub::new())) {
+            Ok(Placement::Stateless(checked)) => format!("stateless {:?}", checked.request()),
+            Ok(placement) => format!("{placement:?}"),
+            Err(refusal) => format!("{} {}", refusal.status, refusal.error.code),
+        }
+    }
+
+    #[test]
+    fn messages_find_their_connection() {
+        let call = format!(r#"{META},"name":"a""#);
+        let named: &'static [_] = &[NOW, (METHOD, "tools/call"), (NAME, "a")];
+        let other: &'static [_] = &[NOW, (METHOD, "tools/call"), (NAME, "b")];
+        for (headers, id, method, params, expected) in [
+            (named, r#""id":1,"#, "tools/call", &*call, "stateless Some(CallTool)"),
+            (other, r#""id":1,"#, "tools/call", &*call, "400 -32020"),
+            (&[NOW], r#""id":1,"#, "tools/call", &*call, "400 -32020"),
+            (&[NOW, (METHOD, "prompts/list")], r#""id":1,"#, "prompts/list", META, "404 -32601"),
+            (&[NOW, (METHOD, "ping")], r#""id":1,"#, "ping", META, "404 -32601"),
+            (&[NOW], "", "notifications/cancelled", META, "Unbound"),
+            (&[], r#""id":1,"#, "ping", "", "Unbound"),
+            (&[], r#""id":1,"#, "initialize", "", "Initialize"),
+            (&[(SESSION, "s")], r#""id":1,"#, "tools/list", "", "Session(\"s\")"),
+            (&[], r#""id":1,"#, "tools/list", "", "MissingSession"),
+            (&[(PROTOCOL_VERSION, "1999-01-01")], r#""id":1,"#, "tools/list", "", "400 -32022"),
+        ] {
+            assert_eq!(placed(headers, id, method, params), expected, "{method} {headers:?}");
+        }
+    }
+
+    /// A checked request is answered as one that the connection checks itself.
+    #[test]
+    fn a_checked_request_is_not_checked_again() {
+        let text = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{{{META}}}}}"#);
+        let service: Arc<dyn Service> = Arc::new(Tools(Hub::new()));
+        let headers = Headers(&[NOW, (METHOD, "tools/list")]);
+        let Ok(Placement::Stateless(checked)) = place(&headers, &read(text.clone()), &*service) else { panic!() };
+        assert_eq!(checked.request(), Some(RequestMethod::ListTools));
+        let answer = |receive: &dyn Fn(&mut ServerConnection)| {
+            let mut connection = ServerConnection::new(service.clone(), Limits::default());
+            receive(&mut connection);
+            let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
+            match connection.poll_send(&mut cx) {
+                std::task::Poll::Ready(Some(text)) => text.into_bytes(),
+                other => panic!("{other:?}"),
+            }
+        };
+        let unchecked = answer(&|connection| connection.take(read(text.clone())));
+        assert_eq!(answer(&|connection| connection.receive_checked(read(text.clone()), checked)), unchecked);
+        assert!(unchecked.starts_with(br#"{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete""#));
+        // The proof counts: a method that the server lacks is not looked up again.
+        let absent = text.replace("tools/list", "prompts/list");
+        let absent = answer(&|connection| connection.receive_checked(read(absent.clone()), checked));
+        assert!(absent.starts_with(br#"{"jsonrpc":"2.0","id":1,"result""#));
+    }
 }

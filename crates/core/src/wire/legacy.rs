@@ -1,4 +1,4 @@
-//! The handshake era: a session is opened once, and both sides may ask.
+//! The session era: a handshake opens a session, and both sides send requests.
 
 use std::sync::Arc;
 
@@ -64,7 +64,7 @@ impl Codec for Legacy {
     }
 }
 
-/// A session as it was agreed on, and the answer that says so.
+/// Negotiates a session, and returns the result of `initialize`.
 pub(crate) fn initialize(
     params: &Params,
     about: &Description,
@@ -90,24 +90,24 @@ pub(crate) fn initialize(
     Ok((revision, peer, revision.encode(result)))
 }
 
-/// The revision that was asked for if it is spoken, or else the latest that has a handshake.
+/// Returns the requested revision if it is supported, or else the latest one with sessions.
 fn choose(requested: &str, about: &Description) -> Result<Revision, RpcError> {
     let mut spoken = about.versions.iter().copied().map(Revision::of).filter(|s| s.0.codec.has_sessions());
     let exact = requested.parse::<ProtocolVersion>().ok().and_then(|v| spoken.clone().find(|s| s.version() == v));
     exact.or_else(|| spoken.next()).ok_or_else(|| {
         let names = about.version_names();
-        let message = format!("this server speaks {} only, without `initialize`", names.join(", "));
+        let message = format!("this server supports {} only, without `initialize`", names.join(", "));
         RpcError::invalid_params(message).with_data(json!({ "supported": names, "requested": requested }))
     })
 }
 
-/// The progress token of a request in a session.
+/// Returns the progress token of a request in a session.
 pub(crate) fn progress_token(params: &Params) -> Result<Option<ProgressToken>, RpcError> {
     let meta = params.meta().map_err(|e| RpcError::invalid_params(format!("`_meta`: {e}")))?;
     meta.map_or(Ok(None), |meta| meta.read_opt("progressToken"))
 }
 
-/// The notification for a change.
+/// Returns the method of the notification for a change.
 pub(crate) fn change_method(change: &Change) -> &str {
     match change {
         Change::Tools => "notifications/tools/list_changed",
@@ -118,7 +118,7 @@ pub(crate) fn change_method(change: &Change) -> &str {
     }
 }
 
-/// A change as a session is told of it.
+/// Returns the notification of a change for a session.
 pub(crate) fn change(change: &Change) -> (&str, Vec<u8>) {
     let params = match change {
         Change::Updated(uri) => super::to_json(&json!({ "uri": uri })),

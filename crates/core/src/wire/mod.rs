@@ -1,4 +1,4 @@
-//! What is on the wire, per era and per revision. Nothing outside this folder knows of either.
+//! The wire format, per era and per revision. Nothing outside this folder knows of either.
 
 mod ability;
 pub(crate) mod dialect;
@@ -25,18 +25,18 @@ use crate::{
 use modern::Identity;
 use revision::Revision;
 
-/// What an era must be able to say. There are two implementations.
+/// The encoding of an era. There are two implementations.
 pub(crate) trait Codec: Sync {
-    /// Whether a client opens with a handshake.
+    /// Whether a handshake opens a session.
     fn has_sessions(&self) -> bool;
 
-    /// Server: the result object of a finished call, up to its own members.
+    /// Server: writes the result object of a finished call, up to its own members.
     fn begin(&self, out: &mut Vec<u8>, done: &ResultBody, about: &Description);
 
-    /// Server: the same for a result of a kind that an extension adds.
+    /// Server: writes the result object of a kind that an extension adds, up to its own members.
     fn begin_as(&self, kind: &str, out: &mut Vec<u8>, done: &ResultBody, about: &Description) -> Result<(), RpcError>;
 
-    /// Server: the result object of a call that needs answers first.
+    /// Server: writes the result object of a call that needs input first.
     fn input_required(
         &self,
         out: &mut Vec<u8>,
@@ -45,23 +45,23 @@ pub(crate) trait Codec: Sync {
         about: &Description,
     ) -> Result<(), RpcError>;
 
-    /// Client: adds `_meta` to the parameters of a request, if it says anything.
+    /// Client: adds `_meta` to the parameters of a request, if it has members.
     fn request_meta(&self, out: &mut Vec<u8>, meta: Option<&Meta>, token: Option<&ProgressToken>, identity: &Identity);
 
-    /// Client: what a result says.
+    /// Client: parses a result.
     fn outcome(&self, result: JsonText) -> Result<Outcome, String>;
 }
 
-/// What came back for a client's request.
+/// The result of a client's request.
 #[derive(Clone, Debug)]
 pub enum Outcome {
     /// The result.
     Complete(JsonText),
-    /// The server needs answers, then the request again.
+    /// The server needs input; answer it, then send the request again.
     InputRequired {
-        /// What it asks, by its own keys.
+        /// The input requests, by the server's keys.
         asks: Vec<(String, InputRequest)>,
-        /// What to send back as it is.
+        /// The request state, to be returned unchanged.
         state: Option<String>,
     },
     /// A result of a kind that an extension adds.
@@ -73,7 +73,7 @@ pub enum Outcome {
     },
 }
 
-/// Prints the answer to a request; with the code if it is an error.
+/// Encodes the answer to a request; with the code if it is an error.
 pub(crate) fn answer(
     revision: Revision,
     id: &RequestId,
@@ -81,7 +81,7 @@ pub(crate) fn answer(
     about: &Description,
 ) -> (EncodedMessage, Option<i32>) {
     let codec = revision.0.codec;
-    let printed = match reply {
+    let encoded = match reply {
         Reply::Complete(done) => return (complete(codec, id, done, about), None),
         Reply::InputRequired { asks, state } => {
             let mut out = open_answer(id, 256);
@@ -93,7 +93,7 @@ pub(crate) fn answer(
         Reply::Extension { kind, done } => extended(codec, id, kind, done, about),
         Reply::Error(e) => Err(revision.permitted(e.clone())),
     };
-    match printed {
+    match encoded {
         Ok(text) => (text.into(), None),
         Err(e) => (error(Some(id), None, &e).into(), Some(e.code)),
     }
@@ -108,7 +108,7 @@ fn complete(codec: &dyn Codec, id: &RequestId, done: &ResultBody, about: &Descri
     if !members.is_empty() {
         separate(&mut out);
     }
-    // The members are in one line; somebody's `_meta` may not be.
+    // The members are in one line; `_meta` from a handler may not be.
     let mut out = if done.meta.is_some() { one_line_vec(out) } else { out };
     if is_large {
         return EncodedMessage::new(out.into(), done.body.slice_ref(members), Bytes::from_static(b"}}"));
@@ -147,7 +147,7 @@ fn open_answer(id: &RequestId, capacity: usize) -> Vec<u8> {
     out
 }
 
-/// Prints an error. `unreadable` stands in for an id that could not be read; nothing stands there if it is `None`.
+/// Encodes an error. `unreadable` replaces an id that could not be parsed; `None` leaves it out.
 pub(crate) fn error(id: Option<&RequestId>, unreadable: Option<&str>, error: &RpcError) -> Bytes {
     let mut out = Vec::with_capacity(128);
     out.extend_from_slice(br#"{"jsonrpc":"2.0","#);
@@ -170,7 +170,7 @@ pub(crate) fn error(id: Option<&RequestId>, unreadable: Option<&str>, error: &Rp
     one_line(out.into())
 }
 
-/// Prints the answer to a request of the other side that has a plain result.
+/// Encodes the answer to a request of the peer that has a plain result.
 pub(crate) fn plain_answer(id: &RequestId, outcome: &Result<JsonText, RpcError>) -> Bytes {
     let result = match outcome {
         Ok(result) => result,
@@ -182,9 +182,9 @@ pub(crate) fn plain_answer(id: &RequestId, outcome: &Result<JsonText, RpcError>)
     one_line(out.into())
 }
 
-/// Prints a request up to its parameters.
+/// Encodes a request up to its parameters.
 pub(crate) fn open_request(id: &RequestId, method: &str) -> Bytes {
-    printed(|out| {
+    encoded(|out| {
         out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
         write_json(out, id);
         out.extend_from_slice(br#","method":"#);
@@ -193,7 +193,7 @@ pub(crate) fn open_request(id: &RequestId, method: &str) -> Bytes {
     })
 }
 
-/// Prints a request.
+/// Encodes a request.
 pub(crate) fn request(id: &RequestId, method: &str, params: &[u8]) -> Bytes {
     let mut out = Vec::with_capacity(64 + params.len());
     out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
@@ -203,7 +203,7 @@ pub(crate) fn request(id: &RequestId, method: &str, params: &[u8]) -> Bytes {
     end_with_params(out, params)
 }
 
-/// Prints a notification.
+/// Encodes a notification.
 pub(crate) fn notification(method: &str, params: &[u8]) -> Bytes {
     let mut out = Vec::with_capacity(64 + params.len());
     out.extend_from_slice(br#"{"jsonrpc":"2.0","method":"#);
@@ -220,8 +220,8 @@ fn end_with_params(mut out: Vec<u8>, params: &[u8]) -> Bytes {
     one_line(out.into())
 }
 
-/// A message without line breaks, which many transports need. Outside of strings they mean nothing in JSON, and inside
-/// of strings they are escaped.
+/// Removes line breaks, because many transports need messages without. Outside of strings they mean nothing in JSON, and
+/// inside of strings they are escaped.
 pub(crate) fn one_line(text: Bytes) -> Bytes {
     if memchr::memchr2(b'\n', b'\r', &text).is_none() {
         return text;
@@ -236,7 +236,7 @@ fn one_line_vec(mut text: Vec<u8>) -> Vec<u8> {
     text
 }
 
-/// Appends the members of a value that prints as an object, after what is already in the open object at the end.
+/// Appends the members of a value that serializes as an object to the open object at the end.
 pub(crate) fn write_members<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
     let start = out.len();
     write_json(out, value);
@@ -254,18 +254,18 @@ pub(crate) fn write_members<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T)
 
 /// Appends a value as JSON.
 pub(crate) fn write_json<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
-    serde_json::to_writer(out, value).expect("our own types print, and a vector takes it all");
+    serde_json::to_writer(out, value).expect("the protocol's types serialize, and writing to a vector does not fail");
 }
 
-/// A value as JSON.
+/// Serializes a value as JSON.
 pub(crate) fn to_json<T: Serialize + ?Sized>(value: &T) -> Vec<u8> {
     let mut out = Vec::with_capacity(128);
     write_json(&mut out, value);
     out
 }
 
-/// What `print` prints. A small text is printed where the one before was, and has an allocation of its own size.
-pub(crate) fn printed(print: impl FnOnce(&mut Vec<u8>)) -> Bytes {
+/// Returns the output of `encode`. A small one reuses the buffer of the one before, and has an allocation of its own size.
+pub(crate) fn encoded(print: impl FnOnce(&mut Vec<u8>)) -> Bytes {
     thread_local!(static SCRATCH: Cell<Vec<u8>> = const { Cell::new(Vec::new()) });
     let mut out = SCRATCH.take();
     out.clear();
@@ -278,7 +278,7 @@ pub(crate) fn printed(print: impl FnOnce(&mut Vec<u8>)) -> Bytes {
     text
 }
 
-/// Appends the members of an object's text, after what is already in the open object at the end of `out`.
+/// Appends the members of an object's text to the open object at the end of `out`.
 pub(crate) fn append_members(out: &mut Vec<u8>, object: &[u8]) {
     let members = members_of(object);
     if members.is_empty() {
@@ -288,14 +288,14 @@ pub(crate) fn append_members(out: &mut Vec<u8>, object: &[u8]) {
     out.extend_from_slice(members);
 }
 
-/// A comma, unless the next member is the first one of its object.
+/// Appends a comma, unless the next member is the first one of its object.
 pub(crate) fn separate(out: &mut Vec<u8>) {
     if out.last() != Some(&b'{') {
         out.push(b',');
     }
 }
 
-/// What stands between the braces of an object.
+/// The text between the braces of an object.
 fn members_of(object: &[u8]) -> &[u8] {
     let inner = object.trim_ascii();
     let inner = inner.strip_prefix(b"{").and_then(|t| t.strip_suffix(b"}")).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The stateless era: every request says who asks and in which revision, every result says what it is.
+//! The stateless era: every request names its client and its revision, every result its type.
 
 use std::{
     borrow::Cow,
@@ -9,11 +9,16 @@ use std::{
 use bytes::Bytes;
 use couplet_types::{
     CacheScope, ClientCapabilities, DiscoverResult, Implementation, InputRequest, ListenParams, LoggingLevel, Meta,
-    ProgressToken, ProtocolVersion, RequestId, RpcError, SubscriptionFilter, code,
+    ProgressToken, ProtocolVersion, RequestId, RequestMethod, RpcError, SubscriptionFilter, code,
 };
 use serde_json::json;
 
-use super::{Codec, Outcome, append_members, method, revision::Revision, separate, write_json};
+use super::{
+    Codec, Outcome, append_members,
+    method::{self, Method},
+    revision::Revision,
+    separate, write_json,
+};
 use crate::{
     message::{Params, scan::JsonText},
     server::{
@@ -31,11 +36,11 @@ const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
-/// The keys of `_meta` that are the protocol's own.
+/// The keys of `_meta` that the protocol reserves.
 pub(crate) const RESERVED: [&str; 7] =
     [VERSION, CAPABILITIES, CLIENT_INFO, LOG_LEVEL, SERVER_INFO, SUBSCRIPTION, "progressToken"];
 
-/// A map as its writer meant it, without what the protocol added.
+/// Removes the reserved keys.
 pub(crate) fn without_reserved(mut meta: Meta) -> Meta {
     for key in RESERVED {
         meta.remove(key);
@@ -43,18 +48,18 @@ pub(crate) fn without_reserved(mut meta: Meta) -> Meta {
     meta
 }
 
-/// What a client sends back as it got it.
+/// The parameter with the state that a client returns unchanged.
 pub(crate) const STATE: &str = "requestState";
 
-/// The answers to the questions of the last round.
+/// The parameter with the answers to the input requests of the last round.
 const ANSWERS: &str = "inputResponses";
 
-/// Whether a parameter says what is asked for, and not how the call goes on.
+/// Whether a parameter is part of the request itself, and not the state of a round.
 pub(crate) fn describes(key: &str) -> bool {
     !matches!(key, "_meta" | ANSWERS | STATE)
 }
 
-/// Whether a member of a result is added for the client's revision.
+/// Whether a member of a result depends on the client's revision.
 pub(crate) fn is_added(key: &str) -> bool {
     key == "resultType"
 }
@@ -62,24 +67,24 @@ pub(crate) fn is_added(key: &str) -> bool {
 #[derive(Debug)]
 pub(crate) struct Modern;
 
-/// Who a client is, for every request.
+/// The client's identity, which every request carries.
 #[derive(Clone, Debug)]
 pub(crate) struct Identity {
     pub(crate) version: ProtocolVersion,
     pub(crate) info: Option<Implementation>,
     pub(crate) capabilities: ClientCapabilities,
     pub(crate) log_level: Option<LoggingLevel>,
-    /// All of it as `_meta`, because most requests say nothing else there.
-    printed: Bytes,
-    /// What of it a server may answer by.
+    /// The identity as `_meta`, because most requests have nothing else there.
+    encoded: Bytes,
+    /// The part of it that a result may depend on.
     pub(crate) voice: Bytes,
 }
 
 impl Identity {
     pub(crate) fn new(version: ProtocolVersion, info: Implementation, capabilities: ClientCapabilities) -> Self {
         let voice = super::to_json(&json!([version.as_str(), capabilities])).into();
-        let printed = Bytes::new();
-        let mut identity = Self { version, info: Some(info), capabilities, log_level: None, printed, voice };
+        let encoded = Bytes::new();
+        let mut identity = Self { version, info: Some(info), capabilities, log_level: None, encoded, voice };
         identity.print();
         identity
     }
@@ -92,7 +97,7 @@ impl Identity {
     fn print(&mut self) {
         let mut all = Meta::new();
         self.add_to(&mut all);
-        self.printed = super::to_json(&all).into();
+        self.encoded = super::to_json(&all).into();
     }
 
     fn add_to(&self, all: &mut Meta) {
@@ -164,7 +169,7 @@ impl Codec for Modern {
         separate(out);
         out.extend_from_slice(br#""_meta":"#);
         if meta.is_none() && token.is_none() {
-            return out.extend_from_slice(&identity.printed);
+            return out.extend_from_slice(&identity.encoded);
         }
         let mut all = meta.cloned().unwrap_or_default();
         identity.add_to(&mut all);
@@ -200,17 +205,17 @@ impl Codec for Modern {
     }
 }
 
-/// Whether a result says first and only once that it is complete, as most do; any other has to be read.
+/// Whether a result begins with its type, which is `complete`, as most do; any other has to be parsed.
 fn is_plainly_complete(result: &[u8]) -> bool {
     let Some(rest) = result.strip_prefix(br#"{"resultType":"complete""#) else { return false };
-    // Written with escapes it could be there once more.
+    // With escapes, the member could occur once more.
     memchr::memchr(b'\\', rest).is_none() && memchr::memmem::find(rest, br#""resultType""#).is_none()
 }
 
-/// What a result asks must be something that results may ask, each under a key of its own.
+/// Checks that the input requests are of methods that results may have, each under a key of its own.
 fn check_asks(asks: &[(String, InputRequest)]) -> Result<(), RpcError> {
     for (at, (key, ask)) in asks.iter().enumerate() {
-        if !matches!(&*ask.method, "elicitation/create" | "sampling/createMessage" | "roots/list") {
+        if !Method::named(&ask.method).is_some_and(Method::is_input_request) {
             return Err(RpcError::internal(format!("a result cannot ask for `{}`", ask.method)));
         }
         if asks[..at].iter().any(|(other, _)| other == key) {
@@ -218,11 +223,6 @@ fn check_asks(asks: &[(String, InputRequest)]) -> Result<(), RpcError> {
         }
     }
     Ok(())
-}
-
-/// Whether the answer to a request may be questions.
-pub(crate) fn may_ask(method: &str) -> bool {
-    matches!(method, "tools/call" | "prompts/get" | "resources/read")
 }
 
 fn result_meta(out: &mut Vec<u8>, meta: Option<&Meta>, about: &Description) {
@@ -244,10 +244,33 @@ fn result_meta(out: &mut Vec<u8>, meta: Option<&Meta>, about: &Description) {
     out.push(b'}');
 }
 
-/// What a stateless request says about itself.
+/// The proof that a server supports the revision of a stateless request and serves its method.
+#[derive(Clone, Copy, Debug)]
+pub struct Checked {
+    pub(crate) revision: Revision,
+    /// The method, if it is one of the protocol's.
+    pub(crate) method: Option<&'static Method>,
+}
+
+impl Checked {
+    /// Checks the method of a request and the revision that it names.
+    ///
+    /// # Errors
+    /// -32022 if the server does not support the revision, -32601 if it does not serve the method.
+    pub(crate) fn new(requested: &str, method: &str, about: &Description) -> Result<Self, RpcError> {
+        let revision = supported(requested, about)?;
+        Ok(Self { revision, method: method::served(method, revision, about)? })
+    }
+
+    /// The method, if it is one of the protocol's.
+    pub(crate) fn request(self) -> Option<RequestMethod> {
+        self.method.map(|method| method.request)
+    }
+}
+
+/// The properties of a stateless request, from its `_meta` and parameters.
 #[derive(Debug)]
 pub(crate) struct Lifted {
-    pub(crate) revision: Revision,
     pub(crate) peer: Arc<Peer>,
     pub(crate) token: Option<ProgressToken>,
     pub(crate) log_level: Option<LoggingLevel>,
@@ -269,29 +292,19 @@ pub(crate) fn is_marked(meta: &Params) -> bool {
     meta.has(VERSION)
 }
 
-/// The revision that a stateless request names, if it also says what the client can do.
+/// Returns the revision that a stateless request names, if it also declares the client's capabilities.
 pub(crate) fn required(meta: Option<&Params>) -> Result<Cow<'_, str>, RpcError> {
-    let lacks = |key| RpcError::invalid_params(format!("`_meta` lacks `{key}`"));
     let requested = meta.and_then(|m| m.read_str(VERSION).transpose()).unwrap_or_else(|| Err(lacks(VERSION)))?;
     if meta.is_some_and(|m| m.has(CAPABILITIES)) { Ok(requested) } else { Err(lacks(CAPABILITIES)) }
 }
 
-/// Reads what a stateless request says about itself, in the order in which faults are to be reported.
-pub(crate) fn lift(
-    method: &str,
-    params: &Params,
-    meta: &Params,
-    about: &Description,
-    memo: &PeerCache,
-) -> Result<Lifted, RpcError> {
-    let requested =
-        meta.read_str(VERSION)?.ok_or_else(|| RpcError::invalid_params(format!("`{VERSION}` is missing")))?;
-    let capabilities =
-        meta.get(CAPABILITIES).ok_or_else(|| RpcError::invalid_params(format!("`_meta` lacks `{CAPABILITIES}`")))?;
-    let revision = supported(&requested, about)?;
-    if !method::is_served(method, revision.0, about) {
-        return Err(RpcError::method_not_found(method));
-    }
+fn lacks(key: &str) -> RpcError {
+    RpcError::invalid_params(format!("`_meta` lacks `{key}`"))
+}
+
+/// Parses the properties of a stateless request, in the order in which faults are reported.
+pub(crate) fn lift(revision: Revision, params: &Params, meta: &Params, memo: &PeerCache) -> Result<Lifted, RpcError> {
+    let capabilities = meta.get(CAPABILITIES).ok_or_else(|| lacks(CAPABILITIES))?;
     let peer = memo.peer(revision.version(), &capabilities, meta.get(CLIENT_INFO).as_ref())?;
     let log_level = meta.read_opt(LOG_LEVEL)?;
     let token = meta.read_opt("progressToken")?;
@@ -304,22 +317,22 @@ pub(crate) fn lift(
             .collect(),
     };
     let replay = Replay::new(responses, params.read_opt(STATE)?);
-    Ok(Lifted { revision, peer, token, log_level, replay })
+    Ok(Lifted { peer, token, log_level, replay })
 }
 
-/// The row for a revision that a stateless request names, if the server speaks it without a handshake.
+/// Returns the revision that a stateless request names, if the server supports it and it has no sessions.
 pub(crate) fn supported(requested: &str, about: &Description) -> Result<Revision, RpcError> {
     let revision = requested.parse().ok().filter(|v| about.versions.contains(v)).map(Revision::of);
     revision.filter(|s| !s.0.codec.has_sessions()).ok_or_else(|| unsupported(requested, about))
 }
 
-/// The error for a revision that the server does not speak.
+/// The error for a revision that the server does not support.
 pub(crate) fn unsupported(requested: &str, about: &Description) -> RpcError {
-    RpcError::new(code::UNSUPPORTED_VERSION, format!("revision `{requested}` is not spoken here"))
+    RpcError::new(code::UNSUPPORTED_VERSION, format!("protocol version `{requested}` is not supported"))
         .with_data(json!({ "supported": about.version_names(), "requested": requested }))
 }
 
-/// The clients that were seen last: requests in a row say the same about themselves. Clones are the same memory.
+/// A cache of clients, because consecutive requests declare the same capabilities. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct PeerCache(Arc<Mutex<VecDeque<Known>>>);
 
@@ -331,16 +344,16 @@ struct Known {
 }
 
 impl PeerCache {
-    /// How many clients are remembered, and how much each may have said about itself.
+    /// The most clients, and the most bytes of capabilities and name of each.
     const CLIENTS: usize = 8;
     const LONGEST: usize = 4 << 10;
 
-    /// How to speak to the last client.
+    /// Returns the revision of the last client.
     pub(crate) fn revision(&self) -> Option<Revision> {
         lock(&self.0).front().map(|known| Revision::of(known.peer.version))
     }
 
-    /// What is known of a client that says this about itself.
+    /// Returns the client with these capabilities and this name.
     pub(crate) fn peer(
         &self,
         version: ProtocolVersion,
@@ -359,7 +372,7 @@ impl PeerCache {
             info: info.as_ref().map(|i| i.parse().map_err(|e| wrong(CLIENT_INFO, e))).transpose()?,
         });
         if said.len() + named.map_or(0, Bytes::len) <= Self::LONGEST {
-            // A copy, because a slice would keep the whole message.
+            // A copy, because a slice would hold on to the whole message.
             let copy = |text: &Bytes| Bytes::copy_from_slice(text);
             let known = Known { capabilities: copy(said), info: named.map(copy), peer: peer.clone() };
             let mut all = lock(&self.0);
@@ -370,14 +383,14 @@ impl PeerCache {
     }
 }
 
-/// The answer to `server/discover`.
+/// Returns the result of `server/discover`.
 pub(crate) fn discover(revision: Revision, about: &Description) -> ResultBody {
     let mut result = DiscoverResult::new(about.version_names(), about.capabilities.clone());
     result.instructions.clone_from(&about.instructions);
     revision.encode(result)
 }
 
-/// What a `subscriptions/listen` asks for, and the part of it that the server honours.
+/// Parses the filter of a `subscriptions/listen`; returns the part that the server honours, in both forms.
 pub(crate) fn listen(
     params: &Params,
     revision: Revision,
@@ -429,22 +442,22 @@ pub(crate) fn listen(
     Ok((honoured, interest))
 }
 
-/// The `_meta` object that ties a message to a subscription.
+/// Returns the `_meta` of a message of a subscription.
 fn subscription_meta(id: &RequestId) -> Meta {
     Meta::new().with(SUBSCRIPTION, json!(id))
 }
 
-/// The first message of a subscription.
+/// Returns the parameters of the first message of a subscription.
 pub(crate) fn acknowledged(id: &RequestId, honoured: &SubscriptionFilter) -> Vec<u8> {
     super::to_json(&json!({ "notifications": honoured, "_meta": subscription_meta(id) }))
 }
 
-/// The result that ends a subscription.
+/// Returns the result that ends a subscription.
 pub(crate) fn listen_ended(id: &RequestId) -> ResultBody {
     ResultBody { meta: Some(subscription_meta(id)), ..ResultBody::empty() }
 }
 
-/// A change as a subscription is told of it.
+/// Returns the notification of a change for a subscription.
 pub(crate) fn change<'a>(id: &RequestId, change: &'a Change) -> (&'a str, Vec<u8>) {
     let mut params = json!({ "_meta": subscription_meta(id) });
     let method = super::legacy::change_method(change);
@@ -461,36 +474,36 @@ pub(crate) fn change<'a>(id: &RequestId, change: &'a Change) -> (&'a str, Vec<u8
     (method, super::to_json(&params))
 }
 
-/// The subscription that a notification belongs to.
+/// Returns the subscription of a notification.
 pub(crate) fn subscription_of(params: &Params) -> Option<RequestId> {
     let meta = Params::from_text(params.get("_meta")?).ok()?;
     meta.read_opt(SUBSCRIPTION).ok()?
 }
 
-/// What a result says about the server.
+/// Returns the server's name and version from a result.
 pub(crate) fn server_info(result: &JsonText) -> Option<Implementation> {
     let result = Params::from_text(result.clone()).ok()?;
     let meta = Params::from_text(result.get("_meta")?).ok()?;
     meta.read_opt(SERVER_INFO).ok()?
 }
 
-/// The error for a request that says nothing about itself, where there is no session that does.
+/// The error for a request that is neither stateless nor part of a session.
 pub(crate) fn unmarked(method: &str, about: &Description) -> RpcError {
     let names = about.version_names();
     let keys = format!("`_meta` with `{VERSION}` and `{CAPABILITIES}`");
-    let spoken = names.join(", ");
+    let supported = names.join(", ");
     RpcError::invalid_params(format!(
-        "`{method}` needs {keys}, or a session opened by `initialize`; this server speaks {spoken}"
+        "`{method}` needs {keys}, or a session opened by `initialize`; this server supports {supported}"
     ))
     .with_data(json!({ "supported": names }))
 }
 
-/// How long a result may be kept, by default.
+/// The default cache hints of results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CachePolicy {
-    /// For how many milliseconds.
+    /// The time to live, in milliseconds.
     pub ttl_ms: u64,
-    /// By whom.
+    /// The caches that may store it.
     pub scope: CacheScope,
 }
 

@@ -1,33 +1,33 @@
-//! How a client finds out what a server speaks: steps to take, and what each outcome means.
+//! Version negotiation of a client: the steps, and their outcomes.
 
 use couplet_types::{DiscoverResult, InitializeResult, ProtocolVersion, RpcError, UnsupportedVersionData, code};
 
 use super::revision::Revision;
 use crate::error::{Error, ErrorKind};
 
-/// What to do next.
+/// The next step of a negotiation.
 #[derive(Clone, Debug)]
 pub enum Step {
-    /// Send `server/discover`, marked with a revision.
+    /// Send `server/discover` in this revision.
     Discover(ProtocolVersion),
-    /// Send `initialize`, asking for a revision.
+    /// Send `initialize` with this revision.
     Initialize(ProtocolVersion),
-    /// Speak this revision.
+    /// Use this revision.
     Speak(ProtocolVersion),
 }
 
-/// What came of the probe.
+/// The outcome of the `server/discover` probe.
 #[derive(Debug)]
 pub enum Probe {
     /// The server answered it.
     Answer(Box<DiscoverResult>),
-    /// The server refused it.
+    /// The server answered with an error.
     Refused(RpcError),
-    /// Nothing came back in time, or the server went away.
+    /// The server did not answer in time, or closed the connection.
     Silence,
 }
 
-/// A negotiation under way.
+/// A version negotiation.
 ///
 /// ```
 /// use couplet_core::{Negotiation, Probe, Step};
@@ -35,25 +35,25 @@ pub enum Probe {
 ///
 /// let (mut negotiation, step) = Negotiation::new(ProtocolVersion::ALL.to_vec())?;
 /// assert!(matches!(step, Step::Discover(_)));
-/// // An older server does not know the probe, whatever it says about it.
+/// // An older server does not know the probe, whatever its error.
 /// let step = negotiation.probed(&Probe::Refused(RpcError::method_not_found("server/discover")))?;
 /// assert!(matches!(step, Step::Initialize(ProtocolVersion::V2025_11_25)));
 /// # Ok::<(), couplet_core::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Negotiation {
-    /// What the client speaks, the preferred one first.
+    /// The client's revisions, the preferred one first.
     wanted: Vec<Revision>,
     tried: Vec<ProtocolVersion>,
-    /// Whether nothing came back from the first probe: a server that starts slowly may answer the next one.
+    /// Whether the first probe was not answered: a server that starts slowly may answer the next one.
     was_silent: bool,
 }
 
 impl Negotiation {
-    /// Starts to negotiate for any of these revisions; of two that both sides speak, the later one is chosen.
+    /// Starts to negotiate one of these revisions; of two that both sides support, the later one is chosen.
     ///
     /// # Errors
-    /// When the list is empty.
+    /// If the list is empty.
     pub fn new(versions: Vec<ProtocolVersion>) -> Result<(Self, Step), Error> {
         let mut wanted: Vec<Revision> = versions.into_iter().map(Revision::of).collect();
         wanted.sort_by_key(|s| std::cmp::Reverse(s.index()));
@@ -65,10 +65,10 @@ impl Negotiation {
         Ok((this, step))
     }
 
-    /// What the answer to `server/discover` means.
+    /// Continues after `server/discover`.
     ///
     /// # Errors
-    /// When the two sides have no revision in common.
+    /// If the two sides have no revision in common.
     pub fn probed(&mut self, outcome: &Probe) -> Result<Step, Error> {
         match outcome {
             Probe::Answer(result) => self.common(&result.supported_versions).and_then(|revision| {
@@ -98,15 +98,15 @@ impl Negotiation {
         }
     }
 
-    /// Whether the handshake can be tried when nothing comes back from the probe.
+    /// Whether to try the handshake if the probe is not answered.
     pub fn has_fallback(&self) -> bool {
         self.wanted.iter().any(|revision| revision.0.codec.has_sessions())
     }
 
-    /// What the answer to `initialize` means.
+    /// Continues after `initialize`.
     ///
     /// # Errors
-    /// When the two sides have no revision in common, or the server reports another error.
+    /// If the two sides have no revision in common, or the server returns another error.
     pub fn initialized(&mut self, outcome: Result<&InitializeResult, RpcError>) -> Result<Step, Error> {
         match outcome {
             Ok(result) => {
@@ -125,7 +125,7 @@ impl Negotiation {
         }
     }
 
-    /// Goes on with the handshake, because the server does not know the probe.
+    /// Falls back to the handshake, because the server does not know the probe.
     fn handshake(&mut self) -> Result<Step, Error> {
         let latest = self.wanted.iter().copied().find(|s| s.0.codec.has_sessions());
         match latest {
@@ -141,7 +141,7 @@ impl Negotiation {
     fn open_with(&mut self, revision: Revision) -> Result<Step, Error> {
         let version = revision.version();
         if self.tried.contains(&version) {
-            let what = format!("the server says that it speaks {version}, and refuses it");
+            let what = format!("the server claims to support {version}, and rejects it");
             return Err(Error::new(ErrorKind::Version, what));
         }
         self.tried.push(version);
@@ -155,7 +155,7 @@ impl Negotiation {
 
     fn nothing(&self, theirs: &str) -> Error {
         let ours: Vec<_> = self.wanted.iter().map(|s| s.version().as_str()).collect();
-        let what = format!("no revision in common: the server speaks {theirs}, the client {}", ours.join(", "));
+        let what = format!("no revision in common: the server supports {theirs}, the client {}", ours.join(", "));
         Error::new(ErrorKind::Version, what)
     }
 }

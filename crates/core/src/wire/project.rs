@@ -1,7 +1,7 @@
-//! Values of the one model, cut to what a revision can say.
+//! Projection of values to what a revision can represent.
 //!
-//! What the other side would not understand is taken out; what it would need is turned into something that it does
-//! understand. Nothing is refused unless it would change the meaning.
+//! Members that the peer would not understand are removed, or converted into something that it does understand. Nothing is
+//! refused unless the meaning would change.
 
 use couplet_types::{
     Annotations, CallToolParams, CallToolResult, ClientCapabilities, CompleteParams, CompleteResult,
@@ -21,40 +21,40 @@ use super::{
 };
 use crate::service::CacheHint;
 
-/// From here on a text is sent from where it is, and not printed together with what is around it.
+/// From this length on, a string is sent from its own buffer, and not copied into the message.
 const LONG: usize = 16 << 10;
 
-/// A value that can be cut to a revision.
+/// A value that can be projected to a revision.
 pub trait Project {
-    /// Takes out or turns what the revision cannot say.
+    /// Removes or converts the members that the revision lacks.
     fn project(&mut self, to: Revision);
 
-    /// Takes the caching fields out, if the value is one that has them.
+    /// Removes and returns the cache hints, if the value has them.
     #[doc(hidden)]
     #[expect(private_interfaces, reason = "only called by this crate")]
     fn take_cache(&mut self) -> Option<CacheHint> {
         None
     }
 
-    /// About how many bytes it has when it is printed: a large value is then printed without moving.
+    /// The approximate number of bytes of the serialized value, to allocate once.
     #[doc(hidden)]
     fn size_hint(&self) -> usize {
         128
     }
 
-    /// Takes the first text out if it is long, with what is printed in front of it; what is left has an empty text there.
+    /// Removes the first string if it is long, with its position; an empty one remains in its place.
     #[doc(hidden)]
     fn take_long(&mut self) -> Option<(String, &'static [u8])> {
         None
     }
 
-    /// Puts back what [`take_long`](Project::take_long) took.
+    /// Restores the string that [`take_long`](Project::take_long) removed.
     #[doc(hidden)]
     fn put_back(&mut self, text: String) {
         drop(text);
     }
 
-    /// Why the revision cannot say this at all, if it cannot.
+    /// The reason why the revision cannot represent the value, if it cannot.
     #[doc(hidden)]
     fn unspeakable(&self, to: Revision) -> Option<&'static str> {
         let _ = to;
@@ -88,7 +88,7 @@ as_is!(
     ()
 );
 
-/// Results without anything to cut but their kind.
+/// Results that differ between revisions in their kind alone.
 macro_rules! plain_results {
     ($($type:ty),* $(,)?) => {$(
         impl Project for $type {
@@ -101,7 +101,7 @@ macro_rules! plain_results {
 
 plain_results!(EmptyResult, CompleteResult, ElicitResult);
 
-/// Results that may be kept; `$each` is a list whose elements are cut.
+/// Cacheable results; the elements of `$each` are projected.
 macro_rules! cacheable {
     ($($type:ty { $($each:ident)? }),* $(,)?) => {$(
         impl Project for $type {
@@ -182,7 +182,7 @@ impl Project for ClientCapabilities {
             self.elicitation = None;
         }
         if to.0.elicit == Elicit::Plain {
-            // That revision has forms only, and says so with an empty object.
+            // That revision has forms only, which an empty object declares.
             self.elicitation = self.elicitation.take().filter(|e| e.allows_form()).map(|_| Default::default());
         }
         if !to.0.sampling_tools
@@ -342,7 +342,7 @@ impl Project for ContentBlock {
     }
 }
 
-/// A text that stands in for a block which the other side does not know.
+/// The text for a content block that the peer does not know.
 fn note(text: String, annotations: Option<Annotations>) -> ContentBlock {
     let mut note = TextContent::new(text);
     note.annotations = annotations;
@@ -364,7 +364,7 @@ impl Project for CallToolResult {
     fn project(&mut self, to: Revision) {
         self.result_type = None;
         if self.content.is_empty() {
-            // A value that cannot be told as data is told as text.
+            // A value that cannot be structured content becomes text.
             if let Some(data) = &self.structured_content {
                 self.content.push(ContentBlock::text(data.get()));
             }
@@ -475,20 +475,20 @@ fn project_sampling(content: &mut SamplingContent, to: Revision) {
     }
 }
 
-/// A question to the client.
+/// A request for input from the client.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Ask {
-    /// To the person: a form, or a page to visit.
+    /// Elicitation: a form, or a URL to open.
     Elicit(Box<ElicitParams>),
-    /// To the model.
+    /// Sampling.
     Sample(Box<CreateMessageParams>),
-    /// Which folders are open.
+    /// The client's roots.
     Roots,
 }
 
 impl Ask {
-    /// The question as a client with these capabilities can be asked.
+    /// Encodes the request for a client with these capabilities.
     pub(crate) fn render(self, revision: Revision, can: &ClientCapabilities) -> Result<InputRequest, RpcError> {
         match self {
             Self::Elicit(params) => elicit(*params, revision, can),
@@ -574,7 +574,7 @@ fn sample(
         return Err(RpcError::internal(format!("sampling messages: {what}")));
     }
     params.task = None;
-    // Where there is a capability for the context of servers, nothing is asked for without it.
+    // Without the client's capability, no context of servers is requested.
     let context = params.include_context.filter(|c| *c != IncludeContext::None);
     if revision.0.sampling_tools && sampling.context.is_none() && context.is_some() {
         params.include_context = None;

@@ -1,19 +1,17 @@
-//! The five revisions as rows of one table: the only place where they differ in data.
+//! The revisions as rows of one table: the only place where they differ in data.
 
 use couplet_types::{ProtocolVersion, RpcError, code};
 use serde_json::json;
 
 use super::{Codec, legacy, modern};
 
-/// What one revision can say, and how it says it.
+/// The properties of a revision.
 pub(crate) struct RevisionRow {
     pub(crate) version: ProtocolVersion,
-    /// This row's bit in the method table.
-    pub(crate) bit: u8,
     pub(crate) codec: &'static dyn Codec,
     /// Whether a frame may hold an array of messages.
     pub(crate) batches: bool,
-    /// Whether a stream opens with an event that has only an id, and may be left and taken up again.
+    /// Whether a stream begins with an event that has only an id, so that a client can disconnect and resume it.
     pub(crate) polling: bool,
     pub(crate) audio: bool,
     pub(crate) resource_link: bool,
@@ -32,13 +30,13 @@ pub(crate) struct RevisionRow {
     pub(crate) sampling_tools: bool,
     pub(crate) resource_not_found: i32,
     pub(crate) missing_capability: i32,
-    /// Whether wrong arguments are an answer for the model, not an error of the protocol.
+    /// Whether wrong arguments are a tool result for the model, not a protocol error.
     pub(crate) wrong_arguments_for_model: bool,
-    /// How an error names a request whose id could not be read.
+    /// The id in an error about a request whose id could not be parsed.
     pub(crate) unreadable_id: Option<&'static str>,
 }
 
-/// Where structured output may stand.
+/// The structured output of tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Structured {
     Never,
@@ -46,7 +44,7 @@ pub(crate) enum Structured {
     Any,
 }
 
-/// What can be asked of a user.
+/// The elicitation of a revision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Elicit {
     Never,
@@ -60,7 +58,6 @@ pub(crate) enum Elicit {
 
 const FIRST: RevisionRow = RevisionRow {
     version: ProtocolVersion::V2024_11_05,
-    bit: 1,
     codec: &legacy::Legacy,
     batches: false,
     polling: false,
@@ -83,7 +80,6 @@ const FIRST: RevisionRow = RevisionRow {
 
 const SECOND: RevisionRow = RevisionRow {
     version: ProtocolVersion::V2025_03_26,
-    bit: 1 << 1,
     batches: true,
     audio: true,
     tool_annotations: true,
@@ -94,7 +90,6 @@ const SECOND: RevisionRow = RevisionRow {
 
 const THIRD: RevisionRow = RevisionRow {
     version: ProtocolVersion::V2025_06_18,
-    bit: 1 << 2,
     batches: false,
     resource_link: true,
     structured: Structured::Objects,
@@ -105,7 +100,6 @@ const THIRD: RevisionRow = RevisionRow {
 
 const FOURTH: RevisionRow = RevisionRow {
     version: ProtocolVersion::V2025_11_25,
-    bit: 1 << 3,
     polling: true,
     icons: true,
     core_tasks: true,
@@ -118,7 +112,6 @@ const FOURTH: RevisionRow = RevisionRow {
 
 const FIFTH: RevisionRow = RevisionRow {
     version: ProtocolVersion::V2026_07_28,
-    bit: 1 << 4,
     codec: &modern::Modern,
     structured: Structured::Any,
     polling: false,
@@ -129,25 +122,41 @@ const FIFTH: RevisionRow = RevisionRow {
     ..FOURTH
 };
 
-pub(crate) static REVISIONS: [RevisionRow; 5] = [FIRST, SECOND, THIRD, FOURTH, FIFTH];
+/// A row for each [`ProtocolVersion`], oldest first.
+static REVISIONS: [RevisionRow; ProtocolVersion::ALL.len()] = [FIRST, SECOND, THIRD, FOURTH, FIFTH];
 
-/// How one message has to look: the negotiated revision, as something to ask and not to compare.
+const _: () = {
+    let mut at = 0;
+    while at < REVISIONS.len() {
+        assert!(REVISIONS[at].version as usize == at, "the rows are not in the order of `ProtocolVersion`");
+        assert!(ProtocolVersion::ALL[at] as usize == at, "`ProtocolVersion::ALL` is not in the order of its variants");
+        at += 1;
+    }
+};
+
+impl RevisionRow {
+    /// The row's bit in the method table.
+    pub(crate) fn bit(&self) -> u8 {
+        1 << self.version as usize
+    }
+}
+
+/// A revision of the protocol, with its properties: ask for them instead of comparing versions.
 #[derive(Clone, Copy)]
 pub struct Revision(pub(crate) &'static RevisionRow);
 
 impl Revision {
-    /// The revision of a revision.
-    pub fn of(version: ProtocolVersion) -> Self {
-        let row = REVISIONS.iter().find(|r| r.version == version);
-        Self(row.expect("every revision has a row"))
+    /// Returns the revision of a date.
+    pub const fn of(version: ProtocolVersion) -> Self {
+        Self(&REVISIONS[version as usize])
     }
 
-    /// How to speak where nothing was agreed on.
+    /// The revision for messages before the negotiation.
     pub(crate) fn oldest() -> Self {
         Self(&REVISIONS[0])
     }
 
-    /// The revision, to show to a person.
+    /// Returns the date of the revision.
     pub fn version(self) -> ProtocolVersion {
         self.0.version
     }
@@ -157,15 +166,15 @@ impl Revision {
         self.0.codec.has_sessions()
     }
 
-    /// The number of the row, for caches by revision.
-    pub fn index(self) -> usize {
-        self.0.bit.trailing_zeros() as usize
+    /// Returns the position among all revisions, for arrays with an entry per revision.
+    pub const fn index(self) -> usize {
+        self.0.version as usize
     }
 
-    /// How many rows there are.
+    /// The number of revisions.
     pub const COUNT: usize = REVISIONS.len();
 
-    /// Whether a stream over HTTP opens with an event that has only an id, and may be left and taken up again.
+    /// Whether a stream over HTTP begins with an event that has only an id, so that a client can disconnect and resume it.
     pub fn primes_streams(self) -> bool {
         self.0.polling
     }
@@ -175,27 +184,27 @@ impl Revision {
         self.0.batches
     }
 
-    /// Whether running a request as a task is a part of the protocol itself, on both sides.
+    /// Whether tasks are part of the protocol itself, and not an extension.
     pub fn has_core_tasks(self) -> bool {
         self.0.core_tasks
     }
 
-    /// Whether tools, resources and prompts have a name for people.
+    /// Whether tools, resources and prompts have titles.
     pub fn has_titles(self) -> bool {
         self.0.titles
     }
 
-    /// Whether tools say how they behave.
+    /// Whether tools have annotations.
     pub fn has_tool_annotations(self) -> bool {
         self.0.tool_annotations
     }
 
-    /// Whether tools can answer with data, beside text.
+    /// Whether tools can return structured content.
     pub fn has_structured_output(self) -> bool {
         self.0.structured != Structured::Never
     }
 
-    /// Whether the data that a tool answers with has to be an object.
+    /// Whether structured content must be an object.
     pub fn wants_object_output(self) -> bool {
         self.0.structured == Structured::Objects
     }
@@ -205,28 +214,28 @@ impl Revision {
         super::method::client_request(method, self.0).is_some()
     }
 
-    /// The error for a request that needs an extension which the client did not declare.
+    /// Returns the error for a request that needs an extension which the client did not declare.
     pub fn missing_extension(self, id: &str) -> RpcError {
         self.missing_capability(&format!("the extension `{id}`"), json!({ "extensions": { id: {} } }))
     }
 
-    /// The error for a resource that does not exist.
+    /// Returns the error for a resource that does not exist.
     pub fn resource_not_found(self, uri: &str) -> RpcError {
         RpcError::new(self.0.resource_not_found, format!("resource `{uri}` does not exist"))
             .with_data(json!({ "uri": uri }))
     }
 
-    /// Whether wrong tool arguments are reported to the model, as a result, and not to the client, as an error.
+    /// Whether wrong tool arguments are a result for the model, and not an error for the client.
     pub fn wrong_arguments_are_results(self) -> bool {
         self.0.wrong_arguments_for_model
     }
 
-    /// An error of a handler, under a code that the revision has.
+    /// Returns the error of a handler, with a code that the revision has.
     pub(crate) fn permitted(self, mut error: RpcError) -> RpcError {
         let is_defined = match error.code {
             code::HEADER_MISMATCH | code::MISSING_CLIENT_CAPABILITY | code::UNSUPPORTED_VERSION => true,
             code::URL_ELICITATION_REQUIRED => self.0.elicit == Elicit::UrlWithId,
-            // From the stateless era on, the specification alone gives these out.
+            // From the stateless era on, the specification reserves these.
             -32099..=-32020 => self.0.codec.has_sessions(),
             _ => true,
         };
@@ -238,18 +247,18 @@ impl Revision {
         error
     }
 
-    /// Whether a visit has an id, and the client is told when it is over.
+    /// Whether a URL elicitation has an id, and the client is notified when it is complete.
     pub(crate) fn has_elicitation_ids(self) -> bool {
         self.0.elicit == Elicit::UrlWithId
     }
 
-    /// The error for something that the client cannot do; `required` is the capability that it would need.
+    /// Returns the error for a capability that the client lacks; `required` is that capability.
     pub(crate) fn missing_capability(self, what: &str, required: impl serde::Serialize) -> RpcError {
         RpcError::new(self.0.missing_capability, format!("the client does not support {what}"))
             .with_data(json!({ "requiredCapabilities": required }))
     }
 
-    /// The error for a question that the client cannot be asked; `required` is the capability that it would need.
+    /// Returns the error for a request that the client does not support; `required` is the capability that it lacks.
     pub(crate) fn cannot_ask(self, what: &str, capability: &str, required: serde_json::Value) -> RpcError {
         let mut error = self.missing_capability(capability, required);
         error.message = format!("the client cannot {what}: it does not support {capability}; use a client that does");
@@ -264,6 +273,6 @@ impl Revision {
 
 impl std::fmt::Debug for Revision {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Shape({})", self.0.version)
+        write!(f, "Revision({})", self.0.version)
     }
 }

@@ -1,4 +1,4 @@
-//! Tasks, which no revision cuts: one that lacks them has no message about them.
+//! Tasks, which are the same in every revision that has them.
 
 use couplet_types::{
     CancelTaskParams, CreateTaskResult, DetailedTask, GetTaskParams, GetTaskPayloadParams, GetTaskPayloadResult,
@@ -17,7 +17,7 @@ macro_rules! as_is {
 
 as_is!(CancelTaskParams, GetTaskParams, GetTaskPayloadParams, GetTaskPayloadResult, UpdateTaskParams);
 
-/// The kind of a result is added for the client's revision.
+/// The encoder adds the kind of a result.
 macro_rules! results {
     ($($type:ty),*) => {$(
         impl Project for $type {

@@ -1,4 +1,4 @@
-//! The README shows what is in the examples, and keeps to its size.
+//! The README shows the examples and keeps to its size; the crate's page has a row for each feature.
 
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test that fails says so")]
 
@@ -25,4 +25,23 @@ fn the_client_has_10_lines() {
     let (_, section) = readme.split_once("## A client").unwrap();
     let program = section.split("```").nth(1).unwrap().trim_start_matches("rust,no_run");
     assert!(program.contains("Client::new") && lines(program) <= 10, "{} lines", lines(program));
+}
+
+#[test]
+fn each_feature_is_in_the_table() {
+    let (manifest, page) = (read("crates/couplet/Cargo.toml"), read("crates/couplet/src/docs/lib.md"));
+    let (_, features) = manifest.split_once("[features]").unwrap();
+    let features = features.split("\n[").next().unwrap();
+    let names: Vec<&str> = features
+        .lines()
+        .filter(|line| line.starts_with(|c: char| c.is_ascii_lowercase()))
+        .filter_map(|line| Some(line.split_once(" = ")?.0))
+        .filter(|name| *name != "default")
+        .collect();
+    assert!(names.len() > 15, "{names:?}");
+    let (_, table) = page.split_once("| feature | gives | adds |").unwrap();
+    let firsts: Vec<&str> = table.lines().filter_map(|row| row.split('|').nth(1)).collect();
+    for name in names {
+        assert!(firsts.iter().any(|first| first.contains(&format!("`{name}`"))), "lib.md has no row for `{name}`");
+    }
 }

@@ -74,7 +74,7 @@ impl Selection {
                 Err(Error::usage("no installed host was found: name one with `--host`")
                     .with_hint(format!("the hosts are {}", all.join(", "))))
             }
-            _ => Err(Error::usage("say which host with `--host`, or `--all` for those that are installed here")
+            _ => Err(Error::usage("select a host with `--host`, or all installed ones with `--all`")
                 .with_hint(format!("installed here: {}", ids.join(", ")))),
         }
     }

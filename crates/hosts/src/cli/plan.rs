@@ -183,6 +183,6 @@ fn verdict(failed: Vec<(&Host, Error)>, total: usize) -> Result<(), Error> {
         None => Ok(()),
         Some((_, error)) if total == 1 => Err(error),
         Some((_, error)) => Err(Error::new(error.kind(), format!("{count} of {total} hosts could not be changed"))
-            .with_hint("their files were left alone")),
+            .with_hint("their files were not modified")),
     }
 }

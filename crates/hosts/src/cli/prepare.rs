@@ -104,9 +104,8 @@ fn remote(args: &InstallArgs, vars: &[(String, Text)]) -> Result<Entry, Error> {
     let extra =
         [(!args.args.is_empty(), "arguments"), (!vars.is_empty(), "variables"), (args.cwd.is_some(), "a folder")];
     if let Some((_, what)) = extra.iter().find(|(is_there, _)| *is_there) {
-        return Err(
-            Error::usage(format!("a server at a URL takes no {what}")).with_hint("give headers: `-H 'NAME: value'`")
-        );
+        return Err(Error::usage(format!("a server at a URL does not take {what}"))
+            .with_hint("give headers: `-H 'NAME: value'`"));
     }
     let mut remote = Remote::new(args.target.as_str());
     if args.sse {
@@ -154,7 +153,7 @@ fn settled(env: &Env, mut stdio: Stdio, scope: Scope, notes: &mut Vec<String>) -
     let stem = Path::new(&command).file_stem().unwrap_or_default().to_string_lossy().to_lowercase();
     let is_launcher = LAUNCHERS.contains(&stem.as_str()) && !command.contains(['/', '\\']);
     if env.os() == Os::Windows && SCRIPTS.contains(&stem.as_str()) && !command.contains(['/', '\\']) {
-        notes.push(format!("`{command}` is a script on Windows: `cmd /c` is put before it"));
+        notes.push(format!("`{command}` is a script on Windows: it is started with `cmd /c`"));
         stdio.args.splice(0..0, ["/c".into(), command.as_str().into()]);
         stdio.command = "cmd".into();
     }

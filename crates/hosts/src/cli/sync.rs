@@ -60,11 +60,10 @@ pub fn sync(args: &SyncArgs, env: &Env, out: &mut dyn Write) -> Result<(), Error
     plans.carry_out(env, &args.options, args.json, &mut Out(out))?;
     match left {
         0 => Ok(()),
-        _ => Err(Error::new(
-            ErrorKind::Conflict,
-            format!("{left} of the entries could not be copied and were left alone"),
-        )
-        .with_hint("`--force` replaces those that differ")),
+        _ => {
+            Err(Error::new(ErrorKind::Conflict, format!("{left} of the entries could not be copied and were skipped"))
+                .with_hint("`--force` replaces those that differ"))
+        }
     }
 }
 
@@ -117,7 +116,7 @@ fn plan<'a>(
             Ok(next) => next,
             Err(error) if matches!(error.kind(), ErrorKind::Conflict | ErrorKind::Usage) => {
                 left += 1;
-                notes.push(format!("left alone: {error}"));
+                notes.push(format!("skipped: {error}"));
                 continue;
             }
             Err(error) => return Err(error),

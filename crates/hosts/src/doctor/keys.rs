@@ -29,7 +29,7 @@ pub(super) fn check(look: &mut Look<'_>) {
         Entry::Remote(_) => data.http.as_ref(),
     };
     let Some(template) = template else {
-        let what = format!("{} takes no URLs in this file", look.host.name());
+        let what = format!("{} does not support URLs in this file", look.host.name());
         return look.error("no-remote", what, "use a bridge: the command `couplet`, with the arguments `run URL`");
     };
     for (names, what) in SAME {

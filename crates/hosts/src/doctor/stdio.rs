@@ -69,7 +69,7 @@ fn is_there(look: &mut Look<'_>, command: &str, has_cwd: bool) {
     match (seen, found) {
         (Some(_), _) => {}
         (None, Some(path)) => {
-            let what = format!("{} does not look for `{command}` where your shell finds it", host.name());
+            let what = format!("{} does not find `{command}` in its search path", host.name());
             look.warning("command-not-seen", what, format!("write the absolute path: `{}`", path.display()));
         }
         (None, None) => look.error(
@@ -94,7 +94,11 @@ fn absolute(look: &mut Look<'_>, command: &str) {
             look.error("command-not-program", format!("`{command}` is a folder"), "name the program in it");
         }
         None if Path::new(command).exists() => {
-            look.error("command-not-program", format!("`{command}` is not executable"), format!("chmod +x '{command}'"))
+            look.error(
+                "command-not-program",
+                format!("`{command}` is not executable"),
+                format!("chmod +x '{command}'"),
+            );
         }
         None => look.error("command-not-found", format!("there is no file `{command}`"), install_hint(command)),
     }

@@ -39,7 +39,7 @@ pub(super) fn check(look: &mut Look<'_>, entry: &Entry) {
             let has_default =
                 text.parts().iter().any(|p| matches!(p, Part::Var { name: n, default: Some(_) } if n == name));
             if !is_set && !has_default {
-                let message = format!("{what} is taken from the variable `{name}`, which is not set here");
+                let message = format!("{what} is taken from the variable `{name}`, which is not set");
                 look.warning(
                     "variable-not-set",
                     message,

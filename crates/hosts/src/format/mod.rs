@@ -119,7 +119,7 @@ impl Format {
                 [member] => node = &member.value,
                 [first, second, ..] => {
                     let lines = [first, second].map(|m| position(text, m.span.start).0);
-                    let what = format!("`{key}` is there twice, on the lines {} and {}", lines[0], lines[1]);
+                    let what = format!("`{key}` occurs twice, on the lines {} and {}", lines[0], lines[1]);
                     return Err(Refused::Shape(what));
                 }
             }

@@ -1,4 +1,4 @@
-//! One entry is put in and taken out again, over texts as people write them.
+//! Inserts and removes one entry, in texts as users write them.
 
 use super::*;
 
@@ -13,7 +13,7 @@ fn entry() -> Node {
     Node::table(members.map(|(key, value)| (key.to_owned(), value)))
 }
 
-/// Puts the entry in, compares, takes it out, and wants back what was there.
+/// Inserts the entry, compares, removes it, and expects the original text.
 #[track_caller]
 fn check(format: Format, keys: &[&str], text: &str, expected: &str, back: &str) {
     let path = path(keys);
@@ -225,20 +225,20 @@ fn what_is_odd_is_refused() {
         (Format::Json, &deep, "Broken"),
         (Format::Json, "[1]", "the file is a list, not a table"),
         (Format::Json, "{\"s\": null}", "`s` is null, not a table"),
-        (Format::Json, "{\"s\": {},\n\"s\": {}}", "`s` is there twice, on the lines 1 and 2"),
-        (Format::Json, "{\"s\": {\"new\": 1, \"new\": 2}}", "`new` is there twice"),
+        (Format::Json, "{\"s\": {},\n\"s\": {}}", "`s` occurs twice, on the lines 1 and 2"),
+        (Format::Json, "{\"s\": {\"new\": 1, \"new\": 2}}", "`new` occurs twice"),
         (Format::Toml, "s = [", "Broken"),
         (Format::Toml, "s = 1", "`s` is a number, not a table"),
         (Format::Toml, "[s.new]\na = 1\n[s.new]\n", "Broken"),
         (Format::Toml, "[[s]]\n", "`s` is a list, not a table"),
         (Format::Toml, "s.new.a = 1", "Unsafe"),
-        // Lines that belong to a text would end up behind the entry.
+        // Lines that belong to a block scalar would end up behind the entry.
         (Format::Yaml, "s:\n  a: |+\n    text\n\nz: 1\n", "Unsafe"),
         (Format::Yaml, "s: [", "Broken"),
         (Format::Yaml, "s: 1", "`s` is a number, not a table"),
         (Format::Yaml, "- a", "the file is a list, not a table"),
         (Format::Yaml, "s: {}\n---\ns: {}\n", "Broken"),
-        (Format::Yaml, "s: {}\ns: {}\n", "`s` is there twice, on the lines 1 and 2"),
+        (Format::Yaml, "s: {}\ns: {}\n", "`s` occurs twice, on the lines 1 and 2"),
         (Format::Yaml, "x: &a\n  b: 1\ns: *a\n", "`s` is something else, not a table"),
     ] {
         let refused = format.set(text, &path(&["s", "new"]), &entry()).unwrap_err();
@@ -272,7 +272,7 @@ impl Dice {
         from[self.roll(from.len())]
     }
 
-    /// What may stand between two tokens of JSON with comments.
+    /// Random white space and comments between two tokens.
     fn trivia(&mut self) -> String {
         let pieces =
             ["", "", " ", "\n", "\n\n    ", "\t", "\r\n  ", " /* c, } */ ", "/*\n*/", " // c \"{,\n", "//\n  "];
@@ -317,7 +317,7 @@ fn odd_json_comes_back_too() {
             }
             Err(_) => refused += 1,
         }
-        // One that was there before is taken out, and nothing else.
+        // Removing an existing entry removes nothing else.
         let first = path_of("s", "k0");
         let without = Format::Jsonc.unset(&text, &first).unwrap_or_else(|e| panic!("{e:?} {text}")).unwrap();
         assert!(is_within(&without, &text), "{text}\n{without}");
@@ -391,7 +391,7 @@ fn path_of(table: &str, name: &str) -> Vec<String> {
     path(&[table, name])
 }
 
-/// Whether one text is the other with something taken out.
+/// Whether one text is the other with parts removed.
 fn is_within(inner: &str, outer: &str) -> bool {
     let mut rest = outer.chars();
     inner.chars().all(|c| rest.any(|other| other == c))

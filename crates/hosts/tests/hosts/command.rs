@@ -188,7 +188,7 @@ fn install_into_all_that_are_there() {
     let which = failed(shell.run("install", &["weather"]), ErrorKind::Usage);
     assert_eq!(
         which,
-        "say which host with `--host`, or `--all` for those that are installed here | installed here: cursor, codex"
+        "select a host with `--host`, or all installed ones with `--all` | installed here: cursor, codex"
     );
     shell.run("install", &["weather", "--all"]).unwrap();
     assert!(shell.read(".cursor/mcp.json").contains("weather"));
@@ -309,7 +309,7 @@ fn what_makes_no_sense_is_said() {
         (
             &["https://example.com", "--host", "cursor", "-e", "A=b"],
             ErrorKind::Usage,
-            "a server at a URL takes no variables",
+            "a server at a URL does not take variables",
         ),
         (
             &["weather", "--host", "cursor", "-H", "A: b"],
@@ -331,7 +331,7 @@ fn uninstall_finds_what_is_meant() {
     shell.write(".cursor/mcp.json", cursor);
     shell.run("install", &["weather", "--host", "cursor,zed"]).unwrap();
     let error = failed(shell.run("uninstall", &["weather"]), ErrorKind::Usage);
-    assert!(error.starts_with("`weather` is in several places: cursor (user), zed (user) | say which"), "{error}");
+    assert!(error.starts_with("`weather` is in several places: cursor (user), zed (user) | select with"), "{error}");
     let diff = shell.run("uninstall", &["weather", "--host", "cursor", "--dry-run"]).unwrap();
     assert!(diff.contains("-    \"weather\": {\n") && diff.contains("+    \"b\": { \"command\": \"b\" }\n"), "{diff}");
     let said = shell.run("uninstall", &["weather", "--host", "cursor"]).unwrap();
@@ -376,7 +376,7 @@ fn sync_copies_and_translates() {
     let plan = shell.run("sync", &[&args[..], &["--dry-run", "db"]].concat());
     assert_eq!(
         failed(plan, ErrorKind::Conflict),
-        "1 of the entries could not be copied and were left alone | `--force` replaces those that differ"
+        "1 of the entries could not be copied and were skipped | `--force` replaces those that differ"
     );
     assert!(!shell.home.root.join(".codex").exists());
 

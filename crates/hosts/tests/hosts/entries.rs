@@ -171,6 +171,6 @@ fn a_name_finds_its_server() {
     assert_eq!(found.find("one").unwrap().host, "cursor");
     assert_eq!(found.find("windsurf:time").unwrap().entry, Ok(Stdio::new("b").into()));
     let error = found.find("time").unwrap_err();
-    assert_eq!(error.hint(), Some("say which one: `cursor:time` or `windsurf:time`"));
+    assert_eq!(error.hint(), Some("select one: `cursor:time` or `windsurf:time`"));
     assert_eq!(found.find("tiem").unwrap_err().to_string(), "no host has a server `tiem`: did you mean `time`?");
 }

@@ -24,7 +24,7 @@ fn what_cannot_be_understood_is_left_alone() {
         ("cursor", "[]", "the file is a list, not a table"),
         ("cursor", "null", "the file is null, not a table"),
         ("cursor", "{\"mcpServers\": []}", "`mcpServers` is a list, not a table"),
-        ("cursor", "{\"mcpServers\": {}, \"mcpServers\": {}}", "`mcpServers` is there twice, on the lines 1 and 1"),
+        ("cursor", "{\"mcpServers\": {}, \"mcpServers\": {}}", "`mcpServers` occurs twice, on the lines 1 and 1"),
         ("cursor", "{} {}", "it is not JSON"),
         ("cursor", "just text", "it is not JSON"),
         ("cursor", &huge_key, "it is not JSON"),
@@ -43,7 +43,7 @@ fn what_cannot_be_understood_is_left_alone() {
         let error = add(&env, host).unwrap_err();
         assert!(error.to_string().contains(expected), "{text:.40}: {error}");
         assert_eq!(error.kind(), ErrorKind::Broken);
-        assert!(error.hint().unwrap().contains("left alone"));
+        assert!(error.hint().unwrap().contains("not modified"));
         assert_eq!(fs::read_to_string(&path).unwrap(), text);
         assert_only(&path);
     }

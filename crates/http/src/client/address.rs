@@ -1,4 +1,4 @@
-//! The server that a client talks to: its address, what is sent along with every request, and what sends it.
+//! A server's address, the headers of every request to it, and the HTTP client that sends them.
 
 use std::sync::Arc;
 
@@ -19,14 +19,14 @@ use super::{
 
 pub(crate) struct Address {
     pub(crate) uri: Uri,
-    /// What only this origin may see.
+    /// Headers that are sent to this origin only.
     pub(crate) private: HeaderMap,
     pub(crate) client: Arc<dyn HttpClient>,
     pub(crate) eras: EraCache,
 }
 
 impl Address {
-    /// A message for the server.
+    /// Builds the request for a message.
     pub(crate) fn post(&self, uri: &Uri, message: Bytes) -> Request<Bytes> {
         let mut request = self.request(Method::POST, uri, message);
         request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -34,7 +34,7 @@ impl Address {
         request
     }
 
-    /// A stream from the server.
+    /// Builds the request for a stream of events.
     pub(crate) fn get(&self, uri: &Uri) -> Request<Bytes> {
         let mut request = self.request(Method::GET, uri, Bytes::new());
         request.headers_mut().insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
@@ -55,7 +55,7 @@ impl Address {
         request
     }
 
-    /// Sends a request, follows redirects, and tells who is not let in. Returns the address that answered, too.
+    /// Sends a request, follows redirects, and turns 401 and 403 into errors. Returns the address that answered, too.
     pub(crate) async fn send(&self, request: Request<Bytes>) -> Result<(Response<Body>, Uri), Error> {
         let (response, uri) = redirect::send(&*self.client, request).await?;
         match response.status() {

@@ -1,4 +1,4 @@
-//! Servers that are too busy: when to come back, and with what.
+//! Busy servers: which requests are retried, and when.
 
 use std::{
     fmt,
@@ -6,44 +6,41 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use couplet_core::{Error, ErrorKind, Outgoing, http::is_not_carried_out};
-use couplet_types::{
-    Complete, Discover, GetPrompt, Initialize, ListPrompts, ListResourceTemplates, ListResources, ListTools, Listen,
-    Ping, ReadResource, Request, RpcError, SetLevel, Subscribe, Unsubscribe,
-};
+use couplet_core::{Error, ErrorKind, Method, Outgoing, Retry, http::is_not_carried_out};
+use couplet_types::RpcError;
 use http::{Response, StatusCode, header::RETRY_AFTER};
 
 use super::fetch::Body;
 
-/// A server that is too busy for a request (429 or 503): the source of an error of kind [`ErrorKind::Transport`].
+/// The refusal of a busy server (429 or 503): the source of an error of kind [`ErrorKind::Transport`].
 ///
-/// What may be repeated was repeated already, a few times, after the time that the server asked for.
+/// A request that may be retried was retried already, a few times, after the delay that the server asked for.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Busy {
-    /// 429 or 503.
+    /// The status: 429 or 503.
     pub status: u16,
-    /// How long the server wants to be left alone.
+    /// The delay that the server asks for (`Retry-After`).
     pub retry_after: Option<Duration>,
-    /// Whether the server said that nothing was carried out, so that any request may be sent again.
+    /// Whether the server says that nothing was carried out, so that any request may be retried.
     pub not_carried_out: bool,
-    /// What the server says about it.
+    /// The server's explanation.
     pub message: Option<String>,
 }
 
 impl Busy {
-    /// How often a request is repeated.
+    /// The number of retries.
     pub(crate) const REPEATS: u32 = 3;
-    /// A user who has to wait longer than this is notified.
+    /// The longest delay; with a longer one the request fails.
     pub(crate) const LONGEST: Duration = Duration::from_secs(30);
     const SHORTEST: Duration = Duration::from_millis(250);
 
-    /// Finds out whether this is why a request failed.
+    /// Returns the refusal that an error was caused by.
     pub fn of(error: &Error) -> Option<&Self> {
         std::error::Error::source(error)?.downcast_ref()
     }
 
-    /// A server that says when to come back, or that it did nothing.
+    /// The refusal of a server that names a delay, or says that nothing was carried out.
     pub(crate) fn read(status: StatusCode, retry_after: Option<Duration>, said: Option<&RpcError>) -> Option<Self> {
         let not_carried_out = said.is_some_and(is_not_carried_out);
         (is_busy(status) && (retry_after.is_some() || not_carried_out)).then(|| Self {
@@ -54,10 +51,9 @@ impl Busy {
         })
     }
 
-    /// How long to wait before a request is sent again; `None` if it must not be, or not so soon.
+    /// Returns the delay before a request is retried; `None` if it must not be, or not so soon.
     pub(crate) fn pause(&self, request: &Outgoing) -> Option<Duration> {
-        let repeatable = READS.contains(&request.method) || REPEATABLE.contains(&request.method);
-        if !self.not_carried_out && !repeatable {
+        if !self.not_carried_out && retry(request) == Retry::Never {
             return None;
         }
         let asked = self.retry_after.unwrap_or_default();
@@ -65,7 +61,7 @@ impl Busy {
     }
 }
 
-/// What was asked for, and some more, so that not everyone comes back at once.
+/// Returns the delay with jitter, so that clients do not retry all at once.
 pub(crate) fn pause(asked: Duration) -> Duration {
     let least = asked.max(Busy::SHORTEST);
     least + jitter(least / 2)
@@ -95,34 +91,17 @@ impl fmt::Display for Busy {
 
 impl std::error::Error for Busy {}
 
-/// What changes nothing, so that it can be asked again whatever became of it.
-pub(crate) const READS: [&str; 7] = [
-    Complete::METHOD,
-    GetPrompt::METHOD,
-    ListPrompts::METHOD,
-    ListResourceTemplates::METHOD,
-    ListResources::METHOD,
-    ListTools::METHOD,
-    ReadResource::METHOD,
-];
-
-/// What else comes to the same if it was carried out twice: handshakes and subscriptions.
-const REPEATABLE: [&str; 7] = [
-    Discover::METHOD,
-    Initialize::METHOD,
-    Listen::METHOD,
-    Ping::METHOD,
-    SetLevel::METHOD,
-    Subscribe::METHOD,
-    Unsubscribe::METHOD,
-];
+/// Whether a request may be sent twice.
+pub(crate) fn retry(request: &Outgoing) -> Retry {
+    Method::named(request.method).map_or(Retry::Never, |method| method.retry)
+}
 
 /// Whether a status may mean that the server has no time now.
 pub(crate) fn is_busy(status: StatusCode) -> bool {
     matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE)
 }
 
-/// How long a busy server wants to be left alone, if it says so.
+/// Returns the delay that a busy server asks for.
 pub(crate) fn retry_after(response: &Response<Body>) -> Option<Duration> {
     let value = response.headers().get(RETRY_AFTER).filter(|_| is_busy(response.status()))?;
     parse(value.to_str().ok()?, SystemTime::now())

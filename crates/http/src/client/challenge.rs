@@ -1,4 +1,4 @@
-//! Why a server does not let a client in.
+//! Authentication challenges: the response to a client that is not authorized.
 
 use std::{fmt, time::Duration};
 
@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 use super::{fetch::Body, read::Content};
 
-/// Why a server does not let a client in: the source of an error of kind [`ErrorKind::Auth`].
+/// An authentication challenge of a server (401 or 403): the source of an error of kind [`ErrorKind::Auth`].
 ///
 /// ```
 /// use couplet_core::Error;
@@ -25,30 +25,30 @@ use super::{fetch::Body, read::Content};
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Challenge {
-    /// 401 or 403.
+    /// The status: 401 or 403.
     pub status: u16,
-    /// What the server asks for: its `WWW-Authenticate` headers.
+    /// The `WWW-Authenticate` headers.
     pub www_authenticate: Vec<String>,
-    /// The scopes that a token has to have.
+    /// The scopes that a token must have.
     pub scopes: Vec<String>,
-    /// What the server calls it, such as `insufficient_scope` or `invalid_token`.
+    /// The error code of the challenge, such as `insufficient_scope` or `invalid_token`.
     pub error: Option<String>,
-    /// What the server says about it: `error_description`, or else the text of the response.
+    /// The server's explanation: `error_description`, or else the text of the response.
     pub message: Option<String>,
 }
 
 impl Challenge {
-    /// How much of a response is read, and for how long.
+    /// The size of a response that is read, and the timeout for it.
     const LIMIT: usize = 64 << 10;
-    const PATIENCE: Duration = Duration::from_secs(5);
+    const READ_TIMEOUT: Duration = Duration::from_secs(5);
 
-    /// Finds what a server said in the error that came of it.
+    /// Returns the challenge that an error was caused by.
     pub fn of(error: &Error) -> Option<&Self> {
         std::error::Error::source(error)?.downcast_ref()
     }
 
-    /// Whether a login, or one with more scopes, can help: the server asks for a token. A 403 without such a challenge
-    /// has another reason, such as a host name that is not served.
+    /// Returns whether a login, or one with more scopes, can help: the server asks for a token. A 403 without such a
+    /// challenge has another reason, such as a host name that is not served.
     pub fn wants_login(&self) -> bool {
         let schemes = || self.www_authenticate.iter().flat_map(|header| challenges(header));
         self.status == 401 || schemes().any(|(scheme, _)| is_token_scheme(scheme))
@@ -65,7 +65,7 @@ impl Challenge {
         }
         challenge.www_authenticate = www_authenticate;
         if challenge.message.is_none() {
-            challenge.message = timeout(Self::PATIENCE, said(response)).await.ok().flatten();
+            challenge.message = timeout(Self::READ_TIMEOUT, said(response)).await.ok().flatten();
         }
         challenge
     }
@@ -83,7 +83,7 @@ impl Challenge {
     }
 }
 
-/// What the body of a response says, if it is a message or a plain text.
+/// The explanation in the body of a response, if it is a message or a plain text.
 async fn said(response: Response<Body>) -> Option<String> {
     let content = Content::of(&response);
     if content != Content::Json && content != Content::Other("text/plain".to_owned()) {
@@ -98,7 +98,7 @@ async fn said(response: Response<Body>) -> Option<String> {
     Some(shown(&text)).filter(|text| !text.is_empty())
 }
 
-/// What a server says, short enough and plain enough to be shown.
+/// A server's explanation, truncated and escaped for display.
 fn shown(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(300).collect()
 }
@@ -135,8 +135,8 @@ impl std::error::Error for Challenge {}
 /// The parameters of a challenge, by name.
 type Params = Vec<(String, String)>;
 
-/// Parses a `WWW-Authenticate` header: the schemes, each with its parameters, whose names are in lower case. What cannot
-/// be read is left out.
+/// Parses a `WWW-Authenticate` header: the schemes, each with its parameters, whose names are in lower case. Parts that
+/// cannot be parsed are left out.
 ///
 /// ```
 /// use couplet_http::client::challenges;
@@ -175,7 +175,7 @@ fn is_token(c: char) -> bool {
     c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c)
 }
 
-/// A value, in quotes or not, and what follows it.
+/// A value, in quotes or not, and the rest after it.
 fn value_of(text: &str) -> (String, &str) {
     let Some(quoted) = text.strip_prefix('"') else {
         let (value, rest) = text.split_at(text.find([',', ' ', '\t']).unwrap_or(text.len()));

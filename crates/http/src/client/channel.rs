@@ -1,11 +1,11 @@
-//! What a client sends requests with.
+//! The channel of an HTTP connection.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
-use couplet_core::{Channel, Dialect, Error, ErrorKind, Event, Exchange, Mailbox, Outgoing};
-use couplet_types::{Initialize, Request, RequestId};
-use tokio::time::sleep;
+use couplet_core::{Cancellation, Channel, Dialect, Error, Event, Exchange, Outgoing};
+use couplet_types::RequestId;
+use tokio::{sync::Notify, time::sleep};
 
 use super::{
     busy::Busy,
@@ -17,31 +17,31 @@ pub(crate) struct HttpChannel(pub(crate) Arc<Shared>);
 
 impl Channel for HttpChannel {
     fn next_id(&self) -> RequestId {
-        self.0.next_id()
+        self.0.router.next_id()
     }
 
     fn open(&self, request: Outgoing) -> Exchange {
-        let RequestId::Number(key) = request.id else {
-            return failed(Error::new(ErrorKind::Config, "the id is not from this channel"));
-        };
         let revision = request.revision();
-        // Whoever stands alone is cancelled by hanging up, and the handshake must not be cancelled at all.
-        let told = revision.is_none() && request.method != Initialize::METHOD;
-        let (mailbox, stop) = match self.0.expect(key, told) {
-            Ok(waiting) => waiting,
-            Err(closed) => return failed(closed),
+        let by = if revision.is_some() { Cancellation::Disconnect } else { Cancellation::Notification };
+        let (key, mailbox) = match self.0.router.open(&request.id, request.method, by) {
+            Ok(opened) => opened,
+            Err(error) => return Exchange::failed(error),
         };
-        let shared = self.0.clone();
+        let (shared, stop) = (self.0.clone(), Arc::new(Notify::new()));
+        let stopped = stop.clone();
         self.0.spawn(async move {
-            match unless(&stop, shared.carry_out(request, revision, key)).await {
-                Some(Ok(Some(answer))) => shared.settle(key, Event::Answer(answer)),
-                Some(Err(error)) => shared.settle(key, Event::Failed(error)),
-                // It comes on another stream, or nobody waits for it.
+            match unless(&stopped, shared.carry_out(request, revision, key)).await {
+                Some(Ok(Some(answer))) => shared.router.settle(key, Event::Answer(answer)),
+                Some(Err(error)) => shared.router.settle(key, Event::Failed(error)),
+                // The answer comes on another stream, or the request was cancelled.
                 Some(Ok::<Option<Answer>, _>(None)) | None => {}
             }
         });
         let shared = self.0.clone();
-        Exchange::new(mailbox, move || shared.cancel(key))
+        Exchange::new(mailbox, move || {
+            stop.notify_one();
+            shared.cancel(key);
+        })
     }
 
     fn notify(&self, text: Bytes) {
@@ -49,7 +49,7 @@ impl Channel for HttpChannel {
     }
 
     fn agree(&self, dialect: &Dialect) {
-        self.0.agree(dialect);
+        self.0.router.agree(dialect);
         self.0.learn_greeting();
         self.0.ready.send_replace(!dialect.has_sessions());
     }
@@ -84,7 +84,7 @@ impl Shared {
         let mut repeats = 0;
         loop {
             let outcome = match &revision {
-                Some(revision) => self.alone(&request, revision, key).await.map(Some),
+                Some(revision) => self.stateless(&request, revision, key).await.map(Some),
                 None => self.in_session(&request, key).await,
             };
             let pause = match &outcome {
@@ -98,10 +98,4 @@ impl Shared {
             request = self.again(&request, key);
         }
     }
-}
-
-fn failed(error: Error) -> Exchange {
-    let mailbox = Mailbox::new();
-    mailbox.put(Event::Failed(error));
-    Exchange::new(mailbox, || ())
 }

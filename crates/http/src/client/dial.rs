@@ -1,4 +1,4 @@
-//! Opening connections: to allowed addresses only, and not for ever.
+//! Opening connections: to allowed addresses only, and with a timeout.
 
 use std::{
     fmt, io,
@@ -21,13 +21,13 @@ use super::uri::{host, port};
 
 pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// How long it may take to reach a server, its TLS and a proxy on the way included.
+/// The timeout for a connection, with its TLS and a proxy on the way.
 const CONNECT: Duration = Duration::from_secs(10);
 
-/// How long nothing may come before the system finds out whether the other side is still there.
+/// The idle time before the system probes whether the peer is still there.
 const SILENCE: Duration = Duration::from_secs(60);
 
-/// Which addresses may be dialled.
+/// The addresses that connections may be opened to.
 #[derive(Clone, Default)]
 pub(crate) struct Gate(Option<Arc<dyn Fn(SocketAddr) -> bool + Send + Sync>>);
 
@@ -48,7 +48,7 @@ impl Gate {
         }
     }
 
-    /// What opens a connection to this server, if it is at an address that is allowed.
+    /// Returns a connector for this server, which opens connections to allowed addresses only.
     pub(crate) fn connector(&self, server: &Uri) -> HttpConnector<Names> {
         let names = Names { resolver: GaiResolver::new(), gate: self.clone(), port: port(server).unwrap_or_default() };
         let mut connector = HttpConnector::new_with_resolver(names);
@@ -97,11 +97,11 @@ impl Service<Name> for Names {
     }
 }
 
-/// Opens connections within a time.
+/// A connector with a timeout.
 #[derive(Clone, Debug)]
-pub(crate) struct Patient<C>(pub(crate) C);
+pub(crate) struct Timed<C>(pub(crate) C);
 
-impl<C> Service<Uri> for Patient<C>
+impl<C> Service<Uri> for Timed<C>
 where
     C: Service<Uri>,
     C::Future: Future<Output = Result<C::Response, Failure>> + Send + 'static,

@@ -1,4 +1,4 @@
-//! What must run for a connection to live.
+//! The driver of a connection.
 
 use std::{future::poll_fn, sync::Arc, task::Poll, time::Duration};
 
@@ -7,10 +7,10 @@ use tokio::{task::JoinSet, time::timeout};
 
 use super::shared::{Shared, Work};
 
-/// How long the end of a connection may take: what was sent is still delivered, and the session is ended.
+/// The timeout for each step of a graceful close: delivering what was sent, and ending the session.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// The connection, for as long as somebody drives it.
+/// A connection that ends when this is dropped.
 pub(crate) struct Driven(pub(crate) Arc<Shared>);
 
 impl Drop for Driven {
@@ -20,7 +20,7 @@ impl Drop for Driven {
     }
 }
 
-/// Does what there is to do until the connection is closed.
+/// Runs the jobs of a connection until it is closed.
 pub(crate) async fn drive(driven: Driven) -> Result<(), Error> {
     let shared = &driven.0;
     let (mut jobs, mut mail) = (JoinSet::new(), JoinSet::new());

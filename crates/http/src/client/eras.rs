@@ -1,32 +1,33 @@
-//! What servers turned out to speak, so that the next connection need not find out again.
+//! A cache of the transports that servers speak, so that the next connection need not negotiate again.
 
 use std::{
     collections::HashMap,
     fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
     time::Duration,
 };
 
+use couplet_core::sync::lock;
 use http::Uri;
 use tokio::time::Instant;
 
-/// What is remembered about servers: which of them must be greeted before they answer, and how. Clones are the same
-/// memory.
+/// A cache of the servers that need a handshake, and over which transport. Clones are the same cache.
 ///
 /// The clones of an [`HttpTarget`](super::HttpTarget) have one in common; hand one to other targets, too, with
-/// [`HttpTarget::eras`](super::HttpTarget::eras). Servers are told apart by their whole address, because many can live
-/// at one origin. A server that needs no greeting is asked what it is in any case, so nothing is kept about it.
+/// [`HttpTarget::eras`](super::HttpTarget::eras). The key is the whole address without
+/// the query, because one origin can serve several servers. A stateless server is probed in any case, so it is not
+/// cached.
 ///
-/// What turns out to be wrong is forgotten, and so is everything after a day: servers learn.
+/// An entry that turns out to be wrong is removed, and every entry expires after a day: servers are upgraded.
 #[derive(Clone, Default)]
 pub struct EraCache(Arc<Mutex<HashMap<String, Entry>>>);
 
-/// How a server is greeted.
+/// The way in which a session is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Greeting {
-    /// With a message, whose answer opens a session.
+    /// With a message whose answer opens a session.
     Message,
-    /// By opening a stream, which tells where messages go.
+    /// By opening a stream that names the endpoint for messages.
     Stream,
 }
 
@@ -37,16 +38,16 @@ struct Entry {
 }
 
 impl EraCache {
-    /// How many servers are remembered.
+    /// The number of servers in the cache.
     const MOST: usize = 1000;
     const FRESH: Duration = Duration::from_secs(24 * 60 * 60);
 
-    /// A memory without anything in it.
+    /// Creates an empty cache.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// How a server was greeted last. It counts as forgotten until it has worked again.
+    /// Removes and returns the entry of a server. It is put back when it has worked again.
     pub(crate) fn take(&self, server: &Uri) -> Option<Greeting> {
         let entry = self.known().remove(&key(server))?;
         (entry.since.elapsed() < Self::FRESH).then_some(entry.greeting)
@@ -66,13 +67,13 @@ impl EraCache {
     }
 
     fn known(&self) -> MutexGuard<'_, HashMap<String, Entry>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 
 impl fmt::Debug for EraCache {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Eras").field("servers", &self.known().len()).finish()
+        f.debug_struct("EraCache").field("servers", &self.known().len()).finish()
     }
 }
 

@@ -1,11 +1,11 @@
-//! Why a server could not be reached.
+//! The reasons why a server could not be reached.
 
 use std::{error::Error as StdError, io};
 
 use couplet_core::Error;
 use rustls::{AlertDescription, CertificateError};
 
-/// Why a server could not be reached, as far as an error tells: for programs that say what to do about it.
+/// The reason why a server could not be reached, as far as it is known: for programs that give advice.
 ///
 /// ```
 /// use couplet_core::{Error, ErrorKind};
@@ -43,7 +43,7 @@ pub enum ConnectFailure {
 }
 
 impl ConnectFailure {
-    /// Finds the reason in an error and its sources; `None` if it is another, or not known.
+    /// Returns the reason in an error and its sources; `None` if it is another one, or not known.
     pub fn of(error: &Error) -> Option<Self> {
         Self::within(error)
     }
@@ -96,8 +96,8 @@ impl ConnectFailure {
         })
     }
 
-    /// What to say about a server, and what to do.
-    pub(crate) fn told(self) -> &'static str {
+    /// Returns the explanation for a user, with advice.
+    pub(crate) fn explanation(self) -> &'static str {
         match self {
             Self::UnknownAuthority => {
                 "has a certificate that is not trusted; add the certificate of the authority that issued it to the \
@@ -125,10 +125,10 @@ fn is_no_http(error: &hyper::Error) -> bool {
     error.is_parse() && !error.to_string().contains("too large")
 }
 
-/// What went wrong at a proxy.
+/// A failure at a proxy.
 #[derive(Debug)]
 pub(crate) struct ProxyFailure {
-    /// Where it is, without the login that its address may hold.
+    /// The address of the proxy, without the login in it.
     pub(crate) proxy: String,
     pub(crate) cause: Box<dyn StdError + Send + Sync>,
 }

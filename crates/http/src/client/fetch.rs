@@ -1,4 +1,4 @@
-//! What moves a request to a server and its answer back.
+//! The interface to HTTP clients.
 
 use std::{
     fmt,
@@ -13,43 +13,43 @@ use couplet_core::{BoxFuture, Error, ErrorKind};
 use futures_core::Stream;
 use http::{Request, Response};
 
-/// Something that sends HTTP requests. Wrap one in another to sign requests, to count them or to refuse some.
+/// An HTTP client. Wrap one in another to sign requests, to count them or to refuse some.
 ///
-/// It must not follow redirects: whoever asks decides what may be sent where.
+/// It must not follow redirects: the transport does, and sends private headers to their own origin only.
 pub trait HttpClient: Send + Sync + 'static {
-    /// Sends a request. It ends as soon as the head of the response is there; dropping it takes the request back.
+    /// Sends a request. The future is ready with the head of the response; dropping it cancels the request.
     fn send(&self, request: Request<Bytes>) -> BoxFuture<'static, Result<Response<Body>, Error>>;
 
-    /// Whether requests wait for a person, who takes longer than any server may: no deadline passes meanwhile.
+    /// Returns whether requests wait for a person, such as one who logs in; deadlines are suspended meanwhile.
     fn is_held_up(&self) -> bool {
         false
     }
 }
 
-/// Something that lets a client in where a server wants to know who asks: it puts a client around another one.
+/// A middleware that authorizes requests, such as one that gets a token: it wraps an HTTP client in another one.
 pub trait Authorize: Send + Sync + 'static {
-    /// Puts a client for a server around the one that sends its requests. The address is as the program gave it.
+    /// Wraps the HTTP client for a server. `server` is the URL as the program gave it.
     ///
     /// # Errors
-    /// When this cannot work for the server.
+    /// When requests to this server cannot be authorized.
     fn authorize(&self, server: &str, client: Arc<dyn HttpClient>) -> Result<Arc<dyn HttpClient>, Error>;
 }
 
-/// The body of a response, as it comes in. Dropping it ends the response.
+/// The body of a response, as a stream. Dropping it ends the response.
 pub struct Body(Pin<Box<dyn Stream<Item = Result<Bytes, Error>> + Send>>);
 
 impl Body {
-    /// A body that comes in pieces.
+    /// Creates a body from a stream of its pieces.
     pub fn new(pieces: impl Stream<Item = Result<Bytes, Error>> + Send + 'static) -> Self {
         Self(Box::pin(pieces))
     }
 
-    /// A body without content.
+    /// Creates a body without content.
     pub fn empty() -> Self {
         Self::from(Bytes::new())
     }
 
-    /// The next piece; `None` at the end.
+    /// Waits for the next piece; `None` at the end.
     ///
     /// # Errors
     /// When the connection broke.
@@ -57,10 +57,10 @@ impl Body {
         poll_fn(|cx| self.0.as_mut().poll_next(cx)).await.transpose()
     }
 
-    /// Everything, if it is not longer than `limit`.
+    /// Reads the whole body, up to `limit` bytes.
     ///
     /// # Errors
-    /// When it is, or when the connection broke.
+    /// When it is longer, or when the connection broke.
     pub async fn read(mut self, limit: usize) -> Result<Bytes, Error> {
         let mut all = BytesMut::new();
         while let Some(piece) = self.next().await? {

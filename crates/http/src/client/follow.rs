@@ -1,4 +1,4 @@
-//! Streams of events, and taking one up again where it broke.
+//! Streams of events, and their resumption after they broke.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ impl Events {
         Self { body, parser: Parser::new(limit), limit, opened: Instant::now() }
     }
 
-    /// The next event; `None` at the end.
+    /// Waits for the next event; `None` at the end.
     ///
     /// An error of kind `Transport` means that the stream broke off; any other, that it makes no sense to go on.
     pub(crate) async fn next(&mut self) -> Result<Option<Event>, Error> {
@@ -59,21 +59,21 @@ impl Events {
     }
 }
 
-/// How far a stream was read, and how long to wait before it is taken up again.
+/// The position in a stream, and the delay before it is resumed.
 #[derive(Debug, Default)]
 pub(crate) struct Place {
     /// The last event.
     pub(crate) id: Option<HeaderValue>,
     retry: Option<Duration>,
-    /// How long a server that was too busy wants to be left alone.
+    /// The `Retry-After` of a busy server.
     pub(crate) hold: Option<Duration>,
-    /// How many streams in a row ended at once, or could not be opened.
+    /// The number of streams in a row that ended at once, or could not be opened.
     pub(crate) fruitless: u32,
 }
 
 impl Place {
-    /// How many streams in a row may end at once.
-    pub(crate) const PATIENCE: u32 = 8;
+    /// The number of streams in a row that may end at once.
+    pub(crate) const MAX_FRUITLESS: u32 = 8;
     /// A stream that went on for this long was worth it, even if nothing came on it.
     const LASTED: Duration = Duration::from_secs(10);
     /// The shortest delay, whatever the server says.
@@ -83,7 +83,7 @@ impl Place {
     const FIRST: Duration = Duration::from_secs(1);
     const LONGEST: Duration = Duration::from_secs(30);
 
-    /// Remembers what an event says about the stream.
+    /// Updates the position from an event.
     pub(crate) fn note(&mut self, event: &Event) {
         if let Some(id) = &event.id {
             self.id = Some(id).filter(|id| !id.is_empty()).and_then(|id| id.parse().ok());
@@ -95,14 +95,14 @@ impl Place {
         }
     }
 
-    /// A stream has ended.
+    /// Takes note of the end of a stream.
     pub(crate) fn ended(&mut self, events: &Events) {
         if events.opened.elapsed() >= Self::LASTED {
             self.fruitless = 0;
         }
     }
 
-    /// How long to wait: what the server asks for, and longer, by chance, each time that nothing comes.
+    /// Returns the delay: the server's `retry`, and an exponential backoff with jitter while nothing comes.
     pub(crate) fn delay(&mut self) -> Duration {
         let least = self.retry.unwrap_or_default().clamp(Self::FLOOR, Self::CEILING);
         let first = if self.retry.is_some() { least } else { Self::FIRST };

@@ -1,4 +1,4 @@
-//! Headers that say once more what the body says.
+//! Headers that repeat parts of the body.
 
 use bytes::Bytes;
 use couplet_core::{
@@ -10,7 +10,7 @@ use http::{HeaderName, HeaderValue, Request};
 /// The headers of mirrored arguments.
 pub(crate) type Mirrored = Vec<(HeaderName, HeaderValue)>;
 
-/// Adds the headers that a request which stands alone must have.
+/// Adds the headers that a stateless request must have.
 pub(crate) fn mirror(
     http: &mut Request<Bytes>,
     request: &Outgoing,
@@ -29,7 +29,7 @@ pub(crate) fn mirror(
     Ok(())
 }
 
-/// A text as a header, if it is one.
+/// Parses the value of a header.
 pub(crate) fn value(what: &str, text: &str) -> Result<HeaderValue, Error> {
     text.parse().map_err(|_| Error::new(ErrorKind::Config, format!("{what} cannot be sent in a header")))
 }

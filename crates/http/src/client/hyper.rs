@@ -1,4 +1,4 @@
-//! The client that is used if no other is given: hyper, and rustls for https.
+//! The default HTTP client: hyper, and rustls for https.
 
 use std::{
     fmt,
@@ -19,28 +19,28 @@ use hyper_util::{
 };
 
 use super::{
-    dial::{Gate, Patient},
+    dial::{Gate, Timed},
     failure::ConnectFailure,
     fetch::{Body, HttpClient},
     proxy::{Proxied, Proxies},
     setup::HyperClientBuilder,
 };
 
-/// HTTP/1.1 and HTTP/2 with connections that are used again, over TLS where the address says https, and through the
-/// proxy that the environment names. Clones share their connections.
+/// The default HTTP client: HTTP/1.1 and HTTP/2 with a connection pool, over TLS for `https`, and through the proxy that
+/// the environment names. Clones share their connections.
 #[derive(Clone)]
 pub struct HyperClient {
-    client: Client<Patient<HttpsConnector<Proxied>>, Full<Bytes>>,
+    client: Client<Timed<HttpsConnector<Proxied>>, Full<Bytes>>,
     proxies: Proxies,
 }
 
 impl HyperClient {
-    /// How many connections to one server are kept when they are not needed.
+    /// The number of idle connections to one server.
     const IDLE: usize = 32;
-    /// How often a connection with open streams is asked whether it lives, and how long it may take to say so.
+    /// The interval of keep-alive pings on a connection with open streams, and the timeout for their answer.
     const PULSE: Duration = Duration::from_secs(30);
 
-    /// A client with no connections yet.
+    /// Creates a client with the default settings.
     ///
     /// # Errors
     /// When TLS cannot be set up.
@@ -48,7 +48,7 @@ impl HyperClient {
         Self::builder().build()
     }
 
-    /// Begins to set up a client.
+    /// Returns a builder with the default settings.
     pub fn builder() -> HyperClientBuilder {
         HyperClientBuilder::default()
     }
@@ -67,7 +67,7 @@ impl HyperClient {
             .http2_max_header_list_size(64 << 10)
             .http2_keep_alive_interval(Self::PULSE)
             .http2_keep_alive_timeout(Self::PULSE)
-            .build(Patient(connector));
+            .build(Timed(connector));
         Self { client, proxies }
     }
 }
@@ -90,7 +90,7 @@ impl HttpClient for HyperClient {
                             let what = format!("`{host}` did not answer in HTTP: {}", root(&error));
                             return Err(Error::new(ErrorKind::Transport, what));
                         }
-                        Some(failure) => failure.told(),
+                        Some(failure) => failure.explanation(),
                         None if error.is_connect() => "cannot be reached",
                         None => "did not answer",
                     };
@@ -108,7 +108,7 @@ impl fmt::Debug for HyperClient {
     }
 }
 
-/// What is at the bottom of an error.
+/// Returns the text of the innermost source of an error.
 pub(crate) fn root(error: &dyn std::error::Error) -> String {
     let mut last = error;
     while let Some(source) = last.source() {

@@ -1,21 +1,20 @@
-//! The transport of the first revision: one stream for everything that the server says, and an endpoint that it names
-//! for everything that the client says.
+//! The HTTP+SSE transport of the first revision: one stream for every message of the server, and an endpoint that it
+//! names for every message of the client.
 
 use std::sync::Arc;
 
-use couplet_core::{Error, ErrorKind, Outgoing};
+use couplet_core::{Error, ErrorKind, Outgoing, Source};
 use http::{StatusCode, Uri};
 
 use super::{
     follow::Events,
     read::{Content, Reading, closed, refusal, refused},
-    route::Source,
     shared::{Answer, Shared},
     uri,
 };
 
 impl Shared {
-    /// Tries this transport, after the other one was refused.
+    /// Tries this transport after the other one was refused.
     pub(crate) async fn fall_back(
         self: &Arc<Self>,
         request: &Outgoing,
@@ -30,14 +29,14 @@ impl Shared {
         })
     }
 
-    /// Opens the stream, and sends the first message where it says.
+    /// Opens the stream, and sends the first message to the endpoint that it names.
     pub(crate) async fn open_stream(self: &Arc<Self>, request: &Outgoing) -> Result<Option<Answer>, Error> {
         let (response, from) = self.address.send(self.address.get(&self.address.uri)).await?;
         if !response.status().is_success() || Content::of(&response) != Content::Events {
             let what = format!("it answers {} to a GET, without a stream", response.status());
             return Err(Error::new(ErrorKind::Transport, what));
         }
-        let mut events = Events::new(response.into_body(), self.limits.message);
+        let mut events = Events::new(response.into_body(), self.router.limits().message);
         let endpoint = endpoint(&mut events, &from).await?;
         self.session().endpoint = Some(endpoint.clone());
         let shared = self.clone();
@@ -51,7 +50,7 @@ impl Shared {
     async fn hear_all(self: &Arc<Self>, mut events: Events) -> Result<(), Error> {
         while let Some(event) = events.next().await? {
             if event.is_message() {
-                self.receive(event.data, Source::Session)?;
+                self.receive(event.data, Source::Connection)?;
             }
         }
         Ok(())
@@ -67,7 +66,7 @@ impl Shared {
         if response.status().is_success() {
             return Ok(None);
         }
-        match refusal(response, &request.id, self.limits.bounds).await? {
+        match refusal(response, &request.id, self.router.limits().bounds).await? {
             Reading::Answer(Err(error)) => Err(error.into()),
             Reading::Refused(status) => Err(refused(status)),
             _ => Err(closed("the server does not know the session", None)),
@@ -75,7 +74,7 @@ impl Shared {
     }
 }
 
-/// Where messages go. A server may send them nowhere but to itself.
+/// Waits for the endpoint, which must be at the server's own origin.
 async fn endpoint(events: &mut Events, from: &Uri) -> Result<Uri, Error> {
     while let Some(event) = events.next().await? {
         if event.event.as_deref() != Some("endpoint") {

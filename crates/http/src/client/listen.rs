@@ -1,8 +1,8 @@
-//! The stream on which a server of a session speaks on its own.
+//! The event stream of a session, for messages that belong to no request.
 
 use std::{sync::Arc, time::Duration};
 
-use couplet_core::{BoxFuture, Error, ErrorKind, http::headers};
+use couplet_core::{BoxFuture, Error, ErrorKind, Source, http::headers};
 use http::StatusCode;
 use tokio::{
     sync::Notify,
@@ -13,11 +13,10 @@ use super::{
     busy::{is_busy, retry_after},
     follow::{Events, Place},
     read::Content,
-    route::Source,
     shared::Shared,
 };
 
-/// What came of one connection.
+/// The outcome of one attempt.
 enum Heard {
     /// The stream ended, or could not be reached.
     Broke,
@@ -28,13 +27,12 @@ enum Heard {
 }
 
 impl Shared {
-    /// How long a server may think about whether it has such a stream. Some answer only once they have something to
-    /// say on it.
+    /// The time to wait for the response. Some servers respond only once they have something to send.
     const OPENING: Duration = Duration::from_millis(500);
 
-    /// Begins to listen. Whoever asks next would miss what the server says on its own, so the stream is waited for.
+    /// Opens the stream, and waits for it, so that the next request misses no message on it.
     ///
-    /// It is boxed, because a session that the stream opens anew is listened to again.
+    /// It is boxed, because it is recursive: a lost session is replaced, and the new one has a stream of its own.
     pub(crate) fn listen(self: &Arc<Self>, generation: u64) -> BoxFuture<'static, ()> {
         let shared = self.clone();
         Box::pin(async move {
@@ -44,7 +42,7 @@ impl Shared {
         })
     }
 
-    /// Listens for as long as the session lives.
+    /// Reads the stream, and reopens it, for as long as the session lives.
     async fn listen_to(self: Arc<Self>, generation: u64, first: Arc<Notify>) {
         let mut place = Place::default();
         let mut opened = false;
@@ -53,22 +51,22 @@ impl Shared {
                 Ok(Heard::Broke) => {}
                 Ok(Heard::SessionLost) if opened => {
                     if let Err(error) = self.renew(generation).await {
-                        tracing::warn!(%error, "the server speaks on its own no more");
+                        tracing::warn!(%error, "the session is lost, and its event stream with it");
                     }
                     return;
                 }
-                // Most servers have nothing to say on their own.
+                // Most servers have no such stream.
                 Ok(Heard::Nothing | Heard::SessionLost) => return,
                 Err(error) if error.kind() == ErrorKind::Transport => {
                     tracing::debug!(%error, "the stream of the session broke");
                 }
                 Err(error) => return tracing::warn!(%error, "the stream of the session cannot be read"),
             }
-            if place.fruitless >= Place::PATIENCE {
+            if place.fruitless >= Place::MAX_FRUITLESS {
                 let what =
-                    format!("the server ended its stream {} times in a row; it is given up", Place::PATIENCE + 1);
+                    format!("the server ended its stream {} times in a row; it is given up", Place::MAX_FRUITLESS + 1);
                 tracing::warn!("{what}");
-                return self.inbound.silent(Some(Error::new(ErrorKind::Closed, what)));
+                return self.router.inbound().silent(Some(Error::new(ErrorKind::Closed, what)));
             }
             sleep(place.delay()).await;
             place.fruitless += 1;
@@ -98,12 +96,12 @@ impl Shared {
             return Ok(Heard::SessionLost);
         }
         if !status.is_success() || Content::of(&response) != Content::Events {
-            tracing::debug!(%status, "the server does not speak on its own");
+            tracing::debug!(%status, "the server has no event stream");
             return Ok(Heard::Nothing);
         }
         *opened = true;
-        self.inbound.silent(None);
-        let mut events = Events::new(response.into_body(), self.limits.message);
+        self.router.inbound().silent(None);
+        let mut events = Events::new(response.into_body(), self.router.limits().message);
         let outcome = self.hear(&mut events, place).await;
         place.ended(&events);
         outcome.map(|()| Heard::Broke)
@@ -113,7 +111,7 @@ impl Shared {
         while let Some(event) = events.next().await? {
             place.note(&event);
             if event.is_message() {
-                self.receive(event.data, Source::Session)?;
+                self.receive(event.data, Source::Connection)?;
             }
         }
         Ok(())

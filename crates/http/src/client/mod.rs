@@ -1,21 +1,23 @@
-//! The client side: one address, and everything that a server may speak behind it.
+//! The client side: one URL, and every HTTP transport that a server may speak behind it.
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), couplet_core::Error> {
 //! use couplet_client::Client;
 //! use couplet_http::connect;
 //!
-//! let client = Client::new("demo", "1.0.0").connect(connect("https://example.com/mcp").bearer("secret")).await?;
+//! let client = Client::new("demo", "1.0.0").connect("https://example.com/mcp").await?;
 //! for tool in client.tools().await? {
 //!     tracing::info!("{}", tool.name);
 //! }
+//! // With settings:
+//! let client = Client::new("demo", "1.0.0").connect(connect("https://example.com/mcp").bearer("secret")).await?;
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! A request is a POST of its own. What comes back is read here and handed to the exchange that waits for it; what the
-//! server sends on its own goes to the client's [`Inbound`](couplet_core::Inbound). Nothing runs but in the driver of
-//! the connection.
+//! A request is a POST of its own. The messages that come back go to a [`Router`](couplet_core::Router), which hands
+//! each to its exchange or to the client's [`Inbound`](couplet_core::Inbound). Nothing runs outside of the driver of the
+//! connection.
 
 mod address;
 mod busy;
@@ -39,6 +41,7 @@ mod renew;
 mod reqwest;
 mod route;
 mod session;
+mod settings;
 mod setup;
 mod shared;
 mod stateless;
@@ -46,7 +49,6 @@ pub(crate) mod target;
 mod tls;
 mod tools;
 mod uri;
-mod wishes;
 
 pub use busy::Busy;
 pub use challenge::{Challenge, challenges};
@@ -57,4 +59,4 @@ pub use hyper::HyperClient;
 #[cfg(feature = "reqwest")]
 pub use reqwest::ReqwestClient;
 pub use setup::HyperClientBuilder;
-pub use target::HttpTarget;
+pub use target::{HttpTarget, Url};

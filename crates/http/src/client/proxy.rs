@@ -1,4 +1,4 @@
-//! Reaching a server through the proxy that the environment names.
+//! Connections through the proxy that the environment names.
 
 use std::{
     io,
@@ -26,7 +26,7 @@ use super::{
     uri::{self, is_loopback},
 };
 
-/// Which proxy to take to a server: `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`. This machine is always
+/// The proxy for each server: `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`. This machine is always
 /// reached directly.
 #[derive(Clone, Debug)]
 pub(crate) struct Proxies(Arc<Matcher>);
@@ -40,7 +40,7 @@ impl Proxies {
         Self(Arc::new(Matcher::builder().build()))
     }
 
-    /// One proxy for all servers but some.
+    /// Uses one proxy for all servers but some.
     pub(crate) fn all(url: &str, except: &str) -> Result<Self, Error> {
         let matcher = Matcher::builder().all(url).no(except).build();
         // One that cannot be read would be passed by in silence.
@@ -58,7 +58,7 @@ impl Proxies {
         if is_loopback(server) { None } else { self.0.intercept(server) }
     }
 
-    /// What a proxy wants to see on a request that it reads itself, which it does without TLS.
+    /// The login for a proxy that reads the request itself, which it does without TLS.
     pub(crate) fn login(&self, server: &Uri) -> Option<HeaderValue> {
         if server.scheme() != Some(&Scheme::HTTP) {
             return None;
@@ -121,12 +121,12 @@ impl Service<Uri> for Proxied {
 /// A connection, and whether there is a proxy at its end that reads the requests.
 ///
 /// A server may answer before it has read the whole request, and close. Then writing fails, but the answer is there to
-/// be read; so what cannot be written any more is dropped.
+/// be read; so bytes that cannot be written any more are dropped.
 #[derive(Debug)]
 pub(crate) struct Stream {
     io: TokioIo<TcpStream>,
     reads_requests: bool,
-    /// Whether the other side does not read any more.
+    /// Whether the peer does not read any more.
     is_unread: bool,
 }
 
@@ -135,7 +135,7 @@ impl Stream {
         Self { io, reads_requests, is_unread: false }
     }
 
-    /// What came of writing so many bytes.
+    /// The result of writing so many bytes.
     fn wrote(&mut self, outcome: Poll<io::Result<usize>>, length: usize) -> Poll<io::Result<usize>> {
         match outcome {
             Poll::Ready(Err(error)) if is_gone(error.kind()) => {
@@ -147,7 +147,7 @@ impl Stream {
     }
 }
 
-/// Whether the other side is gone.
+/// Whether the peer is gone.
 fn is_gone(kind: io::ErrorKind) -> bool {
     matches!(kind, io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionAborted)
 }

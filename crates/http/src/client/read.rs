@@ -1,9 +1,9 @@
-//! What a response says.
+//! Reading responses.
 
 use std::{sync::Arc, time::Duration};
 
 use couplet_core::{
-    Error, ErrorKind,
+    Error, ErrorKind, Source,
     http::headers,
     message::{self, Frame, Message},
 };
@@ -15,16 +15,15 @@ use super::{
     busy::{Busy, is_busy, retry_after},
     fetch::Body,
     follow::{Events, Place},
-    route::Source,
     shared::{Answer, Shared},
 };
 
-/// What came back for a request.
+/// The outcome of a request.
 #[derive(Debug)]
 pub(crate) enum Reading {
     /// Its answer.
     Answer(Answer),
-    /// A status of 400 and above, and nothing that explains it.
+    /// A status of 400 and above without a JSON-RPC error.
     Refused(StatusCode),
     /// The server does not know the session, and did nothing.
     NoSession,
@@ -32,7 +31,7 @@ pub(crate) enum Reading {
     SessionLost,
 }
 
-/// What a response holds.
+/// The content type of a response.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Content {
     Json,
@@ -55,9 +54,9 @@ impl Content {
 }
 
 impl Shared {
-    /// How much of an explanation is read.
+    /// The size of an error body that is read.
     const EXPLANATION: usize = 1 << 20;
-    /// How long a stream may go on after its answer before the connection is given up.
+    /// The time that a stream may go on after its answer before the connection is closed.
     const REST: Duration = Duration::from_secs(1);
 
     /// Reads the response to a request.
@@ -69,11 +68,11 @@ impl Shared {
     ) -> Result<Reading, Error> {
         let status = response.status();
         if !status.is_success() {
-            return refusal(response, sent, self.limits.bounds).await;
+            return refusal(response, sent, self.router.limits().bounds).await;
         }
         match Content::of(&response) {
             Content::Json => {
-                let text = response.into_body().read(self.limits.message).await?;
+                let text = response.into_body().read(self.router.limits().message).await?;
                 match self.receive(text, source)? {
                     Some(answer) => Ok(Reading::Answer(answer)),
                     None => Err(protocol("the server's response is not an answer to the request")),
@@ -89,9 +88,9 @@ impl Shared {
         }
     }
 
-    /// Reads a stream up to the answer, and takes it up again where the server lets it be.
+    /// Reads a stream up to the answer, and resumes it where the server supports that.
     async fn read_events(self: &Arc<Self>, body: Body, source: Source<'_>) -> Result<Reading, Error> {
-        let mut events = Events::new(body, self.limits.message);
+        let mut events = Events::new(body, self.router.limits().message);
         let mut place = Place::default();
         loop {
             let broken = match self.up_to_answer(&mut events, &mut place, source).await {
@@ -104,8 +103,8 @@ impl Shared {
                 Err(error) => return Err(error),
             };
             place.ended(&events);
-            // Without a session nothing can be taken up again.
-            if source.is_alone() || place.id.is_none() {
+            // Without a session nothing can be resumed.
+            if source.is_stateless() || place.id.is_none() {
                 return Err(closed("the stream ended before the answer; the outcome is not known", broken));
             }
             match self.resume(&mut place).await? {
@@ -132,10 +131,10 @@ impl Shared {
         Ok(None)
     }
 
-    /// Takes a stream up again after the last event; `None` if the session is gone.
+    /// Resumes a stream after the last event; `None` if the session is gone.
     async fn resume(self: &Arc<Self>, place: &mut Place) -> Result<Option<Events>, Error> {
         loop {
-            if place.fruitless >= Place::PATIENCE {
+            if place.fruitless >= Place::MAX_FRUITLESS {
                 return Err(closed("the stream broke and could not be taken up again; the outcome is not known", None));
             }
             sleep(place.delay()).await;
@@ -156,7 +155,7 @@ impl Shared {
             let status = response.status();
             match Content::of(&response) {
                 Content::Events if status.is_success() => {
-                    return Ok(Some(Events::new(response.into_body(), self.limits.message)));
+                    return Ok(Some(Events::new(response.into_body(), self.router.limits().message)));
                 }
                 _ if status == StatusCode::NOT_FOUND && has_session => return Ok(None),
                 _ if status.is_server_error() || is_busy(status) => place.hold = retry_after(&response),
@@ -172,7 +171,7 @@ impl Shared {
     }
 }
 
-/// What a status of failure means: an answer, if the server gave one.
+/// Interprets a status of failure: an answer, if the server gave one.
 pub(crate) async fn refusal(
     response: Response<Body>,
     sent: &RequestId,
@@ -184,7 +183,7 @@ pub(crate) async fn refusal(
         return Err(failed());
     }
     let after = retry_after(&response);
-    // A body that cannot be read explains nothing.
+    // A body that cannot be read is ignored.
     let text = response.into_body().read(Shared::EXPLANATION).await.unwrap_or_default();
     let said = match message::read(text, bounds) {
         Ok(Frame::Single(Message { body: message::Body::Response { id, outcome: Err(error) }, .. }))
@@ -204,13 +203,13 @@ pub(crate) async fn refusal(
     }
 }
 
-/// Whether a status may mean that the server does not know this way to speak at all.
-pub(crate) fn is_another_tongue(status: StatusCode) -> bool {
-    // Too large, too often, too slow, the wrong host: whoever says so knows what was said.
+/// Whether a status may mean that the server does not know this transport at all.
+pub(crate) fn is_unknown_transport(status: StatusCode) -> bool {
+    // Too large, too often, too slow, the wrong host: a server that says so has understood the request.
     status.is_client_error() && !matches!(status.as_u16(), 407 | 408 | 413 | 421 | 425 | 429 | 431)
 }
 
-/// The error for a status without an explanation.
+/// The error for a status without a JSON-RPC error.
 pub(crate) fn refused(status: StatusCode) -> Error {
     let what = match status.as_u16() {
         413 => "the request is too large for the server (413)".to_owned(),

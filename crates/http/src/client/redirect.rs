@@ -1,4 +1,4 @@
-//! Redirects: few, never to a weaker scheme, and never with what was meant for somebody else.
+//! Redirects: few, never to a weaker scheme, and never with private headers to another origin.
 
 use bytes::Bytes;
 use couplet_core::{Error, ErrorKind, http::headers};
@@ -13,10 +13,10 @@ use super::{
     uri::{resolve, same_origin},
 };
 
-/// How many redirects are followed.
+/// The number of redirects that are followed.
 const MOST: usize = 3;
 
-/// Sends a request, and sends it on where the server says. Returns the address that answered, too.
+/// Sends a request and follows redirects. Returns the address that answered, too.
 pub(crate) async fn send(client: &dyn HttpClient, request: Request<Bytes>) -> Result<(Response<Body>, Uri), Error> {
     let (head, body) = request.into_parts();
     let (method, mut uri, mut headers) = (head.method, head.uri, head.headers);
@@ -56,7 +56,7 @@ fn next(method: &Method, from: &Uri, response: &Response<Body>) -> Result<Uri, E
     Ok(to)
 }
 
-/// What any server may see: what the protocol itself says, without the session.
+/// The headers that any server may see: those of the protocol, without the session.
 fn public(headers: HeaderMap) -> HeaderMap {
     let known = |name: &HeaderName| {
         let name = name.as_str();

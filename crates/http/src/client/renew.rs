@@ -1,4 +1,4 @@
-//! Sessions that the server has lost: a new one is opened, and asked for what the old one was asked for.
+//! Sessions that the server has lost: a new one is opened, with the log level and the subscriptions of the old one.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,20 +12,19 @@ use super::{
 };
 
 impl Shared {
-    /// How long it may take to open a session anew.
+    /// The timeout for a new session, and for its settings.
     const RENEWAL: Duration = Duration::from_secs(60);
 
-    /// Opens a new session as the lost one was opened, unless somebody else has done so.
+    /// Opens a new session as the lost one was opened, unless another request has done so.
     ///
-    /// Whoever waits for it may give up before it is done, and the next one needs a whole session; so it is a job of
-    /// its own.
+    /// It is a job of its own: the request that waits for it may be cancelled, and the next one needs a whole session.
     pub(crate) async fn renew(self: &Arc<Self>, lost: u64) -> Result<(), Error> {
         let (done, outcome) = oneshot::channel();
         let shared = self.clone();
         self.spawn(async move {
             let _turn = shared.renewal.lock().await;
             let renewed = if shared.session().generation == lost { shared.replace(lost).await } else { Ok(()) };
-            // Nobody may be waiting any more.
+            // The request may have been cancelled.
             let _ = done.send(renewed);
         });
         outcome.await.unwrap_or_else(|_| Err(closed("the connection is closed", None)))
@@ -41,13 +40,13 @@ impl Shared {
             tracing::info!("the server lost the session, and a new one was opened");
             self.listen(lost + 1).await;
         } else {
-            // Half a session is none: whoever asks next finds out that the old one is lost, and tries again.
+            // Half a session is none: the next request finds that the old one is lost, and tries again.
             self.session().id = id;
             self.address.eras.forget(&self.address.uri);
         }
         self.ready.send_replace(true);
         opened?;
-        if timeout(Self::RENEWAL, self.wish_again()).await.is_err() {
+        if timeout(Self::RENEWAL, self.restore_settings()).await.is_err() {
             tracing::warn!("the new session does not answer what the lost one did");
         }
         Ok(())
@@ -55,14 +54,14 @@ impl Shared {
 
     async fn open_anew(self: &Arc<Self>) -> Result<(), Error> {
         let hello = self.session().hello.clone();
-        let (Some(mut hello), Some(dialect)) = (hello, self.dialect()) else {
+        let (Some(mut hello), Some(dialect)) = (hello, self.router.dialect()) else {
             return Err(closed("the server does not know the session", None));
         };
-        hello.id = self.next_id();
+        hello.id = self.router.next_id();
         self.greet_again(&hello, &dialect)
             .await
             .map_err(|why| closed("the server lost the session, and a new one could not be opened", Some(why)))?;
-        self.tell(dialect.notification(Initialized::METHOD, &NotificationParams::new())).await;
+        self.send_message(dialect.notification(Initialized::METHOD, &NotificationParams::new())).await;
         Ok(())
     }
 
@@ -80,20 +79,20 @@ impl Shared {
         Err(Error::new(ErrorKind::Version, "the server speaks another revision now; connect again"))
     }
 
-    /// Asks for what the client wanted to be told about. A wish that is not granted any more is no reason to fail.
-    async fn wish_again(self: &Arc<Self>) {
-        let wishes = self.session().wishes.all();
-        for mut wish in wishes {
-            wish.id = self.next_id();
-            let why = match self.ask_once(&wish).await {
+    /// Restores the log level and the subscriptions. One that is refused now is no reason to fail.
+    async fn restore_settings(self: &Arc<Self>) {
+        let settings = self.session().settings.all();
+        for mut request in settings {
+            request.id = self.router.next_id();
+            let why = match self.ask_once(&request).await {
                 Ok(Reading::Answer(Ok(_))) => continue,
                 Ok(Reading::Answer(Err(error))) => error.into(),
                 Ok(Reading::Refused(status)) => refused(status),
-                // Whoever asks next finds out, too.
+                // The next request finds that, too.
                 Ok(Reading::NoSession | Reading::SessionLost) => return,
                 Err(error) => error,
             };
-            tracing::warn!(method = wish.method, error = %why, "the new session does not grant what the lost one did");
+            tracing::warn!(method = request.method, error = %why, "the new session does not grant what the lost one did");
         }
     }
 }

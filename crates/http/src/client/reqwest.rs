@@ -9,17 +9,17 @@ use super::{
     hyper::{Pieces, root},
 };
 
-/// Sends requests with reqwest, set up as a program has set up its others: its TLS, proxies, DNS.
+/// An HTTP client on reqwest, with the TLS, proxy and DNS settings of the program.
 ///
 /// ```no_run
 /// # async fn example() -> Result<(), couplet_core::Error> {
 /// use std::sync::Arc;
 ///
 /// use couplet_client::Client;
-/// use couplet_http::client::{ReqwestClient, http};
+/// use couplet_http::{client::ReqwestClient, connect};
 ///
 /// let sender = ReqwestClient::new(reqwest::Client::builder().no_proxy())?;
-/// let client = Client::new("demo", "1.0.0").connect(http("http://localhost:3000/mcp").client(Arc::new(sender))).await?;
+/// let client = Client::new("demo", "1.0.0").connect(connect("http://localhost:3000/mcp").client(Arc::new(sender))).await?;
 /// # drop(client);
 /// # Ok(())
 /// # }
@@ -30,9 +30,8 @@ use super::{
 pub struct ReqwestClient(reqwest::Client);
 
 impl ReqwestClient {
-    /// A client from what is set up. It takes a builder, because redirects must be turned off: reqwest would hand
-    /// sessions and headers of your own to whatever server a redirect leads to. They are followed all the same,
-    /// without what is private.
+    /// Creates a client. It takes a builder, because redirects must be turned off: reqwest would send sessions and
+    /// private headers to every server that a redirect leads to. Redirects are followed all the same, without them.
     ///
     /// # Errors
     /// When TLS or the resolver cannot be set up.

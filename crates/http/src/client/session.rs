@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use couplet_core::{
-    Error, ErrorKind, Outgoing,
+    Error, ErrorKind, Outgoing, Source,
     http::headers,
     message::{self, Frame, Message},
 };
@@ -17,32 +17,31 @@ use super::{
     eras::Greeting,
     fetch::Body,
     headers::value,
-    read::{Reading, closed, is_another_tongue, refused},
-    route::Source,
+    read::{Reading, closed, is_unknown_transport, refused},
+    settings::Settings,
     shared::{Answer, Shared},
-    wishes::Wishes,
 };
 
 #[derive(Debug, Default)]
 pub(crate) struct Session {
-    /// What the server calls it, if it does.
+    /// The id that the server gave it, if it did.
     pub(crate) id: Option<HeaderValue>,
-    /// How many came before it.
+    /// The number of sessions before it.
     pub(crate) generation: u64,
-    /// How it was opened.
+    /// The handshake that opened it.
     pub(crate) hello: Option<Outgoing>,
-    /// Where messages go, if the answers come on a stream of their own.
+    /// The endpoint for messages, if the answers come on a stream of their own.
     pub(crate) endpoint: Option<Uri>,
-    /// How the server was greeted last, where that is remembered.
+    /// The cached way to open a session.
     remembered: Option<Greeting>,
-    /// Whether the server does not know how to be asked what it is.
+    /// Whether the server does not know the probe.
     pub(crate) must_be_greeted: bool,
-    pub(crate) wishes: Wishes,
+    pub(crate) settings: Settings,
 }
 
 impl Shared {
-    /// How long a server may take to accept a message that it need not answer. Those behind it wait.
-    const TELLING: Duration = Duration::from_secs(30);
+    /// The timeout for a message that has no answer. The messages behind it wait.
+    const SEND_TIMEOUT: Duration = Duration::from_secs(30);
 
     /// Sends a request of a session; `None` if the answer comes on another stream.
     pub(crate) async fn in_session(self: &Arc<Self>, request: &Outgoing, key: i64) -> Result<Option<Answer>, Error> {
@@ -68,7 +67,7 @@ impl Shared {
         match self.hello(request).await? {
             Reading::Answer(Err(error)) if remembered.is_some() => Err(changed(error.into())),
             Reading::Answer(answer) => Ok(Some(answer)),
-            Reading::Refused(status) if !is_another_tongue(status) => Err(refused(status)),
+            Reading::Refused(status) if !is_unknown_transport(status) => Err(refused(status)),
             Reading::Refused(status) if remembered.is_some() => Err(changed(refused(status))),
             Reading::Refused(status) => self.fall_back(request, status).await,
             Reading::NoSession | Reading::SessionLost => {
@@ -77,9 +76,9 @@ impl Shared {
         }
     }
 
-    /// Whether it is known that the server must be greeted, so that it need not be asked.
+    /// Takes the cached way to open a session; whether there is one, so that the server need not be probed.
     pub(crate) fn recall_greeting(&self) -> bool {
-        if self.dialect().is_some() {
+        if self.router.dialect().is_some() {
             return false;
         }
         let greeting = self.address.eras.take(&self.address.uri);
@@ -89,7 +88,8 @@ impl Shared {
         session.must_be_greeted
     }
 
-    /// Remembers how the server was greeted, if it had to be. That this client wanted to says nothing about others.
+    /// Caches the way in which the session was opened, if the server needs one. That this client wanted one says nothing
+    /// about others.
     pub(crate) fn learn_greeting(&self) {
         let session = self.session();
         if session.must_be_greeted {
@@ -98,7 +98,7 @@ impl Shared {
         }
     }
 
-    /// Sends a handshake, and takes the session that comes of it.
+    /// Sends a handshake, and stores the session that it opens.
     pub(crate) async fn hello(self: &Arc<Self>, request: &Outgoing) -> Result<Reading, Error> {
         let http = self.address.post(&self.address.uri, request.message());
         let (response, _) = self.address.send(http).await?;
@@ -108,7 +108,7 @@ impl Shared {
             session.id = id;
             session.hello = Some(request.clone());
         }
-        self.read(response, Source::Request { sent: &request.id }, &request.id).await
+        self.read(response, Source::SessionResponse { sent: &request.id }, &request.id).await
     }
 
     async fn ask_or_renew(self: &Arc<Self>, request: &Outgoing, key: i64) -> Result<Answer, Error> {
@@ -134,28 +134,28 @@ impl Shared {
         }
     }
 
-    /// Sends a request once, and keeps in mind what it changed.
+    /// Sends a request once, and stores the setting that it changed.
     pub(crate) async fn ask_once(self: &Arc<Self>, request: &Outgoing) -> Result<Reading, Error> {
         let mut http = self.address.post(&self.address.uri, request.message());
         let has_session = self.mark(&mut http);
         let (response, _) = self.address.send(http).await?;
         let gone = has_session && response.status() == StatusCode::NOT_FOUND;
-        match self.read(response, Source::Request { sent: &request.id }, &request.id).await? {
+        match self.read(response, Source::SessionResponse { sent: &request.id }, &request.id).await? {
             Reading::Answer(Err(error)) if gone && error.code == code::METHOD_NOT_FOUND => {
                 Ok(Reading::Answer(Err(error)))
             }
             _ if gone => Ok(Reading::NoSession),
             Reading::Answer(Ok(result)) => {
-                self.session().wishes.note(request);
+                self.session().settings.note(request);
                 Ok(Reading::Answer(Ok(result)))
             }
             reading => Ok(reading),
         }
     }
 
-    /// Adds what every message after the handshake carries; true if there is a session to be lost.
+    /// Adds the headers of every message after the handshake; true if there is a session to be lost.
     pub(crate) fn mark(&self, http: &mut http::Request<Bytes>) -> bool {
-        if let Some(dialect) = self.dialect()
+        if let Some(dialect) = self.router.dialect()
             && let Ok(version) = value("the revision", dialect.revision().version().as_str())
         {
             http.headers_mut().insert(headers::PROTOCOL_VERSION, version);
@@ -168,7 +168,7 @@ impl Shared {
     pub(crate) async fn send_notes(self: Arc<Self>) {
         while let Some(text) = self.next_note() {
             let opens = opens_session(&text);
-            self.tell(text).await;
+            self.send_message(text).await;
             if opens {
                 let (generation, listens) = {
                     let session = self.session();
@@ -182,9 +182,9 @@ impl Shared {
         }
     }
 
-    /// Sends a message that has no answer. It comes to the same if the server gets it twice.
-    pub(crate) async fn tell(&self, text: Bytes) {
-        match timeout(Self::TELLING, self.tell_patiently(text)).await {
+    /// Sends a message that has no answer. It is retried, because it does no harm if the server gets it twice.
+    pub(crate) async fn send_message(&self, text: Bytes) {
+        match timeout(Self::SEND_TIMEOUT, self.send_with_retries(text)).await {
             Ok(Ok(status)) if status.is_success() => {}
             Ok(Ok(status)) => tracing::warn!(%status, "the server refused a message"),
             Ok(Err(error)) => tracing::warn!(%error, "a message could not be sent"),
@@ -192,7 +192,7 @@ impl Shared {
         }
     }
 
-    async fn tell_patiently(&self, text: Bytes) -> Result<StatusCode, Error> {
+    async fn send_with_retries(&self, text: Bytes) -> Result<StatusCode, Error> {
         let mut repeats = 0;
         loop {
             let endpoint = self.session().endpoint.clone();
@@ -212,7 +212,7 @@ impl Shared {
         }
     }
 
-    /// Ends the session, if the server wants to know.
+    /// Ends the session on the server, if it has an id.
     pub(crate) async fn leave(&self) {
         let mut http = self.address.delete(&self.address.uri);
         if self.mark(&mut http)
@@ -223,7 +223,7 @@ impl Shared {
     }
 }
 
-/// The session that a response opens.
+/// The id of the session that a response opens.
 fn session_id(response: &Response<Body>) -> Result<Option<HeaderValue>, Error> {
     let Some(id) = response.headers().get(headers::SESSION) else { return Ok(None) };
     if id.is_empty() || !id.as_bytes().iter().all(|b| matches!(b, 0x21..=0x7e)) {
@@ -234,7 +234,7 @@ fn session_id(response: &Response<Body>) -> Result<Option<HeaderValue>, Error> {
     Ok(Some(id))
 }
 
-/// The error for a server that was greeted before and does not want to be any more.
+/// The error for a server that does not open sessions in the cached way any more.
 fn changed(why: Error) -> Error {
     Error::outdated(ErrorKind::Transport, format!("the server does not open sessions as it did before: {why}"), why)
 }

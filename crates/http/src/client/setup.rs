@@ -1,4 +1,4 @@
-//! Setting up the client that sends requests.
+//! The builder of the default HTTP client.
 
 use std::{fmt, net::SocketAddr};
 
@@ -7,23 +7,23 @@ use rustls::ClientConfig;
 
 use super::{dial::Gate, hyper::HyperClient, proxy::Proxies, tls::Tls};
 
-/// A [`HyperClient`] that is not there yet.
+/// A builder of [`HyperClient`]s.
 ///
 /// Certificates of servers are checked against the roots that Mozilla trusts, which are compiled in, if nothing else is
-/// set. Settings that cannot be read are reported by [`build`](Self::build).
+/// set. Settings that cannot be parsed are reported by [`build`](Self::build).
 ///
 /// ```no_run
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use std::sync::Arc;
 ///
-/// use couplet_http::client::{HyperClient, http};
+/// use couplet_http::{client::HyperClient, connect};
 ///
 /// // A company's own authority, besides the public ones, and a certificate of the client.
 /// let client = HyperClient::builder()
 ///     .add_root_certificates_pem(&std::fs::read("company-ca.pem")?)
 ///     .client_certificate_pem(&std::fs::read("me.pem")?, &std::fs::read("me.key")?)
 ///     .build()?;
-/// let target = http("https://tools.example.com/mcp").client(Arc::new(client));
+/// let target = connect("https://tools.example.com/mcp").client(Arc::new(client));
 /// # drop(target);
 /// # Ok(())
 /// # }
@@ -87,11 +87,11 @@ impl HyperClientBuilder {
         self
     }
 
-    /// Shows every address to this function before a connection is opened, and opens none if it says no. It sees what
-    /// a name has led to, so a name cannot lead where an address may not.
+    /// Sets a predicate for the addresses that connections may be opened to. It is called with resolved addresses, so a
+    /// name cannot lead to an address that is not allowed.
     ///
-    /// Proxies are not shown: they are chosen by whoever runs the program. What is behind one is looked up there, and
-    /// only servers that are named by their address are shown.
+    /// Proxies are not checked: the user of the program has chosen them. Names behind a proxy are resolved there, so only
+    /// servers that are named by their address are checked.
     ///
     /// ```
     /// use couplet_http::client::HyperClient;
@@ -107,13 +107,13 @@ impl HyperClientBuilder {
         self
     }
 
-    /// The client, with no connections yet.
+    /// Builds the client.
     ///
     /// # Errors
     /// When a certificate or a key cannot be read, or the proxy is not one.
     pub fn build(self) -> Result<HyperClient, Error> {
         let mut tls = self.tls.build()?;
-        // The connector says itself what it speaks, and panics if somebody else has.
+        // The connector sets the protocols itself, and panics if they are set.
         tls.alpn_protocols.clear();
         let proxies = self.proxies.unwrap_or_else(|| Ok(Proxies::from_env()))?;
         Ok(HyperClient::over(tls, proxies, self.gate))

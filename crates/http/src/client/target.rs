@@ -2,9 +2,9 @@
 
 use std::{fmt, sync::Arc};
 
-use couplet_core::{BoxFuture, Connect, Connected, Error, ErrorKind, Inbound, Limits};
+use couplet_core::{BoxFuture, Connect, Connected, Error, ErrorKind, Inbound, IntoTarget, Limits};
 use http::{
-    HeaderMap, HeaderName, HeaderValue,
+    HeaderMap, HeaderName, HeaderValue, Uri,
     header::{ACCEPT, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, TRANSFER_ENCODING},
 };
 
@@ -19,7 +19,8 @@ use super::{
     uri,
 };
 
-/// A server at an address. What it speaks is found out when a client connects.
+/// Creates a target for the server at a URL, `http` or `https`. Which revision it speaks, and over which of the HTTP
+/// transports, is negotiated when a client connects.
 pub fn connect(url: impl Into<String>) -> HttpTarget {
     HttpTarget {
         url: url.into(),
@@ -31,7 +32,7 @@ pub fn connect(url: impl Into<String>) -> HttpTarget {
     }
 }
 
-/// A server at an address, to connect to. Clones share what is known about the server.
+/// The URL of a server, to connect to. Clones share what is known about the server.
 #[must_use = "nothing is sent before a client connects"]
 #[derive(Clone)]
 pub struct HttpTarget {
@@ -44,8 +45,8 @@ pub struct HttpTarget {
 }
 
 impl HttpTarget {
-    /// Sends a header with every request, but never to another origin. One that cannot be sent, or that is the
-    /// protocol's own, is reported when a client connects.
+    /// Adds a header to every request, but never to another origin. One that cannot be sent, or that belongs to the
+    /// protocol, is reported when a client connects.
     pub fn header(mut self, name: &str, value: &str) -> Self {
         match (name.parse::<HeaderName>(), value.parse::<HeaderValue>()) {
             (Ok(name), _) if is_reserved(&name) => self.refuse(&format!("the header `{name}` is not yours to set")),
@@ -59,24 +60,24 @@ impl HttpTarget {
         self
     }
 
-    /// Shows a token with every request, but never to another origin.
+    /// Sends a bearer token with every request, but never to another origin.
     pub fn bearer(self, token: &str) -> Self {
         self.header(AUTHORIZATION.as_str(), &format!("Bearer {token}"))
     }
 
-    /// Sends requests with this client instead of [`HyperClient`].
+    /// Sets the HTTP client; the default is a [`HyperClient`].
     pub fn client(mut self, client: Arc<dyn HttpClient>) -> Self {
         self.client = Some(client);
         self
     }
 
-    /// Lets this answer when the server wants to know who asks: `couplet_auth::client::OAuth`, for example.
+    /// Sets the authorization of requests: `couplet_auth::client::OAuth`, for example.
     pub fn authorize(mut self, authorization: impl Authorize) -> Self {
         self.authorization = Some(Arc::new(authorization));
         self
     }
 
-    /// Remembers there what the server turns out to speak, so that later connections need not find out again.
+    /// Sets the cache for the transport that the server speaks, so that later connections need not negotiate again.
     pub fn eras(mut self, eras: &EraCache) -> Self {
         self.eras = eras.clone();
         self
@@ -91,8 +92,10 @@ impl HttpTarget {
             return Err(wrong.clone());
         }
         let uri = uri::parse(&self.url).ok_or_else(|| {
-            // What is wrong with it may be the password in it.
-            Error::new(ErrorKind::Config, "the address is not `http://` or `https://` with a host and without a user")
+            // The URL is not quoted: what is wrong with it may be the password in it.
+            let what = "the address is not `http://` or `https://` with a host and without a user";
+            let hint = if self.url.contains("://") { "" } else { "; to start a program, use `Command::new`" };
+            Error::new(ErrorKind::Config, format!("{what}{hint}"))
         })?;
         let client = match &self.client {
             Some(client) => client.clone(),
@@ -106,7 +109,7 @@ impl HttpTarget {
     }
 }
 
-/// What would change the meaning of a request.
+/// Whether a header would change the meaning of a request.
 fn is_reserved(name: &HeaderName) -> bool {
     let name_text = name.as_str();
     [ACCEPT, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, TRANSFER_ENCODING].contains(name)
@@ -127,6 +130,42 @@ impl Connect for HttpTarget {
     /// The whole address: a query may choose what is served.
     fn server(&self) -> Option<String> {
         uri::parse(&self.url).map(|uri| uri.to_string())
+    }
+}
+
+/// The kind of target that a URL is; see [`IntoTarget`].
+#[derive(Debug)]
+pub enum Url {}
+
+impl IntoTarget<Url> for &str {
+    type Target = HttpTarget;
+
+    fn into_target(self) -> HttpTarget {
+        connect(self)
+    }
+}
+
+impl IntoTarget<Url> for String {
+    type Target = HttpTarget;
+
+    fn into_target(self) -> HttpTarget {
+        connect(self)
+    }
+}
+
+impl IntoTarget<Url> for &String {
+    type Target = HttpTarget;
+
+    fn into_target(self) -> HttpTarget {
+        connect(self)
+    }
+}
+
+impl IntoTarget<Url> for Uri {
+    type Target = HttpTarget;
+
+    fn into_target(self) -> HttpTarget {
+        connect(self.to_string())
     }
 }
 

@@ -1,14 +1,15 @@
-//! What is known about the tools of a server: which of their arguments are mirrored in headers.
+//! The arguments of a server's tools that are mirrored in headers.
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
 };
 
 use couplet_core::{
     Error, ErrorKind, JsonText, Outgoing,
     http::headers::{ParamHeader, encode},
     message::Params,
+    sync::lock,
 };
 use couplet_types::{CallTool, Request};
 use http::HeaderName;
@@ -21,7 +22,7 @@ use super::headers::{Mirrored, value};
 pub(crate) struct Tools(Mutex<HashMap<String, Arc<[ParamHeader]>>>);
 
 impl Tools {
-    /// How many tools are remembered.
+    /// The number of tools that are remembered.
     const MOST: usize = 10_000;
 
     /// Reads a list of tools and returns it without those that break the rules.
@@ -54,7 +55,7 @@ impl Tools {
         JsonText::new(text).ok()
     }
 
-    /// Remembers a tool; false if it breaks the rules. What is no tool at all is somebody else's business.
+    /// Remembers a tool; false if it breaks the rules. Anything that is no tool is left to the client.
     fn keep(&self, tool: &str) -> bool {
         let Ok(tool) = serde_json::from_str::<Value>(tool) else { return true };
         let Some(name) = tool.get("name").and_then(Value::as_str) else { return true };
@@ -102,6 +103,6 @@ impl Tools {
     }
 
     fn known(&self) -> MutexGuard<'_, HashMap<String, Arc<[ParamHeader]>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }

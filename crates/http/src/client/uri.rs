@@ -1,4 +1,4 @@
-//! Addresses: where one comes from, and what a reference in it leads to.
+//! Addresses: their origin, and references that are resolved against them.
 
 use std::net::IpAddr;
 
@@ -52,7 +52,7 @@ pub(crate) fn resolve(base: &Uri, reference: &str) -> Option<Uri> {
     parse(&text)
 }
 
-/// Reads an address of HTTP. One that holds a password is none: it would be shown where it should not be.
+/// Parses an address of HTTP. One with a password in it is refused: it would end up in logs.
 pub(crate) fn parse(text: &str) -> Option<Uri> {
     let uri: Uri = text.parse().ok()?;
     let known = matches!(uri.scheme_str(), Some("http" | "https"));

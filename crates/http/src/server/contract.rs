@@ -1,4 +1,4 @@
-//! What every store must do, as functions to call from the tests of an implementation. They panic where it does not.
+//! The contract of stores, as functions to call from the tests of an implementation. They panic on a violation.
 
 use bytes::Bytes;
 
@@ -23,7 +23,7 @@ pub async fn session_store(store: &dyn SessionStore) {
     let ours = SessionRecord::new("contract-a", Some("alice".into()), Bytes::from_static(b"{\"a\":1}"));
     let other = SessionRecord::new("contract-b", None, Bytes::from_static(b"{}"));
     let found = async |id| store.load(id).await.expect("the store answers");
-    assert_eq!(found("contract-a").await, None, "a store knows no sessions that nobody opened");
+    assert_eq!(found("contract-a").await, None, "a store knows no sessions that were not opened");
     for record in [&ours, &other] {
         store.create(record.clone()).await.expect("the store takes a session");
     }
@@ -60,7 +60,7 @@ pub async fn session_store(store: &dyn SessionStore) {
 /// Where the store does something else.
 pub async fn event_store(store: &dyn EventStore) {
     let event = |stream: u64, seq| StoredEvent { seq, text: format!("{{\"stream\":{stream},\"seq\":{seq}}}").into() };
-    assert_eq!(store.after("contract-a", 1, 0).await, None, "a stream that nobody wrote to is not known");
+    assert_eq!(store.after("contract-a", 1, 0).await, None, "a stream without events is not known");
     for seq in 1..=3 {
         store.append("contract-a", 1, event(1, seq)).await;
         store.append("contract-a", 2, event(2, seq)).await;

@@ -1,4 +1,4 @@
-//! The endpoint: how it is configured, and what it has open.
+//! The endpoint: its configuration and its open sessions and streams.
 
 use std::{
     fmt,
@@ -20,7 +20,7 @@ use crate::server::{
         authorize::{Authorize, Named},
         deadline::Timed,
         guard::Guard,
-        quota::Shares,
+        quota::Quotas,
     },
     response::{self, Reply},
     session::{
@@ -28,7 +28,7 @@ use crate::server::{
         store::{Nowhere, SessionStore},
         table::Sessions,
     },
-    stateless::pool::Spare,
+    stateless::pool::Pool,
     stream::{
         chunks::{Chunks, Waiting},
         event_store::{EventStore, MemoryEvents},
@@ -37,11 +37,25 @@ use crate::server::{
     },
 };
 
-/// A server as an HTTP service, for every revision at one address: mount it in axum or hyper.
+/// An MCP server as a `tower_service::Service`, for every revision at one URL. Mount it in axum or hyper.
 ///
-/// It answers only requests to this machine by one of its own names, and from pages of this machine or from no page at
-/// all; say with [`Endpoint::allow_host`] and [`Endpoint::allow_origin`] what else is right. It has to be served
-/// within a tokio runtime.
+/// # Hosts and origins
+///
+/// By default it answers only requests whose `Host` is a loopback name, and whose `Origin` is absent or a loopback
+/// page: a page in a user's browser must not reach a server on their machine. In production, name the public host with
+/// [`Endpoint::allow_host`] and the origins of browser clients with [`Endpoint::allow_origin`]; others get 403.
+///
+/// # Load balancers and replicas
+///
+/// Requests of 2026-07-28 are stateless: any replica can answer, if all share the server's `request_state_key`. Older
+/// revisions have sessions: use sticky routing by `Mcp-Session-Id`, share a [`SessionStore`] and an [`EventStore`], or
+/// do [without sessions](Endpoint::without_sessions). A stream is never silent for longer than
+/// [`HttpLimits::keep_alive`], which must be shorter than the idle timeout of the load balancer.
+///
+/// # Runtime
+///
+/// It must be served within a tokio runtime. [`Endpoint::shut_down`] drains it; [`listen`](crate::listen()) does so
+/// with a graceful shutdown of the listener.
 ///
 /// ```
 /// use couplet_http::server::Endpoint;
@@ -61,18 +75,18 @@ pub struct Endpoint {
 #[derive(Clone)]
 pub(crate) struct Config {
     pub(crate) service: Arc<dyn Service>,
-    /// The same, within the time that a call may take.
+    /// The same with the request timeout.
     timed: Arc<dyn Service>,
     pub(crate) limits: HttpLimits,
-    /// Shared by all of them.
+    /// Shared by all connections.
     pub(crate) connection: Arc<Limits>,
     pub(crate) guard: Guard,
-    pub(crate) sse_2024: bool,
-    pub(crate) stateless_legacy: bool,
+    pub(crate) http_sse: bool,
+    pub(crate) without_sessions: bool,
     pub(crate) authorize: Option<Arc<dyn Authorize>>,
     pub(crate) store: Arc<dyn SessionStore>,
     pub(crate) events: Arc<dyn EventStore>,
-    pub(crate) spare: Arc<Spare>,
+    pub(crate) pool: Arc<Pool>,
     pub(crate) in_flight: Arc<InFlight>,
 }
 
@@ -81,30 +95,30 @@ pub(crate) struct State {
     pub(crate) sessions: Sessions,
     pub(crate) sessions_2024: Sessions2024,
     pub(crate) streams: Arc<Streams>,
-    /// Large answers on their way over HTTP/2.
+    /// Large responses in transit over HTTP/2.
     large: Arc<Streams>,
     pub(crate) requests: AtomicUsize,
-    pub(crate) requests_of: Arc<Shares>,
-    pub(crate) listens_of: Arc<Shares>,
-    pub(crate) sessions_2024_of: Arc<Shares>,
+    pub(crate) requests_of: Arc<Quotas>,
+    pub(crate) listens_of: Arc<Quotas>,
+    pub(crate) sessions_2024_of: Arc<Quotas>,
     pub(crate) closing: AtomicBool,
-    /// Who asked last, where every message says it again.
+    /// The clients of the latest stateless requests.
     clients: PeerCache,
     last_opening: Mutex<Bytes>,
     looked_after: AtomicBool,
 }
 
 impl Endpoint {
-    /// The endpoint of a server.
+    /// Creates the endpoint of a service.
     pub fn new(service: impl Service) -> Self {
-        Self::of(Arc::new(service))
+        Self::from_shared(Arc::new(service))
     }
 
-    /// The endpoint of a server that is shared.
-    pub fn of(service: Arc<dyn Service>) -> Self {
+    /// Creates the endpoint of a shared service.
+    pub fn from_shared(service: Arc<dyn Service>) -> Self {
         let limits = HttpLimits::default();
         let mut connection = Limits::default();
-        // What is answered may be larger than what is asked.
+        // Responses may be larger than requests.
         connection.sent = Some(connection.message);
         connection.message = limits.body;
         let config = Config {
@@ -113,18 +127,18 @@ impl Endpoint {
             limits,
             connection: Arc::new(connection),
             guard: Guard::default(),
-            sse_2024: false,
-            stateless_legacy: false,
+            http_sse: false,
+            without_sessions: false,
             authorize: None,
             store: Arc::new(Nowhere),
             events: Arc::new(MemoryEvents::new()),
-            spare: Arc::default(),
+            pool: Arc::default(),
             in_flight: Arc::default(),
         };
         Self { config: Arc::new(config), state: Arc::default() }
     }
 
-    /// What it may cost.
+    /// Sets the limits of the endpoint.
     #[must_use]
     pub fn limits(self, limits: HttpLimits) -> Self {
         self.with(|config| {
@@ -133,91 +147,92 @@ impl Endpoint {
         })
     }
 
-    /// What each connection of the protocol may cost: a message that stands alone has its own, a session has one.
+    /// Sets the limits of each protocol connection: a stateless request has one of its own, a session has one.
     #[must_use]
     pub fn connection_limits(self, limits: Limits) -> Self {
         self.with(|config| config.connection = Arc::new(limits))
     }
 
-    /// Answers requests to a host name, with any port or with the one that is given.
+    /// Allows a host name, with any port unless one is given: `mcp.example.com`, `localhost:8080`.
     #[must_use]
     pub fn allow_host(self, host: impl Into<String>) -> Self {
         self.with(|config| config.guard.hosts.push(host.into()))
     }
 
-    /// Answers requests to any host name. Only for servers behind something that looks at it.
+    /// Allows any host name. Only for servers behind a proxy that checks it.
     #[must_use]
     pub fn allow_any_host(self) -> Self {
         self.with(|config| config.guard.any_host = true)
     }
 
-    /// Answers requests from pages of an origin, like `https://app.example.com`, and tells browsers so (CORS): they may
-    /// send the headers that clients need and read the responses, errors included. Pages of this machine always may.
+    /// Allows browser clients of an origin, like `https://app.example.com`, and enables CORS for it. Loopback origins are
+    /// always allowed.
     #[must_use]
     pub fn allow_origin(self, origin: impl Into<String>) -> Self {
         self.with(|config| config.guard.origins.push(origin.into()))
     }
 
-    /// Whether clients of 2024-11-05 are served: they open a stream first. Off unless it is said.
+    /// Also serves clients of the HTTP+SSE transport of 2024-11-05, which open an event stream first. Off by default.
     ///
-    /// Deprecated since 2025-03-26 (SEP-2596), removed three months after that is final at the earliest: Streamable
-    /// HTTP is what newer clients speak.
+    /// Deprecated since 2025-03-26 (SEP-2596), removed three months after that is final at the earliest: newer clients
+    /// use Streamable HTTP.
     #[must_use]
-    pub fn sse_2024(self, on: bool) -> Self {
-        self.with(|config| config.sse_2024 = on)
+    pub fn http_sse(self) -> Self {
+        self.with(|config| config.http_sse = true)
     }
 
-    /// Whether clients of the revisions with sessions are served without any: none gets an id, and each request is
-    /// answered for itself, by whichever process it comes to. Off unless it is said.
+    /// Serves session-based revisions without sessions, for deployments behind a load balancer: no `Mcp-Session-Id` is
+    /// issued and any replica can answer any request. Off by default.
     ///
-    /// It is for servers behind something that spreads requests. Such clients cannot be asked anything, hear of nothing
-    /// but their own calls, and cancel a call by hanging up.
+    /// Such clients receive no server requests (elicitation, sampling, roots) and no change notifications, and cancel a
+    /// call by closing the connection.
     #[must_use]
-    pub fn stateless_legacy(self, on: bool) -> Self {
-        self.with(|config| config.stateless_legacy = on)
+    pub fn without_sessions(self) -> Self {
+        self.with(|config| config.without_sessions = true)
     }
 
-    /// Who may ask: it looks at the head of every request before anything else does, names whoever sends it, and
-    /// refuses it otherwise. `couplet_auth::server` has what OAuth needs.
+    /// Sets the authorizer. It sees each request's head before the body is read, and either identifies the caller or
+    /// rejects the request. `couplet_auth::server` has one for OAuth.
     ///
-    /// What was opened by somebody (sessions, tasks, questions) is there for nobody else. Documents that tell clients
-    /// how to get in are served at their own paths: mount the endpoint there as well.
+    /// Sessions, tasks and request state belong to the principal that created them. The authorizer's metadata documents
+    /// have paths of their own: mount the endpoint there as well.
     #[must_use]
     pub fn authorize(self, authorize: impl Authorize) -> Self {
         self.with(|config| config.authorize = Some(Arc::new(authorize)))
     }
 
-    /// Who asks, if something in front of the endpoint has authenticated somebody; nobody is refused. It takes the
-    /// place of [`Endpoint::authorize`].
+    /// Sets the principal from the request's head, for endpoints behind a layer that authenticates. No request is
+    /// rejected. It replaces [`Endpoint::authorize`].
     #[must_use]
     pub fn principal(self, identify: impl Fn(&Parts) -> Option<String> + Send + Sync + 'static) -> Self {
         self.authorize(Named(identify))
     }
 
-    /// Where sessions are kept, so that another endpoint can take them over. By default they end with this one.
+    /// Sets the session store, so that another replica can take sessions over. By default sessions end with the
+    /// process.
     #[must_use]
     pub fn sessions(self, store: Arc<dyn SessionStore>) -> Self {
         self.with(|config| config.store = store)
     }
 
-    /// Where the events of sessions are kept.
+    /// Sets the store of stream events, for clients that resume a stream (default: in memory).
     #[must_use]
     pub fn events(self, store: Arc<dyn EventStore>) -> Self {
         self.with(|config| config.events = store)
     }
 
-    /// How many sessions live here.
+    /// Returns the number of sessions in this process.
     pub fn session_count(&self) -> usize {
         self.state.sessions.len()
     }
 
-    /// How many streams are open.
+    /// Returns the number of open streams.
     pub fn stream_count(&self) -> usize {
         self.state.streams.len()
     }
 
-    /// Takes no more requests and tells open streams to end; what runs is finished. A question to a client cannot be
-    /// answered any more: whoever asked it is told.
+    /// Begins a graceful shutdown: new requests get 503, open streams end, running calls finish. Pending requests to
+    /// clients fail.
     pub fn shut_down(&self) {
         self.state.closing.store(true, Ordering::Release);
         self.state.sessions.cancel_client_requests();
@@ -227,12 +242,12 @@ impl Endpoint {
     fn with(mut self, change: impl FnOnce(&mut Config)) -> Self {
         let config = Arc::make_mut(&mut self.config);
         change(config);
-        // Those that are there were made for other settings.
-        config.spare = Arc::default();
+        // Pooled connections have the old configuration.
+        config.pool = Arc::default();
         self
     }
 
-    /// A connection on which nothing was said yet.
+    /// Creates a protocol connection.
     pub(crate) fn connection(&self, caller: Option<Arc<Caller>>) -> ServerConnection {
         let connection = ServerConnection::new(self.config.timed.clone(), self.config.connection.clone());
         let mut connection = connection.with_peer_cache(&self.state.clients);
@@ -240,10 +255,10 @@ impl Endpoint {
         connection
     }
 
-    /// Opens a stream. It ends with the time of whoever opens it.
+    /// Opens a stream. It ends when the caller expires.
     ///
     /// # Errors
-    /// What to answer if there are too many.
+    /// The response if there are too many.
     pub(crate) fn ticket(&self, held: &Arc<dyn Held>, caller: Option<&Arc<Caller>>) -> Result<Arc<Ticket>, Box<Reply>> {
         let (streams, limits) = (&self.state.streams, &self.config.limits);
         let own = || response::busy(StatusCode::TOO_MANY_REQUESTS, "you have too many open streams");
@@ -256,11 +271,11 @@ impl Endpoint {
         Ok(ticket)
     }
 
-    /// Lets a response count until it is sent, and lets go of what is large if it is not read.
+    /// Counts a response until it is sent, and drops a large one that is not read.
     pub(crate) fn hold(&self, reply: &mut Reply, version: Version) {
         let body = reply.body_mut();
         body.count(&self.config.in_flight);
-        // Over HTTP/1.1 a reader that does not read holds up the whole connection, which is then closed.
+        // Over HTTP/1.1 a slow reader blocks its own connection, which is then closed.
         if version != Version::HTTP_2 || !body.is_large() {
             return;
         }
@@ -274,7 +289,7 @@ impl Endpoint {
         }
     }
 
-    /// Makes sure that somebody looks after what has a time limit, for as long as there is anything.
+    /// Starts the task that enforces timeouts, for as long as there is a session or stream.
     pub(crate) fn look_after(&self) {
         if self.state.looked_after.swap(true, Ordering::SeqCst) {
             return;
@@ -293,7 +308,7 @@ impl Endpoint {
                 here.let_go(&here.state.sessions.expired(&config.limits)).await;
                 if here.state.is_empty() {
                     here.state.looked_after.store(false, Ordering::SeqCst);
-                    // Something may have come in between, and found itself looked after.
+                    // A session may have been opened meanwhile, and have found the task running.
                     if here.state.is_empty() || here.state.looked_after.swap(true, Ordering::SeqCst) {
                         return;
                     }
@@ -303,14 +318,14 @@ impl Endpoint {
     }
 }
 
-/// When it will be so many seconds since 1970; nothing if that is further away than can be counted.
+/// Converts seconds since the Unix epoch; `None` if that is too far in the future.
 fn instant(seconds: u64) -> Option<Instant> {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     Instant::now().checked_add(Duration::from_secs(seconds).saturating_sub(now))
 }
 
 impl State {
-    /// A copy of the message that opens a session. Clients of one kind open theirs with the same, and share it.
+    /// Copies the message that opens a session. Equal messages share one copy.
     pub(crate) fn opening(&self, text: &Bytes) -> Bytes {
         let mut last = lock(&self.last_opening);
         if *last != text {

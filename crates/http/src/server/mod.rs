@@ -1,4 +1,4 @@
-//! The server's side: one endpoint for every revision.
+//! The server side: one endpoint for every revision.
 //!
 //! * [`Endpoint`] is a `tower_service::Service`: mount it in axum or hyper.
 #![cfg_attr(
@@ -10,22 +10,18 @@
     doc = "* `listen` and `listen_unix`, with the feature `listen`, bring their own listener."
 )]
 //!
-//! Each request is one line in the log when it is over, at the level `info` with the target `couplet::access`: method,
-//! path, status, method of the protocol, principal and duration. A client that hung up before the answer has the status
-//! 499.
+//! Each request is one line in the log, at the level `info` with the target `couplet::access`: HTTP method, path, status,
+//! MCP method, principal and duration. A client that disconnected before the response has the status 499.
 //!
 //! Invariants:
 //!
-//! * Host and Origin are checked before anything else is looked at, and nothing is kept for a request that fails a
-//!   check.
-//! * A message that stands alone has a connection of its own, which lives in the response: whoever drops the response
-//!   cancels the request.
-//! * A session has one connection. A task drives it while something runs or a stream is open, and no task is there
-//!   otherwise.
-//! * A request counts until it is answered, also when nobody waits for the answer any more.
-//! * Answers that are not sent yet have a bound in bytes over all responses: above it new requests get 503.
-//! * No store is waited for without a timeout.
-//! * Every queue is bounded. A reader that is too slow slows down its own session, and is let go after a while.
+//! * `Host` and `Origin` are checked first, and nothing is stored for a request that fails a check.
+//! * A stateless request has a connection of its own, owned by the response: dropping the response cancels it.
+//! * A session has one connection. A task drives it only while a call runs or a stream is open.
+//! * A request counts until it is answered, also after its client has disconnected.
+//! * Unsent responses have a limit in bytes overall: above it new requests get 503.
+//! * Every store call has a timeout.
+//! * Every queue is bounded. A slow reader applies backpressure to its own session, and is disconnected after a while.
 //!
 //! | file | subject |
 //! |---|---|
@@ -76,7 +72,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Gives back the room that a map needed in busier times.
+/// Frees the spare capacity of a map.
 fn shrink<K: Eq + Hash, V>(map: &mut HashMap<K, V>) {
     if map.capacity() > 64 + 8 * map.len() {
         map.shrink_to(2 * map.len());

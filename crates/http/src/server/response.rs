@@ -61,7 +61,7 @@ pub(crate) fn error(status: StatusCode, what: impl Into<String>) -> Reply {
     json(status, refuse(&refusal(status, what.into())))
 }
 
-/// There is no room at the moment. Nothing was carried out, and the client is told so.
+/// Rejects a request for want of room. Nothing was executed, and the error says so.
 pub(crate) fn busy(status: StatusCode, what: &str) -> Reply {
     let error = not_carried_out(refusal(status, format!("{what}; try again later")));
     let mut reply = json(status, refuse(&error));

@@ -36,7 +36,7 @@ async fn attack_09_a_quiet_call_without_a_session() {
     let reply = send(&endpoint, alone("tools/call", json!({ "name": "quiet" }), &[])).await;
     assert_eq!(check(reply, began, STATELESS).await, None, "a comment");
     // Where sessions are not kept there is nothing to come back to.
-    let stateless = endpoint.stateless_legacy(true);
+    let stateless = endpoint.without_sessions();
     let session = Session { endpoint: stateless, id: "none".to_owned(), version: POLLING.to_owned() };
     let began = Instant::now();
     assert_eq!(check(session.tool(1, "quiet").await, began, "without a session").await, None);

@@ -23,4 +23,5 @@ mod socket;
 mod stream;
 mod tls;
 mod trust;
+mod urls;
 mod wire;

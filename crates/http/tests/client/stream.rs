@@ -73,6 +73,22 @@ async fn line_198_streams_are_read_however_they_come() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_unreadable_request_is_refused_and_not_taken_for_the_answer() {
+    // The ids of the two sides have nothing to do with each other.
+    let answer = |s: &Seen| {
+        let request = json!({ "jsonrpc": "2.0", "id": s.body["id"], "method": "ping", "params": 7 });
+        stream([event(&request), event(&s.result(says("done")))])
+    };
+    check_read(&[answer]).await;
+    let mock = Mock::legacy(move |s| if s.what() == "tools/call" { answer(s) } else { empty(202) });
+    let client = Client::new("test", "1").connect(mock.target()).await.unwrap();
+    client.call("x", ()).await.unwrap();
+    client.close().await.unwrap();
+    let refusals: Vec<_> = mock.seen().into_iter().filter(|s| !s.body["error"].is_null()).collect();
+    assert!(matches!(&refusals[..], [s] if s.body["error"]["code"] == -32600), "{refusals:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn line_202_comments_are_ignored() {
     check_read(&[
         |s| stream([send(": hello\n\n:\n\n"), Step::Wait(9000), send(": still\n\n"), event(&s.result(says("done")))]),

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use bytes::Bytes;
 use couplet_core::{BoxFuture, Caller};
 use couplet_http::server::{Authorize, Challenge, Endpoint, MemorySessions};
-use couplet_server::{Ctx, Server, ToolError, extract::Auth, tool};
+use couplet_server::{Ctx, Server, ToolError, extract::Auth, prompt, resource, tool};
 use http::{HeaderValue, StatusCode, header, request::Parts};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -85,7 +85,10 @@ fn endpoint() -> Endpoint {
 }
 
 fn server() -> couplet_server::ServerHandle {
-    let inside: Server = Server::new("inside", "1").tool(tool("write", || "written").scopes(["inside:write"]));
+    let inside: Server = Server::new("inside", "1")
+        .tool(tool("write", || "written").scopes(["inside:write"]))
+        .resource(resource("notes://all", || "all").scopes(["inside:read"]))
+        .prompt(prompt("audit", || "Audit.").scopes(["inside:audit"]));
     let server: Server = Server::new("test", "1.0.0")
         .tool(tool("whoami", whoami))
         .tool(tool("slowly", slowly))
@@ -95,6 +98,9 @@ fn server() -> couplet_server::ServerHandle {
         .tool(tool("confused", |_: Auth<u8>| "never"))
         .tool(tool("write", || "written").scopes(["write"]))
         .tool(tool("both", || "both").scopes(["read", "write"]))
+        .resource(resource("notes://public", || "public"))
+        .resource(resource("notes://{name}", || "private").scopes(["read", "notes"]))
+        .prompt(prompt("audit", || "Audit.").scopes(["audit"]))
         .mount("in", inside);
     server.build()
 }
@@ -119,10 +125,14 @@ impl Client {
     }
 
     async fn call(&self, token: &str, params: Value) -> Reply {
+        self.request(token, "tools/call", params).await
+    }
+
+    async fn request(&self, token: &str, method: &str, params: Value) -> Reply {
         match &self.session {
-            None => send(&self.endpoint, alone("tools/call", params, &[("authorization", token)])).await,
+            None => send(&self.endpoint, alone(method, params, &[("authorization", token)])).await,
             Some(id) => {
-                let message = call(7, "tools/call", &params);
+                let message = call(7, method, &params);
                 send(&self.endpoint, authorized("POST", token, &[("mcp-session-id", id)], &message)).await
             }
         }
@@ -151,7 +161,7 @@ const ALL: [&str; 4] = [BATCHES, "2025-06-18", POLLING, STATELESS];
 
 #[tokio::test]
 async fn nobody_is_let_in_without_a_name() {
-    let endpoint = endpoint().sse_2024(true);
+    let endpoint = endpoint().http_sse();
     let listen = alone("subscriptions/listen", json!({ "notifications": {} }), &[]);
     let messages = [
         alone("tools/list", json!({}), &[]),
@@ -242,6 +252,34 @@ async fn scopes_are_asked_for_before_anything_runs() {
 }
 
 #[tokio::test]
+async fn resources_and_prompts_require_scopes_like_tools() {
+    for version in ALL {
+        let client = Client::open(&endpoint(), version, "Bearer alice:read").await;
+        for (token, method, target, want) in [
+            ("Bearer alice:read", "resources/read", "notes://public", None),
+            ("Bearer alice:read", "resources/read", "notes://mine", Some("notes read")),
+            ("Bearer alice:read,notes", "resources/read", "notes://mine", None),
+            ("Bearer alice:read", "resources/read", "notes://in/all", Some("inside:read")),
+            ("Bearer alice:inside:read", "resources/read", "notes://in/all", None),
+            ("Bearer alice:read", "prompts/get", "audit", Some("audit")),
+            ("Bearer alice:audit", "prompts/get", "audit", None),
+            ("Bearer alice:audit", "prompts/get", "in_audit", Some("inside:audit")),
+            ("Bearer alice:inside:audit", "prompts/get", "in_audit", None),
+        ] {
+            let key = if method == "prompts/get" { "name" } else { "uri" };
+            let reply = client.request(token, method, json!({ key: target })).await;
+            let challenge = want.map(|want| format!("Bearer error=\"insufficient_scope\", scope=\"{want}\""));
+            let status = if want.is_some() { 403 } else { 200 };
+            assert_eq!(
+                (reply.status.as_u16(), reply.header("www-authenticate")),
+                (status, challenge.as_deref()),
+                "{version}: {token} {method} {target}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_batch_needs_what_all_of_it_needs() {
     let endpoint = endpoint();
     let client = Client::open(&endpoint, BATCHES, "Bearer alice:read").await;
@@ -258,7 +296,7 @@ async fn a_batch_needs_what_all_of_it_needs() {
 /// With an endpoint that keeps no sessions it is the same.
 #[tokio::test]
 async fn scopes_without_sessions() {
-    let endpoint = endpoint().stateless_legacy(true);
+    let endpoint = endpoint().without_sessions();
     for (token, status) in [("Bearer alice:read", 403), ("Bearer alice:write", 200)] {
         let headers = [("mcp-protocol-version", POLLING)];
         let message = call(1, "tools/call", &json!({ "name": "write" }));
@@ -293,7 +331,7 @@ async fn a_session_belongs_to_whoever_opened_it() {
 /// The first transport has no scopes of its own; but its sessions belong to somebody, too, and its tools ask.
 #[tokio::test]
 async fn the_first_transport_knows_who_asks() {
-    let endpoint = endpoint().sse_2024(true);
+    let endpoint = endpoint().http_sse();
     let mut stream = send(&endpoint, authorized("GET", "Bearer alice:read", &[], &Value::Null)).await;
     let address = String::from_utf8(stream.body.event().await.unwrap().data.to_vec()).unwrap();
     let post = |token: &str, message: &Value| {

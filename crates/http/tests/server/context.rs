@@ -84,11 +84,11 @@ async fn a_request_in_a_session_has_its_head_and_the_session() {
             assert_eq!(text(messages.last().unwrap()), format!("{expected}, session {}", session.id), "{version}");
         }
     }
-    let stateless = endpoint.clone().stateless_legacy(true);
+    let stateless = endpoint.clone().without_sessions();
     let session = Session { endpoint: stateless, id: "none".to_owned(), version: POLLING.to_owned() };
     let reply = session.post(&call(1, "tools/call", &json!({ "name": "later" }))).await;
     assert_eq!(text(&reply.json().await), "none of /mcp, session none");
-    let endpoint = endpoint.sse_2024(true);
+    let endpoint = endpoint.http_sse();
     let (mut stream, address) = legacy::open(&endpoint).await;
     legacy::post(&endpoint, &address, &initialize(OLDEST)).await;
     stream.body.message().await.unwrap();

@@ -22,7 +22,7 @@ pub(crate) async fn open(endpoint: &Endpoint) -> (Reply, String) {
 #[tokio::test(start_paused = true)]
 async fn line_151_a_stream_and_an_address() {
     let (endpoint, seen) = endpoint();
-    let endpoint = endpoint.sse_2024(true);
+    let endpoint = endpoint.http_sse();
     let (mut stream, address) = open(&endpoint).await;
     let mut accepted = post(&endpoint, &address, &initialize(OLDEST)).await;
     assert_eq!(accepted.status, 202);
@@ -45,7 +45,7 @@ async fn line_151_a_stream_and_an_address() {
 #[tokio::test]
 async fn line_152_the_first_event_is_the_address() {
     let (endpoint, _) = endpoint();
-    let endpoint = endpoint.sse_2024(true);
+    let endpoint = endpoint.http_sse();
     let mut stream = send(&endpoint, request("GET", &[], "")).await;
     let first = stream.body.event().await.unwrap();
     assert_eq!(first.event.as_deref(), Some("endpoint"));
@@ -60,7 +60,7 @@ async fn line_152_the_first_event_is_the_address() {
 #[tokio::test]
 async fn line_154_messages_are_message_events() {
     let (endpoint, _) = endpoint();
-    let endpoint = endpoint.sse_2024(true);
+    let endpoint = endpoint.http_sse();
     let (mut stream, address) = open(&endpoint).await;
     for message in [initialize(OLDEST), call(1, "tools/call", &json!({ "name": "hello" })), json!("nonsense")] {
         post(&endpoint, &address, &message).await;
@@ -74,7 +74,7 @@ async fn line_154_messages_are_message_events() {
 #[tokio::test]
 async fn line_155_origins_and_users_are_checked_here_as_well() {
     let (endpoint, _) = endpoint();
-    let endpoint = by_user(endpoint.sse_2024(true));
+    let endpoint = by_user(endpoint.http_sse());
     let reply = send(&endpoint, request("GET", &[("origin", "http://evil.com")], "")).await;
     assert_eq!(reply.status, 403);
     let reply = send(&endpoint, request("GET", &[("host", "evil.com")], "")).await;

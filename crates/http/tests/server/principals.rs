@@ -97,7 +97,7 @@ async fn streams_are_counted() {
 #[tokio::test]
 async fn sessions_of_the_first_transport_are_counted() {
     let (endpoint, _) = endpoint();
-    let endpoint = by_user(endpoint.sse_2024(true).limits(limits(|l| l.sessions_per_principal = 1)));
+    let endpoint = by_user(endpoint.http_sse().limits(limits(|l| l.sessions_per_principal = 1)));
     let open = async |user: &str| send(&endpoint, request("GET", &[("x-user", user)], "")).await;
     let alices = open("alice").await;
     is_too_much(open("alice").await).await;

@@ -14,7 +14,7 @@ async fn post(endpoint: &Endpoint, version: &str, message: &Value) -> Reply {
 async fn every_request_stands_for_itself() {
     for version in VERSIONS {
         // Each goes to another process.
-        let fresh = || endpoint().0.stateless_legacy(true);
+        let fresh = || endpoint().0.without_sessions();
         let reply = post(&fresh(), "", &initialize(version)).await;
         assert_eq!((reply.status.as_u16(), reply.header("mcp-session-id")), (200, None));
         assert_eq!(reply.json().await["result"]["protocolVersion"], version);
@@ -36,7 +36,7 @@ async fn every_request_stands_for_itself() {
 #[tokio::test(start_paused = true)]
 async fn a_batch_is_answered_together() {
     let (endpoint, _) = endpoint();
-    let endpoint = endpoint.stateless_legacy(true);
+    let endpoint = endpoint.without_sessions();
     let slow = call(1, "tools/call", &json!({ "name": "slow", "_meta": { "progressToken": 1 } }));
     let ping = call(2, "ping", &json!({}));
     let answers = post(&endpoint, "2025-03-26", &json!([ping, call(3, "ping", &json!({}))])).await.json().await;
@@ -54,7 +54,7 @@ async fn a_batch_is_answered_together() {
 async fn an_error_has_the_status_of_an_answer() {
     // A client would take any other for the end of its session.
     let (endpoint, _) = endpoint();
-    let endpoint = endpoint.stateless_legacy(true);
+    let endpoint = endpoint.without_sessions();
     for (method, params, code) in
         [("unknown/method", json!({}), -32601), ("tools/call", json!({ "name": "missing" }), -32602)]
     {
@@ -68,7 +68,7 @@ async fn an_error_has_the_status_of_an_answer() {
 #[tokio::test]
 async fn nothing_is_kept() {
     let (endpoint, _) = endpoint();
-    let endpoint = endpoint.stateless_legacy(true);
+    let endpoint = endpoint.without_sessions();
     for id in 0..10 {
         post(&endpoint, "", &initialize("2025-11-25")).await;
         // An id that somebody else gave out is nothing to this server.
@@ -84,7 +84,7 @@ async fn nothing_is_kept() {
 #[tokio::test(start_paused = true)]
 async fn the_client_can_be_asked_nothing_and_cancels_by_hanging_up() {
     let (endpoint, seen) = endpoint();
-    let endpoint = endpoint.stateless_legacy(true);
+    let endpoint = endpoint.without_sessions();
     let reply = post(&endpoint, "2025-11-25", &call(1, "tools/call", &json!({ "name": "ask" }))).await;
     let answer = reply.json().await;
     assert!(answer["error"].is_object() || answer["result"]["isError"] == true, "{answer}");
@@ -101,7 +101,7 @@ async fn the_client_can_be_asked_nothing_and_cancels_by_hanging_up() {
 #[tokio::test(start_paused = true)]
 async fn a_stream_is_about_its_request_alone() {
     let handle = server(&Seen::default());
-    let endpoint = Endpoint::new(handle.clone()).stateless_legacy(true);
+    let endpoint = Endpoint::new(handle.clone()).without_sessions();
     let slow = call(2, "tools/call", &json!({ "name": "slow", "_meta": { "progressToken": 2 } }));
     let mut reply = post(&endpoint, "2025-06-18", &slow).await;
     handle.remove_tool("hello");
@@ -114,7 +114,7 @@ async fn a_stream_is_about_its_request_alone() {
 async fn a_server_without_these_revisions_has_none_to_offer() {
     let versions = [ProtocolVersion::V2026_07_28];
     let server = couplet_server::Server::<()>::new("modern", "1.0.0").versions(versions).build();
-    let endpoint = Endpoint::new(server).stateless_legacy(true);
+    let endpoint = Endpoint::new(server).without_sessions();
     for message in [initialize("2025-11-25"), call(1, "tools/list", &json!({}))] {
         assert_eq!(post(&endpoint, "", &message).await.status, 400);
     }

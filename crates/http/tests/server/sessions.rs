@@ -175,7 +175,7 @@ async fn line_172_a_get_is_an_event_stream_or_not_allowed() {
     headers.push(("accept", "application/json"));
     assert_eq!(send(&endpoint, request("GET", &headers, "")).await.status, 406);
     // Where there is no stream to get, the methods that there are are named.
-    let bare = endpoint.clone().stateless_legacy(true);
+    let bare = endpoint.clone().without_sessions();
     let modern = [("mcp-protocol-version", "2026-07-28")];
     for (endpoint, method, headers, allow) in [
         (&endpoint, "PUT", &[][..], "POST, GET, DELETE"),
@@ -183,7 +183,7 @@ async fn line_172_a_get_is_an_event_stream_or_not_allowed() {
         (&endpoint, "GET", &modern, "POST"),
         (&bare, "GET", &[], "POST"),
         (&bare, "DELETE", &[], "POST"),
-        (&bare.clone().sse_2024(true), "DELETE", &[], "POST, GET"),
+        (&bare.clone().http_sse(), "DELETE", &[], "POST, GET"),
     ] {
         let reply = send(endpoint, request(method, headers, "")).await;
         assert_eq!((reply.status.as_u16(), reply.header("allow")), (405, Some(allow)), "{method} {headers:?}");
@@ -265,7 +265,7 @@ async fn line_186_without_a_version_it_is_the_first_with_this_transport() {
     let headers = [("mcp-session-id", &*session.id)];
     assert_eq!(send(&endpoint, request("POST", &headers, &*list)).await.status, 200);
     // Where there is none, nothing does. That revision, and no other, has batches.
-    let endpoint = endpoint.stateless_legacy(true);
+    let endpoint = endpoint.without_sessions();
     let batch = format!("[{list}]");
     for (version, status) in [("", 200), ("2025-03-26", 200), ("2025-06-18", 400), ("2024-11-05", 400)] {
         let reply = send(&endpoint, request("POST", &[("mcp-protocol-version", version)], &*batch)).await;

@@ -42,8 +42,8 @@ table! { Descriptions:
         fix "Add a `title`, and the same in `annotations`, where the directory of Claude looks (basicmachines-co/basic-memory#1031)."
     NO_INSTRUCTIONS = "instructions-missing" Note
         about "the server has no instructions"
-        why "Hosts that load tools when they are needed decide by them whether to look for tools here; Claude Code does."
-        fix "Say in a few sentences what the server is for and when its tools are of use."
+        why "Hosts that load tools on demand, such as Claude Code, decide by them whether to search this server for tools."
+        fix "Say in a few sentences what the server is for and when to use its tools."
     LONG_INSTRUCTIONS = "instructions-long" Warning
         about "the instructions are longer than hosts accept"
         why "Claude Code truncates them to 2048 characters (anthropics/claude-code#81268)."

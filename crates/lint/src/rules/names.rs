@@ -45,7 +45,7 @@ table! { Names:
         fix "Give each tool a name of its own."
     ALIKE = "name-alike" Warning
         about "the names of two tools differ only in case, in separators or in characters that look alike"
-        why "Models confuse them, people approve the wrong one, and hosts that replace characters make them the same."
+        why "Models confuse them, users approve the wrong one, and hosts that replace characters make them the same."
         fix "Choose names that are easy to distinguish."
     GENERIC = "name-generic" Note
         about "the name of a tool is one common word"

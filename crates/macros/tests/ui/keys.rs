@@ -23,6 +23,29 @@ async fn waits() {}
 #[tool(timeout)]
 fn limited() {}
 
+#[tool(no_timeout)]
+fn unlimited() {}
+
+#[resource("x://a", scope = ["a"], unlist)]
+fn near() -> u32 {
+    1
+}
+
+#[resource("x://a", complete_from(n = ["1"]))]
+fn completed() -> u32 {
+    1
+}
+
+#[prompt(scopes = [])]
+fn no_scopes() -> String {
+    String::new()
+}
+
+#[prompt(argument = [])]
+fn arguments() -> String {
+    String::new()
+}
+
 #[resource("x://a", uri = "x://b")]
 fn uri() -> u32 {
     1

@@ -1,6 +1,7 @@
 //! Arguments of tools and prompts.
 
 use couplet_core::JsonText;
+use couplet_types::{GetPrompt, Request};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
@@ -13,7 +14,12 @@ use crate::{
     strings,
 };
 
-/// The arguments, read into a type. The type's schema is what clients see; its doc comments are the descriptions.
+/// The arguments of a tool or a prompt, parsed into a type. Clients see the type's schema; its doc comments are the
+/// descriptions.
+///
+/// Invalid arguments are rejected with a message that names the argument. For tools, the model sees it in revisions from
+/// 2025-11-25 on; before, it is a protocol error. In an `Option`, a call without arguments is `None`, and invalid ones are
+/// still rejected.
 ///
 /// ```
 /// use couplet_server::{extract::Args, schemars::JsonSchema};
@@ -23,7 +29,7 @@ use crate::{
 /// struct Weather {
 ///     /// The city, in English.
 ///     city: String,
-///     /// How many days ahead.
+///     /// The number of days.
 ///     days: Option<u8>,
 /// }
 ///
@@ -44,14 +50,14 @@ impl<S: Sync, T: DeserializeOwned + JsonSchema + Send> FromCall<S> for Args<T> {
     async fn from_call(invocation: &Invocation, _: &S) -> Result<Self, Rejection> {
         let Target::Arguments(arguments) = &invocation.target else { return Err(no_arguments()) };
         let read = match &*invocation.call.method {
-            // The arguments of a prompt are strings, whatever they stand for.
-            "prompts/get" => strings::from_json(arguments),
+            // The arguments of a prompt are strings, whatever their type.
+            GetPrompt::METHOD => strings::from_json(arguments),
             _ => args::parse(arguments.as_str()),
         };
         read.map(Args).map_err(|what| Rejection::Arguments(explained::<T>(what, arguments)))
     }
 
-    /// `None` for a call without arguments, where the type needs some.
+    /// `None` for a call without arguments, if the type needs some.
     async fn optional(invocation: &Invocation, state: &S) -> Result<Option<Self>, Rejection> {
         match (Self::from_call(invocation, state).await, &invocation.target) {
             (Ok(args), _) => Ok(Some(args)),
@@ -61,7 +67,7 @@ impl<S: Sync, T: DeserializeOwned + JsonSchema + Send> FromCall<S> for Args<T> {
     }
 }
 
-/// The arguments as the JSON object that the client sent, for tools whose schema is not a Rust type.
+/// The arguments as the JSON object that the client sent, for handlers without an argument type.
 ///
 /// ```
 /// use couplet_server::{extract::RawArgs, tool};
@@ -85,7 +91,7 @@ impl<S: Sync> FromCall<S> for RawArgs {
     }
 }
 
-/// What is wrong, in the words of the schema where the type has none: of an untagged enum serde says its name only.
+/// The error message, from the schema where serde has only the name of an untagged enum.
 fn explained<T: JsonSchema>(what: String, arguments: &JsonText) -> String {
     if !what.contains("did not match any variant of untagged enum") {
         return what;

@@ -6,9 +6,11 @@ use couplet_types::RpcError;
 
 use super::{FromCall, Invocation, Rejection};
 
-/// The claims of the authenticated caller, as the type that was made where requests are let in: over HTTP, by what
-/// `Endpoint::authorize` was given. Without an authenticated caller the handler does not run; take an `Option<Auth<T>>`
-/// for a handler that needs none. A caller whose claims are of another type is an error in both.
+/// The claims of the authenticated caller, in the type that the authorizer produced: over HTTP, the one given to
+/// `Endpoint::authorize`.
+///
+/// A call without an authenticated caller is rejected; take an `Option<Auth<T>>` to allow it. Claims of another type than
+/// `T` are a mistake of the developer's: the call fails in both cases, and the log names the type.
 ///
 /// ```
 /// use couplet_core::Caller;
@@ -22,7 +24,7 @@ use super::{FromCall, Invocation, Rejection};
 ///     person.name.clone()
 /// }
 ///
-/// // What lets requests in says `Caller::new("7").with_claims(Person { name: "Ada".into() })`.
+/// // The authorizer returns `Caller::new("7").with_claims(Person { name: "Ada".into() })`.
 /// let server: Server = Server::new("people", "1.0.0").tool(tool("whoami", whoami));
 /// ```
 #[derive(Debug)]
@@ -53,9 +55,9 @@ impl<S: Sync, T: Send + Sync + 'static> FromCall<S> for Auth<T> {
         match caller.claims() {
             Some(claims) => Ok(Some(Self(claims))),
             None => {
-                // Only the developer can mend it.
-                let (wanted, some) = (type_name::<T>(), if caller.has_claims() { "another type" } else { "nothing" });
-                tracing::error!("a handler takes `Auth<{wanted}>`, but what lets requests in gives {some}");
+                // Only the developer can fix it.
+                let (wanted, some) = (type_name::<T>(), if caller.has_claims() { "another type" } else { "no type" });
+                tracing::error!("a handler takes `Auth<{wanted}>`, but the authorizer gave claims of {some}");
                 Err(RpcError::internal("the server does not know enough about the caller").into())
             }
         }

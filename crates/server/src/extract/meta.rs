@@ -10,7 +10,7 @@ impl<S: Sync> FromCall<S> for Meta {
     }
 }
 
-/// The URI that is read, as the client gave it.
+/// The URI of the resource that is read, as the client sent it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Uri(pub String);
 
@@ -27,7 +27,7 @@ impl<S: Sync> FromCall<S> for Uri {
     }
 }
 
-/// What is being completed: the text so far, and the arguments that are already settled.
+/// A completion request: the text so far, and the arguments that are known already.
 ///
 /// ```
 /// use couplet_server::{Server, extract::{Completing, Path}, resource};
@@ -42,9 +42,9 @@ impl<S: Sync> FromCall<S> for Uri {
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Completing {
-    /// What was typed so far.
+    /// The text so far.
     pub value: String,
-    /// The other arguments, as far as they are known.
+    /// The arguments that are known already.
     pub arguments: Map<String>,
 }
 
@@ -55,7 +55,7 @@ impl<S: Sync> FromCall<S> for Completing {
                 let CompletionContext { arguments, .. } = context.clone();
                 Ok(Self { value: value.clone(), arguments: arguments.unwrap_or_default() })
             }
-            _ => Err(Rejection::Arguments("only completions complete something".to_owned())),
+            _ => Err(Rejection::Arguments("only completions have a text to complete".to_owned())),
         }
     }
 

@@ -1,18 +1,20 @@
-//! What handlers take as parameters.
+//! Extractors: the parameters of handlers.
 //!
-//! | parameter | what it is |
+//! | parameter | extracts |
 //! |---|---|
-//! | [`Args<T>`] | the arguments of a tool or a prompt, read into `T` |
+//! | [`Args<T>`] | the arguments of a tool or a prompt, parsed into `T` |
 //! | [`RawArgs`] | the arguments as JSON |
-//! | [`Path<T>`] | the variables of a resource template |
-//! | [`Uri`] | the URI that is read |
+//! | [`Path<T>`] | the variables of a resource template, parsed into `T` |
+//! | [`Uri`] | the URI of the resource |
 //! | [`Auth<T>`] | the authenticated caller |
 //! | [`Request<T>`] | the request of the transport: over HTTP, its headers and address |
-//! | [`State<T>`] | what the server was given with `with_state`, or a part of it |
-//! | [`Ctx`](crate::Ctx) | progress, logging, questions to the client |
-//! | [`Meta`](couplet_types::Meta) | the open `_meta` of the request |
-//! | [`Completing`] | what is being completed |
-//! | `Option<E>` | an extractor that the call may lack; one that is malformed is still an error |
+//! | [`State<T>`] | the server's state, or a part of it |
+//! | [`Ctx`](crate::Ctx) | the context of the call: progress, logging, elicitation, sampling |
+//! | [`Meta`](couplet_types::Meta) | the `_meta` of the request |
+//! | [`Completing`] | the argument that is completed |
+//! | `Option<E>` | an extractor whose value the call may lack; a malformed value is still an error |
+//!
+//! Implement [`FromCall`] for extractors of your own.
 
 mod args;
 mod auth;
@@ -37,18 +39,18 @@ use couplet_types::{Captures, CompletionContext, RpcError};
 
 use crate::{handle::ServerHandle, signature::Signature};
 
-/// A type that can be a handler's parameter.
+/// A type that can be a parameter of a handler: an extractor.
 ///
 /// ```
 /// use couplet_server::{Server, ToolError, extract::{FromCall, Invocation, Rejection}, tool};
 ///
-/// /// The name that the client gives itself.
+/// /// The name of the client.
 /// struct ClientName(String);
 ///
 /// impl<S: Sync> FromCall<S> for ClientName {
 ///     async fn from_call(invocation: &Invocation, _: &S) -> Result<Self, Rejection> {
 ///         let info = invocation.call.peer.info.as_ref();
-///         Ok(Self(info.map_or_else(|| "somebody".to_owned(), |i| i.name.clone())))
+///         Ok(Self(info.map_or_else(|| "client".to_owned(), |i| i.name.clone())))
 ///     }
 /// }
 ///
@@ -64,16 +66,16 @@ use crate::{handle::ServerHandle, signature::Signature};
     note = "take arguments with `Args<T>`, the server's state with `State<T>`, the context with `Ctx`"
 )]
 pub trait FromCall<S>: Sized {
-    /// Adds what the parameter says about the handler.
+    /// Records the needs of this parameter (such as an argument schema) in the handler's signature.
     fn describe(signature: &mut Signature) {
         let _ = signature;
     }
 
-    /// Takes the parameter from the call.
+    /// Extracts the parameter from the call. A rejection answers the call, and the handler does not run.
     fn from_call(invocation: &Invocation, state: &S) -> impl Future<Output = Result<Self, Rejection>> + Send;
 
-    /// Takes the parameter from a call that may lack it: as an `Option`. A call that has it, but not as it should be, is
-    /// rejected. By default no call lacks it, so every rejection stays one.
+    /// Extracts the parameter from a call that may lack it, for `Option<Self>`. It returns `None` only for a call that lacks
+    /// the value; a malformed value is a rejection. By default no call lacks it, so every rejection stays one.
     fn optional(invocation: &Invocation, state: &S) -> impl Future<Output = Result<Option<Self>, Rejection>> + Send
     where
         Self: Send,
@@ -83,7 +85,7 @@ pub trait FromCall<S>: Sized {
     }
 }
 
-/// One call of one handler.
+/// A call of a handler.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Invocation {
@@ -91,11 +93,11 @@ pub struct Invocation {
     pub call: Call,
     /// The server that is called.
     pub server: ServerHandle,
-    /// What the call is about.
+    /// The target of the call.
     pub target: Target,
 }
 
-/// What a call is about.
+/// The target of a call, with its input.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Target {
@@ -105,27 +107,27 @@ pub enum Target {
     Resource {
         /// The URI as the client gave it.
         uri: String,
-        /// The variables, none for a fixed URI.
+        /// The variables; none for a fixed URI.
         variables: Captures,
     },
     /// A completion.
     Completion {
-        /// What was typed so far.
+        /// The text so far.
         value: String,
-        /// What is already settled.
+        /// The arguments that are known already.
         context: CompletionContext,
     },
 }
 
-/// Why a handler did not run, or did not succeed.
+/// The reason why a handler did not run, or did not succeed.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Rejection {
-    /// The arguments are wrong.
+    /// Invalid arguments. The model sees the message, where the revision allows it.
     Arguments(String),
     /// The resource does not exist.
     NotFound,
-    /// An error of the protocol.
+    /// A protocol error.
     Rpc(RpcError),
 }
 

@@ -5,7 +5,9 @@ use serde::de::DeserializeOwned;
 use super::{FromCall, Invocation, Rejection, Target};
 use crate::strings;
 
-/// The variables of the template, read into a type: a struct by name, or a single value or a tuple by position.
+/// The variables of a resource template, parsed into a type: a struct by name, a single value or a tuple by position.
+///
+/// Values that cannot be parsed are rejected. In an `Option`, a resource that is not a template is `None`.
 ///
 /// ```
 /// use couplet_server::{Server, extract::Path, resource};
@@ -27,7 +29,7 @@ impl<S: Sync, T: DeserializeOwned + Send> FromCall<S> for Path<T> {
         strings::from_pairs(variables.iter()).map(Path).map_err(Rejection::Arguments)
     }
 
-    /// `None` for a resource that is no template.
+    /// `None` for a resource that is not a template.
     async fn optional(invocation: &Invocation, state: &S) -> Result<Option<Self>, Rejection> {
         match &invocation.target {
             Target::Resource { variables, .. } if variables.iter().next().is_some() => {

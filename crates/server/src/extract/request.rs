@@ -7,9 +7,9 @@ use couplet_types::RpcError;
 
 use super::{FromCall, Invocation, Rejection};
 
-/// What the transport knows of the request that brought a call, as the transport's own type: over HTTP,
-/// `couplet_http::server::HttpRequest` with headers and address. On other transports the handler does not run; take an
-/// `Option<Request<T>>`, or ask [`Ctx::request`](crate::Ctx::request), if it serves several.
+/// The transport's request behind a call, in the transport's own type: over HTTP, `couplet_http::server::HttpRequest` with
+/// headers and address. On other transports the call is rejected; take an `Option<Request<T>>`, or use
+/// [`Ctx::request`](crate::Ctx::request), for a server with several transports.
 #[derive(Debug)]
 pub struct Request<T>(pub Arc<T>);
 

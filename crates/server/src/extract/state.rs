@@ -2,7 +2,7 @@
 
 use super::{FromCall, Invocation, Rejection};
 
-/// The state that the server was given, or a part of it.
+/// The server's state, or a part of it. See [`Server::with_state`](crate::Server::with_state).
 ///
 /// ```
 /// use couplet_server::{Server, extract::{FromRef, State}, tool};
@@ -15,7 +15,7 @@ use super::{FromCall, Invocation, Rejection};
 ///     database: Database,
 /// }
 ///
-/// // A handler can ask for a part of the state.
+/// // A handler can take a part of the state.
 /// impl FromRef<App> for Database {
 ///     fn from_ref(app: &App) -> Self {
 ///         app.database.clone()
@@ -31,9 +31,9 @@ use super::{FromCall, Invocation, Rejection};
 #[derive(Clone, Copy, Debug)]
 pub struct State<T>(pub T);
 
-/// A part of a state, as a copy: usually something behind an `Arc`.
+/// A conversion from a state to a part of it, which is cloned: usually a value behind an `Arc`.
 pub trait FromRef<S> {
-    /// Takes the part out.
+    /// Clones the part.
     fn from_ref(state: &S) -> Self;
 }
 

@@ -1,4 +1,4 @@
-//! Paths that stay inside of a folder.
+//! Relative paths that cannot leave a folder.
 
 use std::{
     borrow::Cow,
@@ -8,8 +8,8 @@ use std::{
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, de};
 
-/// A path relative to a folder that cannot leave it: it has no `..`, no root, no drive and no backslash. What a link
-/// on the disk leads to is not looked at.
+/// A relative path that cannot leave its folder: it has no `..`, no root, no drive and no backslash. Symbolic links are not
+/// resolved.
 ///
 /// Use it where a client names a file: in the [`Path`](super::Path) of a template, or as a field of arguments.
 ///
@@ -26,14 +26,14 @@ use serde::{Deserialize, Deserializer, de};
 pub struct SubPath(PathBuf);
 
 impl SubPath {
-    /// Reads a path; `None` when it could leave its folder.
+    /// Parses a path; `None` if it could leave its folder.
     pub fn parse(text: &str) -> Option<Self> {
         let path = Path::new(text);
         let inside = path.components().all(|c| matches!(c, Component::Normal(_)));
         (inside && !text.is_empty() && !text.contains(['\0', '\\', ':'])).then(|| Self(path.to_owned()))
     }
 
-    /// The path inside of a folder.
+    /// Joins the path to a folder.
     pub fn within(&self, folder: impl AsRef<Path>) -> PathBuf {
         folder.as_ref().join(&self.0)
     }

@@ -1,4 +1,4 @@
-//! Pictures and sounds.
+//! Images and audio.
 
 use std::path::Path;
 
@@ -21,51 +21,51 @@ macro_rules! media {
         }
 
         impl $name {
-            /// Bytes whose media type is known.
+            /// Creates it from bytes with a known MIME type.
             pub fn new(bytes: impl Into<Vec<u8>>, mime_type: impl Into<String>) -> Self {
                 Self { bytes: bytes.into(), mime_type: mime_type.into(), annotations: None }
             }
 
-            /// Bytes that tell themselves what they are.
+            /// Creates it from bytes, and sniffs the MIME type.
             ///
             /// # Errors
-            #[doc = concat!("When they are not ", $what, " of a known type.")]
+            #[doc = concat!("If they are not ", $what, " of a known type.")]
             pub fn from_bytes(bytes: impl Into<Vec<u8>>) -> Result<Self, MediaError> {
                 Self::named(bytes.into(), "")
             }
 
-            /// A file, of at most [`MAX_SIZE`] bytes.
+            /// Reads a file of at most [`MAX_SIZE`] bytes.
             ///
             /// # Errors
-            #[doc = concat!("When it cannot be read, is too large, or is not ", $what, ".")]
+            #[doc = concat!("If it cannot be read, is too large, or is not ", $what, ".")]
             pub async fn from_path(path: impl AsRef<Path>) -> Result<Self, MediaError> {
                 Self::from_path_within(path, MAX_SIZE).await
             }
 
-            /// A file, of at most so many bytes.
+            /// Reads a file of at most `most` bytes.
             ///
             /// # Errors
-            #[doc = concat!("When it cannot be read, is too large, or is not ", $what, ".")]
+            #[doc = concat!("If it cannot be read, is too large, or is not ", $what, ".")]
             pub async fn from_path_within(path: impl AsRef<Path>, most: u64) -> Result<Self, MediaError> {
                 let path = path.as_ref();
                 Self::named(whole(path, most).await?, &name_of(path))
             }
 
-            /// For whom it is and how much it matters.
+            /// Sets the annotations: audience and priority.
             #[must_use]
             pub fn annotations(mut self, annotations: Annotations) -> Self {
                 self.annotations = Some(annotations);
                 self
             }
 
-            /// The media type.
+            /// Returns the MIME type.
             pub fn mime_type(&self) -> &str {
                 &self.mime_type
             }
 
             fn named(bytes: Vec<u8>, name: &str) -> Result<Self, MediaError> {
                 let found = mime::of(&bytes, name);
-                // A container that mostly holds films holds sound as well.
+                // The container is one for audio as well.
                 let found = match (found, $kind) {
                     ("video/webm", "audio/") => "audio/webm",
                     ("video/mp4", "audio/") => "audio/mp4",
@@ -91,7 +91,7 @@ macro_rules! media {
 }
 
 media! {
-    /// A picture.
+    /// An image.
     ///
     /// ```
     /// use couplet_server::{Server, ToolError, media::{Image, MediaError}, tool};
@@ -112,7 +112,7 @@ media! {
 }
 
 media! {
-    /// A sound.
+    /// An audio clip.
     ///
     /// ```
     /// use couplet_server::media::Audio;

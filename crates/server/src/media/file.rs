@@ -10,7 +10,7 @@ use super::{
     read::{HEAD, MediaError, begin, name_of, whole},
 };
 
-/// A file, put into a result: as text where it is text, as bytes otherwise.
+/// A file inside of a result: text if it is UTF-8, bytes otherwise.
 ///
 /// ```
 /// use couplet_server::media::File;
@@ -31,67 +31,68 @@ pub struct File {
 }
 
 impl File {
-    /// Bytes with a name, which may tell what they are.
+    /// Creates a file from bytes and a name, and sniffs the MIME type.
     pub fn from_bytes(name: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Self {
         let (name, bytes) = (name.into(), bytes.into());
         let mime_type = mime::of(&bytes, &name).to_owned();
         Self { uri: None, name, bytes, mime_type, annotations: None }
     }
 
-    /// A file, of at most [`MAX_SIZE`] bytes.
+    /// Reads a file of at most [`MAX_SIZE`] bytes.
     ///
     /// # Errors
-    /// When it cannot be read, or is too large.
+    /// If it cannot be read, or is too large.
     pub async fn from_path(path: impl AsRef<Path>) -> Result<Self, MediaError> {
         Self::from_path_within(path, MAX_SIZE).await
     }
 
-    /// A file, of at most so many bytes.
+    /// Reads a file of at most `most` bytes.
     ///
     /// # Errors
-    /// When it cannot be read, or is too large.
+    /// If it cannot be read, or is too large.
     pub async fn from_path_within(path: impl AsRef<Path>, most: u64) -> Result<Self, MediaError> {
         let path = path.as_ref();
         Ok(Self::from_bytes(name_of(path), whole(path, most).await?))
     }
 
-    /// Points to a resource of the server that is this file, with its type and its size. Only the beginning is read.
+    /// Creates a link to a resource of the server that has this file's content, with type and size. Only the beginning of
+    /// the file is read, for its type.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// If it cannot be read.
     pub async fn link(path: impl AsRef<Path>, uri: impl Into<String>) -> Result<Resource, MediaError> {
         let (path, name) = (path.as_ref(), name_of(path.as_ref()));
         let (size, head) = begin(path, HEAD).await?;
         Ok(Resource::new(uri, &name).mime_type(mime::of(whole_characters(&head), &name)).size(size))
     }
 
-    /// The address to give it: by default its name alone, as a `file:` URI, because nobody needs to know where it is.
+    /// Sets the URI. By default it is a `file:` URI of the name alone, which does not reveal the folder.
     #[must_use]
     pub fn uri(mut self, uri: impl Into<String>) -> Self {
         self.uri = Some(uri.into());
         self
     }
 
-    /// The media type, if it is known better.
+    /// Sets the MIME type, instead of the sniffed one.
     #[must_use]
     pub fn with_mime_type(mut self, mime_type: impl Into<String>) -> Self {
         self.mime_type = mime_type.into();
         self
     }
 
-    /// For whom it is and how much it matters.
+    /// Sets the annotations: audience and priority.
     #[must_use]
     pub fn annotations(mut self, annotations: Annotations) -> Self {
         self.annotations = Some(annotations);
         self
     }
 
-    /// The media type.
+    /// Returns the MIME type.
     pub fn mime_type(&self) -> &str {
         &self.mime_type
     }
 
-    /// The contents, under an address where the file was given none.
+    /// Converts into resource contents, with a default URI.
     pub(crate) fn contents(self, or: Option<&str>) -> ResourceContents {
         let own = || format!("file:///{}", escaped(&self.name));
         let uri = self.uri.clone().or_else(|| or.map(str::to_owned)).unwrap_or_else(own);

@@ -1,4 +1,4 @@
-//! Reading files away from the runtime.
+//! Reads files on a thread for blocking work.
 
 use std::{
     fmt, fs,
@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Why something cannot be content. The text names the file, not where it is.
+/// An error of [`media`](crate::media). The message has the name of the file, not its folder.
 #[derive(Debug)]
 pub struct MediaError {
     what: String,
@@ -31,7 +31,7 @@ impl std::error::Error for MediaError {
     }
 }
 
-/// The last part of a path, which is all that a client learns of it.
+/// The last component of a path: clients see no more of it.
 pub(super) fn name_of(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
@@ -52,7 +52,7 @@ pub(super) async fn begin(path: &Path, most: u64) -> Result<(u64, Vec<u8>), Medi
     let failed = |source| MediaError { what: format!("`{name}` cannot be read: {source}"), source: Some(source) };
     let path: PathBuf = path.to_owned();
     let read = tokio::task::spawn_blocking(move || {
-        // Asked before it is opened: opening a pipe waits for its other end.
+        // Before it is opened: opening a pipe waits for its other end.
         if !fs::metadata(&path)?.is_file() {
             return Err(std::io::Error::other("it is not a file"));
         }

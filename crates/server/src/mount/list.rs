@@ -1,4 +1,4 @@
-//! Lists of a server and of those that are mounted in it: one list.
+//! The lists of a server and of the servers mounted in it, merged.
 
 use std::sync::Arc;
 
@@ -8,29 +8,23 @@ use couplet_types::{RawJson, RpcError};
 
 use super::{
     Mount,
-    route::{Object, read, replaced, text, unreadable, without},
+    route::{Object, parsed, replaced, text, unreadable, without},
 };
-use crate::inner::Inner;
+use crate::{inner::Inner, list::List};
 
-/// How many pages are put together into one, so that a server without an end cannot hold up the others.
+/// The most pages that are merged into one, so that an endless list of one server does not block the others.
 const PAGES: usize = 64;
 
-/// One page: what this server has, then what the mounted ones have, up to the size of a page.
-pub(crate) async fn list(inner: Arc<Inner>, call: Call) -> Reply {
-    collect(&inner, &call).await.map_or_else(Reply::Error, Reply::Complete)
+/// One page: the entries of this server, then those of the mounted ones, up to the page size.
+pub(crate) async fn list(inner: Arc<Inner>, list: List, call: Call) -> Reply {
+    collect(&inner, list, &call).await.map_or_else(Reply::Error, Reply::Complete)
 }
 
-async fn collect(inner: &Inner, call: &Call) -> Result<ResultBody, RpcError> {
-    let (list, key) = match &*call.method {
-        "tools/list" => ("tools", "name"),
-        "prompts/list" => ("prompts", "name"),
-        "resources/list" => ("resources", "uri"),
-        _ => ("resourceTemplates", "uriTemplate"),
-    };
+async fn collect(inner: &Inner, list: List, call: &Call) -> Result<ResultBody, RpcError> {
     let mut place = Place::of(call.params.read_opt::<String>("cursor")?.as_deref());
     let mut items: Vec<Object> = Vec::new();
     for _ in 0..PAGES {
-        let (mut page, next) = place.page(inner, call, list, key).await?;
+        let (mut page, next) = place.page(inner, call, list).await?;
         items.append(&mut page);
         place = match next {
             Some(cursor) => Place { cursor: Some(cursor), ..place },
@@ -40,23 +34,23 @@ async fn collect(inner: &Inner, call: &Call) -> Result<ResultBody, RpcError> {
             break;
         }
     }
-    let mut result = Object::new().with(list, RawJson::new(&items).map_err(|_| unreadable())?);
+    let mut result = Object::new().with(list.member(), RawJson::new(&items).map_err(|_| unreadable())?);
     if place.source <= inner.mounts.len() {
         result.insert("nextCursor", RawJson::new(&place.cursor()).map_err(|_| unreadable())?);
     }
-    // How long it may be kept is said by this server, as for a list of its own.
+    // The cache hints are those of this server.
     let own = Place { source: 0, cursor: None };
-    Ok(crate::dispatch::list(inner, &own.call(call)?)?.with_members(&text(&result).ok_or_else(unreadable)?))
+    Ok(list.page(inner, &own.call(call)?)?.with_members(&text(&result).ok_or_else(unreadable)?))
 }
 
-/// Where a page begins: in this server, or in one that is mounted, and where there.
+/// The start of a page: this server or a mounted one, and a cursor there.
 struct Place {
     source: usize,
     cursor: Option<String>,
 }
 
 impl Place {
-    /// A cursor that was not made here is one of this server's own, or none at all.
+    /// A cursor that does not name a mounted server is one of this server.
     fn of(cursor: Option<&str>) -> Self {
         let mounted = || {
             let text = String::from_utf8(URL_SAFE_NO_PAD.decode(cursor?).ok()?).ok()?;
@@ -75,20 +69,14 @@ impl Place {
         }
     }
 
-    /// The entries from here on, as they are called outside, and where the next ones are.
-    async fn page(
-        &self,
-        inner: &Inner,
-        call: &Call,
-        list: &str,
-        key: &str,
-    ) -> Result<(Vec<Object>, Option<String>), RpcError> {
+    /// The entries from here on, with their outside names, and the next cursor.
+    async fn page(&self, inner: &Inner, call: &Call, list: List) -> Result<(Vec<Object>, Option<String>), RpcError> {
         let call = self.call(call)?;
         let Some(at) = self.source.checked_sub(1) else {
-            return entries(&crate::dispatch::list(inner, &call)?.members(), list);
+            return entries(&list.page(inner, &call)?.members(), list);
         };
         let mount = inner.mounts.get(at).ok_or_else(|| RpcError::invalid_params("`cursor` is not one of this list"))?;
-        if !serves(mount, list) {
+        if !list.is_served(&mount.service.describe().capabilities) {
             return Ok((Vec::new(), None));
         }
         let page = match mount.service.call(call).await {
@@ -97,7 +85,7 @@ impl Place {
             _ => Err(unreadable()),
         };
         let (mut page, next) = match page {
-            // One server that is out of order does not hide the others.
+            // A failing server does not hide the others.
             Err(error) if self.cursor.is_none() => {
                 tracing::warn!(?mount, %error, "a mounted server is left out of a list");
                 mount.set_failure(Some(error.message));
@@ -106,7 +94,7 @@ impl Place {
             page => page?,
         };
         mount.set_failure(None);
-        page.iter_mut().for_each(|entry| rename(mount, entry, key));
+        page.iter_mut().for_each(|entry| rename(mount, entry, list.key()));
         Ok((page, next))
     }
 
@@ -122,18 +110,9 @@ impl Place {
     }
 }
 
-fn serves(mount: &Mount, list: &str) -> bool {
-    let about = mount.service.describe();
-    match list {
-        "tools" => about.capabilities.tools.is_some(),
-        "prompts" => about.capabilities.prompts.is_some(),
-        _ => about.capabilities.resources.is_some(),
-    }
-}
-
-fn entries(result: &JsonText, list: &str) -> Result<(Vec<Object>, Option<String>), RpcError> {
-    let result: Object = read(result).ok_or_else(unreadable)?;
-    let entries = result.get(list).and_then(|entries| entries.parse().ok()).ok_or_else(unreadable)?;
+fn entries(result: &JsonText, list: List) -> Result<(Vec<Object>, Option<String>), RpcError> {
+    let result: Object = parsed(result).ok_or_else(unreadable)?;
+    let entries = result.get(list.member()).and_then(|entries| entries.parse().ok()).ok_or_else(unreadable)?;
     Ok((entries, result.get("nextCursor").and_then(|cursor| cursor.parse().ok())))
 }
 

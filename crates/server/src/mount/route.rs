@@ -1,50 +1,79 @@
-//! Calls for what is mounted.
+//! Calls of mounted servers.
 
 use std::sync::Arc;
 
 use couplet_core::{BoxFuture, Call, JsonText, Reply, ResultBody, message::Params};
-use couplet_types::{Map, RawJson, RpcError, code};
-use serde::de::DeserializeOwned;
+use couplet_types::{Map, RawJson, RequestMethod, RpcError, code};
+use serde::{Serialize, de::DeserializeOwned};
 
 use super::Mount;
-use crate::{dispatch::find_resource, inner::Inner};
+use crate::{dispatch::find_resource, inner::Inner, list::List};
 
-/// A JSON object of which only some members are looked at.
+/// A JSON object of which only some members are parsed.
 pub(super) type Object = Map<RawJson>;
 
-/// Answers a call for a mounted server; `None` if it is for this one.
+/// Answers a call with a mounted server; `None` if this server answers it.
 pub(crate) fn dispatch(inner: &Arc<Inner>, call: &Call) -> Option<BoxFuture<'static, Reply>> {
-    match &*call.method {
-        "tools/call" => by_name(inner, call, |name| inner.tools.get().find(name).is_some()),
-        "prompts/get" => by_name(inner, call, |name| inner.prompts.get().find(name).is_some()),
-        "resources/read" => {
-            let uri: String = call.params.read("uri").ok()?;
-            if find_resource(inner, &uri).is_some() {
-                return None;
-            }
-            let candidates = inner.mounts.iter().filter(|mount| mount.has_resource(&uri));
-            in_order(candidates.filter_map(|mount| Routed::new(mount, call, "uri", &text(&mount.uri_inside(&uri)?)?)))
+    use RequestMethod as M;
+    let Some(method) = call.known() else { return added(inner, call) };
+    let list = |list: List| -> Option<BoxFuture<'static, Reply>> {
+        Some(Box::pin(super::list(inner.clone(), list, call.clone())))
+    };
+    match method {
+        M::CallTool => by_name(inner, call, Some(("content", block)), |name| inner.tools.get().find(name).is_some()),
+        M::GetPrompt => {
+            by_name(inner, call, Some(("messages", message)), |name| inner.prompts.get().find(name).is_some())
         }
-        "completion/complete" => complete(inner, call),
-        "tools/list" | "prompts/list" | "resources/list" | "resources/templates/list" => {
-            Some(Box::pin(super::list(inner.clone(), call.clone())))
+        M::ReadResource => read(inner, call),
+        M::Complete => complete(inner, call),
+        M::ListTools => list(List::Tools),
+        M::ListPrompts => list(List::Prompts),
+        M::ListResources => list(List::Resources),
+        M::ListResourceTemplates => list(List::ResourceTemplates),
+        // Extensions of mounted servers are not served; their own methods are.
+        M::GetTask | M::GetTaskPayload | M::ListTasks | M::CancelTask => added(inner, call),
+        // The connection answers these.
+        M::Initialize | M::Ping | M::SetLevel | M::Subscribe | M::Unsubscribe | M::Discover | M::Listen => {
+            added(inner, call)
         }
-        method if inner.methods.contains_key(method) => None,
-        method => {
-            let serves = |mount: &&Mount| mount.service.describe().extra_methods.iter().any(|m| m == method);
-            let mount = inner.mounts.iter().find(serves)?;
-            Some(mount.service.call(call.clone()))
-        }
+        // Only servers send these.
+        M::CreateMessage | M::ListRoots | M::Elicit => added(inner, call),
     }
 }
 
-fn by_name(inner: &Inner, call: &Call, is_own: impl Fn(&str) -> bool) -> Option<BoxFuture<'static, Reply>> {
+/// A method that is not the protocol's goes to the first mounted server that added it.
+fn added(inner: &Inner, call: &Call) -> Option<BoxFuture<'static, Reply>> {
+    if inner.methods.contains_key(&*call.method) {
+        return None;
+    }
+    let serves = |mount: &&Mount| mount.service.describe().extra_methods.iter().any(|m| *m == *call.method);
+    let mount = inner.mounts.iter().find(serves)?;
+    Some(mount.service.call(call.clone()))
+}
+
+fn read(inner: &Inner, call: &Call) -> Option<BoxFuture<'static, Reply>> {
+    let uri: String = call.params.read("uri").ok()?;
+    if find_resource(inner, &uri).is_some() {
+        return None;
+    }
+    let candidates = inner.mounts.iter().filter(|mount| mount.has_resource(&uri));
+    in_order(candidates.filter_map(|mount| {
+        Routed::new(mount, call, "uri", &text(&mount.uri_inside(&uri)?)?, Some(("contents", address)))
+    }))
+}
+
+fn by_name(
+    inner: &Inner,
+    call: &Call,
+    uris: Option<Uris>,
+    is_own: impl Fn(&str) -> bool,
+) -> Option<BoxFuture<'static, Reply>> {
     let name: String = call.params.read("name").ok()?;
     if is_own(&name) {
         return None;
     }
     let (mount, inside) = inner.mounts.iter().find_map(|mount| Some((mount, mount.name_inside(&name)?)))?;
-    Some(Routed::new(mount, call, "name", &text(inside)?)?.run())
+    Some(Routed::new(mount, call, "name", &text(inside)?, uris)?.run())
 }
 
 fn complete(inner: &Inner, call: &Call) -> Option<BoxFuture<'static, Reply>> {
@@ -52,20 +81,20 @@ fn complete(inner: &Inner, call: &Call) -> Option<BoxFuture<'static, Reply>> {
     let read = |key: &str| reference.get(key)?.parse::<String>().ok();
     let refer = |mount: &Mount, key: &str, inside: &str| {
         let reference = reference.clone().with(key, RawJson::new(inside).ok()?);
-        Routed::new(mount, call, "ref", &text(&reference)?)
+        Routed::new(mount, call, "ref", &text(&reference)?, None)
     };
     match (read("name"), read("uri")) {
         (Some(name), _) if inner.prompts.get().find(&name).is_some() => None,
         (_, Some(uri)) if inner.resources.get().find(&uri).is_some() => None,
         (Some(name), _) => inner.mounts.iter().find_map(|m| refer(m, "name", m.name_inside(&name)?)).map(Routed::run),
-        // The address may be a template, which cannot be looked up.
+        // The URI may be a template, which cannot be looked up.
         (None, Some(uri)) => in_order(inner.mounts.iter().filter_map(|m| refer(m, "uri", &m.uri_inside(&uri)?))),
         (None, None) => None,
     }
 }
 
-/// The first reply that is no error. An address without a path, such as `urn:isbn:1`, does not name its server, so the
-/// mounted servers are asked one after the other; of several errors, the first that says more than "not found" counts.
+/// The first reply that is not an error. A URI without a path, such as `urn:isbn:1`, does not name its server, so the
+/// mounted servers are tried in order; of several errors, the first that is not "not found" is returned.
 fn in_order(calls: impl Iterator<Item = Routed>) -> Option<BoxFuture<'static, Reply>> {
     let mut calls: Vec<_> = calls.collect();
     if calls.len() < 2 {
@@ -88,41 +117,44 @@ fn is_not_found(error: &RpcError) -> bool {
     matches!(error.code, code::RESOURCE_NOT_FOUND | code::INVALID_PARAMS)
 }
 
+/// The list in a result whose entries may have URIs, and how they are renamed there.
+type Uris = (&'static str, fn(&Mount, &mut Object) -> Option<()>);
+
 /// A call for a mounted server.
 struct Routed {
     mount: Mount,
     call: Call,
+    uris: Option<Uris>,
 }
 
 impl Routed {
     /// The call with one parameter changed.
-    fn new(mount: &Mount, call: &Call, key: &str, value: &JsonText) -> Option<Self> {
+    fn new(mount: &Mount, call: &Call, key: &str, value: &JsonText, uris: Option<Uris>) -> Option<Self> {
         let mut call = call.clone();
         call.params = replaced(&call.params, key, value)?;
-        Some(Self { mount: mount.clone(), call })
+        Some(Self { mount: mount.clone(), call, uris })
     }
 
     fn run(self) -> BoxFuture<'static, Reply> {
-        let Self { mount, call } = self;
-        let method = call.method.clone();
+        let Self { mount, call, uris } = self;
         let running = mount.service.call(call);
         Box::pin(async move {
-            match running.await {
-                Reply::Complete(done) => Reply::Complete(renamed(&mount, &method, done)),
-                other => other,
+            match (running.await, uris) {
+                (Reply::Complete(done), Some(uris)) => Reply::Complete(renamed(&mount, uris, done)),
+                (other, _) => other,
             }
         })
     }
 }
 
-/// The parameters of a call for a tool that is called something else inside.
-pub(crate) fn renamed_params(params: &Params, name: &str) -> Option<Params> {
-    replaced(params, "name", &text(name)?)
+/// The parameters with one of them changed, or added.
+pub(crate) fn with_param(params: &Params, key: &str, value: &(impl Serialize + ?Sized)) -> Option<Params> {
+    replaced(params, key, &text(value)?)
 }
 
 /// The parameters with one of them changed, or added.
 pub(super) fn replaced(params: &Params, key: &str, value: &JsonText) -> Option<Params> {
-    let mut object: Object = read(params.text())?;
+    let mut object: Object = parsed(params.text())?;
     object.insert(key, value.to_raw());
     Params::from_text(text(&object)?).ok()
 }
@@ -132,27 +164,21 @@ pub(super) fn without(params: &Params, key: &str) -> Option<Params> {
     if !params.has(key) {
         return Some(params.clone());
     }
-    let mut object: Object = read(params.text())?;
+    let mut object: Object = parsed(params.text())?;
     object.remove(key);
     Params::from_text(text(&object)?).ok()
 }
 
-/// Resources in a result are called as they are outside, if they are those of the mounted server.
-fn renamed(mount: &Mount, method: &str, done: ResultBody) -> ResultBody {
+/// The result with the outside URIs of the mounted server's resources.
+fn renamed(mount: &Mount, (list, part): Uris, done: ResultBody) -> ResultBody {
     let rename = || {
         let whole = done.members();
-        // Most results have none, and stay as they are.
+        // Most results have none.
         has_addresses(whole.as_str()).then_some(())?;
-        let mut result: Object = read(&whole)?;
-        let (list, part): (_, fn(&Mount, &mut Object) -> Option<()>) = match method {
-            "tools/call" => ("content", block),
-            "prompts/get" => ("messages", message),
-            "resources/read" => ("contents", address),
-            _ => return None,
-        };
+        let mut result: Object = parsed(&whole)?;
         let mut items: Vec<Object> = result.get(list)?.parse().ok()?;
         for item in &mut items {
-            // What cannot be read stays as it is.
+            // An entry that cannot be parsed is passed on as it is.
             let _ = part(mount, item);
         }
         result.insert(list, RawJson::new(&items).ok()?);
@@ -193,15 +219,15 @@ fn address(mount: &Mount, part: &mut Object) -> Option<()> {
     Some(())
 }
 
-pub(super) fn read<T: DeserializeOwned>(text: &JsonText) -> Option<T> {
+pub(super) fn parsed<T: DeserializeOwned>(text: &JsonText) -> Option<T> {
     text.parse().ok()
 }
 
-pub(super) fn text<T: serde::Serialize + ?Sized>(value: &T) -> Option<JsonText> {
+pub(super) fn text<T: Serialize + ?Sized>(value: &T) -> Option<JsonText> {
     JsonText::new(serde_json::to_vec(value).ok()?).ok()
 }
 
-/// What a page could not be made of.
+/// The error for a list of a mounted server that cannot be parsed.
 pub(super) fn unreadable() -> RpcError {
     RpcError::internal("a mounted server gave a list that cannot be read")
 }

@@ -1,17 +1,22 @@
-//! What can be said of a prompt, of a builder and of a definition alike.
+//! The setters of a prompt, of its builder and of its definition.
 
-/// The methods that set it. Both types have the fields `spec` and `completions`.
+/// Both types have the fields `spec`, `scopes` and `completions`.
 macro_rules! prompt_setters {
     () => {
-        $crate::setters::listing_setters!("What it is for.");
+        $crate::setters::listing_setters!("Sets the description: what the prompt is for.");
+        $crate::setters::scope_setters!(
+            "the prompt is retrieved, or one of its arguments is completed",
+            "```\nuse couplet_server::{Server, prompt};\n\nlet server: Server =\n    \
+             Server::new(\"reports\", \"1.0.0\").prompt(prompt(\"audit\", || \"Audit it.\").scopes([\"audit\"]));\n```"
+        );
         $crate::setters::completion_setters!(
             "Completes an argument with a function over [`Completing`](crate::extract::Completing).",
-            "Completes an argument from a list."
+            "Completes an argument with the values that begin with the text so far."
         );
 
-        /// Arguments that are not made from a type.
-        pub fn arguments(mut self, arguments: Vec<PromptArgument>) -> Self {
-            self.spec.arguments = Some(arguments);
+        /// Sets the listed arguments, instead of those derived from the handler's types.
+        pub fn arguments(mut self, arguments: impl IntoIterator<Item = PromptArgument>) -> Self {
+            self.spec.arguments = Some(arguments.into_iter().collect());
             self
         }
     };

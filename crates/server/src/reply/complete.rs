@@ -5,7 +5,7 @@ use couplet_types::{CompleteResult, Completion};
 use super::{CompleteKind, IntoReply};
 use crate::extract::{Invocation, Rejection};
 
-/// The most values that one answer may have.
+/// The maximum number of values in a completion, by the specification.
 const MOST: usize = 100;
 
 impl IntoReply<CompleteKind> for Completion {

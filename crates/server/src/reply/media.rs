@@ -1,4 +1,4 @@
-//! Pictures, sounds and files as results.
+//! Images, audio and files as results.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use couplet_types::{

@@ -1,16 +1,18 @@
-//! What handlers return.
+//! Replies: the results of handlers.
 //!
 //! | result | of a tool | of a resource | of a prompt |
 //! |---|---|---|---|
-//! | text (`String`, `&str`), numbers, `bool` | one text block | the text | one message of the user |
-//! | [`Json<T>`] | structured content, with a schema, and the same as text | JSON text | |
-//! | content (`ContentBlock`, a `Vec` of what becomes one) | the blocks | | |
-//! | [`Image`](crate::media::Image), [`Audio`](crate::media::Audio), [`File`](crate::media::File) | one block | the bytes, or text | one message of the user |
-//! | `PromptMessage`, a `Vec` of them | | | the messages |
+//! | `String`, `&str`, numbers, `bool` | one text block | text | one user message |
+//! | [`Json<T>`] | structured content with a schema, and the same JSON as text | JSON text | |
+//! | `ContentBlock`, or a `Vec` of types that convert into it | the blocks | | |
+//! | [`Image`](crate::media::Image), [`Audio`](crate::media::Audio), [`File`](crate::media::File) | one block | bytes, or text | one user message |
+//! | `PromptMessage`, or a `Vec` of them | | | the messages |
 //! | [`Blob`] | | bytes | |
 //! | `CallToolResult`, `ReadResourceResult`, `GetPromptResult` | itself | itself | itself |
-//! | `()` | nothing | | |
-//! | `Result<_, E>` with any error | `isError` for the model | an error | an error |
+//! | `()` | no content | | |
+//! | `Result<_, E>` with any error | a result with `isError`, which the model sees | a protocol error | a protocol error |
+//!
+//! Implement [`IntoReply`] for results of your own.
 
 mod complete;
 mod media;
@@ -30,40 +32,60 @@ use crate::{
     signature::Signature,
 };
 
-/// A kind of handler.
-pub trait Kind: 'static {
-    /// What its handlers answer in the end.
+/// A kind of handler: [`ToolKind`], [`ResourceKind`], [`PromptKind`] or [`CompleteKind`]. This trait is sealed.
+pub trait Kind: Failing + 'static {
+    /// The result of the request, in the protocol.
     type Result: Send + 'static;
+}
 
-    /// What an error of a handler becomes, with its causes. An [`RpcError`] and a [`NotFound`] stay what they are.
-    fn failed(error: &(dyn Error + Send + Sync + 'static)) -> Result<Self::Result, Rejection>;
+use sealed::Failing;
 
-    /// What the error becomes that a handler got because the client cannot be asked: an error of the protocol, but for
-    /// tools, where the model sees it.
-    fn refused(error: &RpcError) -> Result<Self::Result, Rejection> {
-        Err(Rejection::Rpc(error.clone()))
+mod sealed {
+    use std::error::Error;
+
+    use couplet_types::RpcError;
+
+    use super::{Kind, Rejection};
+
+    /// How a kind of handler reports failures.
+    pub trait Failing {
+        /// The outcome for an error of a handler, with its causes.
+        fn failed(error: &(dyn Error + Send + Sync + 'static)) -> Result<Self::Result, Rejection>
+        where
+            Self: Kind;
+
+        /// The outcome for the error that a handler got because the client lacks a capability: a protocol error, but for
+        /// tools, where the model sees it.
+        fn refused(error: &RpcError) -> Result<Self::Result, Rejection>
+        where
+            Self: Kind,
+        {
+            Err(Rejection::Rpc(error.clone()))
+        }
     }
 }
 
-/// Tools.
+/// The kind of tools.
 #[derive(Debug)]
 pub enum ToolKind {}
 
-/// Resources and resource templates.
+/// The kind of resources and resource templates.
 #[derive(Debug)]
 pub enum ResourceKind {}
 
-/// Prompts.
+/// The kind of prompts.
 #[derive(Debug)]
 pub enum PromptKind {}
 
-/// Completions of an argument or a template variable.
+/// The kind of completions, of an argument or a template variable.
 #[derive(Debug)]
 pub enum CompleteKind {}
 
 impl Kind for ToolKind {
     type Result = CallToolResult;
+}
 
+impl Failing for ToolKind {
     fn failed(error: &(dyn Error + Send + Sync + 'static)) -> Result<CallToolResult, Rejection> {
         Ok(CallToolResult::error(with_causes(error)))
     }
@@ -75,7 +97,9 @@ impl Kind for ToolKind {
 
 impl Kind for ResourceKind {
     type Result = ReadResourceResult;
+}
 
+impl Failing for ResourceKind {
     fn failed(error: &(dyn Error + Send + Sync + 'static)) -> Result<ReadResourceResult, Rejection> {
         Err(RpcError::internal(with_causes(error)).into())
     }
@@ -83,7 +107,9 @@ impl Kind for ResourceKind {
 
 impl Kind for PromptKind {
     type Result = GetPromptResult;
+}
 
+impl Failing for PromptKind {
     fn failed(error: &(dyn Error + Send + Sync + 'static)) -> Result<GetPromptResult, Rejection> {
         Err(RpcError::internal(with_causes(error)).into())
     }
@@ -91,13 +117,15 @@ impl Kind for PromptKind {
 
 impl Kind for CompleteKind {
     type Result = CompleteResult;
+}
 
+impl Failing for CompleteKind {
     fn failed(error: &(dyn Error + Send + Sync + 'static)) -> Result<CompleteResult, Rejection> {
         Err(RpcError::internal(with_causes(error)).into())
     }
 }
 
-/// A type that a handler of a kind can return.
+/// A type that a handler of the kind `K` can return.
 ///
 /// ```
 /// use couplet_server::{extract::{Invocation, Rejection}, reply::{IntoReply, ToolKind}};
@@ -119,19 +147,19 @@ impl Kind for CompleteKind {
     note = "a prompt returns text, `PromptMessage`s, or a `Result` of one of these"
 )]
 pub trait IntoReply<K: Kind> {
-    /// Adds what the result says about the handler.
+    /// Records the properties of this result (such as an output schema) in the handler's signature.
     fn describe(signature: &mut Signature) {
         let _ = signature;
     }
 
-    /// Makes the reply.
+    /// Converts into the result of the request.
     ///
     /// # Errors
-    /// When the value cannot be one.
+    /// If the value cannot be converted, or is an error itself.
     fn into_reply(self, invocation: &Invocation) -> Result<K::Result, Rejection>;
 }
 
-/// A value that is told as JSON: structured content of a tool, or the JSON text of a resource.
+/// A value that is serialized as JSON: structured content of a tool, or the JSON text of a resource.
 ///
 /// ```
 /// use couplet_server::{Json, Server, schemars::JsonSchema, tool};

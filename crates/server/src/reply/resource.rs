@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::{IntoReply, Json, ResourceKind};
 use crate::extract::{Invocation, Rejection, Target};
 
-/// Bytes as the content of a resource.
+/// Binary content of a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Blob(pub Vec<u8>);
 
@@ -49,7 +49,7 @@ impl<T: Serialize> IntoReply<ResourceKind> for Json<T> {
     }
 }
 
-/// Values that are told as text.
+/// Values that become text.
 macro_rules! texts {
     ($($type:ty),*) => {$(
         impl IntoReply<ResourceKind> for $type {

@@ -42,12 +42,12 @@ impl<T: Serialize + JsonSchema> IntoReply<ToolKind> for Json<T> {
     fn into_reply(self, _: &Invocation) -> Result<CallToolResult, Rejection> {
         let data = RawJson::new(&self.0)
             .map_err(|e| RpcError::internal(format!("the result of the tool cannot be written as JSON: {e}")))?;
-        // Clients that do not know structured content read the same as text.
+        // Clients without structured content get the same as text.
         Ok(CallToolResult::text(data.get()).structured_content(data))
     }
 }
 
-/// Values that are told as text.
+/// Values that become text.
 macro_rules! texts {
     ($($type:ty),*) => {$(
         impl IntoReply<ToolKind> for $type {

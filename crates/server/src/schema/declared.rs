@@ -1,7 +1,7 @@
-//! What a type declares, in order: the fields of a struct, and the variants of the enums in its fields.
+//! The declaration order of a type: the fields of a struct, and the variants of the enums in its fields.
 //!
-//! `schemars` and `serde_json` sort names, but serde passes them as they are declared to whatever it reads from. So the
-//! type is read from nothing, once a tool, at registration.
+//! `schemars` and `serde_json` sort names, but serde passes them in declaration order to a deserializer. So the type is
+//! deserialized from an empty input, once per tool, at registration.
 
 use std::fmt;
 

@@ -7,5 +7,6 @@ mod errors;
 mod extract;
 mod names;
 mod registration;
+mod scopes;
 mod support;
 mod validation;

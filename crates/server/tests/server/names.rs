@@ -1,7 +1,8 @@
 //! Names: of methods that are taken, and of things that do not exist.
 
-use couplet_core::{Reply, ResultBody};
+use couplet_core::{Reply, ResultBody, Service};
 use couplet_server::{Server, extract::Path, prompt, resource, tool};
+use couplet_types::Implementation;
 use serde_json::json;
 
 use crate::support::Client;
@@ -17,9 +18,26 @@ fn a_method_cannot_be_registered_twice() {
 }
 
 #[test]
-#[should_panic = "the method `tools/call` is the specification's own"]
+#[should_panic = "the method `tools/call` belongs to the specification"]
 fn a_method_of_the_specification_cannot_be_registered() {
     let _ = with_method(Server::new("s", "1"), "tools/call");
+}
+
+#[test]
+#[should_panic = "there are two prompts called `a`: one registered at crates/server/tests/server/names.rs:"]
+fn with_state_names_both_places() {
+    let _ = Server::new("s", "1").prompt(prompt("a", || "a")).prompt(prompt("a", || "b")).with_state(7_u8);
+}
+
+#[test]
+fn info_keeps_an_earlier_title() {
+    for (given, want) in [(None, "Calculator"), (Some("Other"), "Other")] {
+        let mut info = Implementation::new("calc", "1");
+        info.title = given.map(str::to_owned);
+        let server: Server = Server::new("s", "1").title("Calculator").info(info);
+        let description = server.build().describe();
+        assert_eq!((description.info.name.as_str(), description.info.title.as_deref()), ("calc", Some(want)));
+    }
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use couplet_core::{Call, Caller, Reply};
+use couplet_core::{Call, Reply};
 use couplet_server::{
     IntoPrompt, IntoResource, IntoTool, Next, Server, ToolBuilder,
     extract::{Args, State},
@@ -11,9 +11,9 @@ use couplet_server::{
     schemars::{self, JsonSchema},
     tool,
 };
-use couplet_types::{CacheScope, Icon, Meta, ToolAnnotations};
+use couplet_types::{Icon, Meta, ToolAnnotations};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::support::Client;
 
@@ -95,33 +95,6 @@ async fn enums_of_prompts_are_completed() {
         let params = json!({ "ref": reference, "argument": { "name": argument, "value": typed } });
         assert_eq!(client.ask("completion/complete", params).await["completion"]["values"], want, "{argument} {typed}");
     }
-}
-
-#[tokio::test]
-async fn forbidden_tools_can_be_hidden() {
-    let server = |server: Server| {
-        let purge = tool("purge", || "gone").scopes(["admin"]);
-        server.cache(Duration::from_secs(5), CacheScope::Public).tool(tool("list", || "all")).tool(purge).build()
-    };
-    let admin = || Some(Caller::new("7").with_scopes(["admin"]));
-    let names = |listed: &Value| listed["tools"].as_array().unwrap().iter().map(|t| t["name"].clone()).collect();
-    let open = server(Server::new("s", "1"));
-    let hidden = server(Server::new("s", "1").hide_forbidden());
-    for (server, caller, want) in [
-        (&open, None, json!(["list", "purge"])),
-        (&hidden, None, json!(["list"])),
-        (&hidden, admin(), json!(["list", "purge"])),
-        (&hidden, Some(Caller::new("8")), json!(["list"])),
-    ] {
-        let mut client = Client::of(server.clone(), caller).await;
-        let listed = client.ask("tools/list", json!({})).await;
-        let names: Value = names(&listed);
-        assert_eq!(names, want);
-    }
-    // Neither is a forbidden name told as a hint, and it is still refused for its scopes.
-    let mut client = Client::of(hidden, None).await;
-    assert_eq!(client.call("purg", json!({})).await, "-32602: there is no tool `purg`");
-    assert!(client.call("purge", json!({})).await.contains("`admin`"));
 }
 
 #[tokio::test]

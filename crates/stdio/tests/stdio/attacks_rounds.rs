@@ -15,7 +15,7 @@ use crate::support::soon;
 /// More often than the handler asks in one run: one that spins ends here.
 const MOST: usize = 1_000;
 
-/// A server with the tools `register`, which asks until it is told a good age, and `quick`.
+/// A server with the tools `register`, which elicits an age until it is a good one, and `quick`.
 struct Club(Hub, Sealer);
 
 impl Service for Club {

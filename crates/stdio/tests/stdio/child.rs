@@ -183,7 +183,7 @@ async fn noise_on_the_standard_output_does_no_harm() {
 
 #[tokio::test]
 async fn a_server_may_take_its_time_to_end() {
-    // More output than a pipe holds, which nobody wants any more, and then some words.
+    // More output than a pipe holds, which is not wanted any more, and then some words.
     let text = "echo $$ >&2; cat > /dev/null; head -c 300000 /dev/zero | tr '\\0' x; echo bye >&2";
     for by_drop in [false, true] {
         let (command, ears) = heard(text);
@@ -280,7 +280,7 @@ fn the_end_of_the_runtime_kills_everything() {
         until("it says both ids", || ears.heard().len() == 2).await;
     });
     drop(runtime);
-    let deadline = Instant::now() + crate::support::PATIENCE;
+    let deadline = Instant::now() + crate::support::TIMEOUT;
     while ears.heard().iter().any(|id| runs(id)) {
         assert!(Instant::now() < deadline);
         std::thread::yield_now();

@@ -11,7 +11,7 @@ use couplet_stdio::children;
 
 use crate::{
     child::{connect, heard, runs, script, state},
-    support::{PATIENCE, answer, call, soon, until},
+    support::{TIMEOUT, answer, call, soon, until},
 };
 
 /// A server that does not mind the end of its input nor a request to end, and has started another one. It says both ids.
@@ -80,7 +80,7 @@ fn start(how: &str) -> (Child, Vec<String>) {
 }
 
 fn wait_until_gone(ids: &[String]) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while ids.iter().any(|id| runs(id)) {
         assert!(Instant::now() < deadline, "{ids:?} are there for ever");
         std::thread::sleep(Duration::from_millis(10));

@@ -15,7 +15,7 @@ use couplet_stdio::pipe;
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 
-use crate::support::{PATIENCE, Tools, VERSIONS, opening, request, results, soon, until, values};
+use crate::support::{TIMEOUT, Tools, VERSIONS, opening, request, results, soon, until, values};
 
 const MANY: usize = 10_000;
 
@@ -253,5 +253,5 @@ async fn a_peer_that_is_gone_ends_the_server() {
     let (reader, writer) = tokio::io::split(far);
     let server = tokio::spawn(pipe(reader, writer).serve(Arc::new(Tools::default()), Limits::default()));
     drop(near);
-    tokio::time::timeout(PATIENCE, server).await.unwrap().unwrap().unwrap();
+    tokio::time::timeout(TIMEOUT, server).await.unwrap().unwrap().unwrap();
 }

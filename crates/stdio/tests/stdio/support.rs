@@ -20,7 +20,7 @@ use couplet_types::{
 use serde_json::{Value, json};
 
 /// Long enough for anything that happens at all.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A server whose tools are `now`, `later` (which lets others go first) and `big` (which says a lot).
 #[derive(Default)]
@@ -167,12 +167,12 @@ pub(crate) async fn answer(mut exchange: Exchange) -> Result<Value, couplet_core
 
 /// Waits, but not for ever.
 pub(crate) async fn soon<F: Future>(future: F) -> F::Output {
-    tokio::time::timeout(PATIENCE, future).await.expect("it takes far too long")
+    tokio::time::timeout(TIMEOUT, future).await.expect("it takes far too long")
 }
 
 /// Waits until something is true.
 pub(crate) async fn until(what: &str, mut condition: impl FnMut() -> bool) {
-    let deadline = tokio::time::Instant::now() + PATIENCE;
+    let deadline = tokio::time::Instant::now() + TIMEOUT;
     while !condition() {
         assert!(tokio::time::Instant::now() < deadline, "{what}");
         tokio::time::sleep(Duration::from_millis(5)).await;

@@ -75,7 +75,7 @@ async fn requested(
     let live = engine.prepare(notify_session(lasting.clone()))?;
     detach(&mut call, &engine, &live, Some(lasting));
     let (revision, owner) = (call.revision, owner(&call));
-    let running = next.no_timeout().run(call);
+    let running = next.timeout(None).run(call);
     let work = Box::pin(async move { failed_or_finished(running.await) });
     let record = engine.start(live, owner, wanted.ttl, work).await?;
     Ok(Reply::Complete(revision.encode(CreateTaskResult::new(wire::bare(&record)))))
@@ -94,7 +94,7 @@ async fn unsolicited(engine: Arc<Engine>, asked: ToolCall, next: ToolNext, task:
     let mut running = if task.input_first {
         call.outbox = call.outbox.with_sink(Reports::new(&engine, &live, None));
         let inputs = call.inputs.clone();
-        let mut running = next.no_timeout().run(call);
+        let mut running = next.timeout(None).run(call);
         // Answers of earlier rounds are available at once, so a handler that is pending here waits for something else.
         let begun = poll_fn(|cx| match running.as_mut().poll(cx) {
             Poll::Pending if inputs.is_yielding() => Poll::Pending,
@@ -107,7 +107,7 @@ async fn unsolicited(engine: Arc<Engine>, asked: ToolCall, next: ToolNext, task:
         running
     } else {
         detach(&mut call, &engine, &live, None);
-        next.no_timeout().run(call)
+        next.timeout(None).run(call)
     };
     let work = Box::pin(async move { finished(running.as_mut().await) });
     let record = engine.start(live, owner, None, work).await?;

@@ -402,7 +402,7 @@ pub(crate) struct Yes {
 /// A server with a little of everything, to be set up further.
 pub(crate) fn example() -> Server {
     Server::new("example", "1.0.0")
-        .no_timeout()
+        .timeout(None)
         .tool(tool("echo", |Args(args): Args<Text>| args.text))
         .tool(tool("stuck", || async { std::future::pending::<String>().await }))
         .tool(tool("fail", || Err::<String, _>(ToolError::new("it failed"))))

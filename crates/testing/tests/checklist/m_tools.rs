@@ -456,7 +456,12 @@ async fn line_251_state_handles() {
             call.caller = meta.get("who").map(|who| Arc::new(Caller::new(who.get())));
             next.run(call)
         };
-        Server::new("s", "1").sealer(sealer).middleware(who).tool(tool("ask", ask)).tool(tool("other", ask)).build()
+        Server::new("s", "1")
+            .request_state_key(sealer)
+            .middleware(who)
+            .tool(tool("ask", ask))
+            .tool(tool("other", ask))
+            .build()
     };
     async fn state_of(server: couplet::server::ServerHandle) -> String {
         let mut wire = open(server, STATELESS, able()).await;

@@ -27,7 +27,7 @@ async fn line_457_deprecated_and_working() {
     // Examples that are about them say first that they are on their way out.
     let says_so = |text: &str| text.lines().take(3).any(|line| line.contains("eprecated since 2026-07-28"));
     for (path, text) in sources("../../examples").into_iter().filter(|(_, text)| !says_so(text)) {
-        for word in [".sample(", ".roots(", ".on_sample(", ".log_level(", ".sse_2024(", "IncludeContext"] {
+        for word in [".sample(", ".roots(", ".on_sample(", ".log_level(", ".http_sse(", "IncludeContext"] {
             assert!(!text.contains(word), "{path}: `{word}` is not for new code");
         }
     }
@@ -55,7 +55,7 @@ fn line_458_deprecated_and_saying_so() {
             vec!["fn on_sample<", "fn sampling_tools(", "fn roots(", "fn log_level(", "fn on_log("],
         ),
         ("../client/src/client.rs", vec!["fn set_log_level(", "fn set_roots("]),
-        ("../http/src/server/endpoint.rs", vec!["fn sse_2024("]),
+        ("../http/src/server/endpoint.rs", vec!["fn http_sse("]),
     ];
     for (file, names) in items {
         let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap();

@@ -140,7 +140,7 @@ pub(crate) fn server(alive: &Alive) -> ServerHandle {
         .tool(tool("fail", || Err::<String, _>(ToolError::new("failed"))))
         .resource(resource("sim://{n}", |Path(n): Path<u64>| n.to_string()).subscribable())
         .prompt(prompt("about", |Args(topic): Args<Topic>| topic.topic))
-        .no_timeout()
+        .timeout(None)
         .page_size(3)
         .with_state(alive.clone())
         .build()

@@ -152,7 +152,7 @@ fn with_tools(server: Server<Seen>) -> Server<Seen> {
         .tool(tool("boom", || -> String { panic!("a secret") }))
         .tool(tool("work", work))
         .tool(tool("chatter", chatter))
-        .tool(tool("slow", slow).no_timeout())
+        .tool(tool("slow", slow).timeout(None))
         .tool(tool("grow", grow))
         .tool(tool("shrink", shrink))
         .tool(tool("touch", |ctx: Ctx, Args(Named { name }): Args<Named>| ctx.server().updated(name)))

@@ -35,7 +35,7 @@ impl Place {
                 while let Some(line) = lines.next() {
                     match line {
                         Line::Message(text) => wire.connection().receive(text),
-                        Line::TooLong(message) => wire.connection().receive_too_long(&message),
+                        Line::TooLong(message) => wire.connection().receive_oversized(&message),
                     }
                 }
             }

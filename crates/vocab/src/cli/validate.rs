@@ -35,7 +35,7 @@ pub struct ValidateArgs {
     pub output: OutputFormat,
 }
 
-/// The format of the output of [`validate`].
+/// The format of the output of [`validate()`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OutputFormat {

@@ -13,7 +13,7 @@
 macro_rules! put {
     ($out:ident, $($text:tt)*) => {{
         use std::fmt::Write as _;
-        $out.write_fmt(format_args!($($text)*)).expect("a string takes everything");
+        $out.write_fmt(format_args!($($text)*)).expect("writing to a string cannot fail");
     }};
 }
 

@@ -186,6 +186,8 @@ pub(crate) fn about_member(definition: &str, name: &str) -> Option<&'static str>
 
 #[cfg(test)]
 mod tests {
+    use couplet_types::{NotificationMethod, RequestMethod};
+
     use super::*;
 
     /// Every name that is used is defined, in every revision in which it is used.
@@ -239,10 +241,25 @@ mod tests {
         let line = include_str!("protocol.txt").lines().find_map(|line| line.strip_prefix("revisions "));
         let described: Vec<_> = line.unwrap_or_default().split(' ').collect();
         let known: Vec<_> = ProtocolVersion::ALL.iter().map(|version| version.as_str()).collect();
-        assert_eq!(described, known, "compare `protocol.txt` with the schema of the new revision, then add it there");
+        let table = "crates/vocab/src/table/protocol.txt";
+        assert_eq!(described, known, "compare `{table}` with the schema of the new revision, then add it there");
         for version in ProtocolVersion::ALL.iter().copied() {
             assert!(TABLE.dialects.iter().any(|(revisions, ..)| revisions.has(version)), "{version} has no dialect");
             assert!(TABLE.names(version).count() > 100, "{version} has hardly any definitions");
+        }
+    }
+
+    /// The table and the types name the same methods.
+    #[test]
+    fn all_methods_are_described() {
+        let requests = RequestMethod::ALL.iter().map(|method| method.as_str());
+        let known: Vec<_> = requests.chain(NotificationMethod::ALL.iter().map(|method| method.as_str())).collect();
+        let table = "crates/vocab/src/table/protocol.txt";
+        for method in &known {
+            assert!(TABLE.methods.contains_key(method), "{table}: a definition for `{method}` is missing");
+        }
+        for method in TABLE.methods.keys() {
+            assert!(known.contains(method), "{table}: `{method}` is not a method of `couplet_types`");
         }
     }
 

@@ -61,7 +61,7 @@ async fn logs(version: ProtocolVersion) {
     }
 }
 
-/// Everybody has a log of their own.
+/// Each session has its own log.
 #[couplet::test]
 async fn logs_belong_to_sessions() {
     let server = couplet_everything::server().build();

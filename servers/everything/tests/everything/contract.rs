@@ -84,7 +84,7 @@ async fn the_surface_is_as_it_was(version: ProtocolVersion) {
     Surface::of(&client).await.unwrap().assert_matches(path);
 }
 
-/// Within a session a client is listed what it can use. Without, the list is the same for everybody.
+/// In a session, the list has the tools that the client can use. Without one, it is the same for all clients.
 #[couplet::test]
 async fn tools_that_cannot_be_used_are_not_listed_in_sessions(version: ProtocolVersion) {
     let server = couplet_everything::server().build();

@@ -25,7 +25,7 @@ async fn resources_are_read(version: ProtocolVersion) {
     let guarded = client.read("demo://resource/guarded/tea").await;
     match is_in("--xxx", version) {
         true => assert_eq!(guarded.unwrap().all_text(), "The secret of tea."),
-        false => assert!(guarded.is_err(), "nobody can be asked"),
+        false => assert!(guarded.is_err(), "elicitation is not possible"),
     }
 }
 

@@ -144,9 +144,9 @@ async fn post(address: &str, host: &str, size: usize) -> String {
 }
 
 #[test]
-fn what_cannot_be_is_said_in_a_sentence() {
+fn startup_errors_are_reported() {
     for (flags, says) in [
-        (&["--http", "nowhere"][..], "couplet-everything: cannot listen at `nowhere`"),
+        (&["--http", "nowhere"][..], "couplet-everything: cannot listen on `nowhere`"),
         (&["--bogus"], "unexpected argument '--bogus'"),
     ] {
         let output = std::process::Command::new(PROGRAM).args(flags).stdin(Stdio::null()).output().unwrap();

@@ -1,4 +1,4 @@
-//! Changes are told: those that are made here, and those that others make.
+//! Notifications of changes by this server and by other processes.
 
 use couplet::{
     ProtocolVersion,
@@ -44,7 +44,7 @@ async fn changes_from_elsewhere(version: ProtocolVersion) {
     }
 }
 
-/// When nobody has the server any more, nothing looks for changes, and a database in memory is gone.
+/// When the last handle is dropped, polling stops and an in-memory database is freed.
 #[couplet::test]
 async fn watching_ends_with_the_server() {
     let server = couplet_sqlite::server(Database::sample().unwrap()).await.unwrap();

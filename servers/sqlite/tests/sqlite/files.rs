@@ -36,7 +36,7 @@ fn what_is_no_database_is_refused() {
     assert!(Database::sample_in(text.join("below")).is_err(), "a file is no folder");
 }
 
-/// A file that is opened for reading is not touched, and can be one that nobody may write.
+/// A file that is opened read-only is not modified, and may be write-protected.
 #[couplet::test]
 async fn a_file_is_left_as_it_is() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Statements that want more than they may.
+//! Statements that exceed their permissions or limits.
 
 use std::time::Duration;
 
@@ -64,11 +64,11 @@ async fn one_statement_per_call(version: ProtocolVersion) {
     let client = sample(version).await;
     for (sql, says) in [
         ("SELECT 1; SELECT 2", "one statement per call"),
-        ("SELECT 1; DROP TABLE planets", "only reading"),
+        ("SELECT 1; DROP TABLE planets", "read-only"),
         ("SELECT 1\0; DROP TABLE planets", "null character"),
-        ("", "no statement"),
-        ("-- nothing\n;", "no statement"),
-        (";;", "no statement"),
+        ("", "empty"),
+        ("-- nothing\n;", "empty"),
+        (";;", "empty"),
         ("SELEC 1", "syntax error"),
         ("SELECT * FROM absent", "no such table: absent"),
         ("SELECT ?1, :name", "parameters"),
@@ -104,7 +104,7 @@ async fn what_takes_too_long_is_stopped(version: ProtocolVersion) {
     assert!(query(&client, "SELECT count(*) FROM missions").await.unwrap().contains("11"));
 }
 
-/// A call that nobody waits for any more is stopped, so that the next ones find room.
+/// A cancelled call is stopped, so that the next ones can run.
 #[couplet::test]
 async fn what_is_not_waited_for_is_stopped(version: ProtocolVersion) {
     let mut limits = Limits::default();

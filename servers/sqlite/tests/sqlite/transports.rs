@@ -39,11 +39,11 @@ async fn http_in_every_revision() {
 }
 
 #[test]
-fn what_cannot_be_is_said_in_a_sentence() {
+fn startup_errors_are_reported() {
     for (flags, says) in [
         (&["--db", "nowhere.db"][..], "couplet-sqlite: cannot use `nowhere.db` as a database"),
         (&["--data", "a", "--db", "b"], "cannot be used with"),
-        (&["--data", ".", "--http", "nowhere"], "cannot listen at `nowhere`"),
+        (&["--data", ".", "--http", "nowhere"], "cannot listen on `nowhere`"),
     ] {
         let folder = tempfile::tempdir().unwrap();
         let mut program = std::process::Command::new(PROGRAM);

@@ -1,4 +1,4 @@
-//! How many calls a client makes, with `rmcp`: the options and the output of `bench-client`.
+//! Client throughput with `rmcp`: the options and output of `bench-client`.
 
 use std::{
     collections::BTreeMap,
@@ -43,7 +43,7 @@ async fn main() -> Result<(), Failure> {
     let measured = Duration::from_secs_f64(number("--secs").unwrap_or(1.0));
 
     run(client.peer(), depth, WARM).await?;
-    // The best of five pieces: whoever else uses the machine can only make one worse.
+    // The best of five measurements: other load on the machine can only slow one down.
     let (mut all, mut rps, mut cpu_us) = (0, 0.0_f64, f64::INFINITY);
     for _ in 0..5 {
         let (started, before) = (Instant::now(), cpu_seconds());
@@ -58,7 +58,7 @@ async fn main() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Calls for a time, and counts the calls.
+/// Calls for a duration, and counts the calls.
 async fn run(client: &Peer<RoleClient>, depth: usize, time: Duration) -> Result<usize, Failure> {
     let end = Instant::now() + time;
     let callers: Vec<_> = (0..depth).map(|_| tokio::spawn(call_until(client.clone(), end))).collect();
@@ -82,7 +82,7 @@ async fn call_until(client: Peer<RoleClient>, end: Instant) -> Result<usize, Fai
     Ok(calls)
 }
 
-/// The processor time of this process.
+/// Returns the CPU time of this process.
 fn cpu_seconds() -> f64 {
     let threads = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
     let texts = threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("schedstat")).ok());

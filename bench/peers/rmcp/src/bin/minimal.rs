@@ -1,4 +1,4 @@
-//! The smallest server that does something, over standard input and output, with `rmcp`.
+//! A minimal stdio server with `rmcp`.
 
 use rmcp::{
     ServerHandler, ServiceExt,

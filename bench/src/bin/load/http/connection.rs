@@ -1,4 +1,4 @@
-//! One connection, with the same request again and again.
+//! A connection that repeats the same request.
 
 use std::{
     io::{ErrorKind, Read, Write},
@@ -15,7 +15,7 @@ use crate::{
     cases::{Case, FIRST_ID, Life, patch_id},
 };
 
-/// A connection that does not block.
+/// A non-blocking connection.
 pub(super) struct Connection {
     pub(super) stream: mio::net::TcpStream,
     request: Request,
@@ -27,7 +27,7 @@ pub(super) struct Connection {
     pub(super) response: Response,
 }
 
-/// A request with a place for its id.
+/// A request with the offset of its id.
 struct Request {
     bytes: Vec<u8>,
     id_at: usize,
@@ -44,7 +44,7 @@ impl Connection {
         Ok(Self { stream, request, sent, id: first_id, asked: Instant::now(), response })
     }
 
-    /// One request and its answer, looked at.
+    /// Sends a request and verifies its response.
     pub(super) fn once(url: &Url, life: Life, case: &Case) -> Result<(), Failure> {
         let mut response = Response::default();
         let (mut stream, mut request) = begin(url, life, case, &mut response)?;
@@ -62,7 +62,7 @@ impl Connection {
         self.write()
     }
 
-    /// Writes what is left of the request.
+    /// Writes the rest of the request.
     pub(super) fn write(&mut self) -> Result<(), Failure> {
         while self.sent < self.request.bytes.len() {
             match self.stream.write(&self.request.bytes[self.sent..]) {
@@ -74,7 +74,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Reads what is there, and tells whether the response is whole.
+    /// Reads available bytes, and returns whether the response is complete.
     pub(super) fn read(&mut self, chunk: &mut [u8]) -> Result<bool, Failure> {
         loop {
             match self.stream.read(chunk) {
@@ -92,7 +92,7 @@ impl Connection {
     }
 }
 
-/// Connects, with a session where there are any, and writes the request down.
+/// Connects, opens a session if the lifecycle has one, and serializes the request.
 fn begin(url: &Url, life: Life, case: &Case, response: &mut Response) -> Result<(TcpStream, Request), Failure> {
     let mut stream = url.connect()?;
     let session = match life {

@@ -1,4 +1,4 @@
-//! HTTP/1.1 over connections that stay open, one request in flight on each, all of them in one loop.
+//! HTTP/1.1 over keep-alive connections, one request in flight on each, in one loop.
 
 mod connection;
 mod request;
@@ -20,7 +20,7 @@ use crate::{
     window::Window,
 };
 
-/// The ids of one connection end before those of the next begin.
+/// The range of ids per connection; the ranges do not overlap.
 const IDS: u64 = 1_000_000;
 
 pub(crate) fn run(args: &Args) -> Result<Value, Failure> {
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &Args) -> Result<Value, Failure> {
     Ok(window.result())
 }
 
-/// Opens sessions that nobody uses, to see what they cost those that are used.
+/// Opens idle sessions, to measure their effect on active ones.
 fn idle_sessions(url: &Url, count: usize) -> Result<(), Failure> {
     if count == 0 {
         return Ok(());
@@ -80,7 +80,7 @@ fn idle_sessions(url: &Url, count: usize) -> Result<(), Failure> {
     Ok(())
 }
 
-/// One request of each case, each on a connection of its own.
+/// Verifies one request of each case, each on its own connection.
 pub(crate) fn check(args: &Args) -> Result<Value, Failure> {
     let url = Url::new(args.needed("url")?)?;
     let life = Life::new(args.needed("life")?)?;

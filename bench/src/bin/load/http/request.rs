@@ -1,4 +1,4 @@
-//! Requests, and the exchanges that wait for their answer: set-up and checks.
+//! HTTP requests, and blocking exchanges for setup and checks.
 
 use std::{
     io::{Error, ErrorKind, Read, Write},
@@ -11,7 +11,7 @@ use crate::{
     cases::{INITIALIZE, INITIALIZED, Life},
 };
 
-/// Where a server is.
+/// The address of a server.
 pub(crate) struct Url {
     pub(crate) host: String,
     pub(crate) path: String,
@@ -19,7 +19,7 @@ pub(crate) struct Url {
 
 impl Url {
     pub(crate) fn new(text: &str) -> Result<Self, Failure> {
-        let rest = text.strip_prefix("http://").ok_or("`--url` is like http://127.0.0.1:8000/mcp")?;
+        let rest = text.strip_prefix("http://").ok_or("expected a `--url` such as http://127.0.0.1:8000/mcp")?;
         let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
         Ok(Self { host: host.to_owned(), path: format!("/{path}") })
     }
@@ -30,7 +30,7 @@ impl Url {
         Ok(stream)
     }
 
-    /// Head and body of one request.
+    /// Serializes the head and body of a request.
     pub(crate) fn post(&self, head: &Head<'_>, body: &[u8]) -> Vec<u8> {
         let Self { host, path } = self;
         let mut text = format!(
@@ -53,7 +53,7 @@ impl Url {
     }
 }
 
-/// What the head of a request says about its body.
+/// Returns the headers that depend on the body.
 pub(crate) struct Head<'a> {
     pub(crate) life: Life,
     pub(crate) session: Option<&'a str>,
@@ -61,7 +61,7 @@ pub(crate) struct Head<'a> {
     pub(crate) tool: Option<&'a str>,
 }
 
-/// Sends a request and waits for the whole answer.
+/// Sends a request and waits for the whole response.
 pub(super) fn exchange(stream: &mut TcpStream, request: &[u8], response: &mut Response) -> std::io::Result<()> {
     response.reset();
     stream.write_all(request)?;
@@ -75,7 +75,7 @@ pub(super) fn exchange(stream: &mut TcpStream, request: &[u8], response: &mut Re
     Ok(())
 }
 
-/// The handshake of a session; its id, if the server gave one.
+/// Performs the handshake of a session, and returns its id, if any.
 pub(crate) fn open_session(
     url: &Url,
     stream: &mut TcpStream,

@@ -1,22 +1,22 @@
-//! One response after the other out of a stream of bytes.
+//! An incremental parser of HTTP responses.
 
 use memchr::memmem::find;
 use serde_json::Value;
 
 use crate::cases::Case;
 
-/// What was taken is thrown away when it is more than this.
+/// Parsed bytes are discarded once there are more than this.
 const TAKEN: usize = 256 << 10;
 
-/// How the end of a body is known.
+/// The framing of a body.
 #[derive(Clone, Copy)]
 enum Framing {
     Length(usize),
-    /// The bytes that are left of a chunk, if one has begun.
+    /// The remaining bytes of the current chunk, if any.
     Chunked(Option<usize>),
 }
 
-/// A response that comes in pieces.
+/// A partially received response.
 #[derive(Default)]
 pub(crate) struct Response {
     buffer: Vec<u8>,
@@ -24,12 +24,12 @@ pub(crate) struct Response {
     framing: Option<Framing>,
     pub(crate) status: u16,
     pub(crate) session: Option<String>,
-    /// Without the framing of chunks.
+    /// The body, without chunk framing.
     pub(crate) body: Vec<u8>,
 }
 
 impl Response {
-    /// Begins the next one.
+    /// Starts the next response.
     pub(crate) fn reset(&mut self) {
         self.buffer.drain(..self.taken);
         self.taken = 0;
@@ -42,7 +42,7 @@ impl Response {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// Takes what came, and tells whether it is all.
+    /// Parses received bytes, and returns whether the response is complete.
     pub(crate) fn is_whole(&mut self) -> bool {
         if self.framing.is_none() {
             let Some(end) = find(&self.buffer[self.taken..], b"\r\n\r\n") else { return false };
@@ -77,7 +77,7 @@ impl Response {
         self.framing = Some(framing);
     }
 
-    /// Moves up to so many bytes to the body, and tells how many there were.
+    /// Moves up to `count` bytes to the body, and returns how many.
     fn take(&mut self, most: usize) -> usize {
         let count = most.min(self.buffer.len() - self.taken);
         self.body.extend_from_slice(&self.buffer[self.taken..self.taken + count]);
@@ -99,7 +99,7 @@ impl Response {
                     let size = usize::from_str_radix(size.split(';').next().unwrap_or_default().trim(), 16);
                     let size = size.unwrap_or(0);
                     if size == 0 {
-                        // The last chunk is empty, and ends with an empty line.
+                        // The last chunk is empty, followed by an empty line.
                         if rest.len() < end + 4 {
                             break;
                         }
@@ -124,7 +124,7 @@ impl Response {
         false
     }
 
-    /// Whether this is the right answer to a case.
+    /// Verifies the response for a case.
     pub(crate) fn check(&self, case: &Case, id: u64) -> Result<(), String> {
         let shown = || String::from_utf8_lossy(&self.body[..self.body.len().min(300)]).into_owned();
         match self.message() {
@@ -133,7 +133,7 @@ impl Response {
         }
     }
 
-    /// The answer in a body of JSON or in one of events.
+    /// Extracts the message from a JSON body or an event stream.
     fn message(&self) -> Option<Value> {
         let text = std::str::from_utf8(&self.body).ok()?.trim();
         if text.starts_with('{') {

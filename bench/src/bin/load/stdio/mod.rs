@@ -1,4 +1,4 @@
-//! Lines of JSON over the pipes of a child, many requests in flight.
+//! JSON lines over the pipes of a child process, with many requests in flight.
 
 mod server;
 
@@ -19,7 +19,7 @@ use crate::{
     window::Window,
 };
 
-/// How long nothing may happen before the clock is looked at.
+/// The poll timeout, after which the clock is checked.
 const TICK: Duration = Duration::from_secs(1);
 
 pub(crate) fn run(args: &Args) -> Result<Value, Failure> {
@@ -41,10 +41,10 @@ pub(crate) fn run(args: &Args) -> Result<Value, Failure> {
         asking.fill(&case, &mut window);
         asking.write(&mut input)?;
         poll.poll(&mut events, Some(TICK))?;
-        // Readiness is told once: all that is there must be read before the next wait.
+        // Readiness is edge-triggered: read everything before the next wait.
         loop {
             match output.read(&mut chunk) {
-                Ok(0) => return Err("the server ended".into()),
+                Ok(0) => return Err("the server exited".into()),
                 Ok(count) => asking.take(&chunk[..count], &case, &mut window),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 Err(error) => return Err(error.into()),
@@ -62,12 +62,12 @@ pub(crate) fn run(args: &Args) -> Result<Value, Failure> {
     Ok(result)
 }
 
-/// What is in flight, in both directions.
+/// The buffers and requests in flight.
 struct Asking {
     depth: usize,
     in_flight: usize,
     next: u64,
-    /// When each request was sent, by its id.
+    /// The send time of each request, by id.
     asked: Vec<Instant>,
     out: Vec<u8>,
     written: usize,
@@ -82,7 +82,7 @@ impl Asking {
         Self { depth, in_flight: 0, next: FIRST_ID, asked, out, written: 0, input, scanned: 0 }
     }
 
-    /// Writes down as many requests as may be in flight.
+    /// Queues requests up to the limit in flight.
     fn fill(&mut self, case: &Case, window: &mut Window) {
         let now = Instant::now();
         while self.in_flight < self.depth && window.asks() {
@@ -113,7 +113,7 @@ impl Asking {
         Ok(())
     }
 
-    /// Takes what came: whole lines are answers, or something that the server had to say.
+    /// Parses received lines: responses, or other messages of the server.
     fn take(&mut self, bytes: &[u8], case: &Case, window: &mut Window) {
         let now = Instant::now();
         self.input.extend_from_slice(bytes);
@@ -134,7 +134,7 @@ impl Asking {
     }
 }
 
-/// The id of an answer, wherever the member stands: usually at one of the ends.
+/// Finds the id of a response: usually at the start or end.
 fn id_of(line: &[u8]) -> Option<u64> {
     let ends = [&line[..line.len().min(96)], &line[line.len().saturating_sub(64)..], line];
     let found = ends.iter().filter_map(|part| {
@@ -145,7 +145,7 @@ fn id_of(line: &[u8]) -> Option<u64> {
     found.into_iter().find(|id| *id >= FIRST_ID)
 }
 
-/// One request of each case, one after the other.
+/// Verifies one request of each case.
 pub(crate) fn check(args: &Args) -> Result<Value, Failure> {
     let life = Life::new(args.needed("life")?)?;
     let mut server = Server::start(&args.command)?;

@@ -1,4 +1,4 @@
-//! The child that is measured.
+//! The benchmarked child process.
 
 use std::{
     io::{BufRead, BufReader, Write},
@@ -14,11 +14,11 @@ use crate::{
     cases::{INITIALIZE, INITIALIZED, Life},
 };
 
-/// How large the pipes are made where that can be chosen: the kernel's default would measure how often it wakes.
+/// The pipe size, where it can be set: with the kernel's default, wakeups would dominate.
 #[cfg(target_os = "linux")]
 const PIPE: usize = 1 << 20;
 
-/// A server with its pipes; it ends with this value.
+/// A server with its pipes. It is stopped on drop.
 pub(crate) struct Server {
     pub(crate) input: ChildStdin,
     pub(crate) output: BufReader<ChildStdout>,
@@ -27,13 +27,13 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) fn start(command: &[String]) -> Result<Self, Failure> {
-        let (program, arguments) = command.split_first().ok_or("there is no command after `--`")?;
+        let (program, arguments) = command.split_first().ok_or("expected a command after `--`")?;
         let mut command = Command::new(program);
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().map_err(|error| format!("`{program}` did not start: {error}"))?;
         let pipes = (child.stdin.take(), child.stdout.take());
         let ending = Ending(child);
-        let (Some(input), Some(output)) = pipes else { return Err("there are no pipes".into()) };
+        let (Some(input), Some(output)) = pipes else { return Err("the child process has no pipes".into()) };
         Ok(Self { input, output: BufReader::with_capacity(1 << 20, output), ending })
     }
 
@@ -41,7 +41,7 @@ impl Server {
         self.ending.0.id()
     }
 
-    /// The beginning of a session, where there is one.
+    /// Performs the handshake, if the lifecycle has one.
     pub(crate) fn handshake(&mut self, life: Life) -> Result<(), Failure> {
         if life == Life::Session {
             writeln!(self.input, "{INITIALIZE}")?;
@@ -51,10 +51,10 @@ impl Server {
         Ok(())
     }
 
-    /// The pipes, so that nobody waits in them.
+    /// Returns the pipes in non-blocking mode.
     pub(crate) fn into_pipes(self) -> Result<(Sender, Receiver, Ending), Failure> {
         if !self.output.buffer().is_empty() {
-            return Err(format!("unasked: {}", String::from_utf8_lossy(self.output.buffer())).into());
+            return Err(format!("unexpected output: {}", String::from_utf8_lossy(self.output.buffer())).into());
         }
         let output = self.output.into_inner();
         #[cfg(target_os = "linux")]
@@ -69,11 +69,11 @@ impl Server {
     }
 }
 
-/// Ends the child when it is dropped.
+/// Stops the child process on drop.
 pub(crate) struct Ending(Child);
 
 impl Ending {
-    /// Lets the child leave by itself at the end of its input, if asked to: callgrind reports only then.
+    /// Lets the child process exit by itself at the end of input, if requested: callgrind reports only then.
     pub(crate) fn wait(mut self, gently: bool) {
         for _ in 0..if gently { 300 } else { 0 } {
             if !matches!(self.0.try_wait(), Ok(None)) {
@@ -91,13 +91,13 @@ impl Drop for Ending {
     }
 }
 
-/// The next line that is an answer.
+/// Reads the next response.
 pub(crate) fn read_answer(output: &mut impl BufRead) -> Result<String, Failure> {
     let mut line = String::new();
     loop {
         line.clear();
         if output.read_line(&mut line)? == 0 {
-            return Err("the server ended".into());
+            return Err("the server exited".into());
         }
         if line.contains("\"result\"") || line.contains("\"error\"") {
             return Ok(line);

@@ -1,4 +1,4 @@
-//! What is asked again and again.
+//! The request that is measured.
 
 use std::fmt;
 
@@ -17,22 +17,22 @@ use crate::{
 /// A request.
 #[derive(Debug)]
 pub(super) enum Ask {
-    /// Which tools there are, which harms nobody.
+    /// `tools/list`, which has no side effects.
     List,
-    /// Whether the server is there.
+    /// `ping`.
     Ping,
-    /// A tool.
+    /// `tools/call`.
     Call { name: String, arguments: Tree },
 }
 
 impl Ask {
-    /// A call of a tool that the server has, with arguments that it takes.
+    /// Creates a tool call; the tool must exist and the arguments must fit its schema.
     pub(super) async fn call(client: &Client, name: &str, words: &[String]) -> Result<Self, Failure> {
         let arguments = call::arguments(&client.tools().await?, name, words)?;
         Ok(Self::Call { name: name.to_owned(), arguments })
     }
 
-    /// Asks once. A tool that fails is a failure.
+    /// Sends the request once. A tool error is an error.
     pub(super) async fn send(&self, client: &Client) -> Result<(), Failure> {
         match self {
             Self::List => drop(client.request::<ListTools>(ListToolsParams::new()).no_cache().await?),

@@ -1,16 +1,16 @@
-//! A signal, which ends the measuring and not the telling.
+//! A signal, which stops the measurement but not the report.
 
 use std::pin::Pin;
 
 use couplet_serve::Signals;
 
-/// Whether somebody has had enough.
+/// Whether a signal was received.
 pub(super) struct Interrupt {
     waiting: Option<Pin<Box<dyn Future<Output = ()>>>>,
 }
 
 impl Interrupt {
-    /// Waits for it from now on, whatever else is done.
+    /// Starts listening for signals.
     pub(super) async fn new() -> Self {
         let mut waiting: Pin<Box<dyn Future<Output = ()>>> = Box::pin(async {
             match Signals::new() {
@@ -20,7 +20,7 @@ impl Interrupt {
                 Err(_) => std::future::pending().await,
             }
         });
-        // The system is told when it is polled for the first time.
+        // The first poll registers the handlers.
         let pressed = tokio::select! {
             biased;
             () = &mut waiting => true,
@@ -29,13 +29,13 @@ impl Interrupt {
         Self { waiting: (!pressed).then_some(waiting) }
     }
 
-    /// Nobody is there to press anything.
+    /// An interrupt that never comes.
     #[cfg(test)]
     pub(super) fn never() -> Self {
         Self { waiting: Some(Box::pin(std::future::pending())) }
     }
 
-    /// Waits for it. Afterwards there is nothing to wait for.
+    /// Waits for a signal. Returns at once if one was received before.
     pub(super) async fn pressed(&mut self) {
         if let Some(waiting) = &mut self.waiting {
             waiting.await;

@@ -1,8 +1,7 @@
-//! Requests, asked at a rate that does not wait for the server (an open loop), or as soon as others are answered (a
-//! closed loop).
+//! Load generation: at a fixed rate (open loop), or with a fixed number of requests in flight (closed loop).
 //!
-//! In an open loop, how long a request takes is counted from when it was due. A load that waits for answers before it
-//! asks again would leave out just those requests that a slow server makes wait.
+//! In an open loop, the latency of a request is counted from when it was due, which avoids coordinated omission: a load
+//! that waits for responses would leave out the requests that a slow server delays.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -23,23 +22,23 @@ use super::{
 };
 use crate::exit::Failure;
 
-/// How many requests are under way at most, if nothing else is said.
+/// The default maximum number of requests in flight in an open loop.
 pub(super) const MOST: usize = 1000;
-/// How long an answer is waited for, if nothing else is said.
+/// The default time to wait for responses after the end of a measurement.
 pub(super) const GRACE: Duration = Duration::from_secs(5);
 
-/// Some connections, and what is asked on them in turn.
+/// Connections, and the request that is sent on them in turn.
 #[derive(Debug)]
 pub(super) struct Load {
     pub(super) clients: Vec<Client>,
     pub(super) ask: Arc<Ask>,
-    /// How many requests may be under way in an open loop. The others wait, and their waiting counts.
+    /// The maximum number of requests in flight in an open loop. Others are delayed, and the delay counts as latency.
     pub(super) most: usize,
-    /// How long after the end an answer is still waited for.
+    /// How long to wait for responses after the end.
     pub(super) grace: Duration,
 }
 
-/// A measurement that goes on.
+/// A running measurement.
 #[derive(Debug)]
 struct Run {
     begun: Instant,
@@ -47,7 +46,7 @@ struct Run {
     measured: Mutex<Measured>,
 }
 
-/// A request that is under way. If it is given up, it counts with the time that it has waited.
+/// A request in flight. If it is dropped, it counts with the time since it was due.
 struct Pending {
     run: Arc<Run>,
     asked: Instant,
@@ -55,12 +54,12 @@ struct Pending {
 }
 
 impl Load {
-    /// One request, on the first connection.
+    /// Sends one request, on the first connection.
     pub(super) async fn once(&self) -> Result<(), Failure> {
         self.ask.send(&self.clients[0]).await
     }
 
-    /// Measures for a time, or until there is no more to be learned.
+    /// Measures for a duration, or until a signal comes or too many requests fail.
     pub(super) async fn run(&self, pace: Pace, time: Duration, interrupt: &mut Interrupt) -> Measured {
         let begun = Instant::now();
         let run = Arc::new(Run { begun, end: begun + time, measured: Mutex::new(Measured::new(pace)) });
@@ -87,7 +86,7 @@ impl Load {
         std::mem::replace(&mut *run.measured(), Measured::new(pace))
     }
 
-    /// Asks when it is time to.
+    /// Sends requests on schedule.
     async fn open(&self, rate: f64, run: &Arc<Run>, tasks: &mut JoinSet<()>) {
         let places = Arc::new(Semaphore::new(self.most));
         for number in 0_u64.. {
@@ -103,11 +102,11 @@ impl Load {
                     _ => return,
                 },
             };
-            // If it is this program that is late, it gets as much time again.
+            // If this program is behind schedule, it gets twice the time.
             if run.measured().is_hopeless() || Instant::now() > run.end + (run.end - run.begun) {
                 return;
             }
-            // What is over is forgotten, or it would add up.
+            // Finished tasks are removed, or they would pile up.
             while tasks.try_join_next().is_some() {}
             let (client, ask) = self.one(number);
             run.measured().sent += 1;
@@ -119,7 +118,7 @@ impl Load {
         }
     }
 
-    /// Asks when somebody has an answer.
+    /// Sends a request as soon as another one is answered.
     async fn closed(&self, number: usize, run: &Arc<Run>, tasks: &mut JoinSet<()>) {
         for caller in 0..number {
             let ((client, ask), run) = (self.one(caller as u64), run.clone());
@@ -139,16 +138,16 @@ impl Load {
         (self.clients[(number % self.clients.len() as u64) as usize].clone(), self.ask.clone())
     }
 
-    /// Hangs up.
+    /// Closes the connections.
     pub(super) async fn close(self) {
         let mut closing: JoinSet<_> =
             self.clients.into_iter().map(|client| async move { client.close().await }).collect();
-        // Everything that counts was measured.
+        // Errors do not matter any more.
         while closing.join_next().await.is_some() {}
     }
 }
 
-/// Waits for a moment, more exactly than a timer does. Whoever is late gives way to the answers from time to time.
+/// Waits until an instant, more precisely than a timer. If it is past, it still yields to other tasks now and then.
 async fn until(due: Instant) {
     const COARSE: Duration = Duration::from_millis(2);
     tokio::task::consume_budget().await;
@@ -210,21 +209,21 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_waits_counts() {
+    async fn waiting_requests_count() {
         let (mut interrupt, time) = (Interrupt::never(), Duration::from_millis(200));
         let fast = load(0).await.run(Pace::Rate(100.0), time, &mut interrupt).await;
         assert_eq!((fast.sent + fast.unsent, fast.answered(), fast.unanswered), (20, fast.sent, 0), "{fast:?}");
-        // Nothing is ever answered, so no more than so many are sent, and all that were due are counted.
+        // Nothing is answered, so at most `MOST` requests are sent, and all that were due are counted.
         let stuck = Load { grace: Duration::ZERO, ..load(3_600_000).await };
         let run = stuck.run(Pace::Rate(10_000.0), time, &mut interrupt).await;
         assert_eq!((run.sent + run.unsent, run.answered(), run.unanswered), (2000, 0, run.sent), "{run:?}");
         assert!((1..=MOST as u64).contains(&run.sent), "{run:?}");
-        // Those that were due first have waited all the time.
+        // The first ones have waited all the time.
         assert!(run.at(0.5) >= Some(time / 3) && run.at(1.0) >= Some(time * 9 / 10), "{run:?}");
     }
 
     #[tokio::test]
-    async fn time_counts_from_when_a_request_was_due() {
+    async fn latency_is_counted_from_when_a_request_was_due() {
         // One at a time, and a new one every 10 ms: the fifth is due at 40 and done at 100, and those that are never sent
         // have waited for 50 at most.
         let one = Load { most: 1, ..load(20).await };
@@ -233,7 +232,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_closed_loop_keeps_so_many_under_way() {
+    async fn a_closed_loop_keeps_a_number_in_flight() {
         let time = Duration::from_millis(100);
         let run = load(10).await.run(Pace::InFlight(4), time, &mut Interrupt::never()).await;
         assert!((4..=44).contains(&run.sent) && run.answered() == run.sent, "{run:?}");

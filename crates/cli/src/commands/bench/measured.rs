@@ -1,4 +1,4 @@
-//! What came of a rate, or of a number of requests that are under way all the time.
+//! The result of one measurement.
 
 use std::{fmt, time::Duration};
 
@@ -8,29 +8,29 @@ use serde_json::{Value, json};
 use super::table::number;
 use crate::exit::{Exit, Failure};
 
-/// The shares of the answers that are told.
+/// The reported percentiles.
 pub(super) const SHARES: [(&str, f64); 5] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999), ("max", 1.0)];
 
-/// How fast it is asked.
+/// The pace of requests.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Pace {
-    /// So many times per second, whatever the server does.
+    /// Requests per second (open loop).
     Rate(f64),
-    /// As soon as one of so many is answered.
+    /// Requests in flight (closed loop).
     InFlight(usize),
 }
 
-/// Counts and times.
+/// Counts and latencies.
 #[derive(Debug)]
 pub(super) struct Measured {
     pub(super) pace: Pace,
     pub(super) sent: u64,
     pub(super) failed: u64,
-    /// Requests that were due, and not sent because too many others were under way.
+    /// Requests that were due but not sent, because too many others were in flight.
     pub(super) unsent: u64,
-    /// Requests that were sent, and neither answered nor refused until the end.
+    /// Requests without a response at the end.
     pub(super) unanswered: u64,
-    /// Why requests failed, and how often; not more than a few.
+    /// The first few error messages, with their counts.
     pub(super) failures: Vec<(String, u64)>,
     pub(super) first_exit: Option<Exit>,
     answered: u64,
@@ -59,7 +59,7 @@ impl fmt::Display for Pace {
 }
 
 impl Measured {
-    /// So many failures without an answer between them, and it is not tried any more.
+    /// The number of consecutive failures that stops a measurement.
     pub(super) const HOPELESS: u64 = 100;
     const REASONS: usize = 5;
 
@@ -70,7 +70,7 @@ impl Measured {
         Self { pace, sent, failed, unsent, unanswered, failures, first_exit, answered, in_a_row, elapsed, latencies }
     }
 
-    /// An answer, or a failure, and when it came.
+    /// Records a response or an error, with its latency and time of arrival.
     pub(super) fn take(&mut self, took: Duration, at: Duration, outcome: Result<(), Failure>) {
         let Err(failure) = outcome else {
             (self.answered, self.in_a_row) = (self.answered + 1, 0);
@@ -86,18 +86,18 @@ impl Measured {
         }
     }
 
-    /// There will be no answer that anybody waits for.
+    /// Records a request that was given up.
     pub(super) fn give_up(&mut self, waited: Duration) {
         self.unanswered += 1;
         self.waited(waited, 1);
     }
 
-    /// No more is asked from now on. What was due counts with the time that it has waited until now.
+    /// Ends the measurement. Requests that were due but not sent count with the time since they were due.
     pub(super) fn stop(&mut self, at: Duration) {
         const STEPS: u64 = 1000;
         self.elapsed = self.elapsed.max(at);
         let Pace::Rate(rate) = self.pace else { return };
-        // Products of fractions are a little off.
+        // Allows for floating-point error.
         let due = (at.as_secs_f64() * rate - 1e-6).ceil() as u64;
         self.unsent = if self.is_hopeless() { 0 } else { due.saturating_sub(self.sent) };
         let step = self.unsent.div_ceil(STEPS).max(1);
@@ -108,7 +108,7 @@ impl Measured {
     }
 
     fn waited(&mut self, time: Duration, count: u64) {
-        // It takes everything that fits into its numbers, and nobody waits for centuries.
+        // Only values beyond u64 nanoseconds are out of range.
         let _ = self.latencies.record_n(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX), count);
     }
 
@@ -124,7 +124,7 @@ impl Measured {
         self.answered as f64 / self.elapsed.as_secs_f64().max(1e-9)
     }
 
-    /// The time within which a share of the requests was answered.
+    /// Returns the latency at a quantile.
     pub(super) fn at(&self, share: f64) -> Option<Duration> {
         (!self.latencies.is_empty()).then(|| Duration::from_nanos(self.latencies.value_at_quantile(share)))
     }
@@ -148,7 +148,7 @@ impl Measured {
         row
     }
 
-    /// As if it had been measured.
+    /// Creates a result from given latencies.
     #[cfg(test)]
     pub(super) fn of(pace: Pace, elapsed: Duration, latencies: &[Duration]) -> Self {
         let mut measured = Self::new(pace);
@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_not_sent_has_waited() {
+    fn unsent_requests_count_as_waiting() {
         let mut run = Measured::new(Pace::Rate(1000.0));
         for _ in 0..100 {
             run.sent += 1;
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_are_counted_by_what_they_say() {
+    fn failures_are_counted_by_message() {
         let mut run = Measured::new(Pace::InFlight(1));
         let fail = |run: &mut Measured, why: &str| {
             let failure = Failure::new(Exit::Timeout, why);

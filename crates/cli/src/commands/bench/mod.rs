@@ -1,4 +1,4 @@
-//! `couplet bench`: how fast a server answers, and how long it lets people wait.
+//! `couplet bench`: measures the latency and throughput of a server.
 
 mod ask;
 mod interrupt;
@@ -28,45 +28,45 @@ use crate::{
     exit::{Exit, Failure},
     output::{Output, text},
     show,
-    target::{Heard, Stop, Target, TargetArgs, builder},
+    target::{Diagnostics, Stop, Target, TargetArgs, builder},
 };
 
-/// What to measure.
+/// The arguments of `couplet bench`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(flatten)]
     target: TargetArgs,
-    /// The tool to call again and again; without it, the server is asked for its tools
+    /// Tool to call; without it, tools/list is requested
     tool: Option<String>,
-    /// The arguments of the tool, as for `couplet call`
+    /// Arguments of the tool, as in `couplet call`
     arguments: Vec<String>,
-    /// Asks whether the server is there, and calls nothing
+    /// Send ping requests instead
     #[arg(long, conflicts_with = "tool")]
     ping: bool,
-    /// Open loop: so many requests per second, whatever the server does, and at most 1,000 under way. Several, with
-    /// commas, are measured one after the other. Without it, what the server can do is found out first
+    /// Open loop: requests per second, sent on schedule with at most 1000 in flight. Comma-separated rates are measured
+    /// in turn (default: fractions of the capacity, which is measured first)
     #[arg(long, value_name = "NUMBER", value_delimiter = ',', value_parser = rate)]
     rate: Vec<f64>,
-    /// Closed loop: so many requests under way all the time; several, with commas, are measured one after the other
+    /// Closed loop: number of requests in flight. Comma-separated numbers are measured in turn
     #[arg(long, value_name = "NUMBER", value_delimiter = ',', conflicts_with = "rate", value_parser = in_flight)]
     in_flight: Vec<usize>,
-    /// How many seconds each measurement takes
+    /// Duration of each measurement
     #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = seconds)]
     seconds: Duration,
-    /// How many connections; of a command, so many are started
+    /// Number of connections (for a command, processes)
     #[arg(short, long, value_name = "NUMBER", default_value = "1", value_parser = clap::value_parser!(u16).range(1..=1000))]
     connections: u16,
-    /// Writes a picture of the results
+    /// Write a chart of the results to this file
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
 }
 
-/// Shares of what a server can do, at which it is measured if nothing else is said.
+/// The default rates, as fractions of the capacity.
 const SHARES: [f64; 5] = [0.1, 0.25, 0.5, 0.75, 0.9];
-/// How long it is looked for what a server can do, and with how many requests under way.
+/// The duration of the capacity measurement, and its number of requests in flight.
 const SEARCH: (Duration, usize) = (Duration::from_secs(2), 32);
 
-/// What is measured, and where it is told.
+/// A benchmark.
 struct Bench<'a> {
     args: &'a Args,
     target: Target,
@@ -79,24 +79,24 @@ pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
         writable(file)?;
     }
     let target = args.target.find()?;
-    let heard = Arc::new(Heard::new(output));
-    // Nobody is asked anything while it is measured: what a tool asks of a person is a failure.
+    let diagnostics = Arc::new(Diagnostics::new(output));
+    // The client has no elicitation or sampling: a tool that needs them fails.
     let opening = async {
-        let clients = connect(&args, &target, &heard, output).await?;
+        let clients = connect(&args, &target, &diagnostics, output).await?;
         let ask = match &args.tool {
             Some(name) => Ask::call(&clients[0], name, &args.arguments).await?,
             None if args.ping => Ask::Ping,
             None => Ask::List,
         };
         let load = Load { clients, ask: Arc::new(ask), most: load::MOST, grace: load::GRACE };
-        // What fails at once is told at once.
+        // A request that fails at once is reported before anything is measured.
         load.once().await?;
         Ok(load)
     };
     let stop = Stop::new(args.target.connection.max_time);
-    let load = stop.unless(Box::pin(opening)).await.map_err(|failure| target.explain(heard.explain(failure)))?;
+    let load = stop.unless(Box::pin(opening)).await.map_err(|failure| target.explain(diagnostics.explain(failure)))?;
     let bench = Bench { args: &args, target, load, output };
-    let outcome = stop.in_time(Box::pin(bench.measure())).await.map_err(|failure| heard.explain(failure));
+    let outcome = stop.in_time(Box::pin(bench.measure())).await.map_err(|failure| diagnostics.explain(failure));
     bench.load.close().await;
     outcome
 }
@@ -104,13 +104,13 @@ pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
 async fn connect(
     args: &Args,
     target: &Target,
-    heard: &Arc<Heard>,
+    diagnostics: &Arc<Diagnostics>,
     output: &Arc<Output>,
 ) -> Result<Vec<Client>, Failure> {
     let mut clients = Vec::new();
     for _ in 0..args.connections {
         let client = builder(&args.target.connection)?.extension(ClientTasks::new());
-        clients.push(client.connect(target.connector(heard.clone(), output)?).await?);
+        clients.push(client.connect(target.connector(diagnostics.clone(), output)?).await?);
     }
     Ok(clients)
 }
@@ -126,17 +126,17 @@ impl Bench<'_> {
         let mut interrupt = Interrupt::new().await;
         let rows = self.rows(&mut interrupt).await;
         if interrupt.is_pressed() && self.output.err.terminal {
-            // The terminal shows what was pressed.
+            // The terminal shows ^C; begin a new line.
             self.output.note("");
         }
-        self.tell(&rows, interrupt.is_pressed())?;
+        self.print(&rows, interrupt.is_pressed())?;
         match interrupt.is_pressed() {
             true => Err(Failure::silent(Exit::Interrupted)),
             false => verdict(&rows),
         }
     }
 
-    /// One measurement after the other, until there is a reason to stop.
+    /// Runs the measurements in turn, until one is hopeless or a signal comes.
     async fn rows(&self, interrupt: &mut Interrupt) -> Vec<Measured> {
         let (rates, numbers) = (&self.args.rate, &self.args.in_flight);
         let rates = rates.iter().map(|rate| Pace::Rate(*rate));
@@ -147,7 +147,7 @@ impl Bench<'_> {
                 return vec![found];
             }
             let most = found.per_second();
-            self.note(&format!("about {}/s are possible", table::number(rounded(most))));
+            self.note(&format!("capacity: about {}/s", table::number(rounded(most))));
             paces = SHARES.iter().map(|share| Pace::Rate(rounded(most * share))).collect();
         }
         let mut rows: Vec<Measured> = Vec::new();
@@ -173,7 +173,7 @@ impl Bench<'_> {
         }
     }
 
-    fn tell(&self, rows: &[Measured], interrupted: bool) -> Result<(), Failure> {
+    fn print(&self, rows: &[Measured], interrupted: bool) -> Result<(), Failure> {
         if self.output.json {
             let server = self.load.clients[0].server();
             self.output.print(&show::json_line(&json!({
@@ -193,7 +193,7 @@ impl Bench<'_> {
     }
 }
 
-/// Wrong answers are a failure, however fast they are.
+/// Fails if any request failed.
 fn verdict(rows: &[Measured]) -> Result<(), Failure> {
     let failed: u64 = rows.iter().map(|row| row.failed).sum();
     let sent: u64 = rows.iter().map(|row| row.sent).sum();
@@ -202,18 +202,18 @@ fn verdict(rows: &[Measured]) -> Result<(), Failure> {
     let count = |number: u64| table::number(number as f64);
     let failure = Failure::new(exit, format!("{} of {} requests failed: {why}", count(failed), count(sent)));
     Err(match rows.last().is_some_and(Measured::is_hopeless) {
-        true => failure.detail(format!("it was given up after {} failures in a row", Measured::HOPELESS)),
+        true => failure.detail(format!("stopped after {} consecutive failures", Measured::HOPELESS)),
         false => failure,
     })
 }
 
-/// A picture that cannot be written is told before it is measured, not afterwards.
+/// Checks that the chart can be written, before anything is measured.
 fn writable(file: &Path) -> Result<(), Failure> {
     let opened = OpenOptions::new().create(true).append(true).open(file);
     opened.map(drop).map_err(|e| Failure::file(file, "written", &e))
 }
 
-/// Two digits are enough.
+/// Rounds to two digits.
 fn rounded(rate: f64) -> f64 {
     let unit = 10_f64.powf(rate.max(1.0).log10().floor() - 1.0);
     ((rate / unit).round() * unit).max(1.0)
@@ -222,24 +222,24 @@ fn rounded(rate: f64) -> f64 {
 fn rate(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(rate) if rate.is_finite() && rate > 0.0 && rate <= 1e6 => Ok(rate),
-        _ => Err("not a number of requests per second, up to a million".to_owned()),
+        _ => Err("expected requests per second, up to 1000000".to_owned()),
     }
 }
 
 fn in_flight(text: &str) -> Result<usize, String> {
     match text.parse::<usize>() {
         Ok(number @ 1..=10_000) => Ok(number),
-        _ => Err("not a number of requests, from 1 to 10000".to_owned()),
+        _ => Err("expected a number of requests from 1 to 10000".to_owned()),
     }
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
     const MOST: Duration = Duration::from_secs(24 * 3600);
-    let seconds = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
+    let seconds = text.parse().map_err(|_| "expected a number of seconds".to_owned())?;
     match Duration::try_from_secs_f64(seconds) {
-        Ok(time) if time.is_zero() => Err("nothing can be measured in no time".to_owned()),
+        Ok(time) if time.is_zero() => Err("must be more than 0".to_owned()),
         Ok(time) if time <= MOST => Ok(time),
-        Ok(_) => Err("that is more than a day".to_owned()),
+        Ok(_) => Err("must be at most 86400 (a day)".to_owned()),
         Err(error) => Err(error.to_string()),
     }
 }

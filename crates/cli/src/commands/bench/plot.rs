@@ -1,22 +1,22 @@
-//! What was measured, as a plot of characters: a line for each measurement, the time from left to right.
+//! The results as a text plot: a line per measurement, latency from left to right.
 
 use std::fmt::Write;
 
 use super::{measured::Measured, table::time};
 
-/// How many columns the time has.
+/// The width of the plot in columns.
 const WIDTH: usize = 60;
-/// Which shares are marked, and how.
+/// The marked quantiles.
 const MARKS: [(char, f64); 4] = [('●', 0.5), ('◆', 0.9), ('▲', 0.99), ('■', 0.999)];
 
-/// Times from the shortest to the longest, each column the same factor more than the one before.
+/// A logarithmic scale of times.
 pub(super) struct Scale {
     pub(super) least: f64,
     pub(super) most: f64,
 }
 
 impl Scale {
-    /// A scale of whole powers of ten, in seconds, around all that was measured.
+    /// Creates a scale of whole powers of ten, in seconds, that covers all results.
     pub(super) fn of(rows: &[Measured]) -> Self {
         let seconds =
             |share: f64| rows.iter().filter_map(move |row| row.at(share)).map(|t| t.as_secs_f64()).filter(|s| *s > 0.0);
@@ -29,12 +29,12 @@ impl Scale {
         Self { least: 10_f64.powf(low), most: 10_f64.powf(high.max(low + 1.0)) }
     }
 
-    /// Where a time is, from 0 to 1.
+    /// Returns the position of a time, from 0 to 1.
     pub(super) fn place(&self, seconds: f64) -> f64 {
         ((seconds / self.least).log10() / (self.most / self.least).log10()).clamp(0.0, 1.0)
     }
 
-    /// The powers of ten.
+    /// Returns the powers of ten on the scale.
     pub(super) fn steps(&self) -> impl Iterator<Item = f64> {
         let (low, high) = (self.least.log10().round() as i32, self.most.log10().round() as i32);
         (low..=high).map(|power| 10_f64.powi(power))
@@ -51,7 +51,7 @@ pub(super) fn text(rows: &[Measured]) -> String {
         if let (Some(first), Some(last)) = (at(0.5), at(0.999)) {
             line[first..=last.max(first)].fill('─');
         }
-        // The rarer ones first, so that a common one is not hidden.
+        // Higher quantiles first, so that lower ones are drawn over them.
         for (mark, share) in MARKS.into_iter().rev() {
             if let Some(place) = at(share) {
                 line[place] = mark;
@@ -72,7 +72,7 @@ pub(super) fn text(rows: &[Measured]) -> String {
         }
     }
     let _ = writeln!(page, "{:>12}  {axis}", "");
-    let _ = writeln!(page, "{:>12}  ● half  ◆ 90 %  ▲ 99 %  ■ 99.9 % of the answers came within this time", "");
+    let _ = writeln!(page, "{:>12}  latency: ● p50  ◆ p90  ▲ p99  ■ p99.9", "");
     page
 }
 

@@ -1,11 +1,11 @@
-//! What was measured, as a picture: the load to the right, the time upwards, a line for each share of the answers.
+//! The results as an SVG chart: load on the x axis, latency on the y axis, a line per percentile.
 
 use std::fmt::Write;
 
 use super::{measured::Measured, plot::Scale, table::time};
 
 const LINES: [(&str, f64, &str); 4] =
-    [("half", 0.5, "#2a78d6"), ("90 %", 0.9, "#1baf7a"), ("99 %", 0.99, "#eda100"), ("99.9 %", 0.999, "#e34948")];
+    [("p50", 0.5, "#2a78d6"), ("p90", 0.9, "#1baf7a"), ("p99", 0.99, "#eda100"), ("p99.9", 0.999, "#e34948")];
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 400.0;
 const LEFT: f64 = 80.0;
@@ -60,7 +60,7 @@ pub(super) fn picture(rows: &[Measured], title: &str) -> String {
     }
     let _ = writeln!(
         svg,
-        "<text x=\"{LEFT}\" y=\"{:.1}\" fill=\"#777\">requests, and the time within which a share of them was answered</text>\n</svg>",
+        "<text x=\"{LEFT}\" y=\"{:.1}\" fill=\"#777\">latency percentiles by load</text>\n</svg>",
         HEIGHT - 16.0
     );
     svg
@@ -78,7 +78,7 @@ mod tests {
     use crate::commands::bench::measured::Pace;
 
     #[test]
-    fn a_line_for_each_share_and_nothing_raw() {
+    fn a_line_for_each_percentile_and_nothing_unescaped() {
         let rows =
             [1.0, 2.0].map(|rate| Measured::of(Pace::Rate(rate), Duration::from_secs(1), &[Duration::from_millis(3)]));
         let svg = picture(&rows, "<script> & co");

@@ -1,4 +1,4 @@
-//! What was measured, as a table.
+//! The results as a table.
 
 use std::{fmt::Write, time::Duration};
 
@@ -8,9 +8,9 @@ use super::{
 };
 use crate::output::{Paint, text};
 
-/// A line for each measurement, and what there is to say about them.
+/// Formats a line for each measurement, then the remarks.
 pub(super) fn text(rows: &[Measured], paint: Paint) -> String {
-    let mut head = format!("{:>12}{:>12}", "asked", "answered");
+    let mut head = format!("{:>12}{:>12}", "load", "answered");
     head.extend(SHARES.iter().map(|(name, _)| format!("{name:>9}")));
     let mut page = paint.faint(head + "  failed") + "\n";
     for row in rows {
@@ -29,7 +29,7 @@ pub(super) fn text(rows: &[Measured], paint: Paint) -> String {
     page
 }
 
-/// What the numbers do not show.
+/// Returns the errors and the requests that were not sent or not answered.
 fn remarks(row: &Measured) -> Vec<String> {
     let many =
         |count: u64| if count == 1 { "1 request".to_owned() } else { format!("{} requests", number(count as f64)) };
@@ -37,19 +37,15 @@ fn remarks(row: &Measured) -> Vec<String> {
         row.failures.iter().map(|(why, count)| format!("{} failed: {}", many(*count), text::line(why))).collect();
     if row.unsent > 0 {
         let (what, most) = (many(row.unsent), number(MOST as f64));
-        lines.push(format!(
-            "{what} more were due and not sent, as at most {most} are under way; the times count their waiting"
-        ));
+        lines.push(format!("{what} not sent, since at most {most} may be in flight; latencies include the delay"));
     }
     if row.unanswered > 0 {
-        let were = if row.unanswered == 1 { "was" } else { "were" };
-        lines
-            .push(format!("{} {were} not answered until the end; the times count their waiting", many(row.unanswered)));
+        lines.push(format!("{} not answered in time; latencies include the wait", many(row.unanswered)));
     }
     lines
 }
 
-/// A number with commas; small ones with a digit behind the point.
+/// Formats a number with commas; small ones with one decimal.
 pub(super) fn number(value: f64) -> String {
     if value < 100.0 && value.fract() > 0.05 {
         return format!("{value:.1}");
@@ -65,7 +61,7 @@ pub(super) fn number(value: f64) -> String {
     text
 }
 
-/// A time with three digits that say something.
+/// Formats a time with three significant digits.
 pub(super) fn time(time: Duration) -> String {
     let ms = time.as_secs_f64() * 1e3;
     match ms {
@@ -111,7 +107,7 @@ mod tests {
         let fast: Vec<_> = (1..=1000).map(Duration::from_micros).collect();
         let rows =
             [Pace::Rate(1000.0), Pace::InFlight(16)].map(|pace| Measured::of(pace, Duration::from_secs(1), &fast));
-        let want = "       asked    answered      p50      p90      p99    p99.9      max  failed
+        let want = "        load    answered      p50      p90      p99    p99.9      max  failed
      1,000/s     1,000/s   500 µs   900 µs   990 µs   999 µs  1.00 ms       0
   16 at once     1,000/s   500 µs   900 µs   990 µs   999 µs  1.00 ms       0\n";
         assert_eq!(text(&rows, PLAIN), want);
@@ -125,8 +121,8 @@ mod tests {
         row.stop(Duration::from_secs(1));
         row.give_up(Duration::from_secs(6));
         let want = "10,000/s: 1 request failed: no\\u{1b}[2J way
-10,000/s: 9,999 requests more were due and not sent, as at most 1,000 are under way; the times count their waiting
-10,000/s: 1 request was not answered until the end; the times count their waiting\n";
+10,000/s: 9,999 requests not sent, since at most 1,000 may be in flight; latencies include the delay
+10,000/s: 1 request not answered in time; latencies include the wait\n";
         assert!(text(&[row], PLAIN).ends_with(want));
         assert!(text(&[Measured::new(Pace::Rate(1.0))], PLAIN).contains("      –"));
     }

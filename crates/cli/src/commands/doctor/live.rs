@@ -1,4 +1,4 @@
-//! A server that is started or called, and what comes of it.
+//! Checks of a running server.
 
 use std::{sync::Arc, time::Instant};
 
@@ -12,7 +12,7 @@ use crate::{
     target::{ConnectionArgs, Opening, Place, Session, Target},
 };
 
-/// Connects, asks for everything that is listed, and tells how that went.
+/// Connects, requests the lists, and returns the findings.
 pub(super) async fn look(target: Target, connection: ConnectionArgs) -> Vec<Finding> {
     let place = target.place.clone();
     let began = Instant::now();
@@ -21,14 +21,14 @@ pub(super) async fn look(target: Target, connection: ConnectionArgs) -> Vec<Find
         let took = began.elapsed();
         let offer = Offer::of(session, None).await?;
         let server = session.client.server();
-        let name = server.info.as_ref().map_or("a server without a name", |info| info.display_name());
+        let name = server.info.as_ref().map_or("an unnamed server", |info| info.display_name());
         let parts = [
             text::count(offer.tools.len(), "tool", "tools"),
             text::count(offer.resources.len() + offer.templates.len(), "resource", "resources"),
             text::count(offer.prompts.len(), "prompt", "prompts"),
         ];
         let what = format!(
-            "{} answers in {}, after {} ms: {}",
+            "{} responds in {}, after {} ms: {}",
             text::line(name),
             server.version,
             took.as_millis(),
@@ -37,13 +37,13 @@ pub(super) async fn look(target: Target, connection: ConnectionArgs) -> Vec<Find
         let mut findings = vec![Finding::new(Severity::Note, "answers", what)];
         for (method, failure) in &offer.failed {
             let what = format!("`{method}` fails: {}", failure.message);
-            let fix = "let it answer with an empty list, or not declare what it does not have";
+            let fix = "return an empty list, or do not declare the capability";
             findings.push(Finding::new(Severity::Warning, "list-fails", what).fix(fix));
         }
         if session.strays() > 0 {
-            let lines = text::count(session.strays(), "line that is no message", "lines that are no messages");
-            let what = format!("it writes {lines} to its standard output, and some hosts give up on that");
-            let fix = "let it write what is for people to standard error";
+            let lines = text::count(session.strays(), "line that is not a message", "lines that are not messages");
+            let what = format!("it writes {lines} to standard output, which makes some hosts disconnect");
+            let fix = "write logs to standard error";
             findings.push(Finding::new(Severity::Warning, "noise", what).fix(fix));
         }
         Ok(findings)
@@ -52,14 +52,14 @@ pub(super) async fn look(target: Target, connection: ConnectionArgs) -> Vec<Find
     met.unwrap_or_else(|failure| vec![finding(&failure, &place)])
 }
 
-/// What a failure means, and what to do about it.
+/// Converts an error to a finding with a fix.
 fn finding(failure: &Failure, place: &Place) -> Finding {
     let is_remote = matches!(place, Place::Url { .. });
     let (severity, code, fix) = match failure.exit {
         Exit::Unauthorized => (
             Severity::Warning,
             "login-needed",
-            Some("log in in the host; for this program, `couplet login` with the URL".to_owned()),
+            Some("log in from the host; for this program, run `couplet login` with the URL".to_owned()),
         ),
         Exit::Timeout => (Severity::Error, "no-answer", None),
         Exit::Unreachable if is_remote => (Severity::Error, "not-reachable", None),
@@ -69,7 +69,7 @@ fn finding(failure: &Failure, place: &Place) -> Finding {
     };
     let words = std::iter::once(&failure.message).chain(&failure.details).cloned().collect::<Vec<_>>().join("\n");
     let fix = reasons::fix(&words).map(str::to_owned).or(fix).or_else(|| failure.hint.clone());
-    let fix = fix.unwrap_or_else(|| "start it by hand in a terminal, and see what it says".to_owned());
+    let fix = fix.unwrap_or_else(|| "run the command in a terminal and check its output".to_owned());
     Finding::new(severity, code, failure.message.clone()).details(failure.details.iter().cloned()).fix(fix)
 }
 
@@ -94,14 +94,14 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_has_a_name_and_a_way_out() {
-        let by_hand = "start it by hand in a terminal, and see what it says";
+    fn a_failure_has_a_code_and_a_fix() {
+        let by_hand = "run the command in a terminal and check its output";
         check(Exit::Unreachable, "exited with status 1", "| no", false, ("does-not-start", by_hand));
         check(Exit::Unreachable, "refused", "", true, ("not-reachable", by_hand));
-        let install = "install the packages that it needs, in the folder or the environment that it is started in";
+        let install = "install its dependencies, in the directory or environment that it is started in";
         let python = "| ModuleNotFoundError: No module named 'mcp'";
         check(Exit::Unreachable, "exited with status 1", python, false, ("does-not-start", install));
-        let login = "log in in the host; for this program, `couplet login` with the URL";
-        check(Exit::Unauthorized, "who asks?", "", true, ("login-needed", login));
+        let login = "log in from the host; for this program, run `couplet login` with the URL";
+        check(Exit::Unauthorized, "authentication required", "", true, ("login-needed", login));
     }
 }

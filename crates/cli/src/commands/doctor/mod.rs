@@ -1,4 +1,4 @@
-//! `couplet doctor`: why a server does not start or connect: first its configuration, then the server itself.
+//! `couplet doctor`: diagnoses servers: first their configuration, then the servers themselves.
 
 mod live;
 mod reasons;
@@ -16,23 +16,23 @@ use super::written;
 use crate::{
     exit::Failure,
     output::Output,
-    target::{ConnectionArgs, Patience, Target, environment, is_place, seconds},
+    target::{ConnectionArgs, Target, Timeout, environment, is_place, seconds},
 };
 
-/// How many servers are started at once.
+/// How many servers are checked at once.
 const AT_ONCE: usize = 4;
 
-/// What to look at.
+/// The arguments of `couplet doctor`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(flatten)]
     doctor: DoctorArgs,
-    /// Looks at configurations alone, and starts and asks no server
+    /// Check configurations only; do not start or connect to servers
     #[arg(long)]
     no_start: bool,
-    /// How many seconds to wait for a server
+    /// Timeout for each server
     #[arg(long, value_name = "SECONDS", default_value = "20", value_parser = seconds)]
-    timeout: Patience,
+    timeout: Timeout,
 }
 
 pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure> {
@@ -48,7 +48,7 @@ pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
     written::whole(output, |out| report(&findings, servers, output.json, &env, out))
 }
 
-/// Looks at the servers of hosts. One that several hosts have is started once, and one that cannot work is not.
+/// Checks the servers of hosts. A server in several hosts is started once; one with a broken configuration is not.
 async fn configured(args: &Args, env: &Env, connection: ConnectionArgs) -> Result<(usize, Vec<Finding>), Failure> {
     let (servers, mut findings) = inspect(&args.doctor, env)?;
     let count = servers.len();

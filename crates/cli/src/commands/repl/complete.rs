@@ -1,4 +1,4 @@
-//! What could come next in a line.
+//! Completion of a line.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -14,7 +14,7 @@ use tokio::runtime::Handle;
 use super::COMMANDS;
 use crate::{arguments::Schema, commands::list::Offer, exit::Failure, output::text, target::Session};
 
-/// What the server offers, for completion. Clones are the same menu.
+/// The lists of the server, for completion. Clones share the lists.
 #[derive(Clone)]
 pub(crate) struct Menu {
     offer: Arc<Mutex<Offer>>,
@@ -22,12 +22,12 @@ pub(crate) struct Menu {
     runtime: Handle,
 }
 
-/// What is wanted at the end of a line.
+/// The candidates for the last word of a line.
 #[derive(Debug, PartialEq)]
 enum Wanted {
     /// One of these.
     OneOf(Vec<String>),
-    /// A value that the server may know: of what, of which argument, what is typed.
+    /// A value that the server completes: the reference, the argument, the typed text.
     Value(CompletionReference, String, String),
 }
 
@@ -51,8 +51,8 @@ impl Menu {
         self.offer().tools.iter().map(|tool| tool.name.clone()).collect()
     }
 
-    /// Where the word begins that is being typed, and what it could become. It may ask the server, and waits for it: it
-    /// is called on a thread of its own.
+    /// Returns the start of the last word, and its completions. It may block on a request to the server, so it must be
+    /// called on a blocking thread.
     pub(crate) fn complete(&self, line: &str) -> (usize, Vec<String>) {
         let (words, start) = split(line);
         let typed = words.last().map_or("", String::as_str);
@@ -68,8 +68,8 @@ impl Menu {
     }
 
     fn ask(&self, of: CompletionReference, argument: &str, typed: &str) -> Vec<String> {
-        const PATIENCE: Duration = Duration::from_secs(2);
-        let asked = self.client.complete(of, argument, typed).timeout(PATIENCE);
+        const TIMEOUT: Duration = Duration::from_secs(2);
+        let asked = self.client.complete(of, argument, typed).timeout(TIMEOUT);
         self.runtime.block_on(async { asked.await }).map(|found| found.values).unwrap_or_default()
     }
 
@@ -78,8 +78,7 @@ impl Menu {
     }
 }
 
-/// The words of a line as they are read when it is entered, the last one perhaps empty and perhaps in an open quote, and
-/// where that one begins.
+/// Splits a line as a shell does. The last word may be empty or in an open quote; its start is returned too.
 fn split(line: &str) -> (Vec<String>, usize) {
     let (mut words, mut word, mut start) = (Vec::new(), String::new(), 0);
     let mut quote = None;
@@ -91,7 +90,7 @@ fn split(line: &str) -> (Vec<String>, usize) {
             (c, Some(_)) => word.push(c),
             ('\'' | '"', None) => quote = Some(c),
             (c, None) if c.is_whitespace() => {
-                // Several blanks are one.
+                // Several spaces count as one.
                 if start < at {
                     words.push(std::mem::take(&mut word));
                 }
@@ -104,7 +103,7 @@ fn split(line: &str) -> (Vec<String>, usize) {
     (words, start)
 }
 
-/// A word as it has to be typed: what follows `key=` in quotes where it needs them.
+/// Quotes a word for the command line; in `key=value`, the value only.
 fn quoted(word: &str) -> String {
     let (key, value) = match word.split_once('=') {
         Some((key, value)) => (format!("{key}="), value),
@@ -140,7 +139,7 @@ fn wanted(words: &[String], offer: &Offer) -> Wanted {
     }
 }
 
-/// An argument of a tool, or its value where there is a choice.
+/// Completes an argument of a tool, or its value if the schema lists the choices.
 fn argument(offer: &Offer, tool: &str, given: &[&str], typed: &str) -> Wanted {
     let Some(tool) = offer.tools.iter().find(|t| t.name == tool) else { return Wanted::OneOf(Vec::new()) };
     let schema = Schema::new(&tool.input_schema);
@@ -176,7 +175,7 @@ fn variable(template: &str, given: &[&str], typed: &str) -> Wanted {
     }
 }
 
-/// The arguments that are not given yet.
+/// Returns the arguments that are not given yet.
 fn left<'a>(names: impl Iterator<Item = &'a str>, given: &[&str]) -> Vec<String> {
     let is_given = |name: &str| given.iter().any(|word| word.split_once('=').is_some_and(|(key, _)| key == name));
     names.filter(|name| !is_given(name)).map(|name| format!("{name}=")).collect()

@@ -1,4 +1,4 @@
-//! The line that is edited, and what was typed in earlier sessions.
+//! The line editor, and its history.
 
 use std::{fs, path::PathBuf, sync::Arc};
 
@@ -15,7 +15,7 @@ use crate::{
     target::state_folder,
 };
 
-/// An editor that is handed to a thread for each line, because reading one holds it up.
+/// A line editor, moved to a blocking thread for each line.
 pub(crate) struct Prompter {
     editor: Editor<Assistant, DefaultHistory>,
 }
@@ -23,11 +23,11 @@ pub(crate) struct Prompter {
 impl Prompter {
     pub(crate) fn new(menu: &Menu, output: &Arc<Output>) -> Result<Self, Failure> {
         let config = Config::builder().completion_type(CompletionType::List).auto_add_history(true).build();
-        let cannot = |e: ReadlineError| Failure::new(Exit::File, format!("the terminal cannot be used: {e}"));
+        let cannot = |e: ReadlineError| Failure::new(Exit::File, format!("cannot use the terminal: {e}"));
         let mut editor = Editor::with_config(config).map_err(cannot)?;
         editor.set_helper(Some(Assistant(menu.clone())));
         if let Some(path) = history() {
-            // The first time there is none.
+            // There is none in the first session.
             let _ = editor.load_history(&path);
         }
         if output.can_ask()
@@ -38,20 +38,20 @@ impl Prompter {
         Ok(Self { editor })
     }
 
-    /// Asks for a line.
+    /// Reads a line.
     pub(crate) async fn ask(mut self, prompt: String) -> Result<(Self, Result<String, ReadlineError>), Failure> {
         let reading = tokio::task::spawn_blocking(move || {
             let _turn = reading();
             let line = self.editor.readline(&prompt);
             (self, line)
         });
-        reading.await.map_err(|e| Failure::new(Exit::File, format!("the terminal cannot be used: {e}")))
+        reading.await.map_err(|e| Failure::new(Exit::File, format!("cannot use the terminal: {e}")))
     }
 
-    /// Keeps what was typed for the next session.
+    /// Saves the history for the next session.
     pub(crate) fn save(mut self, path: Option<PathBuf>) {
         let Some(path) = path else { return };
-        // A history is nice to have; there is nothing to do if it cannot be kept.
+        // A history that cannot be saved is not an error.
         if let Some(folder) = path.parent() {
             let _ = fs::create_dir_all(folder);
         }
@@ -59,12 +59,12 @@ impl Prompter {
     }
 }
 
-/// Where the history is.
+/// Returns the path of the history.
 pub(crate) fn history() -> Option<PathBuf> {
     state_folder().map(|folder| folder.join("history"))
 }
 
-/// Completes what is typed.
+/// The completer.
 struct Assistant(Menu);
 
 impl Completer for Assistant {

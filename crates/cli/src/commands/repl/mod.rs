@@ -1,4 +1,4 @@
-//! `couplet repl`: a server, held open, with commands that are completed.
+//! `couplet repl`: an interactive session with completion.
 
 mod complete;
 mod editor;
@@ -6,7 +6,7 @@ mod editor;
 use std::{sync::Arc, time::Duration};
 
 use couplet::client::{Changes, Filter};
-use couplet_serve::{Caught, Signals};
+use couplet_serve::{Signal, Signals};
 use rustyline::error::ReadlineError;
 
 use self::{
@@ -25,7 +25,7 @@ use crate::{
     target::{Session, TargetArgs, or_interrupted},
 };
 
-/// What to open.
+/// The arguments of `couplet repl`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -34,33 +34,33 @@ pub(crate) struct Args {
     talk: TalkArgs,
 }
 
-/// The commands, what they take, and what they do.
+/// The commands, their arguments and their descriptions.
 pub(crate) const COMMANDS: &[(&str, &str, &str)] = &[
-    ("list", "[tools|resources|prompts|NAME]", "what there is"),
-    ("call", "TOOL [key=value…]", "calls a tool; its name alone does, too"),
-    ("read", "URI [key=value…]", "reads a resource"),
-    ("prompt", "NAME [key=value…]", "gets a prompt"),
-    ("complete", "NAME argument[=typed]", "asks for suggestions"),
-    ("listen", "[URI…]", "prints changes as they happen, until Ctrl-C"),
-    ("log", "LEVEL", "the least serious log messages to show, from debug to emergency"),
-    ("ping", "", "asks whether the server is there"),
-    ("info", "", "who the server is"),
-    ("help", "", "this"),
-    ("quit", "", "ends the session; so does Ctrl-D"),
+    ("list", "[tools|resources|prompts|NAME]", "list what the server offers"),
+    ("call", "TOOL [key=value…]", "call a tool (`call` may be omitted)"),
+    ("read", "URI [key=value…]", "read a resource"),
+    ("prompt", "NAME [key=value…]", "get a prompt"),
+    ("complete", "NAME argument[=typed]", "complete an argument"),
+    ("listen", "[URI…]", "print changes until Ctrl-C"),
+    ("log", "LEVEL", "set the minimum log level"),
+    ("ping", "", "check that the server responds"),
+    ("info", "", "show the server's capabilities"),
+    ("help", "", "show this list"),
+    ("quit", "", "end the session (or Ctrl-D)"),
 ];
 
 pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure> {
     let opening = args.talk.open(&args.target)?;
     Session::hold(opening, output, async |session: &Session| {
         output.note(&show::heading(session.client.server(), &session.target, output.err));
-        output.note(&output.err.faint("Tab completes, `help` helps, Ctrl-D ends."));
+        output.note(&output.err.faint("Tab completes, `help` lists the commands, Ctrl-D quits."));
         let menu = Menu::new(session).await?;
         Repl { session, menu, output, changes: listen(session).await }.run().await
     })
     .await
 }
 
-/// Changes of the lists, where the server tells of them.
+/// Subscribes to changes of the lists, if the server supports it.
 async fn listen(session: &Session) -> Option<Changes> {
     session.client.listen(Filter::new().tools().prompts().resources()).await.ok()
 }
@@ -72,7 +72,7 @@ struct Repl<'a> {
     changes: Option<Changes>,
 }
 
-/// Whether to go on.
+/// Whether to read another line.
 enum Next {
     Line,
     End,
@@ -83,7 +83,7 @@ impl Repl<'_> {
         let name = self.session.client.server().info.as_ref().map_or("couplet", |info| info.display_name());
         let prompt = format!("{}> ", text::cut(&text::line(name), 24));
         let mut prompter = Prompter::new(&self.menu, self.output)?;
-        // A script should see that something in it failed; a person has seen it.
+        // A script gets the first error as its exit code; a user has seen it.
         let mut failed = None;
         loop {
             self.refresh().await?;
@@ -93,7 +93,7 @@ impl Repl<'_> {
                 Ok(line) => line,
                 Err(ReadlineError::Interrupted) => {
                     self.output.note(
-                        &self.output.err.faint("Ctrl-C ends a command that runs; `quit` or Ctrl-D ends the session."),
+                        &self.output.err.faint("Ctrl-C stops a running command; `quit` or Ctrl-D ends the session."),
                     );
                     continue;
                 }
@@ -112,7 +112,7 @@ impl Repl<'_> {
                 Err(failure) => {
                     self.output.hide_bar();
                     failed = failed.or(Some(failure.exit));
-                    self.tell(failure);
+                    self.report(failure);
                 }
             }
         }
@@ -123,14 +123,14 @@ impl Repl<'_> {
         }
     }
 
-    fn tell(&self, failure: Failure) {
+    fn report(&self, failure: Failure) {
         if failure.exit == Exit::Interrupted {
             return self.output.note(&self.output.err.faint("interrupted"));
         }
-        self.session.explain(failure).tell(self.output);
+        self.session.explain(failure).report(self.output);
     }
 
-    /// Asks for the lists again, if they have changed.
+    /// Reloads the lists, if they have changed.
     async fn refresh(&mut self) -> Result<(), Failure> {
         let mut changed = false;
         while let Some(changes) = &mut self.changes {
@@ -145,7 +145,7 @@ impl Repl<'_> {
 
     async fn execute(&self, line: &str) -> Result<Next, Failure> {
         let Some(words) = shlex::split(line) else {
-            return Err(Failure::usage("the line cannot be split into words").hint("is a quote missing?"));
+            return Err(Failure::usage("cannot split the line into words").hint("check for a missing quote"));
         };
         let Some((command, rest)) = words.split_first() else { return Ok(Next::Line) };
         let (first, more) = rest.split_first().map_or((None, rest), |(first, more)| (Some(first.as_str()), more));
@@ -164,7 +164,8 @@ impl Repl<'_> {
             ("complete", Some(of)) => self.complete(of, more).await?,
             ("listen", _) => changes(session, rest, None, output).await?,
             ("log", Some(name)) => {
-                let level = level(name).map_err(|what| Failure::usage(format!("`{name}` is no level")).hint(what))?;
+                let level =
+                    level(name).map_err(|what| Failure::usage(format!("unknown log level `{name}`")).hint(what))?;
                 session.client.set_log_level(level).await?;
             }
             ("ping", _) => {
@@ -173,7 +174,9 @@ impl Repl<'_> {
             }
             ("call" | "read" | "prompt" | "complete" | "log", None) => {
                 let (_, takes, _) = COMMANDS.iter().find(|(name, ..)| name == command).unwrap_or(&("", "", ""));
-                return Err(Failure::usage(format!("`{command}` of what?")).hint(format!("{command} {takes}")));
+                return Err(
+                    Failure::usage(format!("`{command}` needs an argument")).hint(format!("usage: {command} {takes}"))
+                );
             }
             (tool, _) if self.menu.has_tool(tool) => self.call(tool, rest).await?,
             (unknown, _) => {
@@ -182,7 +185,7 @@ impl Repl<'_> {
                 let failure = Failure::usage(format!("`{unknown}` is neither a command nor a tool"));
                 return Err(match nearest(unknown, known) {
                     Some(near) => failure.hint(format!("did you mean `{near}`?")),
-                    None => failure.hint("`help` shows the commands"),
+                    None => failure.hint("`help` lists the commands"),
                 });
             }
         }
@@ -205,20 +208,22 @@ impl Repl<'_> {
     }
 
     async fn complete(&self, of: &str, words: &[String]) -> Result<(), Failure> {
-        let Some(argument) = words.first() else { return Err(Failure::usage("which argument?")) };
+        let Some(argument) = words.first() else {
+            return Err(Failure::usage("`complete` needs an argument").hint("usage: complete NAME argument[=typed]"));
+        };
         let (argument, typed) = argument.split_once('=').unwrap_or((argument, ""));
         let found = self.session.client.complete(reference(of), argument, typed).await?;
         found.values.iter().try_for_each(|value| self.output.print(&format!("{}\n", self.output.said(value))))
     }
 }
 
-/// Waits for a line, but not beyond the end of the terminal. Ctrl-C is for the editor.
+/// Waits for a line, or for SIGTERM or SIGHUP. Ctrl-C is handled by the editor.
 async fn or_ended<T>(line: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     let Ok(mut signals) = Signals::new() else { return line.await };
     let ended = async {
         loop {
             match signals.next().await {
-                Caught::Interrupt => {}
+                Signal::Interrupt => {}
                 signal => return signal,
             }
         }

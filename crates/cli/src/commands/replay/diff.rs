@@ -1,4 +1,4 @@
-//! In what two answers differ.
+//! The differences between two responses.
 
 use std::{collections::HashMap, fmt};
 
@@ -7,11 +7,11 @@ use serde_json::Value;
 /// One difference.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Difference {
-    /// Where: `result.content[0].text`.
+    /// The path: `result.content[0].text`.
     pub(crate) place: String,
-    /// What was there; nothing if it is new.
+    /// The recorded value; `None` if the member was added.
     pub(crate) then: Option<Value>,
-    /// What is there; nothing if it is gone.
+    /// The current value; `None` if the member was removed.
     pub(crate) now: Option<Value>,
 }
 
@@ -19,41 +19,41 @@ impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { place, then, now } = self;
         match (then, now) {
-            (Some(then), Some(now)) => write!(f, "{place}: {} became {}", short(then), short(now)),
-            (Some(then), None) => write!(f, "{place}: {} is gone", short(then)),
-            (None, Some(now)) => write!(f, "{place}: {} is new", short(now)),
+            (Some(then), Some(now)) => write!(f, "{place}: {} changed to {}", short(then), short(now)),
+            (Some(then), None) => write!(f, "{place}: {} removed", short(then)),
+            (None, Some(now)) => write!(f, "{place}: {} added", short(now)),
             (None, None) => write!(f, "{place}"),
         }
     }
 }
 
-/// What is known about an answer beside the answer itself.
+/// The context of a comparison.
 pub(crate) struct Rules<'a> {
-    /// Places that may differ.
+    /// Paths that may differ.
     pub(crate) ignored: &'a [String],
-    /// Where in the recording the client says a text for the first time.
+    /// The index of the message in which the client first sends a string.
     pub(crate) first: &'a HashMap<String, usize>,
-    /// Where in the recording the answer is.
+    /// The index of the response in the recording.
     pub(crate) at: usize,
 }
 
 impl Rules<'_> {
-    /// Whether the client says the text only after the server has: then it is a name that the server makes up.
-    fn is_made_up(&self, text: &str) -> bool {
+    /// Whether the string is an identifier of the server: the client repeats it after this response.
+    fn is_identifier(&self, text: &str) -> bool {
         self.first.get(text).is_some_and(|first| *first > self.at)
     }
 }
 
-/// What came of a comparison.
+/// The result of a comparison.
 #[derive(Debug, Default)]
 pub(crate) struct Compared {
     pub(crate) differences: Vec<Difference>,
-    /// Texts that the server has made up anew.
+    /// Identifiers of the server: recorded, and current.
     pub(crate) renamed: Vec<(String, String)>,
 }
 
 impl Compared {
-    /// More than these nobody reads.
+    /// The maximum number of differences per response.
     const MOST: usize = 20;
 
     pub(crate) fn of(then: &Value, now: &Value, rules: &Rules<'_>) -> Self {
@@ -80,7 +80,7 @@ impl Compared {
                     self.look(format!("{place}[{at}]"), a.get(at), b.get(at), rules);
                 }
             }
-            (Some(Value::String(a)), Some(Value::String(b))) if rules.is_made_up(a) => {
+            (Some(Value::String(a)), Some(Value::String(b))) if rules.is_identifier(a) => {
                 self.renamed.push((a.clone(), b.clone()));
             }
             (then, now) => {
@@ -114,10 +114,10 @@ mod tests {
         assert_eq!(
             lines,
             [
-                r#"result.a[1].b: "x" became "y""#,
-                "result.a[2]: 3 is new",
-                "result.gone: true is gone",
-                "result.new: null is new",
+                r#"result.a[1].b: "x" changed to "y""#,
+                "result.a[2]: 3 added",
+                "result.gone: true removed",
+                "result.new: null added",
             ]
         );
         assert_eq!(compared.renamed, [("cursor-1".to_owned(), "cursor-2".to_owned())]);

@@ -1,4 +1,4 @@
-//! `couplet replay`: a recording, played to a client as if it were the server, or to a server as if it were the client.
+//! `couplet replay`: replays a recording, in the role of the server or of the client.
 
 mod diff;
 mod edit;
@@ -24,18 +24,18 @@ use crate::{
     target::{ConnectionArgs, Known, Target},
 };
 
-/// What to play, and to whom.
+/// The arguments of `couplet replay`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// A file that `couplet tap` wrote
+    /// Recording made with `couplet tap`
     file: PathBuf,
-    /// Which session of the recording; the last one if left out
+    /// Session in the recording (default: the last one)
     #[arg(long, value_name = "ID")]
     session: Option<String>,
-    /// Sends the client's side to this server and compares its answers; without it, the recording answers on stdio
+    /// Send the recorded requests to this server and compare its responses; without it, act as the server on stdio
     #[arg(long, value_name = "TARGET")]
     to: Option<String>,
-    /// A part of the answers that may differ, such as result.structuredContent.time
+    /// Member of the responses that may differ, such as result.structuredContent.time
     #[arg(long, value_name = "PLACE")]
     ignore: Vec<String>,
     #[command(flatten)]
@@ -49,17 +49,17 @@ pub(crate) fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure> {
         Some(target) => {
             let target = Target::find(&target, &args.connection, Known::here)?;
             let report = wait(sender::send(said, &target, &args.connection, &args.ignore, output))?;
-            tell(&report, output)
+            print(&report, output)
         }
     }
 }
 
-/// Answers on standard output what is asked on standard input.
+/// Acts as the server on standard input and output.
 fn play(said: Vec<Said>, output: &Output) -> Result<(), Failure> {
     let mut player = Player::new(said);
     let mut stdout = io::stdout().lock();
     for line in io::stdin().lock().lines() {
-        let line = line.map_err(|e| Failure::new(Exit::File, format!("standard input cannot be read: {e}")))?;
+        let line = line.map_err(|e| Failure::new(Exit::File, format!("cannot read standard input: {e}")))?;
         if line.trim().is_empty() {
             continue;
         }
@@ -76,8 +76,8 @@ fn play(said: Vec<Said>, output: &Output) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Says what is different. If anything is, that is a failure.
-fn tell(report: &Report, output: &Output) -> Result<(), Failure> {
+/// Prints the differences, and fails if there are any.
+fn print(report: &Report, output: &Output) -> Result<(), Failure> {
     let differences: Vec<_> = report.answers.iter().flat_map(|answer| &answer.differences).collect();
     let extra = &report.extra;
     if output.json {

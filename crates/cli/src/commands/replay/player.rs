@@ -1,7 +1,7 @@
-//! A recording that plays the server.
+//! A recording in the role of the server.
 //!
-//! A request gets the answer that the same request got: same method, same parameters, whatever the ids. What the server
-//! said on its own is said again as soon as the client has asked everything that it had asked by then.
+//! A request gets the recorded response to the same request: the same method and parameters, with any id. Messages that
+//! the server sent on its own are sent once the client has sent all requests that came before them in the recording.
 
 use std::collections::HashMap;
 
@@ -13,16 +13,16 @@ use super::{
     recording::{Direction, Message, Said},
 };
 
-/// Where a replay is.
+/// The state of a replay.
 pub(crate) struct Player {
     said: Vec<Said>,
-    /// What of the recording has happened again.
+    /// Which messages have been replayed.
     done: Vec<bool>,
-    /// The ids of the client's requests, by those in the recording.
+    /// The ids of the client's requests, by the recorded ids.
     ids: HashMap<RequestId, RequestId>,
-    /// The tokens of progress, likewise.
+    /// The progress tokens: recorded, and current.
     tokens: Vec<(Value, Value)>,
-    /// What to tell the person.
+    /// Notes for the user.
     pub(crate) notes: Vec<String>,
 }
 
@@ -32,7 +32,7 @@ impl Player {
         Self { said, done, ids: HashMap::new(), tokens: Vec::new(), notes: Vec::new() }
     }
 
-    /// Takes a line of the client, and gives the lines to say to it.
+    /// Receives a line from the client and returns the lines to send.
     pub(crate) fn receive(&mut self, line: &str) -> Vec<String> {
         match Message::parse(line) {
             Message::Request { id, method, params, .. } => return self.request(&id, &method, &params),
@@ -61,10 +61,10 @@ impl Player {
         let Message::Request { id: recorded, params: then, .. } = &self.said[at].message else { return Vec::new() };
         let (recorded, then) = (recorded.clone(), then.clone());
         if self.done[at] {
-            // It is asked once more, and gets the same answer.
+            // A repeated request gets the same response.
             return match self.answer(&recorded) {
                 Some(answer) => vec![edit::with_id(&answer, id).to_string()],
-                None => vec![error(id, "the recording ends before the answer")],
+                None => vec![error(id, "the recording ends before the response")],
             };
         }
         self.done[at] = true;
@@ -74,12 +74,12 @@ impl Player {
         }
         let mut due = self.due();
         if self.answer(&recorded).is_none() {
-            due.push(error(id, "the recording ends before the answer"));
+            due.push(error(id, "the recording ends before the response"));
         }
         due
     }
 
-    /// A request of the recording that is this one; the handshake is, whatever the client says about itself.
+    /// Finds the recorded request; `initialize` matches with any parameters.
     fn find(&self, method: &str, params: &Value, done: bool) -> Option<usize> {
         let is_it = |said: &Said| match &said.message {
             Message::Request { method: m, params: p, .. } => {
@@ -92,7 +92,7 @@ impl Player {
         client.find(|(at, said)| self.done[*at] == done && is_it(said)).map(|(at, _)| at)
     }
 
-    /// The first thing of the client that has not happened again yet, and is such.
+    /// Marks the first matching client message that has not been replayed.
     fn mark(&mut self, is_it: impl Fn(&Message) -> bool) {
         let mut said = self.said.iter().enumerate();
         let found = said
@@ -111,7 +111,7 @@ impl Player {
         })
     }
 
-    /// What the server says now, in the order in which it was said.
+    /// Returns the messages that the server sends now, in recorded order.
     fn due(&mut self) -> Vec<String> {
         let mut lines = Vec::new();
         let (mut waiting, mut asked) = (false, false);
@@ -126,11 +126,11 @@ impl Player {
                 continue;
             }
             let line = match &said.message {
-                // What was answered after a question had been is answered after it now.
+                // A response that followed the answer to a server request waits for that answer.
                 Message::Answer { id, whole } if !asked => {
                     self.ids.get(id).map(|id| edit::with_id(whole, id).to_string())
                 }
-                Message::Notification { whole, .. } if !waiting => Some(self.told(whole)),
+                Message::Notification { whole, .. } if !waiting => Some(self.notification(whole)),
                 Message::Request { whole, .. } if !waiting => Some(whole.to_string()),
                 Message::Other(text) if !waiting => Some(text.clone()),
                 _ => None,
@@ -143,8 +143,8 @@ impl Player {
         lines
     }
 
-    /// A notification, for the requests of this client.
-    fn told(&self, whole: &RawJson) -> String {
+    /// Rewrites the progress token and subscription id of a notification for this client.
+    fn notification(&self, whole: &RawJson) -> String {
         let tokens = |then: &Value| self.tokens.iter().find(|(t, _)| t == then).map(|(_, now)| now.clone());
         let ids = |then: &Value| {
             let then: RequestId = serde_json::from_value(then.clone()).ok()?;
@@ -163,7 +163,7 @@ fn token(params: &Value) -> Option<&Value> {
     params.get("_meta")?.get("progressToken")
 }
 
-/// Parameters without what clients add about themselves.
+/// Removes `_meta` from parameters.
 fn plain(params: &Value) -> Value {
     let mut params = params.clone();
     if let Some(members) = params.as_object_mut() {
@@ -256,6 +256,6 @@ mod tests {
     fn a_recording_that_breaks_off_says_so() {
         let mut player = player(&[(">", r#"{"id":1,"method":"tools/list"}"#)]);
         let answer = &player.receive(r#"{"id":5,"method":"tools/list","params":{}}"#)[0];
-        assert!(answer.contains("ends before the answer"), "{answer}");
+        assert!(answer.contains("ends before the response"), "{answer}");
     }
 }

@@ -1,4 +1,4 @@
-//! A recording: one message per line, with its time, its direction and its session.
+//! The recording format: one message per line, with its time, direction and session.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -10,7 +10,7 @@ use serde_json::{Value, value::RawValue};
 
 use crate::exit::{Exit, Failure};
 
-/// Who says something.
+/// The direction of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Direction {
@@ -26,25 +26,25 @@ struct Entry<'a> {
     session: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<&'a RawValue>,
-    /// A line that is no JSON, or too long to be kept.
+    /// A line that is not JSON, or too long.
     #[serde(skip_serializing_if = "Option::is_none")]
     raw: Option<String>,
-    /// The bytes of a line that is not UTF-8, which `raw` cannot show as they are.
+    /// The bytes of a line that is not UTF-8.
     #[serde(skip_serializing_if = "Option::is_none")]
     base64: Option<String>,
 }
 
-/// The line of a recording for a line that went through.
+/// Formats the entry for a forwarded line.
 pub(crate) fn entry(direction: Direction, session: &str, line: &[u8]) -> String {
     let message: Option<&RawValue> = serde_json::from_slice(line).ok();
     let raw = message.is_none().then(|| String::from_utf8_lossy(line).into_owned());
     let base64 = str::from_utf8(line).is_err().then(|| STANDARD.encode(line));
-    // Six digits, so that times can be compared as texts.
+    // Six digits, so that times sort as strings.
     let time = format!("{:.6}", Timestamp::now());
     serde_json::to_string(&Entry { time, direction, session, message, raw, base64 }).unwrap_or_default()
 }
 
-/// Cuts bytes into lines. A line that is very long is cut short: its bytes went through, but are not all written down.
+/// Splits bytes into lines. A very long line is truncated in the recording; all of it is forwarded.
 #[derive(Default)]
 pub(crate) struct Lines {
     rest: Vec<u8>,
@@ -53,34 +53,34 @@ pub(crate) struct Lines {
 impl Lines {
     const LONGEST: usize = 64 << 20;
 
-    pub(crate) fn take(&mut self, bytes: &[u8], tell: &mut impl FnMut(&[u8])) {
+    pub(crate) fn take(&mut self, bytes: &[u8], on_line: &mut impl FnMut(&[u8])) {
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             let room = Self::LONGEST.saturating_sub(self.rest.len());
             self.rest.extend_from_slice(&piece[..piece.len().min(room)]);
             if piece.ends_with(b"\n") {
-                self.end(tell);
+                self.end(on_line);
             }
         }
     }
 
-    /// What is left at the end is a line, too.
-    pub(crate) fn end(&mut self, tell: &mut impl FnMut(&[u8])) {
+    /// Emits the last line, which may have no line break.
+    pub(crate) fn end(&mut self, on_line: &mut impl FnMut(&[u8])) {
         let line = std::mem::take(&mut self.rest);
         let line = line.trim_ascii_end();
         if !line.is_empty() {
-            tell(line);
+            on_line(line);
         }
     }
 }
 
-/// What was said once.
+/// A recorded message.
 #[derive(Debug)]
 pub(crate) struct Said {
     pub(crate) direction: Direction,
     pub(crate) message: Message,
 }
 
-/// A message, as far as one has to look into it.
+/// A message, parsed as far as a replay needs it.
 #[derive(Clone, Debug)]
 pub(crate) enum Message {
     Request {
@@ -109,7 +109,7 @@ struct Members {
 }
 
 impl Message {
-    /// What a line says.
+    /// Parses a message.
     pub(crate) fn of(whole: RawJson) -> Self {
         let Ok(Members { id, method, params }) = whole.parse() else { return Self::Other(whole.get().to_owned()) };
         match (id, method) {
@@ -137,10 +137,10 @@ struct Written {
     raw: Option<String>,
 }
 
-/// Reads one session of a recording: the one that is named, or the last one.
+/// Reads a session of a recording, by default the last one.
 ///
 /// # Errors
-/// When it cannot be read, or there is no such session.
+/// If the file cannot be read or parsed, or has no such session.
 pub(crate) fn read(path: &Path, session: Option<&str>) -> Result<Vec<Said>, Failure> {
     let text = fs::read_to_string(path).map_err(|e| Failure::file(path, "read", &e))?;
     let mut sessions: BTreeMap<String, Vec<Said>> = BTreeMap::new();
@@ -148,7 +148,7 @@ pub(crate) fn read(path: &Path, session: Option<&str>) -> Result<Vec<Said>, Fail
     for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let written: Written = from_json(line).map_err(|e| {
             Failure::new(Exit::File, format!("`{}`, line {}: {e}", path.display(), number + 1))
-                .hint("a recording is made with `couplet tap --log FILE -- COMMAND`")
+                .hint("record with `couplet tap --log FILE -- COMMAND`")
         })?;
         let message = match (written.message, written.raw) {
             (Some(message), _) => Message::of(message),
@@ -161,8 +161,8 @@ pub(crate) fn read(path: &Path, session: Option<&str>) -> Result<Vec<Said>, Fail
     match wanted.and_then(|wanted| sessions.remove(&wanted)) {
         Some(said) => Ok(said),
         None if sessions.is_empty() => Err(Failure::new(Exit::File, format!("`{}` is empty", path.display()))),
-        None => Err(Failure::usage("there is no such session in the recording")
-            .hint(format!("there are {}", sessions.keys().map(String::as_str).collect::<Vec<_>>().join(", ")))),
+        None => Err(Failure::usage(format!("`{}` has no such session", path.display()))
+            .hint(format!("expected one of {}", sessions.keys().map(String::as_str).collect::<Vec<_>>().join(", ")))),
     }
 }
 
@@ -173,12 +173,12 @@ mod tests {
     #[test]
     fn bytes_become_lines() {
         let mut lines = Lines::default();
-        let mut told = Vec::new();
+        let mut seen = Vec::new();
         for bytes in ["{\"a\"", ":1}\r\n\n{}\nno", "t"] {
-            lines.take(bytes.as_bytes(), &mut |line| told.push(String::from_utf8_lossy(line).into_owned()));
+            lines.take(bytes.as_bytes(), &mut |line| seen.push(String::from_utf8_lossy(line).into_owned()));
         }
-        lines.end(&mut |line| told.push(String::from_utf8_lossy(line).into_owned()));
-        assert_eq!(told, ["{\"a\":1}", "{}", "not"]);
+        lines.end(&mut |line| seen.push(String::from_utf8_lossy(line).into_owned()));
+        assert_eq!(seen, ["{\"a\":1}", "{}", "not"]);
     }
 
     #[test]

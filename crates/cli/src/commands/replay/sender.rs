@@ -1,7 +1,7 @@
-//! A recording that plays the client.
+//! A recording in the role of the client.
 //!
-//! What was said is said again, in the same order: nothing before the answers have come that had come then. Texts that
-//! the server made up and the client repeated (cursors, states, names of tasks) are replaced by those of this server.
+//! Messages are sent in recorded order, each after the responses that preceded it. Identifiers of the server that the
+//! client repeats (cursors, request states, task ids) are replaced with the current ones.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -23,15 +23,15 @@ use crate::{
     target::{ConnectionArgs, Stop, Target},
 };
 
-/// What came of a replay.
+/// The result of a replay.
 #[derive(Debug, Default)]
 pub(crate) struct Report {
     pub(crate) answers: Vec<Answer>,
-    /// What the server did that it had not done.
+    /// Unexpected messages of the server.
     pub(crate) extra: Vec<String>,
 }
 
-/// An answer, compared with the one in the recording.
+/// A response, compared with the recorded one.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) id: String,
@@ -39,7 +39,7 @@ pub(crate) struct Answer {
     pub(crate) differences: Vec<Difference>,
 }
 
-/// Says everything that the client said, and compares what comes back.
+/// Sends the client's messages and compares the responses.
 pub(crate) async fn send(
     said: Vec<Said>,
     target: &Target,
@@ -58,14 +58,15 @@ struct Sender<'a> {
     said: Vec<Said>,
     wire: Wire,
     ignored: &'a [String],
-    /// Where the client says a text for the first time.
+    /// The index of the message in which the client first sends a string.
     first: HashMap<String, usize>,
-    /// What the server calls now what it called otherwise then.
+    /// The current identifiers of the server, by the recorded ones.
     renamed: HashMap<String, String>,
-    /// Requests that were sent and wait for their answers.
+    /// Requests that wait for their responses.
     waiting: HashMap<RequestId, String>,
-    /// The server's own requests in the recording, by method, and their ids now.
+    /// The server's requests in the recording, by method.
     questions: HashMap<String, VecDeque<RequestId>>,
+    /// The current ids of the server's requests, by the recorded ids.
     asked: HashMap<RequestId, RequestId>,
     report: Report,
 }
@@ -114,23 +115,23 @@ impl<'a> Sender<'a> {
         self.wire.send(line.get()).await
     }
 
-    /// Answers a question of the server as it was answered then, once it is asked.
+    /// Answers a request of the server as recorded, once it arrives.
     async fn reply(&mut self, recorded: &RequestId, whole: &RawJson) -> Result<(), Failure> {
         loop {
             if let Some(now) = self.asked.get(recorded) {
                 let answer = edit::with_id(whole, now);
                 return self.wire.send(answer.get()).await;
             }
-            // A server that answers instead will not ask any more.
+            // All responses are there, so the request will not come.
             if self.waiting.is_empty() {
-                self.report.extra.push("a question that was asked then is not asked now".to_owned());
+                self.report.extra.push("a recorded request of the server was not sent".to_owned());
                 return Ok(());
             }
             self.hear().await?;
         }
     }
 
-    /// Takes one line of the server.
+    /// Receives a line from the server.
     async fn hear(&mut self) -> Result<(), Failure> {
         let line = self.wire.next().await?;
         match Message::parse(&line) {
@@ -139,8 +140,10 @@ impl<'a> Sender<'a> {
                 match self.questions.get_mut(&method).and_then(VecDeque::pop_front) {
                     Some(recorded) => drop(self.asked.insert(recorded, id)),
                     None => {
-                        self.report.extra.push(format!("the server asks `{method}`, which it did not"));
-                        let refusal = json!({ "code": -32601, "message": "this was not asked in the recording" });
+                        self.report
+                            .extra
+                            .push(format!("the server sent a request `{method}` that is not in the recording"));
+                        let refusal = json!({ "code": -32601, "message": "this request is not in the recording" });
                         self.wire.send(&json!({ "jsonrpc": "2.0", "id": id, "error": refusal }).to_string()).await?;
                     }
                 }
@@ -166,7 +169,7 @@ impl<'a> Sender<'a> {
     }
 }
 
-/// Notes where texts are said first.
+/// Collects the indices at which strings are first sent.
 fn texts(value: &Value, at: usize, first: &mut HashMap<String, usize>) {
     match value {
         Value::String(text) => {

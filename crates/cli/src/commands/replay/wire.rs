@@ -1,4 +1,4 @@
-//! Lines to and from a server, with nothing in between that would change them.
+//! A connection to a server that sends and receives raw lines.
 
 use std::{io, process::Stdio, sync::Arc, time::Duration};
 
@@ -17,25 +17,25 @@ use tokio::{
 use crate::{
     exit::{Exit, Failure},
     output::Output,
-    target::{ConnectionArgs, Heard, Place, Target, builder},
+    target::{ConnectionArgs, Diagnostics, Place, Target, builder},
 };
 
-/// A server, line by line.
+/// A line-based connection to a server.
 pub(crate) struct Wire {
     lines: Lines<BufReader<Box<dyn AsyncRead + Send + Unpin>>>,
     writer: Box<dyn AsyncWrite + Send + Unpin>,
-    heard: Arc<Heard>,
-    patience: Option<Duration>,
-    /// The program, if it is one, and who reads its standard error. It ends with this.
+    diagnostics: Arc<Diagnostics>,
+    timeout: Option<Duration>,
+    /// The child process, if any, and the task that reads its standard error. It is killed on drop.
     child: Option<(Child, JoinHandle<()>)>,
 }
 
 impl Wire {
     pub(crate) async fn open(target: &Target, more: &ConnectionArgs, output: &Arc<Output>) -> Result<Self, Failure> {
-        let heard = Arc::new(Heard::new(output));
+        let diagnostics = Arc::new(Diagnostics::new(output));
         match &target.place {
-            Place::Program { words, env, cwd } => start(words, env, cwd.as_deref(), heard, more),
-            Place::Url { .. } => remote(target, heard, more, output).await,
+            Place::Program { words, env, cwd } => start(words, env, cwd.as_deref(), diagnostics, more),
+            Place::Url { .. } => remote(target, diagnostics, more, output).await,
         }
     }
 
@@ -46,43 +46,44 @@ impl Wire {
             self.writer.flush().await
         };
         match sent.await {
-            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-                Err(self.heard.explain(Failure::new(Exit::Unreachable, format!("the server cannot be told: {error}"))))
-            }
-            // One that does not listen may still have something to say, and if not, that is seen when it is waited for.
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(self
+                .diagnostics
+                .explain(Failure::new(Exit::Unreachable, format!("cannot write to the server: {error}")))),
+            // A server that closed its input may still respond; if not, the next read fails.
             _ => Ok(()),
         }
     }
 
-    /// The next line.
+    /// Reads the next line.
     ///
     /// # Errors
-    /// When none comes in time, or ever.
+    /// If none arrives within the timeout, or the connection is closed.
     pub(crate) async fn next(&mut self) -> Result<String, Failure> {
-        let line = match self.patience {
-            Some(patience) => timeout(patience, self.lines.next_line()).await.map_err(|_| {
-                self.heard.explain(Failure::new(Exit::Timeout, format!("the server said nothing for {patience:?}")))
+        let line = match self.timeout {
+            Some(limit) => timeout(limit, self.lines.next_line()).await.map_err(|_| {
+                self.diagnostics
+                    .explain(Failure::new(Exit::Timeout, format!("no message from the server within {limit:?}")))
             })?,
             None => self.lines.next_line().await,
         };
         match line {
             Ok(Some(line)) => Ok(line),
-            Ok(None) => Err(self.lost("the server is gone").await),
-            Err(error) => Err(self.lost(&format!("the server cannot be understood: {error}")).await),
+            Ok(None) => Err(self.lost("the server closed the connection").await),
+            Err(error) => Err(self.lost(&format!("cannot read from the server: {error}")).await),
         }
     }
 
     pub(crate) fn stray(&self, line: &str) {
-        self.heard.stray(line.as_bytes(), "it is not JSON-RPC");
+        self.diagnostics.stray(line.as_bytes(), "not JSON-RPC");
     }
 
     async fn lost(&mut self, what: &str) -> Failure {
-        /// How long somebody else may hold the standard error of a server open that is gone.
-        const LAST_WORDS: Duration = Duration::from_secs(2);
+        /// How long to wait for the standard error of a server that is gone: its children may hold it open.
+        const STDERR_TIMEOUT: Duration = Duration::from_secs(2);
         if let Some((_, errors)) = &mut self.child {
-            let _ = timeout(LAST_WORDS, errors).await;
+            let _ = timeout(STDERR_TIMEOUT, errors).await;
         }
-        self.heard.explain(Failure::new(Exit::Unreachable, what))
+        self.diagnostics.explain(Failure::new(Exit::Unreachable, what))
     }
 }
 
@@ -90,10 +91,10 @@ fn start(
     words: &[String],
     env: &[(String, String)],
     cwd: Option<&std::path::Path>,
-    heard: Arc<Heard>,
+    diagnostics: Arc<Diagnostics>,
     more: &ConnectionArgs,
 ) -> Result<Wire, Failure> {
-    let Some((program, args)) = words.split_first() else { return Err(Failure::usage("there is no command")) };
+    let Some((program, args)) = words.split_first() else { return Err(Failure::usage("expected a command")) };
     let mut command = Command::new(program);
     command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
     command.envs(env.iter().map(|(key, value)| (key, value)));
@@ -101,12 +102,12 @@ fn start(
         command.current_dir(folder);
     }
     let mut child =
-        command.spawn().map_err(|e| Failure::new(Exit::Unreachable, format!("`{program}` cannot be started: {e}")))?;
+        command.spawn().map_err(|e| Failure::new(Exit::Unreachable, format!("cannot start `{program}`: {e}")))?;
     let (Some(writer), Some(reader), Some(errors)) = (child.stdin.take(), child.stdout.take(), child.stderr.take())
     else {
         return Err(Failure::new(Exit::Unreachable, format!("`{program}` has no standard streams")));
     };
-    let listener = heard.clone();
+    let listener = diagnostics.clone();
     let errors = tokio::spawn(async move {
         let mut lines = BufReader::new(errors).lines();
         while let Ok(Some(line)) = lines.next_line().await {
@@ -114,23 +115,23 @@ fn start(
         }
     });
     let lines = BufReader::new(Box::new(reader) as Box<dyn AsyncRead + Send + Unpin>).lines();
-    Ok(Wire { lines, writer: Box::new(writer), heard, patience: more.timeout.0, child: Some((child, errors)) })
+    Ok(Wire { lines, writer: Box::new(writer), diagnostics, timeout: more.timeout.0, child: Some((child, errors)) })
 }
 
-/// A server at an address is spoken to through a proxy in this process.
+/// Connects to a URL through a proxy in this process.
 async fn remote(
     target: &Target,
-    heard: Arc<Heard>,
+    diagnostics: Arc<Diagnostics>,
     more: &ConnectionArgs,
     output: &Arc<Output>,
 ) -> Result<Wire, Failure> {
-    let server = target.connector(heard.clone(), output)?;
+    let server = target.connector(diagnostics.clone(), output)?;
     let proxy = Proxy::connect(builder(more)?, server).await;
-    let proxy = proxy.map_err(|error| heard.explain(error.into()))?;
+    let proxy = proxy.map_err(|error| diagnostics.explain(error.into()))?;
     let (near, far) = tokio::io::duplex(64 << 10);
     let (reader, writer) = tokio::io::split(far);
     tokio::spawn(pipe(reader, writer).serve(proxy.service(), Limits::default()));
     let (reader, writer) = tokio::io::split(near);
     let lines = BufReader::new(Box::new(reader) as Box<dyn AsyncRead + Send + Unpin>).lines();
-    Ok(Wire { lines, writer: Box::new(writer), heard, patience: more.timeout.0, child: None })
+    Ok(Wire { lines, writer: Box::new(writer), diagnostics, timeout: more.timeout.0, child: None })
 }

@@ -10,13 +10,14 @@ use crate::{
         oversized::{Oversized, Skimmed},
         text::EncodedMessage,
     },
-    server::{batch::Batch, queue::Kind},
+    server::{batch::Batch, queue::EntryKind},
     wire::{self, revision::Revision},
 };
 
 impl ServerConnection {
-    /// Tells of a message that was too long to be taken: a request is refused, and a question fails.
-    pub fn receive_too_long(&mut self, message: &Oversized) {
+    /// Takes note of a message that is above the limit and was dropped: the request is refused, or the request that it
+    /// answered fails.
+    pub fn receive_oversized(&mut self, message: &Oversized) {
         let what = too_large("the message", message.length, self.limits.message);
         let mut malformed = Malformed::new(None, RpcError::invalid_request(what));
         if let Skimmed::Request(id) = &message.gist {
@@ -46,7 +47,7 @@ impl ServerConnection {
         let text = wire::error(malformed.id.as_ref(), revision.0.unreadable_id, &malformed.error);
         match batch {
             Some(batch) => batch.answer(text.into()),
-            None => self.queue.push(Kind::Free, text),
+            None => self.queue.push(EntryKind::Free, text),
         }
     }
 

@@ -1,4 +1,4 @@
-//! A listener of our own, for those who want no framework.
+//! The built-in listener, for servers without a web framework.
 
 pub(crate) mod slow_peers;
 pub(crate) mod socket;
@@ -23,15 +23,16 @@ use super::{endpoint::Endpoint, limits::HttpLimits, request::Answering};
 use crate::server::listen::socket::unix::Unix;
 use crate::server::{
     listen::{
-        slow_peers::Patient,
+        slow_peers::TimeoutStream,
         socket::{Listen, Tcp},
     },
     request::access_log::Access,
     response,
 };
 
-/// An address to serve a server at, with HTTP/1.1 and HTTP/2: the endpoint is at `/mcp`, what clients need to know
-/// to get in is at its own path, and `/health` answers while the server runs.
+/// Returns a transport that listens at an address, with HTTP/1.1 and HTTP/2.
+///
+/// The endpoint is at `/mcp`, the authorizer's metadata at its own path, and `/health` answers 200 while the server runs.
 ///
 /// ```no_run
 /// use couplet_http::listen;
@@ -45,14 +46,14 @@ pub fn listen(address: impl Into<String>) -> HttpTransport {
     HttpTransport::new(Place::Address(address.into()))
 }
 
-/// A Unix domain socket to serve a server at. Only the user that runs the server can reach it, unless
-/// [`HttpTransport::socket_mode`] says something else.
+/// Returns a transport that listens on a Unix domain socket. Only the user that runs the server can connect, unless
+/// [`HttpTransport::socket_mode`] allows more.
 #[cfg(unix)]
 pub fn listen_unix(path: impl Into<PathBuf>) -> HttpTransport {
     HttpTransport::new(Place::Unix(path.into())).endpoint(Endpoint::allow_any_host)
 }
 
-/// A place to serve a server at; made by [`http()`] and [`http_unix`].
+/// An HTTP transport for `Server::serve`; see [`listen()`].
 pub struct HttpTransport {
     place: Place,
     path: String,
@@ -87,19 +88,19 @@ impl HttpTransport {
         }
     }
 
-    /// Serves on a listener that is bound already.
+    /// Creates a transport from a bound listener.
     pub fn from_listener(listener: TcpListener) -> Self {
         Self::new(Place::Listener(listener))
     }
 
-    /// Where the endpoint is, instead of `/mcp`.
+    /// Sets the path of the endpoint (default: `/mcp`).
     #[must_use]
     pub fn path(mut self, path: impl Into<String>) -> Self {
         self.path = path.into();
         self
     }
 
-    /// What it may cost.
+    /// Sets the limits of the endpoint and the listener.
     #[must_use]
     pub fn limits(mut self, limits: HttpLimits) -> Self {
         self.limits = limits;
@@ -113,23 +114,23 @@ impl HttpTransport {
         self
     }
 
-    /// How long what runs may take to finish after a shutdown: 10 seconds.
+    /// Sets how long running calls may take to finish after a shutdown (default: 10 seconds).
     #[must_use]
     pub fn grace(mut self, grace: Duration) -> Self {
         self.grace = grace;
         self
     }
 
-    /// Shuts down gracefully when a future completes, such as one that waits for a signal: no more requests are taken,
-    /// running calls finish within [`HttpTransport::grace`], open streams are ended.
+    /// Shuts down gracefully when a future completes, such as one that waits for Ctrl-C: the listener closes, running
+    /// calls finish within [`HttpTransport::grace`], open streams end.
     ///
     /// ```no_run
     /// use couplet_http::listen;
     /// use couplet_server::{Server, tool};
     ///
     /// # async fn run(terminated: impl Future<Output = ()> + Send + 'static) -> Result<(), couplet_core::Error> {
-    /// let place = http("127.0.0.1:8080").with_graceful_shutdown(terminated);
-    /// Server::new("hello", "1.0.0").tool(tool("hello", || "Hello!")).serve(place).await
+    /// let transport = listen("127.0.0.1:8080").with_graceful_shutdown(terminated);
+    /// Server::new("hello", "1.0.0").tool(tool("hello", || "Hello!")).serve(transport).await
     /// # }
     /// ```
     #[must_use]
@@ -138,8 +139,8 @@ impl HttpTransport {
         self
     }
 
-    /// The permissions of the socket file of [`http_unix`]: `0o600`, so that only the user that runs the server can
-    /// connect. With `0o660` a reverse proxy of the same group can.
+    /// Sets the permissions of the socket file of [`listen_unix`] (default: `0o600`, only the user that runs the server).
+    /// With `0o660` a reverse proxy of the same group can connect.
     #[cfg(unix)]
     #[must_use]
     pub fn socket_mode(mut self, mode: u32) -> Self {
@@ -147,18 +148,18 @@ impl HttpTransport {
         self
     }
 
-    /// What ends the serving.
+    /// Returns a handle that triggers a graceful shutdown.
     pub fn shutdown(&self) -> Shutdown {
         self.shutdown.clone()
     }
 }
 
-/// Ends the serving: no more requests are taken, what runs is finished, open streams are told. Clones end the same.
+/// Triggers a graceful shutdown: the listener closes, running calls finish, open streams end. Clones are the same.
 #[derive(Clone, Debug)]
 pub struct Shutdown(watch::Sender<bool>);
 
 impl Shutdown {
-    /// Begins to end.
+    /// Begins the shutdown.
     pub fn trigger(&self) {
         self.0.send_replace(true);
     }
@@ -166,7 +167,7 @@ impl Shutdown {
 
 impl Transport for HttpTransport {
     fn serve(self, service: Arc<dyn Service>, connection: Limits) -> BoxFuture<'static, Result<(), Error>> {
-        let mut endpoint = Endpoint::of(service).limits(self.limits.clone()).connection_limits(connection);
+        let mut endpoint = Endpoint::from_shared(service).limits(self.limits.clone()).connection_limits(connection);
         for configure in self.configure {
             endpoint = configure(endpoint);
         }
@@ -175,9 +176,9 @@ impl Transport for HttpTransport {
         let limits = &site.endpoint.config.limits;
         let half_open = limits.half_open.max(limits.stall);
         Box::pin(async move {
-            // Without the sender the receiver would believe that all is over.
+            // Without the sender the receiver would see the end.
             let shutdown = self.shutdown;
-            // They are not waited for any more when this is dropped.
+            // Dropping the set aborts them.
             let mut signals = JoinSet::new();
             for signal in self.signals {
                 let shutdown = shutdown.clone();
@@ -218,7 +219,7 @@ async fn run<L: Listen>(
     let room = Arc::new(Semaphore::new(limits.connections));
     let server = server(&limits);
     let open = GracefulShutdown::new();
-    // Whoever is still here at the end is cut off when this is dropped.
+    // Dropping the set closes the remaining connections.
     let mut connections = JoinSet::new();
     loop {
         let next = async {
@@ -230,10 +231,10 @@ async fn run<L: Listen>(
         let stream = match stream {
             Ok((stream, address)) => {
                 remote = address;
-                TokioIo::new(Patient::new(stream, limits.header_time, limits.stall))
+                TokioIo::new(TimeoutStream::new(stream, limits.header_time, limits.stall))
             }
             Err(error) => {
-                // Most likely there are no file descriptors left: they come back when connections end.
+                // Usually the process is out of file descriptors, until connections close.
                 tracing::warn!(%error, "a connection cannot be accepted");
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
@@ -257,8 +258,8 @@ async fn run<L: Listen>(
     Ok(())
 }
 
-/// Waits for something, but not beyond the end. Connections that end meanwhile are forgotten: until then they take as
-/// much memory as if they were open.
+/// Waits for a future, but not beyond the shutdown. Closed connections are removed meanwhile: until then they use as much
+/// memory as open ones.
 async fn unless<T>(
     end: &mut watch::Receiver<bool>,
     connections: &mut JoinSet<()>,
@@ -276,7 +277,7 @@ async fn unless<T>(
 }
 
 fn server(limits: &HttpLimits) -> auto::Builder<TokioExecutor> {
-    /// What hyper needs at least.
+    /// The minimum of hyper.
     const LEAST: usize = 8192;
     let mut server = auto::Builder::new(TokioExecutor::new());
     server
@@ -295,7 +296,7 @@ fn server(limits: &HttpLimits) -> auto::Builder<TokioExecutor> {
     server
 }
 
-/// What is at which path.
+/// The paths of the listener.
 #[derive(Clone)]
 struct Site {
     path: Arc<str>,

@@ -1,4 +1,4 @@
-//! A connection whose peer has to say something, and to read what it is sent.
+//! Connections with timeouts for peers that do not send or do not read.
 
 use std::{
     io,
@@ -17,17 +17,17 @@ const TELLING: usize = 24;
 
 /// A byte stream on which a write fails if it makes no progress for a while, and a read if nothing comes at first.
 #[derive(Debug)]
-pub(crate) struct Patient<T> {
+pub(crate) struct TimeoutStream<T> {
     inner: T,
-    patience: Duration,
+    timeout: Duration,
     waiting: Option<Pin<Box<Sleep>>>,
     /// The time that is left for the first bytes, and how many have come.
     beginning: Option<(Pin<Box<Sleep>>, usize)>,
 }
 
-impl<T> Patient<T> {
-    pub(crate) fn new(inner: T, beginning: Duration, patience: Duration) -> Self {
-        Self { inner, patience, waiting: None, beginning: Some((Box::pin(sleep(beginning)), 0)) }
+impl<T> TimeoutStream<T> {
+    pub(crate) fn new(inner: T, beginning: Duration, timeout: Duration) -> Self {
+        Self { inner, timeout, waiting: None, beginning: Some((Box::pin(sleep(beginning)), 0)) }
     }
 
     fn watch<R>(&mut self, cx: &mut Context<'_>, done: Poll<io::Result<R>>) -> Poll<io::Result<R>> {
@@ -35,13 +35,13 @@ impl<T> Patient<T> {
             self.waiting = None;
             return done;
         }
-        let patience = self.patience;
-        let waiting = self.waiting.get_or_insert_with(|| Box::pin(sleep(patience)));
+        let timeout = self.timeout;
+        let waiting = self.waiting.get_or_insert_with(|| Box::pin(sleep(timeout)));
         waiting.as_mut().poll(cx).map(|()| Err(io::ErrorKind::TimedOut.into()))
     }
 }
 
-impl<T: AsyncRead + Unpin> AsyncRead for Patient<T> {
+impl<T: AsyncRead + Unpin> AsyncRead for TimeoutStream<T> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let before = buf.filled().len();
         let done = Pin::new(&mut self.inner).poll_read(cx, buf);
@@ -57,7 +57,7 @@ impl<T: AsyncRead + Unpin> AsyncRead for Patient<T> {
     }
 }
 
-impl<T: AsyncWrite + Unpin> AsyncWrite for Patient<T> {
+impl<T: AsyncWrite + Unpin> AsyncWrite for TimeoutStream<T> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         let done = Pin::new(&mut self.inner).poll_write(cx, buf);
         self.watch(cx, done)

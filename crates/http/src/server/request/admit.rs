@@ -1,4 +1,4 @@
-//! Who is let in, and how many at a time.
+//! Admission: the caller of a request, and the number of concurrent requests.
 
 use std::sync::{Arc, atomic::Ordering};
 
@@ -28,14 +28,14 @@ impl Admitted {
         Some(self.context.take()?)
     }
 
-    /// The name of whoever asks.
+    /// The principal of the caller.
     pub(crate) fn principal(&self) -> Option<&Arc<str>> {
         self.caller.as_ref().map(|caller| caller.principal())
     }
 }
 
 impl Endpoint {
-    /// Lets a request in on somebody's behalf.
+    /// Admits a request of a caller.
     ///
     /// # Errors
     /// What to answer if it is one too many for them.
@@ -48,7 +48,7 @@ impl Endpoint {
         }
     }
 
-    /// Counts a request, before anybody looks at whose it is: that may take a while.
+    /// Counts a request before it is authorized, which can take time.
     ///
     /// # Errors
     /// What to answer if it is one too many, or if the server shuts down.

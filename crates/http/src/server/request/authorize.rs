@@ -1,4 +1,4 @@
-//! Who may ask, and what somebody who may not is told.
+//! Authorization of requests.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::server::{
     response::{self, Reply},
 };
 
-/// Decides who may ask. `couplet_auth::server` has what OAuth needs; anything else is a few lines.
+/// Identifies the caller of a request, or rejects it. `couplet_auth::server` has an implementation for OAuth.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -23,7 +23,7 @@ use crate::server::{
 /// use couplet_http::server::{Authorize, Challenge};
 /// use http::{StatusCode, request::Parts};
 ///
-/// /// Whoever comes through our gateway, which has checked who it is.
+/// /// The user that our gateway has authenticated.
 /// struct Gateway;
 ///
 /// impl Authorize for Gateway {
@@ -38,27 +38,27 @@ use crate::server::{
 /// }
 /// ```
 pub trait Authorize: Send + Sync + 'static {
-    /// Looks at the head of a request, before its body is read: who sends it, or nobody in particular.
+    /// Identifies the caller from the head of a request, before the body is read. `None` is an anonymous caller.
     ///
     /// # Errors
-    /// What to answer instead.
+    /// The response to a request that is rejected.
     fn authorize<'a>(&'a self, request: &'a Parts) -> BoxFuture<'a, Result<Option<Arc<Caller>>, Challenge>>;
 
-    /// What to answer to somebody who lacks some of the scopes that a request needs.
+    /// Returns the response to a caller that lacks scopes which a request requires.
     fn insufficient(&self, request: &Parts, caller: Option<&Caller>, needed: &[String]) -> Challenge {
         let _ = (request, caller);
         let status = if caller.is_some() { StatusCode::FORBIDDEN } else { StatusCode::UNAUTHORIZED };
         Challenge::new(status, format!("this needs the scopes `{}`", needed.join(" ")))
     }
 
-    /// A document that everybody may read, by its path: JSON that tells how to get in.
+    /// Returns the public metadata document at a path, if there is one: JSON that describes how to authenticate.
     fn document(&self, path: &str) -> Option<Bytes> {
         let _ = path;
         None
     }
 
-    /// Lets in whom this one or another lets in, which is asked second: fixed tokens for some and an authorization
-    /// server for the others, for example. A request that neither lets in gets the challenges of both.
+    /// Combines two authorizers: a request that this one rejects is tried with the other, such as fixed tokens beside an
+    /// authorization server. A request that both reject gets the challenges of both.
     fn or<B: Authorize>(self, other: B) -> Or<Self, B>
     where
         Self: Sized,
@@ -67,7 +67,7 @@ pub trait Authorize: Send + Sync + 'static {
     }
 }
 
-/// Whoever is shared by several endpoints.
+/// An authorizer that endpoints share.
 impl<A: Authorize + ?Sized> Authorize for Arc<A> {
     fn authorize<'a>(&'a self, request: &'a Parts) -> BoxFuture<'a, Result<Option<Arc<Caller>>, Challenge>> {
         (**self).authorize(request)
@@ -82,20 +82,20 @@ impl<A: Authorize + ?Sized> Authorize for Arc<A> {
     }
 }
 
-/// The answer to a request that is not let in.
+/// The response to a request that is rejected.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Challenge {
-    /// The status: 401 where nobody was recognised, 403 where somebody may not.
+    /// The status: 401 if the caller is unknown, 403 if it lacks a permission.
     pub status: StatusCode,
-    /// What the client needs to know to get in, such as `WWW-Authenticate`.
+    /// The headers, such as `WWW-Authenticate`.
     pub headers: HeaderMap,
-    /// Why, for people. Never what was wrong with a secret.
+    /// The reason, for people. It must not describe what is wrong with a secret.
     pub reason: String,
 }
 
 impl Challenge {
-    /// An answer without headers.
+    /// Creates a challenge without headers.
     pub fn new(status: StatusCode, reason: impl Into<String>) -> Self {
         Self { status, headers: HeaderMap::new(), reason: reason.into() }
     }
@@ -107,7 +107,7 @@ impl Challenge {
     }
 }
 
-/// Whoever a function names; everybody is let in.
+/// The principal that a function returns; no request is rejected.
 pub(crate) struct Named<F>(pub(crate) F);
 
 impl<F: Fn(&Parts) -> Option<String> + Send + Sync + 'static> Authorize for Named<F> {
@@ -118,13 +118,13 @@ impl<F: Fn(&Parts) -> Option<String> + Send + Sync + 'static> Authorize for Name
 }
 
 impl Endpoint {
-    /// Whether there is a document at a path.
+    /// Returns whether there is a metadata document at a path.
     #[cfg(feature = "listen")]
     pub(crate) fn has_document(&self, path: &str) -> bool {
         self.config.authorize.as_ref().is_some_and(|authorize| authorize.document(path).is_some())
     }
 
-    /// The document that a request asks for, if there is one at its path.
+    /// Returns the metadata document that a request asks for.
     pub(crate) fn document(&self, parts: &Parts) -> Option<Reply> {
         let authorize = self.config.authorize.as_ref()?;
         let document = authorize.document(parts.uri.path())?;
@@ -137,9 +137,9 @@ impl Endpoint {
         Some(reply)
     }
 
-    /// What to answer if whoever asks may not do what the message wants: all that it would take, at once.
+    /// Returns the response to a caller that lacks scopes of the message: all missing scopes at once.
     ///
-    /// It is asked before the message is taken, because later there may be a stream whose status is sent.
+    /// It is checked before the message is accepted, because the status of a stream cannot change later.
     pub(crate) fn forbids(&self, parts: &Parts, frame: &Frame, admitted: &Admitted) -> Option<Reply> {
         let authorize = self.config.authorize.as_ref()?;
         let caller = admitted.caller.as_deref();

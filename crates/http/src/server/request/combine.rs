@@ -1,4 +1,4 @@
-//! Authorizers that are made of others, or of a function.
+//! Authorizers from other authorizers, or from a function.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use http::{StatusCode, request::Parts};
 
 use crate::server::request::authorize::{Authorize, Challenge};
 
-/// Two authorizers, of which one is enough: what [`Authorize::or`] returns.
+/// Two authorizers of which one must accept; see [`Authorize::or`].
 #[derive(Clone, Debug)]
 #[must_use = "an endpoint uses it"]
 pub struct Or<A, B> {
@@ -44,7 +44,7 @@ impl<A: Authorize, B: Authorize> Authorize for Or<A, B> {
 }
 
 impl Challenge {
-    /// One answer for two: all the ways to get in.
+    /// Merges two challenges.
     fn and(mut self, other: Self) -> Self {
         if other.status == StatusCode::UNAUTHORIZED {
             self.status = other.status;
@@ -58,7 +58,7 @@ impl Challenge {
     }
 }
 
-/// A function decides: the caller of a request, none, or what to answer instead.
+/// A function as authorizer: it returns the caller, `None` for an anonymous one, or the response to a rejected request.
 ///
 /// ```
 /// use couplet_core::Caller;

@@ -1,11 +1,11 @@
-//! What handlers can know of the request that brought a call.
+//! The HTTP request of a call, for handlers.
 
 use std::{fmt, net::SocketAddr, ops::Deref, sync::Arc};
 
 use couplet_core::RequestContext;
 use http::request::Parts;
 
-/// The head of the HTTP request that brought a call: method, address, headers and extensions, as [`Parts`] has them.
+/// The head of the HTTP request of a call: method, URI, headers and extensions, as in [`Parts`].
 /// Handlers take it with `couplet_server::extract::Request<HttpRequest>`, middleware with `Call::request`.
 ///
 /// All headers are there, `authorization` too: never send a client's token to another server.
@@ -32,8 +32,8 @@ impl HttpRequest {
         Self { parts, remote, session: None }
     }
 
-    /// The address of the other end of the connection, if our own listener accepted it over TCP. In axum it is among
-    /// the extensions, as `ConnectInfo`. Behind a reverse proxy it is the proxy's.
+    /// Returns the peer address of the connection, if the built-in listener accepted it over TCP. In axum it is in the
+    /// extensions, as `ConnectInfo`. Behind a reverse proxy it is the proxy's.
     pub fn remote_addr(&self) -> Option<SocketAddr> {
         self.remote
     }

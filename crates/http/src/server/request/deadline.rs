@@ -1,4 +1,4 @@
-//! The time that a call may take in all.
+//! The overall timeout of a call.
 
 use std::{future::poll_fn, pin::Pin, sync::Arc, task::Poll, time::Duration};
 

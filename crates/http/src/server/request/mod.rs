@@ -24,7 +24,7 @@ use std::{
 use bytes::Bytes;
 use couplet_core::{
     BoxFuture,
-    http::{Field, Fields, Lane, accept, has_sessions, headers, no_session, sort, spoken, unreadable},
+    http::{Field, Fields, Placement, accept, has_sessions, headers, no_session, place, session_version, unreadable},
     message,
 };
 use http::{HeaderMap, HeaderName, Method, Request, StatusCode, header, request::Parts};
@@ -107,7 +107,7 @@ impl Endpoint {
     /// The methods that can be used here.
     fn allowed(&self) -> &'static str {
         let config = &self.config;
-        match (has_sessions(&config.service.describe()), config.stateless_legacy, config.sse_2024) {
+        match (has_sessions(&config.service.describe()), config.without_sessions, config.http_sse) {
             (true, false, _) => "POST, GET, DELETE",
             (true, true, true) => "POST, GET",
             _ => "POST",
@@ -121,7 +121,7 @@ impl Endpoint {
         mut admitted: Admitted,
         access: &mut Option<Box<Access>>,
     ) -> Reply {
-        if let Some(id) = session_in(&request.uri).filter(|_| self.config.sse_2024) {
+        if let Some(id) = session_in(&request.uri).filter(|_| self.config.http_sse) {
             let id = Arc::from(id);
             admitted.context = Some(request);
             return self.post_2024(&id, text, admitted);
@@ -135,29 +135,30 @@ impl Endpoint {
         if let Some(access) = access {
             access.calls(&frame);
         }
-        let lane = match sort(&Headers(&request.headers), &frame, &*self.config.service) {
-            Ok(lane) => lane,
+        let placement = match place(&Headers(&request.headers), &frame, &*self.config.service) {
+            Ok(placement) => placement,
             Err(refusal) => return response::refused(&refusal),
         };
         if let Some(refused) = self.forbids(&request, &frame, &admitted) {
             return refused;
         }
-        let version = match lane {
-            Lane::Session(_) | Lane::Sessionless if self.config.stateless_legacy => {
-                spoken(&Headers(&request.headers), &self.config.service.describe())
+        let version = match placement {
+            Placement::Session(_) | Placement::MissingSession if self.config.without_sessions => {
+                session_version(&Headers(&request.headers), &self.config.service.describe())
             }
             _ => None,
         };
         admitted.context = Some(request);
-        match lane {
-            Lane::Alone => self.alone(frame, admitted).await,
-            Lane::Opening if self.config.stateless_legacy => self.introduce(frame, admitted).await,
-            Lane::Opening => self.open(frame, &text, &admitted).await,
-            Lane::Session(_) | Lane::Sessionless if self.config.stateless_legacy => {
+        match placement {
+            Placement::Stateless(checked) => self.stateless(frame, Some(checked), admitted).await,
+            Placement::Unbound => self.stateless(frame, None, admitted).await,
+            Placement::Initialize if self.config.without_sessions => self.introduce(frame, admitted).await,
+            Placement::Initialize => self.open(frame, &text, &admitted).await,
+            Placement::Session(_) | Placement::MissingSession if self.config.without_sessions => {
                 self.sessionless(frame, version, admitted).await
             }
-            Lane::Session(id) => self.post(&id, frame, text.len(), admitted).await,
-            Lane::Sessionless => response::refused(&no_session(&frame, &self.config.service.describe())),
+            Placement::Session(id) => self.post(&id, frame, text.len(), admitted).await,
+            Placement::MissingSession => response::refused(&no_session(&frame, &self.config.service.describe())),
         }
     }
 
@@ -171,10 +172,10 @@ impl Endpoint {
             Ok(session) => session,
             Err(refusal) => return response::refused(&refusal),
         };
-        match session.filter(|_| !self.config.stateless_legacy) {
+        match session.filter(|_| !self.config.without_sessions) {
             Some(id) if is_get => self.get(&id, &parts.headers, &admitted).await,
             Some(id) => self.delete(&id, admitted.principal()).await,
-            None if is_get && self.config.sse_2024 => self.open_2024(admitted.caller),
+            None if is_get && self.config.http_sse => self.open_2024(admitted.caller),
             None => response::error(StatusCode::BAD_REQUEST, format!("the header `{}` is missing", headers::SESSION)),
         }
     }

@@ -1,4 +1,4 @@
-//! How much of something each principal has.
+//! Quotas per principal.
 
 use std::{
     collections::HashMap,
@@ -8,12 +8,12 @@ use std::{
 
 use crate::server::lock;
 
-/// What everybody has of one thing.
+/// The counts of one thing by principal.
 #[derive(Debug, Default)]
-pub(crate) struct Shares(Mutex<HashMap<Arc<str>, usize>>);
+pub(crate) struct Quotas(Mutex<HashMap<Arc<str>, usize>>);
 
-impl Shares {
-    /// One more for a principal; nothing if it has so many already. Where nobody was authenticated nothing is counted.
+impl Quotas {
+    /// Counts one more for a principal; `None` at its limit. Anonymous callers are not counted.
     pub(crate) fn take(self: &Arc<Self>, principal: Option<&Arc<str>>, most: usize) -> Option<Share> {
         let Some(principal) = principal else { return Some(Share(None)) };
         let mut shares = lock(&self.0);
@@ -27,7 +27,7 @@ impl Shares {
 }
 
 /// One of what a principal has, until it is dropped.
-pub(crate) struct Share(Option<(Arc<Shares>, Arc<str>)>);
+pub(crate) struct Share(Option<(Arc<Quotas>, Arc<str>)>);
 
 impl Drop for Share {
     fn drop(&mut self) {
@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn what_is_given_back_can_be_taken_again() {
-        let shares: Arc<Shares> = Arc::default();
+        let shares: Arc<Quotas> = Arc::default();
         let (alice, bob) = (Arc::from("alice"), Arc::from("bob"));
         let first = shares.take(Some(&alice), 1).expect("she has none");
         assert!(shares.take(Some(&alice), 1).is_none());
@@ -62,6 +62,6 @@ mod tests {
         assert!(shares.take(None, 0).is_some());
         drop(first);
         assert!(shares.take(Some(&alice), 1).is_some());
-        assert!(lock(&shares.0).is_empty(), "nobody is remembered who has nothing");
+        assert!(lock(&shares.0).is_empty(), "a principal without any is removed");
     }
 }

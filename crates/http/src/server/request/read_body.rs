@@ -25,7 +25,7 @@ pub(crate) async fn read<B: Body>(
     let announced = body.size_hint().lower();
     let is_too_large = announced > limits.body as u64;
     let drained = limits.body.saturating_mul(DRAINED);
-    // A client that waits to be told to go on sends nothing, and is told so at once.
+    // A client that waits for `100 Continue` sends nothing yet; reading the body sends it.
     if is_too_large && (announced > drained as u64 || headers.contains_key(header::EXPECT)) {
         return Err(too_large());
     }

@@ -19,11 +19,11 @@ use crate::server::{
     endpoint::Config,
     lock,
     request::admit::Admitted,
-    session::live::{Declined, Live, State},
-    stream::{event_queue::Reader, event_store::StoredEvent, session_stream::Line},
+    session::live::{Declined, LiveSession, State},
+    stream::{event_queue::Reader, event_store::StoredEvent, session_stream::SessionStream},
 };
 
-/// How many messages that nobody can hear are kept.
+/// The number of messages that are held while no stream can deliver them.
 const UNHEARD: usize = 64;
 
 /// What became of a message.
@@ -31,7 +31,7 @@ pub(crate) enum Taken {
     /// It has its answer.
     Answered(EncodedMessage),
     /// Its answers will come here.
-    Awaits(Arc<Line>, Reader),
+    Awaits(Arc<SessionStream>, Reader),
     /// It has none.
     Told,
 }
@@ -41,7 +41,7 @@ pub(crate) enum Taken {
 /// # Errors
 /// Why it is not taken.
 pub(crate) fn take(
-    live: &Arc<Live>,
+    live: &Arc<LiveSession>,
     frame: Frame,
     size: usize,
     mut admitted: Admitted,
@@ -79,7 +79,7 @@ fn ready<T>(poll: Poll<T>) -> Option<T> {
 }
 
 /// Makes sure that a session's connection is driven.
-pub(crate) fn wake(live: &Arc<Live>, config: &Arc<Config>) {
+pub(crate) fn wake(live: &Arc<LiveSession>, config: &Arc<Config>) {
     let _guard = Guard(live.clone());
     let mut state = lock(&live.state);
     let Some(mut connection) = state.parked.take() else { return };
@@ -91,7 +91,7 @@ pub(crate) fn wake(live: &Arc<Live>, config: &Arc<Config>) {
 }
 
 /// Starts the task if there is something to do for it.
-fn start(live: &Arc<Live>, state: &mut State, config: &Arc<Config>) {
+fn start(live: &Arc<LiveSession>, state: &mut State, config: &Arc<Config>) {
     let unanswered = state.parked.as_ref().is_some_and(|connection| connection.unanswered() > 0);
     if !state.has_task && (unanswered || !state.is_idle()) {
         state.has_task = true;
@@ -99,7 +99,7 @@ fn start(live: &Arc<Live>, state: &mut State, config: &Arc<Config>) {
     }
 }
 
-impl Live {
+impl LiveSession {
     /// Puts the connection back, with a message that came out of it and is not sent yet.
     ///
     /// # Errors
@@ -131,19 +131,19 @@ impl Live {
 
 enum Step {
     /// A message for a stream; the last one if it is so.
-    Send(Arc<Line>, Outbound, bool),
+    Send(Arc<SessionStream>, Outbound, bool),
     /// A stream can be left for that many milliseconds.
-    Release(Arc<Line>, u64),
+    Release(Arc<SessionStream>, u64),
     /// There is nothing more to do.
     Over,
 }
 
-async fn drive(live: Arc<Live>, config: Arc<Config>) {
+async fn drive(live: Arc<LiveSession>, config: Arc<Config>) {
     let _guard = Guard(live.clone());
     let retry = config.limits.retry_millis();
     let mut held = None;
     loop {
-        // Somebody who says much, and whom nobody hears, would never let anybody else run.
+        // A handler that sends much without an open stream would starve the others.
         tokio::task::coop::consume_budget().await;
         let step = poll_fn(|cx| poll_step(&live, &mut held, cx)).await;
         // Before the client hears that something is remembered, it is.
@@ -170,8 +170,8 @@ async fn drive(live: Arc<Live>, config: Arc<Config>) {
     }
 }
 
-/// A session whose connection was lost in a panic is over: its client is told so, and opens another one.
-struct Guard(Arc<Live>);
+/// Ends a session whose connection was lost in a panic: its client gets 404 and opens another one.
+struct Guard(Arc<LiveSession>);
 
 impl Drop for Guard {
     fn drop(&mut self) {
@@ -182,7 +182,7 @@ impl Drop for Guard {
 }
 
 /// The next thing to do. The connection is held until there is nothing to do, and then put back.
-fn poll_step(live: &Live, held: &mut Option<Box<ServerConnection>>, cx: &mut Context<'_>) -> Poll<Step> {
+fn poll_step(live: &LiveSession, held: &mut Option<Box<ServerConnection>>, cx: &mut Context<'_>) -> Poll<Step> {
     loop {
         let mut state = lock(&live.state);
         if state.closed {
@@ -217,7 +217,7 @@ fn poll_step(live: &Live, held: &mut Option<Box<ServerConnection>>, cx: &mut Con
             Poll::Ready(Some(Outbound { text: text.into(), route: Route::Session }))
         } else {
             drop(state);
-            // The handlers run here, and nobody has to wait for them.
+            // The handlers run here, and no request waits for them.
             let next = if hears { connection.poll_next(cx) } else { connection.poll_calls(cx).map(Some) };
             state = lock(&live.state);
             next
@@ -272,7 +272,7 @@ fn take_input(state: &mut State, connection: &mut ServerConnection) {
     }
 }
 
-/// Where a message goes; nothing if nobody can hear it now.
+/// The stream of a message; `None` if no open stream can deliver it.
 fn route(state: &mut State, outbound: Outbound) -> Option<Step> {
     match &outbound.route {
         Route::Session => match state.gets.last() {

@@ -25,13 +25,13 @@ use crate::server::{
     lock,
     request::admit::Admitted,
     stream::{
-        event_queue::{Pipe, Reader},
-        session_stream::Line,
+        event_queue::{EventQueue, Reader},
+        session_stream::SessionStream,
     },
 };
 
 /// A session.
-pub(crate) struct Live {
+pub(crate) struct LiveSession {
     pub(crate) id: Arc<str>,
     pub(crate) principal: Option<Arc<str>>,
     pub(crate) revision: Revision,
@@ -46,7 +46,7 @@ pub(crate) struct Live {
 }
 
 pub(crate) struct State {
-    /// The connection, unless somebody drives it right now.
+    /// The connection, unless a request or a task drives it.
     pub(crate) parked: Option<Box<ServerConnection>>,
     /// What came out of the connection and is not sent yet.
     pub(crate) unsent: Option<Box<Outbound>>,
@@ -57,17 +57,17 @@ pub(crate) struct State {
     pub(crate) has_task: bool,
     /// That task, where it waits.
     pub(crate) driver: Option<Waker>,
-    /// Whether it looked for the connection while somebody else drove it.
+    /// Whether a request looked for the connection while another one drove it.
     pub(crate) missed: bool,
     /// The streams of requests that run.
-    pub(crate) lines: BTreeMap<RequestId, Arc<Line>>,
+    pub(crate) lines: BTreeMap<RequestId, Arc<SessionStream>>,
     /// The stream whose last message is on its way.
-    pub(crate) finishing: Option<Arc<Line>>,
+    pub(crate) finishing: Option<Arc<SessionStream>>,
     /// The streams that belong to no request.
-    pub(crate) gets: Vec<Arc<Line>>,
+    pub(crate) gets: Vec<Arc<SessionStream>>,
     /// Streams of which an event could not be stored.
     lost: VecDeque<u64>,
-    /// What nobody can hear at the moment.
+    /// Messages that no open stream can deliver yet.
     pub(crate) unheard: VecDeque<Bytes>,
     pub(crate) used: Instant,
     /// When it was used last as far as the table knows.
@@ -97,7 +97,7 @@ pub(crate) enum Declined {
     Wrong(Option<RequestId>, RpcError),
 }
 
-impl Live {
+impl LiveSession {
     pub(crate) fn new(
         id: Arc<str>,
         principal: Option<Arc<str>>,
@@ -169,7 +169,7 @@ impl Live {
         size: usize,
         mut admitted: Admitted,
         config: &Config,
-    ) -> Result<Option<(Arc<Line>, Reader)>, Declined> {
+    ) -> Result<Option<(Arc<SessionStream>, Reader)>, Declined> {
         let ids = requests(&frame, self.revision)?;
         let mut state = lock(&self.state);
         state.check(&ids, &config.limits)?;
@@ -182,7 +182,12 @@ impl Live {
     }
 
     /// A stream for the answers to requests that the connection has.
-    pub(crate) fn expect(&self, ids: Vec<RequestId>, admitted: Admitted, config: &Config) -> (Arc<Line>, Reader) {
+    pub(crate) fn expect(
+        &self,
+        ids: Vec<RequestId>,
+        admitted: Admitted,
+        config: &Config,
+    ) -> (Arc<SessionStream>, Reader) {
         lock(&self.state).expect(ids, admitted, config)
     }
 
@@ -190,12 +195,12 @@ impl Live {
     ///
     /// # Errors
     /// When the session is over.
-    pub(crate) fn listen(&self, config: &Config) -> Result<(Arc<Line>, Reader), Declined> {
+    pub(crate) fn listen(&self, config: &Config) -> Result<(Arc<SessionStream>, Reader), Declined> {
         let mut state = lock(&self.state);
         if state.closed {
             return Err(Declined::Gone);
         }
-        let pipe = Pipe::new(config);
+        let pipe = EventQueue::new(config);
         let line = state.line('g', Vec::new(), pipe.clone(), None);
         state.gets.push(line.clone());
         if state.gets.len() > config.limits.streams_per_session {
@@ -206,7 +211,7 @@ impl Live {
     }
 
     /// The stream of a request that still runs.
-    pub(crate) fn line(&self, number: u64) -> Option<Arc<Line>> {
+    pub(crate) fn line(&self, number: u64) -> Option<Arc<SessionStream>> {
         let state = lock(&self.state);
         let mut lines = state.lines.values().chain(&state.finishing);
         lines.find(|line| line.number == number).cloned()
@@ -218,7 +223,7 @@ impl Live {
     }
 
     /// Notes that an event of a stream could not be stored.
-    pub(crate) fn lose(&self, line: &Line) {
+    pub(crate) fn lose(&self, line: &SessionStream) {
         /// So many are remembered.
         const MOST: usize = 64;
         line.lose();
@@ -316,16 +321,22 @@ impl State {
         Ok(())
     }
 
-    fn expect(&mut self, ids: Vec<RequestId>, admitted: Admitted, config: &Config) -> (Arc<Line>, Reader) {
-        let pipe = Pipe::new(config);
+    fn expect(&mut self, ids: Vec<RequestId>, admitted: Admitted, config: &Config) -> (Arc<SessionStream>, Reader) {
+        let pipe = EventQueue::new(config);
         let line = self.line('r', ids.clone(), pipe.clone(), Some(admitted));
         self.lines.extend(ids.into_iter().map(|id| (id, line.clone())));
         (line, Reader::new(pipe))
     }
 
-    fn line(&mut self, tag: char, ids: Vec<RequestId>, pipe: Arc<Pipe>, admitted: Option<Admitted>) -> Arc<Line> {
+    fn line(
+        &mut self,
+        tag: char,
+        ids: Vec<RequestId>,
+        pipe: Arc<EventQueue>,
+        admitted: Option<Admitted>,
+    ) -> Arc<SessionStream> {
         self.lines_made += 1;
-        Arc::new(Line::new(self.lines_made, tag, ids, pipe, admitted))
+        Arc::new(SessionStream::new(self.lines_made, tag, ids, pipe, admitted))
     }
 
     /// Notes that the session is in use, and lets the driver look again.
@@ -370,9 +381,9 @@ impl State {
     }
 }
 
-impl fmt::Debug for Live {
+impl fmt::Debug for LiveSession {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The id is a secret.
-        f.debug_struct("Live").field("revision", &self.revision).finish_non_exhaustive()
+        f.debug_struct("LiveSession").field("revision", &self.revision).finish_non_exhaustive()
     }
 }

@@ -24,16 +24,16 @@ use crate::server::{
     response::{self, Reply},
     session::{
         driver::Taken,
-        live::{Declined, Live},
+        live::{Declined, LiveSession},
         sessionless::reopen,
         store::SessionRecord,
         store_timeout::Late,
     },
     stream::{
         body::{Events, Source},
-        event_queue::{First, Pipe, Reader},
+        event_queue::{EventQueue, First, Reader},
         open_streams::Held,
-        session_stream::{self, Line},
+        session_stream::{self, SessionStream},
     },
 };
 
@@ -63,7 +63,7 @@ impl Endpoint {
             tracing::warn!(%error, "a session cannot be stored");
             return response::busy(StatusCode::SERVICE_UNAVAILABLE, "the session cannot be stored");
         }
-        let live = Live::new(id.clone(), principal, revision, connection, text.len());
+        let live = LiveSession::new(id.clone(), principal, revision, connection, text.len());
         let (inserted, evicted) = self.state.sessions.insert(live, limits);
         self.look_after();
         self.let_go(&evicted).await;
@@ -99,7 +99,13 @@ impl Endpoint {
 
     /// Waits for what comes first. After the keep-alive time the stream begins without anything: load balancers cut
     /// connections on which nothing is sent, and where the stream has an id, the answer can be had with it later.
-    async fn wait(&self, live: &Live, line: &Line, mut reader: Reader, caller: Option<&Arc<Caller>>) -> Reply {
+    async fn wait(
+        &self,
+        live: &LiveSession,
+        line: &SessionStream,
+        mut reader: Reader,
+        caller: Option<&Arc<Caller>>,
+    ) -> Reply {
         let limits = &self.config.limits;
         loop {
             let first = within(limits.keep_alive, pin!(reader.first())).await;
@@ -113,7 +119,7 @@ impl Endpoint {
             if let Ok(ticket) = self.ticket(&held, caller)
                 && line.begin(live.revision, limits.retry_millis())
             {
-                return response::events(Events::new(Source::Pipe(reader), ticket, limits.keep_alive));
+                return response::events(Events::new(Source::Queue(reader), ticket, limits.keep_alive));
             }
         }
     }
@@ -151,19 +157,19 @@ impl Endpoint {
     }
 
     /// Ends sessions that were taken out because their time is over or there was no room.
-    pub(crate) async fn let_go(&self, gone: &[Arc<Live>]) {
+    pub(crate) async fn let_go(&self, gone: &[Arc<LiveSession>]) {
         gone.iter().for_each(|live| live.close());
         self.config.evict(gone).await;
     }
 
-    fn listen(&self, live: &Arc<Live>) -> Result<Reader, Box<Reply>> {
+    fn listen(&self, live: &Arc<LiveSession>) -> Result<Reader, Box<Reply>> {
         let (opened, reader) = live.listen(&self.config).map_err(|declined| Box::new(decline(declined)))?;
         driver::wake(live, &self.config);
         let retry = self.config.limits.retry_millis();
         Ok(if live.revision.primes_streams() { reader.begins_with(opened.mark(retry)) } else { reader })
     }
 
-    async fn resume(&self, live: &Arc<Live>, id: &str) -> Result<Reader, Box<Reply>> {
+    async fn resume(&self, live: &Arc<LiveSession>, id: &str) -> Result<Reader, Box<Reply>> {
         let lost =
             || Box::new(response::error(StatusCode::BAD_REQUEST, "what came after this event is not known any more"));
         let (tag, number, seq) = session_stream::parse(id).ok_or_else(lost)?;
@@ -171,17 +177,17 @@ impl Endpoint {
             return Err(lost());
         }
         let print =
-            |event: &crate::server::StoredEvent| session_stream::print(tag, number, event.seq, event.text.clone());
+            |event: &crate::server::StoredEvent| session_stream::encode(tag, number, event.seq, event.text.clone());
         let running = live.line(number).filter(|_| tag == 'r');
         let reader = match (&running, tag) {
             (Some(running), _) => {
-                let pipe = Pipe::new(&self.config);
+                let pipe = EventQueue::new(&self.config);
                 running.attach(pipe.clone());
                 Reader::new(pipe)
             }
             (None, 'g') => self.listen(live)?,
             (None, _) => {
-                let pipe = Pipe::new(&self.config);
+                let pipe = EventQueue::new(&self.config);
                 pipe.finish();
                 Reader::new(pipe)
             }
@@ -201,13 +207,13 @@ impl Endpoint {
     fn read(&self, reader: Reader, caller: Option<&Arc<Caller>>) -> Reply {
         let held: Arc<dyn Held> = reader.pipe().clone();
         match self.ticket(&held, caller) {
-            Ok(ticket) => response::events(Events::new(Source::Pipe(reader), ticket, self.config.limits.keep_alive)),
+            Ok(ticket) => response::events(Events::new(Source::Queue(reader), ticket, self.config.limits.keep_alive)),
             Err(refused) => *refused,
         }
     }
 
-    /// The session of this id, if it belongs to whoever asks. One that another process opened is taken over.
-    async fn find(&self, id: &str, principal: Option<&Arc<str>>) -> Result<Arc<Live>, Box<Reply>> {
+    /// Returns the session of this id, if it belongs to the caller. A session of another replica is taken over.
+    async fn find(&self, id: &str, principal: Option<&Arc<str>>) -> Result<Arc<LiveSession>, Box<Reply>> {
         let lost = || Box::new(not_found());
         if let Some(live) = self.state.sessions.get(id) {
             return if live.principal.as_ref() == principal { Ok(live) } else { Err(lost()) };
@@ -222,7 +228,7 @@ impl Endpoint {
     }
 
     /// Goes on with a session that lived elsewhere.
-    async fn take_over(&self, record: SessionRecord) -> Result<Arc<Live>, Box<Reply>> {
+    async fn take_over(&self, record: SessionRecord) -> Result<Arc<LiveSession>, Box<Reply>> {
         // Another request may have been faster.
         if let Some(live) = self.state.sessions.get(&record.id) {
             return Ok(live);
@@ -236,7 +242,7 @@ impl Endpoint {
             connection.restore_memory(memory);
         }
         let revision = connection.revision().ok_or_else(|| Box::new(not_found()))?;
-        let live = Live::new(record.id, record.principal, revision, connection, size).established();
+        let live = LiveSession::new(record.id, record.principal, revision, connection, size).established();
         let (inserted, evicted) = self.state.sessions.insert(live, limits);
         self.look_after();
         self.let_go(&evicted).await;

@@ -38,7 +38,7 @@ impl Endpoint {
         let caller = admitted.caller.clone();
         let mut connection = self.connection(caller.clone());
         if let Some(version) = version {
-            // It never says that it is ready: then nobody tells it of changes.
+            // Without `notifications/initialized` the connection sends no changes.
             reopen(&mut connection, opening(version), &self.config.connection).await;
         }
         let Some(revision) = connection.revision() else {

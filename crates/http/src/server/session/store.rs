@@ -1,4 +1,4 @@
-//! The sessions that were opened, for processes that share them.
+//! Session stores, which replicas share.
 
 use std::{
     collections::HashMap,
@@ -10,53 +10,53 @@ use couplet_core::{BoxFuture, Error};
 
 use crate::server::{lock, shrink};
 
-/// Knows which sessions were opened and by whom.
+/// A store of sessions, so that a replica can take over a session that another one opened, or that this one opened
+/// before a restart.
 ///
-/// An endpoint keeps what runs in a session to itself. What it finds here it can take over: a session that another
-/// process opened, or this one before it was started again. It asks only for sessions that it does not have, so the
-/// requests of a session should come to the same process for as long as that is there.
+/// Running calls are not stored. The endpoint loads only sessions that it does not have in memory, so use sticky routing
+/// by `Mcp-Session-Id`.
 pub trait SessionStore: Send + Sync + 'static {
-    /// Keeps a session.
+    /// Stores a new session.
     fn create(&self, record: SessionRecord) -> BoxFuture<'_, Result<(), Error>>;
 
-    /// Keeps what a session remembers: the log level that its client set, and the resources that it subscribed to.
+    /// Stores the state of a session: its log level and subscriptions.
     fn remember(&self, id: &str, memory: Bytes) -> BoxFuture<'_, Result<(), Error>>;
 
-    /// Finds a session.
+    /// Loads a session.
     fn load(&self, id: &str) -> BoxFuture<'_, Result<Option<SessionRecord>, Error>>;
 
-    /// Forgets a session; true if it was there.
+    /// Removes a session; returns whether it existed.
     fn remove(&self, id: &str) -> BoxFuture<'_, Result<bool, Error>>;
 
-    /// The session's time in this process is over, because nobody used it here or there was no room. It is forgotten;
-    /// a store that several processes share may keep it for the others, and has to end it some time by itself.
+    /// Called when this process drops a session that was idle or had to make room. The default removes it; a store that
+    /// replicas share may keep it, and must then expire it.
     fn evict(&self, id: &str) -> BoxFuture<'_, Result<bool, Error>> {
         self.remove(id)
     }
 }
 
-/// What is known of a session.
+/// A stored session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SessionRecord {
-    /// Its id, which must be kept secret.
+    /// The id. It is a secret.
     pub id: Arc<str>,
-    /// Who opened it, if somebody was authenticated. Nobody else may use it.
+    /// The principal that opened it, if it was authenticated. No other principal may use it.
     pub principal: Option<Arc<str>>,
-    /// The message that opened it.
+    /// The `initialize` request.
     pub opening: Bytes,
-    /// What it remembers, if anything.
+    /// The state, if there is any.
     pub memory: Option<Bytes>,
 }
 
 impl SessionRecord {
-    /// What is known of a session.
+    /// Creates a record without state.
     pub fn new(id: impl Into<Arc<str>>, principal: Option<Arc<str>>, opening: Bytes) -> Self {
         Self { id: id.into(), principal, opening, memory: None }
     }
 }
 
-/// Keeps nothing, for an endpoint whose sessions end with it.
+/// Stores nothing, for an endpoint whose sessions end with it.
 #[derive(Debug)]
 pub(crate) struct Nowhere;
 
@@ -78,12 +78,12 @@ impl SessionStore for Nowhere {
     }
 }
 
-/// The sessions of this process, for several endpoints in it.
+/// A session store in memory, for endpoints in one process.
 #[derive(Debug, Default)]
 pub struct MemorySessions(Mutex<HashMap<Arc<str>, SessionRecord>>);
 
 impl MemorySessions {
-    /// No sessions yet.
+    /// Creates an empty store.
     pub fn new() -> Self {
         Self::default()
     }

@@ -1,4 +1,4 @@
-//! Calls of the stores, none of which may take for ever: a store that hangs must not hang the server.
+//! Store calls with a timeout: a store that hangs must not hang the server.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use couplet_core::{BoxFuture, Error, ErrorKind};
 use crate::server::{
     endpoint::Config,
     request::deadline::within,
-    session::{live::Live, store::SessionRecord},
+    session::{live::LiveSession, store::SessionRecord},
     stream::event_store::StoredEvent,
 };
 
@@ -52,7 +52,7 @@ impl Config {
 
     /// Tells the stores of sessions that gave way. After one of them did not answer in time the others are not asked:
     /// what they still have has to expire.
-    pub(crate) async fn evict(&self, gone: &[Arc<Live>]) {
+    pub(crate) async fn evict(&self, gone: &[Arc<LiveSession>]) {
         for live in gone {
             let evicted = self.in_time(self.store.evict(&live.id)).await;
             let forgotten = self.forget(&live.id).await;

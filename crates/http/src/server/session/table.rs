@@ -13,13 +13,13 @@ use crate::server::{
     limits::HttpLimits,
     lock,
     response::{self, Reply},
-    session::live::Live,
+    session::live::LiveSession,
     shrink,
 };
 
 /// The sessions of an endpoint.
 ///
-/// Requests look only into one part of the table, so that they seldom wait for each other. Whoever adds or removes a
+/// Requests look only into one part of the table, so that they seldom wait for each other. A request that adds or removes a
 /// session takes the count first and then the part.
 #[derive(Debug, Default)]
 pub(crate) struct Sessions {
@@ -27,10 +27,10 @@ pub(crate) struct Sessions {
     parts: [Mutex<Part>; 16],
 }
 
-type Part = HashMap<Arc<str>, Arc<Live>>;
+type Part = HashMap<Arc<str>, Arc<LiveSession>>;
 
 /// A session that is in the table or what to answer if it is not, and those that gave way to it.
-pub(crate) type Inserted = (Result<Arc<Live>, Box<Reply>>, Vec<Arc<Live>>);
+pub(crate) type Inserted = (Result<Arc<LiveSession>, Box<Reply>>, Vec<Arc<LiveSession>>);
 
 #[derive(Debug, Default)]
 struct Count {
@@ -41,9 +41,9 @@ struct Count {
     /// How many there ever were.
     added: u64,
     /// Those that had no second message yet, by age.
-    fresh: BTreeMap<u64, Arc<Live>>,
+    fresh: BTreeMap<u64, Arc<LiveSession>>,
     /// The others, by when they were used last. Requests do not come here, so a session may have been used since.
-    used: BTreeMap<(Instant, u64), Arc<Live>>,
+    used: BTreeMap<(Instant, u64), Arc<LiveSession>>,
 }
 
 impl Sessions {
@@ -57,11 +57,11 @@ impl Sessions {
         &self.parts[letters % self.parts.len()]
     }
 
-    pub(crate) fn get(&self, id: &str) -> Option<Arc<Live>> {
+    pub(crate) fn get(&self, id: &str) -> Option<Arc<LiveSession>> {
         lock(self.part(id)).get(id).cloned()
     }
 
-    fn all(&self) -> Vec<Arc<Live>> {
+    fn all(&self) -> Vec<Arc<LiveSession>> {
         self.parts.iter().flat_map(|part| lock(part).values().cloned().collect::<Vec<_>>()).collect()
     }
 
@@ -87,7 +87,7 @@ impl Sessions {
 
     /// Adds a session, unless it came to be here meanwhile. Others may have to give way: they are out of the table, and
     /// the caller has to end them. The session is not added if there is too much of something by now.
-    pub(crate) fn insert(&self, mut live: Live, limits: &HttpLimits) -> Inserted {
+    pub(crate) fn insert(&self, mut live: LiveSession, limits: &HttpLimits) -> Inserted {
         /// So many small ones may give way to a large one.
         const MOST: usize = 512;
         let mut count = lock(&self.count);
@@ -113,7 +113,7 @@ impl Sessions {
     }
 
     /// Notes that there was a second message.
-    pub(crate) fn establish(&self, live: &Arc<Live>) {
+    pub(crate) fn establish(&self, live: &Arc<LiveSession>) {
         let mut count = lock(&self.count);
         if count.fresh.remove(&live.number).is_some() {
             live.established.store(true, Ordering::Relaxed);
@@ -121,11 +121,11 @@ impl Sessions {
         }
     }
 
-    pub(crate) fn remove(&self, id: &str) -> Option<Arc<Live>> {
+    pub(crate) fn remove(&self, id: &str) -> Option<Arc<LiveSession>> {
         self.take_out(&mut lock(&self.count), id)
     }
 
-    fn take_out(&self, count: &mut Count, id: &str) -> Option<Arc<Live>> {
+    fn take_out(&self, count: &mut Count, id: &str) -> Option<Arc<LiveSession>> {
         let mut part = lock(self.part(id));
         let live = part.remove(id)?;
         shrink(&mut part);
@@ -134,9 +134,9 @@ impl Sessions {
     }
 
     /// Takes out the sessions whose time is over.
-    pub(crate) fn expired(&self, limits: &HttpLimits) -> Vec<Arc<Live>> {
+    pub(crate) fn expired(&self, limits: &HttpLimits) -> Vec<Arc<LiveSession>> {
         let now = Instant::now();
-        let is_over = |live: &Arc<Live>| {
+        let is_over = |live: &Arc<LiveSession>| {
             let age = now.duration_since(live.born);
             let mut state = lock(&live.state);
             state.rest(now);
@@ -150,7 +150,7 @@ impl Sessions {
 }
 
 impl Count {
-    fn add(&mut self, live: &Arc<Live>) {
+    fn add(&mut self, live: &Arc<LiveSession>) {
         if let Some(principal) = &live.principal {
             *self.by_principal.entry(principal.clone()).or_default() += 1;
         }
@@ -164,7 +164,7 @@ impl Count {
         }
     }
 
-    fn remove(&mut self, live: &Arc<Live>) {
+    fn remove(&mut self, live: &Arc<LiveSession>) {
         self.live -= 1;
         self.bytes -= live.size;
         if self.fresh.remove(&live.number).is_none() {
@@ -182,7 +182,7 @@ impl Count {
     }
 
     /// Puts a session among those that were used, by when that was.
-    fn rank(&mut self, live: &Arc<Live>) {
+    fn rank(&mut self, live: &Arc<LiveSession>) {
         let mut state = lock(&live.state);
         state.ranked = state.used;
         self.used.insert((state.ranked, live.number), live.clone());
@@ -193,19 +193,20 @@ impl Count {
     ///
     /// A part of the table is for handshakes: sessions that have just been opened do not give way before that is
     /// full. So a flood of handshakes neither keeps others from finishing theirs, nor drives out more than that.
-    fn victim(&mut self, limits: &HttpLimits) -> Option<Arc<Live>> {
+    fn victim(&mut self, limits: &HttpLimits) -> Option<Arc<LiveSession>> {
         const HANDSHAKE: Duration = Duration::from_secs(5);
         let oldest = self.fresh.first_key_value().map(|(_, live)| live.clone());
-        let gives_way = |live: &Arc<Live>| self.fresh.len() > limits.sessions / 8 || live.born.elapsed() > HANDSHAKE;
+        let gives_way =
+            |live: &Arc<LiveSession>| self.fresh.len() > limits.sessions / 8 || live.born.elapsed() > HANDSHAKE;
         if oldest.as_ref().is_some_and(gives_way) { oldest } else { self.longest_unused().or(oldest) }
     }
 
     /// Looks at a bounded number of sessions, those first that are longest unused as far as is known. What is found out
     /// about them is noted, so the next one who looks begins with others.
-    fn longest_unused(&mut self) -> Option<Arc<Live>> {
+    fn longest_unused(&mut self) -> Option<Arc<LiveSession>> {
         const MOST: usize = 256;
         let now = Instant::now();
-        let mut best: Option<(Instant, Arc<Live>)> = None;
+        let mut best: Option<(Instant, Arc<LiveSession>)> = None;
         for _ in 0..MOST.min(self.used.len()) {
             let ((known, number), live) = self.used.pop_first()?;
             let mut state = lock(&live.state);

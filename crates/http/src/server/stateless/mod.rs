@@ -1,4 +1,4 @@
-//! Messages that stand alone: each has a connection of its own, which lives in the response.
+//! Stateless requests: each has a connection of its own, owned by the response.
 
 pub(crate) mod pool;
 
@@ -14,11 +14,13 @@ use bytes::Bytes;
 use couplet_core::{
     Caller, Outbound, RequestContext, Route, ServerConnection,
     http::{
+        Checked,
         sse::{Event, KEEP_ALIVE},
         status,
     },
     message::{Body, Frame, Message},
 };
+use couplet_types::{Listen, Request};
 use http::StatusCode;
 
 use crate::server::{
@@ -32,18 +34,16 @@ use crate::server::{
     },
 };
 
-const LISTEN: &str = "subscriptions/listen";
-
 impl Endpoint {
-    /// Answers a message that says everything itself: with a message, or with a stream once something comes before the
-    /// answer.
-    pub(crate) async fn alone(&self, frame: Frame, mut admitted: Admitted) -> Reply {
+    /// Answers a message that needs no session: with a message, or with a stream once something comes before the
+    /// answer. `checked` proves that the headers of a request match it.
+    pub(crate) async fn stateless(&self, frame: Frame, checked: Option<Checked>, mut admitted: Admitted) -> Reply {
         let (is_request, listens) = match &frame {
-            Frame::Single(Message { body: Body::Request { method, .. }, .. }) => (true, method == LISTEN),
+            Frame::Single(Message { body: Body::Request { method, .. }, .. }) => (true, method == Listen::METHOD),
             _ => (false, false),
         };
         let caller = admitted.caller.clone();
-        let spare = self.config.spare.take(caller.clone());
+        let spare = self.config.pool.take(caller.clone());
         let mut connection = spare.unwrap_or_else(|| self.connection(caller.clone()));
         connection.set_context(admitted.take_context());
         if !is_request {
@@ -59,7 +59,10 @@ impl Endpoint {
         } else {
             Counted::Request(admitted)
         };
-        connection.receive_frame(frame);
+        match checked {
+            Some(checked) => connection.receive_checked(frame, checked),
+            None => connection.receive_frame(frame),
+        }
         self.drive_alone(connection, counted, caller.as_ref(), status).await
     }
 
@@ -79,11 +82,11 @@ impl Endpoint {
             let is_quiet = next.is_none();
             let first = match next.flatten() {
                 Some(Outbound { text, route: Route::Answer(_, code) }) => {
-                    self.config.spare.give(connection);
+                    self.config.pool.give(connection);
                     return response::json(StatusCode::from_u16(status(code)).unwrap_or_default(), text);
                 }
                 Some(Outbound { text, route: Route::Batch(_) }) => return response::json(StatusCode::OK, text),
-                // Nobody could take up the stream again.
+                // Stateless streams cannot be resumed.
                 Some(Outbound { route: Route::Release(..), .. }) => continue,
                 Some(first) => Event::message(first.text.into_bytes()).encode(),
                 None if is_quiet => KEEP_ALIVE,
@@ -164,7 +167,7 @@ impl Driven {
 
 impl Held for Driven {
     fn let_go(&self) {
-        // If it is locked, somebody reads it right now.
+        // If it is locked, it is being read right now.
         if let Ok(mut slot) = self.0.try_lock() {
             *slot = None;
         }

@@ -1,4 +1,4 @@
-//! Connections that have served a message that stood alone, and serve the next one.
+//! A pool of connections for stateless requests.
 
 use std::{
     fmt,
@@ -11,20 +11,20 @@ use crate::server::lock;
 
 /// Some connections that are as good as new.
 #[derive(Default)]
-pub(crate) struct Spare(Mutex<Vec<ServerConnection>>);
+pub(crate) struct Pool(Mutex<Vec<ServerConnection>>);
 
-impl Spare {
+impl Pool {
     /// How many are kept.
     const MOST: usize = 64;
 
-    /// One of them, for somebody.
+    /// Takes a connection for a caller.
     pub(crate) fn take(&self, caller: Option<Arc<Caller>>) -> Option<ServerConnection> {
         let mut connection = lock(&self.0).pop()?;
         connection.set_caller(caller);
         Some(connection)
     }
 
-    /// Keeps a connection, unless somebody could still say something on it.
+    /// Returns a connection to the pool, unless a handler could still send on it.
     pub(crate) fn give(&self, mut connection: ServerConnection) {
         if connection.try_reset() {
             let mut kept = lock(&self.0);
@@ -35,8 +35,8 @@ impl Spare {
     }
 }
 
-impl fmt::Debug for Spare {
+impl fmt::Debug for Pool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Spare").finish_non_exhaustive()
+        f.debug_struct("Pool").finish_non_exhaustive()
     }
 }

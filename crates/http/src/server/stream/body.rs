@@ -47,7 +47,7 @@ pub(crate) enum Source {
     /// The body itself drives a connection.
     Driven(Arc<Driven>),
     /// A task drives a session's connection and gives this stream its part.
-    Pipe(Reader),
+    Queue(Reader),
 }
 
 impl Events {
@@ -60,7 +60,7 @@ impl Events {
         let ending = self.ticket.touch(cx);
         let next = match &mut self.source {
             Source::Driven(driven) => driven.poll(cx, ending),
-            Source::Pipe(reader) => reader.poll_event(cx, ending),
+            Source::Queue(reader) => reader.poll_event(cx, ending),
         };
         if let Poll::Ready(next) = next {
             if next.is_some() {

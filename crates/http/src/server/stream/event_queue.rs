@@ -1,4 +1,4 @@
-//! From the task that drives a session to one open stream of it.
+//! The queue from the driver of a session to one open stream.
 
 use std::{
     collections::VecDeque,
@@ -16,9 +16,9 @@ use crate::server::{
     stream::{event_store::StoredEvent, open_streams::Held, unsent::InFlight},
 };
 
-/// What waits for one reader. It is bounded by asking [`Pipe::is_full`] before anything is made for it.
+/// What waits for one reader. It is bounded by asking [`EventQueue::is_full`] before anything is made for it.
 #[derive(Debug)]
-pub(crate) struct Pipe {
+pub(crate) struct EventQueue {
     state: Mutex<State>,
     room: usize,
     room_bytes: usize,
@@ -33,7 +33,7 @@ struct State {
     writer: Option<Waker>,
     /// Nothing more will be written.
     over: bool,
-    /// Nobody will read.
+    /// The reader is gone.
     gone: bool,
 }
 
@@ -57,7 +57,7 @@ impl Item {
     }
 }
 
-impl Pipe {
+impl EventQueue {
     pub(crate) fn new(config: &Config) -> Arc<Self> {
         let Config { limits, in_flight, .. } = config;
         Arc::new(Self {
@@ -68,7 +68,7 @@ impl Pipe {
         })
     }
 
-    /// Adds something, unless nobody will read it.
+    /// Adds an event, unless the reader is gone.
     pub(crate) fn push(&self, item: Item) {
         let mut state = lock(&self.state);
         if !state.gone && !state.over {
@@ -132,13 +132,13 @@ impl State {
     }
 }
 
-impl Drop for Pipe {
+impl Drop for EventQueue {
     fn drop(&mut self) {
         self.leave();
     }
 }
 
-impl Held for Pipe {
+impl Held for EventQueue {
     fn let_go(&self) {
         self.leave();
     }
@@ -147,12 +147,12 @@ impl Held for Pipe {
 /// The reading end. Dropping it tells the writer.
 #[derive(Debug)]
 pub(crate) struct Reader {
-    pipe: Arc<Pipe>,
+    pipe: Arc<EventQueue>,
     /// What the client missed, ready to be sent.
     missed: VecDeque<(u64, Bytes)>,
     /// The last message that was sent.
     last: u64,
-    /// It ends only when it is told to.
+    /// It ends only when it is closed.
     endless: bool,
 }
 
@@ -168,7 +168,7 @@ pub(crate) enum First {
 }
 
 impl Reader {
-    pub(crate) fn new(pipe: Arc<Pipe>) -> Self {
+    pub(crate) fn new(pipe: Arc<EventQueue>) -> Self {
         Self { pipe, missed: VecDeque::new(), last: 0, endless: false }
     }
 
@@ -195,7 +195,7 @@ impl Reader {
         self.missed.push_back((seq, bytes));
     }
 
-    pub(crate) fn pipe(&self) -> &Arc<Pipe> {
+    pub(crate) fn pipe(&self) -> &Arc<EventQueue> {
         &self.pipe
     }
 

@@ -1,4 +1,4 @@
-//! What was sent in a session's streams, for clients that lost a connection.
+//! Event stores, for clients that resume a stream.
 
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
@@ -10,31 +10,31 @@ use couplet_core::BoxFuture;
 
 use crate::server::{lock, shrink};
 
-/// Keeps what was sent, so that a client that lost its connection can have it again.
+/// A store of sent events, so that a client that lost its connection can resume a stream with `Last-Event-ID`.
 ///
-/// An implementation may forget, but must say so: [`EventStore::after`] gives nothing rather than a part.
+/// An implementation may drop old events, but must not return a part: [`EventStore::after`] returns `None` then.
 pub trait EventStore: Send + Sync + 'static {
-    /// Keeps a message. The numbers of a stream begin with 1 and have no gaps.
+    /// Appends an event. The sequence numbers of a stream begin with 1 and have no gaps.
     fn append(&self, session: &str, stream: u64, event: StoredEvent) -> BoxFuture<'_, ()>;
 
-    /// Everything in one stream behind a number; nothing if the stream or the number is not known, or if any of it is
-    /// lost.
+    /// Returns the events of one stream after a sequence number; `None` if the stream or the number is unknown, or if any
+    /// of the events was dropped.
     fn after(&self, session: &str, stream: u64, seq: u64) -> BoxFuture<'_, Option<Vec<StoredEvent>>>;
 
-    /// Forgets a session.
+    /// Removes the events of a session.
     fn remove(&self, session: &str) -> BoxFuture<'_, ()>;
 }
 
-/// A message as it was sent.
+/// A sent event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredEvent {
-    /// Its number in its stream.
+    /// The sequence number in its stream.
     pub seq: u64,
     /// The message.
     pub text: Bytes,
 }
 
-/// The events of this process. Of each session and of all together the oldest are forgotten first.
+/// An event store in memory. The oldest events are dropped first, within each session and overall.
 #[derive(Debug)]
 pub struct MemoryEvents {
     kept: Mutex<Kept>,
@@ -62,12 +62,12 @@ struct Session {
 }
 
 impl MemoryEvents {
-    /// Keeps 4,096 events and 1 MiB for each session, and 64 MiB in all.
+    /// Creates a store for 4,096 events and 1 MiB of each session, and 64 MiB in all.
     pub fn new() -> Self {
         Self::with_bounds(4096, 1 << 20, 64 << 20)
     }
 
-    /// Keeps so many events and bytes for each session, and so many bytes in all.
+    /// Creates a store with other limits.
     pub fn with_bounds(per_session: usize, bytes_per_session: usize, bytes: usize) -> Self {
         Self { kept: Mutex::default(), per_session, bytes_per_session, bytes }
     }
@@ -124,7 +124,7 @@ impl Kept {
         }
     }
 
-    /// Takes names out of the order whose events were forgotten on another way, once they are many.
+    /// Compacts the order once many of its events were dropped in another way.
     fn tidy(&mut self) {
         if self.order.len() <= 2 * self.count + 1024 {
             return;

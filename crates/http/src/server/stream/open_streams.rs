@@ -1,4 +1,4 @@
-//! All open streams: how many there are, whether anybody reads them, and how they are told to end.
+//! All open streams: their number, their readers, and how they are closed.
 
 use std::{
     collections::HashMap,
@@ -15,13 +15,13 @@ use tokio::time::Instant;
 
 use crate::server::{
     lock,
-    request::quota::{Share, Shares},
+    request::quota::{Quotas, Share},
     shrink,
 };
 
 /// Something that a stream holds and that must not be held for ever.
 pub(crate) trait Held: Send + Sync {
-    /// Lets go of it: nobody reads the stream.
+    /// Drops it: the stream is not read.
     fn let_go(&self);
 }
 
@@ -29,7 +29,7 @@ pub(crate) trait Held: Send + Sync {
 #[derive(Debug, Default)]
 pub(crate) struct Streams {
     open: Mutex<Open>,
-    of: Arc<Shares>,
+    of: Arc<Quotas>,
 }
 
 #[derive(Debug, Default)]
@@ -94,18 +94,18 @@ impl Streams {
         self.tickets().iter().for_each(|ticket| ticket.end());
     }
 
-    /// Lets go of streams that nobody has read for a while, and ends those whose time is over.
-    pub(crate) fn sweep(&self, patience: Duration) {
+    /// Drops streams that were not read within the timeout, and ends those that have expired.
+    pub(crate) fn sweep(&self, timeout: Duration) {
         let now = Instant::now();
         for ticket in self.tickets() {
             if ticket.until.is_some_and(|until| now >= until) {
                 ticket.end();
             }
             let last = lock(&ticket.reader).0;
-            if now.duration_since(last) > patience
+            if now.duration_since(last) > timeout
                 && let Some(held) = ticket.held.upgrade()
             {
-                tracing::debug!("nobody reads a stream, it is closed");
+                tracing::debug!("a stream is not read and is closed");
                 held.let_go();
             }
         }

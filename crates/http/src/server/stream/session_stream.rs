@@ -1,4 +1,4 @@
-//! One stream of a session, whoever reads it.
+//! One stream of a session.
 
 use std::sync::{
     Arc, Mutex,
@@ -15,16 +15,16 @@ use couplet_types::RequestId;
 use crate::server::{
     lock,
     request::admit::Admitted,
-    stream::event_queue::{Item, Pipe},
+    stream::event_queue::{EventQueue, Item},
 };
 
 /// One stream of a session. Its reader may be lost and replaced.
 #[derive(Debug)]
-pub(crate) struct Line {
+pub(crate) struct SessionStream {
     pub(crate) number: u64,
     tag: char,
     pub(crate) ids: Vec<RequestId>,
-    state: Mutex<LineState>,
+    state: Mutex<StreamState>,
     /// Whether an event of it could not be stored.
     lost: AtomicBool,
     /// The request, which is under way for as long as this is here.
@@ -32,25 +32,25 @@ pub(crate) struct Line {
 }
 
 #[derive(Debug)]
-struct LineState {
+struct StreamState {
     /// The number of the last message.
     sent: u64,
-    /// Whether the client was told that this is a stream; one that belongs to no request is told when it is opened.
+    /// Whether the response has begun as a stream; a stream that belongs to no request begins when it is opened.
     started: bool,
     finished: bool,
-    pipe: Arc<Pipe>,
+    pipe: Arc<EventQueue>,
 }
 
-impl Line {
+impl SessionStream {
     /// A stream; `tag` says whether it belongs to a request.
     pub(crate) fn new(
         number: u64,
         tag: char,
         ids: Vec<RequestId>,
-        pipe: Arc<Pipe>,
+        pipe: Arc<EventQueue>,
         admitted: Option<Admitted>,
     ) -> Self {
-        let state = Mutex::new(LineState { sent: 0, started: tag == 'g', finished: false, pipe });
+        let state = Mutex::new(StreamState { sent: 0, started: tag == 'g', finished: false, pipe });
         Self { number, tag, ids, state, lost: AtomicBool::new(false), _admitted: admitted }
     }
 
@@ -65,7 +65,7 @@ impl Line {
     }
 
     /// The reader at the moment.
-    pub(crate) fn pipe(&self) -> Arc<Pipe> {
+    pub(crate) fn pipe(&self) -> Arc<EventQueue> {
         lock(&self.state).pipe.clone()
     }
 
@@ -100,7 +100,7 @@ impl Line {
 
     /// Sends a message that was kept.
     pub(crate) fn send(&self, seq: u64, text: Bytes, last: bool) {
-        let bytes = self.print(seq, text);
+        let bytes = self.encode(seq, text);
         let mut state = lock(&self.state);
         state.pipe.push(Item::Event { seq, bytes });
         if last {
@@ -119,7 +119,7 @@ impl Line {
     }
 
     /// Gives the stream to another reader.
-    pub(crate) fn attach(&self, pipe: Arc<Pipe>) {
+    pub(crate) fn attach(&self, pipe: Arc<EventQueue>) {
         let mut state = lock(&self.state);
         state.pipe.finish();
         if state.finished {
@@ -135,12 +135,12 @@ impl Line {
     }
 
     /// An event of the stream as it is sent.
-    pub(crate) fn print(&self, seq: u64, text: Bytes) -> Bytes {
-        print(self.tag, self.number, seq, text)
+    pub(crate) fn encode(&self, seq: u64, text: Bytes) -> Bytes {
+        encode(self.tag, self.number, seq, text)
     }
 
     /// Opens the stream with an event that has only an id, where that is done; false if it was open already.
-    fn start(&self, state: &mut LineState, revision: Revision, retry: u64) -> bool {
+    fn start(&self, state: &mut StreamState, revision: Revision, retry: u64) -> bool {
         if state.started {
             return false;
         }
@@ -159,7 +159,7 @@ impl Line {
 }
 
 /// An event as it is sent.
-pub(crate) fn print(tag: char, number: u64, seq: u64, text: Bytes) -> Bytes {
+pub(crate) fn encode(tag: char, number: u64, seq: u64, text: Bytes) -> Bytes {
     let id = Some(format!("{tag}{number}-{seq}"));
     Event { id, ..Event::message(text) }.encode()
 }

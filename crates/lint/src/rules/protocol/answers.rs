@@ -22,7 +22,7 @@ table! { Protocol:
         why "In the stateless protocol every result should identify the server in `_meta`; hosts and logs have no other name to show."
         fix "Add the name and version of the server to the `_meta` of results."
     KIND = "result-kind-missing" Error
-        about "a result has no `resultType`"
+        about "a result does not name its kind"
         why "In the stateless protocol the specification requires it in every result."
         fix "Mark ordinary results as complete."
     NO_HINTS = "cache-hints-missing" Error
@@ -102,7 +102,7 @@ fn page(revision: Revision, method: &str, page: &Page, together: &mut Together) 
     let version = revision.version();
     let kind = from_json::<EmptyResult>(page.text.get()).ok().and_then(|result| result.result_type);
     if kind.is_none() {
-        together.add(&KIND, version, "", format!("`{method}` does not have it"));
+        together.add(&KIND, version, "", format!("`{method}` does not name it"));
     }
     let (ttl, scope) = (page.value.get("ttlMs"), page.value.get("cacheScope"));
     let missing: Vec<_> = [("ttlMs", ttl), ("cacheScope", scope)].into_iter().filter(|(_, v)| v.is_none()).collect();

@@ -1,4 +1,4 @@
-//! A bounded set of answers, each with its time.
+//! A bounded set of cached results, each with its expiry.
 
 use std::{
     collections::HashMap,
@@ -7,48 +7,48 @@ use std::{
 };
 
 use bytes::Bytes;
-use couplet_core::{Change, JsonText};
-use couplet_types::{ListPrompts, ListResourceTemplates, ListResources, ListTools, ReadResource, Request, from_json};
+use couplet_core::{Cached, Change, JsonText, Method};
+use couplet_types::{RequestMethod, from_json};
 
 use crate::incoming::is_part;
 
-/// Somebody: a server, or a principal at one.
+/// The identity of a server, or of a principal at one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Who {
-    /// As the program calls it.
+pub(crate) enum Identity {
+    /// The name that the program gave it.
     Named(Arc<str>),
-    /// As its address says.
+    /// Its address.
     At(Arc<str>),
-    /// The other side, or the owner, of one connection.
+    /// The server, or the owner, of one connection.
     Only(u64),
 }
 
-/// What an answer answers, and whose it is.
+/// The request of a cached result, and its owner.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
-    pub(crate) server: Who,
-    /// Nobody's answers are everybody's.
-    pub(crate) owner: Option<Who>,
-    /// The revision and the capabilities of the client: a server may answer others differently.
+    pub(crate) server: Identity,
+    /// `None` for public results, which are shared.
+    pub(crate) owner: Option<Identity>,
+    /// The revision and the capabilities of the client, which a result may depend on.
     pub(crate) voice: Bytes,
-    pub(crate) method: &'static str,
+    pub(crate) method: RequestMethod,
     pub(crate) params: Bytes,
 }
 
 impl Key {
-    /// Whether a change at this server makes the answer old.
-    pub(crate) fn is_hit_by(&self, server: &Who, change: &Change) -> bool {
+    /// Whether a change at this server invalidates the result.
+    pub(crate) fn is_invalidated_by(&self, server: &Identity, change: &Change) -> bool {
         self.server == *server
-            && match change {
-                Change::Tools => self.method == ListTools::METHOD,
-                Change::Prompts => self.method == ListPrompts::METHOD,
-                Change::Resources => [ListResources::METHOD, ListResourceTemplates::METHOD].contains(&self.method),
-                Change::Updated(uri) => self.method == ReadResource::METHOD && self.reads(uri),
-                _ => false,
+            && match Method::of(self.method).cached {
+                Cached::Never | Cached::UntilExpired => false,
+                Cached::UntilToolsChange => matches!(change, Change::Tools),
+                Cached::UntilPromptsChange => matches!(change, Change::Prompts),
+                Cached::UntilResourcesChange => matches!(change, Change::Resources),
+                Cached::UntilUpdated => matches!(change, Change::Updated(uri) if self.reads(uri)),
             }
     }
 
-    /// Whether it is the answer to reading this resource, a part of it, or something that it is a part of.
+    /// Whether it is the result of reading this resource, a part of it, or a resource that it is a part of.
     fn reads(&self, uri: &str) -> bool {
         #[derive(serde::Deserialize)]
         struct Of {
@@ -63,7 +63,7 @@ impl Key {
     }
 }
 
-/// A moment on two clocks: the steady one stands still while the machine sleeps, and the other one can be set.
+/// A moment on two clocks: the monotonic one stops while the machine sleeps, and the other one can be set.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moment(tokio::time::Instant, SystemTime);
 
@@ -80,28 +80,28 @@ impl Moment {
 
 #[derive(Debug)]
 struct Answer {
-    /// Nothing if the last answer was not to be kept.
+    /// `None` if the last result was not cacheable.
     text: Option<JsonText>,
     received: Moment,
     fresh_for: Duration,
     used: u64,
 }
 
-/// The answers.
+/// The cached results, the least recently used of which are evicted first.
 #[derive(Debug, Default)]
-pub(crate) struct Shelf {
+pub(crate) struct Entries {
     answers: HashMap<Key, Answer>,
     bytes: usize,
     uses: u64,
 }
 
-impl Shelf {
-    /// No server knows more than a day ahead.
+impl Entries {
+    /// The longest time to live.
     const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
-    /// What an entry takes beside its text.
+    /// The memory of an entry beside its text.
     const OVERHEAD: usize = 256;
 
-    /// An answer that is still fresh.
+    /// Returns a result that has not expired.
     pub(crate) fn get(&mut self, key: &Key, now: &Moment) -> Option<JsonText> {
         let answer = self.answers.get_mut(key).filter(|a| a.received.age(now) < a.fresh_for)?;
         self.uses += 1;
@@ -109,8 +109,8 @@ impl Shelf {
         answer.text.clone()
     }
 
-    /// Whether the last answer said that it is not to be kept.
-    pub(crate) fn is_kept_out(&self, key: &Key) -> bool {
+    /// Whether the last result was not cacheable.
+    pub(crate) fn is_uncacheable(&self, key: &Key) -> bool {
         self.answers.get(key).is_some_and(|answer| answer.text.is_none())
     }
 
@@ -137,7 +137,7 @@ impl Shelf {
         });
     }
 
-    /// Keeps within bounds.
+    /// Evicts entries until both limits hold.
     pub(crate) fn trim(&mut self, most: usize, bytes: usize) {
         while self.answers.len() > most || self.bytes > bytes {
             let Some(oldest) = self.answers.iter().min_by_key(|(_, a)| a.used).map(|(key, _)| key.clone()) else {
@@ -153,7 +153,7 @@ impl Shelf {
 }
 
 fn size(key: &Key, text: Option<&JsonText>) -> usize {
-    Shelf::OVERHEAD + key.size() + text.map_or(0, |text| text.as_bytes().len())
+    Entries::OVERHEAD + key.size() + text.map_or(0, |text| text.as_bytes().len())
 }
 
 #[cfg(test)]
@@ -162,24 +162,24 @@ mod tests {
 
     fn key(n: usize) -> Key {
         let params = format!(r#"{{"uri":"a://{n}"}}"#).into();
-        Key { server: Who::Only(1), owner: None, voice: Bytes::new(), method: ReadResource::METHOD, params }
+        Key { server: Identity::Only(1), owner: None, voice: Bytes::new(), method: RequestMethod::ReadResource, params }
     }
 
     #[test]
     fn what_was_not_used_for_longest_goes_first() {
-        let mut shelf = Shelf::default();
+        let mut entries = Entries::default();
         let now = Moment::now();
         for n in 0..10 {
-            shelf.put(key(n), Some(JsonText::empty_object()), now, Shelf::LONGEST);
-            assert!(shelf.get(&key(0), &now).is_some());
-            shelf.trim(3, usize::MAX);
+            entries.put(key(n), Some(JsonText::empty_object()), now, Entries::LONGEST);
+            assert!(entries.get(&key(0), &now).is_some());
+            entries.trim(3, usize::MAX);
         }
-        assert_eq!(shelf.len(), 3);
-        assert!(shelf.get(&key(1), &now).is_none() && shelf.get(&key(9), &now).is_some());
-        shelf.trim(3, 2 * Shelf::OVERHEAD);
-        assert_eq!(shelf.len(), 1, "bytes are bounded, too");
-        shelf.remove_all(|_| true);
-        assert_eq!((shelf.len(), shelf.bytes), (0, 0));
+        assert_eq!(entries.len(), 3);
+        assert!(entries.get(&key(1), &now).is_none() && entries.get(&key(9), &now).is_some());
+        entries.trim(3, 2 * Entries::OVERHEAD);
+        assert_eq!(entries.len(), 1, "bytes are bounded, too");
+        entries.remove_all(|_| true);
+        assert_eq!((entries.len(), entries.bytes), (0, 0));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What was heard from a server beside its answers: for the moment when none comes.
+//! Diagnostics of a connection, which explain errors: standard error, invalid messages, the requests sent.
 
 use std::{
     collections::VecDeque,
@@ -8,34 +8,34 @@ use std::{
 use couplet::types::code;
 
 use crate::{
-    exit::{Exit, Failure},
+    exit::{Exit, Failure, SERVER_ERROR},
     output::{Output, text},
 };
 
-/// What a server wrote where nobody looks, and what was sent to it.
+/// The diagnostics of a connection.
 #[derive(Debug)]
-pub(crate) struct Heard {
+pub(crate) struct Diagnostics {
     output: Arc<Output>,
     record: Mutex<Record>,
 }
 
 #[derive(Debug, Default)]
 struct Record {
-    /// The last lines of its standard error.
+    /// The last lines of the server's standard error.
     errors: VecDeque<String>,
-    /// How many lines were no messages.
+    /// The number of lines that are not messages.
     strays: usize,
-    /// How many messages could not be read: they began as objects. And why the last one could not.
+    /// The number of JSON objects that could not be parsed, and the error of the last one.
     unread: (usize, String),
-    /// What it was asked, in order, until it answered for the first time.
+    /// The first methods sent.
     sent: Vec<String>,
-    /// What it was asked last.
+    /// The last method sent.
     last: String,
-    /// Whether there is a session: it has answered.
+    /// Whether the handshake is complete.
     met: bool,
 }
 
-impl Heard {
+impl Diagnostics {
     const ERRORS: usize = 20;
     const SENT: usize = 8;
 
@@ -43,17 +43,17 @@ impl Heard {
         Self { output: output.clone(), record: Mutex::default() }
     }
 
-    /// There is a session.
+    /// Records that the handshake is complete.
     pub(super) fn met(&self) {
         self.record().met = true;
     }
 
-    /// The server is started, perhaps once more.
+    /// Records that the server is started, perhaps again.
     pub(crate) fn started(&self) {
         self.record().errors.clear();
     }
 
-    /// A line of standard error.
+    /// Records a line of standard error.
     pub(crate) fn error_line(&self, line: &str) {
         if self.output.verbose {
             let shown = text::visible(line);
@@ -66,7 +66,7 @@ impl Heard {
         }
     }
 
-    /// A line of standard output that is no message.
+    /// Records a line that is not a valid message, and warns about the first.
     pub(crate) fn stray(&self, excerpt: &[u8], what: &str) {
         const SHOWN: usize = 100;
         let strays = {
@@ -82,14 +82,14 @@ impl Heard {
         }
         let line = text::line(&String::from_utf8_lossy(excerpt));
         let line = text::cut(&line, SHOWN);
-        self.output.warn(&format!("the server sent what is no message: {}\n  {line}", text::line(what)));
+        self.output.warn(&format!("the server sent an invalid message: {}\n  {line}", text::line(what)));
     }
 
     pub(crate) fn strays(&self) -> usize {
         self.record().strays
     }
 
-    /// A request that goes out.
+    /// Records the method of a request.
     pub(crate) fn sent(&self, method: &str) {
         if self.output.verbose {
             self.output.note(&self.output.err.faint(format!("sent {method}")));
@@ -101,56 +101,55 @@ impl Heard {
         }
     }
 
-    /// Adds what is known to a failure of the connection.
+    /// Adds diagnostics to an error of the connection.
     pub(crate) fn explain(&self, failure: Failure) -> Failure {
         match failure.exit {
             Exit::Refused => self.name_method(failure),
-            Exit::Unreachable | Exit::Timeout | Exit::Protocol => self.add_words(failure),
+            Exit::Unreachable | Exit::Timeout | Exit::Protocol => self.add_details(failure),
             _ => failure,
         }
     }
 
-    /// A server that does not know a method seldom says which.
+    /// Names the method that the server does not support.
     fn name_method(&self, mut failure: Failure) -> Failure {
         let last = &self.record().last;
         let is_unknown = failure.rpc().is_some_and(|rpc| rpc.code == code::METHOD_NOT_FOUND);
         if is_unknown && !failure.message.contains(last.as_str()) {
-            failure.message =
-                failure.message.replacen("the server answered:", &format!("the server answered `{last}`:"), 1);
+            failure.message = failure.message.replacen(SERVER_ERROR, &format!("{SERVER_ERROR} for `{last}`"), 1);
         }
         failure
     }
 
-    fn add_words(&self, mut failure: Failure) -> Failure {
+    fn add_details(&self, mut failure: Failure) -> Failure {
         let record = self.record();
-        // The words of the server follow in full.
+        // The standard error of the server follows in full.
         if let Some(at) = failure.message.find("; its last words: ") {
             failure.message.truncate(at);
         }
         if failure.exit == Exit::Timeout && !record.met && !record.sent.is_empty() {
-            failure = failure.detail(format!("it was sent: {}", record.sent.join(", ")));
+            failure = failure.detail(format!("requests sent: {}", record.sent.join(", ")));
         }
         if !record.errors.is_empty() {
-            failure = failure.detail("its standard error:");
+            failure = failure.detail("standard error of the server:");
             failure.details.extend(record.errors.iter().map(|line| format!("  | {line}")));
         }
         if record.strays > 0 {
-            let lines = text::count(record.strays, "line that is no message", "lines that are no messages");
+            let lines = text::count(record.strays, "line that is not a message", "lines that are not messages");
             failure = failure
-                .detail(format!("it wrote {lines} to its standard output"))
-                .hint("standard output belongs to the protocol: a server's own words go to standard error");
+                .detail(format!("the server wrote {lines} to standard output"))
+                .hint("a stdio server must write only messages to standard output, and logs to standard error");
         }
         if let (1.., what) = &record.unread {
             failure = match failure.message.contains(what.as_str()) {
                 true => failure,
-                false => failure.detail(format!("a message of the server could not be read: {}", text::line(what))),
+                false => failure.detail(format!("invalid message: {}", text::line(what))),
             };
             failure = failure.hint(unread(what));
         }
         match (failure.exit, record.met) {
-            (Exit::Timeout, true) => failure.hint("--timeout 0 waits for as long as it takes; Ctrl-C ends it"),
+            (Exit::Timeout, true) => failure.hint("raise the timeout with --timeout SECONDS; 0 disables it"),
             (Exit::Timeout, false) => {
-                failure.hint("is it a server, and does it wait for something else? --timeout gives it more time")
+                failure.hint("check that the target is an MCP server, or raise the timeout with --timeout SECONDS")
             }
             _ => failure,
         }
@@ -161,10 +160,10 @@ impl Heard {
     }
 }
 
-/// What to do about a message that cannot be read.
+/// Returns the hint for a message that cannot be parsed.
 fn unread(what: &str) -> &'static str {
     match ["too long", "; a message may have "].iter().any(|w| what.contains(w)) {
-        true => "--max-message 64M takes larger messages",
-        false => "this is a fault of the server: what it sends must be JSON in UTF-8, a message on a line",
+        true => "raise the limit, for example with --max-message 64M",
+        false => "this is a bug in the server: each line must be a JSON message in UTF-8",
     }
 }

@@ -1,4 +1,4 @@
-//! A page that the person is asked to visit.
+//! URL elicitation.
 
 use std::process::{Command, Stdio};
 
@@ -18,21 +18,21 @@ enum Choice {
     Cancel,
 }
 
-/// Shows the address in full, and opens it only when the person says so.
+/// Shows the whole URL, and opens it only if the user agrees.
 pub(crate) fn ask(output: &Output, heading: &str, ask: &Elicitation) -> Result<ElicitResult, RpcError> {
     let url = ask.url().unwrap_or_default();
     output.complain(&format!("\n{heading} {}", text::visible(ask.message())));
-    output.complain(&format!("  it wants you to visit {}", output.err.name(text::line(url))));
-    output.complain(&format!("  which is at {}", output.err.strong(text::line(ask.url_host().unwrap_or("?")))));
+    output.complain(&format!("  URL:  {}", output.err.name(text::line(url))));
+    output.complain(&format!("  host: {}", output.err.strong(text::line(ask.url_host().unwrap_or("?")))));
     if ask.is_suspicious_url() {
-        output.warn("the address is not what such addresses look like; be sure that you know it");
+        output.warn("the URL looks suspicious; open it only if you trust the host");
     }
     let answers =
         [("no", Choice::Decline), ("open", Choice::Open), ("visited", Choice::Visited), ("cancel", Choice::Cancel)];
     match prompt::choose("  [No/open in the browser/visited it myself/cancel] ", &answers, Choice::Cancel) {
         Choice::Open => {
             if let Err(why) = open(url) {
-                output.warn(&format!("the browser cannot be opened: {why}; visit the page yourself"));
+                output.warn(&format!("cannot open a browser: {why}; open the URL yourself"));
             }
             ask.accept_url()
         }
@@ -42,11 +42,11 @@ pub(crate) fn ask(output: &Output, heading: &str, ask: &Elicitation) -> Result<E
     }
 }
 
-/// Opens a page with the program that the system has for it: never with a shell, and never anything but a page.
+/// Opens an HTTP URL with the system's browser, without a shell.
 pub(crate) fn open(url: &str) -> Result<(), String> {
     let lower = url.to_ascii_lowercase();
     if !(lower.starts_with("https://") || lower.starts_with("http://")) {
-        return Err("it is no page of the web".to_owned());
+        return Err("not an http or https URL".to_owned());
     }
     let (program, before): (&str, &[&str]) = if cfg!(target_os = "macos") {
         ("open", &[])
@@ -58,7 +58,7 @@ pub(crate) fn open(url: &str) -> Result<(), String> {
     let mut command = Command::new(program);
     command.args(before).arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut opening = command.spawn().map_err(|e| format!("`{program}`: {e}"))?;
-    // Some of them stay for as long as the browser does; somebody has to see them end.
+    // Some openers run as long as the browser; waiting reaps the process.
     std::thread::spawn(move || opening.wait());
     Ok(())
 }

@@ -1,20 +1,20 @@
-//! What a client asked of a session, to be asked of the next one if it is lost.
+//! The settings of a session, to be restored in the next one if it is lost.
 
 use std::collections::BTreeMap;
 
 use couplet_core::Outgoing;
 use couplet_types::{Request, SetLevel, Subscribe, Unsubscribe};
 
-/// Requests that changed what the server tells on its own.
+/// The requests that set the log level and the subscriptions of a session.
 #[derive(Debug, Default)]
-pub(crate) struct Wishes {
+pub(crate) struct Settings {
     level: Option<Outgoing>,
     /// By resource.
     subscriptions: BTreeMap<String, Outgoing>,
 }
 
-impl Wishes {
-    /// Remembers a request that was granted, if it is one of these.
+impl Settings {
+    /// Stores a request that succeeded, if it is one of these.
     pub(crate) fn note(&mut self, request: &Outgoing) {
         let uri = || request.param("uri").map(|uri| uri.as_str().to_owned());
         match request.method {
@@ -27,7 +27,7 @@ impl Wishes {
         }
     }
 
-    /// What is still wished.
+    /// Returns the requests that are in force.
     pub(crate) fn all(&self) -> Vec<Outgoing> {
         self.level.iter().chain(self.subscriptions.values()).cloned().collect()
     }

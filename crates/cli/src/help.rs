@@ -1,0 +1,201 @@
+//! Long help texts: the forms of TARGET, and examples. The exit codes are in `exit`.
+
+/// The head of `couplet --help`.
+pub(crate) const ABOUT: &str = "\
+Command-line client for Model Context Protocol (MCP) servers
+
+Most commands take a TARGET, which is one of:
+  https://example.com/mcp   a URL
+  \"node server.js\"          a command, as one argument (never run by a shell)
+  server.py                 a script (.py, .js or .ts)
+  mcp.json, mcp.json:name   a configuration file, or one server in it
+  weather, cursor:weather   a server that a host on this machine has configured";
+
+/// Examples of the whole program, and where to read on.
+pub(crate) const COUPLET: &str = "\
+Examples:
+  couplet list \"node server.js\"
+  couplet call https://example.com/mcp forecast city=Oslo days=3
+  couplet run https://example.com/mcp
+  couplet install \"node server.js\" --host cursor
+
+See `couplet COMMAND --help` for more about a command.";
+
+pub(crate) const LIST: &str = "\
+Examples:
+  couplet list \"node server.js\"
+  couplet list https://example.com/mcp tools
+  couplet list server.py forecast";
+
+pub(crate) const CALL: &str = "\
+Argument syntax:
+  key=value         a value, converted to the type in the tool's schema
+  key.member=value  a member of an object
+  key=a key=b       a list
+  key:=json         JSON, sent unchanged
+  key=@file         a value from a file (key:=@file for JSON)
+  key=@@text        a value that starts with @
+  @file.json, @-    several arguments as a JSON object, from a file or stdin
+
+Examples:
+  couplet call \"node server.js\" forecast city=Oslo days=3
+  couplet call https://example.com/mcp search tags=red tags=ripe price.to=3
+  couplet call server.py chart @data.json -o charts/
+  couplet call server.py order --answer size=large";
+
+pub(crate) const READ: &str = "\
+Examples:
+  couplet read server.py notes://today
+  couplet read server.py 'notes://{name}' name=today
+  couplet read server.py logo -o logo.png";
+
+pub(crate) const PROMPT: &str = "\
+Examples:
+  couplet prompt server.py review language=Rust";
+
+pub(crate) const COMPLETE: &str = "\
+Examples:
+  couplet complete server.py review language=Ru
+  couplet complete server.py 'notes://{name}' name=to";
+
+pub(crate) const LISTEN: &str = "\
+Examples:
+  couplet listen https://example.com/mcp
+  couplet listen server.py notes://today -n 1";
+
+pub(crate) const RUN: &str = "\
+A session-based server gets one connection (for a command, one process) per
+client session, up to --connections. Stateless clients share a connection until
+the server first asks for input. A stateless client answers by retrying its
+call; the call waits at the server meanwhile and runs once. It runs again from
+the start if the retry comes after 10 minutes, reaches another `couplet run`, or
+finds all connections in use. A server that exits is restarted, up to 5 times in
+a row.
+
+Examples:
+  couplet run https://example.com/mcp               # a remote server over stdio
+  couplet run \"node server.js\" --http 8080          # a stdio server over HTTP";
+
+pub(crate) const TAP: &str = "\
+Use it in a host's configuration, in place of the server's own command.
+
+Examples:
+  couplet tap --log session.jsonl -- node server.js
+  couplet tap --log session.jsonl my-server --verbose";
+
+pub(crate) const REPLAY: &str = "\
+Examples:
+  couplet replay session.jsonl                      # act as the server, on stdio
+  couplet replay session.jsonl --to \"node server.js\"
+  couplet replay session.jsonl --to server.py --ignore result.content[0].text";
+
+pub(crate) const BENCH: &str = "\
+Latency in an open loop is measured from when a request was due, so that a slow
+server cannot hide its queue.
+
+Examples:
+  couplet bench \"node server.js\"
+  couplet bench https://example.com/mcp echo text=hello --rate 100,1000
+  couplet bench server.py --ping --in-flight 16 --svg latency.svg";
+
+pub(crate) const NEW: &str = "\
+Examples:
+  couplet new my-server";
+
+pub(crate) const LOGIN: &str = "\
+Examples:
+  couplet login https://example.com/mcp
+  couplet login https://example.com/mcp --device";
+
+pub(crate) const INSTALL: &str = "\
+Examples:
+  couplet install \"node server.js\" --host cursor,codex -e API_KEY
+  couplet install https://example.com/mcp --name weather --all
+  couplet install my-server --host zed --dry-run";
+
+pub(crate) const SYNC: &str = "\
+Examples:
+  couplet sync --from cursor --host codex,zed
+  couplet sync --from cursor --all weather --dry-run";
+
+pub(crate) const DOCTOR: &str = "\
+Examples:
+  couplet doctor
+  couplet doctor cursor:weather
+  couplet doctor \"node server.js\"";
+
+pub(crate) const LINT: &str = "\
+Examples:
+  couplet lint \"node server.js\"
+  couplet lint server.py --least warning --fail-on warning
+  couplet lint --rules";
+
+pub(crate) const PACK: &str = "\
+Examples:
+  couplet pack
+  couplet pack --binary target/release/my-server --ask ./my-server";
+
+pub(crate) const VALIDATE: &str = "\
+Examples:
+  couplet validate session.jsonl
+  couplet validate tool.json --type Tool";
+
+pub(crate) const COMPLETIONS: &str = "\
+Examples:
+  couplet completions bash > ~/.local/share/bash-completion/completions/couplet
+  couplet completions zsh > ~/.zfunc/_couplet
+  couplet completions fish > ~/.config/fish/completions/couplet.fish";
+
+#[cfg(test)]
+mod tests {
+    use clap::{Command, CommandFactory, Parser};
+    use unicode_width::UnicodeWidthStr;
+
+    use crate::command::Cli;
+
+    /// The program and its subcommands, with their names.
+    fn commands() -> Vec<Command> {
+        let mut program = Cli::command();
+        program.build();
+        std::iter::once(program.clone()).chain(program.get_subcommands().cloned()).collect()
+    }
+
+    #[test]
+    fn help_fits_80_columns() {
+        for mut command in commands() {
+            for help in [command.render_help(), command.render_long_help()] {
+                let help = help.to_string();
+                let wide: Vec<_> = help.lines().filter(|line| line.width() > 80).collect();
+                assert!(wide.is_empty(), "`{}`: {wide:#?}", command.get_name());
+            }
+        }
+    }
+
+    #[test]
+    fn examples_are_valid_command_lines() {
+        let mut count = 0;
+        for mut command in commands() {
+            let help = command.render_long_help().to_string();
+            for example in help.lines().filter_map(|line| line.strip_prefix("  couplet ")) {
+                let words = shlex::split(&format!("couplet {example}")).expect("quotes are closed");
+                // What a shell would take for itself.
+                let words = words.into_iter().take_while(|word| !["#", ">"].contains(&word.as_str()));
+                if let Err(error) = Cli::try_parse_from(words) {
+                    panic!("`couplet {example}`: {error}");
+                }
+                count += 1;
+            }
+        }
+        assert!(count > 30, "{count} examples");
+    }
+
+    #[test]
+    fn commands_are_described_with_an_imperative() {
+        for command in commands().into_iter().skip(1) {
+            let about = command.get_about().expect("every command is described").to_string();
+            let verb = about.split(' ').next().unwrap_or_default();
+            assert!(!verb.ends_with('s') && verb.starts_with(char::is_uppercase), "`{}`: {about}", command.get_name());
+            assert!(!about.ends_with('.'), "`{}`: {about}", command.get_name());
+        }
+    }
+}

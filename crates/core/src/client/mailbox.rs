@@ -1,0 +1,123 @@
+//! The events of one request, between the transport that receives them and the exchange that takes them.
+
+use std::{
+    collections::VecDeque,
+    fmt,
+    sync::{Arc, Mutex},
+    task::{Poll, Waker},
+};
+
+use couplet_types::RpcError;
+
+use crate::{
+    error::Error,
+    message::{Params, scan::JsonText},
+    sync::lock,
+};
+
+/// An event that belongs to a request.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// A notification that belongs to the request.
+    Notification {
+        /// The method.
+        method: String,
+        /// The parameters.
+        params: Params,
+    },
+    /// The answer. Nothing follows it.
+    Answer(Result<JsonText, RpcError>),
+    /// The server ended a subscription without a result. Nothing follows it.
+    Ended,
+    /// The connection ended before the answer. Nothing follows it.
+    Failed(Error),
+}
+
+/// A bounded queue of the events of one exchange. Of too many notifications the oldest are dropped; the last event
+/// never is.
+#[derive(Clone, Default)]
+pub struct Mailbox(Arc<Mutex<Events>>);
+
+/// A callback for the last event.
+pub(crate) type OnEnd = Box<dyn FnOnce(&Event) + Send>;
+
+#[derive(Default)]
+struct Events {
+    notes: VecDeque<Event>,
+    /// The last event has a place of its own: most exchanges have no other, and need no queue.
+    end: Option<Event>,
+    over: bool,
+    on_end: Option<OnEnd>,
+    waker: Option<Waker>,
+}
+
+impl Mailbox {
+    /// The number of notifications that may wait.
+    const ROOM: usize = 256;
+
+    /// Creates an empty mailbox.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds an event, unless the exchange is over, and wakes its owner.
+    pub fn put(&self, event: Event) {
+        let mut inner = lock(&self.0);
+        if inner.over {
+            return;
+        }
+        if matches!(event, Event::Notification { .. }) {
+            if inner.notes.len() >= Self::ROOM {
+                inner.notes.pop_front();
+            }
+            inner.notes.push_back(event);
+        } else {
+            inner.over = true;
+            if let Some(callback) = inner.on_end.take() {
+                drop(inner);
+                callback(&event);
+                inner = lock(&self.0);
+            }
+            inner.end = Some(event);
+        }
+        let waker = inner.waker.take();
+        drop(inner);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    pub(crate) fn on_end(&self, callback: OnEnd) {
+        let mut inner = lock(&self.0);
+        match &inner.end {
+            None if !inner.over => inner.on_end = Some(callback),
+            end => {
+                let end = end.clone();
+                drop(inner);
+                if let Some(end) = end {
+                    callback(&end);
+                }
+            }
+        }
+    }
+
+    pub(crate) fn poll_take(&self, waker: &Waker) -> Poll<Event> {
+        let mut inner = lock(&self.0);
+        let next = inner.notes.pop_front();
+        match next.or_else(|| inner.end.take()) {
+            Some(event) => Poll::Ready(event),
+            None => {
+                if !inner.waker.as_ref().is_some_and(|w| w.will_wake(waker)) {
+                    inner.waker = Some(waker.clone());
+                }
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Mailbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Mailbox").field("over", &lock(&self.0).over).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,67 @@
+//! A client's request, ready to be sent.
+
+use std::borrow::Cow;
+
+use bytes::Bytes;
+use couplet_types::{RequestId, RpcError};
+
+use crate::{
+    message::{Params, scan::JsonText, text::EncodedMessage},
+    wire::{
+        self,
+        method::{CallTarget, Method},
+    },
+};
+
+/// A request that is ready to be sent.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Outgoing {
+    /// The id, from [`Channel::next_id`](crate::Channel::next_id).
+    pub id: RequestId,
+    /// The method.
+    pub method: &'static str,
+    /// The parameters, complete.
+    pub params: Bytes,
+    /// The parameter that names the target of the request, if an extension defines one.
+    pub named_by: Option<&'static str>,
+}
+
+impl Outgoing {
+    /// Serializes the message.
+    pub fn message(&self) -> Bytes {
+        wire::request(&self.id, self.method, &self.params)
+    }
+
+    /// Serializes the message, with the parameters as a piece of their own.
+    pub(crate) fn into_text(self) -> EncodedMessage {
+        let head = wire::open_request(&self.id, self.method);
+        EncodedMessage::new(head, wire::one_line(self.params), Bytes::from_static(b"}"))
+    }
+
+    /// Returns the revision that a stateless request names itself.
+    pub fn revision(&self) -> Option<String> {
+        wire::modern::required(wire::modern::meta(&self.read()?)).ok().map(Cow::into_owned)
+    }
+
+    /// Returns the name of the request's target (a tool, a prompt, a resource), for the methods that have one.
+    pub fn name(&self) -> Option<String> {
+        let target = Method::named(self.method).and_then(|method| method.target);
+        let key = target.map(CallTarget::parameter).or(self.named_by)?;
+        self.read()?.read_opt(key).ok().flatten()
+    }
+
+    /// Returns one of the parameters.
+    pub fn param(&self, key: &str) -> Option<JsonText> {
+        self.read()?.get(key)
+    }
+
+    fn read(&self) -> Option<Params> {
+        Params::from_text(JsonText::trusted(self.params.clone())).ok()
+    }
+}
+
+/// Serializes the answer to a request of the server.
+pub fn encode_answer(id: &RequestId, answer: &Result<JsonText, RpcError>) -> Bytes {
+    wire::plain_answer(id, answer)
+}
