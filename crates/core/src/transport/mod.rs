@@ -36,10 +36,8 @@ pub trait Transport: Send {
 /// A transport whose messages are one ordered stream in each direction implements
 /// [`MessageStream`](crate::transport::pump::MessageStream) and calls [`pump::connect`](crate::transport::pump::connect) here.
 #[diagnostic::on_unimplemented(
-    message = "a client cannot connect to `{Self}`",
-    label = "not a server to connect to",
-    note = "use a `Command` for a program to start, or the server itself",
-    note = "URLs need the feature `http-client` of `couplet`"
+    message = "`{Self}` is not a target to connect to",
+    note = "a URL needs the feature `http-client`; to start a program, use `Command::new`"
 )]
 pub trait Connect: Send {
     /// Opens a connection. It may be called again after the previous connection was lost.
