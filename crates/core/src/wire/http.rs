@@ -305,3 +305,6 @@ fn repeated(name: &str) -> RpcError {
 fn header(what: String) -> RpcError {
     RpcError::new(code::HEADER_MISMATCH, what)
 }
+
+#[cfg(test)]
+mod tests;
