@@ -11,6 +11,7 @@ mod ci;
 mod command;
 mod conformance;
 mod corpus;
+mod full;
 mod fuzz;
 mod group;
 mod grow;
@@ -40,6 +41,12 @@ const COMMANDS: &[Command] = &[
         usage: "ci [step..]",
         what: "everything that CI runs, in its order, or some steps of it",
         run: ci::run,
+    },
+    Command {
+        name: "full",
+        usage: "full [--base REV] [step..]",
+        what: "the release gate: checks that are too heavy for CI, or some of them",
+        run: full::run,
     },
     Command {
         name: "tidy",
@@ -117,6 +124,6 @@ pub fn run(arguments: &[String]) -> ExitCode {
 }
 
 fn help() -> String {
-    let lines = COMMANDS.iter().map(|c| format!("  {:<26}{}", c.usage, c.what));
+    let lines = COMMANDS.iter().map(|c| format!("  {:<28}{}", c.usage, c.what));
     format!("Usage: cargo xtask <command>\n\nCommands:\n{}", lines.collect::<Vec<_>>().join("\n"))
 }

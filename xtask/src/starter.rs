@@ -1,4 +1,5 @@
-//! What `couplet new` writes: it builds, its test passes, and its tool answers.
+//! A first project: what `couplet new` writes builds, its test passes, and its tool answers; the README's manifest and
+//! programs build in an empty folder.
 
 use std::{fs, path::Path, process::Command};
 
@@ -36,9 +37,45 @@ pub(crate) fn run() -> Result<(), Failure> {
     show(there("cargo").args(["build", "--quiet"]))?;
     let call = ["call", "cargo run -q", "greet", "name=Ada"];
     match capture(there(&couplet.to_string_lossy()).args(call))?.trim_end() {
-        "Hello, Ada!" => Ok(()),
+        "Hello, Ada!" => readme(&home.join("readme"), &target),
         other => Err(format!("the tool of a new server answered `{other}`")),
     }
+}
+
+/// Builds the README's programs with its manifest, and with nothing of the workspace but the crate itself.
+fn readme(project: &Path, target: &Path) -> Result<(), Failure> {
+    let path = root().join("README.md");
+    let text = fs::read_to_string(&path).map_err(|e| told(&path, &e))?;
+    let manifest = blocks(&text, "toml");
+    let [dependencies] = manifest.as_slice() else {
+        return Err(format!("README.md has {} blocks of TOML; one was expected", manifest.len()));
+    };
+    if project.exists() {
+        fs::remove_dir_all(project).map_err(|e| told(project, &e))?;
+    }
+    let here = root().join("crates/couplet");
+    let manifest = format!(
+        "[package]\nname = \"readme\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n{dependencies}\n\
+         [patch.crates-io]\ncouplet.path = '{}'\n\n[workspace]\n",
+        here.display()
+    );
+    write(&project.join("Cargo.toml"), &manifest)?;
+    let programs = blocks(&text, "rust,no_run");
+    for (at, program) in programs.iter().enumerate() {
+        let main = if program.contains("fn main()") { "" } else { "\nfn main() {}\n" };
+        let allow = "#![allow(dead_code)]\n";
+        write(&project.join(format!("src/bin/program{at}.rs")), &format!("{allow}{program}{main}"))?;
+    }
+    let lock = project.join("Cargo.lock");
+    fs::copy(root().join("Cargo.lock"), &lock).map_err(|e| told(&lock, &e))?;
+    println!("the README's manifest and its {} programs", programs.len());
+    show(command("cargo").args(["build", "--quiet"]).current_dir(project).env("CARGO_TARGET_DIR", target))
+}
+
+/// The code blocks of one language.
+fn blocks<'a>(text: &'a str, language: &str) -> Vec<&'a str> {
+    let start = format!("```{language}\n");
+    text.split(start.as_str()).skip(1).filter_map(|rest| rest.split_once("```")).map(|(block, _)| block).collect()
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Failure> {

@@ -101,9 +101,15 @@ pub(crate) fn packages() -> Result<Vec<Package>, Failure> {
     Ok(packages.map(|package| read_package(package, &root)).collect())
 }
 
-fn metadata() -> Result<Value, Failure> {
+/// The packages of the workspace as cargo describes them, without their dependencies.
+pub(crate) fn metadata() -> Result<Value, Failure> {
     let text = capture(command("cargo").args(["metadata", "--format-version", "1", "--no-deps"]))?;
     serde_json::from_str(&text).map_err(|e| format!("cargo metadata: {e}"))
+}
+
+/// Whether a package of `cargo metadata` may be published.
+pub(crate) fn is_published(package: &Value) -> bool {
+    package["publish"].as_array().is_none_or(|registries| !registries.is_empty())
 }
 
 fn read_package(package: &Value, root: &Path) -> Package {

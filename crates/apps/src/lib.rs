@@ -8,6 +8,8 @@
 //! This crate uses only the public extension registries of `couplet-server` and `couplet-client`, as a third-party
 //! extension would. It must not know transports and revisions.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod bridge;
 #[cfg(feature = "client")]
 mod client;

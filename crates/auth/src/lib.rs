@@ -5,6 +5,8 @@
 //! about its authorization server, that one about its endpoints) is untrusted and used only as far as it can be
 //! verified.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 pub mod fetch;
 #[cfg(any(feature = "client", feature = "server"))]
 mod places;

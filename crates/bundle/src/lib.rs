@@ -8,6 +8,8 @@
 //! All checks work offline. Each violated rule is a [`Problem`]: the member, what is wrong, and a fix. This crate knows
 //! files and rules and does not know the protocol: the tools of a server are passed in as a [`Surface`].
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 #[cfg(feature = "cli")]
 pub mod cli;
 mod error;

@@ -173,7 +173,7 @@ pub(crate) const SERVER_ERROR: &str = "the server returned an error";
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let exit = match error.kind() {
-            ErrorKind::Rpc => Exit::Refused,
+            ErrorKind::Rpc | ErrorKind::Tool => Exit::Refused,
             ErrorKind::Timeout => Exit::Timeout,
             ErrorKind::Closed | ErrorKind::Transport => Exit::Unreachable,
             ErrorKind::Auth => Exit::Unauthorized,

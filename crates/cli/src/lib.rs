@@ -48,6 +48,8 @@
 //!
 //! This crate knows the public API of `couplet`, and terminals. It must not know revisions: it asks the client.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod arguments;
 mod command;
 mod commands;

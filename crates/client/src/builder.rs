@@ -1,4 +1,4 @@
-//! Setting up a client.
+//! The client builder.
 
 use std::{fmt, future::Future, sync::Arc, sync::Mutex, time::Duration};
 
@@ -10,26 +10,26 @@ use couplet_types::{
 use tokio::time::Instant;
 
 use crate::{
-    answers::{Answers, callback, check_roots},
     cache::{Cache, Seat},
+    callbacks::{Callbacks, callback, check_roots},
     client::{Client, Shared},
-    clock::Patience,
     connect::{self, Greeting},
     driver::{Driver, beside},
     elicitation::Elicitation,
     extension::{Extension, Extensions},
-    inbox::{Inbox, OnLog},
+    incoming::{Incoming, OnLog},
     sync::lock,
-    trace::Connection,
+    timeout::Timeouts,
+    trace::ConnectionTrace,
 };
 
-/// A client that is not connected yet: what it is, what it answers, how long it waits.
+/// A builder of [`Client`]s, made by [`Client::new`]: callbacks, timeouts, limits, extensions, cache.
 ///
-/// What the client declares follows from what is set: without [`ClientBuilder::on_elicit`], for one, no server may
-/// ask the person anything.
+/// The capabilities that the client declares follow from the callbacks. Without [`ClientBuilder::on_elicit`], for
+/// example, a server cannot elicit input from the user.
 ///
-/// A clone sets up the same client once more, for another connection: it has the same callbacks, the same extensions and
-/// the same cache if [one was given](ClientBuilder::cache).
+/// A clone builds another client with the same configuration, for another connection: it shares the callbacks, the
+/// extensions, and the cache if [one was set](ClientBuilder::cache).
 ///
 /// ```
 /// # async fn example(one: std::sync::Arc<dyn couplet_core::Service>, two: std::sync::Arc<dyn couplet_core::Service>)
@@ -47,11 +47,11 @@ use crate::{
 pub struct ClientBuilder {
     info: Implementation,
     versions: Vec<ProtocolVersion>,
-    answers: Answers,
+    callbacks: Callbacks,
     extensions: Extensions,
     on_log: Option<OnLog>,
     log_level: Option<LoggingLevel>,
-    patience: Patience,
+    timeouts: Timeouts,
     probe_timeout: Option<Duration>,
     rounds: usize,
     limits: Limits,
@@ -62,7 +62,7 @@ pub struct ClientBuilder {
 /// Where answers are cached.
 #[derive(Clone, Debug)]
 enum Caching {
-    /// In a cache of each connection's own.
+    /// In a new cache for each connection.
     Own,
     Given(Cache),
     Off,
@@ -83,11 +83,11 @@ impl ClientBuilder {
         Self {
             info,
             versions: ProtocolVersion::ALL.to_vec(),
-            answers: Answers::default(),
+            callbacks: Callbacks::default(),
             extensions: Extensions::default(),
             on_log: None,
             log_level: None,
-            patience: Patience { timeout: Some(Duration::from_secs(60)), max_timeout: Some(Duration::from_secs(600)) },
+            timeouts: Timeouts { timeout: Some(Duration::from_secs(60)), max_timeout: Some(Duration::from_secs(600)) },
             probe_timeout: Some(Duration::from_secs(10)),
             rounds: 10,
             limits: Limits::default(),
@@ -96,26 +96,28 @@ impl ClientBuilder {
         }
     }
 
-    /// The name of the client for people.
+    /// Sets the display name of the client.
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.info.title = Some(title.into());
         self
     }
 
-    /// Everything that the client tells about itself.
+    /// Sets the name, version, title, icons and other information that the client sends to servers.
     pub fn info(mut self, info: Implementation) -> Self {
         self.info = info;
         self
     }
 
-    /// The revisions that the client speaks; all of them by default. Of those that both sides speak, the latest is
-    /// chosen.
+    /// Sets the protocol revisions that the client supports (default: all). The latest one that the server supports,
+    /// too, is negotiated.
     pub fn versions(mut self, versions: impl IntoIterator<Item = ProtocolVersion>) -> Self {
         self.versions = versions.into_iter().collect();
         self
     }
 
-    /// Answers forms. Show the person which server asks, and let them say no.
+    /// Sets the callback for form elicitation, and declares the capability.
+    ///
+    /// Show the user which server asks, and let them decline.
     ///
     /// ```
     /// use couplet_client::Client;
@@ -131,21 +133,23 @@ impl ClientBuilder {
         F: Fn(Elicitation) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<ElicitResult, RpcError>> + Send + 'static,
     {
-        self.answers.form = Some(callback(answer));
+        self.callbacks.form = Some(callback(answer));
         self
     }
 
-    /// Answers requests to visit an address. Show it in full, and open it only when the person agrees.
+    /// Sets the callback for URL elicitation, and declares the capability.
+    ///
+    /// Show the URL in full, and open it only if the user agrees.
     pub fn on_elicit_url<F, Fut>(mut self, answer: F) -> Self
     where
         F: Fn(Elicitation) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<ElicitResult, RpcError>> + Send + 'static,
     {
-        self.answers.visit = Some(callback(answer));
+        self.callbacks.url = Some(callback(answer));
         self
     }
 
-    /// Lets servers ask the client's model.
+    /// Sets the callback for sampling, and declares the capability: servers can send prompts to the client's model.
     ///
     /// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: ask a model through its provider instead.
     pub fn on_sample<F, Fut>(mut self, answer: F) -> Self
@@ -153,97 +157,106 @@ impl ClientBuilder {
         F: Fn(CreateMessageParams) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<CreateMessageResult, RpcError>> + Send + 'static,
     {
-        self.answers.sample = Some(callback(answer));
+        self.callbacks.sample = Some(callback(answer));
         self
     }
 
-    /// Answers whatever servers ask, as it came: for programs that pass questions on. The client declares these
-    /// capabilities, and the other callbacks are not used.
-    pub fn on_question<F, Fut>(mut self, capabilities: ClientCapabilities, answer: F) -> Self
+    /// Sets one callback for every input request of servers, as it was received: for proxies and gateways.
+    ///
+    /// The client declares the given capabilities, and the other callbacks are not used.
+    pub fn on_input_request<F, Fut>(mut self, capabilities: ClientCapabilities, answer: F) -> Self
     where
         F: Fn(InputRequest) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<JsonText, RpcError>> + Send + 'static,
     {
-        self.answers.whole = Some((capabilities, callback(answer)));
+        self.callbacks.any = Some((capabilities, callback(answer)));
         self
     }
 
-    /// Whether servers may hand tools to the client's model; they may not by default.
+    /// Sets whether sampling requests may contain tools (default: `false`).
     ///
     /// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: ask a model through its provider instead.
     pub fn sampling_tools(mut self, allowed: bool) -> Self {
-        self.answers.sampling_tools = allowed;
+        self.callbacks.sampling_tools = allowed;
         self
     }
 
-    /// The places that servers may work in: `file://` URIs. [`Client::set_roots`] changes them later.
+    /// Sets the roots, the `file://` URIs that servers may work in, and declares the capability.
+    ///
+    /// [`Client::set_roots`] changes them later.
     ///
     /// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: take folders as arguments of tools, as
     /// resources or from the configuration instead.
     pub fn roots(mut self, roots: impl IntoIterator<Item = Root>) -> Self {
-        self.answers.roots = Some(Mutex::new(roots.into_iter().collect()));
+        self.callbacks.roots = Some(Mutex::new(roots.into_iter().collect()));
         self
     }
 
-    /// Adds an extension. Without this, a client has none.
+    /// Adds an extension of the protocol.
     ///
     /// # Panics
-    /// When the client has it already.
+    /// If an extension with the same identifier was added before.
     #[track_caller]
     pub fn extension(mut self, extension: impl Into<Extension>) -> Self {
         self.extensions.add(extension.into());
         self
     }
 
-    /// How long to wait for an answer, or for progress where that was asked for: 60 s. `None` is for ever.
+    /// Sets the idle timeout of requests: the time without a response or progress (default: 60 s). `None` disables it.
     ///
-    /// Time in which the client's own callbacks answer the server does not count.
+    /// Progress restarts it if the request subscribes to progress. The time that callbacks of this client take does not
+    /// count.
     pub fn timeout(mut self, timeout: impl Into<Option<Duration>>) -> Self {
-        self.patience.timeout = timeout.into();
+        self.timeouts.timeout = timeout.into();
         self
     }
 
-    /// How long to wait for one request in all, however much progress there is: 10 min. `None` is for ever.
+    /// Sets the total timeout of requests, which progress does not extend (default: 10 min). `None` disables it.
     ///
-    /// In a session, the time that callbacks take counts here, because nobody knows which request they are for.
+    /// In a session, the time that callbacks take counts, because the protocol does not say which request they belong
+    /// to.
     pub fn max_timeout(mut self, timeout: impl Into<Option<Duration>>) -> Self {
-        self.patience.max_timeout = timeout.into();
+        self.timeouts.max_timeout = timeout.into();
         self
     }
 
-    /// How long to wait for the answer to the first question of all, before trying how older servers begin: 10 s.
+    /// Sets the timeout of the initial `server/discover` probe, after which the client falls back to `initialize`
+    /// (default: 10 s). `None` disables it.
     pub fn probe_timeout(mut self, timeout: impl Into<Option<Duration>>) -> Self {
         self.probe_timeout = timeout.into();
         self
     }
 
-    /// How often a server may answer one request with questions: 10 times.
+    /// Sets how many rounds a multi-round-trip request may take (default: 10).
+    ///
+    /// A request that needs more fails with [`ErrorKind::Protocol`](couplet_core::ErrorKind::Protocol).
     pub fn max_rounds(mut self, rounds: usize) -> Self {
         self.rounds = rounds;
         self
     }
 
-    /// What the connection may cost.
+    /// Sets the limits of the connection: sizes of messages, queues and lists.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Where answers are kept for as long as the server allows: in a cache of this client's own, unless it is given
-    /// one that others have, too. `None` keeps nothing. A single request can be [fresh](crate::RequestBuilder::fresh).
+    /// Sets the response cache (default: a new one for each connection). `None` disables caching.
+    ///
+    /// Pass clones of one [`Cache`] to share responses between clients. A single request can bypass the cache with
+    /// [`RequestBuilder::no_cache`](crate::RequestBuilder::no_cache).
     pub fn cache(mut self, cache: impl Into<Option<Cache>>) -> Self {
         self.cache = cache.into().map_or(Caching::Off, Caching::Given);
         self
     }
 
-    /// Lets somebody watch the requests: for measurements, and to name the trace that they belong to. Spans for
-    /// [`tracing`] are there without it.
+    /// Sets an observer of requests, for metrics and trace propagation. Spans of [`tracing`] do not need one.
     pub fn observer(mut self, observer: impl Observer) -> Self {
         self.observer = Some(Arc::new(observer));
         self
     }
 
-    /// Asks for log messages of a level and above from the beginning, if the server logs.
+    /// Requests log messages of a level and above as soon as the client is connected, if the server supports logging.
     ///
     /// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: log to standard error, or with
     /// OpenTelemetry, instead.
@@ -252,67 +265,76 @@ impl ClientBuilder {
         self
     }
 
-    /// Hears of log messages. It is called where messages are read, so it must not take long.
+    /// Sets the callback for log messages. It is called by the task that reads messages, so it must not block.
     ///
     /// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: log to standard error, or with
     /// OpenTelemetry, instead.
-    pub fn on_log(mut self, tell: impl Fn(LogParams) + Send + Sync + 'static) -> Self {
-        self.on_log = Some(Arc::new(tell));
+    pub fn on_log(mut self, callback: impl Fn(LogParams) + Send + Sync + 'static) -> Self {
+        self.on_log = Some(Arc::new(callback));
         self
     }
 
-    /// Connects to a target, and drives the connection in a task of tokio's. With the feature `http-client` of the crate
-    /// `couplet` a URL is a target, too: `connect("https://example.com/mcp")`.
+    /// Connects to a server, and spawns the connection as a tokio task.
+    ///
+    /// The target is anything that implements [`Connect`]: a command to run, a server in this process, a
+    /// [`Reconnecting`](crate::Reconnecting) wrapper. With the feature `http-client` of the crate `couplet` it can
+    /// also be a URL: `connect("https://example.com/mcp")`.
+    ///
+    /// Headers, tokens and proxies are set on `couplet_http::connect(url)`, which is a target, too.
     ///
     /// # Errors
-    /// When the target cannot be reached, or speaks no revision that the client speaks.
+    /// If the target is not valid or cannot be reached, if the server does not answer in time, or if client and server
+    /// have no revision in common.
+    ///
+    /// # Panics
+    /// If it is called outside of a tokio runtime; see [`ClientBuilder::connect_with_driver`].
     pub async fn connect<Kind>(self, target: impl IntoTarget<Kind>) -> Result<Client, Error> {
         let (client, driver) = self.connect_with_driver(target).await?;
         tokio::spawn(async move {
             if let Err(error) = driver.await {
-                tracing::warn!(%error, "a connection ended badly");
+                tracing::warn!(%error, "the connection failed");
             }
         });
         Ok(client)
     }
 
-    /// Connects to a target, and returns the driver of the connection for the caller to poll.
+    /// Connects to a server, and returns the [`Driver`], a future that the caller has to poll for the client to work.
     ///
-    /// Without timeouts (`None` for all three) neither a clock nor a runtime is needed.
+    /// If all three timeouts are `None`, neither a timer nor a runtime is needed.
     ///
     /// # Errors
-    /// When the target cannot be reached, or speaks no revision that the client speaks.
+    /// The same as those of [`ClientBuilder::connect`].
     pub async fn connect_with_driver<Kind>(self, target: impl IntoTarget<Kind>) -> Result<(Client, Driver), Error> {
         Box::pin(self.open(&mut target.into_target())).await
     }
 
     async fn open(self, target: &mut dyn Connect) -> Result<(Client, Driver), Error> {
-        if let Some(roots) = &self.answers.roots {
+        if let Some(roots) = &self.callbacks.roots {
             check_roots(&lock(roots))?;
         }
         let extensions = Arc::new(self.extensions);
         let greeting = Greeting {
             versions: self.versions,
             info: self.info,
-            capabilities: self.answers.capabilities(),
+            capabilities: self.callbacks.capabilities(),
             extensions: extensions.clone(),
             probe_timeout: self.probe_timeout,
-            timeout: self.patience.timeout,
+            timeout: self.timeouts.timeout,
             limits: self.limits,
         };
         let seat = self.cache.cache().map(|cache| Seat::new(&cache, target.server()));
-        let inbox = Arc::new(Inbox::new(self.answers, extensions, self.on_log, seat));
-        let (connected, server) = connect::open(target, &inbox, &greeting).await?;
-        let watched = self.observer.clone().map(|observer| {
+        let incoming = Arc::new(Incoming::new(self.callbacks, extensions, self.on_log, seat));
+        let (connected, server) = connect::open(target, &incoming, &greeting).await?;
+        let telemetry = self.observer.clone().map(|observer| {
             let (version, transport) = (server.version, connected.channel.transport());
-            (observer, Connection { version, transport, since: Instant::now() })
+            (observer, ConnectionTrace { version, transport, since: Instant::now() })
         });
-        let mut driver = Driver::new(connected.driver, inbox.clone(), watched);
+        let mut driver = Driver::new(connected.driver, incoming.clone(), telemetry);
         let client = Client::from_shared(Shared {
             channel: connected.channel,
-            inbox,
+            incoming,
             server,
-            patience: self.patience,
+            timeouts: self.timeouts,
             rounds: self.rounds,
             limits: greeting.limits,
             ending: driver.ending(),
@@ -330,8 +352,8 @@ impl fmt::Debug for ClientBuilder {
         f.debug_struct("ClientBuilder")
             .field("info", &self.info)
             .field("versions", &self.versions)
-            .field("answers", &self.answers)
-            .field("patience", &self.patience)
+            .field("answers", &self.callbacks)
+            .field("timeouts", &self.timeouts)
             .finish_non_exhaustive()
     }
 }

@@ -1,4 +1,4 @@
-//! The client: what a program calls.
+//! The client.
 
 use std::{fmt, sync::Arc};
 
@@ -15,18 +15,22 @@ use serde::Serialize;
 use tokio::sync::watch;
 
 use crate::{
-    answers::check_roots,
     builder::ClientBuilder,
-    clock::Patience,
-    inbox::Inbox,
+    callbacks::check_roots,
+    incoming::Incoming,
     notify::Notifications,
     page::Pages,
     request::{RequestBuilder, completion, parsed},
     result::ToolResult,
     sync::lock,
+    timeout::Timeouts,
 };
 
-/// A connection to a server. Clones are the same connection; when the last one is dropped, it is closed.
+/// A connection to a server.
+///
+/// A client is made with [`Client::new`], which returns a [`ClientBuilder`], and [`ClientBuilder::connect`], which
+/// negotiates a protocol revision. The same methods work in every revision. Clones share the connection; it is closed
+/// when the last clone is dropped, or with [`Client::close`].
 ///
 /// ```
 /// # async fn example(server: std::sync::Arc<dyn couplet_core::Service>) -> Result<(), couplet_core::Error> {
@@ -45,99 +49,136 @@ use crate::{
 /// # Ok(())
 /// # }
 /// ```
+///
+/// # Requests
+///
+/// [`Client::call`], [`Client::read`], [`Client::prompt`] and the others return a [`RequestBuilder`], a request that is
+/// sent when it is awaited. It can be given a timeout, a progress callback or `_meta` first. Dropping the future
+/// cancels the request.
+///
+/// ```
+/// # async fn example(client: couplet_client::Client) -> Result<(), couplet_core::Error> {
+/// use std::time::Duration;
+///
+/// let build = client.call("build", ()).timeout(Duration::from_secs(600)).on_progress(|p| tracing::info!(p.progress));
+/// let log = build.await?.into_result()?.text();
+/// # drop(log);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+///
+/// A request fails with [`ErrorKind::Rpc`] if the server responds with an error, with [`ErrorKind::Timeout`] or
+/// [`ErrorKind::Closed`] if there is no response, and with [`ErrorKind::Unsupported`], without being sent, if the
+/// revision or the server does not have the method. A tool that fails is not an error of the request: see
+/// [`ToolResult::into_result`].
+///
+/// # Requests of the server
+///
+/// A server can elicit input, sample the client's model or list its roots while it serves a request. Callbacks of the
+/// [`ClientBuilder`] answer, whether the server sends a request in a session or an `input_required` result
+/// (2026-07-28).
+///
+/// # Notifications
+///
+/// [`Client::listen`] subscribes to changes of lists and resources, in every revision. [`Client::notifications`] is the
+/// stream of all notifications that belong to no request.
 #[derive(Clone)]
 pub struct Client(Arc<Shared>);
 
 pub(crate) struct Shared {
     pub(crate) channel: Arc<dyn Channel>,
-    pub(crate) inbox: Arc<Inbox>,
+    pub(crate) incoming: Arc<Incoming>,
     pub(crate) server: ServerInfo,
-    pub(crate) patience: Patience,
+    pub(crate) timeouts: Timeouts,
     pub(crate) rounds: usize,
     pub(crate) limits: Limits,
     pub(crate) ending: watch::Receiver<Option<Result<(), Error>>>,
     pub(crate) observer: Option<Arc<dyn Observer>>,
 }
 
-/// What is known about the server.
+/// The description of the server, from `server/discover` or `initialize`.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ServerInfo {
-    /// What it says it is. Not to be trusted.
+    /// The name and version that the server reports. Not authenticated.
     pub info: Option<Implementation>,
-    /// What it serves.
+    /// The capabilities of the server.
     pub capabilities: ServerCapabilities,
-    /// How to use it, for the model.
+    /// Instructions for the model on how to use the server.
     pub instructions: Option<String>,
-    /// The revision that is spoken, to show to a person.
+    /// The negotiated protocol revision, for display. To learn what it includes, use [`Client::revision`].
     pub version: ProtocolVersion,
 }
 
 impl Client {
-    /// Begins to set up a client, with the name and version that it tells servers.
+    /// Returns a builder of a client with this name and version.
     #[expect(clippy::new_ret_no_self, reason = "there is no client before there is a connection")]
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> ClientBuilder {
         ClientBuilder::new(Implementation::new(name, version))
     }
 
-    /// What is known about the server.
+    /// Returns the description of the server.
     pub fn server(&self) -> &ServerInfo {
         &self.0.server
     }
 
-    /// All tools: every page of the list, up to 64 pages and 10,000 tools.
+    /// Lists all tools: every page, up to 64 pages and 10,000 tools. A server without the capability has none.
     ///
     /// # Errors
-    /// When a request fails, or the list is longer. A server without the capability has no tools, which is no error.
+    /// If a request fails, or if the list is longer.
     pub async fn tools(&self) -> Result<Vec<Tool>, Error> {
         self.tool_pages().all().await
     }
 
-    /// The pages of the list of tools.
+    /// Returns the pages of the list of tools, as a stream.
     pub fn tool_pages(&self) -> Pages<Tool> {
         Pages::tools(self)
     }
 
-    /// All resources, like [`Client::tools`].
+    /// Lists all resources, like [`Client::tools`].
     ///
     /// # Errors
-    /// When a request fails, or the list is too long.
+    /// If a request fails, or if the list is too long.
     pub async fn resources(&self) -> Result<Vec<Resource>, Error> {
         self.resource_pages().all().await
     }
 
-    /// The pages of the list of resources.
+    /// Returns the pages of the list of resources, as a stream.
     pub fn resource_pages(&self) -> Pages<Resource> {
         Pages::resources(self)
     }
 
-    /// All resource templates, like [`Client::tools`].
+    /// Lists all resource templates, like [`Client::tools`].
     ///
     /// # Errors
-    /// When a request fails, or the list is too long.
+    /// If a request fails, or if the list is too long.
     pub async fn resource_templates(&self) -> Result<Vec<ResourceTemplate>, Error> {
         self.resource_template_pages().all().await
     }
 
-    /// The pages of the list of resource templates.
+    /// Returns the pages of the list of resource templates, as a stream.
     pub fn resource_template_pages(&self) -> Pages<ResourceTemplate> {
         Pages::resource_templates(self)
     }
 
-    /// All prompts, like [`Client::tools`].
+    /// Lists all prompts, like [`Client::tools`].
     ///
     /// # Errors
-    /// When a request fails, or the list is too long.
+    /// If a request fails, or if the list is too long.
     pub async fn prompts(&self) -> Result<Vec<Prompt>, Error> {
         self.prompt_pages().all().await
     }
 
-    /// The pages of the list of prompts.
+    /// Returns the pages of the list of prompts, as a stream.
     pub fn prompt_pages(&self) -> Pages<Prompt> {
         Pages::prompts(self)
     }
 
-    /// Calls a tool. The arguments are anything that prints as a JSON object; `()` stands for none.
+    /// Calls a tool. The arguments are any type that serializes to a JSON object; `()` is for none.
+    ///
+    /// A tool that fails returns a result like any other: use [`ToolResult::into_result`] to turn it into an error.
     pub fn call(&self, name: impl Into<String>, arguments: impl Serialize) -> RequestBuilder<CallTool, ToolResult> {
         let params = object("the arguments of a tool", &arguments).map(|arguments| {
             let mut params = CallToolParams::new(name);
@@ -147,8 +188,8 @@ impl Client {
         RequestBuilder::new(self, params, |outcome| parsed::<CallTool>(outcome).map(ToolResult::from))
     }
 
-    /// Calls a tool and returns what comes back first, which may be questions. For programs that carry the rounds
-    /// on themselves, such as gateways; they send the answers in the parameters of [`Client::request`].
+    /// Calls a tool and returns the first outcome, which may be input requests (2026-07-28). For gateways and other
+    /// programs that carry out the rounds themselves, and send the responses in the parameters of [`Client::request`].
     pub fn call_outcome(
         &self,
         name: impl Into<String>,
@@ -162,7 +203,7 @@ impl Client {
         self.request(ReadResourceParams::new(uri))
     }
 
-    /// Gets a prompt. The arguments are anything that prints as a JSON object of strings; `()` stands for none.
+    /// Gets a prompt. The arguments are any type that serializes to a JSON object of strings; `()` is for none.
     pub fn prompt(&self, name: impl Into<String>, arguments: impl Serialize) -> RequestBuilder<GetPrompt> {
         let params = object("the arguments of a prompt", &arguments).and_then(|arguments| {
             let mut params = GetPromptParams::new(name);
@@ -174,7 +215,7 @@ impl Client {
         RequestBuilder::new(self, params, parsed::<GetPrompt>)
     }
 
-    /// Asks for suggestions for an argument of a prompt or a resource template, given what was typed.
+    /// Requests completions for an argument of a prompt or a resource template, given its value so far.
     ///
     /// ```
     /// # async fn example(client: couplet_client::Client) -> Result<(), couplet_core::Error> {
@@ -195,7 +236,7 @@ impl Client {
         RequestBuilder::new(self, Ok(CompleteParams::new(reference, argument, value)), completion)
     }
 
-    /// Sends any request of the protocol.
+    /// Sends any request of the protocol or of an extension.
     ///
     /// ```
     /// # async fn example(client: couplet_client::Client) -> Result<(), couplet_core::Error> {
@@ -213,46 +254,49 @@ impl Client {
         RequestBuilder::new(self, Ok(params), parsed::<R>)
     }
 
-    /// Asks whether the server is there.
+    /// Sends a `ping` and waits for the response.
     ///
     /// # Errors
-    /// When it is not, or when the revision has sessions no more and with them no `ping`.
+    /// If the server does not answer, or if the revision has no `ping` (2026-07-28).
     pub async fn ping(&self) -> Result<(), Error> {
         self.request::<Ping>(PingParams::new()).await.map(drop)
     }
 
-    /// Asks the server for log messages of a level and above.
+    /// Sets the minimum level of the log messages that the server sends.
     ///
     /// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: log to standard error, or with
     /// OpenTelemetry, instead.
     ///
     /// # Errors
-    /// When the server does not log, or the request fails.
+    /// If the server does not support logging, or if the request fails.
     pub async fn set_log_level(&self, level: LoggingLevel) -> Result<(), Error> {
         let dialect = self.dialect();
         if dialect.has_sessions() {
             return self.request::<SetLevel>(SetLevelParams::new(level)).await.map(drop);
         }
-        // Without a session every request says so itself.
+        // Without a session, every request carries the level.
         dialect.check(SetLevel::METHOD, &self.server().capabilities)?;
         let mut dialect = Dialect::clone(&dialect);
         dialect.set_log_level(Some(level));
-        self.inbox().agree(dialect);
+        self.incoming().agree(dialect);
         Ok(())
     }
 
-    /// Changes the roots, and tells the server where there is a session.
+    /// Replaces the roots, and notifies the server if there is a session.
     ///
     /// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: take folders as arguments of tools, as
     /// resources or from the configuration instead.
     ///
     /// # Errors
-    /// When the client was set up without [`ClientBuilder::roots`], or a root is not a `file://` URI.
+    /// If the client was built without [`ClientBuilder::roots`], or if a root is not a `file://` URI.
     pub async fn set_roots(&self, roots: impl IntoIterator<Item = Root>) -> Result<(), Error> {
         let roots: Vec<_> = roots.into_iter().collect();
         check_roots(&roots)?;
-        let Some(known) = &self.inbox().answers.roots else {
-            return Err(Error::new(ErrorKind::Config, "the client was connected without `roots`"));
+        let Some(known) = &self.incoming().callbacks.roots else {
+            return Err(Error::new(
+                ErrorKind::Config,
+                "the client was built without `roots`: call `ClientBuilder::roots` before `connect`",
+            ));
         };
         *lock(known) = roots;
         let dialect = self.dialect();
@@ -262,22 +306,24 @@ impl Client {
         Ok(())
     }
 
-    /// The notifications that belong to no request, from now on: log messages, changes in a session, and others.
+    /// Returns a stream of the notifications that belong to no request, from now on: log messages, changes in a
+    /// session, and others.
     pub fn notifications(&self) -> Notifications {
-        Notifications(self.inbox().read_notices())
+        Notifications(self.incoming().read_notices())
     }
 
-    /// Closes the connection and waits until it has ended, which it does only while its [`Driver`](crate::Driver)
-    /// runs.
+    /// Closes the connection gracefully, and waits until it is closed.
+    ///
+    /// After [`ClientBuilder::connect_with_driver`] the [`Driver`](crate::Driver) has to run for this to complete.
     ///
     /// # Errors
-    /// When it ended badly.
+    /// If the connection failed.
     pub async fn close(&self) -> Result<(), Error> {
         self.channel().close();
         self.closed().await
     }
 
-    /// Waits until the connection has ended, for whatever reason: because the server is gone, for one.
+    /// Waits until the connection is closed by either side, for example because the server exited.
     ///
     /// ```
     /// # async fn example(client: couplet_client::Client) {
@@ -288,14 +334,14 @@ impl Client {
     /// ```
     ///
     /// # Errors
-    /// Why it ended, unless this side closed it.
+    /// The reason, unless this side closed the connection.
     pub async fn closed(&self) -> Result<(), Error> {
         let mut ending = self.0.ending.clone();
-        // A driver that is gone without a word has ended, too.
+        // A driver that was dropped has ended, too.
         ending.wait_for(Option::is_some).await.map_or(Ok(()), |ending| ending.clone().unwrap_or(Ok(())))
     }
 
-    /// Whether the connection has ended. A request fails from then on.
+    /// Returns whether the connection is closed. Requests then fail with [`ErrorKind::Closed`].
     pub fn is_closed(&self) -> bool {
         self.0.ending.borrow().is_some()
     }
@@ -308,12 +354,12 @@ impl Client {
         &*self.0.channel
     }
 
-    pub(crate) fn inbox(&self) -> &Arc<Inbox> {
-        &self.0.inbox
+    pub(crate) fn incoming(&self) -> &Arc<Incoming> {
+        &self.0.incoming
     }
 
-    /// Invalidates cached lists if an error suggests that they are outdated.
-    pub(crate) fn suspect(&self, method: &str, error: &RpcError) {
+    /// Invalidates the cached list that an error shows to be outdated.
+    pub(crate) fn invalidate_after(&self, method: &str, error: &RpcError) {
         let change = match Method::named(method).and_then(|method| method.target) {
             Some(CallTarget::Tool) => Change::Tools,
             Some(CallTarget::Prompt) => Change::Prompts,
@@ -321,20 +367,20 @@ impl Client {
             None => return,
         };
         if [code::METHOD_NOT_FOUND, code::INVALID_PARAMS, code::RESOURCE_NOT_FOUND].contains(&error.code) {
-            self.inbox().changed(&change);
+            self.incoming().invalidate(&change);
         }
     }
 
     pub(crate) fn dialect(&self) -> Arc<Dialect> {
-        self.inbox().dialect().expect("a client exists only after both sides have agreed")
+        self.incoming().dialect().expect("a client exists only after both sides have agreed")
     }
 
     pub(crate) fn observer(&self) -> Option<&Arc<dyn Observer>> {
         self.0.observer.as_ref()
     }
 
-    pub(crate) fn patience(&self) -> Patience {
-        self.0.patience
+    pub(crate) fn timeouts(&self) -> Timeouts {
+        self.0.timeouts
     }
 
     pub(crate) fn rounds(&self) -> usize {
@@ -369,9 +415,9 @@ impl ServerInfo {
     }
 }
 
-/// What a value prints as: an object, or nothing.
+/// Serializes a value to an object; `None` for `null`.
 fn object(what: &str, value: &impl Serialize) -> Result<Option<RawJson>, Error> {
-    let wrong = || Error::new(ErrorKind::Config, format!("{what} must print as a JSON object"));
+    let wrong = || Error::new(ErrorKind::Config, format!("{what} must serialize to a JSON object"));
     let raw = RawJson::new(value).map_err(|e| wrong().with_source(e))?;
     match raw.get() {
         "null" => Ok(None),

@@ -1,4 +1,4 @@
-//! Finding out what a server speaks.
+//! Connection and negotiation of a revision.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,9 +12,11 @@ use couplet_types::{
     from_json,
 };
 
-use crate::{cache::Ticket, client::ServerInfo, clock::within, driver::beside, extension::Extensions, inbox::Inbox};
+use crate::{
+    cache::Ticket, client::ServerInfo, driver::beside, extension::Extensions, incoming::Incoming, timeout::within,
+};
 
-/// What a client brings to the negotiation.
+/// The configuration of the negotiation.
 #[derive(Debug)]
 pub(crate) struct Greeting {
     pub(crate) versions: Vec<ProtocolVersion>,
@@ -26,16 +28,16 @@ pub(crate) struct Greeting {
     pub(crate) limits: Limits,
 }
 
-/// Opens a connection and agrees on how to speak.
+/// Opens a connection and negotiates a revision.
 pub(crate) async fn open(
     target: &mut dyn Connect,
-    inbox: &Arc<Inbox>,
+    incoming: &Arc<Incoming>,
     greeting: &Greeting,
 ) -> Result<(Connected, ServerInfo), Error> {
-    match open_once(target, inbox, greeting).await {
+    match open_once(target, incoming, greeting).await {
         Err(error) if error.is_outdated() => {
-            tracing::debug!(%error, "what was known about the server is forgotten, and it is asked");
-            open_once(target, inbox, greeting).await
+            tracing::debug!(%error, "cached knowledge about the server is outdated; negotiating again");
+            open_once(target, incoming, greeting).await
         }
         opened => opened,
     }
@@ -43,19 +45,19 @@ pub(crate) async fn open(
 
 async fn open_once(
     target: &mut dyn Connect,
-    inbox: &Arc<Inbox>,
+    incoming: &Arc<Incoming>,
     greeting: &Greeting,
 ) -> Result<(Connected, ServerInfo), Error> {
     let (mut negotiation, mut step) = Negotiation::new(greeting.versions.clone())?;
-    let mut line = target.connect(inbox.clone(), greeting.limits.clone()).await?;
+    let mut connection = target.connect(incoming.clone(), greeting.limits.clone()).await?;
     let mut server = None;
     loop {
         step = match step {
             Step::Discover(version) => {
                 let dialect = greeting.dialect(version);
-                // A client that cannot fall back has no reason to stop waiting early.
+                // Without a fallback there is no reason for the shorter timeout.
                 let probe = negotiation.has_fallback().then_some(greeting.probe_timeout);
-                match discover(&mut line, &dialect, probe.unwrap_or(greeting.timeout), inbox).await? {
+                match discover(&mut connection, &dialect, probe.unwrap_or(greeting.timeout), incoming).await? {
                     Found::Late if probe.is_none() => return Err(unanswered(Discover::METHOD, greeting)),
                     Found::Late => negotiation.probed(&Probe::Silence)?,
                     Found::Server(result, info) => {
@@ -64,14 +66,15 @@ async fn open_once(
                     }
                     Found::Nothing(probe) => negotiation.probed(&probe)?,
                     Found::Lost(why) => {
-                        // There are servers that exit when they do not know the first message.
+                        // Some servers exit at a first message that they do not know.
                         let next = negotiation.probed(&Probe::Silence).map_err(|e| e.with_source(why))?;
-                        line = target.connect(inbox.clone(), greeting.limits.clone()).await?;
+                        connection = target.connect(incoming.clone(), greeting.limits.clone()).await?;
                         next
                     }
                 }
             }
-            Step::Initialize(version) => match initialize(&mut line, &greeting.dialect(version), greeting).await? {
+            Step::Initialize(version) => match initialize(&mut connection, &greeting.dialect(version), greeting).await?
+            {
                 Ok(result) => {
                     let next = negotiation.initialized(Ok(&result))?;
                     server = Some(ServerInfo::initialized(version, *result));
@@ -81,17 +84,17 @@ async fn open_once(
             },
             Step::Speak(version) => {
                 let Some(mut server) = server else {
-                    return Err(Error::new(ErrorKind::Protocol, "the server did not say what it is"));
+                    return Err(Error::new(ErrorKind::Protocol, "the server did not describe itself"));
                 };
                 server.version = version;
                 let dialect = greeting.dialect(version);
-                line.channel.agree(&dialect);
+                connection.channel.agree(&dialect);
                 if dialect.has_sessions() {
-                    line.channel.notify(dialect.notification(Initialized::METHOD, &NotificationParams::new()));
+                    connection.channel.notify(dialect.notification(Initialized::METHOD, &NotificationParams::new()));
                 }
-                inbox.agree(dialect);
-                let _ = inbox.channel.set(Arc::downgrade(&line.channel));
-                return Ok((line, server));
+                incoming.agree(dialect);
+                let _ = incoming.channel.set(Arc::downgrade(&connection.channel));
+                return Ok((connection, server));
             }
         };
     }
@@ -109,34 +112,34 @@ impl Greeting {
     }
 }
 
-/// What came of the probe.
+/// The outcome of the `server/discover` probe.
 enum Found {
     Server(Box<DiscoverResult>, Option<Implementation>),
     Nothing(Probe),
-    /// No answer came in time.
+    /// The probe timed out.
     Late,
     Lost(Error),
 }
 
 async fn discover(
-    line: &mut Connected,
+    connection: &mut Connected,
     dialect: &Dialect,
-    patience: Option<Duration>,
-    inbox: &Inbox,
+    timeout: Option<Duration>,
+    incoming: &Incoming,
 ) -> Result<Found, Error> {
     let params = DiscoverParams::new();
     let key = dialect.cache_key::<Discover>(&params);
-    let ticket = inbox.seat.as_ref().zip(key).map(|(seat, key)| seat.ticket(dialect, RequestMethod::Discover, key));
+    let ticket = incoming.seat.as_ref().zip(key).map(|(seat, key)| seat.ticket(dialect, RequestMethod::Discover, key));
     if let Some(text) = ticket.as_ref().and_then(Ticket::cached) {
-        return Ok(read_discovered(dialect, text));
+        return Ok(parse_discovered(dialect, text));
     }
     let lead = ticket.map(|ticket| ticket.lead());
-    let outgoing = dialect.request::<Discover>(line.channel.next_id(), params, &RequestOptions::default())?;
-    let mut exchange = line.channel.open(outgoing);
-    let channel = line.channel.clone();
-    let answered = within(patience, &*channel, beside(&mut line.driver, answer(&mut exchange))).await;
+    let outgoing = dialect.request::<Discover>(connection.channel.next_id(), params, &RequestOptions::default())?;
+    let mut exchange = connection.channel.open(outgoing);
+    let channel = connection.channel.clone();
+    let answered = within(timeout, &*channel, beside(&mut connection.driver, response(&mut exchange))).await;
     Ok(match answered {
-        // A server that kept silent about this may not understand that it is not wanted any more, either.
+        // A server that does not answer may not understand a cancellation, either.
         None => {
             exchange.abandon();
             Found::Late
@@ -146,18 +149,18 @@ async fn discover(
         Some(Ok(Event::Failed(why))) if why.kind() != ErrorKind::Protocol => return Err(why),
         Some(Ok(Event::Answer(Err(refused)))) => Found::Nothing(Probe::Refused(refused)),
         Some(Ok(Event::Answer(Ok(text)))) => {
-            let found = read_discovered(dialect, text.clone());
+            let found = parse_discovered(dialect, text.clone());
             if let (Some(lead), Found::Server(..)) = (lead, &found) {
                 lead.settle(&text);
             }
             found
         }
-        // What cannot be read is no answer, and no reason not to try the handshake.
+        // An invalid response is no reason not to try the handshake.
         Some(Ok(_)) => Found::Nothing(Probe::Silence),
     })
 }
 
-fn read_discovered(dialect: &Dialect, text: JsonText) -> Found {
+fn parse_discovered(dialect: &Dialect, text: JsonText) -> Found {
     let info = dialect.server_info(&text);
     match dialect.outcome(text) {
         Ok(Outcome::Complete(text)) => match from_json(text.as_str()) {
@@ -168,25 +171,25 @@ fn read_discovered(dialect: &Dialect, text: JsonText) -> Found {
     }
 }
 
-/// The inner error is what the server reported.
+/// The inner error is one that the server responded with.
 async fn initialize(
-    line: &mut Connected,
+    connection: &mut Connected,
     dialect: &Dialect,
     greeting: &Greeting,
 ) -> Result<Result<Box<InitializeResult>, RpcError>, Error> {
     let version = dialect.revision().version();
     let params = InitializeParams::new(version.as_str(), greeting.capabilities(version), greeting.info.clone());
-    let outgoing = dialect.request::<Initialize>(line.channel.next_id(), params, &RequestOptions::default())?;
-    let mut exchange = line.channel.open(outgoing);
-    let channel = line.channel.clone();
-    match within(greeting.timeout, &*channel, beside(&mut line.driver, answer(&mut exchange))).await {
+    let outgoing = dialect.request::<Initialize>(connection.channel.next_id(), params, &RequestOptions::default())?;
+    let mut exchange = connection.channel.open(outgoing);
+    let channel = connection.channel.clone();
+    match within(greeting.timeout, &*channel, beside(&mut connection.driver, response(&mut exchange))).await {
         None => Err(unanswered(Initialize::METHOD, greeting)),
         Some(Err(why)) | Some(Ok(Event::Failed(why))) => Err(why),
         Some(Ok(Event::Answer(Err(refused)))) => Ok(Err(refused)),
-        Some(Ok(Event::Answer(Ok(text)))) => from_json(text.as_str())
-            .map(|r| Ok(Box::new(r)))
-            .map_err(|e| Error::new(ErrorKind::Protocol, "the answer to `initialize` cannot be read").with_source(e)),
-        Some(Ok(_)) => Err(Error::new(ErrorKind::Protocol, "the server ended `initialize` without an answer")),
+        Some(Ok(Event::Answer(Ok(text)))) => from_json(text.as_str()).map(|r| Ok(Box::new(r))).map_err(|e| {
+            Error::new(ErrorKind::Protocol, "the response to `initialize` cannot be parsed").with_source(e)
+        }),
+        Some(Ok(_)) => Err(Error::new(ErrorKind::Protocol, "the server ended `initialize` without a response")),
     }
 }
 
@@ -195,8 +198,8 @@ fn unanswered(method: &str, greeting: &Greeting) -> Error {
     Error::new(ErrorKind::Timeout, format!("the server did not answer `{method}` within {waited:?}"))
 }
 
-/// The end of an exchange, whatever is told before it.
-pub(crate) async fn answer(exchange: &mut Exchange) -> Event {
+/// Waits for the response of an exchange, ignoring notifications.
+pub(crate) async fn response(exchange: &mut Exchange) -> Event {
     loop {
         match exchange.next().await {
             Event::Notification { .. } => {}

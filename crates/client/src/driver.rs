@@ -1,4 +1,4 @@
-//! What keeps a connection alive.
+//! The future that runs a connection.
 
 use std::{
     fmt,
@@ -12,39 +12,46 @@ use couplet_core::{BoxFuture, Error, ErrorKind, Observer};
 use tokio::sync::watch;
 
 use crate::{
-    inbox::Inbox,
-    trace::{Connection, disconnected},
+    incoming::Incoming,
+    trace::{ConnectionTrace, disconnected},
 };
 
 type Ending = Result<(), Error>;
 
-/// The future of a connection: it must run for the [`Client`](crate::Client) to work, and ends when the connection
-/// does. Dropping it ends the connection.
-#[must_use = "a connection lives as long as its driver runs"]
+/// The future that runs a connection. It has to be polled for the [`Client`](crate::Client) to work.
+///
+/// It completes when the connection is closed, with the reason if that is an error. Dropping it closes the connection.
+/// [`ClientBuilder::connect`](crate::ClientBuilder::connect) spawns it as a tokio task;
+/// [`ClientBuilder::connect_with_driver`](crate::ClientBuilder::connect_with_driver) returns it.
+#[must_use = "a connection makes progress only while its driver is polled"]
 pub struct Driver {
     connection: Option<BoxFuture<'static, Ending>>,
-    inbox: Arc<Inbox>,
+    incoming: Arc<Incoming>,
     ending: watch::Sender<Option<Ending>>,
-    watched: Option<Watched>,
+    telemetry: Option<Telemetry>,
 }
 
-/// Somebody who wants to hear of the end, and of what.
-type Watched = (Arc<dyn Observer>, Connection);
+/// The observer to notify when the connection is closed.
+type Telemetry = (Arc<dyn Observer>, ConnectionTrace);
 
 impl Driver {
-    pub(crate) fn new(connection: BoxFuture<'static, Ending>, inbox: Arc<Inbox>, watched: Option<Watched>) -> Self {
-        Self { connection: Some(connection), inbox, ending: watch::Sender::new(None), watched }
+    pub(crate) fn new(
+        connection: BoxFuture<'static, Ending>,
+        incoming: Arc<Incoming>,
+        telemetry: Option<Telemetry>,
+    ) -> Self {
+        Self { connection: Some(connection), incoming, ending: watch::Sender::new(None), telemetry }
     }
 
-    /// Where the end of the connection can be waited for.
+    /// Returns a receiver of the end of the connection.
     pub(crate) fn ending(&self) -> watch::Receiver<Option<Ending>> {
         self.ending.subscribe()
     }
 
     fn end(&mut self, ending: Ending) {
         self.connection = None;
-        self.inbox.close();
-        if let Some((observer, connection)) = self.watched.take() {
+        self.incoming.close();
+        if let Some((observer, connection)) = self.telemetry.take() {
             disconnected(&observer, &connection, &ending);
         }
         self.ending.send_replace(Some(ending));
@@ -76,7 +83,7 @@ impl fmt::Debug for Driver {
     }
 }
 
-/// Lets a connection run while `work` needs it, and fails if the connection ends first.
+/// Runs a connection until `work` is done. Fails if the connection is closed first.
 pub(crate) async fn beside<T>(
     connection: &mut (dyn Future<Output = Ending> + Send + Unpin),
     work: impl Future<Output = T>,
@@ -87,7 +94,7 @@ pub(crate) async fn beside<T>(
             return Poll::Ready(Ok(done));
         }
         let Poll::Ready(ending) = Pin::new(&mut *connection).poll(cx) else { return Poll::Pending };
-        // The answer may be the last thing that came.
+        // The response may have been the last message.
         if let Poll::Ready(done) = work.as_mut().poll(cx) {
             return Poll::Ready(Ok(done));
         }

@@ -1,9 +1,9 @@
-//! A question to the person, as the callback sees it.
+//! Elicitation requests, as callbacks see them.
 
 use couplet_types::{ElicitAction, ElicitParams, ElicitResult, ElicitSchema, Map, RawJson, RpcError};
 use serde::Serialize;
 
-/// A question of the server to the person, and the ways to answer it.
+/// An elicitation request: a form to fill in or a URL to open, and constructors of the user's response.
 ///
 /// ```
 /// use couplet_client::Elicitation;
@@ -19,35 +19,36 @@ use serde::Serialize;
 pub struct Elicitation(ElicitParams);
 
 impl Elicitation {
-    /// A question.
+    /// Creates a request, for tests of callbacks.
     pub fn new(params: ElicitParams) -> Self {
         Self(params)
     }
 
-    /// What to tell the person.
+    /// Returns the message for the user.
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// The form to fill in, if there is one.
+    /// Returns the schema of the form; `None` for URL elicitation.
     ///
     /// # Errors
-    /// When the form uses more of JSON Schema than elicitation allows; [`Elicitation::params`] has it as it came.
+    /// If the schema uses more of JSON Schema than elicitation allows; [`Elicitation::params`] has it as it was
+    /// received.
     pub fn schema(&self) -> Result<Option<ElicitSchema>, serde_json::Error> {
         self.0.schema()
     }
 
-    /// Whether the person is asked to visit an address and not to fill in a form.
+    /// Returns whether this is URL elicitation.
     pub fn is_url(&self) -> bool {
         self.0.is_url()
     }
 
-    /// The address to visit. Show it in full, and open it only when the person agrees.
+    /// Returns the URL to open; `None` for form elicitation. Show it in full, and open it only if the user agrees.
     pub fn url(&self) -> Option<&str> {
         self.0.url.as_deref().filter(|_| self.is_url())
     }
 
-    /// The host of the address, to be shown apart from the rest: what really will be visited.
+    /// Returns the host of the URL, to be shown separately: it is the site that really opens.
     pub fn url_host(&self) -> Option<&str> {
         let (_, rest) = self.url()?.split_once("://")?;
         let authority = rest.split(['/', '?', '#', '\\']).next()?;
@@ -58,8 +59,8 @@ impl Elicitation {
         }
     }
 
-    /// Whether the person should be warned of the address: it is not `https:`, hides another host, or has a host
-    /// that may look like another one (Punycode, or letters beyond ASCII).
+    /// Returns whether the user should be warned about the URL: it is not `https:`, has user information that hides the
+    /// host, or has a host that may imitate another one (Punycode, or characters beyond ASCII).
     pub fn is_suspicious_url(&self) -> bool {
         let (Some(url), Some(host)) = (self.url(), self.url_host()) else { return self.is_url() };
         let foreign = host.split('.').any(|label| label.to_ascii_lowercase().starts_with("xn--")) || !host.is_ascii();
@@ -67,57 +68,60 @@ impl Elicitation {
         host.is_empty() || foreign || hidden || !url.to_ascii_lowercase().starts_with("https://")
     }
 
-    /// What the form has filled in beforehand, to be shown to the person.
+    /// Returns the default values of the form, to be shown to the user.
     pub fn defaults(&self) -> Map<RawJson> {
         self.schema().ok().flatten().map_or_else(Map::new, |schema| schema.defaults())
     }
 
-    /// The question as it came.
+    /// Returns the request as it was received.
     pub fn params(&self) -> &ElicitParams {
         &self.0
     }
 
-    /// The person filled in the form. The content is anything that prints as a JSON object.
+    /// Creates the response of a user who submitted the form. The content is any type that serializes to a JSON object.
     ///
     /// # Errors
-    /// When it does not print as an object, is not what the form allows, or the question has no form.
+    /// If the content is not an object, does not match the schema, or if this is URL elicitation.
     pub fn accept(&self, content: impl Serialize) -> Result<ElicitResult, RpcError> {
         if self.is_url() {
-            return Err(RpcError::internal("a visit has no content; `accept_url` agrees to it"));
+            return Err(RpcError::internal("URL elicitation has no content: use `accept_url`"));
         }
         let content: Map<RawJson> = RawJson::new(&content)
             .and_then(|raw| raw.parse())
             .map_err(|e| RpcError::internal(format!("the content of the form is not an object: {e}")))?;
         if let Ok(Some(schema)) = self.schema() {
-            schema.check(&content).map_err(|what| RpcError::internal(format!("the form is not filled in: {what}")))?;
+            schema
+                .check(&content)
+                .map_err(|what| RpcError::internal(format!("the content does not match the form: {what}")))?;
         }
         Ok(ElicitResult::accept(content))
     }
 
-    /// The person agreed to visit the address. What comes of the visit is between them and the server.
+    /// Creates the response of a user who agreed to open the URL. Whether they finished there is between them and the
+    /// server.
     ///
     /// # Errors
-    /// When the question is about a form.
+    /// If this is form elicitation.
     pub fn accept_url(&self) -> Result<ElicitResult, RpcError> {
         if self.is_url() {
             Ok(ElicitResult::new(ElicitAction::Accept))
         } else {
-            Err(RpcError::internal("a form needs content; `accept` takes it"))
+            Err(RpcError::internal("form elicitation needs content: use `accept`"))
         }
     }
 
-    /// The person said no.
+    /// Creates the response of a user who declined.
     ///
     /// # Errors
-    /// Never; the type is that of the other answers.
+    /// Never; the type is the same as that of [`Elicitation::accept`].
     pub fn decline(&self) -> Result<ElicitResult, RpcError> {
         Ok(ElicitResult::decline())
     }
 
-    /// The person went away without a choice.
+    /// Creates the response of a user who dismissed the request without a choice.
     ///
     /// # Errors
-    /// Never; the type is that of the other answers.
+    /// Never; the type is the same as that of [`Elicitation::accept`].
     pub fn cancel(&self) -> Result<ElicitResult, RpcError> {
         Ok(ElicitResult::cancel())
     }

@@ -1,4 +1,4 @@
-//! Extensions: what a client can do beyond the specification, under an identifier that both sides declare.
+//! Extensions of the protocol, under an identifier that both sides declare.
 
 use std::{
     fmt,
@@ -10,13 +10,13 @@ use couplet_core::{BoxFuture, Channel, Dialect, Error, JsonText, Revision, messa
 use couplet_types::{ClientCapabilities, InputRequest, Map, Meta, Notification, ProtocolVersion, RawJson, RpcError};
 use serde::Serialize;
 
-use crate::{answers::Answers, client::Client};
+use crate::{callbacks::Callbacks, client::Client};
 
-/// An extension of a client: an identifier, settings, and what it adds. Nothing of it exists before
+/// An extension of a client: an identifier, settings, and additions. It is enabled with
 /// [`ClientBuilder::extension`](crate::ClientBuilder::extension).
 ///
-/// Its methods are types that implement [`Request`](couplet_types::Request) and name it; [`Client::request`] sends them
-/// to servers that declare it, too.
+/// Its methods are types that implement [`Request`](couplet_types::Request) and name the extension; [`Client::request`]
+/// sends them to servers that declare it, too.
 ///
 /// ```
 /// use couplet_client::{Client, Extension};
@@ -33,47 +33,50 @@ pub struct Extension {
     settings: RawJson,
     stateless: bool,
     results: Vec<(String, String, Finish)>,
-    layer: Option<AskedLayer>,
+    middleware: Option<Middleware>,
     capabilities: Option<Declare>,
 }
 
 type Finish = Arc<dyn Fn(Client, JsonText) -> BoxFuture<'static, Result<JsonText, Error>> + Send + Sync>;
 type Declare = Arc<dyn Fn(&mut ClientCapabilities) + Send + Sync>;
-type AskedLayer =
+type Middleware =
     Arc<dyn Fn(ServerRequest, ServerRequestNext) -> BoxFuture<'static, Result<JsonText, RpcError>> + Send + Sync>;
 
 impl Extension {
-    /// An extension that adds nothing yet. The identifier has a prefix: `com.example/clock`.
+    /// Creates an extension without settings. The identifier has a prefix: `com.example/clock`.
     ///
     /// # Panics
-    /// When the identifier is not one.
+    /// If the identifier is invalid.
     #[track_caller]
     pub fn new(id: impl Into<String>) -> Self {
         let id = id.into();
-        assert!(Meta::is_valid_extension(&id), "`{id}` is not an extension: it needs a prefix");
+        assert!(
+            Meta::is_valid_extension(&id),
+            "`{id}` is not an identifier of an extension: it needs a prefix, like `com.example/clock`"
+        );
         let settings = RawJson::empty_object();
-        Self { id, settings, stateless: false, results: Vec::new(), layer: None, capabilities: None }
+        Self { id, settings, stateless: false, results: Vec::new(), middleware: None, capabilities: None }
     }
 
-    /// What the client says about the extension: anything that prints as an object.
+    /// Sets the settings that the client declares: any type that serializes to a JSON object.
     ///
     /// # Panics
-    /// When it does not.
+    /// If it serializes to something else.
     #[track_caller]
     pub fn settings(mut self, settings: &impl Serialize) -> Self {
-        let printed = RawJson::new(settings).ok().filter(RawJson::is_object);
-        self.settings = printed.expect("the settings of an extension print as an object");
+        let object = RawJson::new(settings).ok().filter(RawJson::is_object);
+        self.settings = object.expect("the settings of an extension serialize to an object");
         self
     }
 
-    /// It exists only where every request stands alone.
+    /// Restricts the extension to stateless revisions (since 2026-07-28).
     pub fn stateless(mut self) -> Self {
         self.stateless = true;
         self
     }
 
-    /// Accepts a kind of result for a method, and says how it becomes the result that the method has by itself.
-    /// Without the extension such a result is an error.
+    /// Accepts an additional kind of result for a method, and sets the function that turns it into the method's own
+    /// result. Without it such a result is an error.
     pub fn result<F, Fut>(mut self, method: impl Into<String>, kind: impl Into<String>, finish: F) -> Self
     where
         F: Fn(Client, JsonText) -> Fut + Send + Sync + 'static,
@@ -84,39 +87,39 @@ impl Extension {
         self
     }
 
-    /// Puts a function around every request of the server in a session: it sees the request, and decides whether and how
-    /// the client's own callbacks answer it.
-    pub fn asked_layer<F, Fut>(mut self, layer: F) -> Self
+    /// Sets a middleware around every request of the server in a session. It can answer the request, or pass it on to
+    /// the client's callbacks with [`ServerRequestNext::run`].
+    pub fn on_server_request<F, Fut>(mut self, middleware: F) -> Self
     where
         F: Fn(ServerRequest, ServerRequestNext) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<JsonText, RpcError>> + Send + 'static,
     {
-        self.layer = Some(Arc::new(move |asked, next| Box::pin(layer(asked, next))));
+        self.middleware = Some(Arc::new(move |request, next| Box::pin(middleware(request, next))));
         self
     }
 
-    /// Declares more than the extension itself, where the protocol has a capability for it.
+    /// Sets a function that declares further capabilities of the protocol.
     pub fn capabilities(mut self, declare: impl Fn(&mut ClientCapabilities) + Send + Sync + 'static) -> Self {
         self.capabilities = Some(Arc::new(declare));
         self
     }
 }
 
-/// A request of the server, in a session.
+/// A request of the server in a session.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ServerRequest {
-    /// What it wants.
+    /// The method.
     pub method: String,
-    /// About what.
+    /// The parameters.
     pub params: Params,
-    /// How both sides speak.
+    /// The negotiated revision.
     pub revision: Revision,
-    /// How the server is told more about it.
-    pub teller: Notifier,
+    /// A sender of notifications about the request.
+    pub notifier: Notifier,
 }
 
-/// The way to the server of a session, for notifications. Clones are the same way; it ends with the connection.
+/// A sender of notifications to the server of a session. Clones share the connection.
 #[derive(Clone)]
 pub struct Notifier {
     channel: Option<Weak<dyn Channel>>,
@@ -124,8 +127,8 @@ pub struct Notifier {
 }
 
 impl Notifier {
-    /// Tells the server, if it is still there.
-    pub fn tell<N: Notification>(&self, params: &N::Params) {
+    /// Sends a notification. Does nothing if the connection is closed.
+    pub fn notify<N: Notification>(&self, params: &N::Params) {
         if let Some(channel) = self.channel.as_ref().and_then(Weak::upgrade) {
             channel.notify(self.dialect.notification(N::METHOD, params));
         }
@@ -134,35 +137,35 @@ impl Notifier {
 
 impl fmt::Debug for Notifier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Teller").finish_non_exhaustive()
+        f.debug_struct("Notifier").finish_non_exhaustive()
     }
 }
 
-/// The rest of the way to the client's callbacks.
+/// The middleware of the remaining extensions, and the client's callbacks.
 #[derive(Clone)]
 pub struct ServerRequestNext {
     extensions: Arc<Extensions>,
-    answers: Arc<Answers>,
+    callbacks: Arc<Callbacks>,
     dialect: Arc<Dialect>,
     at: usize,
 }
 
 impl ServerRequestNext {
-    /// Goes on to the next extension, or to the callbacks.
-    pub fn run(mut self, asked: ServerRequest) -> BoxFuture<'static, Result<JsonText, RpcError>> {
+    /// Runs the middleware of the next extension, or the callbacks.
+    pub fn run(mut self, request: ServerRequest) -> BoxFuture<'static, Result<JsonText, RpcError>> {
         while let Some(extension) = self.extensions.0.get(self.at) {
             self.at += 1;
-            if let Some(layer) = extension.layer.clone() {
-                return layer(asked, self);
+            if let Some(middleware) = extension.middleware.clone() {
+                return middleware(request, self);
             }
         }
-        self.answers.answer_on_session(&self.dialect, &asked.method, asked.params.text().as_str())
+        self.callbacks.answer_on_session(&self.dialect, &request.method, request.params.text().as_str())
     }
 }
 
 impl fmt::Debug for ServerRequestNext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AskedNext").finish_non_exhaustive()
+        f.debug_struct("ServerRequestNext").finish_non_exhaustive()
     }
 }
 
@@ -178,11 +181,11 @@ impl Extensions {
         self.0.push(extension);
     }
 
-    /// Adds what the extensions declare in a revision.
+    /// Adds the capabilities of the extensions in a revision.
     pub(crate) fn declare(&self, version: ProtocolVersion, all: &mut ClientCapabilities) {
-        let alone = !Revision::of(version).has_sessions();
+        let stateless = !Revision::of(version).has_sessions();
         for extension in &self.0 {
-            if alone || !extension.stateless {
+            if stateless || !extension.stateless {
                 all.extensions.get_or_insert_with(Map::new).insert(extension.id.as_str(), extension.settings.clone());
             }
             if let Some(declare) = &extension.capabilities {
@@ -191,27 +194,27 @@ impl Extensions {
         }
     }
 
-    /// How a result of an added kind becomes the one that the method has by itself.
+    /// Returns the function that turns a result of an added kind into the method's own result.
     pub(crate) fn finisher(&self, method: &str, kind: &str) -> Option<&Finish> {
         let all = self.0.iter().flat_map(|e| &e.results);
         all.into_iter().find(|(m, k, _)| m == method && k == kind).map(|(_, _, finish)| finish)
     }
 
-    /// The answer to a request of the server; `None` if the extensions leave all of them to the callbacks.
+    /// Runs the middleware for a request of the server; `None` if no extension has one.
     pub(crate) fn answer(
         self: &Arc<Self>,
-        answers: &Arc<Answers>,
+        callbacks: &Arc<Callbacks>,
         dialect: &Arc<Dialect>,
         channel: Option<&Weak<dyn Channel>>,
         method: &str,
         params: &Params,
     ) -> Option<BoxFuture<'static, Result<JsonText, RpcError>>> {
-        self.0.iter().any(|e| e.layer.is_some()).then(|| {
-            let (answers, dialect) = (answers.clone(), dialect.clone());
+        self.0.iter().any(|e| e.middleware.is_some()).then(|| {
+            let (callbacks, dialect) = (callbacks.clone(), dialect.clone());
             let revision = dialect.revision();
-            let teller = Notifier { channel: channel.cloned(), dialect: dialect.clone() };
-            let asked = ServerRequest { method: method.to_owned(), params: params.clone(), revision, teller };
-            ServerRequestNext { extensions: self.clone(), answers, dialect, at: 0 }.run(asked)
+            let notifier = Notifier { channel: channel.cloned(), dialect: dialect.clone() };
+            let request = ServerRequest { method: method.to_owned(), params: params.clone(), revision, notifier };
+            ServerRequestNext { extensions: self.clone(), callbacks, dialect, at: 0 }.run(request)
         })
     }
 }
@@ -223,17 +226,17 @@ impl fmt::Debug for Extension {
 }
 
 impl Client {
-    /// How both sides speak: to be asked what the revision has.
+    /// Returns the negotiated revision, with predicates for what it includes.
     pub fn revision(&self) -> Revision {
         self.dialect().revision()
     }
 
-    /// Answers questions of the server with the client's own callbacks, as if they had come for a request. For
-    /// extensions in whose results a server asks.
+    /// Answers input requests of the server with the client's callbacks: for extensions whose results contain such
+    /// requests.
     ///
     /// # Errors
-    /// When the client cannot answer one of them, or a callback fails.
+    /// If the client does not support one of them (kind `Unsupported`), or if a callback fails (kind `Callback`).
     pub async fn answer(&self, asks: Vec<(String, InputRequest)>) -> Result<Vec<(String, JsonText)>, Error> {
-        self.inbox().answers.round(&self.dialect(), asks).await
+        self.incoming().callbacks.round(&self.dialect(), asks).await
     }
 }

@@ -1,12 +1,14 @@
-//! Requests of other clients: for proxies and gateways.
+//! Forwarding of other clients' messages, for proxies and gateways.
 
 use couplet_core::{Error, Exchange, JsonText, Outcome, RequestOptions, message::Params};
 
 use crate::client::Client;
 
 impl Client {
-    /// Sends a request as it is, and returns what comes back, event by event. Dropping the exchange before its end
-    /// cancels the request. There is no deadline, and questions are left to the caller.
+    /// Forwards a request unchanged, and returns its notifications and response, event by event.
+    ///
+    /// There is no timeout, and input requests are for the caller to answer. Dropping the exchange before its end
+    /// cancels the request.
     ///
     /// ```
     /// # async fn example(client: couplet_client::Client, call: couplet_core::Call) -> Result<(), couplet_core::Error> {
@@ -21,31 +23,31 @@ impl Client {
     /// ```
     ///
     /// # Errors
-    /// When the server does not serve the method.
-    pub fn forward(&self, method: &str, params: &Params, extras: &RequestOptions) -> Result<Exchange, Error> {
+    /// If the revision or the server does not have the method.
+    pub fn forward(&self, method: &str, params: &Params, options: &RequestOptions) -> Result<Exchange, Error> {
         let dialect = self.dialect();
         dialect.check(method, &self.server().capabilities)?;
-        let outgoing = dialect.forward(self.channel().next_id(), method, params, extras)?;
+        let outgoing = dialect.forward(self.channel().next_id(), method, params, options)?;
         Ok(self.channel().open(outgoing))
     }
 
-    /// Sends a request of an extension as it is, like [`Client::forward`]. `named_by` is the parameter that names what the
-    /// request is about, if there is one.
+    /// Forwards a request of an extension unchanged, like [`Client::forward`]. `named_by` is the parameter that names
+    /// the target of the request, if there is one; over HTTP it is repeated in a header.
     ///
     /// # Errors
-    /// When `_meta` is not an object.
+    /// If `_meta` is not an object.
     pub fn forward_extension(
         &self,
         method: &'static str,
         named_by: Option<&'static str>,
         params: &Params,
-        extras: &RequestOptions,
+        options: &RequestOptions,
     ) -> Result<Exchange, Error> {
-        let outgoing = self.dialect().forward_as(self.channel().next_id(), method, named_by, params, extras)?;
+        let outgoing = self.dialect().forward_as(self.channel().next_id(), method, named_by, params, options)?;
         Ok(self.channel().open(outgoing))
     }
 
-    /// Sends a notification of another client to the server, where there is a session.
+    /// Forwards a notification to the server. Does nothing without a session (2026-07-28).
     pub fn forward_notification(&self, method: &str, params: &Params) {
         let dialect = self.dialect();
         if dialect.has_sessions() {
@@ -53,23 +55,24 @@ impl Client {
         }
     }
 
-    /// What the answer to a request says.
+    /// Parses the response to a forwarded request.
     ///
     /// # Errors
-    /// When it is of a kind that is not known.
+    /// If the result is of an unknown kind.
     pub fn outcome(&self, answer: JsonText) -> Result<Outcome, Error> {
         self.dialect().outcome(answer)
     }
 
-    /// The outcome in an answer to a request whose result may be of a kind that an extension adds.
+    /// Parses the response to a forwarded request, whose result may be of a kind that an extension adds.
     ///
     /// # Errors
-    /// When it is of a kind that is not known, or not accepted.
+    /// If the result is of a kind that is neither known nor accepted.
     pub fn outcome_with(&self, answer: JsonText, accepts: impl Fn(&str) -> bool) -> Result<Outcome, Error> {
         self.dialect().outcome_with(answer, accepts)
     }
 
-    /// Whether the server serves a method of the protocol: the revision has it, and the server what it needs.
+    /// Returns whether the server has a method of the protocol: the revision includes it, and the server declares the
+    /// capability.
     pub fn serves(&self, method: &str) -> bool {
         let dialect = self.dialect();
         dialect.revision().has_method(method) && dialect.check(method, &self.server().capabilities).is_ok()

@@ -1,8 +1,9 @@
-//! A client of the Model Context Protocol: typed requests, rounds of questions, deadlines, subscriptions.
+//! Clients of the Model Context Protocol (MCP): typed requests, timeouts, elicitation and sampling callbacks,
+//! subscriptions, caching and reconnection, in every protocol revision.
 //!
-//! [`Client::new`] collects what the client can answer and how long it waits; [`ClientBuilder::connect`] finds out
-//! what the server speaks and returns a [`Client`]. The same calls work with every revision: one set of callbacks
-//! answers a server that asks on its session and one that asks in its results, and [`Client::listen`] is one stream
+//! [`Client::new`] returns a [`ClientBuilder`] for callbacks and timeouts; [`ClientBuilder::connect`] negotiates a
+//! revision and returns a [`Client`]. The same methods work in every revision: one set of callbacks answers a server
+//! that sends requests in a session and one that returns `input_required` results, and [`Client::listen`] is one stream
 //! of changes in both.
 //!
 //! ```
@@ -37,42 +38,62 @@
 //! # async fn main() -> Result<(), couplet_core::Error> {
 //! let server: Arc<dyn Service> = Arc::new(Adder(Hub::new()));
 //! let client = Client::new("demo", "1.0.0").connect(server).await?;
-//! let sum = client.call("add", json!({ "a": 1, "b": 2 })).await?;
+//! let sum = client.call("add", json!({ "a": 1, "b": 2 })).await?.into_result()?;
 //! assert_eq!(sum.text(), "3");
 //! client.close().await?;
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! What this crate must not know: how bytes travel (a [`Connect`](couplet_core::Connect) does), how a revision looks
-//! on the wire (a [`Dialect`](couplet_core::Dialect) does). Nothing here grows without a bound, and a callback that
-//! panics harms nobody but the request that it was to answer.
+//! # Features
+//!
+//! * `validate`: structured output of tools is validated against their output schemas.
+//!
+//! # Where to look
+//!
+//! This crate does not know how bytes travel (a [`Connect`](couplet_core::Connect) does), nor how a revision looks on
+//! the wire (a [`Dialect`](couplet_core::Dialect) does). All queues and lists are bounded, and a callback that panics
+//! fails only the request that it answers.
+//!
+//! | file | content |
+//! |---|---|
+//! | `client.rs`, `request.rs`, `result.rs` | the public API: methods, request builder, tool results |
+//! | `builder.rs`, `connect.rs` | configuration, negotiation of a revision |
+//! | `driver.rs`, `reconnect/` | the future that runs a connection, and the one that replaces lost connections |
+//! | `pending.rs`, `round_history.rs`, `timeout.rs` | the life of a request: cache, rounds, timeouts |
+//! | `callbacks.rs`, `elicitation.rs` | answers to elicitation, sampling and roots requests |
+//! | `incoming.rs`, `notify.rs`, `listen.rs`, `progress.rs`, `queue.rs` | notifications, subscriptions, progress |
+//! | `cache/` | the response cache, and coalescing of identical requests |
+//! | `output_schemas.rs` | validation of structured output (`output_schemas_off.rs` without the feature) |
+//! | `forward.rs`, `extension.rs`, `trace.rs` | for proxies, extensions, telemetry |
 
-mod answers;
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod builder;
 mod cache;
+mod callbacks;
 mod client;
-mod clock;
 mod connect;
 mod driver;
 mod elicitation;
 mod extension;
-mod feed;
 mod forward;
-mod inbox;
+mod incoming;
 mod listen;
 mod media;
 mod notify;
-#[cfg_attr(not(feature = "validate"), path = "unchecked.rs")]
-mod outputs;
+#[cfg_attr(not(feature = "validate"), path = "output_schemas_off.rs")]
+mod output_schemas;
 mod page;
+mod pending;
 mod progress;
-mod questions;
+mod queue;
 mod reconnect;
 mod request;
 mod result;
-mod rounds;
+mod round_history;
 mod sync;
+mod timeout;
 mod trace;
 
 pub use builder::ClientBuilder;

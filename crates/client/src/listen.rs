@@ -1,4 +1,4 @@
-//! Being told about changes: one stream, whether the server has sessions or not.
+//! Subscriptions to changes: one stream, in sessions and without.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,11 +15,12 @@ use couplet_types::{
 };
 use futures_core::Stream;
 
-use crate::{client::Client, clock::Clock, feed::Feed, notify::Notice};
+use crate::{client::Client, notify::Notice, queue::Queue, timeout::RequestTimer};
 
-/// A stream of changes. Dropping it ends the subscription, and the server is told.
+/// A subscription to changes: a stream, made by [`Client::listen`]. Dropping it ends the subscription, and notifies the
+/// server.
 ///
-/// When nobody reads, equal changes are told once, and of too many the oldest are dropped.
+/// While it is not polled, equal changes are merged, and the oldest are dropped if there are too many.
 #[derive(Debug)]
 pub struct Changes {
     source: Source,
@@ -28,28 +29,28 @@ pub struct Changes {
     client: Client,
 }
 
-/// Why a subscription is over.
+/// The reason why a subscription ended.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Ended {
-    /// The server ended it in good order. Subscribe again to hear more.
+    /// The server ended it regularly, for example at its graceful shutdown. Subscribe again to continue.
     ByServer,
-    /// It broke off: the server reported an error, or the connection is gone.
+    /// It failed: the server reported an error, or the connection was closed.
     Failed(Error),
 }
 
 #[derive(Debug)]
 enum Source {
-    /// A request that goes on for as long as the subscription.
+    /// A request that lasts as long as the subscription (2026-07-28).
     Request(Exchange),
-    /// What the session tells, and the resources to unsubscribe from.
-    Session(Arc<Feed<Change>>, BTreeSet<String>),
+    /// Notifications of the session, and the resources to unsubscribe from.
+    Session(Arc<Queue<Change>>, BTreeSet<String>),
 }
 
 impl Client {
-    /// Asks to be told about changes. Several subscriptions can be open at the same time.
+    /// Subscribes to changes of lists and resources. Several subscriptions can be open at the same time.
     ///
-    /// The server may honour less than was asked for: see [`Changes::honoured`].
+    /// The server may honour only a part of the filter: see [`Changes::honoured`].
     ///
     /// ```
     /// # async fn example(client: couplet_client::Client) -> Result<(), couplet_core::Error> {
@@ -68,44 +69,47 @@ impl Client {
     /// ```
     ///
     /// # Errors
-    /// When the server refuses, or does not answer in time.
+    /// If the server refuses, or does not answer in time.
     pub async fn listen(&self, filter: Filter) -> Result<Changes, Error> {
         if self.dialect().has_sessions() {
             self.listen_in_session(filter).await
         } else {
-            self.listen_alone(filter).await
+            self.listen_stateless(filter).await
         }
     }
 
-    /// The part of a filter that the server declares to notify of: `listChanged` of its lists, `subscribe` of its
-    /// resources. Nothing is left for a server that declares neither, and such a server need not serve
+    /// Returns the part of a filter that the server declares to notify of: `listChanged` of its lists, `subscribe` of
+    /// its resources. Nothing is left for a server that declares neither, and such a server need not serve
     /// [`Client::listen`] at all.
     pub fn declared_changes(&self, mut filter: Filter) -> Filter {
         honour(&mut filter, &self.server().capabilities);
         filter
     }
 
-    async fn listen_alone(&self, filter: Filter) -> Result<Changes, Error> {
+    async fn listen_stateless(&self, filter: Filter) -> Result<Changes, Error> {
         let params = ListenParams::new(to_wire(&filter));
         let outgoing =
             self.dialect().request::<Listen>(self.channel().next_id(), params, &RequestOptions::default())?;
-        let mut clock = Clock::new(self.patience(), self.inbox().answers.activity.clone());
-        clock.begin();
+        let mut timer = RequestTimer::new(self.timeouts(), self.incoming().callbacks.activity.clone());
+        timer.begin();
         let mut exchange = self.channel().open(outgoing);
         loop {
-            match clock.wait(Listen::METHOD, self.channel(), exchange.next()).await? {
+            match timer.wait(Listen::METHOD, self.channel(), exchange.next()).await? {
                 Event::Notification { method, params } => {
                     let notice = Notice { method, params };
                     if let Some(acknowledged) = notice.read::<SubscriptionAcknowledged>() {
                         let honoured = from_wire(acknowledged.notifications);
                         return Ok(Changes::new(self, Source::Request(exchange), honoured));
                     }
-                    tracing::debug!(method = notice.method, "a subscription began without its acknowledgement");
+                    tracing::debug!(
+                        method = notice.method,
+                        "a notification came before the acknowledgement of the subscription"
+                    );
                 }
                 Event::Answer(Err(refused)) => return Err(refused.into()),
                 Event::Failed(error) => return Err(error),
                 Event::Answer(Ok(_)) | Event::Ended => {
-                    let what = format!("the server ended `{}` before it began", Listen::METHOD);
+                    let what = format!("the server ended `{}` before it acknowledged the subscription", Listen::METHOD);
                     return Err(Error::new(ErrorKind::Protocol, what));
                 }
             }
@@ -115,8 +119,8 @@ impl Client {
     async fn listen_in_session(&self, filter: Filter) -> Result<Changes, Error> {
         let filter = self.declared_changes(filter);
         let uris = filter.uris.clone();
-        let source = Source::Session(self.inbox().read_changes(filter.clone()), uris.clone());
-        // From here on, leaving early unsubscribes.
+        let source = Source::Session(self.incoming().read_changes(filter.clone()), uris.clone());
+        // From here on, dropping this future unsubscribes.
         let changes = Changes::new(self, source, filter);
         for uri in uris {
             self.request::<Subscribe>(SubscribeParams::new(uri)).await?;
@@ -130,17 +134,17 @@ impl Changes {
         Self { source, honoured, ended: None, client: client.clone() }
     }
 
-    /// The next change; `None` when the subscription is over.
+    /// Waits for the next change; `None` when the subscription has ended. Cancel safe.
     pub async fn next(&mut self) -> Option<Change> {
         poll_fn(|cx| self.poll_change(cx)).await
     }
 
-    /// What the server tells about: all of what was asked for, or less.
+    /// Returns the filter that the server honours: the requested one, or a part of it.
     pub fn honoured(&self) -> &Filter {
         &self.honoured
     }
 
-    /// Why the subscription is over, if it is.
+    /// Returns why the subscription ended, if it has.
     pub fn ended(&self) -> Option<&Ended> {
         self.ended.as_ref()
     }
@@ -150,19 +154,19 @@ impl Changes {
             return Poll::Ready(None);
         }
         let ended = match &mut self.source {
-            Source::Session(feed, _) => match feed.poll_next(cx) {
-                Poll::Ready(None) => Ended::Failed(self.client.inbox().why_over()),
+            Source::Session(queue, _) => match queue.poll_next(cx) {
+                Poll::Ready(None) => Ended::Failed(self.client.incoming().end_reason()),
                 change => return change,
             },
             Source::Request(exchange) => loop {
-                // The future holds nothing between two polls, so it can be made anew for each.
+                // The future has no state between two polls, so each poll can create it.
                 let Poll::Ready(event) = pin!(exchange.next()).poll(cx) else { return Poll::Pending };
                 match event {
                     Event::Notification { method, params } => {
                         let notice = Notice { method, params };
-                        let change = notice.change().or_else(|| news(&notice, &self.honoured));
+                        let change = notice.change().or_else(|| extension_event(&notice, &self.honoured));
                         if change == Some(Change::Tools) {
-                            self.client.inbox().outputs.forget();
+                            self.client.incoming().output_schemas.clear();
                         }
                         if change.is_some() {
                             return Poll::Ready(change);
@@ -187,24 +191,24 @@ impl Stream for Changes {
     }
 }
 
-/// A request that is dropped is cancelled by itself; resources are unsubscribed from here, without waiting.
+/// Unsubscribes from resources, without waiting. A request is cancelled when its exchange is dropped.
 impl Drop for Changes {
     fn drop(&mut self) {
         let Source::Session(_, uris) = &self.source else { return };
         let (channel, dialect) = (self.client.channel(), self.client.dialect());
         for uri in uris {
-            self.client.inbox().forget(uri, || {
+            self.client.incoming().unsubscribe(uri, || {
                 let params = UnsubscribeParams::new(uri.as_str());
                 match dialect.request::<Unsubscribe>(channel.next_id(), params, &RequestOptions::default()) {
                     Ok(request) => channel.open(request).abandon(),
-                    Err(error) => tracing::debug!(%error, "a resource is not unsubscribed from"),
+                    Err(error) => tracing::debug!(%error, "the client cannot unsubscribe from a resource"),
                 }
             });
         }
     }
 }
 
-/// Leaves out what the server does not tell of.
+/// Removes the changes that the server does not notify of.
 fn honour(filter: &mut Filter, server: &ServerCapabilities) {
     let resources = server.resources.clone().unwrap_or_default();
     filter.tools &= server.tools.as_ref().is_some_and(|t| t.list_changed == Some(true));
@@ -215,8 +219,8 @@ fn honour(filter: &mut Filter, server: &ServerCapabilities) {
     }
 }
 
-/// What an extension tells, if the subscription is about any.
-fn news(notice: &Notice, honoured: &Filter) -> Option<Change> {
+/// Returns the event of an extension, if the subscription includes any.
+fn extension_event(notice: &Notice, honoured: &Filter) -> Option<Change> {
     (!honoured.topics.is_empty())
         .then(|| ExtensionEvent::new("", "", notice.method.as_str(), notice.params.text().to_raw()).into())
 }

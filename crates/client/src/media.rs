@@ -1,4 +1,4 @@
-//! Pictures, sounds and files that came from a server.
+//! Images, audio and files from a server.
 
 use std::path::{Path, PathBuf};
 
@@ -8,11 +8,11 @@ use couplet_types::{ContentBlock, ResourceBody, ResourceContents, mime};
 
 use crate::result::ToolResult;
 
-/// Bytes that came from a server, and what they are said to be. Not to be trusted.
+/// Decoded binary content from a server, with the media type that the server claims. Not to be trusted.
 ///
 /// ```
 /// # async fn example(client: couplet_client::Client) -> Result<(), Box<dyn std::error::Error>> {
-/// let chart = client.call("chart", ()).await?;
+/// let chart = client.call("chart", ()).await?.into_result()?;
 /// let saved = chart.image()?.save("chart").await?; // `chart.png`, if it is one
 /// # drop(saved);
 /// # Ok(())
@@ -23,29 +23,29 @@ use crate::result::ToolResult;
 pub struct Media {
     /// The bytes.
     pub bytes: Vec<u8>,
-    /// The media type, as the server says.
+    /// The media type that the server claims.
     pub mime_type: String,
 }
 
 impl Media {
-    /// The bytes in a block: a picture, a sound, or an embedded resource. Other blocks have none.
+    /// Decodes an image, audio or embedded resource block; `None` for other blocks.
     ///
     /// # Errors
-    /// When the data is not base64.
-    pub fn of_block(block: &ContentBlock) -> Result<Option<Self>, Error> {
+    /// If the data is not base64.
+    pub fn from_block(block: &ContentBlock) -> Result<Option<Self>, Error> {
         match block {
             ContentBlock::Image(image) => decoded(&image.data, &image.mime_type).map(Some),
             ContentBlock::Audio(audio) => decoded(&audio.data, &audio.mime_type).map(Some),
-            ContentBlock::Resource(embedded) => Self::of_contents(&embedded.resource).map(Some),
+            ContentBlock::Resource(embedded) => Self::from_contents(&embedded.resource).map(Some),
             _ => Ok(None),
         }
     }
 
-    /// The bytes of a resource, also where they are text.
+    /// Decodes the contents of a resource. Text becomes its bytes.
     ///
     /// # Errors
-    /// When the data is not base64.
-    pub fn of_contents(contents: &ResourceContents) -> Result<Self, Error> {
+    /// If the data is not base64.
+    pub fn from_contents(contents: &ResourceContents) -> Result<Self, Error> {
         let mime_type = |plain: &str| contents.mime_type.clone().unwrap_or_else(|| plain.to_owned());
         match &contents.body {
             ResourceBody::Text(text) => {
@@ -55,10 +55,13 @@ impl Media {
         }
     }
 
-    /// Writes a new file. A name without an ending gets that of the media type.
+    /// Writes the bytes to a new file, and returns its path. A path without an extension gets that of the media type.
     ///
     /// # Errors
-    /// When there is such a file already, or it cannot be written.
+    /// If the file exists already, or cannot be written.
+    ///
+    /// # Panics
+    /// If it is called outside of a tokio runtime.
     pub async fn save(&self, path: impl AsRef<Path>) -> Result<PathBuf, Error> {
         let mut path = path.as_ref().to_owned();
         if let (None, Some(extension)) = (path.extension(), mime::extension(&self.mime_type)) {
@@ -66,12 +69,12 @@ impl Media {
         }
         let (bytes, target) = (self.bytes.clone(), path.clone());
         let written = tokio::task::spawn_blocking(move || {
-            // What a server sends must not replace what is there.
+            // Content from a server must not replace an existing file.
             let mut file = std::fs::File::options().write(true).create_new(true).open(target)?;
             std::io::Write::write_all(&mut file, &bytes)
         });
         let failed = |e: std::io::Error| {
-            Error::new(ErrorKind::Config, format!("`{}` cannot be written: {e}", path.display())).with_source(e)
+            Error::new(ErrorKind::Other, format!("`{}` cannot be written: {e}", path.display())).with_source(e)
         };
         written.await.map_err(std::io::Error::other).and_then(|done| done).map_err(failed)?;
         Ok(path)
@@ -79,36 +82,36 @@ impl Media {
 }
 
 impl ToolResult {
-    /// The first picture.
+    /// Decodes the first image.
     ///
     /// # Errors
-    /// When there is none, or it is not base64.
+    /// If there is none, or if it is not base64.
     pub fn image(&self) -> Result<Media, Error> {
         let is_image = |block: &&ContentBlock| matches!(block, ContentBlock::Image(_));
-        self.first("picture", is_image)
+        self.first("image", is_image)
     }
 
-    /// The first sound.
+    /// Decodes the first audio block.
     ///
     /// # Errors
-    /// When there is none, or it is not base64.
+    /// If there is none, or if it is not base64.
     pub fn audio(&self) -> Result<Media, Error> {
         let is_audio = |block: &&ContentBlock| matches!(block, ContentBlock::Audio(_));
-        self.first("sound", is_audio)
+        self.first("audio", is_audio)
     }
 
-    /// Every picture, sound and embedded resource, in order.
+    /// Decodes every image, audio block and embedded resource, in order.
     ///
     /// # Errors
-    /// When one is not base64.
+    /// If one is not base64.
     pub fn media(&self) -> Result<Vec<Media>, Error> {
-        self.content().iter().filter_map(|block| Media::of_block(block).transpose()).collect()
+        self.content().iter().filter_map(|block| Media::from_block(block).transpose()).collect()
     }
 
     fn first(&self, what: &str, wanted: impl Fn(&&ContentBlock) -> bool) -> Result<Media, Error> {
         let none = || Error::new(ErrorKind::Protocol, format!("the tool gave no {what}"));
         let block = self.content().iter().find(wanted).ok_or_else(none)?;
-        Media::of_block(block)?.ok_or_else(none)
+        Media::from_block(block)?.ok_or_else(none)
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the server tells on its own.
+//! Notifications of the server.
 
 use std::{
     future::poll_fn,
@@ -14,20 +14,20 @@ use couplet_types::{
 };
 use futures_core::Stream;
 
-use crate::feed::Feed;
+use crate::queue::Queue;
 
-/// A notification of the server that belongs to no request.
+/// A notification from the server that belongs to no request.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Notice {
-    /// What happened.
+    /// The method.
     pub method: String,
-    /// To what.
+    /// The parameters.
     pub params: Params,
 }
 
 impl Notice {
-    /// The parameters, if it is a notification of this kind and can be read.
+    /// Parses the parameters; `None` if the notification is of another method, or if they are invalid.
     ///
     /// ```
     /// # fn show(notice: couplet_client::Notice) {
@@ -42,7 +42,7 @@ impl Notice {
         (self.method == N::METHOD).then(|| from_json(self.params.text().as_str()).ok())?
     }
 
-    /// The change that it tells of, if it tells of one.
+    /// Returns the change that the notification reports, if it reports one.
     pub fn change(&self) -> Option<Change> {
         match &*self.method {
             ToolListChanged::METHOD => Some(Change::Tools),
@@ -57,14 +57,16 @@ impl Notice {
     }
 }
 
-/// The notifications that belong to no request, from the moment of [`Client::notifications`](crate::Client::notifications).
+/// A stream of the notifications that belong to no request; made by
+/// [`Client::notifications`](crate::Client::notifications).
 ///
-/// At most 256 wait to be read; of more, the oldest are dropped. It ends with the connection.
+/// It buffers at most 256 notifications; if there are more, the oldest are dropped. It ends when the connection is
+/// closed.
 #[derive(Debug)]
-pub struct Notifications(pub(crate) Arc<Feed<Notice>>);
+pub struct Notifications(pub(crate) Arc<Queue<Notice>>);
 
 impl Notifications {
-    /// The next one; `None` when the connection has ended.
+    /// Waits for the next notification; `None` when the connection is closed. Cancel safe.
     pub async fn next(&mut self) -> Option<Notice> {
         poll_fn(|cx| self.0.poll_next(cx)).await
     }

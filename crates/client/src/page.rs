@@ -1,4 +1,4 @@
-//! Lists that come in pages.
+//! Paginated lists.
 
 use std::{
     fmt,
@@ -18,13 +18,13 @@ use crate::client::Client;
 
 type Page<T> = (Vec<T>, Option<String>);
 type Coming<T> = BoxFuture<'static, Result<Page<T>, Error>>;
-/// One that captures nothing is no allocation.
-type Fetch<T> = Box<dyn Fn(&Client, PaginatedParams, Freshness) -> Coming<T> + Send>;
+/// A function that captures nothing needs no allocation.
+type Fetch<T> = Box<dyn Fn(&Client, PaginatedParams, CacheMode) -> Coming<T> + Send>;
 
-/// The pages of a list, one after the other: a stream.
+/// The pages of a list, as a stream.
 ///
-/// The next page is asked for when it is wanted. At most 64 pages and 10,000 entries are read, and a server that
-/// hands out the same page again is an error: lists are made by others.
+/// Pages are requested on demand. At most 64 pages and 10,000 entries are read, and a server that returns the same
+/// cursor twice is an error, so that a list always ends.
 ///
 /// ```
 /// # async fn example(client: couplet_client::Client) -> Result<(), couplet_core::Error> {
@@ -37,26 +37,26 @@ type Fetch<T> = Box<dyn Fn(&Client, PaginatedParams, Freshness) -> Coming<T> + S
 /// # Ok(())
 /// # }
 /// ```
-#[must_use = "pages are asked for when they are wanted"]
+#[must_use = "pages are requested on demand"]
 pub struct Pages<T> {
     client: Client,
     fetch: Fetch<T>,
-    /// What tells that pages are old, if they are kept.
+    /// The change that invalidates cached pages.
     change: Option<Change>,
-    freshness: Freshness,
-    /// The page that is under way.
+    cache_mode: CacheMode,
+    /// The request of the next page, if it is in flight.
     coming: Option<Coming<T>>,
     next: Next,
-    /// Where each page so far began.
+    /// The cursors so far.
     seen: Vec<String>,
     items: usize,
 }
 
-/// Whether pages that are kept will do.
+/// Whether cached pages are used.
 #[derive(Clone, Copy)]
-enum Freshness {
-    Kept,
-    Fresh,
+enum CacheMode {
+    Cached,
+    NoCache,
 }
 
 enum Next {
@@ -66,20 +66,20 @@ enum Next {
 }
 
 macro_rules! lists {
-    ($($name:ident: $method:ident { $field:ident: $item:ty } $change:ident $(kept in $inbox:ident)?;)*) => {$(
+    ($($name:ident: $method:ident { $field:ident: $item:ty } $change:ident $(recorded in $incoming:ident)?;)*) => {$(
         impl Pages<$item> {
             pub(crate) fn $name(client: &Client) -> Self {
-                Self::listed(client, $method::METHOD, Change::$change, |client, params, freshness| {
+                Self::listed(client, $method::METHOD, Change::$change, |client, params, cache_mode| {
                     let request = client.request::<$method>(params);
-                    let request = match freshness {
-                        Freshness::Kept => request,
-                        Freshness::Fresh => request.no_cache(),
+                    let request = match cache_mode {
+                        CacheMode::Cached => request,
+                        CacheMode::NoCache => request.no_cache(),
                     };
                     let request = request.into_future();
-                    $(let $inbox = client.inbox().clone();)?
+                    $(let $incoming = client.incoming().clone();)?
                     Box::pin(async move {
                         let page = request.await?;
-                        $($inbox.outputs.listed(&page.$field);)?
+                        $($incoming.output_schemas.record(&page.$field);)?
                         Ok((page.$field, page.next_cursor))
                     })
                 })
@@ -89,17 +89,17 @@ macro_rules! lists {
 }
 
 lists! {
-    tools: ListTools { tools: Tool } Tools kept in inbox;
+    tools: ListTools { tools: Tool } Tools recorded in incoming;
     resources: ListResources { resources: Resource } Resources;
     resource_templates: ListResourceTemplates { resource_templates: ResourceTemplate } Resources;
     prompts: ListPrompts { prompts: Prompt } Prompts;
 }
 
 impl<T> Pages<T> {
-    const MOST_PAGES: usize = 64;
-    const MOST_ITEMS: usize = 10_000;
+    const MAX_PAGES: usize = 64;
+    const MAX_ITEMS: usize = 10_000;
 
-    /// The pages of a list that an extension has, each fetched by a function.
+    /// Creates the pages of a list of an extension, from a function that fetches one.
     pub fn new(client: &Client, fetch: impl Fn(&Client, PaginatedParams) -> Coming<T> + Send + 'static) -> Self {
         Self::of(client, None, Next::First, Box::new(move |client, params, _| fetch(client, params)))
     }
@@ -108,7 +108,7 @@ impl<T> Pages<T> {
         client: &Client,
         method: &str,
         change: Change,
-        fetch: fn(&Client, PaginatedParams, Freshness) -> Coming<T>,
+        fetch: fn(&Client, PaginatedParams, CacheMode) -> Coming<T>,
     ) -> Self
     where
         T: 'static,
@@ -119,30 +119,30 @@ impl<T> Pages<T> {
     }
 
     fn of(client: &Client, change: Option<Change>, next: Next, fetch: Fetch<T>) -> Self {
-        let (client, freshness) = (client.clone(), Freshness::Kept);
-        Self { client, fetch, change, freshness, coming: None, next, seen: Vec::new(), items: 0 }
+        let (client, cache_mode) = (client.clone(), CacheMode::Cached);
+        Self { client, fetch, change, cache_mode, coming: None, next, seen: Vec::new(), items: 0 }
     }
 
-    /// Asks the server for each page, even if one is [kept](crate::Cache) that is still good.
+    /// Bypasses the [cache](crate::Cache). The pages replace the cached ones.
     pub fn no_cache(mut self) -> Self {
-        self.freshness = Freshness::Fresh;
+        self.cache_mode = CacheMode::NoCache;
         self
     }
 
-    /// The next page; `None` after the last one, and after an error.
+    /// Waits for the next page; `None` after the last one, and after an error. Cancel safe.
     pub async fn next(&mut self) -> Option<Result<Vec<T>, Error>> {
         poll_fn(|cx| self.poll_page(cx)).await
     }
 
-    /// All entries of all pages that are left. If the server does not know any more where the next page begins, the
-    /// list is read once more from its beginning.
+    /// Reads the entries of all remaining pages. If the server does not accept its own cursor any more, the list is
+    /// read again from the beginning, once.
     ///
     /// # Errors
-    /// When a page cannot be had, or the list is too long.
+    /// If a request fails, or if the list is too long.
     pub async fn all(mut self) -> Result<Vec<T>, Error> {
         let whole = self.seen.is_empty();
         match self.rest().await {
-            Err(error) if whole && self.is_lost(&error) => {
+            Err(error) if whole && self.is_expired(&error) => {
                 (self.next, self.items) = (Next::First, 0);
                 self.seen.clear();
                 self.rest().await
@@ -159,8 +159,8 @@ impl<T> Pages<T> {
         Ok(all)
     }
 
-    /// Whether the server does not know a cursor that it gave.
-    fn is_lost(&self, error: &Error) -> bool {
+    /// Returns whether the server does not accept a cursor that it returned.
+    fn is_expired(&self, error: &Error) -> bool {
         !self.seen.is_empty() && error.rpc().is_some_and(|e| e.code == code::INVALID_PARAMS)
     }
 
@@ -172,32 +172,33 @@ impl<T> Pages<T> {
                 Next::At(cursor) => params.cursor = Some(cursor),
                 Next::Over => return Poll::Ready(None),
             }
-            self.coming = Some((self.fetch)(&self.client, params, self.freshness));
+            self.coming = Some((self.fetch)(&self.client, params, self.cache_mode));
         }
         let Some(coming) = &mut self.coming else { return Poll::Ready(None) };
         let page = ready!(coming.as_mut().poll(cx));
         self.coming = None;
-        if let Some(change) = self.change.as_ref().filter(|_| page.as_ref().is_err_and(|error| self.is_lost(error))) {
-            // The pages before are of a list that is no more.
-            self.client.inbox().changed(change);
+        if let Some(change) = self.change.as_ref().filter(|_| page.as_ref().is_err_and(|error| self.is_expired(error)))
+        {
+            // The pages so far are outdated, too.
+            self.client.incoming().invalidate(change);
         }
-        Poll::Ready(Some(page.and_then(|page| self.turn(page))))
+        Poll::Ready(Some(page.and_then(|page| self.accept(page))))
     }
 
-    /// Takes a page and notes where the next one begins. An empty cursor is one like any other.
-    fn turn(&mut self, (items, cursor): Page<T>) -> Result<Vec<T>, Error> {
+    /// Checks a page against the limits, and stores the next cursor. An empty cursor is valid.
+    fn accept(&mut self, (items, cursor): Page<T>) -> Result<Vec<T>, Error> {
         self.items += items.len();
         let wrong = |what: String| Err(Error::new(ErrorKind::Protocol, what));
-        if self.items > Self::MOST_ITEMS {
-            return wrong(format!("the list has more than {} entries", Self::MOST_ITEMS));
+        if self.items > Self::MAX_ITEMS {
+            return wrong(format!("the list has more than {} entries", Self::MAX_ITEMS));
         }
         let Some(cursor) = cursor else { return Ok(items) };
         if self.seen.contains(&cursor) {
-            return wrong("the list goes round in circles: the same cursor came twice".to_owned());
+            return wrong("the list does not end: the server returned the same cursor twice".to_owned());
         }
         self.seen.push(cursor.clone());
-        if self.seen.len() >= Self::MOST_PAGES {
-            return wrong(format!("the list has more than {} pages", Self::MOST_PAGES));
+        if self.seen.len() >= Self::MAX_PAGES {
+            return wrong(format!("the list has more than {} pages", Self::MAX_PAGES));
         }
         self.next = Next::At(cursor);
         Ok(items)

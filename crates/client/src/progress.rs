@@ -1,4 +1,4 @@
-//! Progress of requests that go on after their answer.
+//! Progress of requests that continue after their response, such as tasks.
 
 use std::{
     collections::HashMap,
@@ -14,65 +14,73 @@ use couplet_types::{Meta, Progress, ProgressParams, ProgressToken};
 
 use crate::{client::Client, notify::Notice, sync::lock};
 
-type Tell = Box<dyn FnMut(ProgressParams) + Send>;
+type Callback = Box<dyn FnMut(ProgressParams) + Send>;
 
-/// Somebody who hears of progress under a token, for as long as this is kept; made by [`Client::subscribe_progress`].
+/// A subscription to progress notifications with its own token; made by [`Client::subscribe_progress`].
+///
+/// It ends when the last clone of the `Arc` is dropped.
 pub struct ProgressSubscription {
     token: ProgressToken,
     all: Arc<Mutex<Table>>,
-    tell: Mutex<Tell>,
+    callback: Mutex<Callback>,
 }
 
 type Table = HashMap<ProgressToken, Weak<ProgressSubscription>>;
 
-/// All of one client's.
+/// All progress subscriptions of one client.
 #[derive(Default)]
-pub(crate) struct Hearings {
+pub(crate) struct ProgressSubscriptions {
     last: AtomicU64,
     all: Arc<Mutex<Table>>,
 }
 
 impl Client {
-    /// Hears of progress under a token that no request of the client has: for extensions whose requests go on after
-    /// their answer.
+    /// Subscribes to progress notifications with a new token, for requests that continue after their response, such as
+    /// those of extensions.
     ///
     /// ```
     /// # async fn example(client: couplet_client::Client) -> Result<(), couplet_core::Error> {
-    /// let heard = client.subscribe_progress(|progress| tracing::info!(progress.progress, "so far"));
-    /// let answer = client.call_outcome("build", ()).meta(heard.meta()).await?;
-    /// // What comes later is heard, too, until `heard` is dropped.
-    /// # drop((answer, heard));
+    /// let subscription = client.subscribe_progress(|progress| tracing::info!(progress.progress, "so far"));
+    /// let outcome = client.call_outcome("build", ()).meta(subscription.meta()).await?;
+    /// // Progress is reported until `subscription` is dropped.
+    /// # drop((outcome, subscription));
     /// # Ok(())
     /// # }
     /// ```
-    pub fn subscribe_progress(&self, tell: impl FnMut(ProgressParams) + Send + 'static) -> Arc<ProgressSubscription> {
-        self.inbox().hearings.add(Box::new(tell))
+    pub fn subscribe_progress(
+        &self,
+        callback: impl FnMut(ProgressParams) + Send + 'static,
+    ) -> Arc<ProgressSubscription> {
+        self.incoming().progress.add(Box::new(callback))
     }
 }
 
 impl ProgressSubscription {
-    /// The map of a request that asks for progress under the token.
+    /// Returns the `_meta` map for a request that reports progress to this subscription.
     pub fn meta(&self) -> Meta {
         Meta::new().with("progressToken", serde_json::json!(self.token))
     }
 }
 
-impl Hearings {
-    fn add(&self, tell: Tell) -> Arc<ProgressSubscription> {
-        // Tokens of requests that end with their answer are numbers.
+impl ProgressSubscriptions {
+    fn add(&self, callback: Callback) -> Arc<ProgressSubscription> {
+        // The tokens of other requests are numbers.
         let token = ProgressToken::from(format!("couplet-{}", self.last.fetch_add(1, Ordering::Relaxed)));
-        let hearing =
-            Arc::new(ProgressSubscription { token: token.clone(), all: self.all.clone(), tell: Mutex::new(tell) });
-        lock(&self.all).insert(token, Arc::downgrade(&hearing));
-        hearing
+        let subscription = Arc::new(ProgressSubscription {
+            token: token.clone(),
+            all: self.all.clone(),
+            callback: Mutex::new(callback),
+        });
+        lock(&self.all).insert(token, Arc::downgrade(&subscription));
+        subscription
     }
 
-    /// Tells whoever hears of this progress; false if nobody does.
-    pub(crate) fn hear(&self, notice: &Notice) -> bool {
+    /// Delivers a progress notification. Returns `false` if its token belongs to no subscription.
+    pub(crate) fn deliver(&self, notice: &Notice) -> bool {
         let Some(progress) = notice.read::<Progress>() else { return false };
-        let hearing = lock(&self.all).get(&progress.progress_token).and_then(Weak::upgrade);
-        let Some(hearing) = hearing else { return false };
-        if catch_unwind(AssertUnwindSafe(|| lock(&hearing.tell)(progress))).is_err() {
+        let subscription = lock(&self.all).get(&progress.progress_token).and_then(Weak::upgrade);
+        let Some(subscription) = subscription else { return false };
+        if catch_unwind(AssertUnwindSafe(|| lock(&subscription.callback)(progress))).is_err() {
             tracing::error!("the callback for progress panicked");
         }
         true
@@ -87,6 +95,6 @@ impl Drop for ProgressSubscription {
 
 impl fmt::Debug for ProgressSubscription {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Hearing").field("token", &self.token).finish_non_exhaustive()
+        f.debug_struct("ProgressSubscription").field("token", &self.token).finish_non_exhaustive()
     }
 }

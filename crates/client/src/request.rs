@@ -1,4 +1,4 @@
-//! A request that can still be changed, and is sent when it is awaited.
+//! The request builder.
 
 use std::{fmt, future::IntoFuture, time::Duration};
 
@@ -7,12 +7,12 @@ use couplet_types::{Complete, Completion, CompletionContext, HasMeta, Map, Meta,
 
 use crate::{
     client::Client,
-    clock::Patience,
-    rounds::{Flight, Options},
-    trace::Watched,
+    pending::{Options, PendingRequest},
+    timeout::Timeouts,
+    trace::RequestTrace,
 };
 
-/// A request that is sent when it is awaited.
+/// A request that can be configured, and is sent when it is awaited; made by the methods of [`Client`].
 ///
 /// ```
 /// # async fn example(client: couplet_client::Client) -> Result<(), couplet_core::Error> {
@@ -29,7 +29,7 @@ use crate::{
 /// # }
 /// ```
 ///
-/// Dropping the future before its end cancels the request, and the server is told.
+/// Dropping the future before it completes cancels the request, and notifies the server.
 #[must_use = "a request is sent when it is awaited"]
 pub struct RequestBuilder<R: Request, T = <R as Request>::Result> {
     client: Client,
@@ -44,28 +44,33 @@ impl<R: Request, T> RequestBuilder<R, T> {
         params: Result<R::Params, Error>,
         finish: fn(Outcome) -> Result<T, Error>,
     ) -> Self {
-        Self { client: client.clone(), params, options: Options::new(client.patience()), finish }
+        Self { client: client.clone(), params, options: Options::new(client.timeouts()), finish }
     }
 
-    /// Asks the server for progress and hears of it. Progress is a sign of life: the timeout starts again.
-    pub fn on_progress(mut self, tell: impl FnMut(ProgressParams) + Send + 'static) -> Self {
-        self.options.progress = Some(Box::new(tell));
+    /// Requests progress notifications, and sets the callback for them. Progress restarts the [idle
+    /// timeout](RequestBuilder::timeout), and the request is not answered from the cache.
+    ///
+    /// The callback runs on the task that awaits the request.
+    pub fn on_progress(mut self, callback: impl FnMut(ProgressParams) + Send + 'static) -> Self {
+        self.options.progress = Some(Box::new(callback));
         self
     }
 
-    /// How long to wait for an answer, or for progress if that was asked for; `None` is for ever.
+    /// Sets the idle timeout: the time without a response or progress. `None` disables it. The default is that of the
+    /// [client](crate::ClientBuilder::timeout).
     pub fn timeout(mut self, timeout: impl Into<Option<Duration>>) -> Self {
-        self.patience().timeout = timeout.into();
+        self.timeouts_mut().timeout = timeout.into();
         self
     }
 
-    /// How long to wait in all, however much progress there is; `None` is for ever.
+    /// Sets the total timeout, which progress does not extend. `None` disables it. The default is that of the
+    /// [client](crate::ClientBuilder::max_timeout).
     pub fn max_timeout(mut self, timeout: impl Into<Option<Duration>>) -> Self {
-        self.patience().max_timeout = timeout.into();
+        self.timeouts_mut().max_timeout = timeout.into();
         self
     }
 
-    /// Adds a map of your own to the request.
+    /// Sets the `_meta` map of the request. Members that the protocol itself needs are added to it.
     pub fn meta(mut self, meta: Meta) -> Self {
         if let Ok(params) = &mut self.params {
             *params.meta_mut() = Some(meta);
@@ -73,31 +78,32 @@ impl<R: Request, T> RequestBuilder<R, T> {
         self
     }
 
-    /// Asks the server, even if an answer is [kept](crate::Cache) that is still good. The new one takes its place.
+    /// Bypasses the [cache](crate::Cache). The response replaces the cached one.
     pub fn no_cache(mut self) -> Self {
-        self.options.fresh = true;
+        self.options.no_cache = true;
         self
     }
 
-    /// Returns the first outcome, and leaves questions of the server to the caller.
+    /// Returns the first outcome, which may be input requests (2026-07-28) for the caller to answer.
     pub fn outcome(self) -> RequestBuilder<R, Outcome> {
         let Self { client, params, options, .. } = self;
-        RequestBuilder { client, params, options: Options { once: true, ..options }, finish: Ok }
+        RequestBuilder { client, params, options: Options { first_outcome: true, ..options }, finish: Ok }
     }
 
-    /// Returns the first outcome that is not a question, and leaves what an extension makes of a result to the caller.
+    /// Answers input requests, and returns the outcome after them, which may be a result of a kind that an extension
+    /// adds.
     pub fn raw_outcome(self) -> RequestBuilder<R, Outcome> {
         let Self { client, params, options, .. } = self;
-        RequestBuilder { client, params, options: Options { unfinished: true, ..options }, finish: Ok }
+        RequestBuilder { client, params, options: Options { raw_extension_results: true, ..options }, finish: Ok }
     }
 
-    fn patience(&mut self) -> &mut Patience {
-        &mut self.options.patience
+    fn timeouts_mut(&mut self) -> &mut Timeouts {
+        &mut self.options.timeouts
     }
 }
 
 impl<T> RequestBuilder<Complete, T> {
-    /// Tells the server what other arguments were filled in already.
+    /// Sets the arguments that are already resolved, which the server may take into account (since 2025-06-18).
     pub fn context<K: Into<String>, V: Into<String>>(mut self, arguments: impl IntoIterator<Item = (K, V)>) -> Self {
         if let Ok(params) = &mut self.params {
             let arguments: Map<String> = arguments.into_iter().map(|(k, v)| (k.into(), v.into())).collect();
@@ -116,10 +122,10 @@ where
 
     fn into_future(self) -> Self::IntoFuture {
         let Self { client, params, options, finish } = self;
-        // What needs no waiting happens here, so that the future is small.
+        // Everything that does not wait happens here, so that the future is small.
         let dialect = client.dialect();
         let mut ticket = None;
-        let mut watched = Watched::begin(&client, &dialect, R::METHOD);
+        let mut trace = RequestTrace::begin(&client, &dialect, R::METHOD);
         let first = params.and_then(|params| {
             match R::EXTENSION {
                 Some(id) => dialect.check_extension(R::METHOD, id, &client.server().capabilities)?,
@@ -127,35 +133,35 @@ where
             }
             if const { Dialect::is_cacheable::<R>() }
                 && let Some(method) = R::KNOWN
-                && let Some(seat) = &client.inbox().seat
+                && let Some(seat) = &client.incoming().seat
                 && let Some(key) = dialect.cache_key::<R>(&params)
             {
                 ticket = Some(Box::new(seat.ticket(&dialect, method, key)));
             }
             let mut extras = RequestOptions::default();
             extras.progress = options.progress.is_some();
-            if let Some(watched) = &mut watched {
-                watched.about(&params);
-                extras.trace = watched.trace();
+            if let Some(trace) = &mut trace {
+                trace.record_target(&params);
+                extras.trace = trace.trace();
             }
             let first = dialect.request::<R>(client.channel().next_id(), params, &extras)?;
-            if let Some(watched) = &watched {
-                watched.sent_as(&first.id);
+            if let Some(trace) = &trace {
+                trace.record_id(&first.id);
             }
             Ok(Some(first))
         });
-        let (first, promise) = match first {
-            Ok(Some(request)) if !options.once => match client.inbox().outputs.promised(&request) {
-                Ok(promise) => (Ok(Some(request)), promise),
+        let (first, expected) = match first {
+            Ok(Some(request)) if !options.first_outcome => match client.incoming().output_schemas.expected(&request) {
+                Ok(expected) => (Ok(Some(request)), expected),
                 Err(unusable) => (Err(unusable), None),
             },
             first => (first, None),
         };
-        let mut flight = Flight { client, dialect, method: R::METHOD, first, options, ticket, watched };
+        let mut pending = PendingRequest { client, dialect, method: R::METHOD, first, options, ticket, trace };
         Box::pin(async move {
-            let outcome = flight.run().await?;
-            if let Some(promise) = promise {
-                promise.check(&outcome)?;
+            let outcome = pending.run().await?;
+            if let Some(expected) = expected {
+                expected.check(&outcome)?;
             }
             finish(outcome)
         })
@@ -164,13 +170,16 @@ where
 
 impl<R: Request, T> fmt::Debug for RequestBuilder<R, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Prepared").field("method", &R::METHOD).field("params", &self.params).finish_non_exhaustive()
+        f.debug_struct("RequestBuilder")
+            .field("method", &R::METHOD)
+            .field("params", &self.params)
+            .finish_non_exhaustive()
     }
 }
 
-/// Reads a result.
+/// Parses a result.
 pub(crate) fn parsed<R: Request>(outcome: Outcome) -> Result<R::Result, Error> {
-    let unreadable = || Error::new(ErrorKind::Protocol, format!("the result of `{}` cannot be read", R::METHOD));
+    let unreadable = || Error::new(ErrorKind::Protocol, format!("the result of `{}` cannot be parsed", R::METHOD));
     match outcome {
         Outcome::Complete(text) => from_json(text.as_str()).map_err(|e| unreadable().with_source(e)),
         Outcome::InputRequired { .. } | Outcome::Extension { .. } => Err(unreadable()),

@@ -1,22 +1,17 @@
-//! Locks that a panic elsewhere does not poison, and the two futures that the standard library lacks.
+//! Locks without poisoning, and two combinators of futures.
 
 use std::{
     future::{Future, poll_fn},
     panic::{AssertUnwindSafe, catch_unwind},
     pin::pin,
-    sync::{Mutex, MutexGuard, PoisonError},
     task::Poll,
 };
 
 use couplet_core::BoxFuture;
+pub(crate) use couplet_core::sync::lock;
 use couplet_types::RpcError;
 
-/// Locks; a holder that panicked left the data whole, because every critical section here is short and plain.
-pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Waits for all of them at the same time. The order stays.
+/// Runs futures concurrently, and returns their outputs in order.
 pub(crate) async fn join<T>(futures: Vec<BoxFuture<'static, T>>) -> Vec<T> {
     let mut waiting: Vec<_> = futures.into_iter().map(Some).collect();
     let mut done: Vec<Option<T>> = waiting.iter().map(|_| None).collect();
@@ -35,7 +30,7 @@ pub(crate) async fn join<T>(futures: Vec<BoxFuture<'static, T>>) -> Vec<T> {
     done.into_iter().flatten().collect()
 }
 
-/// Runs code of the user's. A panic becomes an error for the server and ends nothing else.
+/// Runs a callback. A panic becomes an error for the server.
 pub(crate) async fn guarded<T>(work: impl Future<Output = Result<T, RpcError>>) -> Result<T, RpcError> {
     let mut work = pin!(work);
     poll_fn(|cx| {

@@ -1,6 +1,7 @@
-//! Spans for requests, with the names and the attributes that OpenTelemetry has for the protocol.
+//! Spans and observer events of requests and connections, with the names and attributes that OpenTelemetry defines for
+//! MCP.
 //!
-//! Where nobody collects spans and nobody watches, a request pays for two comparisons.
+//! Without a collector and an observer, a request pays for two comparisons.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,8 +13,8 @@ use tracing::{Span, field::Empty, info_span};
 
 use crate::client::Client;
 
-/// A request that is watched.
-pub(crate) struct Watched {
+/// The span of a request, and its observer.
+pub(crate) struct RequestTrace {
     pub(crate) span: Span,
     observer: Option<Arc<dyn Observer>>,
     method: &'static str,
@@ -24,8 +25,8 @@ pub(crate) struct Watched {
     over: bool,
 }
 
-impl Watched {
-    /// Begins to observer a request, if anybody wants to know.
+impl RequestTrace {
+    /// Starts a span; `None` if neither a collector nor an observer needs one.
     pub(crate) fn begin(client: &Client, dialect: &Dialect, method: &'static str) -> Option<Box<Self>> {
         let span = info_span!(
             "mcp.client",
@@ -52,14 +53,15 @@ impl Watched {
         Some(Box::new(Self { span, observer, method, target: None, version, transport, began, over: false }))
     }
 
-    /// The trace that the request is to name.
+    /// Returns the trace context to send with the request.
     pub(crate) fn trace(&self) -> Option<TraceContext> {
         let observer = self.observer.as_ref()?;
         self.span.in_scope(|| observer.outgoing())
     }
 
-    /// What the request is about. This comes first: once a trace was asked for, the name of a span stays.
-    pub(crate) fn about(&mut self, params: &impl Serialize) {
+    /// Records the target of the request, such as the name of the tool. It has to precede [`RequestTrace::trace`],
+    /// after which the name of a span is final.
+    pub(crate) fn record_target(&mut self, params: &impl Serialize) {
         let (Some(key), Some(attribute)) =
             (Operation::target_parameter(self.method), Operation::target_attribute(self.method))
         else {
@@ -73,12 +75,12 @@ impl Watched {
         }
     }
 
-    /// The request is about to be sent.
-    pub(crate) fn sent_as(&self, id: &RequestId) {
+    /// Records the id that the request is sent with.
+    pub(crate) fn record_id(&self, id: &RequestId) {
         self.span.record("jsonrpc.request.id", id.to_string());
     }
 
-    /// The request is over.
+    /// Records the outcome.
     pub(crate) fn done(mut self, outcome: &Result<Outcome, Error>) {
         let failure = match outcome {
             Err(error) => Some(error.into()),
@@ -109,7 +111,7 @@ impl Watched {
     }
 }
 
-impl Drop for Watched {
+impl Drop for RequestTrace {
     fn drop(&mut self) {
         if !self.over {
             self.end(Some(&Failure::CANCELLED));
@@ -117,7 +119,7 @@ impl Drop for Watched {
     }
 }
 
-/// Whether a tool says that it failed.
+/// Returns whether a tool result has `isError`.
 fn is_failed(result: &str) -> bool {
     #[derive(serde::Deserialize)]
     struct Result {
@@ -127,23 +129,23 @@ fn is_failed(result: &str) -> bool {
     from_json::<Result>(result).is_ok_and(|result| result.is_error)
 }
 
-/// Tells that a connection is over.
-pub(crate) fn disconnected(observer: &Arc<dyn Observer>, of: &Connection, ending: &Result<(), Error>) {
+/// Notifies the observer that a connection was closed.
+pub(crate) fn disconnected(observer: &Arc<dyn Observer>, of: &ConnectionTrace, ending: &Result<(), Error>) {
     let failure = ending.as_ref().err().map(Failure::from);
     let mut connection = couplet_core::Disconnected::new(of.version, of.lasted(), failure.as_ref());
     connection.transport = of.transport;
     observer.disconnected(&connection);
 }
 
-/// A connection that is watched.
+/// A connection, as the observer sees it.
 #[derive(Debug)]
-pub(crate) struct Connection {
+pub(crate) struct ConnectionTrace {
     pub(crate) version: ProtocolVersion,
     pub(crate) transport: Option<&'static str>,
     pub(crate) since: Instant,
 }
 
-impl Connection {
+impl ConnectionTrace {
     fn lasted(&self) -> Duration {
         self.since.elapsed()
     }

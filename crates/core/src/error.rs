@@ -30,6 +30,8 @@ pub enum ErrorKind {
     Protocol,
     /// The peer responded with a JSON-RPC error; see [`Error::rpc`].
     Rpc,
+    /// A tool reported that it failed (`isError`). The message contains the text that the tool gave.
+    Tool,
     /// The transport failed: a process that does not start, a refused connection, a broken pipe.
     Transport,
     /// Authentication or authorization failed (401 or 403). The challenge is in `source()`.

@@ -3,7 +3,8 @@
 //! | for authors of | items |
 //! |---|---|
 //! | servers and middleware | [`Service`], [`Call`], [`Reply`], [`ResultBody`], [`Description`], [`Hub`], [`Outbox`], [`Inputs`], [`Caller`] |
-//! | transports | [`Transport`], [`Connect`], [`Channel`], [`Connection`], [`pump`], [`EncodedMessage`], [`message`], [`http`] |
+//! | message transports | [`Transport`], [`Connect`], [`pump::MessageStream`], [`pump::serve`], [`pump::connect`] |
+//! | other transports | [`Connection`], [`ServerConnection`], [`ClientConnection`], [`Channel`], [`Router`], [`EncodedMessage`], [`message`], [`http`] |
 //! | extensions | [`ExtensionSpec`], [`ExtensionEvent`], [`Project`], [`extension_messages!`] |
 //! | gateways | [`Dialect`], [`Outcome`], [`RequestOptions`], [`Negotiation`], [`Relay`] |
 //! | telemetry | [`Observer`], [`Operation`], [`Failure`] |
@@ -16,6 +17,8 @@
 //!
 //! This crate must not know how bytes travel, which runtime runs it, or what a handler looks like. Within it, only `wire/`
 //! knows revisions and eras; everything else asks a [`Revision`].
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod client;
 mod connection;

@@ -3,9 +3,8 @@
 use crate::message::scan::Bounds;
 
 /// Declares a struct of limits: public fields with defaults, and a chainable setter for each.
-#[doc(hidden)]
 #[macro_export]
-macro_rules! __limits {
+macro_rules! limits {
     (
         $(#[$about:meta])*
         pub struct $name:ident {
@@ -38,7 +37,7 @@ macro_rules! __limits {
     };
 }
 
-__limits! {
+limits! {
     /// The limits of one connection. The defaults are safe without configuration.
     ///
     /// ```

@@ -25,6 +25,12 @@ pub trait Transport: Send {
 ///
 /// A transport whose messages are one ordered stream in each direction implements
 /// [`MessageStream`](crate::pump::MessageStream) and calls [`pump::connect`](crate::pump::connect) here.
+#[diagnostic::on_unimplemented(
+    message = "a client cannot connect to `{Self}`",
+    label = "not a server to connect to",
+    note = "use a `Command` for a program to start, or the server itself",
+    note = "URLs need the feature `http-client` of `couplet`"
+)]
 pub trait Connect: Send {
     /// Opens a connection. It may be called again after the previous connection was lost.
     fn connect(&mut self, inbound: Arc<dyn Inbound>, limits: Limits) -> BoxFuture<'_, Result<Connected, Error>>;

@@ -10,6 +10,8 @@
 //! This crate knows files and does not know the protocol: it starts no program and opens no connection. The environment
 //! is passed in as an [`Env`], so all operating systems can be tested on one.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod backup;
 mod change;
 #[cfg(feature = "cli")]

@@ -3,6 +3,8 @@
 //!
 //! This crate knows HTTP. It must not know handlers, and of revisions and eras only what `couplet_core::http` tells it.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 #[cfg(feature = "client")]
 pub mod client;
 #[cfg(feature = "server")]

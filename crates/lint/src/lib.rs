@@ -31,6 +31,8 @@
 //! assert!(text(&findings).starts_with("error name-dots: "));
 //! ```
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod config;
 mod finding;
 mod print;

@@ -13,7 +13,7 @@ use syn::{
 
 use crate::keys::Keys;
 
-/// The entries of an attribute, each to be taken once.
+/// The entries of an attribute; each is taken once.
 #[derive(Default)]
 pub(crate) struct Args(Vec<Entry>);
 
@@ -36,7 +36,7 @@ pub(crate) struct Pair {
 }
 
 impl Args {
-    /// Refuses keys that are unknown or come twice.
+    /// Rejects unknown and duplicate keys.
     pub(crate) fn check(&self, keys: &Keys) -> Result<()> {
         let known: Vec<&str> = keys.iter().map(|(key, _)| *key).collect();
         let faults = self.0.iter().enumerate().filter_map(|(at, Entry { key, .. })| {
@@ -186,7 +186,7 @@ impl Parse for Pair {
     }
 }
 
-/// All of these errors as one, if there are any.
+/// Combines errors into one, if there are any.
 pub(crate) fn all(errors: impl IntoIterator<Item = Error>) -> Result<()> {
     let sum = errors.into_iter().reduce(|mut sum, error| {
         sum.combine(error);

@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::{Attribute, Expr, ExprLit, Lit, Meta};
 
-/// The doc comment among the attributes, as an expression that is text.
+/// The doc comment among the attributes, as an expression of the type `&str`.
 pub(crate) fn description(attrs: &[Attribute]) -> Option<TokenStream> {
     let docs: Vec<&Expr> = attrs.iter().filter_map(doc).collect();
     let texts: Option<Vec<String>> = docs.iter().map(|doc| text(doc)).collect();
@@ -29,7 +29,7 @@ fn text(doc: &Expr) -> Option<String> {
     }
 }
 
-/// Without the space that all lines begin with, and without empty lines around.
+/// Removes the common indentation, and empty lines at both ends.
 fn tidy(text: &str) -> String {
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
     let margin = lines.iter().filter(|l| !l.is_empty()).map(|l| l.len() - l.trim_start().len()).min().unwrap_or(0);

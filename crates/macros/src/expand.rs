@@ -1,4 +1,4 @@
-//! What all three attributes write.
+//! The expansion that all three attributes share.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -11,17 +11,17 @@ use crate::{
     param::{Param, has_impl},
 };
 
-/// What the arguments of the attribute say.
+/// The parsed arguments of an attribute.
 pub(crate) struct Settings {
-    /// Where the facade is.
+    /// The path of the facade.
     pub(crate) krate: TokenStream,
-    /// The name or the URI that the builder is made with.
+    /// The name or the URI: the first argument of the builder.
     pub(crate) key: TokenStream,
-    /// The calls of the builder.
+    /// The calls of the builder's setters.
     pub(crate) calls: TokenStream,
 }
 
-/// Expands an attribute. After an error there is still something of the name, so that the error is the only one.
+/// Expands an attribute. After an error there is still an item of that name, so that the error is the only one.
 pub(crate) fn expand(
     kind: &Kind,
     item: TokenStream,
@@ -45,7 +45,7 @@ pub(crate) fn expand(
     })
 }
 
-/// A thing that can be registered, in place of one with mistakes.
+/// A placeholder that can be registered, in place of a function with mistakes.
 fn stand_in(kind: &Kind, item: &ItemFn) -> TokenStream {
     if is_associated(&item.sig, &item.block) {
         return TokenStream::new();
@@ -65,8 +65,8 @@ fn stand_in(kind: &Kind, item: &ItemFn) -> TokenStream {
     }
 }
 
-/// Writes the struct that is registered, a function of its name that makes it (a variable may be called like a function,
-/// but not like a unit struct), and in a scope of its own the function, which keeps its name there: it may call itself.
+/// Writes the struct that is registered, a function of its name that returns it (a variable can be named like a function,
+/// but not like a unit struct), and in a scope of its own the function, which keeps its name there and can call itself.
 fn write(kind: &Kind, function: &Function, settings: &Settings) -> TokenStream {
     let Function { cfgs, outer, inner, vis, sig, block, .. } = function;
     let ident = &sig.ident;
@@ -96,7 +96,7 @@ fn write(kind: &Kind, function: &Function, settings: &Settings) -> TokenStream {
     }
 }
 
-/// The associated function by which the function can be called from outside.
+/// The associated function `call`, by which the function can be called elsewhere.
 fn call(kind: &Kind, function: &Function) -> TokenStream {
     let Function { vis, sig, .. } = function;
     let ident = &sig.ident;
@@ -121,7 +121,7 @@ fn call(kind: &Kind, function: &Function) -> TokenStream {
     }
 }
 
-/// What a parameter is called outside: as inside, unless that is a pattern or the function.
+/// The name of a parameter of `call`: its own, unless that is a pattern or the function's name.
 fn name(at: usize, input: &FnArg, function: &Ident) -> Ident {
     match input {
         FnArg::Typed(param) => match &*param.pat {
@@ -134,8 +134,9 @@ fn name(at: usize, input: &FnArg, function: &Ident) -> Ident {
 
 /// The implementation of `IntoTool`, `IntoResource` or `IntoPrompt`.
 ///
-/// Types of arguments and of the result are parameters of the function that uses the builder. It is called with the
-/// real types in one place, each where the user wrote it: there the compiler reports the ones that do not fit, once.
+/// Types of arguments and of the result are type parameters of the function that uses the builder. It is called with the
+/// real types in one place, each with the span of the user's code: there the compiler reports the ones that do not fit,
+/// once.
 fn registration(kind: &Kind, function: &Function, settings: &Settings) -> TokenStream {
     let krate = &settings.krate;
     let [build, into_trait, into_fn, definition] =
@@ -186,7 +187,7 @@ fn registration(kind: &Kind, function: &Function, settings: &Settings) -> TokenS
     }
 }
 
-/// What the types of arguments and of the result have to be.
+/// The bounds of the types of arguments and of the result.
 fn bounds(kind: &Kind, function: &Function, fields: &[Field<'_>], krate: &TokenStream) -> TokenStream {
     let generics = input::generics(fields);
     let schema = kind.lists_arguments.then(|| quote!(#krate::schemars::JsonSchema +));
@@ -202,7 +203,7 @@ fn bounds(kind: &Kind, function: &Function, fields: &[Field<'_>], krate: &TokenS
     }
 }
 
-/// What the state has to be for the extractors.
+/// The bounds of the state, for the extractors.
 fn states(function: &Function, krate: &TokenStream) -> TokenStream {
     let bound = |ty: &Type| {
         let krate = at(ty.span(), krate);
@@ -211,7 +212,7 @@ fn states(function: &Function, krate: &TokenStream) -> TokenStream {
     function.extractors().map(bound).collect()
 }
 
-/// The same tokens, as if they were written in another place: errors about them are shown there.
+/// The tokens with another span: errors about them are shown there.
 fn at(span: Span, tokens: &TokenStream) -> TokenStream {
     let tokens = tokens.clone().into_iter().map(|mut token| {
         token.set_span(span);
@@ -220,7 +221,7 @@ fn at(span: Span, tokens: &TokenStream) -> TokenStream {
     tokens.collect()
 }
 
-/// The type of the result, where it can be named.
+/// The type of the result, if it can be named.
 fn output(function: &Function) -> TokenStream {
     match function.output() {
         Some(ty) if has_impl(ty) => quote!(_),
@@ -229,7 +230,7 @@ fn output(function: &Function) -> TokenStream {
     }
 }
 
-/// What follows the name of the builder's function. The arguments are extracted where the first one is written.
+/// The rest of the builder's expression. All arguments are extracted at the place of the first one.
 fn builder(kind: &Kind, function: &Function, settings: &Settings, fields: &[Field<'_>]) -> TokenStream {
     let Settings { krate, key, calls } = settings;
     let whole = format_ident!("{}", kind.whole);

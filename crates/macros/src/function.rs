@@ -10,20 +10,20 @@ use crate::{
     param::{Argument, Param},
 };
 
-/// The most parameters that a handler can have.
+/// The maximum number of parameters of a handler.
 const MOST: usize = 8;
 
-/// A function, sorted into what its expansion needs.
+/// A parsed function, in the parts that its expansion needs.
 pub(crate) struct Function {
-    /// Conditions, for everything.
+    /// `#[cfg]`, for all items.
     pub(crate) cfgs: Vec<Attribute>,
-    /// What the unit struct has.
+    /// The attributes of the struct.
     pub(crate) outer: Vec<Attribute>,
-    /// What the function itself keeps.
+    /// The attributes of the function itself.
     pub(crate) inner: Vec<Attribute>,
     pub(crate) description: Option<TokenStream>,
     pub(crate) vis: Visibility,
-    /// The signature without what only the attribute understands.
+    /// The signature without the attributes of parameters that are ours.
     pub(crate) sig: Signature,
     pub(crate) block: Block,
     pub(crate) params: Vec<Param>,
@@ -64,12 +64,12 @@ impl Function {
         })
     }
 
-    /// Whether one parameter takes all arguments, so that their names are not known here.
+    /// Whether one parameter extracts all arguments, so that their names are not known here.
     pub(crate) fn takes_whole(&self) -> bool {
         self.params.iter().any(|param| matches!(param, Param::Extractor { is_whole: true, .. }))
     }
 
-    /// The type of the result, unless it is nothing.
+    /// The type of the result, if there is one.
     pub(crate) fn output(&self) -> Option<&Type> {
         match &self.sig.output {
             ReturnType::Type(_, ty) => Some(ty),
@@ -78,22 +78,22 @@ impl Function {
     }
 }
 
-/// Whether the function can only stand in an `impl`, as far as that can be seen from here.
+/// Whether the function can only be one of an `impl`, as far as a macro can see.
 pub(crate) fn is_associated(sig: &Signature, block: &Block) -> bool {
     let own = |tokens| crate::param::has_self(tokens);
-    // Inside of the body there may be an `impl` with a `Self` of its own.
+    // The body may have an `impl` with a `Self` of its own.
     let has_impl = block.to_token_stream().to_string().contains("impl ");
     sig.receiver().is_some() || own(sig.to_token_stream()) || (!has_impl && own(block.to_token_stream()))
 }
 
-/// Refuses functions that cannot be called by a client.
+/// Rejects functions that a client cannot call.
 fn check(kind: &Kind, sig: &Signature) -> Result<()> {
     let name = kind.name;
     let fault = |at: &dyn ToTokens, what: &str| Some(Error::new_spanned(at, format!("a {name} {what}")));
     args::all(
         [
             sig.receiver().and_then(|r| {
-                fault(&r.self_token, "is a function, not a method; take what `self` would hold as `State<T>`")
+                fault(&r.self_token, "is a function, not a method; take the data of `self` as `State<T>`")
             }),
             (!sig.generics.params.is_empty())
                 .then(|| fault(&sig.generics, "cannot be generic: clients call it by name, with JSON"))
@@ -133,7 +133,7 @@ fn params(kind: &Kind, sig: &mut Signature) -> Result<Vec<Param>> {
     if extractors + usize::from(params.iter().any(|p| is_argument(&p))) > MOST {
         faults.push(Error::new_spanned(
             &sig.inputs,
-            "that is too much: at most 8 extractors, where all arguments together count as one",
+            "too many parameters: at most 8 extractors, where all arguments together count as one",
         ));
     }
     args::all(faults)?;

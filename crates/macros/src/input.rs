@@ -1,7 +1,7 @@
-//! The struct that the arguments are read into.
+//! The struct that the arguments are deserialized into.
 //!
-//! An argument that only its type describes has a type parameter there. So the derives cannot fail, and a type that
-//! cannot be an argument is refused in one place only, where [`crate::expand`] names it.
+//! An argument without attributes has a type parameter there. So the derives cannot fail, and a type that cannot be an
+//! argument is reported in one place only, by [`crate::expand`].
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -21,7 +21,7 @@ pub(crate) struct Field<'f> {
 }
 
 impl Field<'_> {
-    /// The type, as it is written where the type parameters are known.
+    /// The type, as written inside of the generic function.
     pub(crate) fn ty(&self) -> TokenStream {
         self.generic.as_ref().map_or_else(|| self.argument.ty.to_token_stream(), ToTokens::to_token_stream)
     }
@@ -33,7 +33,7 @@ pub(crate) fn fields(function: &Function) -> Vec<Field<'_>> {
     fields.map(|(at, argument)| Field { argument, generic: generic(at, argument) }).collect()
 }
 
-/// The definition of the struct, and of the functions that give defaults.
+/// The definition of the struct, and of the functions that return defaults.
 pub(crate) fn define(function: &Function, fields: &[Field<'_>], kind: &Kind, krate: &TokenStream) -> TokenStream {
     if fields.is_empty() {
         return TokenStream::new();
@@ -47,7 +47,7 @@ pub(crate) fn define(function: &Function, fields: &[Field<'_>], kind: &Kind, kra
     let generics = generics(fields);
     let members = fields.iter().map(|field| {
         let Argument { ident, attrs, default, .. } = field.argument;
-        // Only a schema has descriptions; without one a doc comment would be one on nothing.
+        // Only a schema has descriptions; without one a doc comment would be unused.
         let attrs = attrs.iter().filter(|a| kind.lists_arguments || a.path().is_ident("serde"));
         let default = default.as_ref().map(|default| match default {
             Fallback::OfType => quote!(#[serde(default)]),
@@ -77,7 +77,7 @@ pub(crate) fn generics<'f>(fields: &'f [Field<'_>]) -> Vec<&'f Ident> {
 fn define_default(argument: &Argument) -> Option<TokenStream> {
     let Some(Fallback::Is(expr)) = &argument.default else { return None };
     let (name, ty) = (default_fn(&argument.ident), &argument.ty);
-    // A text is a `&str`, and arguments are owned.
+    // A string literal is a `&str`, and arguments are owned.
     let value = match &**expr {
         Expr::Lit(ExprLit { lit: Lit::Str(_), .. }) => {
             quote_spanned!(expr.span()=> ::core::convert::From::from(#expr))
@@ -94,7 +94,7 @@ fn default_fn(ident: &Ident) -> Ident {
     format_ident!("__default_{}", ident.unraw(), span = Span::call_site())
 }
 
-/// A path as the text that serde and schemars want.
+/// A path as the string literal that serde and schemars expect.
 fn literal(path: &TokenStream) -> LitStr {
     let text: String = path.to_string().chars().filter(|c| !c.is_whitespace()).collect();
     LitStr::new(&text, Span::call_site())

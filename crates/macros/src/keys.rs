@@ -10,7 +10,7 @@ use crate::{
     function::Function,
 };
 
-/// How a key is written.
+/// The syntax of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     /// `key`
@@ -27,7 +27,7 @@ pub(crate) enum Form {
     Each,
     /// `key(parameter = value)`: a call of the setter for each
     Pairs,
-    /// Something else.
+    /// Handled by the attribute itself.
     Special,
 }
 

@@ -1,20 +1,20 @@
-//! How tools, resources and prompts differ.
+//! The differences between tools, resources and prompts.
 
 /// The names of one kind of handler in the server's API.
 pub(crate) struct Kind {
-    /// The attribute, and the function that makes a builder.
+    /// The attribute, and the function that creates a builder.
     pub(crate) name: &'static str,
     pub(crate) into_trait: &'static str,
     pub(crate) into_fn: &'static str,
     pub(crate) definition: &'static str,
     pub(crate) reply: &'static str,
-    /// The extractor that reads all the arguments at once.
+    /// The extractor of all arguments at once.
     pub(crate) whole: &'static str,
     /// Whether the builder knows the type of the state.
     pub(crate) builder_has_state: bool,
     /// Whether the arguments are listed, so that their types need a schema.
     pub(crate) lists_arguments: bool,
-    /// Extractors that can never succeed here, and why.
+    /// Extractors that always fail for this kind, and why.
     pub(crate) misplaced: &'static [(&'static str, &'static str)],
 }
 

@@ -126,6 +126,8 @@
 //!
 //! This crate knows syntax, and the names of the server's API. It must not know the protocol.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod args;
 mod doc;
 mod expand;

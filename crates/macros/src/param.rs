@@ -9,10 +9,10 @@ use syn::{
 
 use crate::kind::Kind;
 
-/// The extractors that are known by name; others are marked with `#[extract]`.
+/// The extractors that are recognized by name; others are marked with `#[extract]`.
 const EXTRACTORS: [&str; 9] = ["State", "Auth", "Ctx", "Args", "RawArgs", "Path", "Uri", "Meta", "Completing"];
 
-/// Those of them that have a type parameter.
+/// The extractors with a type parameter.
 const GENERIC: [&str; 4] = ["State", "Auth", "Args", "Path"];
 
 pub(crate) enum Param {
@@ -20,23 +20,23 @@ pub(crate) enum Param {
     Extractor { ty: Type, is_whole: bool },
 }
 
-/// A parameter that the client gives.
+/// A parameter whose value the client sends.
 pub(crate) struct Argument {
     pub(crate) ident: Ident,
     pub(crate) ty: Type,
-    /// What moves to the field: doc comments, `#[serde(..)]` and `#[schemars(..)]`.
+    /// The attributes of the field: doc comments, `#[serde(..)]` and `#[schemars(..)]`.
     pub(crate) attrs: Vec<Attribute>,
     pub(crate) default: Option<Fallback>,
 }
 
-/// What an argument is when the client does not give it.
+/// The value of an argument that the client omits.
 pub(crate) enum Fallback {
     OfType,
     Is(Box<Expr>),
 }
 
 impl Param {
-    /// Reads a parameter, and takes off it what a function could not have.
+    /// Parses a parameter, and removes the attributes that a function cannot have.
     pub(crate) fn take(param: &mut PatType, kind: &Kind) -> Result<Self> {
         let (ours, kept) = std::mem::take(&mut param.attrs).into_iter().partition(is_ours);
         param.attrs = kept;
@@ -78,13 +78,13 @@ impl Argument {
         Ok(Self { ident, ty: (*param.ty).clone(), attrs, default })
     }
 
-    /// What clients call it.
+    /// The name that clients use.
     pub(crate) fn name(&self) -> String {
         let renamed = self.attrs.iter().filter(|a| a.path().is_ident("serde")).find_map(renamed);
         renamed.unwrap_or_else(|| self.ident.unraw().to_string())
     }
 
-    /// Whether nothing but its type says how it is read.
+    /// Whether only its type determines how it is deserialized.
     pub(crate) fn is_plain(&self) -> bool {
         self.default.is_none() && self.attrs.iter().all(|a| a.path().is_ident("doc"))
     }
@@ -121,8 +121,8 @@ fn refuse_cfg(attrs: &[Attribute]) -> Result<()> {
     }
 }
 
-/// The name of the extractor that a type is, also in an `Option`. One that has a parameter is none without it: a type of
-/// the user's own that is called `State` is an argument.
+/// The name of the extractor that a type is, also in an `Option`. A generic extractor without its parameter is none: a
+/// type of the user's own that is called `State` is an argument.
 fn extractor(ty: &Type) -> Option<&'static str> {
     let Type::Path(path) = ty else { return None };
     let last = path.path.segments.last()?;
@@ -139,7 +139,7 @@ fn extractor(ty: &Type) -> Option<&'static str> {
     }
 }
 
-/// Extractors are no arguments, so nothing describes them.
+/// Rejects attributes of arguments on an extractor.
 fn plain_extractor(attrs: &[Attribute]) -> Result<()> {
     match attrs.iter().find(|a| !a.path().is_ident("doc") && !a.path().is_ident("extract")) {
         Some(attr) => Err(Error::new_spanned(attr, "this parameter is an extractor; only arguments can have this")),

@@ -1,12 +1,12 @@
 //! The variables of URI templates ([RFC 6570](https://www.rfc-editor.org/rfc/rfc6570)).
 //!
-//! `couplet-types` parses templates for real, and refuses some more when they are registered. A macro cannot depend on
-//! it without being built after it, so the grammar is here once more; a test keeps the two alike.
+//! `couplet-types` parses templates at run time, and rejects some more when they are registered. A macro cannot depend on
+//! it without being built after it, so the grammar is here once more; a test compares the two.
 
-/// The names of the variables, in the order they are written.
+/// Returns the names of the variables, in order.
 ///
 /// # Errors
-/// In words, when the text is not a template.
+/// If the string is not a template, with a message.
 pub(crate) fn variables(template: &str) -> Result<Vec<String>, String> {
     let mut variables = Vec::new();
     let mut rest = template;

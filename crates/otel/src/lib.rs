@@ -10,6 +10,8 @@
 //!
 //! This crate knows OpenTelemetry. It must not know clients, servers or transports.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 use couplet_core::{Disconnected, Failure, Observer, Operation, Side};
 use couplet_types::{ProtocolVersion, TraceContext};
 use opentelemetry::{

@@ -10,6 +10,8 @@
 //!
 //! This crate knows clients and the protocol. It must not know servers, transports or revisions.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod asking;
 mod backoff;
 mod builder;

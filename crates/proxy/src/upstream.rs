@@ -54,7 +54,7 @@ impl Dialer {
         let client = self
             .client
             .clone()
-            .on_question(Asking::capabilities(), move |question| {
+            .on_input_request(Asking::capabilities(), move |question| {
                 let asking = questions.clone();
                 async move { asking.pass_on(question).await }
             })

@@ -6,6 +6,8 @@
 //!
 //! This crate knows JSON. It must not know servers, clients, transports or the protocol.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod budget;
 mod cache;
 mod graph;

@@ -64,7 +64,7 @@ impl Fault {
         self.text.contains(" is unknown")
     }
 
-    /// How far inside of the value it is.
+    /// The depth inside of the value.
     pub(crate) fn depth(&self) -> usize {
         self.path.len()
     }
@@ -109,7 +109,7 @@ impl fmt::Display for Fault {
 impl std::error::Error for Fault {}
 
 impl From<serde_json::Error> for Fault {
-    /// Leaves out the line and the column: they say nothing to someone who did not write the text by hand.
+    /// Leaves out line and column: the JSON was not written by hand.
     fn from(error: serde_json::Error) -> Self {
         let text = error.to_string();
         Self::custom(text.split(" at line ").next().unwrap_or(&text))
@@ -223,7 +223,7 @@ fn listed<'n>(names: impl Iterator<Item = &'n str>) -> String {
     names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// How many known names are compared with an unknown one: a client can send one in every call.
+/// The maximum number of names that are compared with an unknown one: a client can send one in every call.
 const MAX_COMPARED: usize = 1_000;
 
 /// The known name that is the fewest edits away, if they are few for its length.
@@ -247,7 +247,7 @@ pub(crate) fn did_you_mean<'n>(name: &str, known: impl Iterator<Item = &'n str>)
     nearest(name, known).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
 }
 
-/// How many characters must be inserted, removed, replaced or swapped with their neighbour.
+/// The edit distance in characters, with swaps of neighbours.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut rows = vec![(0..=b.len()).collect::<Vec<_>>()];

@@ -8,6 +8,8 @@
 //!
 //! This crate knows handlers. It must not know transports, revisions or eras.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 pub mod args;
 mod blocking;
 mod check;

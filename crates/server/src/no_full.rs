@@ -1,4 +1,4 @@
-//! What stands in for the complete validator where the feature `validate` is off: nothing.
+//! The empty substitute of the complete validator, without the feature `validate`.
 
 use serde_json::Value;
 

@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 
 /// The dialect of JSON Schema that is written for a type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SchemaDialect {
     /// The subset of JSON Schema that hosts and model APIs are known to accept. The default.
     ///
@@ -398,7 +399,7 @@ fn close(schema: &mut Map<String, Value>) {
 }
 
 /// Writes alternatives at the root, which model APIs refuse, as one object that has the properties of all of them.
-/// What they have in common stays required; the description says which properties go together.
+/// Their common required properties stay required; the description says which properties go together.
 fn merge_alternatives(root: &mut Map<String, Value>) {
     if let Some(Value::Array(members)) = root.remove("allOf") {
         members.into_iter().filter_map(into_merged).for_each(|member| merge(root, member));

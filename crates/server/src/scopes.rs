@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use couplet_core::{Call, message::Params};
-use couplet_types::{Map, RawJson, RpcError};
+use couplet_types::{Map, RawJson, RequestMethod, RpcError};
 
 use crate::{definition::Definition, dispatch::find_resource, inner::Inner, mount};
 
@@ -41,10 +41,14 @@ pub(crate) fn permit<D: Definition>(call: &Call, definition: &D) -> Result<(), R
 
 /// The scopes that a request requires, of this server or of one that is mounted in it.
 pub(crate) fn required(inner: &Inner, method: &str, params: &Params) -> Scopes {
-    match method {
-        "tools/call" => named(inner, method, params, |name| Some(inner.tools.get().find(name)?.scopes.clone())),
-        "prompts/get" => named(inner, method, params, |name| Some(inner.prompts.get().find(name)?.scopes.clone())),
-        "resources/read" => {
+    match RequestMethod::from_name(method)? {
+        RequestMethod::CallTool => {
+            named(inner, method, params, |name| Some(inner.tools.get().find(name)?.scopes.clone()))
+        }
+        RequestMethod::GetPrompt => {
+            named(inner, method, params, |name| Some(inner.prompts.get().find(name)?.scopes.clone()))
+        }
+        RequestMethod::ReadResource => {
             let uri: String = params.read("uri").ok()?;
             if let Some((own, _)) = find_resource(inner, &uri) {
                 return own.scopes.clone();
@@ -53,7 +57,8 @@ pub(crate) fn required(inner: &Inner, method: &str, params: &Params) -> Scopes {
             let inside = mount::with_param(params, "uri", &mount.uri_inside(&uri)?)?;
             mount.service.required_scopes(method, &inside)
         }
-        "completion/complete" => completed(inner, method, params),
+        RequestMethod::Complete => completed(inner, method, params),
+        // The others reach no tool, no prompt and no resource.
         _ => None,
     }
 }

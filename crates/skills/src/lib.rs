@@ -10,6 +10,7 @@
 
 // A crate that only needs the types needs neither side.
 #![cfg_attr(not(any(feature = "server", feature = "client")), allow(dead_code))]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "client")]
 mod client;

@@ -14,6 +14,8 @@
 //! * The standard error of a child process is always read, so the child never blocks on it.
 //! * Nothing here spawns a task: dropping the future drops the connection with everything that runs on it.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 #[cfg(feature = "child")]
 mod child;
 #[cfg(feature = "child")]

@@ -13,6 +13,7 @@
 
 // Implementations of `Store` need neither side.
 #![cfg_attr(not(any(feature = "server", feature = "client")), allow(dead_code, unreachable_pub))]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod bounded;
 #[cfg(feature = "client")]

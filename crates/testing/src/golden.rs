@@ -1,28 +1,28 @@
-//! Golden files: texts beside the tests, to compare with.
+//! Golden files.
 
 use std::{env, fs, path::Path};
 
-/// Compares a text with a golden file. Line endings do not count.
+/// Compares a text with a golden file, ignoring line endings.
 ///
-/// With `UPDATE_GOLDEN=1` in the environment the file is written instead, and so are its missing folders.
+/// With `UPDATE_GOLDEN=1` in the environment the file is written instead, and missing directories are created.
 ///
 /// ```no_run
 /// couplet_testing::assert_golden("tests/help.txt", "Usage: server [OPTIONS]\n");
 /// ```
 ///
 /// # Panics
-/// When the two differ, with the first line that does; and when the file cannot be read or written.
+/// If the two differ, with the first line that does, or if the file cannot be read or written.
 #[track_caller]
 pub fn assert_golden(path: impl AsRef<Path>, text: &str) {
     compare(path.as_ref(), text, is_updating());
 }
 
-/// Whether golden files are to be written. The second name is the older one.
+/// Returns whether golden files are written. The second name is the older one.
 pub(crate) fn is_updating() -> bool {
     is_set("UPDATE_GOLDEN") || is_set("UPDATE_SURFACE")
 }
 
-/// Whether a variable of the environment says yes.
+/// Returns whether an environment variable is set to a true value.
 pub(crate) fn is_set(name: &str) -> bool {
     env::var(name).is_ok_and(|value| !["", "0", "false"].contains(&value.as_str()))
 }

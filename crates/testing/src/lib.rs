@@ -1,15 +1,17 @@
-//! Tests for servers and clients of the Model Context Protocol: in memory, and in every revision.
+//! Test helpers for servers and clients of the Model Context Protocol: in memory, and in every revision.
 //!
-//! * [`connect`] gives a real client of one revision, connected to a server in this process.
+//! * [`connect`] returns a client of one revision, connected to a server in this process.
 //! * `#[couplet::test]` runs one test in every revision.
-//! * [`Replay`] checks that a handler that asks does the same in one run and in rounds, and [`replayed`] runs all
-//!   handlers of a server in rounds, in any revision.
-//! * [`Surface`] is everything that a server offers, as a text to compare with a file.
+//! * [`Replay`] checks that a handler that elicits input does the same in one run and in rounds, and [`replayed`] runs
+//!   all handlers of a server in rounds, in any revision.
+//! * [`Surface`] is a snapshot of everything that a server lists.
 //! * [`assert_golden`] compares any text with a file.
-//! * [`Wire`] speaks to a server in plain JSON, for tests of what is on the wire.
-//! * `auth`, with the feature of that name, is an authorization server on this machine.
+//! * [`Wire`] sends and receives plain JSON, for tests of the wire format.
+//! * `auth`, with the feature of that name, is a local authorization server.
 //!
-//! This crate knows no revision either: a test says which one it wants.
+//! This crate does not name revisions either: a test passes the one that it needs.
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "auth")]
 pub mod auth;
@@ -32,18 +34,18 @@ use couplet_client::Client;
 use couplet_core::{Connect, Error};
 use couplet_types::ProtocolVersion;
 
-/// Connects a client that speaks one revision to a server: one in this process, or any other place.
+/// Connects a client of one revision to a server in this process, or to any other target.
 ///
 /// # Errors
-/// When the two cannot agree.
+/// If the connection fails, or if the server does not support the revision.
 pub async fn connect(server: impl Connect + 'static, version: ProtocolVersion) -> Result<Client, Error> {
     Client::new("test", "1.0.0").versions([version]).connect(server).await
 }
 
-/// Runs a test's future on a runtime of its own.
+/// Runs a future on a new tokio runtime.
 ///
 /// # Panics
-/// When the runtime cannot be started.
+/// If the runtime cannot be started.
 pub fn block_on<F: Future>(test: F) -> F::Output {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.expect("a runtime starts").block_on(test)

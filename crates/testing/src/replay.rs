@@ -1,4 +1,4 @@
-//! A handler in one run and in rounds, compared.
+//! Comparison of a handler in one run and in rounds.
 
 use std::{
     fmt,
@@ -14,11 +14,11 @@ use crate::{
     rounds::{Replayed, Way},
 };
 
-/// Checks that a handler does the same in one run and in rounds, in every revision.
+/// A check that a handler does the same in one run and in rounds, in every revision.
 ///
-/// With clients of 2026-07-28 a handler runs again from the top after each question; with others it waits. The check
-/// runs it both ways, whatever the revision, and fails if it asks something else, if its result differs, or if one of
-/// the [watched](Replay::watch) numbers grows more: what it counts belongs into a `step`.
+/// With clients of 2026-07-28 a handler runs again from the top after each input request; with others it waits. The
+/// check runs it both ways in every revision, and fails if its input requests or its result differ, or if one of the
+/// [watched](Replay::watch) counters grows more: the side effect that it counts belongs into a `step`.
 ///
 /// ```
 /// use couplet_server::{Ctx, Server, ToolError, schemars::JsonSchema, tool};
@@ -64,17 +64,17 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// A call of a tool. Each run gets a new server.
+    /// Checks a tool call. Each run gets a new server.
     pub fn tool<S: Service>(server: impl Fn() -> S + Send + Sync + 'static, name: &str, arguments: Value) -> Self {
         Self::new(server, "tools/call", json!({ "name": name, "arguments": arguments }))
     }
 
-    /// A prompt. Each run gets a new server.
+    /// Checks a prompt. Each run gets a new server.
     pub fn prompt<S: Service>(server: impl Fn() -> S + Send + Sync + 'static, name: &str, arguments: Value) -> Self {
         Self::new(server, "prompts/get", json!({ "name": name, "arguments": arguments }))
     }
 
-    /// The contents of a resource. Each run gets a new server.
+    /// Checks a resource. Each run gets a new server.
     pub fn resource<S: Service>(server: impl Fn() -> S + Send + Sync + 'static, uri: &str) -> Self {
         Self::new(server, "resources/read", json!({ "uri": uri }))
     }
@@ -84,15 +84,15 @@ impl Replay {
         Self { server, method, params, answers: Vec::new(), watched: Vec::new() }
     }
 
-    /// The answers to the questions, in the order in which they are asked: for a form the fields that the user fills
-    /// in, and `null` to decline; for a page anything but `null` to agree; for other questions the whole result.
+    /// Sets the responses to the input requests, in order: for form elicitation the content, and `null` to decline; for
+    /// URL elicitation anything but `null` to accept; for other requests the whole result.
     pub fn answers(mut self, answers: impl IntoIterator<Item = Value>) -> Self {
         self.answers.extend(answers);
         self
     }
 
-    /// Reads a number before and after each run, which must not grow more in rounds than in one run: how often a side
-    /// effect happened.
+    /// Adds a counter of side effects. It is read before and after each run, and must not grow more in rounds than in
+    /// one run.
     pub fn watch(mut self, name: impl Into<String>, count: impl Fn() -> u64 + Send + Sync + 'static) -> Self {
         self.watched.push((name.into(), Box::new(count)));
         self
@@ -101,7 +101,7 @@ impl Replay {
     /// Runs the handler both ways in every revision. Returns its result in the newest one.
     ///
     /// # Errors
-    /// At the first difference, or when a question has no answer.
+    /// The first difference, or an input request without a response.
     pub async fn check(self) -> Result<Value, Difference> {
         let mut last = Value::Null;
         for &version in ProtocolVersion::ALL {
@@ -149,7 +149,7 @@ impl fmt::Debug for Replay {
     }
 }
 
-/// What a handler does otherwise in rounds than in one run.
+/// A difference between a handler in rounds and in one run.
 pub struct Difference(String);
 
 impl fmt::Display for Difference {
@@ -158,7 +158,7 @@ impl fmt::Display for Difference {
     }
 }
 
-/// The same as for users: a test shows it when it unwraps.
+/// The same as `Display`, because a test shows it when it unwraps.
 impl fmt::Debug for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
@@ -167,7 +167,7 @@ impl fmt::Debug for Difference {
 
 impl std::error::Error for Difference {}
 
-/// What came of one run.
+/// The outcome of one run.
 struct Run {
     outcome: Result<Value, Value>,
     asked: Vec<String>,
@@ -176,7 +176,7 @@ struct Run {
 }
 
 impl Run {
-    /// How a run in rounds differs from this one.
+    /// Returns how a run in rounds differs from this one.
     fn differs(&self, rounds: &Self) -> Option<String> {
         if let Some(question) = self.missing.as_ref().or(rounds.missing.as_ref()) {
             return Some(format!("there is no answer to `{question}`: `answers` needs one for each question"));
@@ -204,7 +204,7 @@ impl Run {
     }
 }
 
-/// Answers in the order of the questions. Clones are the same script.
+/// Scripted responses in the order of the input requests. Clones share the script.
 #[derive(Clone)]
 pub(crate) struct Script(Arc<Mutex<State>>);
 
@@ -219,7 +219,7 @@ impl Script {
         Self(Arc::new(Mutex::new(State { answers: answers.into_iter(), asked: Vec::new(), missing: None })))
     }
 
-    /// The questions, sorted: some may be asked at the same time.
+    /// The input requests, sorted: some may be concurrent.
     fn asked(&self) -> Vec<String> {
         let mut asked = self.state().asked.clone();
         asked.sort();
@@ -252,7 +252,7 @@ impl Script {
     }
 }
 
-/// What a question says, without the id that a page gets in some revisions.
+/// Returns the text of an input request, without the elicitation id that some revisions have.
 fn told(ask: &InputRequest, form: Option<&ElicitParams>) -> String {
     match form {
         Some(form) => [&*form.message, form.url.as_deref().unwrap_or_default()].join(" ").trim_end().to_owned(),

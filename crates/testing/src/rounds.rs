@@ -10,14 +10,14 @@ use couplet_types::{InputRequest, ProtocolVersion, RpcError};
 
 use crate::replay::Script;
 
-/// A server whose handlers run in rounds in every revision, as they do in 2026-07-28: a handler is dropped at each
-/// question and runs again from the top with the answers so far.
+/// Wraps a server so that its handlers run in rounds in every revision, as they do in 2026-07-28: a handler is dropped
+/// at each input request, and runs again from the top with the responses so far.
 ///
-/// So a test in any revision finds questions that change between rounds, and what a handler does more than once: a
-/// question that changes fails the call, and the test's own counters show the rest. [`Replay`](crate::Replay) compares
-/// with a run that is not interrupted.
+/// So a test in any revision finds input requests that change between rounds, and side effects that happen more than
+/// once: a changed request fails the call, and the test's own counters show the rest. [`Replay`](crate::Replay)
+/// compares with a run that is not interrupted.
 ///
-/// Where the client of a session answers a question with an error, the call fails with that error: it cannot be
+/// If the client of a session responds to an input request with an error, the call fails with that error: it cannot be
 /// replayed.
 ///
 /// ```
@@ -61,14 +61,14 @@ pub struct Replayed {
     way: Way,
 }
 
-/// How a handler is run, and who answers its questions.
+/// How a handler runs, and the source of the responses to its input requests.
 #[derive(Clone)]
 pub(crate) enum Way {
-    /// In rounds; the client answers.
+    /// In rounds, with responses of the client.
     Asking,
-    /// In rounds, with answers from a script.
+    /// In rounds, with responses from a script.
     Rounds(Script),
-    /// In one run, with answers from a script.
+    /// In one run, with responses from a script.
     Straight(Script),
 }
 
@@ -135,13 +135,13 @@ impl fmt::Debug for Replayed {
     }
 }
 
-/// Whether the handlers of a method may ask the client in every revision.
+/// Returns whether the handlers of a method may request input in every revision.
 fn may_ask(method: &str) -> bool {
     let in_every_revision = || ProtocolVersion::ALL.iter().all(|version| Revision::of(*version).has_method(method));
     Method::named(method).is_some_and(|method| method.may_ask) && in_every_revision()
 }
 
-/// How often a handler is run again; a handler that asks more often than that asks for ever.
+/// The maximum number of rounds, so that a handler that always requests input ends.
 const ROUNDS: usize = 100;
 
 async fn in_rounds(service: Arc<dyn Service>, call: Call, client: impl Backchannel) -> Reply {

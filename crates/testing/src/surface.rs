@@ -1,4 +1,4 @@
-//! Everything that a server offers, as a text.
+//! Snapshots of everything that a server lists.
 
 use std::{fmt, path::Path};
 
@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 
 use crate::golden;
 
-/// What a server offers: its capabilities, instructions, tools, resources, templates and prompts.
+/// A snapshot of a server: capabilities, instructions, tools, resources, templates and prompts.
 ///
-/// Kept in a file beside the tests, it shows in a review what a change means for clients.
+/// In a file beside the tests, it shows in a review what a change means for clients.
 ///
 /// ```no_run
 /// # async fn test(client: couplet_client::Client) -> Result<(), couplet_core::Error> {
@@ -22,10 +22,10 @@ use crate::golden;
 pub struct Surface(Value);
 
 impl Surface {
-    /// Asks the server for everything that it lists.
+    /// Requests all lists of the server.
     ///
     /// # Errors
-    /// When the server does not answer.
+    /// If a request fails.
     pub async fn of(client: &Client) -> Result<Self, Error> {
         let server = client.server();
         Ok(Self(json!({
@@ -38,18 +38,18 @@ impl Surface {
         })))
     }
 
-    /// The same as JSON.
+    /// Returns the snapshot as JSON.
     pub fn as_json(&self) -> &Value {
         &self.0
     }
 
-    /// Compares with a golden file. With `UPDATE_GOLDEN=1` in the environment (or `UPDATE_SURFACE=1`) the file is written
-    /// instead; so is one that does not exist, except where `CI` is set: a test that had nothing to compare with proves
-    /// nothing there.
+    /// Compares the snapshot with a golden file. With `UPDATE_GOLDEN=1` in the environment (or `UPDATE_SURFACE=1`) the
+    /// file is written instead. So is a file that does not exist, unless `CI` is set: a test without anything to
+    /// compare with proves nothing there.
     ///
     /// # Panics
-    /// When the two differ, with the first line that does; when the file cannot be read or written; and when it does not
-    /// exist where `CI` is set.
+    /// If the two differ, with the first line that does; if the file cannot be read or written; and if it does not
+    /// exist while `CI` is set.
     #[track_caller]
     pub fn assert_matches(&self, path: impl AsRef<Path>) {
         self.compare(path.as_ref(), golden::is_updating(), golden::is_set("CI"));

@@ -1,4 +1,4 @@
-//! A server spoken to in plain JSON.
+//! A connection in plain JSON.
 
 use std::{
     collections::VecDeque,
@@ -12,10 +12,9 @@ use couplet_core::{Dialect, JsonText, Limits, ServerConnection, Service};
 use couplet_types::{ClientCapabilities, Implementation, ProtocolVersion, RequestId};
 use serde_json::{Value, json};
 
-/// One connection to a server, as a client that writes its messages by hand.
+/// A connection to a server, for clients that write their messages by hand.
 ///
-/// Requests made with [`Wire::request`] carry what the revision asks for; [`Wire::send`] sends exactly what it is
-/// given.
+/// [`Wire::request`] adds the members that the revision requires; [`Wire::send`] sends a message unchanged.
 #[derive(Debug)]
 pub struct Wire {
     connection: ServerConnection,
@@ -27,12 +26,12 @@ pub struct Wire {
 }
 
 impl Wire {
-    /// A connection on which nothing was said yet.
+    /// Opens a connection, without a handshake.
     pub fn new(service: impl Service, version: ProtocolVersion) -> Self {
         Self::with(service, version, ClientCapabilities::default(), Limits::default())
     }
 
-    /// A connection of a client with capabilities, to a server with limits.
+    /// Opens a connection of a client with capabilities to a server with limits, without a handshake.
     pub fn with(
         service: impl Service,
         version: ProtocolVersion,
@@ -44,7 +43,7 @@ impl Wire {
         Self { connection, dialect, version, capabilities, last: 0, unread: VecDeque::new() }
     }
 
-    /// Does the handshake, where the revision has one. Returns what the server says about itself.
+    /// Performs the handshake, if the revision has one, and returns the server's description of itself.
     pub async fn open(&mut self) -> Value {
         if !self.dialect.has_sessions() {
             return self.request("server/discover", json!({})).await;
@@ -62,17 +61,17 @@ impl Wire {
         answer
     }
 
-    /// Sends a message as it is.
+    /// Sends a message unchanged.
     pub fn send(&mut self, message: &Value) {
         self.send_text(message.to_string());
     }
 
-    /// Sends a text as it is.
+    /// Sends text unchanged.
     pub fn send_text(&mut self, text: impl Into<String>) {
         self.connection.receive(text.into().into());
     }
 
-    /// Sends a request with what the revision asks for, and returns its id.
+    /// Sends a request with the members that the revision requires, and returns its id.
     pub fn start(&mut self, method: &str, params: Value) -> i64 {
         self.last += 1;
         let params = JsonText::new(params.to_string()).expect("a value is JSON");
@@ -80,13 +79,13 @@ impl Wire {
         self.last
     }
 
-    /// Sends a request and waits for its response. Other messages are kept for [`Wire::next`].
+    /// Sends a request and waits for its response. Other messages are buffered for [`Wire::next`].
     pub async fn request(&mut self, method: &str, params: Value) -> Value {
         let id = self.start(method, params);
         self.response(id).await
     }
 
-    /// Waits for the response to a request. Other messages are kept for [`Wire::next`].
+    /// Waits for the response to a request. Other messages are buffered for [`Wire::next`].
     pub async fn response(&mut self, id: impl Into<Value>) -> Value {
         let id = id.into();
         let answers = |m: &Value| m.get("id") == Some(&id) && m.get("method").is_none();
@@ -102,7 +101,7 @@ impl Wire {
         }
     }
 
-    /// Waits for the next message that was not a response waited for; `None` when the server has ended.
+    /// Waits for the next other message; `None` when the server has closed the connection.
     pub async fn next(&mut self) -> Option<Value> {
         match self.unread.pop_front() {
             Some(message) => Some(message),
@@ -110,7 +109,7 @@ impl Wire {
         }
     }
 
-    /// Everything that the server has to say without waiting for anything.
+    /// Returns all messages that the server sends without further input.
     pub fn ready(&mut self) -> Vec<Value> {
         let mut messages: Vec<Value> = self.unread.drain(..).collect();
         let mut cx = Context::from_waker(Waker::noop());
@@ -120,7 +119,7 @@ impl Wire {
         messages
     }
 
-    /// Ends the input and returns everything that the server still says.
+    /// Closes the input, and returns all remaining messages of the server.
     pub async fn finish(mut self) -> Vec<Value> {
         self.connection.end_input();
         let mut messages: Vec<Value> = self.unread.drain(..).collect();
@@ -130,7 +129,7 @@ impl Wire {
         messages
     }
 
-    /// The server's side of the connection.
+    /// Returns the server's side of the connection.
     pub fn connection(&mut self) -> &mut ServerConnection {
         &mut self.connection
     }

@@ -1,27 +1,27 @@
-//! Hints for the client on how to use something.
+//! Annotations of content and resources.
 
 use serde::{Deserialize, Serialize};
 
 use crate::field;
 
-/// For whom something is, how much it matters and how old it is.
+/// Hints on the audience, priority and age of content or a resource.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Annotations {
-    /// For whom it is.
+    /// The intended audience.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub audience: Option<Vec<Role>>,
-    /// How much it matters, from 0 (optional) to 1 (needed).
+    /// The importance, from 0 (optional) to 1 (required).
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "field::optional_number")]
     pub priority: Option<f64>,
-    /// When it last changed, as an ISO 8601 time.
+    /// The time of the last change (ISO 8601).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_modified: Option<String>,
 }
 
 impl Annotations {
-    /// No hints yet.
+    /// Creates a value without any hints.
     pub fn new() -> Self {
         Self::default()
     }
@@ -32,12 +32,23 @@ setters! { Annotations {
     value { audience: Vec<Role>, priority: f64 }
 } }
 
-/// Who speaks, or who is meant.
+/// The sender or the audience of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Role {
-    /// The person.
+    /// The user.
     User,
     /// The model.
     Assistant,
+}
+
+impl Role {
+    /// Returns the role as it is on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Assistant => "assistant",
+        }
+    }
 }

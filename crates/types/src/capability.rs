@@ -1,13 +1,13 @@
-//! What a client and a server can do.
+//! Capabilities of clients and servers.
 //!
-//! Where the protocol says `{}`, any settings are kept as they were written; [`RawJson::empty_object`] switches such
-//! a capability on.
+//! Where the protocol says `{}`, any settings are preserved as received; [`RawJson::empty_object`] declares such a
+//! capability.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Map, RawJson};
 
-/// What a client can do.
+/// The capabilities of a client.
 ///
 /// ```
 /// use couplet_types::{ClientCapabilities, ElicitationCapability};
@@ -20,21 +20,21 @@ use crate::{Map, RawJson};
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ClientCapabilities {
-    /// Things outside of the protocol, by name.
+    /// Non-standard capabilities, by name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub experimental: Option<Map<RawJson>>,
-    /// It tells its roots.
+    /// It lists its roots.
     ///
     /// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: take folders as arguments of tools, as
     /// resources or from the configuration instead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub roots: Option<RootsCapability>,
-    /// It lets servers ask its model.
+    /// It supports sampling.
     ///
     /// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: ask a model through its provider instead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sampling: Option<SamplingCapability>,
-    /// It lets servers ask the person.
+    /// It supports elicitation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub elicitation: Option<ElicitationCapability>,
     /// It runs requests as tasks (2025-11-25).
@@ -46,7 +46,7 @@ pub struct ClientCapabilities {
 }
 
 impl ClientCapabilities {
-    /// Nothing yet.
+    /// Creates an empty value.
     pub fn new() -> Self {
         Self::default()
     }
@@ -62,21 +62,21 @@ setters! { ClientCapabilities {
     }
 } }
 
-/// What a server can do.
+/// The capabilities of a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ServerCapabilities {
-    /// Things outside of the protocol, by name.
+    /// Non-standard capabilities, by name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub experimental: Option<Map<RawJson>>,
-    /// It writes to the client's log.
+    /// It sends log messages.
     ///
     /// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: log to standard error, or with
     /// OpenTelemetry, instead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub logging: Option<RawJson>,
-    /// It completes arguments.
+    /// It supports completion of arguments.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub completions: Option<RawJson>,
     /// It has prompts.
@@ -97,7 +97,7 @@ pub struct ServerCapabilities {
 }
 
 impl ServerCapabilities {
-    /// Nothing yet.
+    /// Creates an empty value.
     pub fn new() -> Self {
         Self::default()
     }
@@ -118,7 +118,7 @@ setters! { ServerCapabilities {
     }
 } }
 
-/// Declares a capability whose members are all optional.
+/// Declares a capability struct whose members are all optional.
 macro_rules! capability {
     ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $field:ident: $type:ty),* $(,)? }) => {
         $(#[$meta])*
@@ -130,7 +130,7 @@ macro_rules! capability {
         }
 
         impl $name {
-            /// The capability, with nothing more said.
+            /// Creates the capability without any members.
             pub fn new() -> Self {
                 Self::default()
             }
@@ -141,45 +141,45 @@ macro_rules! capability {
 }
 
 capability! {
-    /// The client tells its roots.
+    /// The client lists its roots.
     ///
     /// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: take folders as arguments of tools, as
     /// resources or from the configuration instead.
     RootsCapability {
-        /// It says when they change (up to 2025-11-25).
+        /// It notifies of changes (up to 2025-11-25).
         list_changed: bool,
     }
 }
 
 capability! {
-    /// The client lets servers ask its model.
+    /// The client supports sampling.
     ///
     /// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: ask a model through its provider instead.
     SamplingCapability {
-        /// It can add the context of servers.
+        /// It supports `includeContext`.
         context: RawJson,
-        /// Its model can ask for tools.
+        /// It supports tools in sampling.
         tools: RawJson,
     }
 }
 
 capability! {
-    /// The client lets servers ask the person.
+    /// The client supports elicitation.
     ElicitationCapability {
-        /// With forms.
+        /// Form elicitation.
         form: RawJson,
-        /// With addresses to visit.
+        /// URL elicitation.
         url: RawJson,
     }
 }
 
 impl ElicitationCapability {
-    /// Whether forms work: they do when said so, and when nothing is said.
+    /// Returns whether form elicitation is supported: it is if declared, and if neither mode is declared.
     pub fn allows_form(&self) -> bool {
         self.form.is_some() || self.url.is_none()
     }
 
-    /// Whether addresses to visit work.
+    /// Returns whether URL elicitation is supported.
     pub fn allows_url(&self) -> bool {
         self.url.is_some()
     }
@@ -188,7 +188,7 @@ impl ElicitationCapability {
 capability! {
     /// The server has prompts.
     PromptsCapability {
-        /// It says when the list changes.
+        /// It notifies of changes of the list.
         list_changed: bool,
     }
 }
@@ -196,9 +196,9 @@ capability! {
 capability! {
     /// The server has resources.
     ResourcesCapability {
-        /// It says when a resource changes.
+        /// It supports subscriptions to resources.
         subscribe: bool,
-        /// It says when the list changes.
+        /// It notifies of changes of the list.
         list_changed: bool,
     }
 }
@@ -206,37 +206,37 @@ capability! {
 capability! {
     /// The server has tools.
     ToolsCapability {
-        /// It says when the list changes.
+        /// It notifies of changes of the list.
         list_changed: bool,
     }
 }
 
 capability! {
-    /// A peer runs requests as tasks (2025-11-25).
+    /// The peer runs requests as tasks (2025-11-25).
     TasksCapability {
-        /// It lists them.
+        /// It supports `tasks/list`.
         list: RawJson,
-        /// It cancels them.
+        /// It supports `tasks/cancel`.
         cancel: RawJson,
-        /// Which requests can be tasks.
+        /// The requests that can be tasks.
         requests: TaskRequestsCapability,
     }
 }
 
 capability! {
-    /// Which requests can be tasks (2025-11-25).
+    /// The requests that can be tasks (2025-11-25).
     TaskRequestsCapability {
-        /// Requests about tools; servers only.
+        /// Tool requests; servers only.
         tools: TaskToolsCapability,
-        /// Requests to the model; clients only.
+        /// Sampling requests; clients only.
         sampling: TaskSamplingCapability,
-        /// Requests to the person; clients only.
+        /// Elicitation requests; clients only.
         elicitation: TaskElicitationCapability,
     }
 }
 
 capability! {
-    /// Which requests about tools can be tasks (2025-11-25).
+    /// The tool requests that can be tasks (2025-11-25).
     TaskToolsCapability {
         /// `tools/call`.
         call: RawJson,
@@ -244,7 +244,7 @@ capability! {
 }
 
 capability! {
-    /// Which requests to the model can be tasks (2025-11-25).
+    /// The sampling requests that can be tasks (2025-11-25).
     TaskSamplingCapability {
         /// `sampling/createMessage`.
         create_message: RawJson,
@@ -252,7 +252,7 @@ capability! {
 }
 
 capability! {
-    /// Which requests to the person can be tasks (2025-11-25).
+    /// The elicitation requests that can be tasks (2025-11-25).
     TaskElicitationCapability {
         /// `elicitation/create`.
         create: RawJson,

@@ -1,4 +1,4 @@
-//! Suggestions for arguments while they are typed.
+//! Completion of arguments.
 
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -13,12 +13,12 @@ use crate::{
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct CompleteParams {
-    /// What has the argument: a prompt or a resource template. `ref` on the wire.
+    /// The prompt or resource template that has the argument; `ref` on the wire.
     #[serde(rename = "ref")]
     pub reference: CompletionReference,
-    /// The argument and what was typed.
+    /// The argument and its value so far.
     pub argument: CompletionArgument,
-    /// What was filled in already.
+    /// The arguments that are already resolved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<CompletionContext>,
     /// The open `_meta` map.
@@ -27,7 +27,7 @@ pub struct CompleteParams {
 }
 
 impl CompleteParams {
-    /// Asks for suggestions for an argument, given what was typed.
+    /// Creates the parameters for an argument and its value so far.
     pub fn new(
         reference: impl Into<CompletionReference>,
         argument: impl Into<String>,
@@ -44,7 +44,7 @@ impl CompleteParams {
 
 setters! { CompleteParams { into { meta: Meta } value { context: CompletionContext } } }
 
-/// What an argument belongs to.
+/// A reference to the prompt or resource template that has the argument.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "type")]
 #[non_exhaustive]
@@ -58,12 +58,12 @@ pub enum CompletionReference {
 }
 
 impl CompletionReference {
-    /// A prompt, by its name.
+    /// Creates a reference to a prompt.
     pub fn prompt(name: impl Into<String>) -> Self {
         PromptReference::new(name).into()
     }
 
-    /// A resource template, by its pattern.
+    /// Creates a reference to a resource template.
     pub fn resource(uri: impl Into<String>) -> Self {
         ResourceTemplateReference::new(uri).into()
     }
@@ -87,20 +87,20 @@ impl<'de> Deserialize<'de> for CompletionReference {
     }
 }
 
-/// A prompt, named.
+/// A reference to a prompt.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct PromptReference {
-    /// The name for programs.
+    /// The programmatic name.
     pub name: String,
-    /// The name for people.
+    /// The display name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
 }
 
 impl PromptReference {
-    /// A prompt, by its name.
+    /// Creates a reference to a prompt.
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), title: None }
     }
@@ -114,18 +114,18 @@ impl From<PromptReference> for CompletionReference {
     }
 }
 
-/// A resource template, or a resource, named.
+/// A reference to a resource template or a resource.
 #[doc(alias = "ResourceReference")]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ResourceTemplateReference {
-    /// The address or its pattern.
+    /// The URI or URI template.
     pub uri: String,
 }
 
 impl ResourceTemplateReference {
-    /// A resource template, by its pattern.
+    /// Creates a reference to a resource template.
     pub fn new(uri: impl Into<String>) -> Self {
         Self { uri: uri.into() }
     }
@@ -137,25 +137,25 @@ impl From<ResourceTemplateReference> for CompletionReference {
     }
 }
 
-/// An argument and what was typed so far.
+/// An argument and its value so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct CompletionArgument {
     /// The argument.
     pub name: String,
-    /// What was typed.
+    /// The value so far.
     pub value: String,
 }
 
 impl CompletionArgument {
-    /// An argument and what was typed.
+    /// Creates an argument with its value so far.
     pub fn new(name: impl Into<String>, value: impl Into<String>) -> Self {
         Self { name: name.into(), value: value.into() }
     }
 }
 
-/// What was filled in before.
+/// The context of a completion.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -166,20 +166,20 @@ pub struct CompletionContext {
 }
 
 impl CompletionContext {
-    /// Other arguments that are filled in already.
+    /// Creates a context of other arguments that are already resolved.
     pub fn new(arguments: impl Into<Map<String>>) -> Self {
         Self { arguments: Some(arguments.into()) }
     }
 }
 
-/// The answer to `completion/complete`.
+/// Result of `completion/complete`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct CompleteResult {
     /// The suggestions.
     pub completion: Completion,
-    /// What kind of answer this is; absent in revisions before 2026-07-28.
+    /// The kind of the result; absent in revisions before 2026-07-28.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result_type: Option<ResultType>,
     /// The open `_meta` map.
@@ -188,7 +188,7 @@ pub struct CompleteResult {
 }
 
 impl CompleteResult {
-    /// Some suggestions.
+    /// Creates a result.
     pub fn new(completion: Completion) -> Self {
         Self { completion, ..Self::default() }
     }
@@ -196,23 +196,23 @@ impl CompleteResult {
 
 setters! { CompleteResult { into { meta: Meta } value { result_type: ResultType } } }
 
-/// Suggestions for an argument.
+/// The suggested values of an argument.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Completion {
-    /// The suggestions, best first; at most 100.
+    /// The suggested values, best first; at most 100.
     pub values: Vec<String>,
-    /// How many there are in all.
+    /// The total number of suggestions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total: Option<u64>,
-    /// Whether there are more than these.
+    /// Whether there are more suggestions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub has_more: Option<bool>,
 }
 
 impl Completion {
-    /// Some suggestions, best first.
+    /// Creates a completion of suggested values, best first.
     pub fn new(values: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self { values: values.into_iter().map(Into::into).collect(), total: None, has_more: None }
     }

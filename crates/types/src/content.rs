@@ -1,4 +1,4 @@
-//! Content blocks: what tools, prompts and models say.
+//! Content blocks of tool results, prompts and sampling messages.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, ser::SerializeMap};
 
@@ -7,7 +7,7 @@ use crate::{
     tagged::{self, Tagged},
 };
 
-/// One piece of content.
+/// A block of content.
 ///
 /// ```
 /// use couplet_types::ContentBlock;
@@ -22,49 +22,49 @@ use crate::{
 pub enum ContentBlock {
     /// Text.
     Text(TextContent),
-    /// A picture.
+    /// An image.
     Image(ImageContent),
-    /// A sound.
+    /// Audio.
     Audio(AudioContent),
-    /// The contents of a resource, put in place.
+    /// An embedded resource: its contents are part of the message.
     Resource(EmbeddedResource),
-    /// A pointer to a resource that can be read.
+    /// A link to a resource that can be read.
     ResourceLink(Resource),
-    /// A model wants to call a tool; only in sampling.
+    /// A tool call of a model; only in sampling.
     ToolUse(ToolUseContent),
-    /// What such a call gave; only in sampling.
+    /// The result of a tool call; only in sampling.
     ToolResult(ToolResultContent),
-    /// A block of a type that this version does not know, as it came.
+    /// A block of an unknown type, as it was received.
     Other(OtherContent),
 }
 
 impl ContentBlock {
-    /// A block of text.
+    /// Creates a text block.
     pub fn text(text: impl Into<String>) -> Self {
         TextContent::new(text).into()
     }
 
-    /// A picture, as base64, and its media type.
+    /// Creates an image from base64 and a media type.
     pub fn image(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
         ImageContent::new(data, mime_type).into()
     }
 
-    /// A sound, as base64, and its media type.
+    /// Creates an audio block from base64 and a media type.
     pub fn audio(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
         AudioContent::new(data, mime_type).into()
     }
 
-    /// The contents of a resource.
+    /// Creates an embedded resource.
     pub fn resource(contents: ResourceContents) -> Self {
         EmbeddedResource::new(contents).into()
     }
 
-    /// A pointer to a resource.
+    /// Creates a link to a resource.
     pub fn link(resource: Resource) -> Self {
         Self::ResourceLink(resource)
     }
 
-    /// The text, if this is a text block.
+    /// Returns the text, if this is a text block.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(&text.text),
@@ -72,17 +72,17 @@ impl ContentBlock {
         }
     }
 
-    /// The id of the use of a tool, if it is one.
+    /// Returns the id, if this is a tool call.
     pub(crate) fn tool_use_id(&self) -> Option<&str> {
         if let Self::ToolUse(tool_use) = self { Some(&tool_use.id) } else { None }
     }
 
-    /// The use of a tool that it is the result of, if it is one.
+    /// Returns the id of the tool call, if this is the result of one.
     pub(crate) fn answered_use(&self) -> Option<&str> {
         if let Self::ToolResult(result) = self { Some(&result.tool_use_id) } else { None }
     }
 
-    /// What is wrong with the binary data in it, if anything is: data has to be base64 and to say its MIME type.
+    /// Returns what is wrong with the binary data, if anything is: data has to be base64 with a valid media type.
     ///
     /// ```
     /// use couplet_types::ContentBlock;
@@ -105,12 +105,12 @@ impl ContentBlock {
     }
 }
 
-/// All the text in some blocks, one after the other.
+/// Returns the text of all text blocks, concatenated.
 pub(crate) fn all_text(blocks: &[ContentBlock]) -> String {
     blocks.iter().filter_map(ContentBlock::as_text).collect()
 }
 
-/// What is wrong with a text that should be base64.
+/// Returns what is wrong with a string that should be base64.
 pub(crate) fn data_fault(data: &str) -> Option<&'static str> {
     let digits = data.trim_end_matches('=');
     let padded = data.len() - digits.len() <= 2 && data.len().is_multiple_of(4);
@@ -118,7 +118,7 @@ pub(crate) fn data_fault(data: &str) -> Option<&'static str> {
     (!padded || !digits.bytes().all(digit)).then_some("the data is not base64")
 }
 
-/// Whether a text has the form of a MIME type, with or without parameters.
+/// Returns whether a string is a media type, with or without parameters.
 pub(crate) fn is_mime_type(text: &str) -> bool {
     let token = |t: &str| !t.is_empty() && t.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$&^_.+-".contains(&b));
     let essence = text.split(';').next().unwrap_or_default().trim_end();
@@ -187,7 +187,7 @@ impl From<String> for ContentBlock {
     }
 }
 
-/// A block of a type that this version does not know. It is passed on as it came.
+/// A block of an unknown type. It is preserved as received.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct OtherContent {
@@ -215,7 +215,7 @@ impl Serialize for OtherContent {
 pub struct TextContent {
     /// The text.
     pub text: String,
-    /// For whom it is and how much it matters.
+    /// Hints on the audience and priority.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub annotations: Option<Annotations>,
     /// The open `_meta` map.
@@ -224,7 +224,7 @@ pub struct TextContent {
 }
 
 impl TextContent {
-    /// Some text.
+    /// Creates text content.
     pub fn new(text: impl Into<String>) -> Self {
         Self { text: text.into(), ..Self::default() }
     }
@@ -232,7 +232,7 @@ impl TextContent {
 
 setters! { TextContent { into { meta: Meta } value { annotations: Annotations } } }
 
-/// A picture.
+/// An image.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -241,7 +241,7 @@ pub struct ImageContent {
     pub data: String,
     /// The media type, such as `image/png`.
     pub mime_type: String,
-    /// For whom it is and how much it matters.
+    /// Hints on the audience and priority.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub annotations: Option<Annotations>,
     /// The open `_meta` map.
@@ -250,7 +250,7 @@ pub struct ImageContent {
 }
 
 impl ImageContent {
-    /// A picture, as base64, and its media type.
+    /// Creates an image from base64 and a media type.
     pub fn new(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
         Self { data: data.into(), mime_type: mime_type.into(), ..Self::default() }
     }
@@ -258,7 +258,7 @@ impl ImageContent {
 
 setters! { ImageContent { into { meta: Meta } value { annotations: Annotations } } }
 
-/// A sound.
+/// Audio.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -267,7 +267,7 @@ pub struct AudioContent {
     pub data: String,
     /// The media type, such as `audio/wav`.
     pub mime_type: String,
-    /// For whom it is and how much it matters.
+    /// Hints on the audience and priority.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub annotations: Option<Annotations>,
     /// The open `_meta` map.
@@ -276,7 +276,7 @@ pub struct AudioContent {
 }
 
 impl AudioContent {
-    /// A sound, as base64, and its media type.
+    /// Creates an audio block from base64 and a media type.
     pub fn new(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
         Self { data: data.into(), mime_type: mime_type.into(), ..Self::default() }
     }
@@ -284,14 +284,14 @@ impl AudioContent {
 
 setters! { AudioContent { into { meta: Meta } value { annotations: Annotations } } }
 
-/// The contents of a resource, put in place.
+/// An embedded resource: its contents are part of the message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct EmbeddedResource {
     /// The contents.
     pub resource: ResourceContents,
-    /// For whom it is and how much it matters.
+    /// Hints on the audience and priority.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub annotations: Option<Annotations>,
     /// The open `_meta` map.
@@ -300,7 +300,7 @@ pub struct EmbeddedResource {
 }
 
 impl EmbeddedResource {
-    /// Puts contents in place.
+    /// Embeds the contents of a resource.
     pub fn new(resource: ResourceContents) -> Self {
         Self { resource, annotations: None, meta: None }
     }
@@ -308,14 +308,14 @@ impl EmbeddedResource {
 
 setters! { EmbeddedResource { into { meta: Meta } value { annotations: Annotations } } }
 
-/// A model wants to call a tool.
+/// A tool call of a model, in sampling.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ToolUseContent {
-    /// Ties the call to its result.
+    /// The id, which the result repeats.
     pub id: String,
-    /// The tool.
+    /// The name of the tool.
     pub name: String,
     /// The arguments.
     pub input: RawJson,
@@ -325,7 +325,7 @@ pub struct ToolUseContent {
 }
 
 impl ToolUseContent {
-    /// A call of a tool.
+    /// Creates a tool call.
     pub fn new(id: impl Into<String>, name: impl Into<String>, input: impl Into<RawJson>) -> Self {
         Self { id: id.into(), name: name.into(), input: input.into(), meta: None }
     }
@@ -333,17 +333,17 @@ impl ToolUseContent {
 
 setters! { ToolUseContent { into { meta: Meta } } }
 
-/// What a call of a tool gave to the model.
+/// The result of a tool call, in sampling.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ToolResultContent {
     /// The id of the call.
     pub tool_use_id: String,
-    /// What the tool said: blocks that a tool's result may have, so no calls or results in turn.
+    /// The content of the tool's result. It cannot contain tool calls or results.
     #[serde(deserialize_with = "plain_blocks")]
     pub content: Vec<ContentBlock>,
-    /// The same as data; `null` is a value.
+    /// The structured content; `null` is a value.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "field::present")]
     pub structured_content: Option<RawJson>,
     /// Whether the tool failed.
@@ -355,7 +355,7 @@ pub struct ToolResultContent {
 }
 
 impl ToolResultContent {
-    /// The result of a call.
+    /// Creates the result of a tool call.
     pub fn new(tool_use_id: impl Into<String>, content: Vec<ContentBlock>) -> Self {
         Self { tool_use_id: tool_use_id.into(), content, ..Self::default() }
     }
@@ -366,9 +366,9 @@ setters! { ToolResultContent {
     value { is_error: bool }
 } }
 
-/// A block that is no call of a tool and no result of one.
+/// A block that is neither a tool call nor a tool result.
 ///
-/// Results inside of results would let a peer nest them as deep as it likes, and each level is a level of our stack.
+/// Nested results would let a peer choose the depth of the recursion, and with it of the stack.
 struct PlainBlock(ContentBlock);
 
 impl Tagged for PlainBlock {

@@ -1,10 +1,10 @@
-//! Reading JSON text, with errors that say where.
+//! Parsing of JSON, with errors that name the member.
 
 use std::fmt::Write;
 
 use serde::de::{DeserializeOwned, Error};
 
-/// Reads JSON text into a type. When a member has the wrong shape, the error names it.
+/// Parses JSON into a type. The error names the member that has the wrong type.
 ///
 /// ```
 /// use couplet_types::{CallToolResult, from_json};
@@ -14,12 +14,12 @@ use serde::de::{DeserializeOwned, Error};
 /// ```
 ///
 /// # Errors
-/// When the text is not JSON or does not have the type's shape.
+/// If the text is not JSON, or does not match the type.
 pub fn from_json<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
     serde_json::from_str(text).map_err(|error| name_member(text, error))
 }
 
-/// Puts the path of the member in front of the message.
+/// Prefixes the message with the path of the member.
 ///
 /// serde does not track the path, and tracking it would slow down every message for the sake of the broken ones. But
 /// serde_json knows the position, and the path can be found from there, once there is an error.
@@ -31,30 +31,30 @@ pub(crate) fn name_member(text: &str, error: serde_json::Error) -> serde_json::E
     if path.is_empty() { error } else { Error::custom(format_args!("`{path}`: {error}")) }
 }
 
-/// A message without the position at its end, for text that is only a part of what the peer sent.
+/// Returns a message without the position, for text that is only a part of the peer's message.
 pub(crate) fn without_position(error: &serde_json::Error) -> String {
     let text = error.to_string();
     text.rsplit_once(" at line ").map_or(text.as_str(), |(message, _)| message).to_owned()
 }
 
-/// The offset behind the given column of the given line, both counted in bytes and from 1.
+/// Returns the offset after the given column of the given line, both counted in bytes and from 1.
 fn end_of(text: &str, line: usize, column: usize) -> usize {
     let skipped: usize = text.split_inclusive('\n').take(line - 1).map(str::len).sum();
     (skipped + column).min(text.len())
 }
 
-/// How many characters of a path are printed.
+/// The maximum length of a path in an error.
 const LONGEST_PATH: usize = 200;
 
-/// What the reader is inside of.
+/// A level of nesting.
 enum Frame {
-    /// An object, and where the name of the current member stands.
+    /// An object, and the position of the name of the current member.
     Object { key: Option<(usize, usize)> },
-    /// An array, and the number of the current element.
+    /// An array, and the index of the current element.
     Array { index: Option<usize> },
 }
 
-/// The path of the value that ends at the offset or contains it.
+/// Returns the path of the value that ends at the offset or contains it.
 fn path_at(text: &str, end: usize) -> String {
     let bytes = text.as_bytes();
     let mut frames: Vec<Frame> = Vec::new();
@@ -90,7 +90,7 @@ fn path_at(text: &str, end: usize) -> String {
     print_path(text, &frames)
 }
 
-/// Where the string that began before `at` ends.
+/// Returns the end of the string that began before `at`.
 fn closing_quote(bytes: &[u8], mut at: usize) -> usize {
     while at < bytes.len() && bytes[at] != b'"' {
         at += if bytes[at] == b'\\' { 2 } else { 1 };

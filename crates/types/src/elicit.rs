@@ -1,4 +1,4 @@
-//! Elicitation: asking the person something.
+//! Elicitation: forms and URLs for the user.
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
@@ -21,21 +21,21 @@ use crate::{ElicitSchema, Map, Meta, RawJson, ResultType, TaskMetadata};
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ElicitParams {
-    /// A form or an address; a form when absent.
+    /// The mode; a form when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<ElicitMode>,
-    /// What to tell the person.
+    /// The message for the user.
     pub message: String,
     /// The schema of the form.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requested_schema: Option<RawJson>,
-    /// The address to visit.
+    /// The URL to open.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// Ties the visit to the notification that it is over (2025-11-25).
+    /// The id that the completion notification repeats (2025-11-25).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub elicitation_id: Option<String>,
-    /// Asks to run the elicitation as a task (2025-11-25).
+    /// Requests to run the elicitation as a task (2025-11-25).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskMetadata>,
     /// The open `_meta` map.
@@ -44,26 +44,26 @@ pub struct ElicitParams {
 }
 
 impl ElicitParams {
-    /// Asks the person to fill in a form.
+    /// Creates a form elicitation.
     pub fn form(message: impl Into<String>, schema: &ElicitSchema) -> Self {
         let schema = RawJson::new(schema).expect("the schema has string keys and plain values only");
         Self { message: message.into(), requested_schema: Some(schema), ..Self::default() }
     }
 
-    /// Asks the person to visit an address.
+    /// Creates a URL elicitation.
     pub fn visit(message: impl Into<String>, url: impl Into<String>) -> Self {
         Self { mode: Some(ElicitMode::Url), message: message.into(), url: Some(url.into()), ..Self::default() }
     }
 
-    /// The schema of the form, if there is one.
+    /// Parses the schema of the form; `None` if there is none.
     ///
     /// # Errors
-    /// When the schema uses more of JSON Schema than elicitation allows.
+    /// If the schema uses more of JSON Schema than elicitation allows.
     pub fn schema(&self) -> Result<Option<ElicitSchema>, serde_json::Error> {
         self.requested_schema.as_ref().map(RawJson::parse).transpose()
     }
 
-    /// Whether this is about an address and not about a form.
+    /// Returns whether this is a URL elicitation.
     pub fn is_url(&self) -> bool {
         self.mode == Some(ElicitMode::Url)
     }
@@ -74,28 +74,28 @@ setters! { ElicitParams {
     value { mode: ElicitMode, task: TaskMetadata }
 } }
 
-/// How the person is asked.
+/// The mode of an elicitation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum ElicitMode {
-    /// With a form inside of the client.
+    /// A form in the client.
     Form,
-    /// On a page that the person visits.
+    /// A URL that the user opens.
     Url,
 }
 
-/// The answer to `elicitation/create`.
+/// Result of `elicitation/create`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ElicitResult {
-    /// What the person did.
+    /// The action of the user.
     pub action: ElicitAction,
-    /// What was filled in; only when the person accepted a form.
+    /// The content of the form; only if the user submitted it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content: Option<Map<RawJson>>,
-    /// What kind of answer this is; absent in revisions before 2026-07-28.
+    /// The kind of the result; absent in revisions before 2026-07-28.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result_type: Option<ResultType>,
     /// The open `_meta` map.
@@ -104,30 +104,30 @@ pub struct ElicitResult {
 }
 
 impl ElicitResult {
-    /// The person filled in the form.
+    /// Creates the result of a user who submitted the form.
     pub fn accept(content: impl Into<Map<RawJson>>) -> Self {
         Self { content: Some(content.into()), ..Self::new(ElicitAction::Accept) }
     }
 
-    /// The person said no.
+    /// Creates the result of a user who declined.
     pub fn decline() -> Self {
         Self::new(ElicitAction::Decline)
     }
 
-    /// The person said neither yes nor no.
+    /// Creates the result of a user who dismissed the request.
     pub fn cancel() -> Self {
         Self::new(ElicitAction::Cancel)
     }
 
-    /// An answer without content.
+    /// Creates a result without content.
     pub fn new(action: ElicitAction) -> Self {
         Self { action, content: None, result_type: None, meta: None }
     }
 
-    /// What was filled in, as a type of yours.
+    /// Deserializes the content of the form.
     ///
     /// # Errors
-    /// When the content does not have the type's shape.
+    /// If the content does not match the type.
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
         match &self.content {
             Some(content) => RawJson::new(content)?.parse(),
@@ -141,15 +141,15 @@ setters! { ElicitResult {
     value { result_type: ResultType }
 } }
 
-/// What the person did with an elicitation.
+/// The action of the user in an elicitation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ElicitAction {
-    /// Agreed.
+    /// The user accepted.
     Accept,
-    /// Said no.
+    /// The user declined.
     Decline,
-    /// Went away without a choice.
+    /// The user dismissed the request without a choice.
     Cancel,
 }
 
@@ -158,7 +158,7 @@ pub enum ElicitAction {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ElicitationCompleteParams {
-    /// Which visit is over.
+    /// The id of the elicitation that is complete.
     pub elicitation_id: String,
     /// The open `_meta` map.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
@@ -166,7 +166,7 @@ pub struct ElicitationCompleteParams {
 }
 
 impl ElicitationCompleteParams {
-    /// The visit with this id is over.
+    /// Creates the parameters for the elicitation with this id.
     pub fn new(elicitation_id: impl Into<String>) -> Self {
         Self { elicitation_id: elicitation_id.into(), meta: None }
     }

@@ -1,13 +1,13 @@
-//! Whether what was filled in is what the form asks for.
+//! Validation of the content of a form.
 
 use crate::{Choices, ElicitSchema, Map, MultiEnumSchema, NumberSchema, PrimitiveSchema, RawJson, StringSchema};
 
 impl ElicitSchema {
-    /// Checks what was filled in: required fields, types, lengths, ranges and choices. The format of a text is not
-    /// looked at, and fields that the form does not have are left to the reader.
+    /// Validates the content of a form: required fields, types, lengths, ranges and choices. Formats of strings are not
+    /// checked, and unknown fields are accepted.
     ///
     /// # Errors
-    /// With a text that names the first field that is wrong.
+    /// A message that names the first invalid field.
     ///
     /// ```
     /// use couplet_types::{ElicitSchema, Map, NumberSchema, RawJson};
@@ -32,7 +32,7 @@ impl ElicitSchema {
         Ok(())
     }
 
-    /// What the form has filled in beforehand.
+    /// Returns the default values of the form.
     pub fn defaults(&self) -> Map<RawJson> {
         let raw = |value: Result<RawJson, serde_json::Error>| value.ok();
         let default = |field: &PrimitiveSchema| match field {
@@ -48,7 +48,7 @@ impl ElicitSchema {
 }
 
 impl PrimitiveSchema {
-    /// The error says what the value must be.
+    /// The error says what is expected.
     fn check(&self, value: &RawJson) -> Result<(), String> {
         match self {
             Self::String(schema) => {

@@ -1,4 +1,4 @@
-//! The fields of a form as they are on the wire: all keywords in one object.
+//! The serialized fields of a form: all keywords in one object.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use crate::{
     StringSchema, TitledChoice, decode::without_position, field,
 };
 
-/// All keywords that a field's schema may have, as they are on the wire.
+/// All keywords of a field's schema, as they are on the wire.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Keywords {
@@ -183,11 +183,11 @@ fn print_default<T: Serialize>(default: Option<T>) -> Option<RawJson> {
     default.map(|value| RawJson::new(&value).expect("plain values are always printable"))
 }
 
-/// A number printed without a needless fraction.
+/// Serializes a number without a needless fraction.
 #[derive(Serialize)]
 struct PlainNumber(#[serde(serialize_with = "field::number")] f64);
 
-/// Why keywords do not make a field of a form.
+/// Returns why keywords are not a valid field of a form.
 #[derive(Debug)]
 pub(crate) struct BadSchema(String);
 

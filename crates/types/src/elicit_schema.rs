@@ -1,4 +1,4 @@
-//! The part of JSON Schema that forms are made of.
+//! The subset of JSON Schema for forms.
 
 use serde::{Deserialize, Serialize};
 
@@ -26,18 +26,18 @@ pub struct ElicitSchema {
     kind: ObjectKind,
     /// The fields, in order.
     pub properties: Map<PrimitiveSchema>,
-    /// The names of the fields that have to be filled in.
+    /// The names of the required fields.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub required: Option<Vec<String>>,
 }
 
 impl ElicitSchema {
-    /// A form without fields.
+    /// Creates a form without fields.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a field that has to be filled in.
+    /// Adds a required field.
     #[must_use]
     pub fn required(mut self, name: impl Into<String>, schema: impl Into<PrimitiveSchema>) -> Self {
         let name = name.into();
@@ -45,14 +45,14 @@ impl ElicitSchema {
         self.optional(name, schema)
     }
 
-    /// Adds a field that may be left out.
+    /// Adds an optional field.
     #[must_use]
     pub fn optional(mut self, name: impl Into<String>, schema: impl Into<PrimitiveSchema>) -> Self {
         self.properties.insert(name, schema.into());
         self
     }
 
-    /// Whether a field has to be filled in.
+    /// Returns whether a field is required.
     pub fn is_required(&self, name: &str) -> bool {
         self.required.as_ref().is_some_and(|names| names.iter().any(|n| n == name))
     }
@@ -71,70 +71,70 @@ enum ObjectKind {
 #[serde(into = "Keywords")]
 #[non_exhaustive]
 pub enum PrimitiveSchema {
-    /// A text.
+    /// A string.
     String(StringSchema),
     /// A number.
     Number(NumberSchema),
-    /// Yes or no.
+    /// A boolean.
     Boolean(BooleanSchema),
-    /// One of several.
+    /// A single choice.
     Enum(EnumSchema),
-    /// Some of several.
+    /// A multiple choice.
     MultiEnum(MultiEnumSchema),
 }
 
 impl PrimitiveSchema {
-    /// Any text.
+    /// Creates a string field without constraints.
     pub fn string() -> Self {
         StringSchema::new().into()
     }
 
-    /// Any number.
+    /// Creates a number field without constraints.
     pub fn number() -> Self {
         NumberSchema::new().into()
     }
 
-    /// Any integer.
+    /// Creates an integer field without constraints.
     pub fn integer() -> Self {
         NumberSchema::integer().into()
     }
 
-    /// Yes or no.
+    /// Creates a boolean field.
     pub fn boolean() -> Self {
         BooleanSchema::new().into()
     }
 
-    /// One of several values.
+    /// Creates a single choice of several values.
     pub fn one_of(values: impl IntoIterator<Item = impl Into<String>>) -> Self {
         EnumSchema::new(values).into()
     }
 
-    /// Some of several values.
+    /// Creates a multiple choice of several values.
     pub fn some_of(values: impl IntoIterator<Item = impl Into<String>>) -> Self {
         MultiEnumSchema::new(values).into()
     }
 }
 
-/// A text.
+/// A string.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StringSchema {
     /// The label.
     pub title: Option<String>,
-    /// What to write.
+    /// The description.
     pub description: Option<String>,
-    /// The fewest characters.
+    /// The minimum length in characters.
     pub min_length: Option<u64>,
-    /// The most characters.
+    /// The maximum length in characters.
     pub max_length: Option<u64>,
-    /// What kind of text it is.
+    /// The format.
     pub format: Option<StringFormat>,
-    /// What is filled in beforehand (since 2025-11-25): `default` on the wire.
+    /// The default value (since 2025-11-25): `default` on the wire.
     pub default_value: Option<String>,
 }
 
 impl StringSchema {
-    /// Any text.
+    /// Creates a string field without constraints.
     pub fn new() -> Self {
         Self::default()
     }
@@ -146,7 +146,7 @@ setters! { StringSchema {
 } }
 
 open_strings! {
-    /// What kind of text a field takes.
+    /// The format of a string field.
     StringFormat {
         /// An e-mail address.
         Email = "email",
@@ -167,23 +167,23 @@ pub struct NumberSchema {
     pub integer: bool,
     /// The label.
     pub title: Option<String>,
-    /// What to write.
+    /// The description.
     pub description: Option<String>,
-    /// The least.
+    /// The minimum.
     pub minimum: Option<f64>,
-    /// The most.
+    /// The maximum.
     pub maximum: Option<f64>,
-    /// What is filled in beforehand (since 2025-11-25): `default` on the wire.
+    /// The default value (since 2025-11-25): `default` on the wire.
     pub default_value: Option<f64>,
 }
 
 impl NumberSchema {
-    /// Any number.
+    /// Creates a number field without constraints.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Any integer.
+    /// Creates an integer field without constraints.
     pub fn integer() -> Self {
         Self { integer: true, ..Self::default() }
     }
@@ -194,20 +194,20 @@ setters! { NumberSchema {
     value { minimum: f64, maximum: f64, default_value: f64 }
 } }
 
-/// Yes or no.
+/// A boolean.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BooleanSchema {
     /// The label.
     pub title: Option<String>,
-    /// What it means.
+    /// The description.
     pub description: Option<String>,
-    /// What is filled in beforehand: `default` on the wire.
+    /// The default value: `default` on the wire.
     pub default_value: Option<bool>,
 }
 
 impl BooleanSchema {
-    /// Yes or no.
+    /// Creates a boolean field.
     pub fn new() -> Self {
         Self::default()
     }
@@ -215,7 +215,7 @@ impl BooleanSchema {
 
 setters! { BooleanSchema { into { title: String, description: String } value { default_value: bool } } }
 
-/// One of several values.
+/// A single choice of several values.
 #[doc(alias = "UntitledSingleSelectEnumSchema")]
 #[doc(alias = "TitledSingleSelectEnumSchema")]
 #[doc(alias = "LegacyTitledEnumSchema")]
@@ -224,23 +224,23 @@ setters! { BooleanSchema { into { title: String, description: String } value { d
 pub struct EnumSchema {
     /// The label.
     pub title: Option<String>,
-    /// What to choose.
+    /// The description.
     pub description: Option<String>,
     /// The values to choose from.
     pub choices: Choices,
-    /// Labels of untitled choices, in the way of 2025-06-18: `enumNames` on the wire.
+    /// Labels of untitled choices, as in 2025-06-18: `enumNames` on the wire.
     pub enum_names: Option<Vec<String>>,
-    /// What is chosen beforehand (since 2025-11-25): `default` on the wire.
+    /// The default value (since 2025-11-25): `default` on the wire.
     pub default_value: Option<String>,
 }
 
 impl EnumSchema {
-    /// Values that are their own labels.
+    /// Creates a choice of values without labels.
     pub fn new(values: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self::from(Choices::untitled(values))
     }
 
-    /// Values with labels.
+    /// Creates a choice of values with labels.
     pub fn titled<V: Into<String>, T: Into<String>>(choices: impl IntoIterator<Item = (V, T)>) -> Self {
         Self::from(Choices::titled(choices))
     }
@@ -257,7 +257,7 @@ setters! { EnumSchema {
     value { enum_names: Vec<String> }
 } }
 
-/// Some of several values (since 2025-11-25).
+/// A multiple choice of several values (since 2025-11-25).
 #[doc(alias = "UntitledMultiSelectEnumSchema")]
 #[doc(alias = "TitledMultiSelectEnumSchema")]
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -265,25 +265,25 @@ setters! { EnumSchema {
 pub struct MultiEnumSchema {
     /// The label.
     pub title: Option<String>,
-    /// What to choose.
+    /// The description.
     pub description: Option<String>,
     /// The values to choose from.
     pub choices: Choices,
-    /// How many to choose at least.
+    /// The minimum number of values.
     pub min_items: Option<u64>,
-    /// How many to choose at most.
+    /// The maximum number of values.
     pub max_items: Option<u64>,
-    /// What is chosen beforehand: `default` on the wire.
+    /// The default values: `default` on the wire.
     pub default_value: Option<Vec<String>>,
 }
 
 impl MultiEnumSchema {
-    /// Values that are their own labels.
+    /// Creates a choice of values without labels.
     pub fn new(values: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self::from(Choices::untitled(values))
     }
 
-    /// Values with labels.
+    /// Creates a choice of values with labels.
     pub fn titled<V: Into<String>, T: Into<String>>(choices: impl IntoIterator<Item = (V, T)>) -> Self {
         Self::from(Choices::titled(choices))
     }
@@ -300,27 +300,27 @@ setters! { MultiEnumSchema {
     value { min_items: u64, max_items: u64, default_value: Vec<String> }
 } }
 
-/// What can be chosen.
+/// The values of a choice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Choices {
-    /// Values that are their own labels.
+    /// Values without labels.
     Untitled(Vec<String>),
     /// Values with labels (since 2025-11-25).
     Titled(Vec<TitledChoice>),
 }
 
 impl Choices {
-    /// Values that are their own labels.
+    /// Creates a choice of values without labels.
     pub fn untitled(values: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self::Untitled(values.into_iter().map(Into::into).collect())
     }
 
-    /// Values with labels.
+    /// Creates a choice of values with labels.
     pub fn titled<V: Into<String>, T: Into<String>>(choices: impl IntoIterator<Item = (V, T)>) -> Self {
         Self::Titled(choices.into_iter().map(|(value, title)| TitledChoice::new(value, title)).collect())
     }
 
-    /// The values, without labels.
+    /// Returns the values, without labels.
     pub fn values(&self) -> impl Iterator<Item = &str> {
         let (plain, titled): (&[String], &[TitledChoice]) = match self {
             Self::Untitled(values) => (values, &[]),
@@ -343,7 +343,7 @@ pub struct TitledChoice {
 }
 
 impl TitledChoice {
-    /// A value and its label.
+    /// Creates a choice with a label.
     pub fn new(value: impl Into<String>, title: impl Into<String>) -> Self {
         Self { value: value.into(), title: title.into() }
     }

@@ -1,4 +1,4 @@
-//! What some errors carry as `data`.
+//! The `data` member of errors.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,14 +10,14 @@ use crate::{ClientCapabilities, ElicitParams};
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct UnsupportedVersionData {
-    /// The revisions that are spoken.
+    /// The supported revisions.
     pub supported: Vec<String>,
-    /// The revision that was asked for.
+    /// The requested revision.
     pub requested: String,
 }
 
 impl UnsupportedVersionData {
-    /// What is spoken, and what was asked for.
+    /// Creates the data from the supported and the requested revisions.
     pub fn new(supported: impl IntoIterator<Item = impl Into<String>>, requested: impl Into<String>) -> Self {
         Self { supported: supported.into_iter().map(Into::into).collect(), requested: requested.into() }
     }
@@ -29,12 +29,12 @@ impl UnsupportedVersionData {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct MissingCapabilityData {
-    /// What the client would have to declare.
+    /// The capabilities that the client has to declare.
     pub required_capabilities: ClientCapabilities,
 }
 
 impl MissingCapabilityData {
-    /// What the client would have to declare.
+    /// Creates the data from the capabilities that the client has to declare.
     pub fn new(required_capabilities: ClientCapabilities) -> Self {
         Self { required_capabilities }
     }
@@ -46,12 +46,12 @@ impl MissingCapabilityData {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct UrlElicitationRequiredData {
-    /// The addresses to visit first.
+    /// The URL elicitations to complete first.
     pub elicitations: Vec<ElicitParams>,
 }
 
 impl UrlElicitationRequiredData {
-    /// The addresses to visit first.
+    /// Creates the data from the URL elicitations to complete first.
     pub fn new(elicitations: Vec<ElicitParams>) -> Self {
         Self { elicitations }
     }

@@ -1,4 +1,4 @@
-//! How single fields are read and printed where serde's defaults lose something.
+//! Serialization of single fields where serde's defaults lose something.
 
 use std::{fmt, marker::PhantomData};
 
@@ -9,14 +9,14 @@ use serde::{
 
 use crate::RawJson;
 
-/// Reads a member that may be `null` and is present all the same.
+/// Deserializes a member for which `null` is a value.
 ///
 /// The field needs `default` beside it, so that an absent member becomes `None`.
 pub(crate) fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<RawJson>, D::Error> {
     RawJson::deserialize(deserializer).map(Some)
 }
 
-/// Reads an object as `W` and makes a `T` of it. An error in that step still gets the position of the object.
+/// Deserializes an object as `W` and converts it to `T`. An error of the conversion gets the position of the object.
 pub(crate) fn checked<'de, W, T, D>(deserializer: D) -> Result<T, D::Error>
 where
     W: Deserialize<'de>,
@@ -36,7 +36,7 @@ where
     deserializer.deserialize_map(Checked(PhantomData))
 }
 
-/// Reads a time to live in milliseconds: the specification asks to treat a negative one as expired.
+/// Deserializes a time to live in milliseconds. A negative one counts as expired, as the specification says.
 pub(crate) fn ttl<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     struct Ttl;
     impl<'de> Visitor<'de> for Ttl {
@@ -67,7 +67,7 @@ pub(crate) fn ttl<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u
     deserializer.deserialize_option(Ttl)
 }
 
-/// Prints a number without a fraction as an integer: `50`, not `50.0`.
+/// Serializes a number without a fraction as an integer: `50`, not `50.0`.
 pub(crate) fn number<S: Serializer>(number: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     // Beyond 2^53 not every integer is a double, so such numbers are printed as they are.
     const EXACT: f64 = 9_007_199_254_740_992.0;

@@ -1,4 +1,4 @@
-//! Who a peer is, and the icons that it shows.
+//! Names, versions and icons of peers.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,31 +14,31 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Implementation {
-    /// The name for programs.
+    /// The programmatic name.
     pub name: String,
     /// The version, in any notation.
     pub version: String,
-    /// The name for people.
+    /// The display name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What it does, in a sentence or two.
+    /// A short description.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Pictures to show beside the name.
+    /// Icons to show beside the name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub icons: Option<Vec<Icon>>,
-    /// Where to read more about it.
+    /// The URL of the website.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub website_url: Option<String>,
 }
 
 impl Implementation {
-    /// A peer with a name and a version.
+    /// Creates an implementation with a name and a version.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
         Self { name: name.into(), version: version.into(), ..Self::default() }
     }
 
-    /// What to show to people: the title, or else the name.
+    /// Returns the name to show to users: the title, or else the name.
     pub fn display_name(&self) -> &str {
         self.title.as_deref().unwrap_or(&self.name)
     }
@@ -49,34 +49,34 @@ setters! { Implementation {
     value { icons: Vec<Icon> }
 } }
 
-/// A picture for a peer, tool, prompt or resource.
+/// An icon of a peer, tool, prompt or resource.
 ///
-/// It comes from somebody who is not to be trusted: show it only if [`Icon::is_safe`], fetch it without credentials and
-/// with a limit, and look at the bytes to see what it is.
+/// Its source is not trusted: show it only if [`Icon::is_safe`], fetch it without credentials and with a limit of size,
+/// and detect its type from the bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Icon {
-    /// Where the picture is: an `https:` or `data:` URI.
+    /// The source: an `https:` or `data:` URI.
     pub src: String,
-    /// Its media type, where the source's own one is missing or too general.
+    /// The media type, if that of the source is missing or too general.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
-    /// The sizes it suits, such as `48x48` or `any`.
+    /// The sizes, such as `48x48` or `any`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sizes: Option<Vec<String>>,
-    /// The background it is made for.
+    /// The theme it is designed for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub theme: Option<IconTheme>,
 }
 
 impl Icon {
-    /// An icon at an address.
+    /// Creates an icon with a source.
     pub fn new(src: impl Into<String>) -> Self {
         Self { src: src.into(), ..Self::default() }
     }
 
-    /// Whether the source is one that a client may show: an `https:` address, or the picture itself as a `data:` URI.
+    /// Returns whether a client may show the icon: its source is an `https:` URL, or an image in a `data:` URI.
     ///
     /// ```
     /// use couplet_types::Icon;
@@ -94,9 +94,9 @@ impl Icon {
                 || (scheme.eq_ignore_ascii_case("data") && picture()))
     }
 
-    /// Whether the picture need not be fetched, or is to be fetched from where another address is.
+    /// Returns whether the icon is a `data:` URI, or has the same origin as a URL.
     ///
-    /// An icon of a server, and whatever address that icon's own redirects to, should be where the server is.
+    /// An icon of a server, and the targets of its redirects, should have the origin of the server.
     ///
     /// ```
     /// use couplet_types::Icon;
@@ -111,7 +111,7 @@ impl Icon {
     }
 }
 
-/// The scheme, host and port of an address, all in lower case.
+/// Returns the scheme, host and port of a URL in lower case.
 fn origin(address: &str) -> Option<(String, String)> {
     let (scheme, rest) = address.split_once("://")?;
     let authority = rest.split(['/', '?', '#', '\\']).next()?;
@@ -125,7 +125,7 @@ fn origin(address: &str) -> Option<(String, String)> {
 setters! { Icon { into { mime_type: String } value { sizes: Vec<String>, theme: IconTheme } } }
 
 open_strings! {
-    /// The background that an icon is made for.
+    /// The theme that an icon is designed for.
     IconTheme {
         /// For light backgrounds.
         Light = "light",

@@ -1,16 +1,17 @@
-//! Multi round-trip requests: the server asks for input in its answer, the client asks again with it (2026-07-28).
+//! Multi-round-trip requests (2026-07-28): the server's result requests input, and the client retries the request with
+//! it.
 
 use serde::{Deserialize, Serialize, de};
 
 use crate::{Map, Meta, RawJson, Request, ResultType};
 
-/// What a server needs, by names that it chose.
+/// The input requests of a server, by keys that it chose.
 pub type InputRequests = Map<InputRequest>;
 
-/// What the client found out, by the same names.
+/// The responses of the client, by the same keys.
 pub type InputResponses = Map<RawJson>;
 
-/// One thing that a server needs: a request without an id.
+/// An input request: a request without an id.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -23,7 +24,7 @@ pub struct InputRequest {
 }
 
 impl InputRequest {
-    /// A request with parameters.
+    /// Creates an input request with parameters.
     ///
     /// ```
     /// use couplet_types::{Elicit, ElicitParams, InputRequest};
@@ -34,20 +35,20 @@ impl InputRequest {
     /// ```
     ///
     /// # Errors
-    /// When the parameters cannot be printed.
+    /// If the parameters cannot be serialized.
     pub fn new<R: Request>(params: &R::Params) -> Result<Self, serde_json::Error> {
         Ok(Self { method: R::METHOD.to_owned(), params: Some(RawJson::new(params)?) })
     }
 
-    /// A request as it came.
+    /// Creates an input request from raw parameters.
     pub fn raw(method: impl Into<String>, params: RawJson) -> Self {
         Self { method: method.into(), params: Some(params) }
     }
 
-    /// The parameters, if the request is of this method.
+    /// Parses the parameters.
     ///
     /// # Errors
-    /// When it is of another method, or the parameters do not have the right shape.
+    /// If the request is of another method, or if the parameters do not match.
     pub fn parse<R: Request>(&self) -> Result<R::Params, serde_json::Error> {
         if self.method != R::METHOD {
             return Err(de::Error::custom(format_args!("`{}` is not `{}`", self.method, R::METHOD)));
@@ -59,18 +60,18 @@ impl InputRequest {
     }
 }
 
-/// An answer that asks for input.
+/// A result that requires input.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct InputRequiredResult {
-    /// What the server needs.
+    /// The input requests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_requests: Option<InputRequests>,
-    /// What the client has to send back unchanged.
+    /// The state that the client has to return unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_state: Option<String>,
-    /// What kind of answer this is; absent in revisions before 2026-07-28.
+    /// The kind of the result; absent in revisions before 2026-07-28.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result_type: Option<ResultType>,
     /// The open `_meta` map.
@@ -79,7 +80,7 @@ pub struct InputRequiredResult {
 }
 
 impl InputRequiredResult {
-    /// An answer that asks for nothing yet.
+    /// Creates a result without input requests.
     pub fn new() -> Self {
         Self { result_type: Some(ResultType::InputRequired), ..Self::default() }
     }

@@ -1,4 +1,4 @@
-//! JSON that the protocol does not look into, kept exactly as it was written.
+//! Raw JSON, preserved exactly as it was received.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use crate::from_json;
 
-/// A JSON value kept as text: numbers, key order and spacing stay as the peer wrote them.
+/// A JSON value as text: numbers, key order and whitespace are preserved.
 ///
 /// ```
 /// use couplet_types::RawJson;
@@ -22,41 +22,41 @@ use crate::from_json;
 pub struct RawJson(Box<RawValue>);
 
 impl RawJson {
-    /// Writes a value as JSON.
+    /// Serializes a value.
     ///
     /// # Errors
-    /// When the value's `Serialize` fails, or a map has keys that are not strings.
+    /// If the value's `Serialize` fails, or if a map has keys that are not strings.
     pub fn new<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
         serde_json::value::to_raw_value(value).map(Self)
     }
 
-    /// Checks that the text is one JSON value and keeps it.
+    /// Creates a value from text, after checking that it is valid JSON.
     ///
     /// # Errors
-    /// When the text is not JSON.
+    /// If the text is not JSON.
     pub fn from_text(text: impl Into<String>) -> Result<Self, serde_json::Error> {
         RawValue::from_string(text.into()).map(Self)
     }
 
-    /// The empty object, `{}`.
+    /// Returns the empty object, `{}`.
     pub fn empty_object() -> Self {
         Self::from_text("{}").expect("`{}` is JSON")
     }
 
-    /// The text.
+    /// Returns the text.
     pub fn get(&self) -> &str {
         self.0.get()
     }
 
-    /// Reads the text into a type; see [`from_json`].
+    /// Parses the value into a type; see [`from_json`].
     ///
     /// # Errors
-    /// When the value does not have the type's shape.
+    /// If the value does not match the type.
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
         from_json(self.get())
     }
 
-    /// Whether the value is a JSON object.
+    /// Returns whether the value is an object.
     pub fn is_object(&self) -> bool {
         self.get().starts_with('{')
     }

@@ -18,7 +18,7 @@ pub enum RequestId {
     String(String),
 }
 
-/// The token that ties progress notifications to a request: a string or an integer.
+/// The token that progress notifications repeat: a string or an integer.
 pub type ProgressToken = RequestId;
 
 impl From<i64> for RequestId {
@@ -82,7 +82,7 @@ impl<'de> Deserialize<'de> for RequestId {
     }
 }
 
-/// The numbers that errors carry.
+/// Error codes.
 pub mod code {
     /// The message is not JSON.
     pub const PARSE_ERROR: i32 = -32700;
@@ -90,9 +90,9 @@ pub mod code {
     pub const INVALID_REQUEST: i32 = -32600;
     /// The method is unknown, or behind a capability that was not advertised.
     pub const METHOD_NOT_FOUND: i32 = -32601;
-    /// The parameters are wrong.
+    /// The parameters are invalid.
     pub const INVALID_PARAMS: i32 = -32602;
-    /// Something broke on the side that answers.
+    /// An internal error of the side that responds.
     pub const INTERNAL_ERROR: i32 = -32603;
     /// A resource does not exist (up to 2025-11-25).
     pub const RESOURCE_NOT_FOUND: i32 = -32002;
@@ -100,7 +100,7 @@ pub mod code {
     pub const HEADER_MISMATCH: i32 = -32020;
     /// The request needs a capability that the client did not declare (2026-07-28).
     pub const MISSING_CLIENT_CAPABILITY: i32 = -32021;
-    /// The requested revision is not spoken (2026-07-28).
+    /// The requested revision is not supported (2026-07-28).
     pub const UNSUPPORTED_VERSION: i32 = -32022;
     /// URL elicitations must be completed first (2025-11-25).
     pub const URL_ELICITATION_REQUIRED: i32 = -32042;
@@ -108,7 +108,7 @@ pub mod code {
     pub const USER_REJECTED: i32 = -1;
 }
 
-/// An error that one peer reports to the other.
+/// A JSON-RPC error.
 ///
 /// ```
 /// use couplet_types::{RpcError, code};
@@ -120,49 +120,49 @@ pub mod code {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct RpcError {
-    /// What kind of error it is; see [`code`].
+    /// The code; see [`code`].
     pub code: i32,
-    /// A short sentence.
+    /// A short description.
     pub message: String,
-    /// More about it, in any shape.
+    /// Additional data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<RawJson>,
 }
 
 impl RpcError {
-    /// An error with a code of your own. Application codes belong outside of -32768 to -32000.
+    /// Creates an error. Application codes belong outside of -32768 to -32000.
     pub fn new(code: i32, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), data: None }
     }
 
-    /// Adds details.
+    /// Sets the additional data.
     #[must_use]
     pub fn with_data(mut self, data: impl Into<RawJson>) -> Self {
         self.data = Some(data.into());
         self
     }
 
-    /// -32700: the message is not JSON.
+    /// Creates error -32700: the message is not JSON.
     pub fn parse_error(message: impl Into<String>) -> Self {
         Self::new(code::PARSE_ERROR, message)
     }
 
-    /// -32600: the message is not a request of the protocol.
+    /// Creates error -32600: the message is not a request of the protocol.
     pub fn invalid_request(message: impl Into<String>) -> Self {
         Self::new(code::INVALID_REQUEST, message)
     }
 
-    /// -32601: there is no such method here.
+    /// Creates error -32601: the method does not exist or is not available.
     pub fn method_not_found(method: &str) -> Self {
         Self::new(code::METHOD_NOT_FOUND, format!("method `{method}` is not available"))
     }
 
-    /// -32602: the parameters are wrong.
+    /// Creates error -32602: the parameters are invalid.
     pub fn invalid_params(message: impl Into<String>) -> Self {
         Self::new(code::INVALID_PARAMS, message)
     }
 
-    /// -32603: something broke on this side.
+    /// Creates error -32603: an internal error.
     pub fn internal(message: impl Into<String>) -> Self {
         Self::new(code::INTERNAL_ERROR, message)
     }

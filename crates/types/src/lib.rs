@@ -1,10 +1,11 @@
 //! The messages of the Model Context Protocol as Rust types: one model for all five revisions.
 //!
-//! The model is the superset: a field that only some revisions have is an `Option`. What a revision lacks is taken
-//! out on the way to the wire, by `couplet-core`. What the protocol does not look into (schemas, arguments,
-//! structured content, `_meta`) is kept as it was written, in [`RawJson`].
+//! The model is a superset: a field that only some revisions have is an `Option`, which `couplet-core` removes for the
+//! others. Schemas, arguments, structured content and `_meta` are preserved as received, in [`RawJson`].
 //!
-//! This crate knows data and nothing else: no transport, no era, no behaviour beyond constructors.
+//! This crate has data types only: no transport, no era, no behaviour beyond constructors and validation.
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[macro_use]
 mod macros;

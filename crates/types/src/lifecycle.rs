@@ -1,4 +1,4 @@
-//! Getting to know each other: `initialize`, `server/discover`, `ping`.
+//! The handshake and discovery: `initialize`, `server/discover`, `ping`.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,11 +10,11 @@ use crate::{CacheScope, ClientCapabilities, Implementation, Meta, ResultType, Se
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct InitializeParams {
-    /// The revision that the client would like: any string, since it may be one that is not known here.
+    /// The revision that the client requests, which may be unknown.
     pub protocol_version: String,
-    /// What the client can do.
+    /// The capabilities of the client.
     pub capabilities: ClientCapabilities,
-    /// Who the client is.
+    /// The name and version of the client.
     pub client_info: Implementation,
     /// The open `_meta` map.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
@@ -22,7 +22,7 @@ pub struct InitializeParams {
 }
 
 impl InitializeParams {
-    /// Opens a session.
+    /// Creates the parameters.
     pub fn new(
         protocol_version: impl Into<String>,
         capabilities: ClientCapabilities,
@@ -34,21 +34,21 @@ impl InitializeParams {
 
 setters! { InitializeParams { into { meta: Meta } } }
 
-/// The answer to `initialize`.
+/// Result of `initialize`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct InitializeResult {
-    /// The revision that will be spoken.
+    /// The negotiated revision.
     pub protocol_version: String,
-    /// What the server can do.
+    /// The capabilities of the server.
     pub capabilities: ServerCapabilities,
-    /// Who the server is.
+    /// The name and version of the server.
     pub server_info: Implementation,
-    /// How to use the server, for the model.
+    /// Instructions for the model on how to use the server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
-    /// What kind of answer this is; absent in revisions before 2026-07-28.
+    /// The kind of the result; absent in revisions before 2026-07-28.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result_type: Option<ResultType>,
     /// The open `_meta` map.
@@ -57,7 +57,7 @@ pub struct InitializeResult {
 }
 
 impl InitializeResult {
-    /// Accepts a session.
+    /// Creates the result.
     pub fn new(
         protocol_version: impl Into<String>,
         capabilities: ServerCapabilities,
@@ -83,7 +83,7 @@ pub struct DiscoverParams {
 }
 
 impl DiscoverParams {
-    /// Asks what the server can do.
+    /// Creates the parameters.
     pub fn new() -> Self {
         Self::default()
     }
@@ -91,25 +91,25 @@ impl DiscoverParams {
 
 setters! { DiscoverParams { into { meta: Meta } } }
 
-/// The answer to `server/discover` (2026-07-28). Who the server is stands in `_meta`.
+/// Result of `server/discover` (2026-07-28). The name and version of the server are in `_meta`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct DiscoverResult {
-    /// The revisions that the server speaks.
+    /// The revisions that the server supports.
     pub supported_versions: Vec<String>,
-    /// What the server can do.
+    /// The capabilities of the server.
     pub capabilities: ServerCapabilities,
-    /// How to use the server, for the model.
+    /// Instructions for the model on how to use the server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
-    /// For how many milliseconds the answer may be reused.
+    /// The time in milliseconds for which the result may be cached.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "field::ttl")]
     pub ttl_ms: Option<u64>,
-    /// Who may share a stored copy of the answer.
+    /// Whether the cached result may be shared between callers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_scope: Option<CacheScope>,
-    /// What kind of answer this is; absent in revisions before 2026-07-28.
+    /// The kind of the result; absent in revisions before 2026-07-28.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result_type: Option<ResultType>,
     /// The open `_meta` map.
@@ -118,7 +118,7 @@ pub struct DiscoverResult {
 }
 
 impl DiscoverResult {
-    /// What the server speaks and can do.
+    /// Creates the result from revisions and capabilities.
     pub fn new(
         supported_versions: impl IntoIterator<Item = impl Into<String>>,
         capabilities: ServerCapabilities,
@@ -144,7 +144,7 @@ pub struct PingParams {
 }
 
 impl PingParams {
-    /// Asks whether the other side is there.
+    /// Creates the parameters.
     pub fn new() -> Self {
         Self::default()
     }

@@ -1,4 +1,4 @@
-//! What a server writes to the client's log.
+//! Log messages of a server.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Meta, RawJson};
 
-/// How serious a line is, after RFC 5424; the order goes from `Debug` up to `Emergency`.
+/// The severity of a log message, after RFC 5424, from `Debug` up to `Emergency`.
 ///
 /// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: log to standard error, or with OpenTelemetry,
 /// instead.
@@ -19,26 +19,26 @@ use crate::{Meta, RawJson};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LoggingLevel {
-    /// For whoever looks for a mistake.
+    /// Information for debugging.
     Debug,
-    /// Nothing special.
+    /// General information.
     Info,
-    /// Normal, but worth a look.
+    /// A normal but significant event.
     Notice,
-    /// Something may go wrong.
+    /// A warning condition.
     Warning,
-    /// Something went wrong.
+    /// An error condition.
     Error,
-    /// A part does not work.
+    /// A critical condition, such as a failed component.
     Critical,
-    /// Somebody has to act at once.
+    /// Action is required immediately.
     Alert,
-    /// Nothing works.
+    /// The system is unusable.
     Emergency,
 }
 
 impl LoggingLevel {
-    /// The level as it is on the wire.
+    /// Returns the level as it is on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Debug => "debug",
@@ -68,7 +68,7 @@ impl fmt::Display for LoggingLevel {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct SetLevelParams {
-    /// The lowest level to send.
+    /// The minimum level to send.
     pub level: LoggingLevel,
     /// The open `_meta` map.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
@@ -76,7 +76,7 @@ pub struct SetLevelParams {
 }
 
 impl SetLevelParams {
-    /// Asks for lines of this level and above.
+    /// Creates the parameters for messages of this level and above.
     pub fn new(level: LoggingLevel) -> Self {
         Self { level, meta: None }
     }
@@ -93,12 +93,12 @@ setters! { SetLevelParams { into { meta: Meta } } }
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct LogParams {
-    /// How serious it is.
+    /// The severity.
     pub level: LoggingLevel,
-    /// Which part of the server says it.
+    /// The name of the logger.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub logger: Option<String>,
-    /// What it says: any JSON, often a string.
+    /// The message: any JSON value, often a string.
     pub data: RawJson,
     /// The open `_meta` map.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
@@ -106,7 +106,7 @@ pub struct LogParams {
 }
 
 impl LogParams {
-    /// A line for the log.
+    /// Creates a log message.
     pub fn new(level: LoggingLevel, data: impl Into<RawJson>) -> Self {
         Self { level, logger: None, data: data.into(), meta: None }
     }

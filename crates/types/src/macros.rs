@@ -1,6 +1,6 @@
 //! The three patterns that repeat through all files: chained setters, open sets of strings, access to `_meta`.
 
-/// Writes chained setters for optional fields: `into` ones take anything that converts, `value` ones the type itself.
+/// Declares chained setters of optional fields: `into` ones take `impl Into`, `value` ones the type itself.
 macro_rules! setters {
     ($name:ident { $(into { $($field:ident: $type:ty),* $(,)? })? $(value { $($plain:ident: $exact:ty),* $(,)? })? }) => {
         impl $name {
@@ -24,7 +24,7 @@ macro_rules! setters {
     };
 }
 
-/// Writes an enum over strings that keeps a string which it does not know.
+/// Declares an enum of strings that preserves unknown ones.
 macro_rules! open_strings {
     ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $text:literal),* $(,)? }) => {
         $(#[$meta])*
@@ -32,12 +32,12 @@ macro_rules! open_strings {
         #[non_exhaustive]
         pub enum $name {
             $($(#[$doc])* $variant,)*
-            /// A string that this version of the crate does not know.
+            /// An unknown string, as it was received.
             Other(String),
         }
 
         impl $name {
-            /// The string as it is on the wire.
+            /// Returns the string as it is on the wire.
             pub fn as_str(&self) -> &str {
                 match self {
                     $(Self::$variant => $text,)*
@@ -85,7 +85,7 @@ macro_rules! open_strings {
     };
 }
 
-/// Gives access to the `meta` field of parameters and results.
+/// Implements access to the `meta` field of parameters and results.
 macro_rules! has_meta {
     ($($name:ty),* $(,)?) => {$(
         impl crate::HasMeta for $name {

@@ -1,4 +1,4 @@
-//! A JSON object whose members have names that somebody else chooses.
+//! An ordered map for JSON objects with arbitrary keys.
 
 use std::{fmt, marker::PhantomData};
 
@@ -8,9 +8,9 @@ use serde::{
     ser::SerializeMap,
 };
 
-/// An ordered map from strings to values: members stay in the order in which they were written.
+/// A map from strings to values that preserves the order of its members.
 ///
-/// It is a list inside, made for a handful of members. When a peer writes a member twice, the last one counts.
+/// It is a list, made for a few members. If a peer sends a member twice, the last one counts.
 ///
 /// ```
 /// use couplet_types::Map;
@@ -24,12 +24,12 @@ use serde::{
 pub struct Map<V>(Vec<(String, V)>);
 
 impl<V> Map<V> {
-    /// An empty map.
+    /// Creates an empty map.
     pub fn new() -> Self {
         Self(Vec::new())
     }
 
-    /// Takes members as they come, repeated ones too: for reading, where the last one counts anyway.
+    /// Creates a map from members that may contain duplicates, of which the last one counts.
     pub(crate) fn from_members(members: Vec<(String, V)>) -> Self {
         Self(members)
     }
@@ -50,38 +50,38 @@ impl<V> Map<V> {
         }
     }
 
-    /// Takes a member out.
+    /// Removes a member, and returns its value.
     pub fn remove(&mut self, key: &str) -> Option<V> {
         let at = self.0.iter().rposition(|(k, _)| k == key)?;
         Some(self.0.remove(at).1)
     }
 
-    /// The value of a member.
+    /// Returns the value of a member.
     pub fn get(&self, key: &str) -> Option<&V> {
         self.0.iter().rfind(|(k, _)| k == key).map(|(_, v)| v)
     }
 
-    /// Whether there is such a member.
+    /// Returns whether there is such a member.
     pub fn contains_key(&self, key: &str) -> bool {
         self.get(key).is_some()
     }
 
-    /// The members, in order.
+    /// Returns an iterator over the members, in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &V)> {
         self.0.iter().map(|(k, v)| (k.as_str(), v))
     }
 
-    /// The names of the members, in order.
+    /// Returns an iterator over the names of the members, in order.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|(k, _)| k.as_str())
     }
 
-    /// Whether there is no member.
+    /// Returns whether the map is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// How many members there are.
+    /// Returns the number of members.
     pub fn len(&self) -> usize {
         self.0.len()
     }

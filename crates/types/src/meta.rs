@@ -10,14 +10,14 @@ use serde::{
 
 use crate::RawJson;
 
-/// The `_meta` member: an open map that keeps its order and its values as they were written.
+/// The `_meta` member: an open map that preserves its order and its values as received.
 ///
-/// The keys that the protocol itself uses are handled by `couplet-core`; what is here is the user's.
+/// The keys that the protocol itself uses are handled by `couplet-core`; this map has the others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Meta(Vec<(String, RawJson)>);
 
 impl Meta {
-    /// An empty map.
+    /// Creates an empty map.
     pub fn new() -> Self {
         Self::default()
     }
@@ -38,33 +38,33 @@ impl Meta {
         }
     }
 
-    /// Takes a member out.
+    /// Removes a member, and returns its value.
     pub fn remove(&mut self, key: &str) -> Option<RawJson> {
         let at = self.0.iter().position(|(k, _)| k == key)?;
         Some(self.0.remove(at).1)
     }
 
-    /// The value of a member.
+    /// Returns the value of a member.
     pub fn get(&self, key: &str) -> Option<&RawJson> {
         self.0.iter().find(|(k, _)| k == key).map(|(_, v)| v)
     }
 
-    /// The members, in order.
+    /// Returns an iterator over the members, in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &RawJson)> {
         self.0.iter().map(|(k, v)| (k.as_str(), v))
     }
 
-    /// Whether there is no member.
+    /// Returns whether the map is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// How many members there are.
+    /// Returns the number of members.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether a key has the form that the protocol asks for: a name, after a prefix of labels if there is one.
+    /// Returns whether a key is valid: a name, optionally with a prefix of labels.
     ///
     /// ```
     /// use couplet_types::Meta;
@@ -79,7 +79,7 @@ impl Meta {
         }
     }
 
-    /// Whether a text can be the identifier of an extension: a key that has a prefix.
+    /// Returns whether a string is a valid identifier of an extension: a key with a prefix.
     ///
     /// ```
     /// use couplet_types::Meta;
@@ -91,8 +91,8 @@ impl Meta {
         id.contains('/') && Self::is_valid_key(id)
     }
 
-    /// Whether `traceparent`, `tracestate` and `baggage`, as far as they are there, have the form that the W3C gave
-    /// them.
+    /// Returns whether `traceparent`, `tracestate` and `baggage`, if present, are valid by the W3C's
+    /// specifications.
     ///
     /// ```
     /// use couplet_types::Meta;

@@ -1,8 +1,8 @@
-//! Media types of files: what the first bytes say, and what the name says.
+//! Media types of files, from their first bytes or their names.
 //!
-//! The tables hold what hosts show and models read. Everything else is bytes.
+//! The tables have the types that hosts show and models read. All others are `application/octet-stream`.
 
-/// The media type of a file: by its first bytes, then by the end of its name, then by whether it is text.
+/// Returns the media type of a file: by its first bytes, then by its extension, then by whether it is text.
 ///
 /// ```
 /// use couplet_types::mime;
@@ -31,7 +31,7 @@ pub fn of(bytes: &[u8], name: &str) -> &'static str {
     }
 }
 
-/// The media type that the first bytes of a file tell, if they do.
+/// Returns the media type by the first bytes of a file, if they are known.
 pub fn sniff(bytes: &[u8]) -> Option<&'static str> {
     let at = |place: usize, magic: &[u8]| bytes.get(place..).is_some_and(|rest| rest.starts_with(magic));
     if let Some((_, kind)) = MAGIC.iter().find(|(magic, _)| at(0, magic)) {
@@ -51,13 +51,13 @@ pub fn sniff(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// The media type that the end of a file's name tells, if it does.
+/// Returns the media type by the extension of a file's name, if it is known.
 pub fn of_name(name: &str) -> Option<&'static str> {
     let (_, extension) = name.rsplit_once('.')?;
     NAMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(extension)).map(|(_, mime)| *mime)
 }
 
-/// How the name of a file of this type usually ends.
+/// Returns the usual extension of files of this type.
 ///
 /// ```
 /// assert_eq!(couplet_types::mime::extension("image/jpeg"), Some("jpg"));
@@ -67,7 +67,7 @@ pub fn extension(mime_type: &str) -> Option<&'static str> {
     NAMES.iter().find(|(_, mime)| mime.eq_ignore_ascii_case(essence)).map(|(extension, _)| *extension)
 }
 
-/// Whether a type is one of text, which needs no base64.
+/// Returns whether a media type is text, which needs no base64.
 pub fn is_textual(mime_type: &str) -> bool {
     let essence = mime_type.split(';').next().unwrap_or_default().trim();
     let structured = essence.ends_with("+json") || essence.ends_with("+xml") || essence.ends_with("+yaml");
@@ -86,7 +86,7 @@ fn is_text(bytes: &[u8]) -> bool {
     std::str::from_utf8(bytes).is_ok_and(|text| !text.contains('\0'))
 }
 
-/// Pictures and pages that are text.
+/// Image and document formats that are text.
 fn sniff_text(bytes: &[u8]) -> Option<&'static str> {
     let head = String::from_utf8_lossy(bytes.get(..512).unwrap_or(bytes)).to_ascii_lowercase();
     let head = head.trim_start_matches('\u{feff}').trim_start();
@@ -132,7 +132,7 @@ const BRANDS: &[(&[u8], &str)] = &[
     (b"qt  ", "video/quicktime"),
 ];
 
-/// The first one of a type is how its files are usually called.
+/// The first extension of a type is the usual one.
 const NAMES: &[(&str, &str)] = &[
     ("png", "image/png"),
     ("jpg", "image/jpeg"),

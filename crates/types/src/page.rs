@@ -1,32 +1,32 @@
-//! What lists and answers have in common: pages, cache hints, the kind of the answer.
+//! Pagination, cache hints and result types.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Meta, field};
 
 open_strings! {
-    /// What kind of answer a result is (2026-07-28).
+    /// The kind of a result (2026-07-28).
     ResultType {
-        /// The request is done.
+        /// The request is complete.
         Complete = "complete",
-        /// The client has to supply something and ask again.
+        /// The client has to provide input and retry the request.
         InputRequired = "input_required",
-        /// The request goes on as a task (an extension).
+        /// The request continues as a task (an extension).
         Task = "task",
     }
 }
 
 open_strings! {
-    /// Who may reuse a stored answer (2026-07-28).
+    /// The scope of a cached result (2026-07-28).
     CacheScope {
-        /// Anybody: it is the same for everyone.
+        /// The result is the same for every caller, and may be shared.
         Public = "public",
-        /// Only the caller that asked.
+        /// The result is for the requesting caller only.
         Private = "private",
     }
 }
 
-/// What a result says about being kept (2026-07-28), read without the rest of it.
+/// The cache hints of a result (2026-07-28), parsed without the rest of it.
 ///
 /// ```
 /// use couplet_types::{CacheHints, CacheScope, from_json};
@@ -39,10 +39,10 @@ open_strings! {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct CacheHints {
-    /// For how many milliseconds it stays fresh; a negative time is none.
+    /// The time in milliseconds for which the result stays fresh; a negative one counts as 0.
     #[serde(default, deserialize_with = "field::ttl")]
     pub ttl_ms: Option<u64>,
-    /// Who may be given it.
+    /// Whether the cached result may be shared between callers.
     #[serde(default)]
     pub cache_scope: Option<CacheScope>,
 }
@@ -53,7 +53,7 @@ pub struct CacheHints {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct PaginatedParams {
-    /// Where the page begins: the `next_cursor` of the page before.
+    /// The cursor of the page: the `next_cursor` of the previous one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
     /// The open `_meta` map.
@@ -62,7 +62,7 @@ pub struct PaginatedParams {
 }
 
 impl PaginatedParams {
-    /// Asks for the first page.
+    /// Creates the parameters for the first page.
     pub fn new() -> Self {
         Self::default()
     }
@@ -70,12 +70,12 @@ impl PaginatedParams {
 
 setters! { PaginatedParams { into { cursor: String, meta: Meta } } }
 
-/// A result that says nothing but "done".
+/// A result without data.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct EmptyResult {
-    /// What kind of answer this is; absent in revisions before 2026-07-28.
+    /// The kind of the result; absent in revisions before 2026-07-28.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result_type: Option<ResultType>,
     /// The open `_meta` map.
@@ -84,7 +84,7 @@ pub struct EmptyResult {
 }
 
 impl EmptyResult {
-    /// The empty result.
+    /// Creates the empty result.
     pub fn new() -> Self {
         Self::default()
     }
@@ -92,7 +92,7 @@ impl EmptyResult {
 
 setters! { EmptyResult { into { meta: Meta } value { result_type: ResultType } } }
 
-/// Parameters of a notification that says nothing beyond its name.
+/// Parameters of a notification without data.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -103,7 +103,7 @@ pub struct NotificationParams {
 }
 
 impl NotificationParams {
-    /// Empty parameters.
+    /// Creates empty parameters.
     pub fn new() -> Self {
         Self::default()
     }

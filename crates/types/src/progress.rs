@@ -1,4 +1,4 @@
-//! How far a request is, and that it is no longer wanted.
+//! Progress and cancellation of requests.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,15 +10,15 @@ use crate::{Meta, ProgressToken, RequestId, field};
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ProgressParams {
-    /// Ties the notification to the request that asked for it.
+    /// The token of the request.
     pub progress_token: ProgressToken,
-    /// How much is done; it only grows.
+    /// The progress so far; it only increases.
     #[serde(serialize_with = "field::number")]
     pub progress: f64,
-    /// How much there is to do, if it is known.
+    /// The total, if it is known.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "field::optional_number")]
     pub total: Option<f64>,
-    /// What is going on, for people.
+    /// A description for users.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// The open `_meta` map.
@@ -27,7 +27,7 @@ pub struct ProgressParams {
 }
 
 impl ProgressParams {
-    /// So much is done.
+    /// Creates a progress notification.
     pub fn new(progress_token: impl Into<ProgressToken>, progress: f64) -> Self {
         Self { progress_token: progress_token.into(), progress, total: None, message: None, meta: None }
     }
@@ -41,10 +41,10 @@ setters! { ProgressParams { into { message: String, meta: Meta } value { total: 
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct CancelledParams {
-    /// The request that is no longer wanted. Every revision but 2025-11-25 needs it.
+    /// The id of the request to cancel. Required in every revision but 2025-11-25.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_id: Option<RequestId>,
-    /// Why, for the log.
+    /// The reason, for logs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The open `_meta` map.
@@ -53,7 +53,7 @@ pub struct CancelledParams {
 }
 
 impl CancelledParams {
-    /// This request is no longer wanted.
+    /// Creates the parameters to cancel a request.
     pub fn new(request_id: impl Into<RequestId>) -> Self {
         Self { request_id: Some(request_id.into()), ..Self::default() }
     }

@@ -1,4 +1,4 @@
-//! Prompts: messages that a server prepares for the person to send.
+//! Prompts: messages that a server prepares for the user.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,18 +16,18 @@ use crate::{CacheScope, ContentBlock, Icon, InputResponses, Map, Meta, Paginated
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Prompt {
-    /// The name for programs.
+    /// The programmatic name.
     pub name: String,
-    /// The name for people.
+    /// The display name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What it is for.
+    /// The description.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// What can be filled in.
+    /// The arguments.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Vec<PromptArgument>>,
-    /// Pictures to show beside the name.
+    /// Icons to show beside the name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub icons: Option<Vec<Icon>>,
     /// The open `_meta` map.
@@ -36,12 +36,12 @@ pub struct Prompt {
 }
 
 impl Prompt {
-    /// A prompt without arguments.
+    /// Creates a prompt without arguments.
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), ..Self::default() }
     }
 
-    /// What to show to people: the title, or else the name.
+    /// Returns the name to show to users: the title, or else the name.
     pub fn display_name(&self) -> &str {
         self.title.as_deref().unwrap_or(&self.name)
     }
@@ -52,26 +52,26 @@ setters! { Prompt {
     value { arguments: Vec<PromptArgument>, icons: Vec<Icon> }
 } }
 
-/// Something to fill in in a prompt.
+/// An argument of a prompt.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct PromptArgument {
-    /// The name for programs.
+    /// The programmatic name.
     pub name: String,
-    /// The name for people.
+    /// The display name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What to write there.
+    /// The description.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Whether it has to be filled in.
+    /// Whether the argument is required.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub required: Option<bool>,
 }
 
 impl PromptArgument {
-    /// An argument that may be left out.
+    /// Creates an optional argument.
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), ..Self::default() }
     }
@@ -79,29 +79,29 @@ impl PromptArgument {
 
 setters! { PromptArgument { into { title: String, description: String } value { required: bool } } }
 
-/// One message of a prompt.
+/// A message of a prompt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct PromptMessage {
-    /// Who says it.
+    /// The role of the sender.
     pub role: Role,
-    /// What is said.
+    /// The content.
     pub content: ContentBlock,
 }
 
 impl PromptMessage {
-    /// A message.
+    /// Creates a message.
     pub fn new(role: Role, content: impl Into<ContentBlock>) -> Self {
         Self { role, content: content.into() }
     }
 
-    /// A message of the person.
+    /// Creates a message of the user.
     pub fn user(content: impl Into<ContentBlock>) -> Self {
         Self::new(Role::User, content)
     }
 
-    /// A message of the model.
+    /// Creates a message of the model.
     pub fn assistant(content: impl Into<ContentBlock>) -> Self {
         Self::new(Role::Assistant, content)
     }
@@ -110,23 +110,23 @@ impl PromptMessage {
 /// Parameters of `prompts/list`.
 pub type ListPromptsParams = PaginatedParams;
 
-/// The answer to `prompts/list`.
+/// Result of `prompts/list`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ListPromptsResult {
     /// The prompts on this page.
     pub prompts: Vec<Prompt>,
-    /// Where the next page begins; absent on the last one.
+    /// The cursor of the next page; absent on the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
-    /// For how many milliseconds the answer may be reused.
+    /// The time in milliseconds for which the result may be cached.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "field::ttl")]
     pub ttl_ms: Option<u64>,
-    /// Who may share a stored copy of the answer.
+    /// Whether the cached result may be shared between callers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_scope: Option<CacheScope>,
-    /// What kind of answer this is; absent in revisions before 2026-07-28.
+    /// The kind of the result; absent in revisions before 2026-07-28.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result_type: Option<ResultType>,
     /// The open `_meta` map.
@@ -135,7 +135,7 @@ pub struct ListPromptsResult {
 }
 
 impl ListPromptsResult {
-    /// A page of prompts.
+    /// Creates a page of prompts.
     pub fn new(prompts: Vec<Prompt>) -> Self {
         Self { prompts, ..Self::default() }
     }
@@ -154,13 +154,13 @@ setters! { ListPromptsResult {
 pub struct GetPromptParams {
     /// The prompt.
     pub name: String,
-    /// What was filled in.
+    /// The values of the arguments.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Map<String>>,
-    /// The answers to what the previous round asked for (2026-07-28).
+    /// The responses to the input requests of the previous round (2026-07-28).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_responses: Option<InputResponses>,
-    /// The state that the previous round handed out, returned unchanged (2026-07-28).
+    /// The request state of the previous round, returned unchanged (2026-07-28).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_state: Option<String>,
     /// The open `_meta` map.
@@ -169,7 +169,7 @@ pub struct GetPromptParams {
 }
 
 impl GetPromptParams {
-    /// Asks for a prompt, with nothing filled in.
+    /// Creates the parameters for a prompt without arguments.
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), ..Self::default() }
     }
@@ -180,17 +180,17 @@ setters! { GetPromptParams {
     value { input_responses: InputResponses }
 } }
 
-/// The answer to `prompts/get`.
+/// Result of `prompts/get`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct GetPromptResult {
-    /// What the prompt is for.
+    /// The description of the prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The messages.
     pub messages: Vec<PromptMessage>,
-    /// What kind of answer this is; absent in revisions before 2026-07-28.
+    /// The kind of the result; absent in revisions before 2026-07-28.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result_type: Option<ResultType>,
     /// The open `_meta` map.
@@ -199,7 +199,7 @@ pub struct GetPromptResult {
 }
 
 impl GetPromptResult {
-    /// A prompt's messages.
+    /// Creates the result from messages.
     pub fn new(messages: Vec<PromptMessage>) -> Self {
         Self { messages, ..Self::default() }
     }

@@ -1,22 +1,22 @@
-//! Resources: what a server lets a client read.
+//! Resources: data that clients can read.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, ser::SerializeStruct};
 
 use crate::{Annotations, CacheScope, Icon, InputResponses, Meta, PaginatedParams, ResultType, content, field};
 
-/// A resource, as a server lists it or a content block points to it.
+/// A resource, as a server lists it or a content block links to it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Resource {
-    /// Its address.
+    /// The URI.
     pub uri: String,
-    /// The name for programs.
+    /// The programmatic name.
     pub name: String,
-    /// The name for people.
+    /// The display name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What it is, for the model.
+    /// The description, for the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The media type, if it is known.
@@ -25,10 +25,10 @@ pub struct Resource {
     /// The size in bytes before any encoding, if it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
-    /// For whom it is and how much it matters.
+    /// Hints on the audience and priority.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub annotations: Option<Annotations>,
-    /// Pictures to show beside the name.
+    /// Icons to show beside the name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub icons: Option<Vec<Icon>>,
     /// The open `_meta` map.
@@ -37,12 +37,12 @@ pub struct Resource {
 }
 
 impl Resource {
-    /// A resource with an address and a name.
+    /// Creates a resource with a URI and a name.
     pub fn new(uri: impl Into<String>, name: impl Into<String>) -> Self {
         Self { uri: uri.into(), name: name.into(), ..Self::default() }
     }
 
-    /// What to show to people: the title, or else the name.
+    /// Returns the name to show to users: the title, or else the name.
     pub fn display_name(&self) -> &str {
         self.title.as_deref().unwrap_or(&self.name)
     }
@@ -53,28 +53,28 @@ setters! { Resource {
     value { size: u64, annotations: Annotations, icons: Vec<Icon> }
 } }
 
-/// A family of resources whose addresses follow a pattern.
+/// A template for the URIs of resources.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ResourceTemplate {
-    /// The pattern of the addresses, after RFC 6570.
+    /// The URI template (RFC 6570).
     pub uri_template: String,
-    /// The name for programs.
+    /// The programmatic name.
     pub name: String,
-    /// The name for people.
+    /// The display name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What it is, for the model.
+    /// The description, for the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// The media type, if all of them have the same.
+    /// The media type, if all resources have the same.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
-    /// For whom they are and how much they matter.
+    /// Hints on the audience and priority.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub annotations: Option<Annotations>,
-    /// Pictures to show beside the name.
+    /// Icons to show beside the name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub icons: Option<Vec<Icon>>,
     /// The open `_meta` map.
@@ -83,12 +83,12 @@ pub struct ResourceTemplate {
 }
 
 impl ResourceTemplate {
-    /// A template with a pattern and a name.
+    /// Creates a template with a URI template and a name.
     pub fn new(uri_template: impl Into<String>, name: impl Into<String>) -> Self {
         Self { uri_template: uri_template.into(), name: name.into(), ..Self::default() }
     }
 
-    /// What to show to people: the title, or else the name.
+    /// Returns the name to show to users: the title, or else the name.
     pub fn display_name(&self) -> &str {
         self.title.as_deref().unwrap_or(&self.name)
     }
@@ -99,7 +99,7 @@ setters! { ResourceTemplate {
     value { annotations: Annotations, icons: Vec<Icon> }
 } }
 
-/// What is in a resource, or in a part of it.
+/// The contents of a resource, or of a part of it.
 ///
 /// ```
 /// use couplet_types::ResourceContents;
@@ -112,37 +112,37 @@ setters! { ResourceTemplate {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ResourceContents {
-    /// The address.
+    /// The URI.
     pub uri: String,
     /// The media type, if it is known.
     pub mime_type: Option<String>,
-    /// The text or the bytes; `text` or `blob` on the wire.
+    /// The body; `text` or `blob` on the wire.
     pub body: ResourceBody,
     /// The open `_meta` map.
     pub meta: Option<Meta>,
 }
 
-/// Text or bytes.
+/// The body of a resource: text or bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ResourceBody {
     /// Text.
     Text(String),
-    /// Bytes, as base64.
+    /// Bytes, encoded as base64.
     Blob(String),
 }
 
 impl ResourceContents {
-    /// A text.
+    /// Creates contents from text.
     pub fn text(uri: impl Into<String>, text: impl Into<String>) -> Self {
         Self { uri: uri.into(), mime_type: None, body: ResourceBody::Text(text.into()), meta: None }
     }
 
-    /// Bytes, as base64.
+    /// Creates contents from bytes, encoded as base64.
     pub fn blob(uri: impl Into<String>, base64: impl Into<String>) -> Self {
         Self { uri: uri.into(), mime_type: None, body: ResourceBody::Blob(base64.into()), meta: None }
     }
 
-    /// The text, if it is text.
+    /// Returns the text, if the body is text.
     pub fn as_text(&self) -> Option<&str> {
         match &self.body {
             ResourceBody::Text(text) => Some(text),
@@ -150,7 +150,7 @@ impl ResourceContents {
         }
     }
 
-    /// The bytes as base64, if it is bytes.
+    /// Returns the bytes as base64, if the body is bytes.
     pub fn as_blob(&self) -> Option<&str> {
         match &self.body {
             ResourceBody::Blob(base64) => Some(base64),
@@ -158,7 +158,7 @@ impl ResourceContents {
         }
     }
 
-    /// What is wrong with it, if anything is: binary content has to be base64, and a MIME type has to be one.
+    /// Returns what is wrong with the contents, if anything is: bytes have to be base64, and the media type valid.
     pub fn fault(&self) -> Option<&'static str> {
         let mime = self.mime_type.as_deref().is_some_and(|m| !content::is_mime_type(m));
         self.as_blob().and_then(content::data_fault).or_else(|| mime.then_some("the MIME type is not one"))
@@ -222,23 +222,23 @@ impl TryFrom<ContentsMembers> for ResourceContents {
 /// Parameters of `resources/list`.
 pub type ListResourcesParams = PaginatedParams;
 
-/// The answer to `resources/list`.
+/// Result of `resources/list`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ListResourcesResult {
     /// The resources on this page.
     pub resources: Vec<Resource>,
-    /// Where the next page begins; absent on the last one.
+    /// The cursor of the next page; absent on the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
-    /// For how many milliseconds the answer may be reused.
+    /// The time in milliseconds for which the result may be cached.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "field::ttl")]
     pub ttl_ms: Option<u64>,
-    /// Who may share a stored copy of the answer.
+    /// Whether the cached result may be shared between callers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_scope: Option<CacheScope>,
-    /// What kind of answer this is; absent in revisions before 2026-07-28.
+    /// The kind of the result; absent in revisions before 2026-07-28.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result_type: Option<ResultType>,
     /// The open `_meta` map.
@@ -247,7 +247,7 @@ pub struct ListResourcesResult {
 }
 
 impl ListResourcesResult {
-    /// A page of resources.
+    /// Creates a page of resources.
     pub fn new(resources: Vec<Resource>) -> Self {
         Self { resources, ..Self::default() }
     }
@@ -261,23 +261,23 @@ setters! { ListResourcesResult {
 /// Parameters of `resources/templates/list`.
 pub type ListResourceTemplatesParams = PaginatedParams;
 
-/// The answer to `resources/templates/list`.
+/// Result of `resources/templates/list`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ListResourceTemplatesResult {
     /// The templates on this page.
     pub resource_templates: Vec<ResourceTemplate>,
-    /// Where the next page begins; absent on the last one.
+    /// The cursor of the next page; absent on the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
-    /// For how many milliseconds the answer may be reused.
+    /// The time in milliseconds for which the result may be cached.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "field::ttl")]
     pub ttl_ms: Option<u64>,
-    /// Who may share a stored copy of the answer.
+    /// Whether the cached result may be shared between callers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_scope: Option<CacheScope>,
-    /// What kind of answer this is; absent in revisions before 2026-07-28.
+    /// The kind of the result; absent in revisions before 2026-07-28.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result_type: Option<ResultType>,
     /// The open `_meta` map.
@@ -286,7 +286,7 @@ pub struct ListResourceTemplatesResult {
 }
 
 impl ListResourceTemplatesResult {
-    /// A page of templates.
+    /// Creates a page of templates.
     pub fn new(resource_templates: Vec<ResourceTemplate>) -> Self {
         Self { resource_templates, ..Self::default() }
     }
@@ -303,12 +303,12 @@ setters! { ListResourceTemplatesResult {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ReadResourceParams {
-    /// The address.
+    /// The URI.
     pub uri: String,
-    /// The answers to what the previous round asked for (2026-07-28).
+    /// The responses to the input requests of the previous round (2026-07-28).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_responses: Option<InputResponses>,
-    /// The state that the previous round handed out, returned unchanged (2026-07-28).
+    /// The request state of the previous round, returned unchanged (2026-07-28).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_state: Option<String>,
     /// The open `_meta` map.
@@ -317,7 +317,7 @@ pub struct ReadResourceParams {
 }
 
 impl ReadResourceParams {
-    /// Reads what is at an address.
+    /// Creates the parameters for a URI.
     pub fn new(uri: impl Into<String>) -> Self {
         Self { uri: uri.into(), ..Self::default() }
     }
@@ -328,20 +328,20 @@ setters! { ReadResourceParams {
     value { input_responses: InputResponses }
 } }
 
-/// The answer to `resources/read`.
+/// Result of `resources/read`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ReadResourceResult {
     /// The contents, in one or more parts.
     pub contents: Vec<ResourceContents>,
-    /// For how many milliseconds the answer may be reused.
+    /// The time in milliseconds for which the result may be cached.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "field::ttl")]
     pub ttl_ms: Option<u64>,
-    /// Who may share a stored copy of the answer.
+    /// Whether the cached result may be shared between callers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_scope: Option<CacheScope>,
-    /// What kind of answer this is; absent in revisions before 2026-07-28.
+    /// The kind of the result; absent in revisions before 2026-07-28.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result_type: Option<ResultType>,
     /// The open `_meta` map.
@@ -350,12 +350,12 @@ pub struct ReadResourceResult {
 }
 
 impl ReadResourceResult {
-    /// The contents of a resource.
+    /// Creates the result from contents.
     pub fn new(contents: Vec<ResourceContents>) -> Self {
         Self { contents, ..Self::default() }
     }
 
-    /// The text of all parts that are text, one after the other.
+    /// Returns the text of all parts that are text, concatenated.
     pub fn all_text(&self) -> String {
         self.contents.iter().filter_map(ResourceContents::as_text).collect()
     }

@@ -1,10 +1,10 @@
-//! Roots: the places that a client lets a server work in.
+//! Roots: the directories that a client lets a server work in.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Meta, ResultType};
 
-/// A place, mostly a directory.
+/// A root, usually a directory.
 ///
 /// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: take folders as arguments of tools, as
 /// resources or from the configuration instead.
@@ -12,9 +12,9 @@ use crate::{Meta, ResultType};
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Root {
-    /// Its address; so far always a `file:` URI.
+    /// The URI; always a `file:` URI so far.
     pub uri: String,
-    /// The name for people.
+    /// The display name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The open `_meta` map.
@@ -23,12 +23,12 @@ pub struct Root {
 }
 
 impl Root {
-    /// A place at an address.
+    /// Creates a root with a URI.
     pub fn new(uri: impl Into<String>) -> Self {
         Self { uri: uri.into(), ..Self::default() }
     }
 
-    /// Whether a `file://` URI is this place or inside of it. One that goes up (`..`) is not.
+    /// Returns whether a `file://` URI is this root or inside of it. A URI with `..` is not.
     ///
     /// ```
     /// use couplet_types::Root;
@@ -44,13 +44,13 @@ impl Root {
         inside && whole.starts_with("file://") && !goes_up(uri)
     }
 
-    /// Whether it is a `file://` URI that does not go up (`..`).
+    /// Returns whether the URI is a `file://` URI without `..`.
     pub fn is_valid(&self) -> bool {
         self.uri.starts_with("file://") && !goes_up(&self.uri)
     }
 }
 
-/// Whether a segment of the path is `..`, also when it is written with percent signs or backslashes.
+/// Returns whether a segment of the path is `..`, also if it is percent-encoded or separated by backslashes.
 fn goes_up(uri: &str) -> bool {
     let lower = uri.to_ascii_lowercase();
     let plain = lower.replace("%2e", ".").replace("%2f", "/").replace("%5c", "/").replace('\\', "/");
@@ -73,7 +73,7 @@ pub struct ListRootsParams {
 }
 
 impl ListRootsParams {
-    /// Asks for the roots.
+    /// Creates the parameters.
     pub fn new() -> Self {
         Self::default()
     }
@@ -81,7 +81,7 @@ impl ListRootsParams {
 
 setters! { ListRootsParams { into { meta: Meta } } }
 
-/// The answer to `roots/list`.
+/// Result of `roots/list`.
 ///
 /// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: take folders as arguments of tools, as
 /// resources or from the configuration instead.
@@ -91,7 +91,7 @@ setters! { ListRootsParams { into { meta: Meta } } }
 pub struct ListRootsResult {
     /// The roots.
     pub roots: Vec<Root>,
-    /// What kind of answer this is; absent in revisions before 2026-07-28.
+    /// The kind of the result; absent in revisions before 2026-07-28.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result_type: Option<ResultType>,
     /// The open `_meta` map.
@@ -100,7 +100,7 @@ pub struct ListRootsResult {
 }
 
 impl ListRootsResult {
-    /// Some roots.
+    /// Creates the result from roots.
     pub fn new(roots: Vec<Root>) -> Self {
         Self { roots, ..Self::default() }
     }

@@ -1,4 +1,4 @@
-//! Sampling: a server asks the client's model for a message.
+//! Sampling: messages that a server requests from the client's model.
 
 use std::{fmt, slice};
 
@@ -22,33 +22,33 @@ use crate::{ContentBlock, Meta, RawJson, ResultType, Role, TaskMetadata, Tool, T
 pub struct CreateMessageParams {
     /// The conversation so far.
     pub messages: Vec<SamplingMessage>,
-    /// Which model would suit.
+    /// The preferred models.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model_preferences: Option<ModelPreferences>,
-    /// What to tell the model beforehand.
+    /// The system prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system_prompt: Option<String>,
-    /// Which servers' context to add.
+    /// The servers whose context to include.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub include_context: Option<IncludeContext>,
-    /// How free the model's choice of words is.
+    /// The sampling temperature.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "field::optional_number")]
     pub temperature: Option<f64>,
-    /// How many tokens the model may write.
+    /// The maximum number of tokens to generate.
     pub max_tokens: u64,
-    /// Texts at which the model stops.
+    /// Stop sequences.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop_sequences: Option<Vec<String>>,
-    /// More for the model's provider: an object.
+    /// Metadata for the model's provider: an object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<RawJson>,
-    /// Tools that the model may ask for (since 2025-11-25).
+    /// The tools that the model may call (since 2025-11-25).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<Tool>>,
-    /// Whether the model may or has to ask for a tool (since 2025-11-25).
+    /// Whether the model may or has to call a tool (since 2025-11-25).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_choice: Option<ToolChoice>,
-    /// Asks to run the request as a task (2025-11-25).
+    /// Requests to run it as a task (2025-11-25).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskMetadata>,
     /// The open `_meta` map.
@@ -57,13 +57,13 @@ pub struct CreateMessageParams {
 }
 
 impl CreateMessageParams {
-    /// Asks for the next message of a conversation.
+    /// Creates the parameters for the next message of a conversation.
     pub fn new(messages: Vec<SamplingMessage>, max_tokens: u64) -> Self {
         Self { messages, max_tokens, ..Self::default() }
     }
 
-    /// What is wrong with the uses of tools in the conversation, if anything is: the model uses tools, the next
-    /// message is the person's and answers each of them, and it has nothing else.
+    /// Returns what is wrong with the tool calls in the conversation, if anything is: the message after tool calls has
+    /// to be the user's, with a result for each of them and nothing else.
     pub fn unbalanced(&self) -> Option<&'static str> {
         let mut open: Vec<&str> = Vec::new();
         for message in &self.messages {
@@ -100,16 +100,16 @@ setters! { CreateMessageParams {
     }
 } }
 
-/// One message of a conversation.
+/// A message of a conversation.
 ///
 /// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: ask a model through its provider instead.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct SamplingMessage {
-    /// Who says it.
+    /// The role of the sender.
     pub role: Role,
-    /// What is said.
+    /// The content.
     pub content: SamplingContent,
     /// The open `_meta` map.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
@@ -117,17 +117,17 @@ pub struct SamplingMessage {
 }
 
 impl SamplingMessage {
-    /// A message.
+    /// Creates a message.
     pub fn new(role: Role, content: impl Into<SamplingContent>) -> Self {
         Self { role, content: content.into(), meta: None }
     }
 
-    /// A message of the person.
+    /// Creates a message of the user.
     pub fn user(content: impl Into<SamplingContent>) -> Self {
         Self::new(Role::User, content)
     }
 
-    /// A message of the model.
+    /// Creates a message of the model.
     pub fn assistant(content: impl Into<SamplingContent>) -> Self {
         Self::new(Role::Assistant, content)
     }
@@ -135,18 +135,18 @@ impl SamplingMessage {
 
 setters! { SamplingMessage { into { meta: Meta } } }
 
-/// What a message says: one block, or a list of them (since 2025-11-25).
+/// The content of a message: one block, or a list of them (since 2025-11-25).
 #[derive(Clone, Debug, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "one block is by far the most frequent")]
 pub enum SamplingContent {
-    /// One block, printed without a list around it.
+    /// One block, serialized without a list.
     One(ContentBlock),
-    /// A list, also when it has one block.
+    /// A list, also of one block.
     Many(Vec<ContentBlock>),
 }
 
 impl SamplingContent {
-    /// The blocks, whether there is a list around them or not.
+    /// Returns the blocks.
     pub fn blocks(&self) -> &[ContentBlock] {
         match self {
             Self::One(block) => slice::from_ref(block),
@@ -154,14 +154,14 @@ impl SamplingContent {
         }
     }
 
-    /// The tools that a model wants to use, with what they are called by.
+    /// Returns the tool calls of the model.
     pub fn tool_uses(&self) -> impl Iterator<Item = &ToolUseContent> {
         self.blocks()
             .iter()
             .filter_map(|block| if let ContentBlock::ToolUse(tool_use) = block { Some(tool_use) } else { None })
     }
 
-    /// The text of all text blocks, one after the other.
+    /// Returns the text of all text blocks, concatenated.
     pub fn all_text(&self) -> String {
         content::all_text(self.blocks())
     }
@@ -214,32 +214,32 @@ impl<'de> Deserialize<'de> for SamplingContent {
     }
 }
 
-/// What the server would like the model to be. The client chooses.
+/// The preferences of the server for a model. The client chooses.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ModelPreferences {
-    /// Names or parts of names of models, best first.
+    /// Names of models or parts of them, best first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hints: Option<Vec<ModelHint>>,
-    /// How much low cost matters, from 0 to 1.
+    /// The importance of low cost, from 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "field::optional_number")]
     pub cost_priority: Option<f64>,
-    /// How much speed matters, from 0 to 1.
+    /// The importance of speed, from 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "field::optional_number")]
     pub speed_priority: Option<f64>,
-    /// How much capability matters, from 0 to 1.
+    /// The importance of capability, from 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "field::optional_number")]
     pub intelligence_priority: Option<f64>,
 }
 
 impl ModelPreferences {
-    /// No preferences yet.
+    /// Creates empty preferences.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The model that the first hint that fits any of them fits: a hint is a part of a name.
+    /// Returns the model that matches the first matching hint. A hint matches if it is a part of the name.
     ///
     /// ```
     /// use couplet_types::{ModelHint, ModelPreferences};
@@ -259,87 +259,87 @@ setters! { ModelPreferences {
     value { hints: Vec<ModelHint>, cost_priority: f64, speed_priority: f64, intelligence_priority: f64 }
 } }
 
-/// A hint at a model.
+/// A hint for the choice of a model.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ModelHint {
-    /// A model's name or a part of it.
+    /// The name of a model or a part of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
 
 impl ModelHint {
-    /// A hint by name.
+    /// Creates a hint.
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: Some(name.into()) }
     }
 }
 
-/// Which servers' context to add to a sampling request.
+/// The servers whose context to include in a sampling request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum IncludeContext {
-    /// No server's.
+    /// None.
     None,
-    /// That of the server that asks.
+    /// The server that sent the request.
     ///
     /// Deprecated since 2025-11-25 (SEP-2596), and removed with sampling: leave it out, or use `none`.
     ThisServer,
-    /// That of all servers.
+    /// All servers.
     ///
     /// Deprecated since 2025-11-25 (SEP-2596), and removed with sampling: leave it out, or use `none`.
     AllServers,
 }
 
-/// Whether a model may ask for tools.
+/// Whether a model may or has to call tools.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ToolChoice {
-    /// The rule; `auto` when absent.
+    /// The mode; `auto` when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<ToolChoiceMode>,
 }
 
 impl ToolChoice {
-    /// A rule.
+    /// Creates a tool choice.
     pub fn new(mode: ToolChoiceMode) -> Self {
         Self { mode: Some(mode) }
     }
 }
 
-/// The rules of [`ToolChoice`].
+/// The mode of a [`ToolChoice`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum ToolChoiceMode {
     /// The model decides.
     Auto,
-    /// The model has to ask for one at least.
+    /// The model has to call at least one tool.
     Required,
-    /// The model must not.
+    /// The model must not call tools.
     None,
 }
 
-/// The answer to `sampling/createMessage`.
+/// Result of `sampling/createMessage`.
 ///
 /// Deprecated since 2026-07-28 (SEP-2577), not removed before 2027-07-28: ask a model through its provider instead.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct CreateMessageResult {
-    /// Who says it.
+    /// The role of the sender.
     pub role: Role,
-    /// What is said.
+    /// The content.
     pub content: SamplingContent,
-    /// The model that wrote it.
+    /// The name of the model.
     pub model: String,
-    /// Why it stopped, if it is known.
+    /// The reason why the model stopped, if it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop_reason: Option<StopReason>,
-    /// What kind of answer this is; absent in revisions before 2026-07-28.
+    /// The kind of the result; absent in revisions before 2026-07-28.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result_type: Option<ResultType>,
     /// The open `_meta` map.
@@ -348,7 +348,7 @@ pub struct CreateMessageResult {
 }
 
 impl CreateMessageResult {
-    /// A message of a model.
+    /// Creates the result from a message of a model.
     pub fn new(model: impl Into<String>, content: impl Into<SamplingContent>) -> Self {
         Self {
             role: Role::Assistant,
@@ -367,15 +367,15 @@ setters! { CreateMessageResult {
 } }
 
 open_strings! {
-    /// Why a model stopped.
+    /// The reason why a model stopped.
     StopReason {
-        /// It said what it had to say.
+        /// The model finished its turn.
         EndTurn = "endTurn",
-        /// It wrote one of the stop sequences.
+        /// A stop sequence was generated.
         StopSequence = "stopSequence",
-        /// It may not write more.
+        /// The maximum number of tokens was reached.
         MaxTokens = "maxTokens",
-        /// It asks for a tool.
+        /// The model called a tool.
         ToolUse = "toolUse",
     }
 }

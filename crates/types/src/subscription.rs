@@ -1,4 +1,4 @@
-//! Being told about changes.
+//! Subscriptions to changes.
 
 use std::fmt;
 
@@ -10,24 +10,24 @@ use serde::{
 
 use crate::{Map, Meta, RawJson, ResultType};
 
-/// What to be told about (2026-07-28).
+/// The changes to notify of (2026-07-28).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SubscriptionFilter {
-    /// When the list of tools changes.
+    /// Changes of the list of tools.
     pub tools_list_changed: Option<bool>,
-    /// When the list of prompts changes.
+    /// Changes of the list of prompts.
     pub prompts_list_changed: Option<bool>,
-    /// When the list of resources changes.
+    /// Changes of the list of resources.
     pub resources_list_changed: Option<bool>,
-    /// When one of these resources changes.
+    /// Changes of these resources.
     pub resource_subscriptions: Option<Vec<String>>,
-    /// What extensions add, such as `taskIds`.
+    /// Members of extensions, such as `taskIds`.
     pub others: Map<RawJson>,
 }
 
 impl SubscriptionFilter {
-    /// Nothing yet.
+    /// Creates an empty value.
     pub fn new() -> Self {
         Self::default()
     }
@@ -97,7 +97,7 @@ impl<'de> Deserialize<'de> for SubscriptionFilter {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ListenParams {
-    /// What to be told about.
+    /// The changes to notify of.
     pub notifications: SubscriptionFilter,
     /// The open `_meta` map.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
@@ -105,7 +105,7 @@ pub struct ListenParams {
 }
 
 impl ListenParams {
-    /// Asks to be told about something.
+    /// Creates the parameters from a filter.
     pub fn new(notifications: SubscriptionFilter) -> Self {
         Self { notifications, meta: None }
     }
@@ -113,13 +113,13 @@ impl ListenParams {
 
 setters! { ListenParams { into { meta: Meta } } }
 
-/// The answer to `subscriptions/listen`, sent when the server ends the subscription in good order.
+/// Result of `subscriptions/listen`, sent when the server ends the subscription regularly.
 #[doc(alias = "SubscriptionsListenResult")]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ListenResult {
-    /// What kind of answer this is; absent in revisions before 2026-07-28.
+    /// The kind of the result; absent in revisions before 2026-07-28.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result_type: Option<ResultType>,
     /// The open `_meta` map.
@@ -128,7 +128,7 @@ pub struct ListenResult {
 }
 
 impl ListenResult {
-    /// The subscription is over.
+    /// Creates the result.
     pub fn new() -> Self {
         Self::default()
     }
@@ -142,7 +142,7 @@ setters! { ListenResult { into { meta: Meta } value { result_type: ResultType } 
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct SubscriptionAckParams {
-    /// What the server will tell about: all of what was asked for, or less.
+    /// The changes that the server will notify of: the requested ones, or a part of them.
     pub notifications: SubscriptionFilter,
     /// The open `_meta` map.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
@@ -150,7 +150,7 @@ pub struct SubscriptionAckParams {
 }
 
 impl SubscriptionAckParams {
-    /// The server will tell about this.
+    /// Creates the parameters from the honoured filter.
     pub fn new(notifications: SubscriptionFilter) -> Self {
         Self { notifications, meta: None }
     }
@@ -172,7 +172,7 @@ pub struct SubscribeParams {
 }
 
 impl SubscribeParams {
-    /// Asks to be told when a resource changes.
+    /// Creates the parameters for a resource.
     pub fn new(uri: impl Into<String>) -> Self {
         Self { uri: uri.into(), meta: None }
     }
@@ -194,7 +194,7 @@ pub struct UnsubscribeParams {
 }
 
 impl UnsubscribeParams {
-    /// Asks to be told no longer.
+    /// Creates the parameters for a resource.
     pub fn new(uri: impl Into<String>) -> Self {
         Self { uri: uri.into(), meta: None }
     }
@@ -208,7 +208,7 @@ setters! { UnsubscribeParams { into { meta: Meta } } }
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ResourceUpdatedParams {
-    /// The resource that changed, which may be a part of the one that was subscribed to.
+    /// The URI of the resource that changed, which may be a part of the one in the subscription.
     pub uri: String,
     /// The open `_meta` map.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
@@ -216,7 +216,7 @@ pub struct ResourceUpdatedParams {
 }
 
 impl ResourceUpdatedParams {
-    /// A resource changed.
+    /// Creates the parameters for a resource.
     pub fn new(uri: impl Into<String>) -> Self {
         Self { uri: uri.into(), meta: None }
     }

@@ -1,8 +1,8 @@
-//! Reading objects whose `type` member says what they are.
+//! Deserialization of objects that are tagged by their member `type`.
 //!
-//! serde's own tagged enums read everything into a buffer first, and what comes out of that buffer is no longer the
-//! text that the peer wrote. Here the members go straight to the type that the tag names. Only when the tag is not
-//! the first member, the object is kept as raw text until the tag is found.
+//! serde's own tagged enums buffer the whole object first, and the buffer does not preserve the text of the peer. Here
+//! the members are deserialized directly into the type that the tag names. Only if the tag is not the first member, the
+//! object is buffered as raw text until the tag is found.
 
 use std::{borrow::Cow, fmt, marker::PhantomData};
 
@@ -20,16 +20,16 @@ use crate::{
     decode::{name_member, without_position},
 };
 
-/// A type that is one of several, told apart by the member `type`.
+/// A type with several variants, distinguished by the member `type`.
 pub(crate) trait Tagged: Sized {
-    /// What the object is called in error messages.
+    /// The name of the object in error messages.
     const WHAT: &'static str;
 
-    /// Reads the other members, now that the tag is known.
+    /// Deserializes the other members, given the tag.
     fn read<'de, D: Deserializer<'de>>(tag: &str, members: D) -> Result<Self, D::Error>;
 }
 
-/// Reads a tagged object.
+/// Deserializes a tagged object.
 pub(crate) fn deserialize<'de, T: Tagged, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
     deserializer.deserialize_map(Object(PhantomData))
 }
@@ -54,7 +54,7 @@ impl<'de, T: Tagged> Visitor<'de> for Object<T> {
     }
 }
 
-/// A string that is borrowed from the text where it can be, which serde does not do by itself.
+/// A string that is borrowed from the text if possible, which serde does not do by itself.
 struct Word<'de>(Cow<'de, str>);
 
 impl<'de> Deserialize<'de> for Word<'de> {
@@ -99,7 +99,7 @@ fn read_late_tag<'de, T: Tagged, A: MapAccess<'de>>(first: Option<String>, mut a
         .map_err(|_| de::Error::custom(late_error::<T>(&tag, members)))
 }
 
-/// Reads once more, from text, since an error from single members does not tell which one it was.
+/// Deserializes again, from text, since an error from single members does not name the member.
 fn late_error<T: Tagged>(tag: &str, members: Vec<(String, Box<RawValue>)>) -> String {
     let text = match RawJson::new(&Map::from_members(members)) {
         Ok(raw) => raw.to_string(),

@@ -1,4 +1,4 @@
-//! Tasks of 2025-11-25. What the extension of 2026-07-28 made of them is in `task_extension.rs`.
+//! Tasks of 2025-11-25. Those of the extension of 2026-07-28 are in `task_extension.rs`.
 
 use std::fmt;
 
@@ -10,10 +10,10 @@ use serde::{
 
 use crate::{Map, Meta, PaginatedParams, RawJson, ResultType};
 
-/// A task: a request that goes on after its first answer.
+/// A task: a request that continues after its first response.
 ///
-/// `tasks/get` and `tasks/cancel` answer with it and `notifications/tasks/status` carries it; there it may have
-/// `meta`, which a task inside of another result has not.
+/// It is the result of `tasks/get` and `tasks/cancel`, and the parameters of `notifications/tasks/status`; there it may
+/// have `meta`, but not inside of another result.
 #[doc(alias = "GetTaskResult")]
 #[doc(alias = "CancelTaskResult")]
 #[doc(alias = "TaskStatusNotificationParams")]
@@ -21,24 +21,24 @@ use crate::{Map, Meta, PaginatedParams, RawJson, ResultType};
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Task {
-    /// Names the task.
+    /// The id of the task.
     pub task_id: String,
-    /// How it is going.
+    /// The status.
     pub status: TaskStatus,
-    /// The same for people.
+    /// A description of the status for users.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status_message: Option<String>,
-    /// When it began, as an ISO 8601 time.
+    /// The time of its creation (ISO 8601).
     pub created_at: String,
-    /// When it last changed, as an ISO 8601 time.
+    /// The time of the last change (ISO 8601).
     pub last_updated_at: String,
-    /// For how many milliseconds after its beginning it is kept; `None` is for ever and `null` on the wire.
+    /// The time in milliseconds after its creation for which it is stored; `None` is unlimited, and `null` on the wire.
     #[serde(deserialize_with = "Option::deserialize")]
     pub ttl: Option<u64>,
-    /// How many milliseconds to wait between two looks.
+    /// The suggested interval between polls, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub poll_interval: Option<u64>,
-    /// What kind of answer this is; absent in revisions before 2026-07-28.
+    /// The kind of the result; absent in revisions before 2026-07-28.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result_type: Option<ResultType>,
     /// The open `_meta` map.
@@ -47,7 +47,7 @@ pub struct Task {
 }
 
 impl Task {
-    /// A task that began just now, kept for ever.
+    /// Creates a task that is stored without a limit of time.
     pub fn new(task_id: impl Into<String>, status: TaskStatus, created_at: impl Into<String>) -> Self {
         let created_at = created_at.into();
         Self {
@@ -69,41 +69,42 @@ setters! { Task {
     value { ttl: u64, poll_interval: u64, result_type: ResultType }
 } }
 
-/// How a task is going.
+/// The status of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum TaskStatus {
-    /// At work.
+    /// The task is running.
     Working,
-    /// Waiting for input.
+    /// The task waits for input.
     InputRequired,
-    /// Done, and there is a result.
+    /// The task is complete, and has a result.
     Completed,
-    /// Gone wrong.
+    /// The task failed.
     Failed,
-    /// Stopped, since nobody wants it any longer.
+    /// The task was cancelled.
     Cancelled,
 }
 
 impl TaskStatus {
-    /// Whether it will never change again.
+    /// Returns whether the status is final.
     pub fn is_terminal(self) -> bool {
         matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
     }
 }
 
-/// Asks to run a request as a task (2025-11-25).
+/// The request to run as a task (2025-11-25).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct TaskMetadata {
-    /// For how many milliseconds to keep the task.
+    /// The requested time in milliseconds for which the task is stored.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ttl: Option<u64>,
 }
 
 impl TaskMetadata {
-    /// A task kept for as long as the receiver likes.
+    /// Creates metadata without a requested time.
     pub fn new() -> Self {
         Self::default()
     }
@@ -111,34 +112,34 @@ impl TaskMetadata {
 
 setters! { TaskMetadata { value { ttl: u64 } } }
 
-/// Ties a message to a task; the value of `_meta["io.modelcontextprotocol/related-task"]` (2025-11-25).
+/// The task that a message belongs to; the value of `_meta["io.modelcontextprotocol/related-task"]` (2025-11-25).
 #[doc(alias = "RelatedTaskMetadata")]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct RelatedTask {
-    /// Names the task.
+    /// The id of the task.
     pub task_id: String,
 }
 
 impl RelatedTask {
-    /// The key of `_meta` that it stands under.
+    /// The key of `_meta`.
     pub const KEY: &'static str = "io.modelcontextprotocol/related-task";
 
-    /// Belongs to this task.
+    /// Creates a reference to a task.
     pub fn new(task_id: impl Into<String>) -> Self {
         Self { task_id: task_id.into() }
     }
 }
 
-/// The first answer to a request that became a task (2025-11-25).
+/// The first result of a request that became a task (2025-11-25).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct CreateTaskResult {
     /// The task.
     pub task: Task,
-    /// What kind of answer this is; absent in revisions before 2026-07-28.
+    /// The kind of the result; absent in revisions before 2026-07-28.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result_type: Option<ResultType>,
     /// The open `_meta` map.
@@ -147,7 +148,7 @@ pub struct CreateTaskResult {
 }
 
 impl CreateTaskResult {
-    /// The request became this task.
+    /// Creates the result from a task.
     pub fn new(task: Task) -> Self {
         Self { task, result_type: None, meta: None }
     }
@@ -163,7 +164,7 @@ macro_rules! task_params {
         #[serde(rename_all = "camelCase")]
         #[non_exhaustive]
         pub struct $name {
-            /// Names the task.
+            /// The id of the task.
             pub task_id: String,
             /// The open `_meta` map.
             #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
@@ -171,7 +172,7 @@ macro_rules! task_params {
         }
 
         impl $name {
-            /// About this task.
+            /// Creates the parameters for a task.
             pub fn new(task_id: impl Into<String>) -> Self {
                 Self { task_id: task_id.into(), meta: None }
             }
@@ -191,10 +192,10 @@ task_params! {
     CancelTaskParams
 }
 
-/// The answer to `tasks/get` (2025-11-25).
+/// Result of `tasks/get` (2025-11-25).
 pub type GetTaskResult = Task;
 
-/// The answer to `tasks/cancel` (2025-11-25).
+/// Result of `tasks/cancel` (2025-11-25).
 pub type CancelTaskResult = Task;
 
 /// Parameters of `notifications/tasks/status` (2025-11-25).
@@ -203,17 +204,17 @@ pub type TaskStatusParams = Task;
 /// Parameters of `tasks/list` (2025-11-25).
 pub type ListTasksParams = PaginatedParams;
 
-/// The answer to `tasks/list` (2025-11-25).
+/// Result of `tasks/list` (2025-11-25).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ListTasksResult {
     /// The tasks on this page.
     pub tasks: Vec<Task>,
-    /// Where the next page begins; absent on the last one.
+    /// The cursor of the next page; absent on the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
-    /// What kind of answer this is; absent in revisions before 2026-07-28.
+    /// The kind of the result; absent in revisions before 2026-07-28.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result_type: Option<ResultType>,
     /// The open `_meta` map.
@@ -222,7 +223,7 @@ pub struct ListTasksResult {
 }
 
 impl ListTasksResult {
-    /// A page of tasks.
+    /// Creates a page of tasks.
     pub fn new(tasks: Vec<Task>) -> Self {
         Self { tasks, ..Self::default() }
     }
@@ -233,7 +234,7 @@ setters! { ListTasksResult {
     value { result_type: ResultType }
 } }
 
-/// The answer to `tasks/result` (2025-11-25): whatever the request that became the task would have answered.
+/// Result of `tasks/result` (2025-11-25): the result of the request that became the task.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GetTaskPayloadResult {
@@ -244,18 +245,18 @@ pub struct GetTaskPayloadResult {
 }
 
 impl GetTaskPayloadResult {
-    /// Takes over the result of the request.
+    /// Creates the payload from the result of the request.
     ///
     /// # Errors
-    /// When the result is not an object.
+    /// If the result is not an object.
     pub fn new<T: Serialize>(result: &T) -> Result<Self, serde_json::Error> {
         RawJson::new(result)?.parse()
     }
 
-    /// The result of the request, as its type.
+    /// Parses the result of the request.
     ///
     /// # Errors
-    /// When the result does not have the type's shape.
+    /// If the result does not match the type.
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
         RawJson::new(self)?.parse()
     }

@@ -7,41 +7,41 @@ use crate::{InputRequests, InputResponses, Meta, RawJson, ResultType, RpcError, 
 /// The identifier of the extension.
 pub const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
-/// A task with what belongs to its status.
+/// A task with the data of its status.
 ///
-/// A `tools/call` that becomes a task answers with it (`resultType` is then `task`), `tasks/get` answers with it and
-/// `notifications/tasks` carries it.
+/// It is the result of a `tools/call` that becomes a task (`resultType` is then `task`) and of `tasks/get`, and the
+/// parameters of `notifications/tasks`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct DetailedTask {
-    /// Names the task.
+    /// The id of the task.
     pub task_id: String,
-    /// How it is going.
+    /// The status.
     pub status: TaskStatus,
-    /// The same for people.
+    /// A description of the status for users.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status_message: Option<String>,
-    /// When it began, as an ISO 8601 time.
+    /// The time of its creation (ISO 8601).
     pub created_at: String,
-    /// When it last changed, as an ISO 8601 time.
+    /// The time of the last change (ISO 8601).
     pub last_updated_at: String,
-    /// For how many milliseconds after its beginning it is kept; `None` is for ever and `null` on the wire.
+    /// The time in milliseconds after its creation for which it is stored; `None` is unlimited, and `null` on the wire.
     #[serde(deserialize_with = "Option::deserialize")]
     pub ttl_ms: Option<u64>,
-    /// How many milliseconds to wait between two looks.
+    /// The suggested interval between polls, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub poll_interval_ms: Option<u64>,
-    /// What it waits for, when it waits for input.
+    /// The input requests, if the task waits for input.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_requests: Option<InputRequests>,
-    /// What the request answers, when it is done.
+    /// The result of the request, if the task is complete.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<RawJson>,
-    /// What went wrong, when it failed.
+    /// The error, if the task failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<RpcError>,
-    /// What kind of answer this is; absent in revisions before 2026-07-28.
+    /// The kind of the result; absent in revisions before 2026-07-28.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result_type: Option<ResultType>,
     /// The open `_meta` map.
@@ -50,7 +50,7 @@ pub struct DetailedTask {
 }
 
 impl DetailedTask {
-    /// A task that began just now, kept for ever.
+    /// Creates a task that is stored without a limit of time.
     pub fn new(task_id: impl Into<String>, status: TaskStatus, created_at: impl Into<String>) -> Self {
         let created_at = created_at.into();
         Self {
@@ -86,9 +86,9 @@ setters! { DetailedTask {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct UpdateTaskParams {
-    /// Names the task.
+    /// The id of the task.
     pub task_id: String,
-    /// The answers, by the names of the task's `input_requests`.
+    /// The responses, by the keys of the task's `input_requests`.
     pub input_responses: InputResponses,
     /// The open `_meta` map.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
@@ -96,7 +96,7 @@ pub struct UpdateTaskParams {
 }
 
 impl UpdateTaskParams {
-    /// Input for a task.
+    /// Creates the parameters for a task.
     pub fn new(task_id: impl Into<String>, input_responses: InputResponses) -> Self {
         Self { task_id: task_id.into(), input_responses, meta: None }
     }

@@ -1,4 +1,4 @@
-//! Tools: what a server can do for a model.
+//! Tools: functions that a model can call.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,12 +21,12 @@ use crate::{
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Tool {
-    /// The name for programs.
+    /// The programmatic name.
     pub name: String,
-    /// The name for people.
+    /// The display name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What it does, for the model.
+    /// The description, for the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The JSON Schema of the arguments.
@@ -34,13 +34,13 @@ pub struct Tool {
     /// The JSON Schema of the structured content.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_schema: Option<RawJson>,
-    /// Hints on how it behaves.
+    /// Hints on the behaviour of the tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub annotations: Option<ToolAnnotations>,
-    /// How it may be run (2025-11-25).
+    /// The execution options (2025-11-25).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub execution: Option<ToolExecution>,
-    /// Pictures to show beside the name.
+    /// Icons to show beside the name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub icons: Option<Vec<Icon>>,
     /// The open `_meta` map.
@@ -49,7 +49,7 @@ pub struct Tool {
 }
 
 impl Tool {
-    /// A tool with a name and the JSON Schema of its arguments.
+    /// Creates a tool with a name and the JSON Schema of its arguments.
     pub fn new(name: impl Into<String>, input_schema: impl Into<RawJson>) -> Self {
         Self {
             name: name.into(),
@@ -64,7 +64,7 @@ impl Tool {
         }
     }
 
-    /// What to show to people: the title, or the annotations' title, or the name.
+    /// Returns the name to show to users: the title, or the annotations' title, or the name.
     pub fn display_name(&self) -> &str {
         let annotated = || self.annotations.as_ref().and_then(|annotations| annotations.title.as_deref());
         self.title.as_deref().or_else(annotated).unwrap_or(&self.name)
@@ -76,30 +76,30 @@ setters! { Tool {
     value { annotations: ToolAnnotations, execution: ToolExecution, icons: Vec<Icon> }
 } }
 
-/// Hints on how a tool behaves. Nobody has to keep to them, so do not trust those of a server that you do not trust.
+/// Hints on the behaviour of a tool. They are not guarantees: do not rely on those of an untrusted server.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ToolAnnotations {
-    /// The name for people.
+    /// The display name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// Whether it leaves its surroundings alone. Taken as false when absent.
+    /// Whether the tool does not modify its environment. `false` when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_only_hint: Option<bool>,
-    /// Whether it may destroy something. Taken as true when absent.
+    /// Whether the tool may perform destructive updates. `true` when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub destructive_hint: Option<bool>,
-    /// Whether calling it twice does no more than calling it once. Taken as false when absent.
+    /// Whether repeated calls with the same arguments have no further effect. `false` when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idempotent_hint: Option<bool>,
-    /// Whether it deals with the world outside. Taken as true when absent.
+    /// Whether the tool interacts with external systems. `true` when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open_world_hint: Option<bool>,
 }
 
 impl ToolAnnotations {
-    /// No hints yet.
+    /// Creates a value without any hints.
     pub fn new() -> Self {
         Self::default()
     }
@@ -110,18 +110,18 @@ setters! { ToolAnnotations {
     value { read_only_hint: bool, destructive_hint: bool, idempotent_hint: bool, open_world_hint: bool }
 } }
 
-/// How a tool may be run (2025-11-25).
+/// The execution options of a tool (2025-11-25).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ToolExecution {
-    /// Whether a call may, or has to, run as a task. Taken as forbidden when absent.
+    /// Whether a call may, or has to, run as a task. `forbidden` when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_support: Option<TaskSupport>,
 }
 
 impl ToolExecution {
-    /// Nothing said yet.
+    /// Creates empty options.
     pub fn new() -> Self {
         Self::default()
     }
@@ -132,11 +132,11 @@ setters! { ToolExecution { value { task_support: TaskSupport } } }
 open_strings! {
     /// Whether calls of a tool run as tasks (2025-11-25).
     TaskSupport {
-        /// Never.
+        /// Calls cannot run as tasks.
         Forbidden = "forbidden",
-        /// When the caller asks for it.
+        /// Calls run as tasks if the caller requests it.
         Optional = "optional",
-        /// Always.
+        /// Calls have to run as tasks.
         Required = "required",
     }
 }
@@ -144,23 +144,23 @@ open_strings! {
 /// Parameters of `tools/list`.
 pub type ListToolsParams = PaginatedParams;
 
-/// The answer to `tools/list`.
+/// Result of `tools/list`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ListToolsResult {
     /// The tools on this page.
     pub tools: Vec<Tool>,
-    /// Where the next page begins; absent on the last one.
+    /// The cursor of the next page; absent on the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
-    /// For how many milliseconds the answer may be reused.
+    /// The time in milliseconds for which the result may be cached.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "field::ttl")]
     pub ttl_ms: Option<u64>,
-    /// Who may share a stored copy of the answer.
+    /// Whether the cached result may be shared between callers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_scope: Option<CacheScope>,
-    /// What kind of answer this is; absent in revisions before 2026-07-28.
+    /// The kind of the result; absent in revisions before 2026-07-28.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result_type: Option<ResultType>,
     /// The open `_meta` map.
@@ -169,7 +169,7 @@ pub struct ListToolsResult {
 }
 
 impl ListToolsResult {
-    /// A page of tools.
+    /// Creates a page of tools.
     pub fn new(tools: Vec<Tool>) -> Self {
         Self { tools, ..Self::default() }
     }
@@ -186,18 +186,18 @@ setters! { ListToolsResult {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct CallToolParams {
-    /// The tool.
+    /// The name of the tool.
     pub name: String,
     /// The arguments: an object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arguments: Option<RawJson>,
-    /// Asks to run the call as a task (2025-11-25).
+    /// Requests to run the call as a task (2025-11-25).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskMetadata>,
-    /// The answers to what the previous round asked for (2026-07-28).
+    /// The responses to the input requests of the previous round (2026-07-28).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_responses: Option<InputResponses>,
-    /// The state that the previous round handed out, returned unchanged (2026-07-28).
+    /// The request state of the previous round, returned unchanged (2026-07-28).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_state: Option<String>,
     /// The open `_meta` map.
@@ -206,7 +206,7 @@ pub struct CallToolParams {
 }
 
 impl CallToolParams {
-    /// A call without arguments.
+    /// Creates the parameters of a call without arguments.
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), ..Self::default() }
     }
@@ -217,7 +217,7 @@ setters! { CallToolParams {
     value { task: TaskMetadata, input_responses: InputResponses }
 } }
 
-/// The answer to `tools/call`.
+/// Result of `tools/call`.
 ///
 /// ```
 /// use couplet_types::CallToolResult;
@@ -230,15 +230,15 @@ setters! { CallToolParams {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct CallToolResult {
-    /// What the tool says.
+    /// The content, for the model.
     pub content: Vec<ContentBlock>,
-    /// The same as data: an object before 2026-07-28, any value since. `null` is a value.
+    /// The structured content: an object before 2026-07-28, any value since. `null` is a value.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "field::present")]
     pub structured_content: Option<RawJson>,
     /// Whether the tool failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub is_error: Option<bool>,
-    /// What kind of answer this is; absent in revisions before 2026-07-28.
+    /// The kind of the result; absent in revisions before 2026-07-28.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result_type: Option<ResultType>,
     /// The open `_meta` map.
@@ -247,27 +247,27 @@ pub struct CallToolResult {
 }
 
 impl CallToolResult {
-    /// A result made of blocks.
+    /// Creates a result of content blocks.
     pub fn new(content: Vec<ContentBlock>) -> Self {
         Self { content, ..Self::default() }
     }
 
-    /// A result that is one text.
+    /// Creates a result of one text block.
     pub fn text(text: impl Into<String>) -> Self {
         Self::new(vec![ContentBlock::text(text)])
     }
 
-    /// A failure of the tool that the model should read.
+    /// Creates a failed result (`isError`), with a text for the model.
     pub fn error(text: impl Into<String>) -> Self {
         Self::text(text).is_error(true)
     }
 
-    /// The text of all text blocks, one after the other.
+    /// Returns the text of all text blocks, concatenated.
     pub fn all_text(&self) -> String {
         content::all_text(&self.content)
     }
 
-    /// Whether the tool says that it failed.
+    /// Returns whether the tool failed (`isError`).
     pub fn failed(&self) -> bool {
         self.is_error == Some(true)
     }

@@ -1,11 +1,11 @@
-//! The trace that a request belongs to.
+//! Trace context of requests.
 
 use crate::{
     Meta,
     meta::{is_baggage, is_trace_parent, is_trace_state},
 };
 
-/// The trace that a request is a part of, as `_meta` carries it: the trace context and the baggage of the W3C.
+/// The trace context of a request, as it is in `_meta`: W3C trace context and baggage.
 ///
 /// ```
 /// use couplet_types::{Meta, TraceContext};
@@ -18,21 +18,21 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TraceContext {
-    /// The trace, the part of it that sends the request, and flags.
+    /// The trace id, the parent id and flags.
     pub traceparent: String,
-    /// What the systems that trace tell each other.
+    /// Vendor-specific trace data.
     pub tracestate: Option<String>,
-    /// What the program wants everybody on the way to know.
+    /// Baggage: data that propagates along the trace.
     pub baggage: Option<String>,
 }
 
 impl TraceContext {
-    /// A trace without anything else.
+    /// Creates a trace context without state and baggage.
     pub fn new(traceparent: impl Into<String>) -> Self {
         Self { traceparent: traceparent.into(), tracestate: None, baggage: None }
     }
 
-    /// The trace that a request names, if it has the form that it must have. Members that do not are left out.
+    /// Parses the trace context of a request; `None` if `traceparent` is invalid. Other invalid members are ignored.
     pub fn from_meta(meta: &Meta) -> Option<Self> {
         let read = |key: &str, is_valid: fn(&str) -> bool| {
             meta.get(key).and_then(|value| value.parse::<String>().ok()).filter(|text| is_valid(text))
@@ -44,7 +44,7 @@ impl TraceContext {
         })
     }
 
-    /// Adds it to a map. What is there already stays.
+    /// Adds the trace context to a map, unless it has one already.
     pub fn add_to(&self, meta: &mut Meta) {
         if meta.get("traceparent").is_some() {
             return;

@@ -21,6 +21,8 @@
 //! transport, no runtime, and of sessions only the names. It fetches nothing: a document that refers to anything that
 //! is not embedded is an error.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 pub mod check;
 #[cfg(feature = "cli")]
 pub mod cli;

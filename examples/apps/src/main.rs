@@ -24,7 +24,7 @@ fn server() -> couplet::server::ServerHandle {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> couplet::Result<()> {
     let plain = Client::new("terminal", "1.0.0").connect(server()).await?;
-    assert_eq!(plain.call("forecast", ()).await?.text(), "Sunny today, rain tomorrow.");
+    assert_eq!(plain.call("forecast", ()).await?.into_result()?.text(), "Sunny today, rain tomorrow.");
 
     let client = Client::new("desktop", "1.0.0").extension(ClientApps::new()).connect(server()).await?;
     let tools = client.model_tools().await?;
@@ -45,7 +45,7 @@ async fn main() -> couplet::Result<()> {
     // The view calls a tool.
     let ask = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": { "name": "refresh" } });
     let ViewEvent::CallTool(id, call) = bridge.receive(&ask) else { panic!("the view may call it") };
-    let refreshed = client.call(call.name, call.arguments).await?;
+    let refreshed = client.call(call.name, call.arguments).await?.into_result()?;
     assert_eq!(refreshed.text(), "22 degrees");
     println!("{}", bridge.answer(&id, &refreshed.into_inner()));
     Ok(())

@@ -51,7 +51,7 @@ async fn main() -> couplet::Result<()> {
             .on_sample(|_| async { Ok(CreateMessageResult::new("a-model", "all is well")) })
             .connect(server.clone())
             .await?;
-        let text = client.call("deploy", json!({ "env": "production" })).await?.text();
+        let text = client.call("deploy", json!({ "env": "production" })).await?.into_result()?.text();
         println!("{version}: {text}");
         assert_eq!(text, format!("build {} is on production because it is Friday: all is well", call + 1));
     }

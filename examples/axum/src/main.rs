@@ -36,10 +36,10 @@ async fn main() -> couplet::Result<()> {
         axum::serve(listener, app).with_graceful_shutdown(signal).await
     });
 
-    let guest = Client::new("demo", "1.0.0").connect(couplet::http::connect(&*url)).await?;
-    assert_eq!(guest.call("whoami", ()).await?.text(), "a guest");
+    let guest = Client::new("demo", "1.0.0").connect(&url).await?;
+    assert_eq!(guest.call("whoami", ()).await?.into_result()?.text(), "a guest");
     let ada = Client::new("demo", "1.0.0").connect(couplet::http::connect(&*url).header("x-user", "ada")).await?;
-    assert_eq!(ada.call("whoami", ()).await?.text(), "ada");
+    assert_eq!(ada.call("whoami", ()).await?.into_result()?.text(), "ada");
     println!("one endpoint, two callers");
 
     ada.close().await?;

@@ -62,7 +62,7 @@ async fn main() -> couplet::Result<()> {
         let service: Arc<dyn Service> = Arc::new(Table { hub: Hub::new(), rows });
         let client = Client::new("demo", "1.0.0").versions([version]).connect(service).await?;
         assert_eq!(client.tools().await?.len(), 2);
-        let metres = client.call("feet_to_metres", json!({ "amount": 1000 })).await?.text();
+        let metres = client.call("feet_to_metres", json!({ "amount": 1000 })).await?.into_result()?.text();
         println!("{version}: 1000 feet are {metres} metres");
         assert_eq!(metres, "304.8");
         let error = client.call("nothing", json!({})).await.expect_err("there is no such tool");

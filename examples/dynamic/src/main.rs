@@ -17,11 +17,11 @@ async fn main() -> couplet::Result<()> {
         let client = Client::new("demo", "1.0.0").versions([version]).connect(server.clone()).await?;
         let mut changes = client.listen(Filter::new().tools()).await?;
 
-        client.call("learn", json!({ "name": "hello", "greeting": "Hello there!" })).await?;
+        client.call("learn", json!({ "name": "hello", "greeting": "Hello there!" })).await?.into_result()?;
         assert_eq!(changes.next().await, Some(Change::Tools), "the client was told");
         let names: Vec<_> = client.tools().await?.into_iter().map(|t| t.name).collect();
         assert_eq!(names, ["learn", "hello"]);
-        assert_eq!(client.call("hello", ()).await?.text(), "Hello there!");
+        assert_eq!(client.call("hello", ()).await?.into_result()?.text(), "Hello there!");
 
         let again = client.call("learn", json!({ "name": "hello", "greeting": "Again!" })).await?;
         assert!(again.is_error(), "a name is taken once");

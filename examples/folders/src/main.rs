@@ -35,10 +35,10 @@ async fn main() -> couplet::Result<()> {
         let client = client.log_level(LoggingLevel::Info);
         let client = client.on_log(move |line| log.lock().unwrap().push(line.data.get().to_owned()));
         let client = client.connect(server.clone()).await?;
-        assert_eq!(client.call("place", ()).await?.text(), "file:///old");
+        assert_eq!(client.call("place", ()).await?.into_result()?.text(), "file:///old");
 
         client.set_roots([Root::new("file:///new"), Root::new("file:///shared")]).await?;
-        assert_eq!(client.call("place", ()).await?.text(), "file:///new file:///shared");
+        assert_eq!(client.call("place", ()).await?.into_result()?.text(), "file:///new file:///shared");
         // Messages below the level are not sent.
         println!("{version}: {:?}", lines.lock().unwrap());
         assert_eq!(*lines.lock().unwrap(), [r#""1 folder(s)""#, r#""2 folder(s)""#]);

@@ -37,9 +37,12 @@ async fn main() -> couplet::Result<()> {
             .await?;
         let names: Vec<_> = client.tools().await?.into_iter().map(|t| t.name).collect();
         assert_eq!(names, ["ping", "git_delete"]);
-        let gone = client.call("git_delete", json!({ "branch": "old" })).await?.text();
+        let gone = client.call("git_delete", json!({ "branch": "old" })).await?.into_result()?.text();
         assert_eq!(gone, "`old` is gone", "the server's question came all the way here, and the answer went back");
-        assert_eq!(client.call("git_delete", json!({ "branch": "main" })).await?.text(), "nothing is done");
+        assert_eq!(
+            client.call("git_delete", json!({ "branch": "main" })).await?.into_result()?.text(),
+            "nothing is done"
+        );
         println!("{near} over {far}: {gone}");
         client.close().await?;
     }

@@ -42,12 +42,12 @@ async fn main() -> couplet::Result<()> {
         Ok(())
     });
     let client = Client::new("demo", "1.0.0").connect(couplet::http::connect(&*address).authorize(login)).await?;
-    assert_eq!(client.call("whoami", ()).await?.text(), "alice");
+    assert_eq!(client.call("whoami", ()).await?.into_result()?.text(), "alice");
 
     // Step-up authorization: a call that needs another scope opens the page again.
     let pages = issuer.requests("/authorize").len();
     let note = serde_json::json!({ "text": "hello" });
-    assert_eq!(client.call("write", &note).await?.text(), "alice wrote: hello");
+    assert_eq!(client.call("write", &note).await?.into_result()?.text(), "alice wrote: hello");
     assert_eq!(issuer.requests("/authorize").len(), pages + 1);
     println!("alice logged in, and agreed to more when it was needed");
 

@@ -33,7 +33,10 @@ async fn main() -> couplet::Result<()> {
         let client = Client::new("demo", "1.0.0").versions([version]).connect(city).await?;
         let names: Vec<_> = client.tools().await?.into_iter().map(|t| t.name).collect();
         assert_eq!(names, ["mayor", "weather_today", "traffic_route"]);
-        assert_eq!(client.call("weather_today", json!({ "city": "Oslo" })).await?.text(), "rain in Oslo");
+        assert_eq!(
+            client.call("weather_today", json!({ "city": "Oslo" })).await?.into_result()?.text(),
+            "rain in Oslo"
+        );
         assert_eq!(client.read("sky://weather/now").await?.all_text(), "grey");
 
         let mut changes = client.listen(Filter::new().tools().resource("sky://weather/now")).await?;
@@ -41,7 +44,7 @@ async fn main() -> couplet::Result<()> {
         assert_eq!(changes.next().await, Some(Change::Updated("sky://weather/now".into())));
         weather.add_tool(tool("tomorrow", || "sun"))?;
         assert_eq!(changes.next().await, Some(Change::Tools));
-        assert_eq!(client.call("weather_tomorrow", ()).await?.text(), "sun");
+        assert_eq!(client.call("weather_tomorrow", ()).await?.into_result()?.text(), "sun");
         println!("{version}: {names:?}, then one more");
         client.close().await?;
     }

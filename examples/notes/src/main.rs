@@ -69,7 +69,7 @@ async fn main() -> couplet::Result<()> {
             .await?;
         let mut changes = client.listen(Filter::new().resource("notes://today")).await?;
 
-        client.call("write", json!({ "name": "today", "text": "rain" })).await?;
+        client.call("write", json!({ "name": "today", "text": "rain" })).await?.into_result()?;
         assert_eq!(changes.next().await, Some(Change::Updated("notes://today".into())));
         assert_eq!(client.read("notes://today").await?.all_text(), "rain");
         assert!(client.read("notes://tomorrow").await.is_err(), "there is no such note");
@@ -105,7 +105,7 @@ async fn lifespan() -> couplet::Result<()> {
     );
     let (reader, writer) = tokio::io::split(ours);
     let client = Client::new("demo", "1.0.0").connect(couplet::stdio::pipe(reader, writer)).await?;
-    client.call("write", json!({ "name": "last", "text": "words" })).await?;
+    client.call("write", json!({ "name": "last", "text": "words" })).await?.into_result()?;
     client.close().await?;
     serving.await.expect("the server does not panic")?;
     assert_eq!(ended.load(Ordering::SeqCst), 1, "the state was put away with one note in it");

@@ -36,10 +36,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     for &version in ProtocolVersion::ALL {
         let server = Server::new("pictures", "1.0.0").tool(pixel).tool(report).with_state(folder.clone()).build();
         let client = Client::new("demo", "1.0.0").versions([version]).connect(server).await?;
-        let saved = client.call("pixel", ()).await?.image()?.save(folder.join(version.as_str())).await?;
+        let saved = client.call("pixel", ()).await?.into_result()?.image()?.save(folder.join(version.as_str())).await?;
         assert_eq!(saved.extension().and_then(|e| e.to_str()), Some("gif"), "the bytes tell what they are");
         assert_eq!(std::fs::read(&saved)?, PIXEL);
-        let report = client.call("report", ()).await?;
+        let report = client.call("report", ()).await?.into_result()?;
         assert_eq!(report.text(), "The notes of today:");
         let types: Vec<_> = report.media()?.into_iter().map(|media| media.mime_type).collect();
         assert_eq!(types, ["text/markdown", "image/gif"]);

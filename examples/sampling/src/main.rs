@@ -49,7 +49,7 @@ async fn main() -> couplet::Result<()> {
     for version in [ProtocolVersion::V2025_11_25, ProtocolVersion::V2026_07_28] {
         let client = Client::new("agent", "1.0.0").versions([version]).sampling_tools(true);
         let client = client.on_sample(|ask| async move { Ok(model(&ask)) }).connect(server.clone()).await?;
-        let text = client.call("weather", json!({ "question": "What do I wear?" })).await?.text();
+        let text = client.call("weather", json!({ "question": "What do I wear?" })).await?.into_result()?.text();
         println!("{version}: {text}");
         assert_eq!(text, "Take a coat.");
     }

@@ -43,13 +43,16 @@ async fn main() -> couplet::Result<()> {
 
         // Later, perhaps in another process, with the id alone.
         let client = connect().await?;
-        let result = client.task(id).wait().await?;
+        let result = client.task(id).wait().await?.into_result()?;
         println!("{version}: {}", result.text());
         assert_eq!(result.text(), "main is built and released");
 
         // An ordinary call waits for the result of the task.
         if version == ProtocolVersion::V2026_07_28 {
-            assert_eq!(client.call("build", json!({ "branch": "fix" })).await?.text(), "fix is built and released");
+            assert_eq!(
+                client.call("build", json!({ "branch": "fix" })).await?.into_result()?.text(),
+                "fix is built and released"
+            );
         }
         client.close().await?;
     }

@@ -44,7 +44,7 @@ async fn main() -> couplet::Result<()> {
         assert!(long.ends_with("argument `nights`: expected a number of at most 14, got the number 30"), "{long}");
         let other = said(client.call("price", json!({ "room": "barn" })).await);
         assert!(other.ends_with(r#"expected one of `single`, `suite`, got the string "barn""#), "{other}");
-        client.call("price", json!({ "room": "single" })).await?;
+        client.call("price", json!({ "room": "single" })).await?.into_result()?;
         let broken = client.call("price", json!({ "room": "suite" })).await.unwrap_err();
         assert_eq!(broken.rpc().map(|e| e.code), Some(-32603), "the result violates the output schema");
         println!("{version}: {long}");

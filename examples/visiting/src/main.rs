@@ -33,7 +33,7 @@ async fn main() -> couplet::Result<()> {
         });
         let client = client.connect(server.clone()).await?;
         let mut notices = client.notifications();
-        assert_eq!(client.call("pay", ()).await?.text(), "paid");
+        assert_eq!(client.call("pay", ()).await?.into_result()?.text(), "paid");
         if version == ProtocolVersion::V2025_11_25 {
             let over = notices.next().await.and_then(|notice| notice.read::<ElicitationComplete>());
             assert_eq!(over.map(|over| over.elicitation_id).as_deref(), Some("visit-7"));

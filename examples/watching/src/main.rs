@@ -37,7 +37,7 @@ async fn main() -> couplet::Result<()> {
     let log = Log::default();
     let server = Server::new("greeter", "1.0.0").tool(tool("hello", || "Hello!")).observer(log.clone()).build();
     let client = Client::new("demo", "1.0.0").observer(log.clone()).connect(server).await?;
-    client.call("hello", ()).await?;
+    client.call("hello", ()).await?.into_result()?;
     client.call("goodbye", ()).await.unwrap_err();
     assert_eq!(
         *log.0.lock().expect("the lock is not poisoned"),

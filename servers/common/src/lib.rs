@@ -5,7 +5,10 @@
 //! * [`Signals`] and [`serve_until_signal`]: graceful shutdown on SIGINT, SIGTERM and SIGHUP.
 //! * [`ServeArgs`] and [`serve`]: all of it together, for a server's `main`.
 //!
-//! This crate knows the public API of `couplet`. It must not know the servers.
+//! This crate knows the public API of `couplet`. It must not know the servers. A server without
+//! flags of its own can use `couplet::run`.
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod logs;
 mod serve;

@@ -9,6 +9,8 @@
 //!
 //! It uses `couplet` and nothing below: it is an example to read.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod additions;
 mod app;
 mod asking;

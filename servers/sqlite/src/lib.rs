@@ -5,6 +5,8 @@
 //!
 //! [`server`] builds the server of a [`Database`]; it can be served, mounted in another server, or connected to in a test.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod cell;
 mod database;
 mod guard;

@@ -47,6 +47,7 @@ pub(super) const REVISION: &[Edit] = &[
     replace(TABLE, "2025-11-25 2026-07-28\n", "2025-11-25 2026-07-28 2027-01-01\n"),
     replace(TABLE, "@5 ", "@5- "),
     replace(TABLE, "@5\n", "@5-\n"),
+    replace(TABLE, ",5\n", ",5-\n"),
     Edit {
         place: SCHEMAS,
         file: "crates/types/tests/schemas/2027-01-01.json",

@@ -32,9 +32,9 @@ const ADDITIONS: [Addition; 2] = [
         edits: REVISION,
         checks: &[
             LIBRARIES,
-            &["test", "-p=couplet-types", "--lib", "--test=types", "--no-fail-fast"],
-            &["test", "-p=couplet-vocab", "--lib", "--test=vocab", "--no-fail-fast"],
-            &["test", "-p=couplet-macros", "--lib"],
+            &["test", "-p=couplet-types", "--lib", "--test=types", "--no-fail-fast", "--", "every_revision"],
+            &["test", "-p=couplet-vocab", "--lib", "--test=vocab", "--no-fail-fast", "--", "all_", "every_revision"],
+            &["test", "-p=couplet-macros", "--lib", "all_revisions"],
         ],
     },
     Addition {
@@ -42,8 +42,8 @@ const ADDITIONS: [Addition; 2] = [
         edits: METHOD,
         checks: &[
             LIBRARIES,
-            &["test", "-p=couplet-types", "-p=couplet-vocab", "--lib", "--no-fail-fast"],
-            &["test", "-p=couplet-client", "--lib"],
+            &["test", "-p=couplet-types", "-p=couplet-vocab", "--lib", "--no-fail-fast", "--", "method::", "all_"],
+            &["test", "-p=couplet-client", "--lib", "each_request"],
         ],
     },
 ];

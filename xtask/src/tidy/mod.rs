@@ -2,6 +2,7 @@
 //!
 //! * I1, I2: who depends on whom (`graph.rs`).
 //! * I3 to I6, and what the house rules say about a file (`library.rs`, `file.rs`).
+//! * The manifests of published packages are complete (`manifest.rs`).
 //! * The tests that SECURITY.md names are there (`security.rs`), and so are those of the checklist of the specification
 //!   (`checklist.rs`).
 //! * The entries of DESIGN.md are complete, and their paths exist (`design.rs`).
@@ -15,6 +16,7 @@ mod design;
 mod file;
 mod graph;
 mod library;
+mod manifest;
 mod security;
 mod words;
 
@@ -54,6 +56,7 @@ pub fn findings() -> Result<Vec<Finding>, String> {
     let mut allowed = Allowed::new(allow::ALLOWED);
     let mut findings = in_files(&mut allowed);
     findings.extend(graph::check()?);
+    findings.extend(manifest::check()?);
     findings.extend(allowed.unused().map(|(file, marker)| {
         Finding::new(
             "xtask/src/tidy/allow.rs",

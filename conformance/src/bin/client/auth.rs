@@ -41,9 +41,9 @@ pub(crate) fn oauth(scenario: &str) -> Result<OAuth, Box<dyn std::error::Error>>
     let secret = Secret::new(context.client_secret);
     Ok(match scenario {
         "auth/client-credentials-jwt" => {
-            OAuth::machine(context.client_id, SigningKey::from_pem(&context.private_key_pem)?)
+            OAuth::client_credentials(context.client_id, SigningKey::from_pem(&context.private_key_pem)?)
         }
-        "auth/client-credentials-basic" => OAuth::machine(context.client_id, secret),
+        "auth/client-credentials-basic" => OAuth::client_credentials(context.client_id, secret),
         "auth/enterprise-managed-authorization" => {
             let id_token = Secret::new(context.idp_id_token);
             let provider = Enterprise::new(context.idp_token_endpoint, context.idp_client_id, move |_| {
@@ -67,7 +67,7 @@ pub(crate) fn oauth(scenario: &str) -> Result<OAuth, Box<dyn std::error::Error>>
 
 /// A user who approves everything.
 fn person() -> OAuth {
-    OAuth::new("Conformance client").visit(REDIRECT, visit)
+    OAuth::new("Conformance client").handle_redirect(REDIRECT, visit)
 }
 
 async fn visit(page: String) -> Result<String, Error> {

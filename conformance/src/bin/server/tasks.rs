@@ -76,7 +76,7 @@ async fn multi_input(ctx: Ctx) -> Result<String, ToolError> {
 }
 
 /// Elicits before it becomes a task.
-#[tool(task = Task::required().asks_first())]
+#[tool(task = Task::required().input_first())]
 async fn test_tool_with_task(ctx: Ctx) -> Result<String, ToolError> {
     let name = ctx.elicit::<Name>("user_name", "What is your name?").await?.accepted()?.name;
     sleep(Duration::from_millis(100)).await;

@@ -155,9 +155,10 @@ async fn line_421_the_issuer_is_named() {
     let denied = visit_and_deny(&page(&auth, &client, &[])).await.unwrap();
     assert_eq!(carried(&denied, "iss").as_deref(), Some(auth.issuer()), "with errors as well");
     assert_eq!(carried(&denied, "error").as_deref(), Some("access_denied"));
-    for (how, iss) in
-        [(Misbehaviour::RedirectOfAnother, Some("https://another.example")), (Misbehaviour::RedirectOfNobody, None)]
-    {
+    for (how, iss) in [
+        (Misbehaviour::RedirectOfAnother, Some("https://another.example")),
+        (Misbehaviour::RedirectWithoutIssuer, None),
+    ] {
         auth.misbehave(how);
         let back = visit(&page(&auth, &client, &[])).await.unwrap();
         assert_eq!(carried(&back, "iss").as_deref(), iss, "{how:?}");

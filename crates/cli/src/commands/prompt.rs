@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use couplet::types::{Prompt, Role};
+use couplet::types::Prompt;
 
 use super::{TalkArgs, list::unknown};
 use crate::{
@@ -58,10 +58,7 @@ pub(crate) async fn prompt(
     }
     let mut renderer = Renderer::new(output, Saver::new(wanted, name));
     for message in &result.messages {
-        let role = match message.role {
-            Role::User => "user",
-            Role::Assistant => "assistant",
-        };
+        let role = message.role.as_str();
         let said = renderer.block(&message.content)?;
         output.print(&format!("{} {said}", output.out.strong(format!("{role}:"))))?;
     }

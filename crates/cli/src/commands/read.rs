@@ -60,7 +60,7 @@ pub(crate) async fn read(
     if let ([one], None, false) = (result.contents.as_slice(), &wanted, output.out.terminal)
         && let ResourceBody::Blob(_) = one.body
     {
-        return output.write(&Media::of_contents(one)?.bytes);
+        return output.write(&Media::from_contents(one)?.bytes);
     }
     let mut renderer = Renderer::new(output, Saver::new(wanted, &uri));
     for contents in &result.contents {

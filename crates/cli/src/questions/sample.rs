@@ -1,6 +1,6 @@
 //! Sampling requests, answered by the user in place of a model.
 
-use couplet::types::{ContentBlock, CreateMessageParams, CreateMessageResult, Role, StopReason};
+use couplet::types::{ContentBlock, CreateMessageParams, CreateMessageResult, StopReason};
 
 use super::prompt::{self, Line};
 use crate::output::{Output, text};
@@ -14,10 +14,7 @@ pub(crate) fn ask(output: &Output, server: &str, request: &CreateMessageParams) 
         output.complain(&format!("{} {}", faint("system"), indented(system)));
     }
     for message in &request.messages {
-        let role = match message.role {
-            Role::User => "user",
-            Role::Assistant => "assistant",
-        };
+        let role = message.role.as_str();
         for block in message.content.blocks() {
             output.complain(&format!("{} {}", faint(role), indented(&words(block))));
         }

@@ -53,7 +53,7 @@ impl<'a> Renderer<'a> {
             ContentBlock::Text(words) => Ok(ended(&self.output.said(&words.text))),
             ContentBlock::Resource(embedded) => self.contents(&embedded.resource),
             ContentBlock::ResourceLink(link) => Ok(self.link(link)),
-            ContentBlock::Image(_) | ContentBlock::Audio(_) => match Media::of_block(block)? {
+            ContentBlock::Image(_) | ContentBlock::Audio(_) => match Media::from_block(block)? {
                 Some(media) => self.media(&media),
                 None => Ok(String::new()),
             },
@@ -66,7 +66,7 @@ impl<'a> Renderer<'a> {
     pub(crate) fn contents(&mut self, contents: &ResourceContents) -> Result<String, Failure> {
         match &contents.body {
             ResourceBody::Text(words) => Ok(ended(&self.output.said(words))),
-            ResourceBody::Blob(_) => self.media(&Media::of_contents(contents)?),
+            ResourceBody::Blob(_) => self.media(&Media::from_contents(contents)?),
         }
     }
 

@@ -237,7 +237,7 @@ mod tests {
         check("zed:weather", r#"program ["/b"]"#);
         check(
             "weather",
-            "several hosts have a server `weather`, and they differ (say which one: `cursor:weather` or `zed:weather`)",
+            "several hosts have a server `weather`, and they differ (select one: `cursor:weather` or `zed:weather`)",
         );
         check("note", "`note` is neither a configured server nor a program in PATH (did you mean `notes`?)");
         check("cargo", r#"program ["cargo"]"#);

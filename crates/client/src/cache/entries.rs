@@ -10,7 +10,7 @@ use bytes::Bytes;
 use couplet_core::{Cached, Change, JsonText, Method};
 use couplet_types::{RequestMethod, from_json};
 
-use crate::inbox::is_part;
+use crate::incoming::is_part;
 
 /// The identity of a server, or of a principal at one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -1,12 +1,12 @@
-//! How long to wait before the next attempt.
+//! Delays between attempts to reconnect.
 
 use std::{
     hash::{BuildHasher, Hasher, RandomState},
     time::Duration,
 };
 
-/// Delays between attempts: they double up to a maximum, and are random within their upper half, so that many clients
-/// of one server do not come back at the same moment.
+/// Exponential backoff with jitter: delays double up to a maximum, and are random within their upper half, so that the
+/// clients of one server do not reconnect at the same moment.
 ///
 /// ```
 /// use std::time::Duration;
@@ -25,7 +25,7 @@ pub struct Backoff {
 }
 
 impl Backoff {
-    /// Starts with 250 ms, ends with 30 s, and gives up after 10 failures in a row.
+    /// Creates the default: from 250 ms to 30 s, giving up after 10 failures in a row.
     pub fn new() -> Self {
         Self {
             initial: Duration::from_millis(250),
@@ -49,26 +49,27 @@ impl Backoff {
         self
     }
 
-    /// Sets after how many failures in a row to give up; `None` is never.
+    /// Sets the number of failures in a row after which to give up; `None` is never.
     #[must_use]
     pub fn attempts(mut self, attempts: impl Into<Option<usize>>) -> Self {
         self.attempts = attempts.into();
         self
     }
 
-    /// Sets how long a connection has to last for the next failure to be counted as the first one again: 30 s.
+    /// Sets the time after which a connection counts as stable, so that the next failure is the first one again
+    /// (default: 30 s).
     #[must_use]
     pub fn stable(mut self, time: Duration) -> Self {
         self.stable = time;
         self
     }
 
-    /// How many failures in a row there are, after one of a connection that lasted for a while.
+    /// Returns the number of failures in a row, after a connection that lasted this long.
     pub(super) fn failures(&self, before: usize, lasted: Duration) -> usize {
         if lasted >= self.stable { 1 } else { before + 1 }
     }
 
-    /// The delay after so many failures in a row; `None` if that is too many.
+    /// Returns the delay after this number of failures in a row; `None` if that is too many.
     pub fn delay(&self, failures: usize) -> Option<Duration> {
         let within = self.attempts.is_none_or(|most| failures <= most);
         within.then(|| self.jittered(failures, RandomState::new().build_hasher().finish()))

@@ -1,4 +1,4 @@
-//! The channel of a client whose connection comes and goes.
+//! The channel of a client that reconnects.
 
 use std::{
     sync::{
@@ -13,20 +13,20 @@ use couplet_core::{Channel, Dialect, Error, ErrorKind, Event, Exchange, Inbound,
 use couplet_types::{Listen, Request, RequestId};
 use tokio::sync::watch;
 
-use super::restore::{Listening, Session};
+use super::restore::{Session, Subscription};
 use crate::sync::lock;
 
-/// The client's end: dropping it closes the connection.
-pub(super) struct Outer(pub(super) Arc<Line>);
+/// The client's handle: dropping it closes the connection.
+pub(super) struct ReconnectingChannel(pub(super) Arc<Slot>);
 
-impl Drop for Outer {
+impl Drop for ReconnectingChannel {
     fn drop(&mut self) {
         self.0.close();
     }
 }
 
-/// One connection after the other.
-pub(super) struct Line {
+/// The slot for the current connection, and the requests that wait for the next one.
+pub(super) struct Slot {
     last: AtomicI64,
     fail_fast: bool,
     closing: watch::Sender<bool>,
@@ -34,34 +34,34 @@ pub(super) struct Line {
 }
 
 struct State {
-    now: Now,
-    /// How many connections there were: a request knows which one it was sent on.
+    status: Status,
+    /// The number of connections so far, so that a request knows which one it was sent on.
     generation: u64,
     dialect: Option<Dialect>,
     session: Session,
-    listening: Vec<(i64, Listening)>,
+    subscriptions: Vec<(i64, Subscription)>,
     /// Requests that wait for the next connection.
     waiting: Vec<(i64, Mailbox)>,
     driver: Option<Waker>,
 }
 
-enum Now {
+enum Status {
     Up(Arc<dyn Channel>),
     Down(Error),
     Over(Error),
 }
 
-impl Line {
-    /// How many requests may wait for a connection.
+impl Slot {
+    /// The maximum number of requests that wait for a connection.
     const WAITING: usize = 1024;
 
     pub(super) fn new(channel: Arc<dyn Channel>, fail_fast: bool) -> Self {
         let state = State {
-            now: Now::Up(channel),
+            status: Status::Up(channel),
             generation: 0,
             dialect: None,
             session: Session::default(),
-            listening: Vec::new(),
+            subscriptions: Vec::new(),
             waiting: Vec::new(),
             driver: None,
         };
@@ -74,42 +74,42 @@ impl Line {
 
     fn open(self: &Arc<Self>, request: Outgoing) -> Exchange {
         let mut state = lock(&self.state);
-        state.session.remember(&request);
+        state.session.record(&request);
         let generation = state.generation;
-        match &state.now {
-            Now::Over(error) => Exchange::failed(error.clone()),
-            Now::Up(channel) if request.method == Listen::METHOD => {
-                let listening = Listening::new(channel.open(request.clone()), request);
-                self.listen(&mut state, listening)
+        match &state.status {
+            Status::Over(error) => Exchange::failed(error.clone()),
+            Status::Up(channel) if request.method == Listen::METHOD => {
+                let subscription = Subscription::new(channel.open(request.clone()), request);
+                self.listen(&mut state, subscription)
             }
-            Now::Up(channel) => {
+            Status::Up(channel) => {
                 let channel = channel.clone();
                 drop(state);
-                let (line, again) = (Arc::downgrade(self), request.clone());
-                channel.open(request).rescued(move |error| match line.upgrade() {
-                    Some(line) if error.is_closed() => line.rescue(again, generation, error),
+                let (slot, again) = (Arc::downgrade(self), request.clone());
+                channel.open(request).rescued(move |error| match slot.upgrade() {
+                    Some(slot) if error.is_closed() => slot.rescue(again, generation, error),
                     _ => Err(error),
                 })
             }
-            Now::Down(error) => {
+            Status::Down(error) => {
                 let error = error.clone();
                 self.wait(&mut state, request, error).unwrap_or_else(Exchange::failed)
             }
         }
     }
 
-    /// What becomes of a request whose connection was lost: one that was not sent waits for the next connection.
+    /// Handles a request whose connection was lost. One that was not sent waits for the next connection.
     fn rescue(self: &Arc<Self>, request: Outgoing, generation: u64, error: Error) -> Result<Exchange, Error> {
         let mut state = lock(&self.state);
-        if *self.closing.borrow() || matches!(state.now, Now::Over(_)) {
+        if *self.closing.borrow() || matches!(state.status, Status::Over(_)) {
             return Err(error);
         }
         if !error.is_unsent() {
-            let what = format!("whether `{}` was carried out is not known: {error}", request.method);
+            let what = format!("`{}` may have been executed: {error}", request.method);
             return Err(Error::new(error.kind(), what).with_source(error));
         }
         if generation == state.generation {
-            // The driver has not seen yet that this connection is over.
+            // The driver has not noticed the lost connection yet.
             return self.wait(&mut state, request, error);
         }
         drop(state);
@@ -118,39 +118,39 @@ impl Line {
 
     fn wait(self: &Arc<Self>, state: &mut State, request: Outgoing, why: Error) -> Result<Exchange, Error> {
         if self.fail_fast || state.waiting.len() >= Self::WAITING {
-            let what = format!("there is no connection until it is restored: {why}");
+            let what = format!("there is no connection while reconnecting: {why}");
             return Err(Error::unsent(ErrorKind::Closed, what).with_source(why));
         }
         let RequestId::Number(id) = request.id else { return Err(why) };
         let mailbox = Mailbox::new();
         state.waiting.push((id, mailbox.clone()));
-        let line = Arc::downgrade(self);
+        let slot = Arc::downgrade(self);
         let cancel = {
-            let line = line.clone();
-            move || line.upgrade().map_or((), |line| line.forget(id))
+            let slot = slot.clone();
+            move || slot.upgrade().map_or((), |slot| slot.cancel(id))
         };
-        let again = move |error: Error| match line.upgrade() {
-            Some(line) if error.is_unsent() => Ok(line.open(request)),
+        let again = move |error: Error| match slot.upgrade() {
+            Some(slot) if error.is_unsent() => Ok(slot.open(request)),
             _ => Err(error),
         };
         Ok(Exchange::new(mailbox, cancel).rescued(again))
     }
 
-    fn listen(self: &Arc<Self>, state: &mut State, listening: Listening) -> Exchange {
-        let RequestId::Number(id) = listening.request.id else { return listening.exchange.unwrap_or_else(no_id) };
-        let mailbox = listening.mailbox.clone();
-        state.listening.push((id, listening));
+    fn listen(self: &Arc<Self>, state: &mut State, subscription: Subscription) -> Exchange {
+        let RequestId::Number(id) = subscription.request.id else { return subscription.exchange.unwrap_or_else(no_id) };
+        let mailbox = subscription.mailbox.clone();
+        state.subscriptions.push((id, subscription));
         state.wake();
-        let line = Arc::downgrade(self);
-        Exchange::new(mailbox, move || line.upgrade().map_or((), |line| line.forget(id)))
+        let slot = Arc::downgrade(self);
+        Exchange::new(mailbox, move || slot.upgrade().map_or((), |slot| slot.cancel(id)))
     }
 
-    /// A request is not wanted any more. A subscription is dropped, which cancels it.
-    fn forget(&self, id: i64) {
+    /// Removes a request that was cancelled. A subscription is dropped, which cancels it.
+    fn cancel(&self, id: i64) {
         let mut state = lock(&self.state);
         state.waiting.retain(|(other, _)| *other != id);
-        let at = state.listening.iter().position(|(other, _)| *other == id);
-        let gone = at.map(|at| state.listening.swap_remove(at));
+        let at = state.subscriptions.iter().position(|(other, _)| *other == id);
+        let gone = at.map(|at| state.subscriptions.swap_remove(at));
         drop(state);
         drop(gone);
     }
@@ -158,7 +158,7 @@ impl Line {
     fn close(&self) {
         self.closing.send_replace(true);
         let state = lock(&self.state);
-        if let Now::Up(channel) = &state.now {
+        if let Status::Up(channel) = &state.status {
             let channel = channel.clone();
             drop(state);
             channel.close();
@@ -175,57 +175,58 @@ impl Line {
         let _ = self.closing.subscribe().wait_for(|closing| *closing).await;
     }
 
-    /// How both sides speak, and what a new session has to be told; `None` before they have agreed.
-    pub(super) fn agreed(&self) -> Option<(Dialect, Session)> {
+    /// Returns the dialect and the session to restore; `None` before negotiation.
+    pub(super) fn negotiated(&self) -> Option<(Dialect, Session)> {
         let state = lock(&self.state);
         state.dialect.clone().map(|dialect| (dialect, state.session.clone()))
     }
 
+    /// Marks the connection as lost.
     pub(super) fn down(&self, why: Error) {
         let mut state = lock(&self.state);
-        state.now = Now::Down(why);
-        state.listening.iter_mut().for_each(|(_, listening)| listening.lost());
+        state.status = Status::Down(why);
+        state.subscriptions.iter_mut().for_each(|(_, subscription)| subscription.lost());
     }
 
-    /// There is a connection again: subscriptions go on, and what waited is sent.
+    /// Sets a new connection: subscriptions continue, and waiting requests are sent.
     pub(super) fn up(&self, channel: &Arc<dyn Channel>) {
         let mut state = lock(&self.state);
-        state.now = Now::Up(channel.clone());
+        state.status = Status::Up(channel.clone());
         state.generation += 1;
-        for (_, listening) in &mut state.listening {
-            listening.restore(&**channel);
+        for (_, subscription) in &mut state.subscriptions {
+            subscription.restore(&**channel);
         }
         let waiting = std::mem::take(&mut state.waiting);
         drop(state);
-        let back = Error::unsent(ErrorKind::Closed, "the connection is back");
+        let back = Error::unsent(ErrorKind::Closed, "the connection was restored");
         waiting.into_iter().for_each(|(_, mailbox)| mailbox.put(Event::Failed(back.clone())));
     }
 
-    /// There will be no connection any more.
+    /// Fails everything that waits: there are no more attempts.
     pub(super) fn over(&self, why: &Error) {
         let mut state = lock(&self.state);
-        if matches!(state.now, Now::Over(_)) {
+        if matches!(state.status, Status::Over(_)) {
             return;
         }
-        state.now = Now::Over(why.clone());
-        let listening = std::mem::take(&mut state.listening).into_iter().map(|(_, listening)| listening.mailbox);
+        state.status = Status::Over(why.clone());
+        let subscriptions = std::mem::take(&mut state.subscriptions).into_iter().map(|(_, s)| s.mailbox);
         let waiting = std::mem::take(&mut state.waiting).into_iter().map(|(_, mailbox)| mailbox);
-        let all: Vec<_> = listening.chain(waiting).collect();
+        let all: Vec<_> = subscriptions.chain(waiting).collect();
         drop(state);
         all.into_iter().for_each(|mailbox| mailbox.put(Event::Failed(why.clone())));
     }
 
-    /// Passes on what subscriptions were told.
-    pub(super) fn poll_listening(&self, cx: &mut Context<'_>, inbound: &dyn Inbound) {
-        let mut told = Vec::new();
+    /// Delivers the events of subscriptions.
+    pub(super) fn poll_subscriptions(&self, cx: &mut Context<'_>, inbound: &dyn Inbound) {
+        let mut events = Vec::new();
         {
             let mut state = lock(&self.state);
             if !state.driver.as_ref().is_some_and(|driver| driver.will_wake(cx.waker())) {
                 state.driver = Some(cx.waker().clone());
             }
-            state.listening.retain_mut(|(_, listening)| listening.poll(cx, &mut told));
+            state.subscriptions.retain_mut(|(_, subscription)| subscription.poll(cx, &mut events));
         }
-        for (mailbox, event, is_synthetic) in told {
+        for (mailbox, event, is_synthetic) in events {
             if let (Event::Notification { method, params }, true) = (&event, is_synthetic) {
                 inbound.overhear(method, params);
             }
@@ -246,7 +247,7 @@ fn no_id() -> Exchange {
     Exchange::failed(Error::new(ErrorKind::Config, "the id is not from this channel"))
 }
 
-impl Channel for Outer {
+impl Channel for ReconnectingChannel {
     fn next_id(&self) -> RequestId {
         self.0.next_id()
     }
@@ -255,7 +256,7 @@ impl Channel for Outer {
         self.0.open(request)
     }
 
-    /// Without a connection it is dropped: a server that comes back asks anew.
+    /// Dropped without a connection: a new server does not need it.
     fn notify(&self, text: Bytes) {
         if let Some(channel) = self.0.channel() {
             channel.notify(text);
@@ -286,11 +287,11 @@ impl Channel for Outer {
     }
 }
 
-impl Line {
+impl Slot {
     fn channel(&self) -> Option<Arc<dyn Channel>> {
-        match &lock(&self.state).now {
-            Now::Up(channel) => Some(channel.clone()),
-            Now::Down(_) | Now::Over(_) => None,
+        match &lock(&self.state).status {
+            Status::Up(channel) => Some(channel.clone()),
+            Status::Down(_) | Status::Over(_) => None,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What keeps one connection after the other alive.
+//! The loop that runs and replaces connections.
 
 use std::{
     future::{Future, poll_fn},
@@ -10,12 +10,12 @@ use std::{
 use couplet_core::{BoxFuture, Connected, Error, ErrorKind, Inbound, Limits};
 use tokio::time::{Instant, timeout};
 
-use super::{Backoff, ConnectionState, OnState, Target, channel::Line};
+use super::{Backoff, ConnectionState, OnState, Target, channel::Slot};
 
 type Ending = Result<(), Error>;
 
 pub(super) struct Supervisor {
-    pub(super) line: Arc<Line>,
+    pub(super) slot: Arc<Slot>,
     pub(super) target: Target,
     pub(super) inbound: Arc<dyn Inbound>,
     pub(super) limits: Limits,
@@ -23,24 +23,24 @@ pub(super) struct Supervisor {
     pub(super) on_state: Option<OnState>,
 }
 
-/// Why there is no new connection.
+/// The reason why there is no new connection.
 enum Failed {
-    /// It can be tried again.
-    Now(Error),
-    /// It would fail again.
-    Forever(Error),
-    /// The client does not want one any more.
+    /// Another attempt may succeed.
+    Temporarily(Error),
+    /// Another attempt would fail, too.
+    Permanently(Error),
+    /// The client closed the connection.
     Closed,
 }
 
 impl Supervisor {
-    /// Runs one connection after the other, until the client closes it or the server is given up.
+    /// Runs one connection after the other, until the client closes the connection or gives up.
     pub(super) async fn drive(self, first: BoxFuture<'static, Ending>) -> Ending {
-        // However this ends, requests that wait must fail.
-        let over = Over(self.line.clone());
+        // Waiting requests have to fail, also if this future is dropped.
+        let over = Over(self.slot.clone());
         let ending = self.run(first).await;
         if let Err(error) = &ending {
-            self.line.over(error);
+            self.slot.over(error);
         }
         drop(over);
         ending
@@ -51,10 +51,10 @@ impl Supervisor {
         let mut failures = 0;
         loop {
             let since = Instant::now();
-            let ending = self.live(&mut driver).await;
+            let ending = self.run_connection(&mut driver).await;
             drop(driver);
-            // Before both sides have agreed, the caller of `connect` decides what to do.
-            if self.line.is_closing() || self.line.agreed().is_none() {
+            // Before negotiation, `connect` reports the error.
+            if self.slot.is_closing() || self.slot.negotiated().is_none() {
                 return ending;
             }
             failures = self.backoff.failures(failures, since.elapsed());
@@ -62,47 +62,47 @@ impl Supervisor {
             let (connection, attempts) = match self.reconnect(ending.err().unwrap_or(lost), failures).await {
                 Ok(connected) => connected,
                 Err(Failed::Closed) => return Ok(()),
-                Err(Failed::Now(error) | Failed::Forever(error)) => {
-                    self.tell(&ConnectionState::GivenUp(error.clone()));
+                Err(Failed::Temporarily(error) | Failed::Permanently(error)) => {
+                    self.report(&ConnectionState::GivenUp(error.clone()));
                     return Err(error);
                 }
             };
             failures = attempts;
             driver = connection.driver;
-            self.line.up(&connection.channel);
-            if let Some((dialect, session)) = self.line.agreed() {
+            self.slot.up(&connection.channel);
+            if let Some((dialect, session)) = self.slot.negotiated() {
                 session.announce(&dialect, &*self.inbound);
             }
-            self.tell(&ConnectionState::Restored);
+            self.report(&ConnectionState::Restored);
         }
     }
 
-    /// Runs a connection to its end.
-    async fn live(&self, driver: &mut BoxFuture<'static, Ending>) -> Ending {
+    /// Runs a connection until it is closed.
+    async fn run_connection(&self, driver: &mut BoxFuture<'static, Ending>) -> Ending {
         poll_fn(|cx| {
             let ending = driver.as_mut().poll(cx);
-            self.line.poll_listening(cx, &*self.inbound);
+            self.slot.poll_subscriptions(cx, &*self.inbound);
             ending
         })
         .await
     }
 
-    /// A new connection, and how many failures there were until then.
+    /// Returns a new connection, and the number of failures in a row.
     async fn reconnect(&self, mut why: Error, mut failures: usize) -> Result<(Connected, usize), Failed> {
         loop {
             let Some(delay) = self.backoff.delay(failures) else {
                 let what = format!("the server is given up after {failures} failures in a row: {why}");
-                return Err(Failed::Now(Error::new(ErrorKind::Closed, what).with_source(why)));
+                return Err(Failed::Temporarily(Error::new(ErrorKind::Closed, what).with_source(why)));
             };
             tracing::debug!(%why, failures, ?delay, "the connection is lost");
-            self.line.down(why.clone());
-            self.tell(&ConnectionState::Lost { error: why, failures, delay });
-            if timeout(delay, self.line.closing()).await.is_ok() {
+            self.slot.down(why.clone());
+            self.report(&ConnectionState::Lost { error: why, failures, delay });
+            if timeout(delay, self.slot.closing()).await.is_ok() {
                 return Err(Failed::Closed);
             }
-            match unless(self.line.closing(), self.open()).await.unwrap_or(Err(Failed::Closed)) {
+            match unless(self.slot.closing(), self.open()).await.unwrap_or(Err(Failed::Closed)) {
                 Ok(connected) => return Ok((connected, failures)),
-                Err(Failed::Now(error)) => why = error,
+                Err(Failed::Temporarily(error)) => why = error,
                 Err(other) => return Err(other),
             }
             failures += 1;
@@ -110,24 +110,24 @@ impl Supervisor {
     }
 
     async fn open(&self) -> Result<Connected, Failed> {
-        let Some((dialect, session)) = self.line.agreed() else { return Err(Failed::Closed) };
+        let Some((dialect, session)) = self.slot.negotiated() else { return Err(Failed::Closed) };
         let mut target = self.target.lock().await;
         let opened = target.connect(self.inbound.clone(), self.limits.clone()).await;
         drop(target);
-        let mut connected = opened.map_err(Failed::Now)?;
-        let restored = session.restore(&mut connected, &dialect, || self.line.next_id()).await;
-        restored.map_err(Failed::Now)?.map_err(Failed::Forever)?;
+        let mut connected = opened.map_err(Failed::Temporarily)?;
+        let restored = session.restore(&mut connected, &dialect, || self.slot.next_id()).await;
+        restored.map_err(Failed::Temporarily)?.map_err(Failed::Permanently)?;
         Ok(connected)
     }
 
-    fn tell(&self, state: &ConnectionState) {
+    fn report(&self, state: &ConnectionState) {
         if let Some(on_state) = &self.on_state {
             on_state(state);
         }
     }
 }
 
-struct Over(Arc<Line>);
+struct Over(Arc<Slot>);
 
 impl Drop for Over {
     fn drop(&mut self) {
@@ -135,7 +135,7 @@ impl Drop for Over {
     }
 }
 
-/// What `work` gives, unless `stop` is first.
+/// Returns the output of `work`; `None` if `stop` completes first.
 async fn unless<T>(stop: impl Future<Output = ()>, work: impl Future<Output = T>) -> Option<T> {
     let (mut stop, mut work) = (pin!(stop), pin!(work));
     poll_fn(|cx| {

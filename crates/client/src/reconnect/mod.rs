@@ -1,4 +1,4 @@
-//! A target that is connected to again when the connection is lost.
+//! Targets with automatic reconnection.
 
 mod backoff;
 mod channel;
@@ -7,29 +7,28 @@ mod restore;
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use couplet_core::{BoxFuture, Connect, Connected, Error, Inbound, Limits};
+use couplet_core::{BoxFuture, Connect, Connected, Error, Inbound, IntoTarget, Limits};
 
 pub use backoff::Backoff;
 
-use channel::{Line, Outer};
+use channel::{ReconnectingChannel, Slot};
 use drive::Supervisor;
 
-/// A target that is connected to again when the connection is lost: a program that crashed is started again.
+/// A target with automatic reconnection: a program that crashed is started again.
 ///
-/// The first connection is made as without it, and fails at once if it fails. Once client and server have agreed on a
-/// revision, a lost connection is replaced, after a [delay](Backoff) that grows with each failure:
+/// If the first connection fails, `connect` fails at once. Once client and server have negotiated a revision, a lost
+/// connection is replaced, after a [delay](Backoff) that grows with each failure:
 ///
-/// * Requests in flight fail with [`ErrorKind::Closed`](couplet_core::ErrorKind::Closed); whether they were carried out
-///   is not known. Those that were not sent yet, and those that are made meanwhile, wait for the new connection, as
-///   long as their deadline allows (or [fail at once](Reconnecting::fail_fast)).
-/// * The handshake is repeated where there is a session, with the log level and the resources that were subscribed to.
-///   Subscriptions of [`Client::listen`](crate::Client::listen) go on: they report everything that they are about as
-///   changed, because it may be. (What extensions tell in a subscription is not repeated.) When the server ends a subscription, that
-///   is reported two seconds later, unless it was because the server itself ends.
+/// * Requests in flight fail with [`ErrorKind::Closed`](couplet_core::ErrorKind::Closed); they may have been executed.
+///   Requests that were not sent yet, and new ones, wait for the new connection, as long as their timeout allows (or
+///   [fail at once](Reconnecting::fail_fast)).
+/// * In a session the handshake is repeated, with the log level and the subscriptions to resources. Subscriptions of
+///   [`Client::listen`](crate::Client::listen) continue: they report everything in their filter as changed, because it
+///   may have. (Events of extensions are not repeated.) When the server ends a subscription, that is reported two
+///   seconds later, unless the server shuts down.
 /// * The [`Client`](crate::Client) stays the same. [`Client::server`](crate::Client::server) describes the server as it
-///   was first met. One that comes back with another revision is given up.
-/// * [`Client::closed`](crate::Client::closed) resolves when the client closes the connection, or when the server is
-///   given up.
+///   at first. If it negotiates another revision later, the client gives up.
+/// * [`Client::closed`](crate::Client::closed) resolves when the client closes the connection or gives up.
 ///
 /// It needs a tokio runtime with time enabled.
 ///
@@ -37,7 +36,7 @@ use drive::Supervisor;
 /// # async fn example(command: impl couplet_core::Connect + 'static) -> Result<(), couplet_core::Error> {
 /// use couplet_client::{Backoff, Client, ConnectionState, Reconnecting};
 ///
-/// // `command` is a `Command::new("mcp-server-files")`, for one.
+/// // `command` is, for example, `Command::new("mcp-server-files")`.
 /// let files = Reconnecting::new(command).backoff(Backoff::new().attempts(5)).on_state(|state| {
 ///     if let ConnectionState::Lost { error, delay, .. } = state {
 ///         tracing::warn!(%error, ?delay, "the server is restarted");
@@ -56,33 +55,34 @@ pub struct Reconnecting {
     on_state: Option<OnState>,
 }
 
-/// One connection is opened at a time.
+/// The mutex serializes connection attempts.
 type Target = Arc<tokio::sync::Mutex<Box<dyn Connect>>>;
 type OnState = Arc<dyn Fn(&ConnectionState) + Send + Sync>;
 
-/// What became of a [`Reconnecting`] connection.
+/// A change of state of a [`Reconnecting`] connection.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum ConnectionState {
-    /// There is a connection again.
+    /// The connection was restored.
     Restored,
-    /// The connection was lost, or could not be made again.
+    /// The connection was lost, or an attempt to reconnect failed.
     #[non_exhaustive]
     Lost {
-        /// Why.
+        /// The reason.
         error: Error,
-        /// How many times in a row.
+        /// The number of failures in a row.
         failures: usize,
-        /// When it is tried again.
+        /// The delay before the next attempt.
         delay: Duration,
     },
-    /// It is not tried again.
+    /// The client gave up: there are no more attempts.
     GivenUp(Error),
 }
 
 impl Reconnecting {
-    /// Connects to a target, and connects to it again when the connection is lost.
-    pub fn new(target: impl Connect + 'static) -> Self {
+    /// Wraps a target.
+    pub fn new<Kind>(target: impl IntoTarget<Kind, Target: 'static>) -> Self {
+        let target = target.into_target();
         Self {
             server: target.server(),
             target: Arc::new(tokio::sync::Mutex::new(Box::new(target))),
@@ -92,22 +92,21 @@ impl Reconnecting {
         }
     }
 
-    /// Sets the delays between attempts, and how many there are.
+    /// Sets the delays between attempts, and their number.
     #[must_use]
     pub fn backoff(mut self, backoff: Backoff) -> Self {
         self.backoff = backoff;
         self
     }
 
-    /// Lets requests that are made while there is no connection fail at once, instead of waiting for one.
+    /// Makes requests fail at once while there is no connection, instead of waiting for one.
     #[must_use]
     pub fn fail_fast(mut self) -> Self {
         self.fail_fast = true;
         self
     }
 
-    /// Sets a callback for when the connection is lost, restored or given up. It is called where messages are read, so
-    /// it must not block.
+    /// Sets a callback for changes of state. It is called by the task that reads messages, so it must not block.
     #[must_use]
     pub fn on_state(mut self, callback: impl Fn(&ConnectionState) + Send + Sync + 'static) -> Self {
         self.on_state = Some(Arc::new(callback));
@@ -119,16 +118,19 @@ impl Connect for Reconnecting {
     fn connect(&mut self, inbound: Arc<dyn Inbound>, limits: Limits) -> BoxFuture<'_, Result<Connected, Error>> {
         Box::pin(async move {
             let first = self.target.lock().await.connect(inbound.clone(), limits.clone()).await?;
-            let line = Arc::new(Line::new(first.channel.clone(), self.fail_fast));
+            let slot = Arc::new(Slot::new(first.channel.clone(), self.fail_fast));
             let supervisor = Supervisor {
-                line: line.clone(),
+                slot: slot.clone(),
                 target: self.target.clone(),
                 inbound,
                 limits,
                 backoff: self.backoff.clone(),
                 on_state: self.on_state.clone(),
             };
-            Ok(Connected { channel: Arc::new(Outer(line)), driver: Box::pin(supervisor.drive(first.driver)) })
+            Ok(Connected {
+                channel: Arc::new(ReconnectingChannel(slot)),
+                driver: Box::pin(supervisor.drive(first.driver)),
+            })
         })
     }
 

@@ -1,4 +1,4 @@
-//! What a new connection has to be told of the one before: the handshake, the log level, subscriptions.
+//! The state to restore on a new connection: handshake, log level, subscriptions.
 
 use std::{
     collections::BTreeMap,
@@ -20,22 +20,23 @@ use couplet_types::{
 use serde_json::json;
 use tokio::time::{Sleep, sleep};
 
-use crate::{connect::answer, driver::beside};
+use crate::{connect::response, driver::beside};
 
-/// What was agreed on in a session, request by request.
+/// The requests that set up a session.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Session {
     initialize: Option<Outgoing>,
     level: Option<Outgoing>,
-    /// By the resource, as it was written.
+    /// By URI, as it was written.
     subscribed: BTreeMap<String, Outgoing>,
 }
 
 impl Session {
-    /// How long the handshake may take.
-    const PATIENCE: Duration = Duration::from_secs(30);
+    /// The timeout of the handshake.
+    const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(30);
 
-    pub(super) fn remember(&mut self, request: &Outgoing) {
+    /// Records a request, if it sets up the session.
+    pub(super) fn record(&mut self, request: &Outgoing) {
         match request.method {
             Initialize::METHOD => self.initialize = Some(request.clone()),
             SetLevel::METHOD => self.level = Some(request.clone()),
@@ -53,38 +54,38 @@ impl Session {
         }
     }
 
-    /// Makes a new connection as good as the one before. The outer error may be of the moment; the inner one stays.
+    /// Restores the session on a new connection. The outer error may be temporary, the inner one is permanent.
     pub(super) async fn restore(
         &self,
-        line: &mut Connected,
+        connection: &mut Connected,
         dialect: &Dialect,
         ids: impl Fn() -> RequestId,
     ) -> Result<Result<(), Error>, Error> {
-        if let Some(initialize) = self.initialize.as_ref().filter(|_| dialect.has_sessions()) {
-            if let Err(changed) = greet(line, dialect, renamed(initialize, ids())).await? {
+        if let Some(request) = self.initialize.as_ref().filter(|_| dialect.has_sessions()) {
+            if let Err(changed) = initialize(connection, dialect, renamed(request, ids())).await? {
                 return Ok(Err(changed));
             }
-            line.channel.agree(dialect);
-            line.channel.notify(dialect.notification(Initialized::METHOD, &NotificationParams::new()));
+            connection.channel.agree(dialect);
+            connection.channel.notify(dialect.notification(Initialized::METHOD, &NotificationParams::new()));
             for request in self.level.iter().chain(self.subscribed.values()) {
-                // What the client sends next comes after these, so nothing has to wait for the answers.
+                // Later requests follow these in order, so they need not wait for the responses.
                 let method = request.method;
-                let exchange = line.channel.open(renamed(request, ids()));
+                let exchange = connection.channel.open(renamed(request, ids()));
                 exchange.on_end(move |end| {
                     if let Event::Answer(Err(error)) = end {
-                        tracing::warn!(%error, method, "the server that came back refuses what it accepted before");
+                        tracing::warn!(%error, method, "the server refuses after the reconnection");
                     }
                 });
                 exchange.abandon();
             }
         } else {
-            line.channel.agree(dialect);
+            connection.channel.agree(dialect);
         }
         Ok(Ok(()))
     }
 
-    /// Tells the client that everything may have changed: a session by notifications, otherwise so that nothing is
-    /// taken from a cache. Subscriptions without a session are told by themselves.
+    /// Reports everything as changed: with notifications in a session, otherwise by invalidating the cache.
+    /// Subscriptions without a session do so themselves.
     pub(super) fn announce(&self, dialect: &Dialect, inbound: &dyn Inbound) {
         let lists = [ToolListChanged::METHOD, PromptListChanged::METHOD, ResourceListChanged::METHOD];
         if !dialect.has_sessions() {
@@ -109,42 +110,47 @@ fn uri(request: &Outgoing) -> Option<String> {
     request.param("uri")?.parse().ok()
 }
 
-/// The handshake once more. The inner error is a server that became another one.
-async fn greet(line: &mut Connected, dialect: &Dialect, request: Outgoing) -> Result<Result<(), Error>, Error> {
-    let mut exchange = line.channel.open(request);
-    let answered = beside(&mut line.driver, answer(&mut exchange));
+/// Repeats the handshake. The inner error is a server that negotiates another revision.
+async fn initialize(
+    connection: &mut Connected,
+    dialect: &Dialect,
+    request: Outgoing,
+) -> Result<Result<(), Error>, Error> {
+    let mut exchange = connection.channel.open(request);
+    let answered = beside(&mut connection.driver, response(&mut exchange));
     let late = || Error::new(ErrorKind::Timeout, "the server does not answer `initialize`");
-    let result = match tokio::time::timeout(Session::PATIENCE, answered).await.map_err(|_| late())?? {
+    let result = match tokio::time::timeout(Session::HANDSHAKE_TIMEOUT, answered).await.map_err(|_| late())?? {
         Event::Answer(result) => result?,
         Event::Failed(error) => return Err(error),
         Event::Notification { .. } | Event::Ended => return Err(late()),
     };
-    let unreadable = || Error::new(ErrorKind::Protocol, "the answer to `initialize` cannot be read");
+    let unreadable = || Error::new(ErrorKind::Protocol, "the response to `initialize` cannot be parsed");
     let result: InitializeResult = from_json(result.as_str()).map_err(|error| unreadable().with_source(error))?;
     let (before, now) = (dialect.revision().version().as_str(), &result.protocol_version);
     if before == now.as_str() {
         return Ok(Ok(()));
     }
-    let what = format!("the server came back with revision `{now}` instead of `{before}`; connect again");
+    let what =
+        format!("after the reconnection the server negotiated revision `{now}` instead of `{before}`; connect again");
     Ok(Err(Error::new(ErrorKind::Version, what)))
 }
 
-/// A `subscriptions/listen` that outlives its connection.
-pub(super) struct Listening {
+/// A `subscriptions/listen` request that outlives its connection.
+pub(super) struct Subscription {
     pub(super) request: Outgoing,
-    /// What the client reads.
+    /// The mailbox that the client reads.
     pub(super) mailbox: Mailbox,
-    /// The same on the connection, while there is one.
+    /// The exchange on the current connection, while there is one.
     pub(super) exchange: Option<Exchange>,
-    /// Whether the client knows what is honoured.
+    /// Whether the client has received an acknowledgement.
     acknowledged: bool,
-    /// How the server ended it, and until when that may have been because the server itself ends.
+    /// The end of the subscription, which is reported after a delay unless the server shuts down meanwhile.
     ended: Option<(Event, Pin<Box<Sleep>>)>,
 }
 
-impl Listening {
-    /// A server that ends in good order ends its subscriptions first, and is gone after this time.
-    const LEAVING: Duration = Duration::from_secs(2);
+impl Subscription {
+    /// A server that shuts down gracefully ends its subscriptions first, and the connection within this time.
+    const SHUTDOWN_GRACE: Duration = Duration::from_secs(2);
 
     pub(super) fn new(exchange: Exchange, request: Outgoing) -> Self {
         Self { request, mailbox: Mailbox::new(), exchange: Some(exchange), acknowledged: false, ended: None }
@@ -158,42 +164,42 @@ impl Listening {
         self.exchange = Some(channel.open(self.request.clone()));
     }
 
-    /// Passes on what came, and whether it is made up; false if the subscription is over.
-    pub(super) fn poll(&mut self, cx: &mut Context<'_>, told: &mut Vec<(Mailbox, Event, bool)>) -> bool {
+    /// Collects events, each with whether it is synthetic. Returns `false` if the subscription has ended.
+    pub(super) fn poll(&mut self, cx: &mut Context<'_>, events: &mut Vec<(Mailbox, Event, bool)>) -> bool {
         while let Some(exchange) = &mut self.exchange {
             let Poll::Ready(event) = exchange.poll_next(cx) else { return true };
             match event {
                 Event::Notification { method, params } if method == SubscriptionAcknowledged::METHOD => {
                     if std::mem::replace(&mut self.acknowledged, true) {
                         let changes = changes(&params).into_iter();
-                        told.extend(changes.map(|change| (self.mailbox.clone(), change, true)));
+                        events.extend(changes.map(|change| (self.mailbox.clone(), change, true)));
                     } else {
-                        told.push((self.mailbox.clone(), Event::Notification { method, params }, false));
+                        events.push((self.mailbox.clone(), Event::Notification { method, params }, false));
                     }
                 }
-                Event::Notification { .. } => told.push((self.mailbox.clone(), event, false)),
-                // It goes on with the next connection.
+                Event::Notification { .. } => events.push((self.mailbox.clone(), event, false)),
+                // The next connection continues it.
                 Event::Failed(error) if error.is_closed() => self.exchange = None,
                 Event::Answer(Ok(_)) | Event::Ended => {
                     self.exchange = None;
-                    self.ended = Some((event, Box::pin(sleep(Self::LEAVING))));
+                    self.ended = Some((event, Box::pin(sleep(Self::SHUTDOWN_GRACE))));
                 }
                 end => {
-                    told.push((self.mailbox.clone(), end, false));
+                    events.push((self.mailbox.clone(), end, false));
                     return false;
                 }
             }
         }
-        let Some((end, leaving)) = &mut self.ended else { return true };
-        if leaving.as_mut().poll(cx).is_pending() {
+        let Some((end, delay)) = &mut self.ended else { return true };
+        if delay.as_mut().poll(cx).is_pending() {
             return true;
         }
-        told.push((self.mailbox.clone(), end.clone(), false));
+        events.push((self.mailbox.clone(), end.clone(), false));
         false
     }
 }
 
-/// Everything that a subscription is about, as changed.
+/// Returns a change for everything in the acknowledged filter.
 fn changes(acknowledged: &Params) -> Vec<Event> {
     let Ok(acknowledged) = acknowledged.parse::<SubscriptionAckParams>() else { return Vec::new() };
     let honoured = acknowledged.notifications;

@@ -215,17 +215,17 @@ async fn the_error_after_too_many_rounds_names_the_questions() {
         ask
     };
     let told = given_up(move |n| json!({ format!("age#{n}"): ask("How old\nare you?".to_owned()) })).await;
-    let given_up = "`tools/call` was given up: after 10 rounds the server still asks";
-    let same = "it asked the same in every round, so the answers do not satisfy it";
+    let given_up = "`tools/call` was abandoned: after 10 rounds the server still requests input";
+    let same = "they are the same in every round, so the responses do not satisfy the server";
     assert_eq!(told, format!("{given_up} `age#11` (`How old are you?`); {same}"));
     let told = self::given_up(move |n| json!({ "page": ask(format!("page {n}?")) })).await;
-    assert_eq!(told, format!("{given_up} `page` (`page 11?`); `rounds` allows more"));
+    assert_eq!(told, format!("{given_up} `page` (`page 11?`); `max_rounds` allows more"));
     let long = move |n| (0..5).map(|k| (format!("k{k}"), ask("x".repeat(1000 + n)))).collect::<Value>();
     let told = self::given_up(long).await;
-    assert!(told.contains("`k0` (`xxx") && told.contains("…`) and 2 more; `rounds`"), "{told}");
+    assert!(told.contains("`k0` (`xxx") && told.contains("…`) and 2 more; `max_rounds`"), "{told}");
     assert!(told.len() < 600, "{told}");
     let told = self::given_up(|_| json!({})).await;
-    assert_eq!(told, format!("{given_up}; `rounds` allows more"));
+    assert_eq!(told, format!("{given_up}; `max_rounds` allows more"));
 }
 
 #[tokio::test]

@@ -62,7 +62,7 @@ async fn lists_are_read_to_the_end() {
 async fn lists_that_do_not_end_are_errors() {
     let version = ProtocolVersion::V2025_11_25;
     let (_, client) = pages(version, vec![(1, Some("a")), (1, Some("a"))]).await;
-    assert!(client.tools().await.unwrap_err().to_string().contains("in circles"));
+    assert!(client.tools().await.unwrap_err().to_string().contains("the same cursor twice"));
     let (_, client) = pages(version, vec![(10_001, None)]).await;
     assert!(client.tools().await.unwrap_err().to_string().contains("10000"));
     let script = Script::speaking(version, everything(), |m| {
@@ -192,6 +192,29 @@ async fn results_as_text_and_as_data() {
     let broken = client.call("broken", ()).await.unwrap_err();
     assert_eq!(broken.kind(), ErrorKind::Protocol);
     assert!(std::error::Error::source(&broken).unwrap().to_string().contains("content"));
+}
+
+#[tokio::test]
+async fn a_failed_tool_is_an_error_after_into_result() {
+    for &version in ProtocolVersion::ALL {
+        let script = Script::speaking(version, everything(), |m| {
+            let content = match m["params"]["name"].as_str() {
+                Some("silent") => json!([]),
+                _ => json!([{ "type": "text", "text": "no city" }]),
+            };
+            vec![result(m, json!({ "content": content, "isError": m["params"]["name"] != "works" }))]
+        });
+        let client = connect(&script, version).await;
+        let called = |name| {
+            let call = client.call(name, ());
+            async { call.await.unwrap().into_result() }
+        };
+        assert_eq!(called("works").await.unwrap().text(), "no city", "{version}");
+        for (name, text) in [("fails", "the tool failed: no city"), ("silent", "the tool failed without a text")] {
+            let failed = called(name).await.unwrap_err();
+            assert_eq!((failed.kind(), failed.to_string().as_str()), (ErrorKind::Tool, text), "{version}");
+        }
+    }
 }
 
 #[tokio::test]

@@ -75,10 +75,12 @@ impl Queue {
     /// Adds a response, or anything else that must not wait.
     pub(crate) fn push(&self, kind: EntryKind, text: impl Into<EncodedMessage>) {
         let mut state = lock(&self.0);
-        if !state.closed {
-            state.unowned += usize::from(kind == EntryKind::Free);
-            state.add(kind, text.into());
+        if state.closed {
+            return;
         }
+        let driver = state.add(kind, text.into());
+        drop(state);
+        wake(driver);
     }
 
     /// Adds a notification as soon as there is room; false if the queue is closed.
@@ -94,8 +96,9 @@ impl Queue {
             }
             return Poll::Pending;
         }
-        state.unowned += usize::from(*kind == EntryKind::Free);
-        state.add(kind.clone(), text.clone().into());
+        let driver = state.add(kind.clone(), text.clone().into());
+        drop(state);
+        wake(driver);
         Poll::Ready(true)
     }
 
@@ -105,7 +108,9 @@ impl Queue {
         let (kind, text) = state.items.pop_front()?;
         state.bytes -= text.len();
         state.unowned -= usize::from(kind == EntryKind::Free);
-        state.wake_blocked();
+        let blocked = std::mem::take(&mut state.blocked);
+        drop(state);
+        wake(blocked);
         Some((kind, text))
     }
 
@@ -147,8 +152,10 @@ impl Queue {
         let before = state.items.len();
         state.items.retain(|(kind, _)| !which(kind));
         state.bytes = state.items.iter().map(|(_, text)| text.len()).sum();
-        state.wake_blocked();
-        state.items.len() < before
+        let (blocked, removed) = (std::mem::take(&mut state.blocked), state.items.len() < before);
+        drop(state);
+        wake(blocked);
+        removed
     }
 
     /// Resets the queue for reuse; false if it holds a message or a handler still has a clone.
@@ -183,7 +190,8 @@ impl Queue {
 
     /// Wakes the driver.
     pub(crate) fn wake(&self) {
-        lock(&self.0).wake_driver();
+        let driver = lock(&self.0).driver.take();
+        wake(driver);
     }
 
     /// Frees spare capacity.
@@ -200,27 +208,27 @@ impl Queue {
         state.items.clear();
         state.bytes = 0;
         state.unowned = 0;
-        state.wake_blocked();
-        state.wake_driver();
+        let (blocked, driver) = (std::mem::take(&mut state.blocked), state.driver.take());
+        drop(state);
+        wake(blocked);
+        wake(driver);
     }
 }
 
 impl QueueState {
-    fn add(&mut self, kind: EntryKind, text: EncodedMessage) {
+    /// Adds a message; the driver is to be woken once the lock is released.
+    #[must_use]
+    fn add(&mut self, kind: EntryKind, text: EncodedMessage) -> Option<Waker> {
+        self.unowned += usize::from(kind == EntryKind::Free);
         self.bytes += text.len();
         self.items.push_back((kind, text));
-        self.wake_driver();
+        self.driver.take()
     }
+}
 
-    fn wake_driver(&mut self) {
-        if let Some(waker) = self.driver.take() {
-            waker.wake();
-        }
-    }
-
-    fn wake_blocked(&mut self) {
-        self.blocked.drain(..).for_each(Waker::wake);
-    }
+/// Wakes tasks. The queue must not be locked: a waker may run code that uses it.
+fn wake(wakers: impl IntoIterator<Item = Waker>) {
+    wakers.into_iter().for_each(Waker::wake);
 }
 
 #[cfg(test)]
@@ -256,5 +264,39 @@ mod tests {
         assert_eq!(lock(&queue.0).blocked.len(), waiting.len());
         queue.pop().unwrap();
         assert_eq!(waiting.each_ref().map(|count| count.0.load(Ordering::SeqCst)), [1; 3]);
+    }
+
+    /// A waker that looks whether the queue is locked when it is woken.
+    struct Looks(Queue, Mutex<Vec<bool>>);
+
+    impl Wake for Looks {
+        fn wake(self: Arc<Self>) {
+            let is_free = self.0.0.try_lock().is_ok();
+            lock(&self.1).push(is_free);
+        }
+    }
+
+    #[test]
+    fn wakers_are_woken_without_the_lock() {
+        let text = Bytes::from_static(b"{}");
+        let call = RequestId::Number(1);
+        let queue = Queue::new(1);
+        let looks = Arc::new(Looks(queue.clone(), Mutex::default()));
+        let waker = Waker::from(looks.clone());
+        let mut cx = Context::from_waker(&waker);
+        let mut block = |kind: EntryKind| queue.poll_push(&mut cx, &kind, &text).is_pending();
+        queue.register(&waker);
+        queue.push(EntryKind::Notification(call.clone()), text.clone());
+        assert!(block(EntryKind::Free));
+        queue.pop().unwrap();
+        queue.register(&waker);
+        assert!(!block(EntryKind::Notification(call.clone())));
+        assert!(block(EntryKind::Free));
+        queue.purge(&call);
+        queue.register(&waker);
+        queue.wake();
+        queue.register(&waker);
+        queue.close();
+        assert_eq!(*lock(&looks.1), [true; 6]);
     }
 }

@@ -177,6 +177,7 @@ impl From<&Error> for Failure {
             ErrorKind::Unsupported => "unsupported",
             ErrorKind::Version => "version",
             ErrorKind::Callback => "callback",
+            ErrorKind::Tool => return Self::TOOL,
             ErrorKind::Config => "config",
             ErrorKind::Rpc | ErrorKind::Other => "_OTHER",
         })

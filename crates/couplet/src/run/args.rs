@@ -5,7 +5,7 @@ use std::ffi::OsString;
 /// The address of `--http` without a value.
 const ADDRESS: &str = "127.0.0.1:8080";
 
-/// What a command line asks for.
+/// The mode that a command line selects.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Mode {
     Stdio,

@@ -13,7 +13,7 @@ use tokio::{net::TcpListener, sync::oneshot};
 use crate::signal::{Signals, serve_until_signal};
 use args::Mode;
 
-/// How long running calls may take to finish after a signal.
+/// The grace period of running calls after a signal.
 const GRACE: Duration = Duration::from_secs(10);
 
 /// The exit code for a command line that cannot be parsed, by convention.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-couplet_core::__limits! {
+couplet_core::limits! {
     /// The limits of an endpoint, beside those of each connection. The defaults are safe without configuration.
     ///
     /// ```

@@ -1,4 +1,4 @@
-//! From a schema to its rules. What is broken is refused, with its place as a JSON pointer.
+//! Compiles a schema into rules. A broken schema is rejected, with the place as a JSON pointer.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::{Id, Limit, Number, Origin, Others, Rules, Same, TYPES};
 use crate::fault::capped;
 
-/// The most subschemas of a schema, and how far they may nest.
+/// The maximum number of subschemas of a schema, and of their nesting.
 const MAX_RULES: usize = 10_000;
 const MAX_DEPTH: usize = 96;
 
@@ -20,7 +20,7 @@ pub(super) fn compile(schema: &Value, origin: Origin) -> Result<Vec<Rules>, Stri
     Ok(compiler.rules)
 }
 
-/// Refuses a schema in a dialect that is not known: its keywords may mean anything.
+/// Rejects a schema in an unknown dialect: its keywords may mean anything.
 fn check_dialect(schema: &Value) -> Result<(), String> {
     const KNOWN: [&str; 5] =
         ["/draft/2020-12/schema", "/draft/2019-09/schema", "/draft-07/schema", "/draft-06/schema", "/draft-04/schema"];
@@ -163,7 +163,7 @@ impl<'s> Compiler<'s> {
         }
     }
 
-    /// The schema that a reference leads to; none if only the complete validator can tell.
+    /// The schema that a reference leads to; none if only the complete validator can resolve it.
     fn referred(&self, reference: &str, place: &str) -> Result<Option<&'s Value>, String> {
         let found = match reference.strip_prefix('#') {
             Some("") => Some(self.document),
@@ -241,7 +241,7 @@ fn limit(all: &Map<String, Value>, keyword: &str, value: &Value, place: &str) ->
     }))
 }
 
-/// Drops the limits that reading the type keeps to.
+/// Drops the limits that deserialization enforces.
 fn drop_own_limits(rules: &mut Rules, keywords: &Map<String, Value>) {
     let format = keywords.get("format").and_then(Value::as_str).unwrap_or_default();
     let (least, most) = match format {
@@ -263,17 +263,17 @@ fn drop_own_limits(rules: &mut Rules, keywords: &Map<String, Value>) {
     });
 }
 
-/// The most subschemas that apply to one value at once.
+/// The maximum number of subschemas that apply to one value at once.
 const MAX_EXPANDED: u64 = 10_000;
 
-/// Refuses a schema with a subschema that leads back to itself for the same value, which would never be done, and one
-/// that multiplies.
+/// Rejects a schema with a subschema that leads back to itself for the same value, which would never end, and one that
+/// multiplies.
 fn check_work(rules: &[Rules]) -> Result<(), String> {
     let mut work = vec![Work::Unknown; rules.len()];
     (0..rules.len()).try_for_each(|id| expanded(rules, id, &mut work).map(drop))
 }
 
-/// How many subschemas apply to the value of one.
+/// The number of subschemas that apply to the value of one.
 #[derive(Clone, Copy)]
 enum Work {
     Unknown,

@@ -11,7 +11,7 @@ pub(super) struct Cursor<'t> {
     at: usize,
 }
 
-/// The kinds of value that can be told by their first character.
+/// The kinds of value that their first character determines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Null,

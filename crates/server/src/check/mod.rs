@@ -1,7 +1,7 @@
 //! A small validator of JSON Schema: the keywords that tools use, without a large dependency.
 //!
-//! A schema is compiled when a tool is registered; one that is broken is refused there. A call walks over the text of
-//! its arguments once, without a tree of values in between. Checked are `type`, `enum`, `const`, the limits of numbers,
+//! A schema is compiled when a tool is registered; a broken one is rejected there. A call walks over the text of its
+//! arguments once, without a tree of values in between. Supported are `type`, `enum`, `const`, the limits of numbers,
 //! strings, arrays and objects, `uniqueItems`, `properties`, `required`, `additionalProperties`, `items`, `prefixItems`,
 //! `allOf`, `anyOf`, `oneOf`, `not`, `if`, and `$ref` within the schema. All other keywords are ignored: `pattern`,
 //! `patternProperties`, `propertyNames`, `contains`, the `dependent…` and `unevaluated…` keywords need the complete
@@ -21,7 +21,7 @@ use crate::fault::Fault;
 use cursor::Cursor;
 use number::Number;
 
-/// A schema that was compiled.
+/// A compiled schema.
 #[derive(Clone, Debug)]
 pub(crate) struct Checker {
     /// All subschemas; the first one is the root.
@@ -29,22 +29,22 @@ pub(crate) struct Checker {
     view: View,
 }
 
-/// Where a schema comes from.
+/// The origin of a schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// Written by hand: nothing else checks the value.
+    /// Written by hand: nothing else validates the value.
     Given,
-    /// Written from a type: serde checks what the type is, and the schema only the rest.
+    /// Derived from a type: deserialization validates the type, and the schema only the rest.
     Type,
 }
 
-/// Which keywords count.
+/// The keywords that apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum View {
     All,
-    /// Those that say what the type is.
+    /// The keywords that describe the type.
     Shape,
-    /// Those that say more than the type.
+    /// The keywords that say more than the type.
     Constraints,
 }
 
@@ -52,27 +52,27 @@ impl Checker {
     /// Compiles a schema.
     ///
     /// # Errors
-    /// When it is broken: with the place and what is wrong there.
+    /// If it is broken, with the place and the reason.
     pub(crate) fn new(schema: &Value, origin: Origin) -> Result<Self, String> {
         let view = if origin == Origin::Given { View::All } else { View::Constraints };
         Ok(Self { rules: compile::compile(schema, origin)?, view })
     }
 
-    /// The same for a schema of a type; none if the type itself checks all that it says.
+    /// Compiles the schema of a type; none if deserialization validates everything that it says.
     ///
     /// # Errors
-    /// When the schema is broken.
+    /// If the schema is broken.
     pub(crate) fn of_type(schema: &Value) -> Result<Option<Self>, String> {
         let checker = Self::new(schema, Origin::Type)?;
         Ok(checker.rules.iter().any(Rules::constrain).then_some(checker))
     }
 
-    /// Checks a value, given as JSON text that is well formed.
+    /// Validates a value, given as well-formed JSON text.
     pub(crate) fn check(&self, json: &str) -> Result<(), Fault> {
         walk::check(&self.rules, json, self.view)
     }
 
-    /// Checks what a type is, too: for values that the type was not read from.
+    /// Validates the type, too: for values that were not deserialized into it.
     pub(crate) fn check_all(&self, json: &str) -> Result<(), Fault> {
         walk::check(&self.rules, json, View::All)
     }
@@ -81,7 +81,7 @@ impl Checker {
 /// The place of a subschema among all of them.
 type Id = usize;
 
-/// What one subschema says.
+/// The rules of one subschema.
 #[derive(Clone, Debug, Default)]
 struct Rules {
     /// The types that are allowed, as bits; any if there are none.
@@ -118,7 +118,7 @@ impl Rules {
     }
 }
 
-/// What members may be that are not listed.
+/// The rule for members that are not listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Others {
     None,

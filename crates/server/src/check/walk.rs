@@ -1,4 +1,4 @@
-//! Over a value, with the rules beside it.
+//! Walks over a value, and validates it against the rules.
 
 use std::{cmp::Ordering, collections::HashSet};
 
@@ -10,13 +10,13 @@ use super::{
 };
 use crate::fault::{Fault, MAX_QUOTED, Step, capped};
 
-/// The most subschemas that are compared with places in one value, and how far down.
+/// The maximum number of subschemas that are compared with places in one value, and of their depth.
 const MAX_STEPS: u32 = 2_000_000;
 const MAX_DEPTH: u32 = 200;
-/// The most choices that a message lists.
+/// The maximum number of choices in a message.
 const MAX_CHOICES: usize = 10;
 
-/// Checks a value.
+/// Validates a value.
 pub(super) fn check(rules: &[Rules], json: &str, view: View) -> Result<(), Fault> {
     let mut walk = Walk { rules, steps: MAX_STEPS };
     let fits = walk.value(0, &mut Cursor::new(json), view, 0).map_err(|mismatch| mismatch.fault);
@@ -33,10 +33,10 @@ struct Walk<'r> {
     steps: u32,
 }
 
-/// Why a value does not fit.
+/// The reason why a value is invalid.
 struct Mismatch {
     fault: Fault,
-    /// What would fit in its place, where its type or its value is wrong.
+    /// The expected type or value, if that is wrong.
     wanted: Vec<Wanted>,
     /// Whether it has the wrong type or value, here or further inside.
     is_choice: bool,
@@ -75,7 +75,7 @@ impl Mismatch {
 type Fits = Result<(), Mismatch>;
 
 impl<'r> Walk<'r> {
-    /// Checks one value against one subschema, and passes it.
+    /// Validates one value against one subschema, and moves past it.
     fn value(&mut self, id: Id, cursor: &mut Cursor<'_>, view: View, depth: u32) -> Fits {
         let rules: &'r Rules = &self.rules[id];
         self.steps = self.steps.saturating_sub(1);
@@ -189,7 +189,7 @@ impl<'r> Walk<'r> {
         }
     }
 
-    /// How many alternatives fit: at least one.
+    /// The number of alternatives that match: at least one.
     fn alternatives(&mut self, ids: &[Id], here: Cursor<'_>, view: View, depth: u32) -> Result<usize, Mismatch> {
         let mut mismatches = Vec::new();
         for id in ids {
@@ -217,7 +217,7 @@ impl<'r> Walk<'r> {
     }
 }
 
-/// What to say where no alternative fits: the one that was most likely meant, or what all of them expect.
+/// The error where no alternative matches: that of the most likely one, or the expectations of all.
 fn nearest(mismatches: Vec<Mismatch>, here: Cursor<'_>) -> Mismatch {
     if mismatches.iter().all(|mismatch| !mismatch.wanted.is_empty()) {
         return Mismatch::of(mismatches.into_iter().flat_map(|mismatch| mismatch.wanted).collect(), here);
@@ -277,7 +277,7 @@ fn within_limits(rules: &Rules, kind: Kind, text: &str, here: Cursor<'_>) -> Fit
     }
 }
 
-/// What a number should be, if it is beyond a limit.
+/// The violated limit of a number, as an expectation.
 fn beyond(limit: Limit, number: Number) -> Option<String> {
     let is = |other: Number, wanted: &[Ordering]| number.compare(other).is_some_and(|o| wanted.contains(&o));
     use Ordering::{Equal, Greater, Less};

@@ -47,7 +47,7 @@ mod sealed {
 
     use super::{Kind, Rejection};
 
-    /// How a kind of handler reports failures.
+    /// The failures of a kind of handler.
     pub trait Failing {
         /// The outcome for an error of a handler, with its causes.
         fn failed(error: &(dyn Error + Send + Sync + 'static)) -> Result<Self::Result, Rejection>

@@ -1,8 +1,8 @@
 //! Properties in the order of their declaration, as far as it is known.
 //!
-//! `serde_json` keeps the members of an object sorted, unless a feature for the whole program is on. What a type declares
-//! is known of the arguments themselves. Further inside, what is left of the declaration is the list of required
-//! properties: they come first, in that order, and the others follow.
+//! `serde_json` sorts the members of an object, unless a feature of the whole program is on. The declaration order is known
+//! for the arguments themselves. Further inside, only the list of required properties has it: they come first, in that
+//! order, and the others follow.
 
 use couplet_types::RawJson;
 use serde::{Serialize, Serializer, ser::SerializeMap};

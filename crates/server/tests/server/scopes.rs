@@ -107,6 +107,24 @@ async fn forbidden_items_can_be_hidden_from_every_list() {
     }
 }
 
+/// Another caller must not get such a list from a shared cache.
+#[tokio::test]
+async fn lists_that_hide_something_are_cached_for_one_caller() {
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    for (hide, want) in [(false, "public"), (true, "private")] {
+        let plain = Server::new("s", "1");
+        let server = server(if hide { plain.hide_forbidden() } else { plain });
+        let mut client = Client::stateless(&server, None);
+        for method in ["tools/list", "prompts/list", "resources/list", "resources/templates/list"] {
+            let listed = client.ask(method, json!({ "_meta": meta })).await;
+            assert_eq!(listed["cacheScope"], want, "{method}: {listed}");
+        }
+    }
+}
+
 /// A hint must not reveal a hidden name, and a hidden name is still refused for its scopes.
 #[tokio::test]
 async fn hints_do_not_reveal_hidden_names() {

@@ -20,15 +20,21 @@ impl Client {
 
     /// The same with an authenticated caller.
     pub(crate) async fn of(server: ServerHandle, caller: Option<Caller>) -> Self {
-        let mut client = Self::connected(server);
-        client.connection.set_caller(caller.map(Arc::new));
+        let mut client = Self::stateless(&server, caller);
         client.open("2025-11-25", &json!({})).await;
         client
     }
 
-    /// The same in one revision, with these capabilities.
+    /// A connection without a handshake: each request has its revision.
+    pub(crate) fn stateless(server: &ServerHandle, caller: Option<Caller>) -> Self {
+        let mut connection = ServerConnection::new(Arc::new(server.clone()), server.limits().clone());
+        connection.set_caller(caller.map(Arc::new));
+        Self { connection, meta: None }
+    }
+
+    /// A client of one revision, with these capabilities.
     pub(crate) async fn speaking(server: &ServerHandle, version: ProtocolVersion, capabilities: &Value) -> Self {
-        let mut client = Self::connected(server.clone());
+        let mut client = Self::stateless(server, None);
         if Revision::of(version).has_sessions() {
             client.open(version.as_str(), capabilities).await;
         } else {
@@ -38,11 +44,6 @@ impl Client {
             }));
         }
         client
-    }
-
-    fn connected(server: ServerHandle) -> Self {
-        let limits = server.limits().clone();
-        Self { connection: ServerConnection::new(Arc::new(server), limits), meta: None }
     }
 
     async fn open(&mut self, version: &str, capabilities: &Value) {

@@ -142,7 +142,7 @@ impl TaskHandle {
                 }
                 TaskStatus::Cancelled => return Err(Error::new(ErrorKind::Rpc, "the task was cancelled")),
                 TaskStatus::InputRequired => self.answer(state.asks.unwrap_or_default()).await?,
-                TaskStatus::Working => {}
+                _ => {}
             }
             tokio::time::sleep(state.poll_interval).await;
         }

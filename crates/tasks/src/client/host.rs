@@ -56,7 +56,7 @@ async fn begin(
     asked: ServerRequest,
     next: ServerRequestNext,
 ) -> Result<JsonText, RpcError> {
-    let live = engine.prepare(notify_server(asked.teller.clone()))?;
+    let live = engine.prepare(notify_server(asked.notifier.clone()))?;
     let work = Box::pin(async move {
         match next.run(asked).await {
             Ok(result) => Finished::Result(result.to_raw(), TaskStatus::Completed),
@@ -71,7 +71,7 @@ async fn begin(
 fn notify_server(server: Notifier) -> OnChange {
     Box::new(move |record, changed| {
         if changed == Changed::Status {
-            server.tell::<TaskStatusChanged>(&wire::bare(record));
+            server.notify::<TaskStatusChanged>(&wire::bare(record));
         }
     })
 }

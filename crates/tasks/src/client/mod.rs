@@ -70,7 +70,9 @@ impl From<ClientTasks> for Extension {
         let extension = Self::new(TASKS_EXTENSION).stateless().result(couplet_types::CallTool::METHOD, "task", finish);
         let Some(store) = tasks.store else { return extension };
         let engine = Arc::new(Engine::new(store, tasks.limits));
-        extension.capabilities(host::declare).asked_layer(move |asked, next| host::answer(engine.clone(), asked, next))
+        extension
+            .capabilities(host::declare)
+            .on_server_request(move |asked, next| host::answer(engine.clone(), asked, next))
     }
 }
 

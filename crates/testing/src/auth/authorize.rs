@@ -1,4 +1,4 @@
-//! The page that asks a person, and where it sends the browser.
+//! The authorization page, and its redirects.
 
 use super::{
     misbehaviour::Misbehaviour,
@@ -7,7 +7,7 @@ use super::{
 };
 
 impl State {
-    /// The page. Whoever has no right to be sent an answer is told here, and not sent anywhere.
+    /// The authorization page. An invalid client or redirect URI is reported here, without a redirect.
     pub(super) fn page(&self, asked: &Asked) -> Answer {
         let Some(client) = asked.get("client_id").and_then(|id| self.known_client(id)) else {
             return Answer::text(400, "the client is not known");
@@ -47,7 +47,7 @@ impl State {
         Answer::page(page)
     }
 
-    /// What the person has said. A page can be used once.
+    /// The decision of the user. A page can be used once.
     pub(super) fn decide(&self, asked: &Asked) -> Answer {
         let Some(grant) = asked.get("ticket").and_then(|ticket| self.lock().pages.remove(ticket)) else {
             return Answer::text(400, "this page is over");
@@ -72,7 +72,7 @@ impl State {
             None => {}
         }
         let another = self.does(Misbehaviour::RedirectOfAnother) || self.does(Misbehaviour::ErrorOfAnother);
-        if !self.does(Misbehaviour::RedirectOfNobody) {
+        if !self.does(Misbehaviour::RedirectWithoutIssuer) {
             query.append_pair("iss", if another { "https://another.example" } else { &self.issuer });
         }
         let mark = if grant.redirect.contains('?') { '&' } else { '?' };
@@ -80,7 +80,7 @@ impl State {
     }
 }
 
-/// Addresses are the same if they are the same text; but a program on the user's machine has any port (RFC 8252).
+/// Redirect URIs are compared as strings, but a native program may use any port (RFC 8252).
 fn is_same(own: &str, asked: &str) -> bool {
     let split = |uri: &str| -> Option<(String, String)> {
         let rest = uri.strip_prefix("http://")?;

@@ -1,4 +1,4 @@
-//! Which clients there are, and whether a request is by one of them.
+//! Clients and their authentication.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use super::{
 };
 
 impl State {
-    /// A client that is registered, or that has a document at the address that is its id.
+    /// Returns a client that is registered, or that has a metadata document at its id.
     pub(super) fn known_client(&self, id: &str) -> Option<Client> {
         let inner = self.lock();
         if let Some(client) = inner.clients.get(id) {
@@ -21,7 +21,7 @@ impl State {
         documented(id, document)
     }
 
-    /// The client that sends a request, if it is who it says.
+    /// Authenticates the client of a request.
     pub(super) fn client_of(&self, asked: &Asked) -> Option<Client> {
         if let Some(assertion) = asked.get("client_assertion") {
             return self.asserted(asked, assertion);
@@ -34,7 +34,7 @@ impl State {
         (client.key.is_none() && client.secret == secret).then_some(client)
     }
 
-    /// A client that proves itself with its key (RFC 7523).
+    /// Authenticates a client by a signed assertion (RFC 7523).
     fn asserted(&self, asked: &Asked, assertion: &str) -> Option<Client> {
         const KIND: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
         let payload = assertion.split('.').nth(1)?;
@@ -53,7 +53,7 @@ impl State {
         good.then_some(client)
     }
 
-    /// Registers a client that asks for it.
+    /// Registers a client dynamically.
     pub(super) fn register(&self, asked: &Asked) -> Answer {
         if self.does(Misbehaviour::NoRegistration) {
             return Answer::error(403, "access_denied", "no more clients");
@@ -87,7 +87,7 @@ impl State {
     }
 }
 
-/// A client as its document describes it, if the document is good: it names itself, what it is called, and where it is.
+/// Parses a client metadata document, if it is valid: it has its own id, a name and redirect URIs.
 fn documented(id: &str, document: &Value) -> Option<Client> {
     let redirects = texts(&document["redirect_uris"]);
     let has_path =

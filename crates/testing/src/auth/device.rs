@@ -1,4 +1,4 @@
-//! Logins with a code that is entered on another machine (RFC 8628).
+//! The device flow (RFC 8628).
 
 use serde_json::json;
 
@@ -9,19 +9,19 @@ use super::{
 
 pub(super) const DEVICE_CODE: &str = "urn:ietf:params:oauth:grant-type:device_code";
 
-/// A code that waits to be entered.
+/// A device code that waits for approval.
 pub(super) struct Device {
     pub(super) user_code: String,
-    /// What was decided, if anything was.
+    /// The decision of the user, if there is one.
     pub(super) approved: Option<bool>,
     grant: Grant,
 }
 
 impl State {
-    /// Gives out a code.
+    /// Issues a device code.
     pub(super) fn device_authorization(&self, asked: &Asked) -> Answer {
         let Some(client) = self.client_of(asked) else {
-            return Answer::error(401, "invalid_client", "the client is not who it says");
+            return Answer::error(401, "invalid_client", "the client is not authenticated");
         };
         let grant = Grant {
             user: self.lock().user.clone(),
@@ -39,19 +39,19 @@ impl State {
         Answer::json(200, &answer)
     }
 
-    /// What came of a code.
+    /// Exchanges a device code.
     pub(super) fn by_device(&self, asked: &Asked, client: &Client) -> Result<Grant, (&'static str, &'static str)> {
         let mut inner = self.lock();
         let code = asked.get("device_code").unwrap_or_default();
         let approved = inner.devices.get(code).filter(|device| device.grant.client == client.id).map(|d| d.approved);
         match approved {
             None => return Err(("expired_token", "the code is not known, or was used")),
-            Some(None) => return Err(("authorization_pending", "nobody has entered the code yet")),
+            Some(None) => return Err(("authorization_pending", "the code has not been approved yet")),
             Some(Some(_)) => {}
         }
         match inner.devices.remove(code) {
             Some(Device { approved: Some(true), grant, .. }) => Ok(grant),
-            _ => Err(("access_denied", "somebody said no")),
+            _ => Err(("access_denied", "the user declined")),
         }
     }
 }

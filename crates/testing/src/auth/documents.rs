@@ -1,4 +1,4 @@
-//! What the server publishes.
+//! Published documents: metadata and keys.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ use super::{
 };
 
 impl State {
-    /// The metadata, if it is at this path.
+    /// Returns the metadata, if it is at this path.
     pub(super) fn metadata_at(&self, path: &str) -> Option<Answer> {
         const OAUTH: &str = "/.well-known/oauth-authorization-server";
         const OPENID: &str = "/.well-known/openid-configuration";
@@ -76,7 +76,7 @@ impl State {
         metadata
     }
 
-    /// The keys that tokens are signed with.
+    /// Returns the public keys of tokens.
     pub(super) fn jwks(&self) -> Answer {
         if self.does(Misbehaviour::NoKeys) {
             return Answer::text(500, "no keys today");

@@ -1,4 +1,4 @@
-//! Keys, and texts that are signed with them.
+//! Signing keys and JSON Web Tokens.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
 use hmac_sha256::{HMAC, Hash};
@@ -8,7 +8,7 @@ use ring::{
 };
 use serde_json::{Value, json};
 
-/// A key that tokens are signed with, for ES256.
+/// A signing key for ES256.
 pub(super) struct SigningKey {
     pair: EcdsaKeyPair,
     kid: String,
@@ -28,8 +28,7 @@ impl SigningKey {
         json!({ "kty": "EC", "crv": "P-256", "x": x, "y": y, "kid": self.kid, "alg": "ES256", "use": "sig" })
     }
 
-    /// A text that is signed as its header says, whether that is a good idea or not. Each header takes the place of the
-    /// one before it.
+    /// Signs claims as the header says, even if that is insecure. Each header replaces the previous one.
     pub(super) fn sign(&self, headers: &[&Value], claims: &Value) -> String {
         let usual = json!({ "alg": "ES256", "typ": "at+jwt", "kid": self.kid });
         let header = headers.iter().fold(usual, |header, change| merged(header, change));
@@ -46,7 +45,7 @@ impl SigningKey {
     }
 }
 
-/// An object with the members of another in the place of its own; `null` takes one out.
+/// Merges the members of another object into one; `null` removes a member.
 pub(super) fn merged(mut into: Value, from: &Value) -> Value {
     for (name, value) in from.as_object().into_iter().flatten() {
         match (value, into.as_object_mut()) {
@@ -57,7 +56,7 @@ pub(super) fn merged(mut into: Value, from: &Value) -> Value {
     into
 }
 
-/// The header and the claims of a text, if it is signed with ES256 by that key, or by the one that it carries.
+/// Returns the header and the claims of a token, if it is signed with ES256 by that key, or by the one in its header.
 pub(super) fn verified(text: &str, key: Option<&Value>) -> Option<(Value, Value)> {
     let (signed, signature) = text.rsplit_once('.')?;
     let (header, claims) = signed.split_once('.')?;
@@ -72,13 +71,13 @@ pub(super) fn verified(text: &str, key: Option<&Value>) -> Option<(Value, Value)
     (is_good && header["alg"] == "ES256").then_some((header, claims))
 }
 
-/// The thumbprint of a key of P-256 (RFC 7638).
+/// Returns the thumbprint of a P-256 key (RFC 7638).
 pub(super) fn thumbprint(jwk: &Value) -> String {
     let part = |name: &str| jwk[name].as_str().unwrap_or_default().to_owned();
     sha256(&format!(r#"{{"crv":"P-256","kty":"EC","x":"{}","y":"{}"}}"#, part("x"), part("y")))
 }
 
-/// The hash of a text, as it is written in all of these.
+/// Returns the SHA-256 hash of a string in base64url.
 pub(super) fn sha256(text: &str) -> String {
     BASE64.encode(Hash::hash(text.as_bytes()))
 }

@@ -1,55 +1,55 @@
-//! What a bad authorization server does.
+//! Misbehaviour of authorization servers.
 
-/// Something that an authorization server should not do.
+/// A misbehaviour of an authorization server, for tests of clients and servers against it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Misbehaviour {
     /// The metadata names another issuer.
     MetadataOfAnother,
-    /// The metadata says nothing of PKCE.
+    /// The metadata does not declare PKCE.
     NoPkce,
-    /// The metadata sends browsers to a script.
+    /// The authorization endpoint is a `javascript:` URL.
     ScriptPage,
-    /// The metadata sends browsers to a command line.
+    /// The authorization endpoint is a shell command.
     ShellPage,
-    /// The metadata is larger than anybody wants to read.
+    /// The metadata is too large.
     EndlessMetadata,
-    /// The metadata is somewhere else: in a private network.
+    /// The metadata redirects to a private network.
     PrivateMetadata,
     /// The redirect names another issuer.
     RedirectOfAnother,
-    /// The redirect names no issuer, though the metadata says that it will.
-    RedirectOfNobody,
-    /// The redirect carries another state.
+    /// The redirect has no issuer, although the metadata declares one.
+    RedirectWithoutIssuer,
+    /// The redirect has another state.
     AnotherState,
-    /// The redirect is an error of another issuer.
+    /// The redirect is an error from another issuer.
     ErrorOfAnother,
     /// Registration is refused.
     NoRegistration,
-    /// Tokens cannot be renewed: none comes with a way to.
+    /// No refresh tokens are issued.
     NoRefresh,
-    /// Tokens cannot be renewed: whoever tries is refused.
+    /// Refresh tokens are refused.
     RefreshRefused,
-    /// Tokens are for another server.
+    /// Tokens have another audience.
     AnotherAudience,
-    /// Tokens are of another issuer.
+    /// Tokens have another issuer.
     AnotherIssuer,
-    /// Tokens have expired when they are made.
+    /// Tokens are expired when they are issued.
     Expired,
-    /// Tokens are not signed, and say so.
+    /// Tokens are unsigned (`alg` is `none`).
     Unsigned,
-    /// Tokens are signed with the public key as if it were a shared secret.
+    /// Tokens are signed with the public key as a shared secret (HS256).
     SharedSecret,
-    /// The token endpoint answers with what is not JSON.
+    /// The token endpoint does not respond with JSON.
     BrokenToken,
-    /// The token endpoint redirects somewhere else.
+    /// The token endpoint redirects.
     RedirectedToken,
-    /// The keys cannot be read.
+    /// The keys are not available.
     NoKeys,
     /// There are thousands of keys.
     EndlessKeys,
-    /// It is not said whom and what for a token is that is asked about.
+    /// Introspection does not return the subject and the audience.
     SilentIntrospection,
-    /// Whoever asks about a token is not answered.
+    /// Introspection is not available.
     NoIntrospection,
 }

@@ -1,9 +1,9 @@
-//! An authorization server for tests, on this machine and for nobody else.
+//! A local authorization server for tests.
 //!
-//! It does what the specification asks of one (code with PKCE, registration, client metadata documents, client
-//! credentials, device codes, people that an identity provider vouches for, refresh, introspection, revocation, signed tokens, bound
-//! ones), and on request what a bad one does. Whoever visits its page is logged in already, and approves with a click:
-//! [`visit`] is that visit, and [`log_in`] what a browser does.
+//! It implements the specification (authorization code with PKCE, registration, client metadata documents, client
+//! credentials, device codes, enterprise-managed authorization, refresh, introspection, revocation, signed tokens,
+//! DPoP), and on request a [`Misbehaviour`]. The user of its page is logged in already, and approves with a click:
+//! [`visit`] does that, and [`log_in`] also follows the redirect like a browser.
 
 mod authorize;
 mod clients;
@@ -28,7 +28,7 @@ use tokio::{net::TcpListener, task::JoinHandle};
 
 use state::{Client, State};
 
-/// An authorization server for tests. It ends when this is dropped.
+/// An authorization server for tests. It stops when it is dropped.
 ///
 /// ```
 /// # couplet_testing::block_on(async {
@@ -47,18 +47,18 @@ pub struct AuthServer {
 }
 
 impl AuthServer {
-    /// Starts one that behaves.
+    /// Starts a server with default settings.
     ///
     /// # Errors
-    /// When there is no port to listen at.
+    /// If there is no port to listen on.
     pub async fn start() -> io::Result<Self> {
         Self::start_with(AuthSettings::default()).await
     }
 
-    /// Starts one with settings of its own.
+    /// Starts a server with settings.
     ///
     /// # Errors
-    /// When there is no port to listen at.
+    /// If there is no port to listen on.
     pub async fn start_with(settings: AuthSettings) -> io::Result<Self> {
         let port = settings.port;
         let listener = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], port))).await?;
@@ -68,131 +68,131 @@ impl AuthServer {
         Ok(Self { state, serving })
     }
 
-    /// The name of the issuer, which is its address.
+    /// Returns the issuer, which is the URL of the server.
     pub fn issuer(&self) -> &str {
         &self.state.issuer
     }
 
-    /// Does something that it should not, from now on.
+    /// Adds a misbehaviour.
     pub fn misbehave(&self, how: Misbehaviour) {
         self.state.lock().misbehaviours.insert(how);
     }
 
-    /// Behaves from now on.
+    /// Removes all misbehaviour.
     pub fn behave(&self) {
         self.state.lock().misbehaviours.clear();
     }
 
-    /// Who is logged in at its page: `alice`, if nothing is said.
+    /// Sets the user who is logged in (default: `alice`).
     pub fn log_in(&self, user: &str) {
         user.clone_into(&mut self.state.lock().user);
     }
 
-    /// How long tokens are good, from now on.
+    /// Sets the lifetime of new tokens.
     pub fn lifetime(&self, lifetime: Duration) {
         self.state.lock().lifetime = lifetime.as_secs();
     }
 
-    /// Knows a client that was registered by hand, with a secret if it can keep one.
+    /// Registers a client, with a secret if it is confidential.
     pub fn client(&self, id: &str, secret: Option<&str>, redirects: &[&str]) {
         let redirects = redirects.iter().map(|&uri| uri.to_owned()).collect();
         let client = Client { secret: secret.map(str::to_owned), redirects, ..Client::new(id) };
         self.state.lock().clients.insert(id.to_owned(), client);
     }
 
-    /// Knows a client that proves itself with a key, given as a public JWK for ES256.
+    /// Registers a client that authenticates with a key, given as a public JWK for ES256.
     pub fn client_with_key(&self, id: &str, jwk: Value) {
         let client = Client { key: Some(jwk), ..Client::new(id) };
         self.state.lock().clients.insert(id.to_owned(), client);
     }
 
-    /// What it finds when it reads the metadata document of a client, at the address that is the client's id.
+    /// Sets the metadata document of a client, at the URL that is the client's id.
     pub fn client_document(&self, url: &str, document: Value) {
         self.state.lock().documents.insert(url.to_owned(), document);
     }
 
-    /// Signs with a new key from now on, and publishes the old ones as well.
+    /// Rotates the signing key. The old keys stay published.
     pub fn rotate_keys(&self) {
         self.state.lock().keys.insert(0, jwt::SigningKey::new());
     }
 
-    /// Publishes the key that it signs with, and no other.
+    /// Removes all published keys but the current one.
     pub fn forget_old_keys(&self) {
         self.state.lock().keys.truncate(1);
     }
 
-    /// A token for a server, with these scopes, for whoever is logged in.
+    /// Issues a token of the logged-in user for a server, with these scopes.
     pub fn token(&self, resource: &str, scope: &str) -> String {
         self.token_with(serde_json::json!({ "aud": resource, "scope": scope }))
     }
 
-    /// A token with claims of any kind: these take the place of the usual ones, and `null` takes one out.
+    /// Issues a token with other claims: they replace the usual ones, and `null` removes one.
     pub fn token_with(&self, claims: Value) -> String {
         self.state.token(claims, Value::Null)
     }
 
-    /// The same, with a header of any kind.
+    /// Issues a token with other claims and another header.
     pub fn token_of(&self, header: Value, claims: Value) -> String {
         self.state.token(claims, header)
     }
 
-    /// A token that says nothing by itself; only the server knows what it is.
+    /// Issues an opaque token.
     pub fn opaque_token(&self, claims: Value) -> String {
         self.state.opaque(claims)
     }
 
-    /// A token is not good any more, and is said not to be.
+    /// Revokes a token.
     pub fn revoke(&self, token: &str) {
         self.state.lock().tokens.remove(token);
     }
 
-    /// Every token that was given out has come to its end; it can be renewed.
+    /// Expires all tokens. They can be refreshed.
     pub fn expire_all(&self) {
         self.state.lock().tokens.clear();
     }
 
-    /// The user who is logged in enters the code that a client showed, and approves, or not. Whether there was such a code.
+    /// Enters a device code as the logged-in user, and approves it or not. Returns whether the code exists.
     pub fn enter_device_code(&self, user_code: &str, approve: bool) -> bool {
         let mut inner = self.state.lock();
         let device = inner.devices.values_mut().find(|device| device.user_code == user_code);
         device.map(|device| device.approved = Some(approve)).is_some()
     }
 
-    /// No token is good any more, nor any way to renew one.
+    /// Revokes all tokens and refresh tokens.
     pub fn revoke_all(&self) {
         let mut inner = self.state.lock();
         inner.tokens.clear();
         inner.refreshes.clear();
     }
 
-    /// What was sent to a path so far: the form or the query of each request, with its headers as `header:name`.
+    /// Returns the requests to a path so far: the form or the query of each, with its headers as `header:name`.
     pub fn requests(&self, path: &str) -> Vec<BTreeMap<String, String>> {
         self.state.lock().log.iter().filter(|(at, _)| at == path).map(|(_, sent)| sent.clone()).collect()
     }
 }
 
-/// Visits the page that an authorization request leads to, and approves. Returns where the page then sends the browser,
-/// without going there.
+/// Opens the authorization page, and approves. Returns the redirect,
+/// without following it.
 ///
 /// # Errors
-/// When there is no such page, or it sends nobody anywhere.
+/// If there is no such page, or if it does not redirect.
 pub async fn visit(url: &str) -> io::Result<String> {
     web::visit(url, "approve").await
 }
 
-/// The same visit by somebody who says no.
+/// Opens the authorization page, and declines. Returns the redirect.
 ///
 /// # Errors
-/// When there is no such page, or it sends nobody anywhere.
+/// If there is no such page, or if it does not redirect.
 pub async fn visit_and_deny(url: &str) -> io::Result<String> {
     web::visit(url, "deny").await
 }
 
-/// Visits the page that an authorization request leads to, approves, and goes on to where the page sends the browser:
-/// what a browser does for a client that waits for it. Returns what the client shows at the end.
+/// Opens the authorization page, approves, and follows the redirect, as a browser does. Returns the page that the
+/// client shows at the end.
 ///
 /// # Errors
-/// When one of the two does not answer.
+/// If the server or the client does not answer.
 pub async fn log_in(url: &str) -> io::Result<String> {
     let back = visit(url).await?;
     Ok(fetch(&back).await?.body)

@@ -1,19 +1,19 @@
-//! How an authorization server for tests differs from the usual one.
+//! Settings of an authorization server for tests.
 
-/// Where the metadata of an authorization server is.
+/// The location of the metadata.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Discovery {
-    /// Wherever clients look.
+    /// All locations that clients try.
     #[default]
     Anywhere,
-    /// Where OAuth has it, and nowhere else.
+    /// That of OAuth only.
     OAuth,
-    /// Where OpenID has it, before the path of the issuer.
+    /// That of OpenID, inserted before the path of the issuer.
     OpenId,
-    /// Where OpenID has it, after the path of the issuer.
+    /// That of OpenID, appended to the path of the issuer.
     OpenIdAfterPath,
-    /// Nowhere: clients of 2025-03-26 know the endpoints anyway.
+    /// None: clients of 2025-03-26 use default endpoints.
     Nowhere,
 }
 
@@ -53,49 +53,49 @@ impl Default for AuthSettings {
 }
 
 impl AuthSettings {
-    /// Listens at this port instead of any that is free.
+    /// Sets the port (default: any that is free).
     pub fn port(mut self, port: u16) -> Self {
         self.port = port;
         self
     }
 
-    /// The issuer has a path, such as `/tenant`.
+    /// Sets the path of the issuer, such as `/tenant`.
     pub fn path(mut self, path: impl Into<String>) -> Self {
         self.path = path.into();
         self
     }
 
-    /// Where the metadata is.
+    /// Sets the location of the metadata.
     pub fn discovery(mut self, discovery: Discovery) -> Self {
         self.discovery = discovery;
         self
     }
 
-    /// The scopes that it says it has.
+    /// Sets the declared scopes.
     pub fn scopes(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.scopes = scopes.into_iter().map(Into::into).collect();
         self
     }
 
-    /// Clients cannot register themselves.
+    /// Disables dynamic registration.
     pub fn no_registration(mut self) -> Self {
         self.registration = false;
         self
     }
 
-    /// Clients cannot be named by a document of theirs.
+    /// Disables client metadata documents.
     pub fn no_documents(mut self) -> Self {
         self.documents = false;
         self
     }
 
-    /// Its tokens say nothing by themselves: whoever gets one has to ask.
+    /// Issues opaque tokens, which have to be introspected.
     pub fn opaque(mut self) -> Self {
         self.opaque = true;
         self
     }
 
-    /// Proofs of a key have to repeat a number that it has given.
+    /// Requires nonces in DPoP proofs.
     pub fn dpop_nonces(mut self) -> Self {
         self.dpop_nonces = true;
         self

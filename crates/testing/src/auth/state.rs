@@ -1,4 +1,4 @@
-//! What the server knows.
+//! The state of the server.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -28,19 +28,19 @@ pub(super) struct Inner {
     pub(super) misbehaviours: BTreeSet<Misbehaviour>,
     pub(super) keys: Vec<SigningKey>,
     pub(super) clients: HashMap<String, Client>,
-    /// The metadata documents of clients, by their address.
+    /// The metadata documents of clients, by URL.
     pub(super) documents: HashMap<String, Value>,
-    /// Requests whose page is open, by what the page sends back.
+    /// Pending authorization requests, by the token of the page.
     pub(super) pages: HashMap<String, Grant>,
     pub(super) codes: HashMap<String, Grant>,
-    /// Codes that are entered on another machine, by what the client has.
+    /// Device codes.
     pub(super) devices: HashMap<String, Device>,
     pub(super) refreshes: HashMap<String, Grant>,
-    /// What is good, and what it says.
+    /// Valid tokens and their claims.
     pub(super) tokens: HashMap<String, Value>,
-    /// The keys of servers that are believed about people, by issuer.
+    /// The keys of trusted identity providers, by issuer.
     pub(super) trusted: HashMap<String, Vec<Value>>,
-    /// Every request: its path, and what was sent.
+    /// Every request: path and parameters.
     pub(super) log: Vec<(String, BTreeMap<String, String>)>,
 }
 
@@ -53,7 +53,7 @@ pub(super) struct Client {
     pub(super) redirects: Vec<String>,
 }
 
-/// What somebody has agreed to, or is asked to agree to.
+/// A grant, approved or pending.
 #[derive(Clone)]
 pub(super) struct Grant {
     pub(super) client: String,
@@ -63,7 +63,7 @@ pub(super) struct Grant {
     pub(super) resource: Option<String>,
     pub(super) challenge: String,
     pub(super) state: Option<String>,
-    /// The thumbprint of the key that its tokens are bound to.
+    /// The thumbprint of the key that the tokens are bound to.
     pub(super) key: Option<String>,
 }
 
@@ -74,7 +74,7 @@ impl Client {
 }
 
 impl Grant {
-    /// What a client gets that nobody was asked about.
+    /// Creates the grant of a client that acts for itself.
     pub(super) fn of(client: &Client) -> Self {
         Self {
             client: client.id.clone(),
@@ -117,7 +117,7 @@ impl State {
         self.lock().misbehaviours.contains(&how)
     }
 
-    /// A signed token, with claims and a header that take the place of the usual ones.
+    /// Issues a signed token, with claims and a header that replace the usual ones.
     pub(super) fn token(&self, claims: Value, header: Value) -> String {
         let (claims, forced) = (merged(self.usual(), &claims), self.forced_header());
         let mut inner = self.lock();
@@ -126,7 +126,7 @@ impl State {
         token
     }
 
-    /// A token that says nothing.
+    /// Issues an opaque token.
     pub(super) fn opaque(&self, claims: Value) -> String {
         let (claims, token) = (merged(self.usual(), &claims), random());
         self.lock().tokens.insert(token.clone(), claims);
@@ -154,7 +154,7 @@ pub(super) fn now() -> u64 {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |time| time.as_secs())
 }
 
-/// A text that nobody can guess.
+/// Returns an unguessable string.
 pub(super) fn random() -> String {
     let mut bytes = [0_u8; 16];
     getrandom::fill(&mut bytes).expect("the system gives random numbers");

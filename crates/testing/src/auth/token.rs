@@ -1,4 +1,4 @@
-//! Tokens: given out, renewed, asked about, taken back.
+//! Tokens: issue, refresh, introspection, revocation.
 
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ impl State {
             return Answer::redirect("http://127.0.0.1:1/steal");
         }
         let Some(client) = self.client_of(asked) else {
-            return Answer::error(401, "invalid_client", "the client is not who it says");
+            return Answer::error(401, "invalid_client", "the client is not authenticated");
         };
         let key = match self.key_of(asked) {
             Ok(key) => key,
@@ -37,12 +37,12 @@ impl State {
             Some("client_credentials") => Self::by_itself(asked, &client),
             Some(DEVICE_CODE) => self.by_device(asked, &client),
             Some(JWT_BEARER) => self.by_assertion(asked, &client),
-            _ => Err(("unsupported_grant_type", "there is no such grant")),
+            _ => Err(("unsupported_grant_type", "the grant type is not supported")),
         };
         match granted {
             Err((error, why)) => Answer::error(400, error, why),
             Ok(grant) if grant.key.is_some() && grant.key != key => {
-                Answer::error(400, "invalid_grant", "another key was promised")
+                Answer::error(400, "invalid_grant", "the proof is of another key")
             }
             Ok(grant) => self.give(
                 Grant { key, ..grant },
@@ -53,7 +53,7 @@ impl State {
 
     fn by_code(&self, asked: &Asked, client: &Client) -> Result<Grant, (&'static str, &'static str)> {
         let no = |why| Err(("invalid_grant", why));
-        // A code is good once, whatever comes of it.
+        // A code can be used once, even if the request fails.
         let Some(grant) = asked.get("code").and_then(|code| self.lock().codes.remove(code)) else {
             return no("the code is not known, or was used");
         };
@@ -61,7 +61,7 @@ impl State {
             return no("the code is for another client, or another address");
         }
         if jwt::sha256(asked.get("code_verifier").unwrap_or_default()) != grant.challenge {
-            return no("whoever has the code did not ask for it");
+            return no("the code verifier does not match");
         }
         if grant.resource.is_some() && asked.get("resource") != grant.resource.as_deref() {
             return Err(("invalid_target", "the code is for another server"));
@@ -74,19 +74,19 @@ impl State {
         if self.does(Misbehaviour::RefreshRefused) {
             return Err(refused);
         }
-        // Each is good once: the next one comes with the token.
+        // Refresh tokens rotate: each can be used once.
         let renewed = asked.get("refresh_token").and_then(|token| self.lock().refreshes.remove(token));
         let grant = renewed.filter(|grant| grant.client == client.id).ok_or(refused)?;
         let narrower = asked.get("scope").map_or(grant.scope.clone(), str::to_owned);
         if narrower.split(' ').any(|scope| !grant.scope.split(' ').any(|own| own == scope)) {
-            return Err(("invalid_scope", "that is more than was agreed to"));
+            return Err(("invalid_scope", "the scope exceeds the grant"));
         }
         Ok(Grant { scope: narrower, ..grant })
     }
 
     fn by_itself(asked: &Asked, client: &Client) -> Result<Grant, (&'static str, &'static str)> {
         if client.secret.is_none() && client.key.is_none() {
-            return Err(("unauthorized_client", "anybody could be this client"));
+            return Err(("unauthorized_client", "the client is public"));
         }
         Ok(Grant {
             scope: asked.get("scope").unwrap_or_default().to_owned(),
@@ -117,7 +117,7 @@ impl State {
         Answer::json(200, &answer)
     }
 
-    /// The thumbprint of the key that a request comes with a proof of, if it comes with one.
+    /// Returns the thumbprint of the key of a DPoP proof, if the request has one.
     fn key_of(&self, asked: &Asked) -> Result<Option<String>, Box<Answer>> {
         let wrong = |why| Box::new(Answer::error(400, "invalid_dpop_proof", why));
         let Some(proof) = asked.header("dpop") else { return Ok(None) };
@@ -128,7 +128,7 @@ impl State {
         if header["typ"] != "dpop+jwt" || claims["htm"] != "POST" || claims["htu"] != *at || !fresh {
             return Err(wrong("the proof is not for this request"));
         }
-        // Any number that is of its own making will do.
+        // Any nonce that it issued is accepted.
         let nonce = jwt::sha256(&self.issuer);
         if self.settings.dpop_nonces && claims["nonce"] != *nonce {
             let answer = Answer::error(400, "use_dpop_nonce", "the proof needs a nonce").with("dpop-nonce", &nonce);
@@ -137,13 +137,13 @@ impl State {
         Ok(Some(jwt::thumbprint(&header["jwk"])))
     }
 
-    /// What is known about a token, for those who may ask: clients with a secret.
+    /// The introspection endpoint, for clients with a secret.
     pub(super) fn introspect(&self, asked: &Asked) -> Answer {
         if self.does(Misbehaviour::NoIntrospection) {
             return Answer::text(503, "not now");
         }
         if self.client_of(asked).is_none_or(|client| client.secret.is_none() && client.key.is_none()) {
-            return Answer::error(401, "invalid_client", "who asks?");
+            return Answer::error(401, "invalid_client", "the client is not authenticated");
         }
         let silent = self.does(Misbehaviour::SilentIntrospection);
         let known = asked.get("token").and_then(|token| self.lock().tokens.get(token).cloned());
@@ -154,10 +154,10 @@ impl State {
         }
     }
 
-    /// Takes a token back. That it was none is no error.
+    /// The revocation endpoint. An unknown token is not an error.
     pub(super) fn revoke(&self, asked: &Asked) -> Answer {
         if self.client_of(asked).is_none() {
-            return Answer::error(401, "invalid_client", "who asks?");
+            return Answer::error(401, "invalid_client", "the client is not authenticated");
         }
         if let Some(token) = asked.get("token") {
             let mut inner = self.lock();

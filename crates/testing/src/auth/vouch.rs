@@ -1,5 +1,5 @@
-//! Enterprise-managed authorization, both ends: what an identity provider says of a person, and what an authorization
-//! server believes of it.
+//! Enterprise-managed authorization, both ends: the assertion of an identity provider, and its verification by an
+//! authorization server.
 
 use serde_json::{Value, json};
 
@@ -13,16 +13,16 @@ pub(super) const EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchan
 pub(super) const JWT_BEARER: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 const ID_TOKEN: &str = "urn:ietf:params:oauth:token-type:id_token";
 const ID_JAG: &str = "urn:ietf:params:oauth:token-type:id-jag";
-/// What such an assertion says that it is, so that it is taken for nothing else.
+/// The `typ` of such an assertion.
 const TYPE: &str = "oauth-id-jag+jwt";
 
 impl AuthServer {
-    /// What a client gets when somebody signs on with it: an ID token for that client.
+    /// Issues the ID token of a single sign-on for a client.
     pub fn id_token(&self, client: &str) -> String {
         self.state.token(json!({ "aud": client, "client_id": null }), json!({ "typ": "JWT" }))
     }
 
-    /// Believes what another server says about people, as it is known now: its keys are not read again.
+    /// Trusts another server as an identity provider, with its current keys.
     pub fn trust(&self, provider: &Self) {
         let keys = provider.state.lock().keys.iter().map(|key| key.jwk()).collect();
         self.state.lock().trusted.insert(provider.issuer().to_owned(), keys);
@@ -30,20 +30,20 @@ impl AuthServer {
 }
 
 impl State {
-    /// Turns what it knows of a person into what another authorization server believes (RFC 8693).
+    /// Exchanges an ID token for an assertion to another authorization server (RFC 8693).
     pub(super) fn exchange(&self, asked: &Asked, client: &Client) -> Answer {
         let own: Vec<Value> = self.lock().keys.iter().map(|key| key.jwk()).collect();
         let subject = asked.get("subject_token").unwrap_or_default();
         let known = own.iter().find_map(|key| jwt::verified(subject, Some(key)));
         let Some((_, person)) = known.filter(|(header, _)| header["typ"] == "JWT") else {
-            return Answer::error(400, "invalid_grant", "nobody has signed on with that");
+            return Answer::error(400, "invalid_grant", "the ID token is unknown or expired");
         };
         if person["aud"] != *client.id || !is_good(&person) {
-            return Answer::error(400, "invalid_grant", "somebody has signed on elsewhere, or is gone");
+            return Answer::error(400, "invalid_grant", "the ID token is for another client, or has expired");
         }
         let kinds = (asked.get("subject_token_type"), asked.get("requested_token_type"));
         let (Some(audience), (Some(ID_TOKEN), Some(ID_JAG))) = (asked.get("audience"), kinds) else {
-            return Answer::error(400, "invalid_request", "what for?");
+            return Answer::error(400, "invalid_request", "the audience is missing");
         };
         let claims = json!({
             "sub": person["sub"], "aud": audience, "client_id": client.id,
@@ -57,11 +57,11 @@ impl State {
         Answer::json(200, &answer)
     }
 
-    /// A grant for whom a provider vouches that is trusted here.
+    /// Creates a grant from the assertion of a trusted identity provider.
     pub(super) fn by_assertion(&self, asked: &Asked, client: &Client) -> Result<Grant, (&'static str, &'static str)> {
         let no = |why| Err(("invalid_grant", why));
         if client.secret.is_none() && client.key.is_none() {
-            return Err(("unauthorized_client", "anybody could be this client"));
+            return Err(("unauthorized_client", "the client is public"));
         }
         let assertion = asked.get("assertion").unwrap_or_default();
         let trusted = self.lock().trusted.clone();
@@ -69,15 +69,17 @@ impl State {
             let verified = keys.iter().find_map(|key| jwt::verified(assertion, Some(key)))?;
             (verified.1["iss"] == **issuer).then_some(verified)
         });
-        let Some((header, claims)) = signed else { return no("nobody who is trusted here has signed that") };
+        let Some((header, claims)) = signed else {
+            return no("the assertion is not signed by a trusted identity provider");
+        };
         if header["typ"] != TYPE {
-            return no("that is something else");
+            return no("the assertion has another type");
         }
         if claims["aud"] != *self.issuer || claims["client_id"] != *client.id {
-            return no("that is for another server, or another client");
+            return no("the assertion is for another server or client");
         }
         if !is_good(&claims) {
-            return no("that is over");
+            return no("the assertion has expired");
         }
         let text = |name: &str| claims[name].as_str().map(str::to_owned);
         Ok(Grant {

@@ -1,4 +1,4 @@
-//! Requests and answers, on the server's side and on that of whoever visits it.
+//! HTTP: a small server and a small client.
 
 use std::{collections::BTreeMap, convert::Infallible, io, sync::Arc};
 
@@ -14,21 +14,21 @@ use tokio::net::{TcpListener, TcpStream};
 
 use super::state::State;
 
-/// The largest body that is read.
+/// The maximum size of a body.
 const MOST: usize = 1 << 20;
 
-/// A request that was read.
+/// A parsed request.
 pub(super) struct Asked {
     pub(super) method: Method,
     pub(super) path: String,
     pub(super) headers: HeaderMap,
-    /// What the query or the form says.
+    /// The parameters of the query or the form.
     pub(super) form: BTreeMap<String, String>,
     pub(super) body: Bytes,
 }
 
 impl Asked {
-    /// What the form says under a name.
+    /// Returns a parameter.
     pub(super) fn get(&self, name: &str) -> Option<&str> {
         self.form.get(name).map(String::as_str)
     }
@@ -38,7 +38,7 @@ impl Asked {
     }
 }
 
-/// An answer of the server.
+/// A response of the server.
 pub(super) struct Answer(Response<Full<Bytes>>);
 
 impl Answer {
@@ -54,7 +54,7 @@ impl Answer {
         Self::new(status, "application/json", body.to_string())
     }
 
-    /// An error as OAuth has it.
+    /// Creates an OAuth error.
     pub(super) fn error(status: u16, error: &str, why: &str) -> Self {
         Self::json(status, &serde_json::json!({ "error": error, "error_description": why }))
     }
@@ -63,7 +63,7 @@ impl Answer {
         Self::new(status, "text/plain", text)
     }
 
-    /// A page that nobody can frame.
+    /// Creates a page that cannot be framed.
     pub(super) fn page(body: String) -> Self {
         Self::new(200, "text/html; charset=utf-8", body)
             .with("content-security-policy", "default-src 'none'; frame-ancestors 'none'")
@@ -81,7 +81,7 @@ impl Answer {
     }
 }
 
-/// Serves until it is stopped.
+/// Serves requests until it is stopped.
 pub(super) async fn serve(listener: TcpListener, state: Arc<State>) {
     loop {
         let Ok((stream, _)) = listener.accept().await else { continue };
@@ -90,7 +90,7 @@ pub(super) async fn serve(listener: TcpListener, state: Arc<State>) {
             let state = state.clone();
             async move { Ok::<_, Infallible>(respond(&state, request).await) }
         });
-        // A connection that ends badly is the client's business.
+        // Errors of a connection are the client's problem.
         tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), answer));
     }
 }
@@ -109,7 +109,7 @@ async fn respond(state: &State, request: Request<Incoming>) -> Response<Full<Byt
 }
 
 fn log(state: &State, asked: &Asked) {
-    /// How many requests are kept.
+    /// The maximum number of recorded requests.
     const MOST: usize = 10_000;
     let mut sent = asked.form.clone();
     for (name, value) in &asked.headers {
@@ -143,7 +143,7 @@ impl State {
     }
 }
 
-/// What a page or a client answered to a visit.
+/// The response of a page or a client.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct WebReply {
@@ -156,39 +156,39 @@ pub struct WebReply {
 }
 
 impl WebReply {
-    /// The body as JSON; `null` if it is none.
+    /// Returns the body as JSON; `null` if it is not JSON.
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_default()
     }
 }
 
-/// Reads a page of this machine, without following redirects.
+/// Sends a GET request to a local server, without following redirects.
 ///
 /// # Errors
-/// When it is not one, or does not answer.
+/// If the URL is not local, or if the server does not answer.
 pub async fn fetch(url: &str) -> io::Result<WebReply> {
     send(Method::GET, url, &[], String::new()).await
 }
 
-/// Sends a form to this machine, with some headers, without following redirects.
+/// Sends a form to a local server, with headers, without following redirects.
 ///
 /// # Errors
-/// When nobody is there, or nobody answers.
+/// If the server does not answer.
 pub async fn post_form(url: &str, headers: &[(&str, &str)], form: &[(&str, &str)]) -> io::Result<WebReply> {
     let form = form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
     let kind = [("content-type", "application/x-www-form-urlencoded")];
     send(Method::POST, url, &[headers, &kind].concat(), form).await
 }
 
-/// Sends JSON to this machine, without following redirects.
+/// Sends JSON to a local server, without following redirects.
 ///
 /// # Errors
-/// When nobody is there, or nobody answers.
+/// If the server does not answer.
 pub async fn post_json(url: &str, body: &Value) -> io::Result<WebReply> {
     send(Method::POST, url, &[("content-type", "application/json")], body.to_string()).await
 }
 
-/// Visits a page, decides, and says where the page then sends the browser.
+/// Opens a page, submits a decision, and returns the redirect.
 pub(super) async fn visit(url: &str, decision: &str) -> io::Result<String> {
     let page = fetch(url).await?;
     if let Some(to) = page.headers.get(header::LOCATION) {

@@ -8,7 +8,7 @@ use std::{
 
 use couplet_core::{
     Bounds, BoxFuture,
-    http::{Field, Fields, sort},
+    http::{Field, Fields, place},
     message,
 };
 use couplet_server::{Ctx, ToolError, tool};
@@ -246,7 +246,7 @@ async fn line_380_the_name_is_the_id_of_the_task() {
                 ("mcp-method", method.to_owned()),
             ]);
             headers.extend(name.map(|name| ("mcp-name", name.to_owned())));
-            let sorted = sort(&Headers(headers), &frame, &server());
+            let sorted = place(&Headers(headers), &frame, &server());
             assert_eq!(sorted.err().map(|refusal| refusal.error.code), code, "{method} {name:?}");
         }
     }

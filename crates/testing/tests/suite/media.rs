@@ -84,11 +84,11 @@ async fn a_handler_returns_bytes_and_a_client_gets_them() {
         for (uri, mime_type, bytes) in [("pictures://one", "image/png", PNG), ("pages://one", "text/html", b"<html>")] {
             let contents = client.read(uri).await.unwrap().contents.remove(0);
             assert_eq!((&*contents.uri, contents.as_text().is_some()), (uri, mime_type == "text/html"), "{version}");
-            let read = Media::of_contents(&contents).unwrap();
+            let read = Media::from_contents(&contents).unwrap();
             assert_eq!((&*read.mime_type, &*read.bytes), (mime_type, bytes), "{version}");
         }
         let prompt = client.prompt("look", ()).await.unwrap();
-        assert_eq!(Media::of_block(&prompt.messages[0].content).unwrap().unwrap().bytes, PNG, "{version}");
+        assert_eq!(Media::from_block(&prompt.messages[0].content).unwrap().unwrap().bytes, PNG, "{version}");
     }
 }
 

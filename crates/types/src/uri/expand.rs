@@ -1,4 +1,4 @@
-//! From values to a URI.
+//! Expansion of templates.
 
 use super::{Expression, Modifier, Operator, TemplateValue, Variable};
 

@@ -1,4 +1,4 @@
-//! From a URI to values, in linear time.
+//! Matching of URIs in linear time.
 
 use std::{collections::HashMap, ops::Range};
 

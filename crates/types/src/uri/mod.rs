@@ -19,7 +19,7 @@ const MAX_TEMPLATE: usize = 8 * 1024;
 const MAX_VARIABLES: usize = 256;
 const MAX_URI: usize = 64 * 1024;
 
-/// A URI template, parsed.
+/// A parsed URI template.
 ///
 /// ```
 /// use couplet_types::UriTemplate;
@@ -45,7 +45,7 @@ impl UriTemplate {
     /// Parses a template, of at most 8 KiB and 256 variables.
     ///
     /// # Errors
-    /// When the text is not a template by the RFC. All four levels are understood.
+    /// If the text is not a valid template by the RFC. All four levels are supported.
     pub fn parse(text: &str) -> Result<Self, TemplateError> {
         if text.len() > MAX_TEMPLATE {
             return Err(TemplateError::new(MAX_TEMPLATE, "the template is longer than 8 KiB"));
@@ -58,7 +58,7 @@ impl UriTemplate {
     /// Parses a template that URIs will be matched with.
     ///
     /// # Errors
-    /// As [`parse`](Self::parse), and when a URI could be divided among the variables in more than one way, as with
+    /// As [`parse`](Self::parse), and if a URI could be divided among the variables in more than one way, as with
     /// `{a}{b}`.
     ///
     /// ```
@@ -76,22 +76,22 @@ impl UriTemplate {
         }
     }
 
-    /// The text the template was parsed from.
+    /// Returns the text that the template was parsed from.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// Whether the template has no expressions, so that it is the URI of one thing.
+    /// Returns whether the template has no expressions, so that it matches one URI only.
     pub fn is_literal(&self) -> bool {
         self.expressions().next().is_none()
     }
 
-    /// The names of the variables, in the order they are written.
+    /// Returns the names of the variables, in order.
     pub fn variables(&self) -> impl Iterator<Item = &str> {
         self.expressions().flat_map(|expression| &expression.variables).map(|variable| variable.name.as_str())
     }
 
-    /// The URI for these values; a variable that is not among them is undefined and leaves nothing behind.
+    /// Expands the template. Variables without a value are undefined, and expand to nothing.
     pub fn expand(&self, values: &[(&str, TemplateValue)]) -> String {
         let mut uri = String::new();
         for part in &self.parts {
@@ -103,12 +103,12 @@ impl UriTemplate {
         uri
     }
 
-    /// The values of the variables in a URI of the template's shape, percent-decoded once; `None` for other URIs.
+    /// Matches a URI, and returns the percent-decoded values of the variables; `None` if it does not match.
     ///
     /// * `{x}` and `{+x}` take at least one character; `{x}` ends before `/`, `?` and `#`, `{+x}` need not.
     /// * Expressions that start with a mark (`{.x}`, `{/x}`, `{;x}`, `{?x}`, `{&x}`, `{#x}`) may be absent.
-    /// * Named parameters (`{;x,y}`, `{?x,y}`, `{&x,y}`) come in any order; unknown ones are ignored, and of one that is
-    ///   repeated the first counts unless the variable has a `*`.
+    /// * Named parameters (`{;x,y}`, `{?x,y}`, `{&x,y}`) come in any order; unknown ones are ignored, and of one that
+    ///   is repeated the first counts unless the variable has a `*`.
     /// * Text between expressions is looked for from the left. The last text, and all that follows a `{+x}` or a
     ///   `{/x*}`, is looked for from the right: in `{+dir}/{name}` the name is the last segment.
     ///
@@ -150,7 +150,7 @@ impl fmt::Display for UriTemplate {
     }
 }
 
-/// A value to put into a template. An empty list or map counts as undefined.
+/// A value of a variable. An empty list or map counts as undefined.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TemplateValue {
     /// One string.
@@ -179,30 +179,30 @@ impl From<Vec<String>> for TemplateValue {
     }
 }
 
-/// What a URI held for the variables of a template.
+/// The values of the variables in a URI.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Captures {
     values: Vec<(String, Vec<String>)>,
 }
 
 impl Captures {
-    /// The value of a variable; of a variable with a `*`, the first one.
+    /// Returns the value of a variable; the first one if it has a `*`.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.get_all(name).first().map(String::as_str)
     }
 
-    /// All values of a variable: several only if it has a `*`, none if it was absent.
+    /// Returns all values of a variable: several only if it has a `*`, none if it is absent.
     pub fn get_all(&self, name: &str) -> &[String] {
         self.values.iter().find(|(known, _)| known == name).map_or(&[], |(_, values)| values)
     }
 
-    /// Names and values in the order of the template; a name with several values comes several times.
+    /// Returns names and values in the order of the template; a name with several values is repeated.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.values.iter().flat_map(|(name, values)| values.iter().map(move |value| (name.as_str(), value.as_str())))
     }
 }
 
-/// Why a text is not a URI template, or not one that can be matched.
+/// The error for a string that is not a URI template, or not one that can be matched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TemplateError {
     offset: usize,
@@ -214,7 +214,7 @@ impl TemplateError {
         Self { offset, reason: reason.into() }
     }
 
-    /// The byte of the template at which the trouble starts.
+    /// Returns the offset of the error in the template, in bytes.
     pub fn offset(&self) -> usize {
         self.offset
     }

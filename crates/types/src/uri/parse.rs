@@ -1,4 +1,4 @@
-//! From text to the parts of a template.
+//! Parsing of templates.
 
 use super::{
     Expression, MAX_VARIABLES, Modifier, Operator, Part, TemplateError, Variable,

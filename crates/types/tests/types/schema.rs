@@ -24,6 +24,14 @@ fn official_schemas_pass_through() {
     }
 }
 
+#[test]
+fn every_revision_has_a_schema() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/schemas");
+    for version in ProtocolVersion::ALL {
+        assert!(folder.join(format!("{version}.json")).is_file(), "`crates/types/tests/schemas` lacks {version}");
+    }
+}
+
 fn check_revision(root: &Value) -> Vec<String> {
     let place = if root.get("$defs").is_some() { "$defs" } else { "definitions" };
     let mut problems = Vec::new();

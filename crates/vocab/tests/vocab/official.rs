@@ -45,3 +45,14 @@ fn read(path: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
     fs::read_to_string(&path).unwrap_or_else(|e| panic!("`{}`: {e}", path.display()))
 }
+
+#[test]
+fn every_revision_has_a_row_and_examples() {
+    let rows: Vec<_> = REVISIONS.iter().map(|row| row.0).collect();
+    let known: Vec<_> = ProtocolVersion::ALL.iter().map(|version| version.as_str()).collect();
+    assert_eq!(rows, known, "add the revision to `crates/vocab/tests/vocab/official.rs`");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/examples");
+    for version in known {
+        assert!(folder.join(format!("{version}.jsonl")).is_file(), "`{}` lacks {version}", folder.display());
+    }
+}

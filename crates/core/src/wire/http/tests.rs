@@ -1,12 +1,18 @@
 //! Requests over HTTP as tables: headers and a body, and the connection that they belong to.
 
-use std::sync::Arc;
+use std::{
+    sync::Arc,
+    task::{Context, Poll, Waker},
+};
 
 use couplet_types::{Implementation, ServerCapabilities};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{Bounds, BoxFuture, Call, ExtensionMethod, ExtensionSpec, Hub, Reply, http::headers::ParamHeader, message};
+use crate::{
+    Bounds, BoxFuture, Call, ExtensionMethod, ExtensionSpec, Hub, Limits, Reply, ResultBody, ServerConnection,
+    http::headers::ParamHeader, message,
+};
 
 /// Headers, each in one string; a name that occurs twice is repeated.
 struct Headers(Vec<(String, String)>);
@@ -50,7 +56,7 @@ impl Service for Server {
     }
 
     fn call(&self, _: Call) -> BoxFuture<'static, Reply> {
-        Box::pin(std::future::pending())
+        Box::pin(std::future::ready(Reply::Complete(ResultBody::empty())))
     }
 
     fn hub(&self) -> &Hub {
@@ -192,6 +198,11 @@ fn stateless_requests_repeat_their_body() {
             &request("prompts/list", &stateless("2026-07-28", json!({}))),
             "404 1 -32601 method `prompts/list` is not available",
         ),
+        (
+            &[NEW, "mcp-method: ping"],
+            &request("ping", &stateless("2026-07-28", json!({}))),
+            "404 1 -32601 method `ping` is not available",
+        ),
     ] {
         check(headers, body, expected);
     }
@@ -205,6 +216,30 @@ fn stateless_requests_repeat_their_body() {
     ] {
         check(headers, &note.to_string(), expected);
     }
+}
+
+/// A checked request is answered as one that the connection checks itself.
+#[test]
+fn a_checked_request_is_not_checked_again() {
+    let text = request("tools/list", &stateless("2026-07-28", json!({})));
+    let service: Arc<dyn Service> = Arc::new(Server::new(ALL));
+    let headers = Headers::new(&[NEW, "mcp-method: tools/list"]);
+    let Ok(Placement::Stateless(checked)) = place(&headers, &frame(&text), &*service) else { panic!() };
+    let answer = |receive: &dyn Fn(&mut ServerConnection)| {
+        let mut connection = ServerConnection::new(service.clone(), Limits::default());
+        receive(&mut connection);
+        match connection.poll_send(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(Some(text)) => text.into_bytes(),
+            other => panic!("{other:?}"),
+        }
+    };
+    let unchecked = answer(&|connection| connection.receive_frame(frame(&text)));
+    assert_eq!(answer(&|connection| connection.receive_checked(frame(&text), checked)), unchecked);
+    assert!(unchecked.starts_with(br#"{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete""#));
+    // The proof counts: a method that the server lacks is not looked up again.
+    let absent = text.replace("tools/list", "prompts/list");
+    let absent = answer(&|connection| connection.receive_checked(frame(&absent), checked));
+    assert!(absent.starts_with(br#"{"jsonrpc":"2.0","id":1,"result""#));
 }
 
 #[test]

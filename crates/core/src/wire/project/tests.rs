@@ -293,6 +293,7 @@ fn cache_hints_are_taken_out() {
         }
         let mut value: T = serde_json::from_value(full).unwrap();
         let hint = value.take_cache();
+        assert!(value.take_long().is_none() && value.size_hint() >= json!(value).to_string().len());
         assert_eq!(json!(value), *members);
         let found = hint.map(|hint| (hint.ttl_ms, json!(hint.scope)));
         assert_eq!(found, cached.then(|| (Some(7), json!("public"))));

@@ -1,4 +1,5 @@
-//! What the client answers when a server asks: one set of callbacks, whichever way the question came.
+//! The callbacks that answer a server's elicitation, sampling and roots requests, whether they came as requests in a
+//! session or in an `input_required` result.
 
 use std::{
     fmt,
@@ -24,20 +25,20 @@ use crate::{
 type Callback<A, R> = Arc<dyn Fn(A) -> BoxFuture<'static, Result<R, RpcError>> + Send + Sync>;
 type Answer = BoxFuture<'static, Result<JsonText, RpcError>>;
 
-/// The callbacks. What is not set is not declared, and a question for it is refused.
+/// The callbacks. One that is not set is not declared as a capability, and requests for it are refused.
 #[derive(Default)]
-pub(crate) struct Answers {
+pub(crate) struct Callbacks {
     pub(crate) form: Option<Callback<Elicitation, ElicitResult>>,
-    pub(crate) visit: Option<Callback<Elicitation, ElicitResult>>,
+    pub(crate) url: Option<Callback<Elicitation, ElicitResult>>,
     pub(crate) sample: Option<Callback<CreateMessageParams, CreateMessageResult>>,
     pub(crate) sampling_tools: bool,
     pub(crate) roots: Option<Mutex<Vec<Root>>>,
     pub(crate) activity: Arc<Activity>,
     /// Answers everything, instead of the others.
-    pub(crate) whole: Option<(ClientCapabilities, Callback<InputRequest, JsonText>)>,
+    pub(crate) any: Option<(ClientCapabilities, Callback<InputRequest, JsonText>)>,
 }
 
-/// Makes a callback of a closure of the user's.
+/// Wraps a closure of the program.
 pub(crate) fn callback<A, R, F, Fut>(work: F) -> Callback<A, R>
 where
     A: Send + 'static,
@@ -52,33 +53,33 @@ where
     })
 }
 
-/// The same callbacks for another connection: roots are a copy, and who is busy is counted anew.
-impl Clone for Answers {
+/// The same callbacks for another connection: the roots are copied, and activity is counted anew.
+impl Clone for Callbacks {
     fn clone(&self) -> Self {
         Self {
             form: self.form.clone(),
-            visit: self.visit.clone(),
+            url: self.url.clone(),
             sample: self.sample.clone(),
             sampling_tools: self.sampling_tools,
             roots: self.roots.as_ref().map(|roots| Mutex::new(lock(roots).clone())),
             activity: Arc::default(),
-            whole: self.whole.clone(),
+            any: self.any.clone(),
         }
     }
 }
 
-impl Answers {
-    /// What the client declares.
+impl Callbacks {
+    /// Returns the capabilities that the client declares.
     pub(crate) fn capabilities(&self) -> ClientCapabilities {
-        if let Some((declared, _)) = &self.whole {
+        if let Some((declared, _)) = &self.any {
             return declared.clone();
         }
         let empty = RawJson::empty_object;
         let mut all = ClientCapabilities::new();
-        if self.form.is_some() || self.visit.is_some() {
+        if self.form.is_some() || self.url.is_some() {
             let mut elicitation = ElicitationCapability::new();
             elicitation.form = self.form.is_some().then(empty);
-            elicitation.url = self.visit.is_some().then(empty);
+            elicitation.url = self.url.is_some().then(empty);
             all.elicitation = Some(elicitation);
         }
         if self.sample.is_some() {
@@ -90,23 +91,23 @@ impl Answers {
         all
     }
 
-    /// Answers one question. The outer error is a question that this client does not take.
+    /// Answers one input request. The outer error is a request that this client does not support.
     pub(crate) fn answer(&self, dialect: &Arc<Dialect>, method: &str, params: &str) -> Result<Answer, RpcError> {
-        if let Some((_, answer)) = &self.whole {
+        if let Some((_, answer)) = &self.any {
             let params = RawJson::from_text(params).map_err(|e| RpcError::invalid_params(e.to_string()))?;
             return Ok(answer(InputRequest::raw(method, params)));
         }
         let mut declared = self.capabilities();
         declared.project(dialect.revision());
         match method {
-            Elicit::METHOD => self.elicit(dialect, &declared, read(params)?),
-            CreateMessage::METHOD => self.sample(dialect, &declared, read(params)?),
+            Elicit::METHOD => self.elicit(dialect, &declared, parse(params)?),
+            CreateMessage::METHOD => self.sample(dialect, &declared, parse(params)?),
             ListRoots::METHOD => self.list_roots(dialect),
             _ => Err(RpcError::method_not_found(method)),
         }
     }
 
-    /// Answers a question that came on a session. While it does, a request that waits for the server is not late.
+    /// Answers a request that came in a session. Meanwhile, requests of the client do not time out.
     pub(crate) fn answer_on_session(&self, dialect: &Arc<Dialect>, method: &str, params: &str) -> Answer {
         let busy = Busy::new(self.activity.clone());
         let answer = self.answer(dialect, method, params);
@@ -120,7 +121,7 @@ impl Answers {
         })
     }
 
-    /// Answers the questions of one round, all at the same time.
+    /// Answers the input requests of one round, concurrently.
     pub(crate) async fn round(
         &self,
         dialect: &Arc<Dialect>,
@@ -130,7 +131,8 @@ impl Answers {
         for (key, ask) in asks {
             let params = ask.params.as_ref().map_or("{}", RawJson::get);
             let answer = self.answer(dialect, &ask.method, params).map_err(|e| {
-                let what = format!("the server asks `{}` under `{key}`, and this client cannot answer", ask.method);
+                let what =
+                    format!("the server requests `{}` under `{key}`, which this client does not support", ask.method);
                 Error::new(ErrorKind::Unsupported, format!("{what}: {e}"))
             })?;
             answers.push(answer);
@@ -140,7 +142,7 @@ impl Answers {
         let failed = |method: &str, e: &RpcError| {
             Error::new(
                 ErrorKind::Callback,
-                format!("the callback for `{method}` failed, so the request was given up: {e}"),
+                format!("the callback for `{method}` failed, so the request was abandoned: {e}"),
             )
         };
         let pairs = keys.into_iter().zip(answers);
@@ -157,7 +159,7 @@ impl Answers {
             return Err(RpcError::method_not_found(Elicit::METHOD));
         };
         let (mode, callback) = if params.is_url() {
-            ("url", self.visit.as_ref().filter(|_| elicitation.allows_url()))
+            ("url", self.url.as_ref().filter(|_| elicitation.allows_url()))
         } else {
             ("form", self.form.as_ref().filter(|_| elicitation.allows_form()))
         };
@@ -166,7 +168,7 @@ impl Answers {
         if params.is_url() && params.url.is_none() {
             return Err(RpcError::invalid_params("`url` is missing"));
         }
-        Ok(written(callback(Elicitation::new(params)), dialect))
+        Ok(serialized(callback(Elicitation::new(params)), dialect))
     }
 
     fn sample(
@@ -184,23 +186,23 @@ impl Answers {
         if let Some(what) = params.unbalanced() {
             return Err(RpcError::invalid_params(format!("the messages: {what}")));
         }
-        Ok(written(callback(params), dialect))
+        Ok(serialized(callback(params), dialect))
     }
 
     fn list_roots(&self, dialect: &Arc<Dialect>) -> Result<Answer, RpcError> {
         let roots = self.roots.as_ref().ok_or_else(|| RpcError::method_not_found(ListRoots::METHOD))?;
         let roots = lock(roots).clone();
-        Ok(written(Box::pin(async { Ok(ListRootsResult::new(roots)) }), dialect))
+        Ok(serialized(Box::pin(async { Ok(ListRootsResult::new(roots)) }), dialect))
     }
 }
 
-impl fmt::Debug for Answers {
+impl fmt::Debug for Callbacks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Answers").field("capabilities", &self.capabilities()).finish_non_exhaustive()
+        f.debug_struct("Callbacks").field("capabilities", &self.capabilities()).finish_non_exhaustive()
     }
 }
 
-/// Refuses roots that no server could use.
+/// Checks that roots are valid.
 pub(crate) fn check_roots(roots: &[Root]) -> Result<(), Error> {
     match roots.iter().find(|r| !r.is_valid()) {
         Some(root) => {
@@ -211,12 +213,12 @@ pub(crate) fn check_roots(roots: &[Root]) -> Result<(), Error> {
     }
 }
 
-fn read<T: serde::de::DeserializeOwned>(params: &str) -> Result<T, RpcError> {
+fn parse<T: serde::de::DeserializeOwned>(params: &str) -> Result<T, RpcError> {
     from_json(params).map_err(|e| RpcError::invalid_params(e.to_string()))
 }
 
-/// Prints an answer as the revision wants it.
-fn written<T>(answer: BoxFuture<'static, Result<T, RpcError>>, dialect: &Arc<Dialect>) -> Answer
+/// Serializes a result for the revision.
+fn serialized<T>(answer: BoxFuture<'static, Result<T, RpcError>>, dialect: &Arc<Dialect>) -> Answer
 where
     T: Project + serde::Serialize + 'static,
 {
@@ -224,7 +226,8 @@ where
     Box::pin(async move { answer.await.and_then(|answer| dialect.answer(answer)) })
 }
 
-/// Whether questions of a session are being answered. Which request they belong to is not known.
+/// A count of the server's requests in a session that are being answered. The protocol does not say which request of
+/// the client they belong to.
 #[derive(Debug, Default)]
 pub(crate) struct Activity {
     open: AtomicUsize,
@@ -232,7 +235,7 @@ pub(crate) struct Activity {
 }
 
 impl Activity {
-    /// Whether a question is open, or one was begun or answered since `seen` was stored here.
+    /// Returns whether a request is open, or was begun or answered since `seen`, which is updated.
     pub(crate) fn since(&self, seen: &mut u64) -> bool {
         let count = self.count.load(Ordering::Acquire);
         std::mem::replace(seen, count) != count || self.open.load(Ordering::Acquire) > 0

@@ -1,4 +1,4 @@
-//! What tools promised to give, as their list said, and whether they keep to it.
+//! Validation of structured output against the output schemas of the listed tools.
 
 use std::{collections::HashMap, fmt, sync::Mutex};
 
@@ -9,24 +9,24 @@ use couplet_types::{CallTool, Request, Tool};
 use crate::sync::lock;
 
 /// The output schemas of the tools that were listed.
-pub(crate) struct Outputs {
+pub(crate) struct OutputSchemas {
     listed: Mutex<HashMap<String, Box<str>>>,
     compiled: Cache,
 }
 
-impl Default for Outputs {
+impl Default for OutputSchemas {
     fn default() -> Self {
         Self { listed: Mutex::default(), compiled: Cache::new(Self::COMPILED) }
     }
 }
 
-impl Outputs {
-    /// As many as a list may have.
+impl OutputSchemas {
+    /// The maximum length of a list.
     const LISTED: usize = 10_000;
     const COMPILED: usize = 256;
 
-    /// Remembers what a list says.
-    pub(crate) fn listed(&self, tools: &[Tool]) {
+    /// Records the schemas of a page of tools.
+    pub(crate) fn record(&self, tools: &[Tool]) {
         let mut listed = lock(&self.listed);
         for tool in tools {
             match &tool.output_schema {
@@ -38,23 +38,23 @@ impl Outputs {
         }
     }
 
-    /// The list has changed: what it said counts no more.
-    pub(crate) fn forget(&self) {
+    /// Removes all schemas, after the list has changed.
+    pub(crate) fn clear(&self) {
         lock(&self.listed).clear();
     }
 
-    /// What a request promises to bring.
+    /// Returns the output that a request has to return; `None` if the tool has no output schema.
     ///
     /// # Errors
-    /// When the schema of the tool cannot be used: what it would allow, nobody knows.
-    pub(crate) fn promised(&self, request: &Outgoing) -> Result<Option<Promise>, Error> {
+    /// If the schema of the tool is not supported.
+    pub(crate) fn expected(&self, request: &Outgoing) -> Result<Option<ExpectedOutput>, Error> {
         if request.method != CallTool::METHOD || lock(&self.listed).is_empty() {
             return Ok(None);
         }
         let Some(tool) = request.name() else { return Ok(None) };
         let Some(text) = lock(&self.listed).get(&tool).cloned() else { return Ok(None) };
         match self.compiled.get(&text) {
-            Ok(schema) => Ok(Some(Promise { tool, schema })),
+            Ok(schema) => Ok(Some(ExpectedOutput { tool, schema })),
             Err(why) => {
                 let what = format!("the tool `{tool}` has an output schema that cannot be used: {why}");
                 Err(Error::new(ErrorKind::Protocol, what).with_source(why))
@@ -63,23 +63,23 @@ impl Outputs {
     }
 }
 
-impl fmt::Debug for Outputs {
+impl fmt::Debug for OutputSchemas {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Outputs").field("listed", &lock(&self.listed).len()).finish_non_exhaustive()
+        f.debug_struct("OutputSchemas").field("listed", &lock(&self.listed).len()).finish_non_exhaustive()
     }
 }
 
-/// What one call has to bring.
-pub(crate) struct Promise {
+/// The expected output of one call.
+pub(crate) struct ExpectedOutput {
     tool: String,
     schema: Schema,
 }
 
-impl Promise {
+impl ExpectedOutput {
     pub(crate) fn check(&self, outcome: &Outcome) -> Result<(), Error> {
         let tool = &self.tool;
         let Outcome::Complete(text) = outcome else { return Ok(()) };
-        // What cannot be read is refused when it is read.
+        // An invalid result is refused when it is parsed.
         let Ok(result) = Params::from_text(text.clone()) else { return Ok(()) };
         if result.get("isError").is_some_and(|failed| failed.as_str() == "true") {
             return Ok(());

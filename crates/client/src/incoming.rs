@@ -1,4 +1,4 @@
-//! Where everything arrives that the server sends on its own.
+//! Dispatch of the messages that the server sends on its own: requests in a session, notifications, changes.
 
 use std::{
     collections::HashMap,
@@ -14,56 +14,56 @@ use couplet_core::{
 use couplet_types::{LogMessage, LogParams, Notification, Progress, RpcError};
 
 use crate::{
-    answers::Answers, cache::Seat, extension::Extensions, feed::Feed, notify::Notice, outputs::Outputs,
-    progress::Hearings, sync::lock,
+    cache::Seat, callbacks::Callbacks, extension::Extensions, notify::Notice, output_schemas::OutputSchemas,
+    progress::ProgressSubscriptions, queue::Queue, sync::lock,
 };
 
 pub(crate) type OnLog = Arc<dyn Fn(LogParams) + Send + Sync>;
 
 /// The inbound side of one client.
-pub(crate) struct Inbox {
-    pub(crate) answers: Arc<Answers>,
+pub(crate) struct Incoming {
+    pub(crate) callbacks: Arc<Callbacks>,
     pub(crate) extensions: Arc<Extensions>,
     pub(crate) on_log: Option<OnLog>,
-    pub(crate) outputs: Outputs,
-    /// Who hears of progress after an answer.
-    pub(crate) hearings: Hearings,
-    /// The way out, once there is one.
+    pub(crate) output_schemas: OutputSchemas,
+    /// Subscriptions to progress after a response.
+    pub(crate) progress: ProgressSubscriptions,
+    /// The outbound side, once there is one.
     pub(crate) channel: OnceLock<Weak<dyn Channel>>,
-    /// Where answers are kept, if they are.
+    /// The place of this client in the response cache, unless caching is disabled.
     pub(crate) seat: Option<Seat>,
     dialect: Mutex<Option<Arc<Dialect>>>,
     readers: Mutex<Readers>,
 }
 
-/// Who reads. A reader that is gone is forgotten at the next chance.
+/// The queues of readers. Those that were dropped are removed lazily.
 #[derive(Default)]
 struct Readers {
     closed: bool,
-    /// Why nothing comes any more that the server sends on its own, though the connection lives.
+    /// Why the server cannot send notifications any more, although the connection is open.
     silent: Option<Error>,
-    notices: Vec<Weak<Feed<Notice>>>,
-    changes: Vec<(Filter, Weak<Feed<Change>>)>,
-    /// How many subscriptions of this session name a resource.
+    notices: Vec<Weak<Queue<Notice>>>,
+    changes: Vec<(Filter, Weak<Queue<Change>>)>,
+    /// The number of subscriptions of this session by resource.
     uris: HashMap<String, usize>,
 }
 
-impl Inbox {
-    /// How many entries may wait for a reader.
-    const ROOM: usize = 256;
+impl Incoming {
+    /// The capacity of a reader's queue.
+    const CAPACITY: usize = 256;
 
     pub(crate) fn new(
-        answers: Answers,
+        callbacks: Callbacks,
         extensions: Arc<Extensions>,
         on_log: Option<OnLog>,
         seat: Option<Seat>,
     ) -> Self {
         Self {
-            answers: Arc::new(answers),
+            callbacks: Arc::new(callbacks),
             extensions,
             on_log,
-            outputs: Outputs::default(),
-            hearings: Hearings::default(),
+            output_schemas: OutputSchemas::default(),
+            progress: ProgressSubscriptions::default(),
             channel: OnceLock::new(),
             seat,
             dialect: Mutex::default(),
@@ -71,44 +71,44 @@ impl Inbox {
         }
     }
 
-    /// From now on both sides speak as agreed.
+    /// Sets the negotiated dialect.
     pub(crate) fn agree(&self, dialect: Dialect) {
         *lock(&self.dialect) = Some(Arc::new(dialect));
     }
 
-    /// How the client speaks; `None` as long as nothing was agreed on.
+    /// Returns the negotiated dialect; `None` before negotiation.
     pub(crate) fn dialect(&self) -> Option<Arc<Dialect>> {
         lock(&self.dialect).clone()
     }
 
-    pub(crate) fn read_notices(&self) -> Arc<Feed<Notice>> {
-        let feed = Arc::new(Feed::new(Self::ROOM));
+    pub(crate) fn read_notices(&self) -> Arc<Queue<Notice>> {
+        let queue = Arc::new(Queue::new(Self::CAPACITY));
         let mut readers = lock(&self.readers);
         readers.notices.retain(|f| f.strong_count() > 0);
-        readers.notices.push(Arc::downgrade(&feed));
+        readers.notices.push(Arc::downgrade(&queue));
         if readers.closed {
-            feed.close();
+            queue.close();
         }
-        feed
+        queue
     }
 
-    /// Collects the changes that a session tells of. Every resource by name finds room.
-    pub(crate) fn read_changes(&self, interest: Filter) -> Arc<Feed<Change>> {
-        let feed = Arc::new(Feed::new(Self::ROOM + interest.uris.len()));
+    /// Registers a reader of the changes in a session. Its queue has room for every resource of the filter.
+    pub(crate) fn read_changes(&self, filter: Filter) -> Arc<Queue<Change>> {
+        let queue = Arc::new(Queue::new(Self::CAPACITY + filter.uris.len()));
         let mut readers = lock(&self.readers);
-        for uri in &interest.uris {
+        for uri in &filter.uris {
             *readers.uris.entry(uri.clone()).or_default() += 1;
         }
         readers.changes.retain(|(_, f)| f.strong_count() > 0);
-        readers.changes.push((interest, Arc::downgrade(&feed)));
+        readers.changes.push((filter, Arc::downgrade(&queue)));
         if readers.closed || readers.silent.is_some() {
-            feed.close();
+            queue.close();
         }
-        feed
+        queue
     }
 
-    /// One reader less for a resource. `last` is called, under the lock, if it was the last one.
-    pub(crate) fn forget(&self, uri: &str, last: impl FnOnce()) {
+    /// Removes a subscription to a resource. `last` is called, under the lock, if it was the last one.
+    pub(crate) fn unsubscribe(&self, uri: &str, last: impl FnOnce()) {
         let mut readers = lock(&self.readers);
         let Some(count) = readers.uris.get_mut(uri) else { return };
         *count -= 1;
@@ -118,13 +118,13 @@ impl Inbox {
         }
     }
 
-    /// Why a subscription of a session is over.
-    pub(crate) fn why_over(&self) -> Error {
+    /// Returns why the subscriptions of a session ended.
+    pub(crate) fn end_reason(&self) -> Error {
         let silent = lock(&self.readers).silent.clone();
-        silent.unwrap_or_else(|| Error::new(ErrorKind::Closed, "the connection has ended"))
+        silent.unwrap_or_else(|| Error::new(ErrorKind::Closed, "the connection is closed"))
     }
 
-    /// The connection is over: whoever reads is told.
+    /// Closes the queues of all readers.
     pub(crate) fn close(&self) {
         let mut readers = lock(&self.readers);
         readers.closed = true;
@@ -132,19 +132,19 @@ impl Inbox {
         readers.changes.drain(..).filter_map(|(_, f)| f.upgrade()).for_each(|f| f.close());
     }
 
-    /// What is kept may be old.
-    pub(crate) fn changed(&self, change: &Change) {
+    /// Invalidates cached data after a change.
+    pub(crate) fn invalidate(&self, change: &Change) {
         if *change == Change::Tools {
-            self.outputs.forget();
+            self.output_schemas.clear();
         }
         if let Some(seat) = &self.seat {
             seat.change(change);
         }
     }
 
-    /// Passes a notification on to whoever wants it.
-    pub(crate) fn notice(&self, notice: &Notice) {
-        if notice.method == Progress::METHOD && self.hearings.hear(notice) {
+    /// Delivers a notification to callbacks and readers.
+    pub(crate) fn deliver(&self, notice: &Notice) {
+        if notice.method == Progress::METHOD && self.progress.deliver(notice) {
             return;
         }
         if let (Some(on_log), Some(line)) = (&self.on_log, notice.read::<LogMessage>())
@@ -154,35 +154,35 @@ impl Inbox {
         }
         let readers = lock(&self.readers);
         if let Some(change) = notice.change() {
-            self.changed(&change);
-            let wanted = readers.changes.iter().filter(|(interest, _)| covers(interest, &change));
+            self.invalidate(&change);
+            let wanted = readers.changes.iter().filter(|(filter, _)| covers(filter, &change));
             wanted.filter_map(|(_, f)| f.upgrade()).for_each(|f| f.push_once(change.clone()));
         }
         readers.notices.iter().filter_map(Weak::upgrade).for_each(|f| f.push(notice.clone()));
     }
 }
 
-impl Inbound for Inbox {
+impl Inbound for Incoming {
     fn request(&self, method: &str, params: &Params) -> BoxFuture<'static, Result<JsonText, RpcError>> {
         match self.dialect() {
             Some(dialect) => {
                 let channel = self.channel.get();
-                let extended = self.extensions.answer(&self.answers, &dialect, channel, method, params);
-                extended.unwrap_or_else(|| self.answers.answer_on_session(&dialect, method, params.text().as_str()))
+                let extended = self.extensions.answer(&self.callbacks, &dialect, channel, method, params);
+                extended.unwrap_or_else(|| self.callbacks.answer_on_session(&dialect, method, params.text().as_str()))
             }
-            None => Box::pin(async { Err(RpcError::invalid_request("the session is not open yet")) }),
+            None => Box::pin(async { Err(RpcError::invalid_request("the session is not initialized yet")) }),
         }
     }
 
     fn notification(&self, method: &str, params: Params) {
-        self.notice(&Notice { method: method.to_owned(), params });
+        self.deliver(&Notice { method: method.to_owned(), params });
     }
 
     fn overhear(&self, method: &str, params: &Params) {
         if self.seat.is_some()
             && let Some(change) = (Notice { method: method.to_owned(), params: params.clone() }).change()
         {
-            self.changed(&change);
+            self.invalidate(&change);
         }
     }
 
@@ -196,24 +196,23 @@ impl Inbound for Inbox {
 
     fn malformed(&self, malformed: &Malformed) {
         let excerpt = malformed.excerpt.escape_ascii();
-        tracing::warn!(error = %malformed.error, %excerpt, "the server sent a message that cannot be read");
+        tracing::warn!(error = %malformed.error, %excerpt, "the server sent a message that cannot be parsed");
     }
 }
 
-impl fmt::Debug for Inbox {
+impl fmt::Debug for Incoming {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Inbox").field("answers", &self.answers).finish_non_exhaustive()
+        f.debug_struct("Incoming").field("answers", &self.callbacks).finish_non_exhaustive()
     }
 }
 
-/// Whether somebody with this interest wants to hear of a change. The resource that changed may be a part of the one
-/// that was subscribed to.
-fn covers(interest: &Filter, change: &Change) -> bool {
+/// Returns whether a filter includes a change. The resource that changed may be a part of the one in the filter.
+fn covers(filter: &Filter, change: &Change) -> bool {
     match change {
-        Change::Tools => interest.tools,
-        Change::Prompts => interest.prompts,
-        Change::Resources => interest.resources,
-        Change::Updated(uri) => interest.uris.contains(uri) || interest.uris.iter().any(|whole| is_part(uri, whole)),
+        Change::Tools => filter.tools,
+        Change::Prompts => filter.prompts,
+        Change::Resources => filter.resources,
+        Change::Updated(uri) => filter.uris.contains(uri) || filter.uris.iter().any(|whole| is_part(uri, whole)),
         _ => false,
     }
 }

@@ -1,21 +1,21 @@
-//! What a server asked in the rounds of one request, for the error that ends them.
+//! The input requests in the rounds of one request, for the error after too many rounds.
 
 use couplet_core::excerpt;
 use couplet_types::{InputRequest, RawJson};
 
-/// How many questions an error names, and how many bytes of each.
+/// How many input requests an error names, and how many bytes of each.
 const NAMED: usize = 3;
 const EXCERPT: usize = 100;
 
-/// The questions of the last round, and whether they were the same ones in all rounds.
+/// The input requests of the last round, and whether they were the same in all rounds.
 #[derive(Debug, Default)]
-pub(crate) struct History {
+pub(crate) struct RoundHistory {
     last: Option<Vec<(String, String)>>,
     changed: bool,
 }
 
-impl History {
-    /// Adds the questions of a round. Their keys do not count: a server gives each question one of its own.
+impl RoundHistory {
+    /// Adds a round. The keys are not compared: a server may generate them.
     pub(crate) fn add(&mut self, asks: &[(String, InputRequest)]) {
         let params = |ask: &InputRequest| ask.params.as_ref().map_or("", RawJson::get).to_owned();
         let mut round: Vec<_> = asks.iter().map(|(_, ask)| (ask.method.to_string(), params(ask))).collect();
@@ -24,21 +24,21 @@ impl History {
         self.last = Some(round);
     }
 
-    /// The questions of the last round in words, and what can be done.
-    pub(crate) fn told(&self, asks: &[(String, InputRequest)]) -> String {
+    /// Describes the input requests of the last round, and says what to do.
+    pub(crate) fn describe(&self, asks: &[(String, InputRequest)]) -> String {
         let named: Vec<_> = asks.iter().take(NAMED).map(|(key, ask)| name(key, ask)).collect();
         let more = asks.len().saturating_sub(NAMED);
         let more = if more == 0 { String::new() } else { format!(" and {more} more") };
         let advice = match self.changed || asks.is_empty() {
-            true => "`rounds` allows more",
-            false => "it asked the same in every round, so the answers do not satisfy it",
+            true => "`max_rounds` allows more",
+            false => "they are the same in every round, so the responses do not satisfy the server",
         };
         let space = if named.is_empty() { "" } else { " " };
         format!("{space}{}{more}; {advice}", named.join(", "))
     }
 }
 
-/// The key of a question, and what it says.
+/// Returns the key and the message of an input request.
 fn name(key: &str, ask: &InputRequest) -> String {
     #[derive(serde::Deserialize)]
     struct Message {

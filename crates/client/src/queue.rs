@@ -1,4 +1,4 @@
-//! A bounded queue between the driver and one reader: when nobody reads, the oldest entries are dropped.
+//! A bounded queue from the driver to one reader. When it is full, the oldest entries are dropped.
 
 use std::{
     collections::VecDeque,
@@ -9,26 +9,26 @@ use std::{
 use crate::sync::lock;
 
 #[derive(Debug)]
-pub(crate) struct Feed<T>(Mutex<State<T>>);
+pub(crate) struct Queue<T>(Mutex<State<T>>);
 
 #[derive(Debug)]
 struct State<T> {
     items: VecDeque<T>,
-    room: usize,
+    capacity: usize,
     waker: Option<Waker>,
     closed: bool,
 }
 
-impl<T> Feed<T> {
-    pub(crate) fn new(room: usize) -> Self {
-        Self(Mutex::new(State { items: VecDeque::new(), room, waker: None, closed: false }))
+impl<T> Queue<T> {
+    pub(crate) fn new(capacity: usize) -> Self {
+        Self(Mutex::new(State { items: VecDeque::new(), capacity, waker: None, closed: false }))
     }
 
     pub(crate) fn push(&self, item: T) {
         lock(&self.0).push(item);
     }
 
-    /// Nothing more comes. What is there can still be read.
+    /// Closes the queue. The remaining items can still be read.
     pub(crate) fn close(&self) {
         let mut state = lock(&self.0);
         state.closed = true;
@@ -48,8 +48,8 @@ impl<T> Feed<T> {
     }
 }
 
-impl<T: PartialEq> Feed<T> {
-    /// Adds an item unless an equal one still waits to be read.
+impl<T: PartialEq> Queue<T> {
+    /// Adds an item unless an equal one is in the queue.
     pub(crate) fn push_once(&self, item: T) {
         let mut state = lock(&self.0);
         if !state.items.contains(&item) {
@@ -63,7 +63,7 @@ impl<T> State<T> {
         if self.closed {
             return;
         }
-        if self.items.len() >= self.room {
+        if self.items.len() >= self.capacity {
             self.items.pop_front();
         }
         self.items.push_back(item);

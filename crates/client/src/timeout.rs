@@ -1,13 +1,13 @@
-//! How long a request may take. Without limits no clock is touched, so a client can run where there is none.
+//! Timeouts of requests. Without timeouts no timer is used, so that a client can run without a tokio runtime.
 
 use std::{future::Future, sync::Arc, time::Duration};
 
 use couplet_core::{Channel, Error, ErrorKind};
 use tokio::time::{Instant, timeout_at};
 
-use crate::answers::Activity;
+use crate::callbacks::Activity;
 
-/// Waits for `work`, but not longer than `limit`, unless a person holds it up.
+/// Waits for `work` up to a timeout, which does not run while the channel waits for the user, such as during a login.
 pub(crate) async fn within<T>(
     limit: Option<Duration>,
     channel: &dyn Channel,
@@ -23,19 +23,19 @@ pub(crate) async fn within<T>(
     }
 }
 
-/// The limits of one request. Between two rounds, while the client answers questions, no time passes.
+/// The timeouts of one request. They do not run between two rounds, while the client answers input requests.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Patience {
-    /// Without any sign of life; a question of the server is one.
+pub(crate) struct Timeouts {
+    /// The time without a response, progress or a request of the server.
     pub(crate) timeout: Option<Duration>,
-    /// In all, however much progress there is.
+    /// The time in total.
     pub(crate) max_timeout: Option<Duration>,
 }
 
-/// The time of one request, over all of its rounds.
+/// The timer of one request, over all of its rounds.
 #[derive(Debug)]
-pub(crate) struct Clock {
-    patience: Patience,
+pub(crate) struct RequestTimer {
+    timeouts: Timeouts,
     activity: Arc<Activity>,
     seen: u64,
     spent: Duration,
@@ -45,39 +45,39 @@ pub(crate) struct Clock {
 #[derive(Clone, Copy, Debug)]
 struct Round {
     began: Instant,
-    heard: Instant,
+    active: Instant,
 }
 
-impl Clock {
-    pub(crate) fn new(patience: Patience, activity: Arc<Activity>) -> Self {
-        Self { patience, activity, seen: 0, spent: Duration::ZERO, round: None }
+impl RequestTimer {
+    pub(crate) fn new(timeouts: Timeouts, activity: Arc<Activity>) -> Self {
+        Self { timeouts, activity, seen: 0, spent: Duration::ZERO, round: None }
     }
 
-    /// A request goes out.
+    /// Starts a round, when its request is sent.
     pub(crate) fn begin(&mut self) {
-        if self.patience.timeout.is_none() && self.patience.max_timeout.is_none() {
+        if self.timeouts.timeout.is_none() && self.timeouts.max_timeout.is_none() {
             return;
         }
         let now = Instant::now();
         self.activity.since(&mut self.seen);
-        self.round = Some(Round { began: now, heard: now });
+        self.round = Some(Round { began: now, active: now });
     }
 
-    /// Its answer is there.
+    /// Ends a round, when its response has arrived.
     pub(crate) fn end(&mut self) {
         if let Some(round) = self.round.take() {
             self.spent += round.began.elapsed();
         }
     }
 
-    /// The server gave a sign of life.
-    pub(crate) fn heard(&mut self) {
+    /// Restarts the idle timeout.
+    pub(crate) fn restart_idle(&mut self) {
         if let Some(round) = &mut self.round {
-            round.heard = Instant::now();
+            round.active = Instant::now();
         }
     }
 
-    /// Waits for `next`, for as long as the limits allow.
+    /// Waits for `next` until a timeout has passed.
     pub(crate) async fn wait<T>(
         &mut self,
         method: &str,
@@ -87,34 +87,34 @@ impl Clock {
         let mut next = std::pin::pin!(next);
         loop {
             let Some(round) = self.round else { return Ok(next.await) };
-            let last = self.patience.max_timeout.and_then(|m| round.began.checked_add(m.saturating_sub(self.spent)));
-            let quiet = self.patience.timeout.and_then(|t| round.heard.checked_add(t));
-            let Some(deadline) = quiet.into_iter().chain(last).min() else { return Ok(next.await) };
+            let last = self.timeouts.max_timeout.and_then(|m| round.began.checked_add(m.saturating_sub(self.spent)));
+            let idle = self.timeouts.timeout.and_then(|t| round.active.checked_add(t));
+            let Some(deadline) = idle.into_iter().chain(last).min() else { return Ok(next.await) };
             if let Ok(done) = timeout_at(deadline, next.as_mut()).await {
                 return Ok(done);
             }
             if channel.is_held_up() {
                 let now = Instant::now();
-                self.round = Some(Round { began: now, heard: now });
+                self.round = Some(Round { began: now, active: now });
                 continue;
             }
             if last.is_some_and(|last| Instant::now() >= last) {
-                return Err(too_long(method, self.patience.max_timeout, "max_timeout", channel));
+                return Err(timed_out(method, self.timeouts.max_timeout, "max_timeout", channel));
             }
             if !self.activity.since(&mut self.seen) {
-                return Err(too_long(method, self.patience.timeout, "timeout", channel));
+                return Err(timed_out(method, self.timeouts.timeout, "timeout", channel));
             }
-            self.heard();
+            self.restart_idle();
         }
     }
 }
 
-fn too_long(method: &str, limit: Option<Duration>, setting: &str, channel: &dyn Channel) -> Error {
+fn timed_out(method: &str, limit: Option<Duration>, setting: &str, channel: &dyn Channel) -> Error {
     let limit = limit.unwrap_or_default();
     let note = channel.note().map(|note| format!("; {note}")).unwrap_or_default();
     let what = format!(
         "`{method}` was not answered within {limit:?} and was cancelled; \
-         whether it was carried out is not known; `{setting}` sets how long to wait{note}"
+         it may have been executed; `{setting}` sets how long to wait{note}"
     );
     Error::new(ErrorKind::Timeout, what)
 }
