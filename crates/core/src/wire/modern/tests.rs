@@ -174,8 +174,7 @@ fn requests_carry_the_client() {
         for (meta, progress) in [(None, false), (Some(("a", 1)), false), (None, true), (Some(("a", 1)), true)] {
             let mut params = CallToolParams::new("t");
             params.meta = meta.map(|(key, value)| Meta::new().with(key, json!(value)));
-            let mut options = RequestOptions::default();
-            options.progress = progress;
+            let options = RequestOptions { progress, ..Default::default() };
             let sent = dialect.request::<CallTool>(RequestId::Number(5), params, &options).unwrap();
             let mut expected = identity.clone();
             if let Some((key, value)) = meta {

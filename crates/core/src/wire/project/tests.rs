@@ -310,14 +310,13 @@ fn cache_hints_are_taken_out() {
 fn long_strings_are_taken_out_and_put_back() {
     let long = "A".repeat(16 << 10);
     let short = "A".repeat((16 << 10) - 4);
-    let link = ContentBlock::link(Resource::new("a:b", "n"));
     for (block, front) in [
         (ContentBlock::text(&*long), Some(r#"{"content":[{"type":"text","text":""#)),
         (ContentBlock::image(&*long, "image/png"), Some(r#"{"content":[{"type":"image","data":""#)),
         (ContentBlock::audio(&*long, "audio/wav"), Some(r#"{"content":[{"type":"audio","data":""#)),
         (ContentBlock::text(&*short), None),
         (ContentBlock::image(&*short, "image/png"), None),
-        (link.clone(), None),
+        (ContentBlock::link(Resource::new("a:b", "n")), None),
     ] {
         let full = CallToolResult::new(vec![block]);
         let mut result = full.clone();
