@@ -488,3 +488,6 @@ impl Default for Params {
         Self { text: JsonText::trusted(Bytes::from_static(b"{}")), members: Members::default(), meta: None }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -239,6 +239,9 @@ mod tests {
             (r#"{"id":7}"#, Skimmed::Unknown),
             (r#"{"id":7,"method":"x","result":{}}"#, Skimmed::Unknown),
             (r#"{"id":7,"method":"x"} {"id":8}"#, Skimmed::Unknown),
+            (r#"{"id":7,"method":"x"} x"#, Skimmed::Unknown),
+            (r#"{"id":{"x":7},"method":"x"}"#, Skimmed::Unknown),
+            (r#"{"method":"x","id":"a""#, Skimmed::Request(RequestId::from("a"))),
             (r#"[{"id":7,"result":{}}]"#, Skimmed::Unknown),
             ("{", Skimmed::Unknown),
             ("Listening on port 80", Skimmed::Noise),
@@ -255,6 +258,13 @@ mod tests {
         check(b"{\"result\":\"\xff\",\"id\":7}", Skimmed::Response(RequestId::Number(7)));
         check(b"{\"id\":7,\"result\":{\"a\":\"never end", Skimmed::Response(RequestId::Number(7)));
         check(b"{\"id\":\"\xff\",\"result\":{}}", Skimmed::Unknown);
+    }
+
+    #[test]
+    fn a_long_id_is_found_whole() {
+        let id = format!("{}\n{}", "y".repeat(40), "z".repeat(40));
+        let text = serde_json::json!({ "id": id, "method": "x" }).to_string();
+        check(text.as_bytes(), Skimmed::Request(RequestId::String(id)));
     }
 
     #[test]

@@ -512,3 +512,6 @@ impl Default for CachePolicy {
         Self { ttl_ms: 0, scope: CacheScope::Private }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -159,3 +159,6 @@ impl Negotiation {
         Error::new(ErrorKind::Version, what)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -594,3 +594,6 @@ fn sample(
     }
     InputRequest::new::<couplet_types::CreateMessage>(&params).map_err(|e| RpcError::internal(e.to_string()))
 }
+
+#[cfg(test)]
+mod tests;

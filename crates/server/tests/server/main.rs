@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test that fails says so")]
 
 mod blocking;
+mod dispatch;
 mod errors;
 mod extract;
 mod names;
