@@ -9,7 +9,7 @@ use std::{
 };
 
 use crate::{
-    Failure, corpus, interop, skipped, starter, tidy, weight,
+    Failure, corpus, grow, interop, skipped, starter, tidy, weight,
     workspace::{self, capture, cargo, command, packages, show},
 };
 
@@ -27,6 +27,7 @@ const STEPS: &[Step] = &[
     ("examples", examples),
     ("new", starter::run),
     ("features", features),
+    ("grow", || grow::run(&[])),
     ("corpus", || corpus::run(&[])),
     ("conformance", conformance),
     ("interop", interop),

@@ -23,7 +23,7 @@ pub(super) fn check(texts: &[(&str, String)]) -> Vec<Finding> {
 }
 
 /// Whether a file is at a path, or in the folder at a path.
-fn is_at(file: &str, path: &str) -> bool {
+pub(super) fn is_at(file: &str, path: &str) -> bool {
     let inside = |root: &str| file.strip_prefix(root).and_then(|file| file.strip_prefix(path));
     ["", "crates/"].iter().filter_map(|root| inside(root)).any(|rest| rest.is_empty() || rest.starts_with('/'))
 }

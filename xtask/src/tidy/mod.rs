@@ -5,12 +5,14 @@
 //! * The manifests of published packages are complete (`manifest.rs`).
 //! * The tests that SECURITY.md names are there (`security.rs`), and so are those of the checklist of the specification
 //!   (`checklist.rs`).
-//! * The entries of DESIGN.md are complete, and their paths exist (`design.rs`).
+//! * The entries of DESIGN.md are complete, and their paths exist (`design.rs`); so do those of ARCHITECTURE.md
+//!   (`architecture.rs`).
 //! * Doc comments use the words of the glossary (`words.rs`).
 //!
 //! What is allowed in spite of a rule stands in `allow.rs`, and must still be needed.
 
 mod allow;
+mod architecture;
 mod checklist;
 mod design;
 mod file;
@@ -101,6 +103,7 @@ fn in_files(allowed: &mut Allowed) -> Vec<Finding> {
     let mut findings = security::check(&texts);
     findings.extend(checklist::check(&texts));
     findings.extend(design::check(&texts));
+    findings.extend(architecture::check(&texts));
     findings.extend(words::check(&texts));
     for (file, text) in &texts {
         findings.extend(file::check(file, text, allowed));

@@ -339,9 +339,12 @@ pub(crate) struct Long {
 
 /// The cache policy of one result.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct CacheHint {
-    pub(crate) ttl_ms: Option<u64>,
-    pub(crate) scope: Option<couplet_types::CacheScope>,
+#[non_exhaustive]
+pub struct CacheHint {
+    /// The time to live in milliseconds; `None` is the server's default.
+    pub ttl_ms: Option<u64>,
+    /// The callers that may share the result; `None` is the server's default.
+    pub scope: Option<couplet_types::CacheScope>,
 }
 
 impl ResultBody {

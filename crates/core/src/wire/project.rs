@@ -25,37 +25,36 @@ use crate::service::CacheHint;
 const LONG: usize = 16 << 10;
 
 /// A value that can be projected to a revision.
+///
+/// [`project`](Project::project) is all that a type needs; [`extension_messages!`](crate::extension_messages) implements it
+/// for types that are the same in every revision. The provided methods are optimizations and checks of the protocol's own
+/// types.
 pub trait Project {
     /// Removes or converts the members that the revision lacks.
     fn project(&mut self, to: Revision);
 
-    /// Removes and returns the cache hints, if the value has them.
-    #[doc(hidden)]
-    #[expect(private_interfaces, reason = "only called by this crate")]
+    /// Removes and returns the cache hints, if the value has them. The default has none.
     fn take_cache(&mut self) -> Option<CacheHint> {
         None
     }
 
-    /// The approximate number of bytes of the serialized value, to allocate once.
-    #[doc(hidden)]
+    /// Returns the approximate size of the serialized value in bytes, to allocate once.
     fn size_hint(&self) -> usize {
         128
     }
 
-    /// Removes the first string if it is long, with its position; an empty one remains in its place.
-    #[doc(hidden)]
+    /// Removes the first string if it is long, and returns it with the serialized bytes in front of it; an empty string
+    /// remains in its place. The default removes none.
     fn take_long(&mut self) -> Option<(String, &'static [u8])> {
         None
     }
 
     /// Restores the string that [`take_long`](Project::take_long) removed.
-    #[doc(hidden)]
     fn put_back(&mut self, text: String) {
         drop(text);
     }
 
-    /// The reason why the revision cannot represent the value, if it cannot.
-    #[doc(hidden)]
+    /// Returns the reason why the revision cannot represent the value, if it cannot.
     fn unspeakable(&self, to: Revision) -> Option<&'static str> {
         let _ = to;
         None
