@@ -21,13 +21,10 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod client;
-mod connection;
 mod error;
 pub mod http;
 mod limits;
-pub mod memory;
 pub mod message;
-pub mod pump;
 mod server;
 mod service;
 pub mod sync;
@@ -41,7 +38,6 @@ pub use client::mailbox::{Event, Mailbox};
 pub use client::outgoing::{Outgoing, encode_answer};
 pub use client::requests::{ServerRequest, Slot};
 pub use client::router::{Cancellation, Outlet, Router, Source};
-pub use connection::Connection;
 /// The types of the protocol.
 pub use couplet_types as types;
 pub use error::{Error, ErrorKind};
@@ -62,7 +58,7 @@ pub use service::caller::Caller;
 pub use service::extension::{ExtensionMethod, ExtensionSpec};
 pub use service::observer::{Disconnected, Failure, Observer, Operation, Side};
 pub use service::{Call, ClientNotification, Description, Peer, Reply, RequestContext, ResultBody, Service};
-pub use transport::{Connect, Connected, IntoTarget, Itself, Transport};
+pub use transport::{Connect, Connected, IntoTarget, Itself, Transport, connection::Connection, memory, pump};
 pub use wire::{
     Outcome,
     dialect::{Dialect, RequestOptions},

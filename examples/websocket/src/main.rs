@@ -142,7 +142,7 @@ async fn main() -> couplet::Result<()> {
         .await?;
     let (progress, heard) = std::sync::mpsc::channel();
     let call = client.call("deploy", json!({})).on_progress(move |step| _ = progress.send(step.message));
-    let text = call.await?.text();
+    let text = call.await?.into_result()?.text();
     println!("{text}");
     assert_eq!((text.as_str(), heard.try_recv()), ("deployed", Ok(Some("built".to_owned()))));
     client.close().await

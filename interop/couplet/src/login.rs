@@ -102,7 +102,7 @@ async fn connect(address: &str, login: OAuth) -> Outcome<Client> {
 }
 
 async fn calls(client: &Client, tool: &str, expected: &str) -> Outcome {
-    match client.call(tool, ()).await?.text() {
+    match client.call(tool, ()).await?.into_result()?.text() {
         text if text == expected => Ok(()),
         text => Err(format!("`{tool}` says `{text}` instead of `{expected}`").into()),
     }

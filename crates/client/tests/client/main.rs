@@ -12,4 +12,5 @@ mod reconnect;
 mod request;
 mod script;
 mod service;
+mod target;
 mod without_runtime;

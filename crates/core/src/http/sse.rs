@@ -85,7 +85,7 @@ fn cut(text: &[u8]) -> Option<(&[u8], &[u8])> {
 /// use couplet_core::http::sse::Parser;
 ///
 /// let mut parser = Parser::new(1000);
-/// parser.push(b": nobody reads this\nid: 7\nda");
+/// parser.push(b": a comment\nid: 7\nda");
 /// assert_eq!(parser.next(), Ok(None));
 /// parser.push(b"ta: {}\r\n\r\n");
 /// let event = parser.next()?.unwrap();

@@ -62,7 +62,7 @@ mod tests {
         for (size, again) in [(100 << 10, true), (100, false), (KEPT + 1, false)] {
             let text = bytes(buffer(size));
             drop(text.clone());
-            assert!(SPARE.with_borrow(Vec::is_empty), "somebody still has it");
+            assert!(SPARE.with_borrow(Vec::is_empty), "it is still referenced");
             drop(text);
             assert_eq!(SPARE.with_borrow(Vec::len), usize::from(again), "{size}");
             assert!(buffer(size).capacity() >= size);

@@ -1,7 +1,7 @@
 //! The server's side of one connection, without the connection: messages in, messages out.
 //!
-//! Whoever owns the bytes calls [`ServerConnection::receive`] with each message, [`ServerConnection::end_input`] when no more
-//! come, and [`ServerConnection::poll_send`] for what is to be sent. Handlers run inside `poll_send`, so dropping the
+//! The owner of the bytes calls [`ServerConnection::receive`] with each message, [`ServerConnection::end_input`] at the
+//! end of input, and [`ServerConnection::poll_send`] for messages to send. Handlers run inside `poll_send`, so dropping the
 //! connection cancels them all.
 
 mod request;
@@ -106,9 +106,7 @@ impl ServerConnection {
         }
     }
 
-    /// From now on everything on this connection is asked by somebody who was authenticated, or by nobody.
-    ///
-    /// Where each message says who sends it, what was taken before stays with whoever asked it.
+    /// Sets the authenticated caller for subsequent messages. Requests already received keep the caller they came with.
     pub fn set_caller(&mut self, caller: Option<Arc<Caller>>) {
         self.asker.0 = caller;
     }
@@ -118,8 +116,8 @@ impl ServerConnection {
         self.asker.1 = context;
     }
 
-    /// Makes this as good as a new one, for somebody else; false if it cannot be: there was a handshake, something is
-    /// not answered, or somebody is left who could say more about what is.
+    /// Resets the connection for reuse. Returns `false` if it had a handshake, has pending requests, or a handler still
+    /// holds its [`Outbox`].
     pub fn try_reset(&mut self) -> bool {
         let is_silent = self.session.is_none() && self.listens.is_empty() && !self.input_over;
         let is_done = self.running.is_empty() && self.waiting.is_empty() && self.requests.is_empty();
@@ -202,7 +200,7 @@ impl ServerConnection {
         if self.input_over && self.running.is_empty() { Poll::Ready(None) } else { Poll::Pending }
     }
 
-    /// The same without changes: they are kept until somebody can hear of them.
+    /// The same without change notifications, which stay undelivered.
     pub fn poll_calls(&mut self, cx: &mut Context<'_>) -> Poll<Outbound> {
         self.poll_queue(cx).map_or(Poll::Pending, Poll::Ready)
     }
@@ -262,7 +260,7 @@ impl ServerConnection {
         }
     }
 
-    /// Answers to questions will not come any more: whoever waits for one is told, and so is whoever asks from now on.
+    /// Fails the pending requests to the client, and those that are sent from now on: no more responses will arrive.
     pub fn cancel_client_requests(&mut self) {
         self.questions.close();
     }
@@ -289,7 +287,7 @@ impl ServerConnection {
             Body::Request { id, method, params } => self.request(Incoming { id, method, params }, batch, None),
             Body::Notification { method, params } => self.notification(method, params),
             Body::Response { id, outcome } => {
-                // An answer that nobody waits for is late or stray; either way there is nothing to do.
+                // A response without a waiting request is late or stray, and ignored.
                 if let Some(id) = id {
                     self.questions.settle(&id, outcome);
                 }
@@ -369,7 +367,7 @@ impl ServerConnection {
         };
         if let Some(job) = job {
             job.outbox.close();
-            // Whoever still waits for an answer to what was never sent is told.
+            // Fails the requests that were never sent.
             for question in self.queue.questions(&job.id) {
                 self.questions.forget(question);
             }

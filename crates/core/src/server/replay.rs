@@ -189,7 +189,7 @@ impl Replay {
         Poll::Pending
     }
 
-    /// Lets go of whoever still waits for an answer, and returns what was asked.
+    /// Drops the waiting requests, and returns them.
     pub(crate) fn end_round(&self) -> Vec<(String, InputRequest)> {
         let (asked, waiting) = {
             let mut round = lock(&self.round);

@@ -47,7 +47,7 @@ impl Called {
 /// let call = client.call_task("build", ()).on_progress(|progress| tracing::info!("{progress:?}"));
 /// if let Called::Task(task) = call.await? {
 ///     tracing::info!(id = task.id(), "started");
-///     tracing::info!("{}", task.wait().await?.text());
+///     tracing::info!("{}", task.wait().await?.into_result()?.text());
 /// }
 /// # Ok(())
 /// # }

@@ -123,7 +123,7 @@ impl Tasks {
     ///     .on_elicit(|ask| async move { ask.accept(json!({ "good": true })) })
     ///     .connect(server.build())
     ///     .await?;
-    /// assert_eq!(client.call("review", ()).await?.text(), "true");
+    /// assert_eq!(client.call("review", ()).await?.into_result()?.text(), "true");
     /// # Ok(())
     /// # }
     /// ```

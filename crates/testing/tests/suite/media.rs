@@ -154,5 +154,5 @@ async fn a_client_does_not_replace_a_file() {
     assert_eq!(saved, folder.0.join("saved.png"));
     assert_eq!(fs::read(&saved).unwrap(), PNG);
     assert!(image.save(folder.0.join("saved")).await.is_err());
-    assert!(client.call("audio", ()).await.unwrap().image().unwrap_err().to_string().contains("no picture"));
+    assert!(client.call("audio", ()).await.unwrap().image().unwrap_err().to_string().contains("no image"));
 }

@@ -47,7 +47,7 @@ fn one_strict_scanner() {
 }
 
 #[test]
-fn depth_is_bounded_also_in_values_that_nobody_reads() {
+fn depth_is_bounded_also_in_values_that_are_not_parsed() {
     check(&format!("{}{}", "[".repeat(64), "]".repeat(64)), None);
     check(&format!("{}{}", "[".repeat(65), "]".repeat(65)), Some("deeper than 64"));
     check(&"[".repeat(1_000_000), Some("deeper than 64"));

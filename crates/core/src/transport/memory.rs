@@ -8,12 +8,11 @@ use std::{
 
 use crate::{
     client::{channel::Inbound, connection::ClientConnection},
-    connection::Connection,
     limits::Limits,
     message::oversized::Oversized,
     server::connection::ServerConnection,
     service::Service,
-    transport::Connected,
+    transport::{Connected, connection::Connection},
 };
 
 /// Connects a client to a service. The connection lives as long as its driver is polled, and the driver ends when the

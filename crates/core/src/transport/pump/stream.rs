@@ -10,7 +10,7 @@ use bytes::Bytes;
 use crate::message::{oversized::Oversized, text::EncodedMessage};
 
 /// A stream of messages in both directions: what a message transport implements to be driven by a
-/// [`Pump`](super::Pump).
+/// [`Pump`](crate::transport::pump::Pump).
 ///
 /// The sending half follows the contract of `futures::Sink`: [`send`](MessageStream::send) is called only after
 /// [`poll_ready`](MessageStream::poll_ready) was ready, and may buffer; [`poll_flush`](MessageStream::poll_flush) writes

@@ -17,12 +17,11 @@ pub use stream::{MessageStream, Received};
 
 use crate::{
     client::{channel::Inbound, connection::ClientConnection},
-    connection::Connection,
     error::{Error, ErrorKind},
     limits::Limits,
     server::connection::ServerConnection,
     service::Service,
-    transport::Connected,
+    transport::{Connected, connection::Connection},
 };
 
 /// Serves a service on a stream until the client has ended its input and everything is answered.

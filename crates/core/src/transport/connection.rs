@@ -12,8 +12,8 @@ use crate::{
 
 /// Either side of a connection: a state machine that a transport feeds with messages and asks for messages to send.
 ///
-/// It does no I/O, starts no task and reads no clock. [`Pump`](crate::pump::Pump) drives it over a
-/// [`MessageStream`](crate::pump::MessageStream) and keeps the contract below; implement a loop of your own only if your
+/// It does no I/O, starts no task and reads no clock. [`Pump`](crate::transport::pump::Pump) drives it over a
+/// [`MessageStream`](crate::transport::pump::MessageStream) and keeps the contract below; implement a loop of your own only if your
 /// transport is not one stream in each direction.
 ///
 /// # Inputs and outputs

@@ -1,4 +1,14 @@
 //! The traits of transports: where a server is served, and what a client connects to.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `connection` | the contract for driving either side of a connection |
+//! | `pump` | a driver over any stream of messages, without a runtime |
+//! | `memory` | a client and a server in one program |
+
+pub(crate) mod connection;
+pub mod memory;
+pub mod pump;
 
 use std::sync::Arc;
 
@@ -13,7 +23,7 @@ use crate::{
 /// A transport that a server is served on: standard input and output, a pipe, a port.
 ///
 /// A transport whose messages are one ordered stream in each direction implements
-/// [`MessageStream`](crate::pump::MessageStream) and calls [`pump::serve`](crate::pump::serve) here.
+/// [`MessageStream`](crate::transport::pump::MessageStream) and calls [`pump::serve`](crate::transport::pump::serve) here.
 pub trait Transport: Send {
     /// Serves until the client is gone, or for ever.
     fn serve(self, service: Arc<dyn Service>, limits: Limits) -> BoxFuture<'static, Result<(), Error>>
@@ -24,12 +34,10 @@ pub trait Transport: Send {
 /// A target that a client connects to: a program to start, a URL, a server in this process.
 ///
 /// A transport whose messages are one ordered stream in each direction implements
-/// [`MessageStream`](crate::pump::MessageStream) and calls [`pump::connect`](crate::pump::connect) here.
+/// [`MessageStream`](crate::transport::pump::MessageStream) and calls [`pump::connect`](crate::transport::pump::connect) here.
 #[diagnostic::on_unimplemented(
-    message = "a client cannot connect to `{Self}`",
-    label = "not a server to connect to",
-    note = "use a `Command` for a program to start, or the server itself",
-    note = "URLs need the feature `http-client` of `couplet`"
+    message = "`{Self}` is not a target to connect to",
+    note = "a URL needs the feature `http-client`; to start a program, use `Command::new`"
 )]
 pub trait Connect: Send {
     /// Opens a connection. It may be called again after the previous connection was lost.
@@ -67,7 +75,7 @@ impl<C: Connect + ?Sized> Connect for &mut C {
 /// Connects to a server in this process.
 impl Connect for Arc<dyn Service> {
     fn connect(&mut self, inbound: Arc<dyn Inbound>, limits: Limits) -> BoxFuture<'_, Result<Connected, Error>> {
-        let connected = crate::memory::connect(self.clone(), &limits, inbound, &limits);
+        let connected = crate::transport::memory::connect(self.clone(), &limits, inbound, &limits);
         Box::pin(async { Ok(connected) })
     }
 }

@@ -10,7 +10,7 @@ use std::{
 
 use bytes::Bytes;
 
-use super::{End, MessageStream, Pump, Received};
+use crate::transport::pump::{End, MessageStream, Pump, Received};
 use crate::{Connection, EncodedMessage, Oversized};
 
 /// A connection that answers each message with itself.
