@@ -240,6 +240,7 @@ fn only_objects_are_parameters() {
 fn meta_is_an_object() {
     for (text, expected) in [
         ("{}", Ok(None)),
+        (r#"{"other":{"x":1},"last":{"z":3}}"#, Ok(None)),
         (r#"{"other":{"x":1},"_meta":{"y":2},"last":{"z":3}}"#, Ok(Some(r#"{"y":2}"#))),
         (r#"{"\u005fmeta":{"y":2}}"#, Ok(Some(r#"{"y":2}"#))),
         (r#"{"_meta":7}"#, Err("expected an object")),
