@@ -186,6 +186,6 @@ mod tests {
     #[test]
     fn words_come_from_the_types() {
         let schema = document(ProtocolVersion::ALL[2]);
-        assert_eq!(schema["definitions"]["Tool"]["properties"]["name"]["description"], "The name for programs.");
+        assert_eq!(schema["definitions"]["Tool"]["properties"]["name"]["description"], "The programmatic name.");
     }
 }

@@ -101,7 +101,7 @@ fn attack_16_a_bridge_lets_calls_finish() {
         // The bridge says so when it has heard the signal.
         until("it drains", || {
             errors.read_line(&mut said).unwrap();
-            said.contains("shutting down")
+            said.contains("graceful shutdown")
         });
         fs::write(&file, "").unwrap();
         let mut result = String::new();

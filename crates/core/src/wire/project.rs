@@ -110,7 +110,6 @@ macro_rules! cacheable {
                 $(self.$each.iter_mut().for_each(|e| e.project(to));)?
             }
 
-            #[expect(private_interfaces, reason = "only called by this crate")]
             fn take_cache(&mut self) -> Option<CacheHint> {
                 Some(CacheHint { ttl_ms: self.ttl_ms.take(), scope: self.cache_scope.take() })
             }
@@ -132,7 +131,6 @@ impl Project for DiscoverResult {
         self.capabilities.project(to);
     }
 
-    #[expect(private_interfaces, reason = "only called by this crate")]
     fn take_cache(&mut self) -> Option<CacheHint> {
         Some(CacheHint { ttl_ms: self.ttl_ms.take(), scope: self.cache_scope.take() })
     }

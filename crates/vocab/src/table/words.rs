@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn the_types_have_their_say() {
-        assert_eq!(member("Tool", "name"), Some("The name for programs."));
+        assert_eq!(member("Tool", "name"), Some("The programmatic name."));
         assert_eq!(definition("CallToolRequestParams").as_deref(), Some("Parameters of `tools/call`."));
         assert_eq!(definition("CallToolRequest").as_deref(), Some("The request `tools/call`."));
         assert!(member("Tool", "none").is_none());

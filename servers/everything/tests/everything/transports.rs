@@ -86,7 +86,7 @@ async fn attack_16_a_signal_lets_calls_finish_over_http() {
         assert_eq!(child.wait().await.unwrap().code(), Some(0), "{signal}");
         let mut rest = String::new();
         log.read_to_string(&mut rest).await.unwrap();
-        assert!(rest.contains("INFO") && rest.contains("shutting down"), "{rest}");
+        assert!(rest.contains("INFO") && rest.contains("graceful shutdown"), "{rest}");
     }
 }
 
