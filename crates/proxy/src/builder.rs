@@ -83,7 +83,7 @@ impl ProxyBuilder {
         self
     }
 
-    /// Sets how long a caller may take to answer a request of a server with sessions (default: 10 min). Then the server
+    /// Sets the timeout for answers of a caller to requests of a server with sessions (default: 10 min). Then the server
     /// gets an error instead of the answer.
     pub fn answer_timeout(mut self, timeout: Duration) -> Self {
         self.options.answer = timeout;

@@ -2,7 +2,7 @@
 //!
 //! Where there is a session, a question is a request to the client and the handler waits for the answer. Where there
 //! is none, the handler is *dropped* at an unanswered question; the reply carries the questions and a sealed log of
-//! all that was answered and computed so far; and when the client asks again with the answers, the handler runs from
+//! all that was answered and computed so far; and when the client retries with the answers, the handler runs from
 //! the top, with everything in the log resolving without the client. Nothing is parked between the rounds.
 //!
 //! A key that is used again in one run is the next question, or step, of that name, in the order of use. So a handler

@@ -39,7 +39,7 @@ use crate::{
 /// # Backpressure
 /// * Read from the transport only while [`wants_input`](Connection::wants_input) is true. It is false while the peer
 ///   does not read what it was sent, and can be true again after any `poll_send` or `poll_run`; nothing is woken for
-///   that, so ask again after each of them. A frame that is received nevertheless is not lost, but memory is then not
+///   that, so check it after each of them. A frame that is received nevertheless is not lost, but memory is then not
 ///   bounded by the [`Limits`](crate::Limits).
 /// * Call `poll_send` only while the transport can take a message. While it cannot, call
 ///   [`poll_run`](Connection::poll_run), so that handlers go on and cancellations have effect.

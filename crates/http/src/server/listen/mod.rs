@@ -114,7 +114,7 @@ impl HttpTransport {
         self
     }
 
-    /// Sets how long running calls may take to finish after a shutdown (default: 10 seconds).
+    /// Sets the grace period for running calls after a shutdown (default: 10 seconds).
     #[must_use]
     pub fn grace(mut self, grace: Duration) -> Self {
         self.grace = grace;
