@@ -1,4 +1,6 @@
 //! Locks that are not poisoned by a panic elsewhere, for transports and other crates on this one.
+//!
+//! Wakers are woken after the lock is released: a waker may run code that locks again.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -7,7 +7,7 @@
 //!   (`checklist.rs`).
 //! * The entries of DESIGN.md are complete, and their paths exist (`design.rs`); so do those of ARCHITECTURE.md
 //!   (`architecture.rs`).
-//! * Doc comments use the words of the glossary (`words.rs`).
+//! * Doc comments use the words of the glossary (`words.rs`), and a crate has no two types of one name (`names.rs`).
 //!
 //! What is allowed in spite of a rule stands in `allow.rs`, and must still be needed.
 
@@ -19,6 +19,7 @@ mod file;
 mod graph;
 mod library;
 mod manifest;
+mod names;
 mod security;
 mod words;
 
@@ -104,6 +105,7 @@ fn in_files(allowed: &mut Allowed) -> Vec<Finding> {
     findings.extend(checklist::check(&texts));
     findings.extend(design::check(&texts));
     findings.extend(architecture::check(&texts));
+    findings.extend(names::check(&texts));
     findings.extend(words::check(&texts));
     for (file, text) in &texts {
         findings.extend(file::check(file, text, allowed));

@@ -156,13 +156,13 @@ impl Hub {
 
     /// Publishes a change to the subscribers whose filter matches.
     pub fn send(&self, change: Change) {
-        let passed = {
+        let (woken, passed) = {
             let sinks = lock(&self.0);
-            for sink in sinks.all.iter().filter_map(Weak::upgrade) {
-                lock(&sink).offer(&change);
-            }
-            sinks.passed.clone()
+            let open = sinks.all.iter().filter_map(Weak::upgrade);
+            let woken: Vec<_> = open.filter_map(|sink| lock(&sink).offer(&change)).collect();
+            (woken, sinks.passed.clone())
         };
+        woken.into_iter().for_each(Waker::wake);
         passed.iter().for_each(|passed| passed.send(&change));
     }
 
@@ -263,13 +263,10 @@ struct Sink {
 }
 
 impl Sink {
-    fn offer(&mut self, change: &Change) {
-        if self.interest.covers(change)
-            && self.news.replace(change.clone()).is_none()
-            && let Some(waker) = self.waker.take()
-        {
-            waker.wake();
-        }
+    /// Adds a change if the filter matches; returns the waker to wake once the hub is unlocked.
+    fn offer(&mut self, change: &Change) -> Option<Waker> {
+        let is_new = self.interest.covers(change) && self.news.replace(change.clone()).is_none();
+        is_new.then(|| self.waker.take()).flatten()
     }
 }
 

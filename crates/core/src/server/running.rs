@@ -18,12 +18,12 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// A set of futures, each with a tag. Slots and wakers are reused, so a call allocates no waker.
 pub(crate) struct Running<T, R> {
-    slots: Vec<Slot<T, R>>,
+    slots: Vec<CallSlot<T, R>>,
     free: Vec<usize>,
     ready: Arc<Ready>,
 }
 
-struct Slot<T, R> {
+struct CallSlot<T, R> {
     job: Option<(T, BoxFuture<'static, R>)>,
     woken: Arc<SlotWaker>,
     waker: Waker,
@@ -63,7 +63,7 @@ impl<T, R> Running<T, R> {
         let slot = self.free.pop().unwrap_or_else(|| {
             let slot = self.slots.len();
             let woken = Arc::new(SlotWaker { slot, queued: AtomicBool::new(false), ready: self.ready.clone() });
-            self.slots.push(Slot { job: None, waker: Waker::from(woken.clone()), woken });
+            self.slots.push(CallSlot { job: None, waker: Waker::from(woken.clone()), woken });
             slot
         });
         self.slots[slot].job = Some((tag, future));

@@ -61,16 +61,9 @@ pub use stream::{
     event_store::{EventStore, MemoryEvents, StoredEvent},
 };
 
-use std::{
-    collections::HashMap,
-    hash::Hash,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::HashMap, hash::Hash};
 
-/// Nothing here panics while it holds a lock.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
+use couplet_core::sync::lock;
 
 /// Frees the spare capacity of a map.
 fn shrink<K: Eq + Hash, V>(map: &mut HashMap<K, V>) {

@@ -243,9 +243,9 @@ impl Inbox {
         }
         waiting.bytes += frame.len();
         waiting.frames.push_back((frame, admitted.caller.clone(), admitted.take_context()));
-        if let Some(waker) = waiting.waker.take() {
-            waker.wake();
-        }
+        let waker = waiting.waker.take();
+        drop(waiting);
+        waker.into_iter().for_each(Waker::wake);
         true
     }
 
