@@ -48,6 +48,7 @@ impl LineStream {
 }
 
 impl MessageStream for LineStream {
+    #[inline]
     fn poll_receive(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Option<Received>>> {
         let line = ready!(self.input.poll_line(cx))?;
         Poll::Ready(Ok(line.map(|line| match line {
@@ -59,6 +60,7 @@ impl MessageStream for LineStream {
         })))
     }
 
+    #[inline]
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if self.output.is_full() {
             self.output.write(cx)?;
@@ -66,11 +68,13 @@ impl MessageStream for LineStream {
         if self.output.is_full() { Poll::Pending } else { Poll::Ready(Ok(())) }
     }
 
+    #[inline]
     fn send(&mut self, message: EncodedMessage) -> io::Result<()> {
         self.output.put(message);
         Ok(())
     }
 
+    #[inline]
     fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.output.poll_flush(cx)
     }
@@ -143,6 +147,7 @@ impl Output {
         Self { writer, chunks: VecDeque::new(), buffer: BytesMut::new(), length: 0, dirty: false }
     }
 
+    #[inline]
     fn is_full(&self) -> bool {
         self.length >= Self::FULL
     }

@@ -33,7 +33,7 @@ const IN_FRONT: [&str; 2] = ["2025-11-25", "2026-07-28"];
 const PREFIX: &str = "peer";
 
 /// How `couplet listen` ends where there is nothing to listen for, and what it says.
-const NO_CHANGES: (i32, &str) = (4, "does not notify of changes");
+const NO_CHANGES: (i32, &str) = (4, "sends no change notifications");
 
 /// A server, a call that it answers, and the changes that it notifies of.
 struct Case {

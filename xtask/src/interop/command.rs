@@ -63,7 +63,7 @@ const LINES: &[Line] = &[
     line(Everything, "read", &["demo://resource/dynamic/text/1"], &["Resource 1: This is a plaintext resource"], &[]),
     line(Everything, "prompt", &["args-prompt", "city=Oslo"], &["user: What's weather in Oslo?"], &[]),
     line(Everything, "complete", &["completable-prompt", "department=E"], &["Engineering"], &[]),
-    line(Everything, "discover", &["--all-revisions"], &["2025-11-25  spoken", "2026-07-28  not spoken"], &[]),
+    line(Everything, "discover", &["--all-revisions"], &["2025-11-25  supported", "2026-07-28  not supported"], &[]),
     line(Everything, "lint", &["--least", "error"], &["no findings"], &[]),
     line(
         Time,

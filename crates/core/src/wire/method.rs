@@ -237,13 +237,19 @@ pub(crate) fn client_request(name: &str, revision: &RevisionRow) -> Option<&'sta
     Method::named(name).filter(|method| method.is_sent_by_clients(revision))
 }
 
-/// Looks up a request that a server serves in a revision: a method of the protocol, or `None` for one that only an
-/// extension or the server itself has.
+/// Returns the row of a request that a server serves in a revision; `None` for one that only an extension or the server
+/// itself has. `known` is the method of this name, looked up once by the caller.
 ///
 /// # Errors
 /// -32601 if the server does not serve it.
-pub(crate) fn served(name: &str, revision: Revision, about: &Description) -> Result<Option<&'static Method>, RpcError> {
-    let known = client_request(name, revision.0);
+#[inline]
+pub(crate) fn served(
+    name: &str,
+    known: Option<RequestMethod>,
+    revision: Revision,
+    about: &Description,
+) -> Result<Option<&'static Method>, RpcError> {
+    let known = known.map(Method::of).filter(|method| method.is_sent_by_clients(revision.0));
     let is_served = known.is_some_and(|method| method.capability.is_open(&about.capabilities))
         || about.extra_methods.iter().any(|extra| extra == name)
         || about.extensions_in(revision).any(|extension| extension.find(name).is_some());

@@ -259,7 +259,7 @@ impl Checked {
     /// -32022 if the server does not support the revision, -32601 if it does not serve the method.
     pub(crate) fn new(requested: &str, method: &str, about: &Description) -> Result<Self, RpcError> {
         let revision = supported(requested, about)?;
-        Ok(Self { revision, method: method::served(method, revision, about)? })
+        Ok(Self { revision, method: method::served(method, RequestMethod::from_name(method), revision, about)? })
     }
 
     /// The method, if it is one of the protocol's.

@@ -76,6 +76,7 @@ impl ServerConnection {
     }
 
     /// Decides about a request that names its revision itself; `checked` if the transport has checked it already.
+    #[inline]
     fn stateless(
         &mut self,
         request: &Incoming,
@@ -106,9 +107,11 @@ impl ServerConnection {
     }
 
     /// Decides about a request that does not name its revision: the session does.
+    #[inline]
     fn in_session(&mut self, request: &Incoming, about: &Description) -> Result<Next, RpcError> {
         let Incoming { id, method, params } = request;
-        let session = match (RequestMethod::from_name(method), &mut self.session) {
+        let known = RequestMethod::from_name(method);
+        let session = match (known, &mut self.session) {
             (Some(RequestMethod::Initialize), None) => return self.initialize(params, about),
             (Some(RequestMethod::Initialize), Some(_)) => {
                 return Err(RpcError::invalid_request("the session is already initialized"));
@@ -121,7 +124,7 @@ impl ServerConnection {
             (_, Some(session)) => session,
         };
         let revision = session.revision;
-        if let Some(known) = method::served(method, revision, about)?
+        if let Some(known) = method::served(method, known, revision, about)?
             && let Some(body) = session.answer(known.request, params, &*self.service, &self.limits)?
         {
             return Ok(Next::Answer(revision, body));
@@ -144,6 +147,7 @@ impl ServerConnection {
     }
 
     /// Calls the service, in either era.
+    #[inline]
     fn call(&mut self, Incoming { id, method, params }: Incoming, origin: Origin, batch: Option<Batch>) {
         let Origin { revision, peer, token, level, inputs, asks } = origin;
         let outbox = Outbox::new(self.queue.clone(), id.clone(), revision, token, level);
