@@ -174,8 +174,8 @@ impl ServerConnection {
 
     /// Whether another message may be taken now: not while the client does not read what it was sent.
     pub fn wants_input(&self) -> bool {
-        let room = if self.questions.len() > 0 { 4 * self.limits.queue } else { self.limits.queue };
-        self.queue.len() < room
+        let (queued, room) = (self.queue.len(), self.limits.queue);
+        queued < room || (queued < 4 * room && self.questions.len() > 0)
     }
 
     /// Lets the handlers go on and returns the next message to send; `None` when everything is answered and no more
