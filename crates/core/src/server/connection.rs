@@ -208,7 +208,7 @@ impl ServerConnection {
     fn poll_queue(&mut self, cx: &mut Context<'_>) -> Option<Outbound> {
         self.queue.register(cx.waker());
         // Large answers go out one by one, so that there are never many of them.
-        while self.poll_one(cx) && !self.queue.is_heavy() {}
+        while self.poll_one(cx) && !self.running.is_empty() && !self.queue.is_heavy() {}
         let (kind, text) = self.queue.pop()?;
         if let EntryKind::Answer(id, _) = &kind {
             self.requests.remove(id);
