@@ -206,10 +206,11 @@ impl ServerConnection {
     }
 
     fn poll_queue(&mut self, cx: &mut Context<'_>) -> Option<Outbound> {
-        self.queue.register(cx.waker());
+        // A message that a handler sends while it runs here is taken below: it needs no wake-up.
+        let waker = self.queue.unregister();
         // Large answers go out one by one, so that there are never many of them.
         while self.poll_one(cx) && !self.running.is_empty() && !self.queue.is_heavy() {}
-        let (kind, text) = self.queue.pop()?;
+        let (kind, text) = self.queue.pop_or_register(cx.waker(), waker)?;
         if let EntryKind::Answer(id, _) = &kind {
             self.requests.remove(id);
         }

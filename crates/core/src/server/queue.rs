@@ -5,7 +5,7 @@
 
 use std::{
     collections::{HashSet, VecDeque},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::{Context, Poll, Waker},
 };
 
@@ -104,14 +104,20 @@ impl Queue {
 
     /// Takes the next message to send.
     pub(crate) fn pop(&self) -> Option<(EntryKind, EncodedMessage)> {
+        first(lock(&self.0))
+    }
+
+    /// Takes the next message to send, and registers the waker for the one after it; `known` is what
+    /// [`Queue::unregister`] returned.
+    pub(crate) fn pop_or_register(&self, waker: &Waker, known: Option<Waker>) -> Option<(EntryKind, EncodedMessage)> {
         let mut state = lock(&self.0);
-        let (kind, text) = state.items.pop_front()?;
-        state.bytes -= text.len();
-        state.unowned -= usize::from(kind == EntryKind::Free);
-        let blocked = std::mem::take(&mut state.blocked);
-        drop(state);
-        wake(blocked);
-        Some((kind, text))
+        state.driver = Some(known.filter(|known| known.will_wake(waker)).unwrap_or_else(|| waker.clone()));
+        first(state)
+    }
+
+    /// Takes the waker out: messages are added silently until [`Queue::pop_or_register`].
+    pub(crate) fn unregister(&self) -> Option<Waker> {
+        lock(&self.0).driver.take()
     }
 
     /// Registers the waker for the next message.
@@ -224,6 +230,17 @@ impl QueueState {
         self.items.push_back((kind, text));
         self.driver.take()
     }
+}
+
+/// Takes the first message, and wakes what waits for room.
+fn first(mut state: MutexGuard<'_, QueueState>) -> Option<(EntryKind, EncodedMessage)> {
+    let (kind, text) = state.items.pop_front()?;
+    state.bytes -= text.len();
+    state.unowned -= usize::from(kind == EntryKind::Free);
+    let blocked = std::mem::take(&mut state.blocked);
+    drop(state);
+    wake(blocked);
+    Some((kind, text))
 }
 
 /// Wakes tasks. The queue must not be locked: a waker may run code that uses it.

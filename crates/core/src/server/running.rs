@@ -58,7 +58,8 @@ impl<T, R> Running<T, R> {
         self.len() == 0
     }
 
-    /// Adds a future; it is polled for the first time by the next [`Running::poll_next`].
+    /// Adds a future; it is polled for the first time by the next [`Running::poll_next`], for which no driver is woken:
+    /// the one that adds a future polls it.
     pub(crate) fn push(&mut self, tag: T, future: BoxFuture<'static, R>) -> usize {
         let slot = self.free.pop().unwrap_or_else(|| {
             let slot = self.slots.len();
@@ -67,7 +68,7 @@ impl<T, R> Running<T, R> {
             slot
         });
         self.slots[slot].job = Some((tag, future));
-        self.slots[slot].woken.wake_by_ref();
+        self.slots[slot].woken.enqueue(|_| ());
         slot
     }
 
@@ -122,21 +123,28 @@ impl Wake for SlotWaker {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        if !self.queued.swap(true, Ordering::AcqRel) {
-            let driver = {
-                let mut woken = lock(&self.ready.0);
-                woken.slots.push_back(self.slot);
-                woken.driver.take()
-            };
-            if let Some(driver) = driver {
-                driver.wake();
-            }
+        if let Some(Some(driver)) = self.enqueue(|woken| woken.driver.take()) {
+            driver.wake();
         }
+    }
+}
+
+impl SlotWaker {
+    /// Makes the slot ready, and does something else under the same lock; `None` if it was ready already.
+    fn enqueue<R>(&self, also: impl FnOnce(&mut Woken) -> R) -> Option<R> {
+        if self.queued.swap(true, Ordering::AcqRel) {
+            return None;
+        }
+        let mut woken = lock(&self.ready.0);
+        woken.slots.push_back(self.slot);
+        Some(also(&mut woken))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicUsize;
+
     use crate::server::running::*;
 
     #[test]
@@ -154,6 +162,28 @@ mod tests {
         assert_eq!(running.poll_next(&mut cx), Poll::Ready(("late", 2)));
         assert!(running.is_empty());
         assert_eq!(running.slots.len(), 2);
+    }
+
+    #[test]
+    fn the_driver_is_woken_by_futures_and_not_by_what_it_adds_itself() {
+        struct Count(AtomicUsize);
+        impl Wake for Count {
+            fn wake(self: Arc<Self>) {
+                self.0.fetch_add(1, Ordering::SeqCst);
+            }
+        }
+        let count = Arc::new(Count(AtomicUsize::new(0)));
+        let waker = Waker::from(count.clone());
+        let mut cx = Context::from_waker(&waker);
+        let mut running = Running::new();
+        let (tx, rx) = futures_channel::oneshot::channel::<u8>();
+        assert_eq!(running.poll_next(&mut cx), Poll::Pending);
+        running.push("late", Box::pin(async move { rx.await.unwrap() }));
+        assert_eq!(running.poll_next(&mut cx), Poll::Pending);
+        assert_eq!(count.0.load(Ordering::SeqCst), 0);
+        tx.send(3).unwrap();
+        assert_eq!(count.0.load(Ordering::SeqCst), 1);
+        assert_eq!(running.poll_next(&mut cx), Poll::Ready(("late", 3)));
     }
 
     #[test]

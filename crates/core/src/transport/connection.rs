@@ -72,6 +72,8 @@ use crate::{
 pub trait Connection {
     /// Takes one frame: a message, or in one revision a batch of them. A frame that cannot be parsed is answered or
     /// reported as the protocol says; it is never an error of the connection.
+    ///
+    /// Poll afterwards: receiving starts handlers but does not wake the task.
     fn receive(&mut self, frame: Bytes);
 
     /// Takes note of a frame that is above the limit and was dropped: the request is refused, or the request that it

@@ -59,5 +59,7 @@ fn forward(from: &mut impl Connection, to: &mut impl Connection, most: usize, cx
         }
         moved = true;
     }
+    // What is full on the other side does not hold up the handlers on this one.
+    from.poll_run(cx);
     Some(moved)
 }

@@ -234,7 +234,7 @@ static KNOWN: [HeaderName; 4] = [
 
 impl Fields for Headers<'_> {
     fn field(&self, name: &str) -> Field<'_> {
-        let mut values = match KNOWN.iter().find(|known| *known == name) {
+        let mut values = match KNOWN.iter().find(|known| known.as_str() == name) {
             Some(known) => self.0.get_all(known).iter(),
             None => self.0.get_all(name).iter(),
         };
