@@ -41,7 +41,7 @@ impl Outgoing {
 
     /// Returns the revision that a stateless request names itself.
     pub fn revision(&self) -> Option<String> {
-        wire::modern::required(wire::modern::meta(&self.read()?)).ok().map(Cow::into_owned)
+        wire::modern::required(self.read()?.valid_meta()).ok().map(Cow::into_owned)
     }
 
     /// Returns the name of the request's target (a tool, a prompt, a resource), for the methods that have one.

@@ -406,6 +406,11 @@ impl Params {
         }
     }
 
+    /// Returns the same, or `None` if something is wrong with it.
+    pub(crate) fn valid_meta(&self) -> Option<&Self> {
+        self.meta.as_deref().filter(|meta| meta.members.flaw().is_none())
+    }
+
     /// Returns the whole object.
     pub fn text(&self) -> &JsonText {
         &self.text

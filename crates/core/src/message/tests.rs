@@ -249,6 +249,8 @@ fn meta_is_an_object() {
         let params = params(text);
         let found = params.meta().map(|meta| meta.map(|meta| meta.text().as_str()));
         assert_eq!(found, expected.map_err(str::to_owned), "{text}");
+        let valid = params.valid_meta().map(|meta| meta.text().as_str());
+        assert_eq!(valid, expected.ok().flatten(), "{text}");
     }
     let params = params(r#"{"_meta":{"y":2,"name":"n"}}"#);
     let meta = params.meta().unwrap().unwrap();

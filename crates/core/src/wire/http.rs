@@ -121,7 +121,7 @@ pub fn place(fields: &dyn Fields, frame: &Frame, service: &dyn Service) -> Resul
     };
     let refuse = |error| Refusal::bad(id, error);
     let version = one(fields, PROTOCOL_VERSION).map_err(refuse)?;
-    let meta = modern::meta(params);
+    let meta = params.valid_meta();
     let marked = meta.is_some_and(modern::is_marked);
     let stateless = named(version).is_some_and(|s| !s.0.codec.has_sessions());
     if marked || stateless {

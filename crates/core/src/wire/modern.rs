@@ -279,12 +279,7 @@ pub(crate) struct Lifted {
 
 /// The `_meta` of a request that marks itself as stateless.
 pub(crate) fn marked(params: &Params) -> Option<&Params> {
-    meta(params).filter(|meta| is_marked(meta))
-}
-
-/// The `_meta` of a request, if it is an object.
-pub(crate) fn meta(params: &Params) -> Option<&Params> {
-    params.meta().ok()?
+    params.valid_meta().filter(|meta| is_marked(meta))
 }
 
 /// Whether a `_meta` names the revision.
