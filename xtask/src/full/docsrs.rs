@@ -14,12 +14,14 @@ const FACADE: &str = "couplet";
 const WITHOUT_ITEMS: &[(&str, &str)] = &[
     ("couplet/auth-keychain", BELOW),
     ("couplet/chrono", SCHEMAS),
+    ("couplet/full", "a group of the other features"),
     ("couplet/jiff", SCHEMAS),
     ("couplet/reqwest", BELOW),
     ("couplet/system-roots", BELOW),
     ("couplet/tasks-sqlite", BELOW),
     ("couplet/url", SCHEMAS),
     ("couplet/uuid", SCHEMAS),
+    ("couplet-client/validate", "results are checked against their output schema; no item is added"),
 ];
 
 const BELOW: &str = "the items are those of a feature of the crate below, with its badge there";
