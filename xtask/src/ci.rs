@@ -34,7 +34,7 @@ const STEPS: &[Step] = &[
 ];
 
 /// What a failure begins with if the step could not be tried, for want of a registry.
-const NOT_RUN: &str = "not run: ";
+pub(crate) const NOT_RUN: &str = "not run: ";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {

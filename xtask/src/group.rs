@@ -10,7 +10,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{Failure, workspace::describe};
+use crate::{
+    Failure,
+    workspace::{capture, describe},
+};
 
 /// How long a server may take to answer.
 const START: Duration = Duration::from_secs(60);
@@ -65,6 +68,11 @@ impl Group {
         self.child.try_wait().ok().flatten()
     }
 
+    /// Sends a signal to the program alone, by its name: `TERM`, `STOP`.
+    pub(crate) fn signal(&self, name: &str) -> Result<(), Failure> {
+        capture(Command::new("kill").args(["-s", name, &self.child.id().to_string()])).map(drop)
+    }
+
     /// Waits for the program, but not for ever; what it leaves behind is ended too.
     pub(crate) fn wait(mut self, limit: Duration) -> Result<ExitStatus, Failure> {
         let started = Instant::now();
@@ -110,7 +118,6 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::workspace::capture;
 
     #[test]
     #[cfg(unix)]

@@ -7,10 +7,12 @@
 
 mod bench;
 mod ci;
+mod cluster;
 #[cfg(target_os = "linux")]
 mod command;
 mod conformance;
 mod corpus;
+mod debian;
 mod full;
 mod fuzz;
 mod group;
@@ -84,6 +86,12 @@ const COMMANDS: &[Command] = &[
         usage: "interop [peer..]",
         what: "Couplet with other SDKs as peers, in both roles: Python, TypeScript v1 and v2, rmcp",
         run: interop::run,
+    },
+    Command {
+        name: "cluster",
+        usage: "cluster [part..]",
+        what: "three replicas behind haproxy on Redis, which are killed and restarted: scenarios, peers, chaos, outage",
+        run: cluster::run,
     },
     Command {
         name: "bench",

@@ -91,6 +91,22 @@ pub(crate) fn suite(names: &[String]) -> Result<Counts, Failure> {
     Ok(Counts::of(&rows) + commands)
 }
 
+/// The clients of all SDKs against a server of ours that listens at this port, over HTTP alone.
+pub(crate) fn clients_at(port: u16, logs: &Path) -> Result<Counts, Failure> {
+    let (folder, programs) = (root().join("target/interop"), target()?.join("debug"));
+    let couplet = Programs::new([programs.join("interop-client")], [programs.join("interop-server")]);
+    let login = programs.join("interop-login");
+    let bench = Bench { couplet, login, port: port.to_string(), folder, logs: logs.to_owned() };
+    let (bench, peers) = (&bench, PEERS.iter().filter(|peer| !peer.client.is_empty()));
+    let rows: Vec<Row> = thread::scope(|scope| {
+        let threads: Vec<_> = peers.map(|peer| scope.spawn(move || bench.over_http(peer))).collect();
+        threads.into_iter().flat_map(|thread| thread.join().expect("a thread does not panic")).collect()
+    });
+    println!("{}", table(&rows));
+    list_skipped(&rows);
+    Ok(Counts::of(&rows))
+}
+
 struct Bench {
     couplet: Programs,
     /// The client and the servers for authorization servers.
@@ -112,6 +128,17 @@ impl Bench {
         rows.extend(self.as_server(peer, &programs));
         rows.extend(peer.issuer.then(|| self.as_issuer(peer, &programs)));
         rows
+    }
+
+    /// The peer's client against our server, over HTTP alone.
+    fn over_http(&self, peer: &'static Peer) -> Vec<Row> {
+        let programs = match (peer.install)(&self.folder.join(peer.name)) {
+            Ok(programs) => programs,
+            Err(missing) => return vec![missing.row(peer)],
+        };
+        let row = |offer| Row::new(peer, Role::Client, Transport::Http, offer);
+        let run = |offer| self.one(row(offer), |arguments| programs.client(arguments), &[url(&self.port)]);
+        peer.client.iter().copied().map(run).collect()
     }
 
     /// The peer's client against our server.

@@ -1,0 +1,87 @@
+//! `interop-cluster <revision> <url> <scenario> [replica URL..]`: a client of a cluster of `interop-replica`s behind a
+//! load balancer.
+//!
+//! Each scenario prints what it has seen and fails with a reason. The executions of tools are counted in the ledger.
+
+mod pay;
+mod raw;
+mod scenarios;
+
+use std::{env, process::ExitCode, time::Duration};
+
+use couplet::{ProtocolVersion, client::ClientBuilder, prelude::*, tasks::ClientTasks, types::CreateMessageResult};
+use serde_json::json;
+
+type Outcome<T = ()> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
+
+/// What every scenario knows.
+struct Cluster {
+    version: ProtocolVersion,
+    /// The load balancer.
+    url: String,
+    /// The replicas themselves.
+    replicas: Vec<String>,
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    match run(&arguments).await {
+        Ok(said) => {
+            println!("ok {said}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            println!("FAILED {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(arguments: &[String]) -> Outcome<String> {
+    let [revision, url, scenario, replicas @ ..] = arguments else {
+        return Err("usage: interop-cluster <revision> <url> <scenario> [replica URL..]".into());
+    };
+    let version = revision.parse().map_err(|_| format!("there is no revision `{revision}`"))?;
+    let cluster = Cluster { version, url: url.clone(), replicas: replicas.to_vec() };
+    // None may hang.
+    let limit = Duration::from_secs(120);
+    let work = cluster.run(scenario);
+    tokio::time::timeout(limit, work).await.map_err(|_| format!("`{scenario}` took more than {limit:?}"))?
+}
+
+impl Cluster {
+    async fn run(&self, scenario: &str) -> Outcome<String> {
+        match scenario {
+            "calls" => self.calls().await,
+            "elicitation" => self.elicitation().await,
+            "sampling" => self.sampling().await,
+            "progress" => self.progress().await,
+            "cancellation" => self.cancellation().await,
+            "changes" => self.changes().await,
+            "task" => self.task().await,
+            "task-cancel" => self.task_cancel().await,
+            "delete" => self.delete().await,
+            "refused" => self.refused().await,
+            "pay" => self.pay(false).await,
+            "pay-once" => self.pay(true).await,
+            other => Err(format!("there is no scenario `{other}`").into()),
+        }
+    }
+
+    /// A client that answers forms and sampling requests.
+    fn builder(&self) -> ClientBuilder {
+        Client::new("cluster", "1.0.0")
+            .versions([self.version])
+            .extension(ClientTasks::new())
+            .on_elicit(|ask| async move {
+                let name = if ask.message().contains("second") { "Grace" } else { "Ada" };
+                ask.accept(json!({ "name": name }))
+            })
+            .on_sample(|_| async { Ok(CreateMessageResult::new("a-model", "42")) })
+    }
+
+    async fn connect(&self) -> Outcome<Client> {
+        Ok(self.builder().connect(couplet::http::connect(self.url.clone())).await?)
+    }
+}

@@ -1,0 +1,38 @@
+//! A file to which the tools of all replicas append what they do, so that executions can be counted.
+
+use std::{
+    env,
+    fs::{self, OpenOptions},
+    io::{self, Write},
+    path::PathBuf,
+};
+
+/// The variable that names the file.
+pub const VARIABLE: &str = "INTEROP_LEDGER";
+
+fn file() -> io::Result<PathBuf> {
+    let unset = || io::Error::new(io::ErrorKind::NotFound, format!("`{VARIABLE}` is not set"));
+    env::var_os(VARIABLE).map(PathBuf::from).ok_or_else(unset)
+}
+
+/// Appends a line.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn write(line: &str) -> io::Result<()> {
+    let mut file = OpenOptions::new().create(true).append(true).open(file()?)?;
+    // One write: lines of several processes do not mix.
+    file.write_all(format!("{line}\n").as_bytes())
+}
+
+/// Counts the lines that are equal to this one.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn count(line: &str) -> io::Result<usize> {
+    let text = match fs::read_to_string(file()?) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        text => text?,
+    };
+    Ok(text.lines().filter(|l| *l == line).count())
+}

@@ -1,0 +1,152 @@
+//! `interop-replica`: one of several replicas of a server, with the flags of every server program.
+//!
+//! With `--plain` it is the server of the interop suite; otherwise its tools do what replicas have to share: they ask,
+//! take long, change resources, run as tasks, and write down that they ran.
+
+use std::{error::Error, process::ExitCode, sync::Arc, time::Duration};
+
+use clap::Parser;
+use couplet::{
+    prelude::*,
+    types::{CreateMessageParams, SamplingMessage},
+};
+use couplet_interop::{ledger, tools};
+use couplet_serve::{ServeArgs, serve};
+use serde::Deserialize;
+
+#[derive(Parser)]
+struct Flags {
+    /// Serve the tools of the interop suite, and no others
+    #[arg(long)]
+    plain: bool,
+    #[command(flatten)]
+    serve: ServeArgs,
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    match run(Flags::parse()).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("interop-replica: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(flags: Flags) -> Result<(), Box<dyn Error>> {
+    let shared = flags.serve.shared()?;
+    let server = if flags.plain { tools::server() } else { replica(&shared) };
+    serve(Arc::new(shared.apply(server).build()), &flags.serve).await
+}
+
+fn replica(shared: &couplet_serve::Shared) -> Server {
+    Server::new("replica", "1.0.0")
+        .extension(shared.tasks())
+        .tool(whoami)
+        .tool(pay)
+        .tool(wait)
+        .tool(greet)
+        .tool(ask_model)
+        .tool(count)
+        .tool(touch)
+        .tool(job)
+        .tool(long_job)
+        .resource(note)
+}
+
+/// Names the process that answers.
+#[tool]
+fn whoami() -> String {
+    std::process::id().to_string()
+}
+
+/// Pays once, and takes its time.
+#[tool]
+async fn pay(id: String, millis: u64) -> Result<String, ToolError> {
+    ledger::write(&format!("begin {id}"))?;
+    tokio::time::sleep(Duration::from_millis(millis)).await;
+    ledger::write(&format!("paid {id}"))?;
+    Ok(format!("paid {id}"))
+}
+
+/// Waits, and writes down if it was dropped before its end.
+#[tool]
+async fn wait(id: String, millis: u64) -> Result<String, ToolError> {
+    wait_or_drop(id, millis).await
+}
+
+/// The same as a task.
+#[tool(task)]
+async fn long_job(id: String, millis: u64) -> Result<String, ToolError> {
+    wait_or_drop(id, millis).await
+}
+
+struct Dropped(Option<String>);
+
+impl Drop for Dropped {
+    fn drop(&mut self) {
+        if let Some(id) = self.0.take() {
+            let _ = ledger::write(&format!("dropped {id}"));
+        }
+    }
+}
+
+async fn wait_or_drop(id: String, millis: u64) -> Result<String, ToolError> {
+    ledger::write(&format!("begin {id}"))?;
+    let mut dropped = Dropped(Some(id));
+    tokio::time::sleep(Duration::from_millis(millis)).await;
+    Ok(dropped.0.take().unwrap_or_default())
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Person {
+    name: String,
+}
+
+/// Asks for a name, then for another one, and greets both.
+#[tool]
+async fn greet(ctx: Ctx) -> Result<String, ToolError> {
+    let first = ctx.elicit::<Person>("first", "Who is first?").await?.accepted()?;
+    let second = ctx.elicit::<Person>("second", "Who is second?").await?.accepted()?;
+    Ok(format!("Hello {} and {}", first.name, second.name))
+}
+
+/// Asks the model of the client.
+#[tool]
+async fn ask_model(question: String, ctx: Ctx) -> Result<String, ToolError> {
+    let ask = CreateMessageParams::new(vec![SamplingMessage::user(question)], 100);
+    Ok(ctx.sample("model", ask).await?.content.all_text())
+}
+
+/// Reports its progress, step by step.
+#[tool]
+async fn count(to: u32, millis: u64, ctx: Ctx) -> Result<String, ToolError> {
+    for n in 1..=to {
+        ctx.progress_with(f64::from(n), Some(f64::from(to)), None).await;
+        tokio::time::sleep(Duration::from_millis(millis)).await;
+    }
+    Ok(format!("counted to {to}"))
+}
+
+/// Reports a change of the note.
+#[tool]
+fn touch(ctx: Ctx) -> String {
+    ctx.server().updated("replica://note");
+    whoami()
+}
+
+/// A note.
+#[resource("replica://note", mime_type = "text/plain")]
+fn note() -> &'static str {
+    "a note"
+}
+
+/// A long piece of work that asks once.
+#[tool(task)]
+async fn job(id: String, ctx: Ctx) -> Result<String, ToolError> {
+    ledger::write(&format!("begin {id}"))?;
+    let person = ctx.elicit::<Person>("who", "Who is it for?").await?.accepted()?;
+    ledger::write(&format!("done {id}"))?;
+    Ok(format!("done for {}", person.name))
+}

@@ -1,0 +1,222 @@
+//! `cargo xtask cluster`: three replicas of one server behind haproxy, round robin without stickiness, on a real Redis.
+//!
+//! * `scenarios`: everything that clients do, in both eras, with all replicas up.
+//! * `peers`: the clients of other SDKs.
+//! * `chaos`: payments while one replica after the other is killed or rolled; each is executed at most once, and with an
+//!   idempotency key exactly once.
+//! * `outage`: Redis away, and back without its data.
+
+mod rig;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+use rig::Rig;
+
+use crate::{
+    Failure, debian,
+    group::Group,
+    interop,
+    workspace::{build_programs, command, target},
+};
+
+/// The last revision of each era.
+const REVISIONS: [&str; 2] = ["2025-11-25", "2026-07-28"];
+/// What clients do, in both eras.
+const SCENARIOS: [&str; 8] =
+    ["calls", "elicitation", "sampling", "progress", "cancellation", "changes", "task", "task-cancel"];
+/// What only clients with a session do.
+const IN_SESSIONS: &str = "delete";
+/// How many replicas there are.
+const REPLICAS: usize = 3;
+/// The time that a scenario may take.
+const DEADLINE: Duration = Duration::from_secs(150);
+
+/// A name, and what is done.
+type Part = (&'static str, fn(&Cluster) -> Result<Tally, Failure>);
+
+const PARTS: [Part; 4] = [
+    ("scenarios", Cluster::scenarios),
+    ("peers", Cluster::peers),
+    ("chaos", Cluster::chaos),
+    ("outage", Cluster::outage),
+];
+
+/// All parts, or those that are named. The last line is for machines.
+pub(crate) fn run(names: &[String]) -> Result<(), Failure> {
+    if let Some(unknown) = names.iter().find(|name| !PARTS.iter().any(|(part, _)| part == name)) {
+        let known: Vec<_> = PARTS.iter().map(|(name, _)| *name).collect();
+        return Err(format!("there is no part `{unknown}`; there are {}", known.join(", ")));
+    }
+    debian::ensure(&[("redis-server", "redis-server"), ("haproxy", "haproxy")])?;
+    build_programs()?;
+    let folder = target()?.join("cluster");
+    let _ = fs::remove_dir_all(&folder);
+    let cluster = Cluster { folder, programs: target()?.join("debug") };
+    let mut all = Tally::default();
+    for (name, part) in PARTS.iter().filter(|(name, _)| names.is_empty() || names.iter().any(|n| n == name)) {
+        println!("-- {name}");
+        all.add(part(&cluster)?);
+    }
+    let counts = format!("{} passed, {} failed", all.passed, all.failed);
+    if all.failed > 0 {
+        return Err(format!("failed, {counts}; logs: {}", cluster.folder.display()));
+    }
+    println!("xtask cluster: ok, {counts}");
+    Ok(())
+}
+
+#[derive(Default)]
+struct Tally {
+    passed: usize,
+    failed: usize,
+}
+
+impl Tally {
+    fn add(&mut self, other: Self) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+    }
+
+    fn note(&mut self, name: &str, outcome: Result<String, Failure>) {
+        match outcome {
+            Ok(said) => {
+                println!("ok      {name}: {said}");
+                self.passed += 1;
+            }
+            Err(why) => {
+                println!("FAILED  {name}: {why}");
+                self.failed += 1;
+            }
+        }
+    }
+}
+
+struct Cluster {
+    folder: PathBuf,
+    programs: PathBuf,
+}
+
+impl Cluster {
+    /// Starts everything for one part, in a folder of its own.
+    fn start(&self, part: &str, plain: bool) -> Result<(Rig, PathBuf), Failure> {
+        let folder = self.folder.join(part);
+        fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+        let key = folder.join("state.key");
+        // Any 32 bytes: nothing here is a secret.
+        fs::write(&key, "5c".repeat(32)).map_err(|e| format!("{}: {e}", key.display()))?;
+        let (program, ledger) = (self.programs.join("interop-replica"), ledger(&folder));
+        let rig = Rig::start(&folder, REPLICAS, move |port, store| {
+            let mut replica = command(&program.to_string_lossy());
+            replica.args(["--http", &format!("127.0.0.1:{port}"), "--store", store, "--state-key-file"]).arg(&key);
+            replica.args(["--node-url", &format!("http://127.0.0.1:{port}/mcp")]).args(plain.then_some("--plain"));
+            replica.env("INTEROP_LEDGER", &ledger);
+            replica
+        })?;
+        Ok((rig, folder))
+    }
+
+    fn scenarios(&self) -> Result<Tally, Failure> {
+        let (rig, folder) = self.start("scenarios", false)?;
+        let mut tally = Tally::default();
+        for revision in REVISIONS {
+            let only = (revision == REVISIONS[0]).then_some(IN_SESSIONS);
+            for scenario in SCENARIOS.into_iter().chain(only) {
+                tally.note(&format!("{revision} {scenario}"), self.client(&rig, &folder, revision, scenario));
+            }
+        }
+        Ok(tally)
+    }
+
+    fn peers(&self) -> Result<Tally, Failure> {
+        let (rig, folder) = self.start("peers", true)?;
+        let counts = interop::clients_at(rig.balancer.port, &folder.join("logs"))?;
+        Ok(Tally { passed: counts.passed, failed: counts.failed })
+    }
+
+    fn chaos(&self) -> Result<Tally, Failure> {
+        let (mut rig, folder) = self.start("chaos", false)?;
+        let mut tally = Tally::default();
+        for revision in REVISIONS {
+            for scenario in ["pay", "pay-once"] {
+                let mut running = self.spawn(&rig, &folder, revision, scenario)?;
+                let (started, mut turn) = (Instant::now(), 0);
+                while running.ended().is_none() && started.elapsed() < DEADLINE {
+                    sleep(Duration::from_secs(2));
+                    let replica = &mut rig.replicas[turn % REPLICAS];
+                    if turn % 2 == 0 {
+                        replica.kill();
+                        sleep(Duration::from_millis(500));
+                        replica.start()?;
+                    } else {
+                        replica.roll()?;
+                    }
+                    turn += 1;
+                }
+                let outcome = said(running, &folder, revision, scenario);
+                let outcome = outcome.map(|said| format!("{said}; {turn} replicas were killed or rolled"));
+                tally.note(&format!("{revision} {scenario}"), outcome);
+            }
+        }
+        Ok(tally)
+    }
+
+    fn outage(&self) -> Result<Tally, Failure> {
+        let (mut rig, folder) = self.start("outage", false)?;
+        let mut tally = Tally::default();
+        rig.redis.kill();
+        tally.note("2026-07-28 calls without Redis", self.client(&rig, &folder, REVISIONS[1], "calls"));
+        let refused = self.client(&rig, &folder, REVISIONS[0], "refused");
+        tally.note("2025-11-25 fails closed without Redis", refused);
+        rig.redis.start()?;
+        for revision in REVISIONS {
+            for scenario in SCENARIOS {
+                let name = format!("{revision} {scenario} with an empty Redis");
+                tally.note(&name, self.client(&rig, &folder, revision, scenario));
+            }
+        }
+        rig.redis.signal("STOP")?;
+        tally.note("2026-07-28 calls with a stopped Redis", self.client(&rig, &folder, REVISIONS[1], "calls"));
+        rig.redis.signal("CONT")?;
+        Ok(tally)
+    }
+
+    /// Runs a scenario to its end.
+    fn client(&self, rig: &Rig, folder: &Path, revision: &str, scenario: &str) -> Result<String, Failure> {
+        said(self.spawn(rig, folder, revision, scenario)?, folder, revision, scenario)
+    }
+
+    fn spawn(&self, rig: &Rig, folder: &Path, revision: &str, scenario: &str) -> Result<Group, Failure> {
+        let mut client: Command = command(&self.programs.join("interop-cluster").to_string_lossy());
+        client.args([revision, &rig.balancer.url(), scenario]).args(rig.replicas.iter().map(rig::Process::url));
+        client.env("INTEROP_LEDGER", ledger(folder));
+        let log = log(folder, revision, scenario);
+        let _ = fs::remove_file(&log);
+        Group::start(&mut client, &log)
+    }
+}
+
+fn ledger(folder: &Path) -> PathBuf {
+    folder.join("ledger")
+}
+
+fn log(folder: &Path, revision: &str, scenario: &str) -> PathBuf {
+    folder.join("logs").join(format!("{revision}-{scenario}.log"))
+}
+
+/// Waits for a scenario, and returns its last line.
+fn said(running: Group, folder: &Path, revision: &str, scenario: &str) -> Result<String, Failure> {
+    running.wait(DEADLINE)?;
+    let log = log(folder, revision, scenario);
+    let text = fs::read_to_string(&log).map_err(|e| format!("{}: {e}", log.display()))?;
+    match text.lines().rev().find(|line| line.starts_with("ok ") || line.starts_with("FAILED ")) {
+        Some(line) if line.starts_with("ok ") => Ok(line[3..].to_owned()),
+        Some(line) => Err(line[7..].to_owned()),
+        None => Err(format!("it said nothing of use; see {}", log.display())),
+    }
+}
