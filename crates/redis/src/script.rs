@@ -1,6 +1,6 @@
 //! Lua scripts, each atomic on the server.
 
-use std::sync::OnceLock;
+use std::{sync::OnceLock, time::Duration};
 
 use couplet_core::Error;
 use redis::{Cmd, ErrorKind as Kind, RedisError, Script as Hashed, ServerErrorKind as Server};
@@ -62,4 +62,9 @@ impl<'a> Input<'a> {
 pub(crate) fn is_unknown(error: &Error) -> bool {
     let source = std::error::Error::source(error).and_then(|source| source.downcast_ref::<RedisError>());
     source.is_some_and(|error| error.kind() == Kind::Server(Server::NoScript))
+}
+
+/// A duration for `PEXPIRE`: at least a millisecond, at most some centuries.
+pub(crate) fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX).clamp(1, 1 << 43)
 }

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use couplet_core::{Error, ErrorKind};
 use tokio::{
     runtime::Handle,
@@ -13,7 +12,8 @@ use tokio::{
 use crate::{
     client::Redis,
     connection::Repeat,
-    script::{Input, Lua},
+    random,
+    script::{Input, Lua, millis},
 };
 
 static UNLOCK: Lua = Lua::new(include_str!("unlock.lua"));
@@ -37,11 +37,9 @@ pub(super) struct Lock {
 
 /// Acquires a lock as soon as no other process has it.
 pub(super) async fn acquire(redis: &Redis, name: String) -> Result<Lock, Error> {
-    let mut token = [0; 16];
-    getrandom::fill(&mut token)
-        .map_err(|_| Error::new(ErrorKind::Other, "a lock needs a random token, and the system has none"))?;
+    let token = random::number()?.to_string();
     // From here on: an attempt that is dropped half-way may have set the key.
-    let mut lock = Lock { redis: redis.clone(), name, token: URL_SAFE_NO_PAD.encode(token), renewal: None };
+    let mut lock = Lock { redis: redis.clone(), name, token, renewal: None };
     let held = timeout(WAIT, async {
         while !lock.try_set().await? {
             sleep(PAUSE).await;
@@ -59,7 +57,7 @@ pub(super) async fn acquire(redis: &Redis, name: String) -> Result<Lock, Error> 
 impl Lock {
     async fn try_set(&self) -> Result<bool, Error> {
         let mut command = redis::cmd("SET");
-        command.arg(&self.name).arg(&self.token).arg("NX").arg("PX").arg(LEASE.as_millis() as u64);
+        command.arg(&self.name).arg(&self.token).arg("NX").arg("PX").arg(millis(LEASE));
         if self.redis.ask::<Option<String>>(command).await?.is_some() {
             return Ok(true);
         }
@@ -74,7 +72,7 @@ async fn extend(redis: Redis, name: String, token: String) {
     let mut until = Instant::now() + LEASE;
     loop {
         sleep_until(until - LEASE * 2 / 3).await;
-        let input = Input::new(&name).bytes(token.as_str()).number(LEASE.as_millis() as u64);
+        let input = Input::new(&name).bytes(token.as_str()).number(millis(LEASE));
         let asked = Instant::now();
         match redis.run::<bool>(&EXTEND, input, Repeat::Safe).await {
             Ok(true) => until = asked + LEASE,

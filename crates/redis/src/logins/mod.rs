@@ -10,7 +10,7 @@ use couplet_auth::{
 };
 use couplet_core::{BoxFuture, Error};
 
-use crate::{client::Redis, error::foreign};
+use crate::{client::Redis, error::foreign, script::millis};
 
 /// Logins of a client, shared by its replicas: tokens and client registrations, sealed. Only one replica at a time
 /// refreshes a token.
@@ -50,10 +50,6 @@ impl Logins {
     fn name(&self, key: &str) -> String {
         self.redis.names().key("login", &[key])
     }
-
-    fn millis(&self) -> u64 {
-        u64::try_from(self.lifetime.as_millis()).unwrap_or(u64::MAX).clamp(1, i64::MAX as u64 / 4)
-    }
 }
 
 impl Store for Logins {
@@ -61,7 +57,7 @@ impl Store for Logins {
         let name = self.name(key);
         Box::pin(async move {
             let mut command = redis::cmd("GETEX");
-            command.arg(&name).arg("PX").arg(self.millis());
+            command.arg(&name).arg("PX").arg(millis(self.lifetime));
             let Some(sealed) = self.redis.ask::<Option<Vec<u8>>>(command).await? else { return Ok(None) };
             let text = String::from_utf8(self.redis.open(&name, "", &sealed)?);
             text.map(|text| Some(Secret::new(text))).map_err(|_| foreign(&name))
@@ -75,7 +71,7 @@ impl Store for Logins {
                 Some(value) => {
                     let sealed = self.redis.seal(&name, "", value.reveal().as_bytes())?;
                     let mut command = redis::cmd("SET");
-                    command.arg(&name).arg(sealed).arg("PX").arg(self.millis());
+                    command.arg(&name).arg(sealed).arg("PX").arg(millis(self.lifetime));
                     command
                 }
                 None => {
