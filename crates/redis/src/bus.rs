@@ -12,10 +12,10 @@ use crate::{client::Redis, subscribe::Subscription};
 /// ```no_run
 /// # async fn example() -> Result<(), couplet_core::Error> {
 /// use couplet_core::ChangeBus;
-/// use couplet_redis::{Bus, Redis};
+/// use couplet_redis::{RedisBus, Redis};
 ///
 /// let redis = Redis::new("redis://localhost", [7; 32])?;
-/// let bus = Bus::new(&redis);
+/// let bus = RedisBus::new(&redis);
 /// let mut subscription = bus.subscribe().await?;
 /// bus.publish("a message".into()).await?;
 /// assert_eq!(subscription.next().await?, "a message");
@@ -23,19 +23,19 @@ use crate::{client::Redis, subscribe::Subscription};
 /// # }
 /// ```
 #[derive(Clone, Debug)]
-pub struct Bus {
+pub struct RedisBus {
     redis: Redis,
     channel: String,
 }
 
-impl Bus {
+impl RedisBus {
     /// Creates a bus.
     pub fn new(redis: &Redis) -> Self {
         Self { channel: redis.names().channel("changes"), redis: redis.clone() }
     }
 }
 
-impl ChangeBus for Bus {
+impl ChangeBus for RedisBus {
     fn publish(&self, message: Bytes) -> BoxFuture<'_, Result<(), Error>> {
         Box::pin(async move {
             let sealed = self.redis.seal(&self.channel, "", &message)?;
@@ -54,7 +54,7 @@ impl ChangeBus for Bus {
 }
 
 struct Changes {
-    bus: Bus,
+    bus: RedisBus,
     messages: Subscription,
 }
 

@@ -20,11 +20,11 @@ static TAKE: Lua = Lua::new(include_str!("take.lua"));
 /// # async fn example() -> Result<(), couplet_core::Error> {
 /// use std::time::Duration;
 ///
-/// use couplet_redis::{Limits, Redis, Taken};
+/// use couplet_redis::{RedisLimits, Redis, Taken};
 ///
 /// let redis = Redis::new("redis://localhost", [7; 32])?;
 /// // 60 calls a minute, 10 of them at once.
-/// let calls = Limits::new(&redis, "calls", 10, Duration::from_secs(1));
+/// let calls = RedisLimits::new(&redis, "calls", 10, Duration::from_secs(1));
 /// match calls.take("alice", 1).await? {
 ///     Taken::Allowed => {}
 ///     Taken::Retry(after) => println!("too many calls; retry in {after:?}"),
@@ -33,14 +33,14 @@ static TAKE: Lua = Lua::new(include_str!("take.lua"));
 /// # }
 /// ```
 #[derive(Clone, Debug)]
-pub struct Limits {
+pub struct RedisLimits {
     redis: Redis,
     name: String,
     burst: u32,
     interval: Duration,
 }
 
-/// The answer of [`Limits::take`].
+/// The answer of [`RedisLimits::take`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Taken {
     /// The tokens were taken: the operation may proceed.
@@ -49,7 +49,7 @@ pub enum Taken {
     Retry(Duration),
 }
 
-impl Limits {
+impl RedisLimits {
     /// Creates limits with a name, which separates their buckets from those of other limits.
     ///
     /// # Panics

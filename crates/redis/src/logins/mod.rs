@@ -20,21 +20,21 @@ use crate::{client::Redis, error::foreign, script::millis};
 /// ```no_run
 /// # fn example() -> Result<(), couplet_core::Error> {
 /// use couplet_auth::client::OAuth;
-/// use couplet_redis::{Logins, Redis};
+/// use couplet_redis::{RedisLogins, Redis};
 ///
 /// let redis = Redis::new("redis://localhost", [7; 32])?;
-/// let oauth = OAuth::new("Notes").store(Logins::new(&redis));
+/// let oauth = OAuth::new("Notes").store(RedisLogins::new(&redis));
 /// # drop(oauth);
 /// # Ok(())
 /// # }
 /// ```
 #[derive(Clone, Debug)]
-pub struct Logins {
+pub struct RedisLogins {
     redis: Redis,
     lifetime: Duration,
 }
 
-impl Logins {
+impl RedisLogins {
     /// Creates a store.
     pub fn new(redis: &Redis) -> Self {
         Self { redis: redis.clone(), lifetime: Duration::from_secs(90 * 24 * 3600) }
@@ -52,7 +52,7 @@ impl Logins {
     }
 }
 
-impl Store for Logins {
+impl Store for RedisLogins {
     fn load(&self, key: &str) -> BoxFuture<'_, Result<Option<Secret>, Error>> {
         let name = self.name(key);
         Box::pin(async move {

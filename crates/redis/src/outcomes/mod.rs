@@ -25,11 +25,11 @@ const OUTCOME: &str = "outcome";
 
 /// Outcomes of calls with an idempotency key, sealed: a call that is repeated, on any replica, is executed once.
 #[derive(Clone, Debug)]
-pub struct Outcomes {
+pub struct RedisOutcomes {
     redis: Redis,
 }
 
-impl Outcomes {
+impl RedisOutcomes {
     /// Creates a store.
     pub fn new(redis: &Redis) -> Self {
         Self { redis: redis.clone() }
@@ -39,13 +39,7 @@ impl Outcomes {
         self.redis.names().key("outcome", &[&URL_SAFE_NO_PAD.encode(key.digest())])
     }
 
-    async fn begin_call(
-        &self,
-        name: &str,
-        digest: [u8; 32],
-        lease: Duration,
-        keep: Duration,
-    ) -> Result<Begun, Error> {
+    async fn begin_call(&self, name: &str, digest: [u8; 32], lease: Duration, keep: Duration) -> Result<Begun, Error> {
         let token = random::number()?;
         let input = Input::new(name)
             .number(token)
@@ -70,7 +64,7 @@ impl Outcomes {
     }
 }
 
-impl OutcomeStore for Outcomes {
+impl OutcomeStore for RedisOutcomes {
     fn begin<'a>(
         &'a self,
         key: &'a OutcomeKey,

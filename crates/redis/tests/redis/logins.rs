@@ -1,4 +1,4 @@
-//! Logins that replicas of a client share.
+//! RedisLogins that replicas of a client share.
 
 use std::{
     sync::{
@@ -10,7 +10,7 @@ use std::{
 
 use couplet_auth::client::Store;
 use couplet_core::ErrorKind;
-use couplet_redis::{Logins, Redis};
+use couplet_redis::{Redis, RedisLogins};
 
 use crate::server::{KEY, Server};
 
@@ -21,7 +21,7 @@ async fn found(store: &dyn Store, key: &str) -> Option<String> {
 #[tokio::test]
 async fn replicas_share_logins() {
     let Some(server) = Server::start().await else { return };
-    let (one, two) = (Logins::new(&server.redis()), Logins::new(&server.redis()));
+    let (one, two) = (RedisLogins::new(&server.redis()), RedisLogins::new(&server.redis()));
     assert_eq!(found(&one, "https://a.example token").await, None);
     one.save("https://a.example token", Some("secret".into())).await.unwrap();
     one.save("https://b.example token", Some("other".into())).await.unwrap();
@@ -37,14 +37,14 @@ async fn replicas_share_logins() {
 #[tokio::test]
 async fn nothing_is_stored_in_plain_text() {
     let Some(server) = Server::start().await else { return };
-    Logins::new(&server.redis()).save("https://a.example", Some("secret".into())).await.unwrap();
+    RedisLogins::new(&server.redis()).save("https://a.example", Some("secret".into())).await.unwrap();
     let keys: Vec<String> = server.command(&["KEYS", "*"]).await;
     let [key] = &keys[..] else { panic!("{keys:?}") };
     let value: Vec<u8> = server.command(&["GET", key]).await;
     assert!(!key.contains("a.example"), "{key}");
     assert!(!value.windows(6).any(|bytes| bytes == b"secret"));
     let other = Redis::new(&server.url(), [8; 32]).unwrap();
-    let error = Logins::new(&other).load("https://a.example").await.unwrap_err();
+    let error = RedisLogins::new(&other).load("https://a.example").await.unwrap_err();
     assert!(
         error.to_string().ends_with("is sealed with a key that is not configured: add it with `also_opens`"),
         "{error}"
@@ -57,7 +57,7 @@ async fn one_process_refreshes_at_a_time() {
     let inside = Arc::new(AtomicU32::new(0));
     let mut tasks = tokio::task::JoinSet::new();
     for _ in 0..4 {
-        let (store, inside) = (Logins::new(&server.redis()), inside.clone());
+        let (store, inside) = (RedisLogins::new(&server.redis()), inside.clone());
         tasks.spawn(async move {
             for _ in 0..3 {
                 let lock = store.lock("https://a.example").await.unwrap();
@@ -72,7 +72,7 @@ async fn one_process_refreshes_at_a_time() {
     while let Some(done) = tasks.join_next().await {
         done.unwrap();
     }
-    let store = Logins::new(&server.redis());
+    let store = RedisLogins::new(&server.redis());
     let _one = store.lock("https://a.example").await.unwrap();
     let _two = store.lock("https://b.example").await.unwrap();
     server.assert_all_expire("couplet:lock:{").await;
@@ -81,7 +81,7 @@ async fn one_process_refreshes_at_a_time() {
 #[tokio::test]
 async fn values_that_cannot_be_opened_are_errors() {
     let Some(server) = Server::start().await else { return };
-    let store = Logins::new(&server.redis());
+    let store = RedisLogins::new(&server.redis());
     store.save("a", Some("secret".into())).await.unwrap();
     let keys: Vec<String> = server.command(&["KEYS", "*"]).await;
     for (value, expected) in [
@@ -105,7 +105,7 @@ async fn prefixes_are_apart() {
     let Some(server) = Server::start().await else { return };
     let (one, two) =
         (server.builder().prefix("one:").build().unwrap(), server.builder().prefix("two:").build().unwrap());
-    let (one, two) = (Logins::new(&one), Logins::new(&two));
+    let (one, two) = (RedisLogins::new(&one), RedisLogins::new(&two));
     one.save("a", Some("secret".into())).await.unwrap();
     assert_eq!(found(&two, "a").await, None);
     server.assert_all_expire("one:login:{").await;
@@ -114,7 +114,7 @@ async fn prefixes_are_apart() {
 #[tokio::test]
 async fn a_full_server_is_a_clear_error() {
     let Some(server) = Server::with(&["--maxmemory", "1", "--maxmemory-policy", "noeviction"]).await else { return };
-    let error = Logins::new(&server.redis()).save("a", Some("secret".into())).await.unwrap_err();
+    let error = RedisLogins::new(&server.redis()).save("a", Some("secret".into())).await.unwrap_err();
     assert!(error.to_string().ends_with("is out of memory: raise its `maxmemory`"), "{error}");
 }
 
@@ -122,7 +122,7 @@ async fn a_full_server_is_a_clear_error() {
 async fn a_hanging_server_does_not_hang_a_login() {
     let Some(server) = Server::start().await else { return };
     let redis = Redis::builder(&server.url(), KEY).timeout(Duration::from_millis(100)).build().unwrap();
-    let store = Logins::new(&redis);
+    let store = RedisLogins::new(&redis);
     server.signal("STOP");
     for error in [store.load("a").await.err(), store.lock("a").await.err()] {
         assert_eq!(error.unwrap().kind(), ErrorKind::Timeout);
