@@ -103,7 +103,8 @@ impl RedisTasks {
         for some in tasks.chunks(crate::BATCH) {
             let names: Vec<_> = some.iter().map(|(id, _)| self.task_name(id)).collect();
             let tasks = some.iter().zip(&names);
-            let inputs = tasks.map(|((_, generation), name)| Input::new(name).number(*generation).number(millis(lease)));
+            let inputs =
+                tasks.map(|((_, generation), name)| Input::new(name).number(*generation).number(millis(lease)));
             let inputs: Vec<_> = inputs.collect();
             let renewed: Vec<bool> = self.redis.run_all(&RENEW, &inputs).await?;
             let failed = some.iter().zip(renewed).filter(|(_, renewed)| !renewed);

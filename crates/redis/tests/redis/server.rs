@@ -1,6 +1,7 @@
 //! A server of its own for each test.
 
 use std::{
+    net::TcpListener,
     path::PathBuf,
     process::{Child, Command, Stdio},
     sync::atomic::{AtomicU32, Ordering},
@@ -27,6 +28,22 @@ impl Server {
         Self::with(&[]).await
     }
 
+    /// Starts a cluster of one server, which refuses a script whose keys are in several slots.
+    pub(crate) async fn cluster() -> Option<Self> {
+        // For the other servers of the cluster, of which there are none.
+        let port = TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr());
+        let port = port.expect("there is a free port").port().to_string();
+        let server = Self::with(&["--cluster-enabled", "yes", "--cluster-port", &port]).await?;
+        let _: String = server.command(&["CLUSTER", "ADDSLOTSRANGE", "0", "16383"]).await;
+        loop {
+            let state: String = server.command(&["CLUSTER", "INFO"]).await;
+            if state.contains("cluster_state:ok") {
+                return Some(server);
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
     /// Starts a server with more options.
     pub(crate) async fn with(options: &[&str]) -> Option<Self> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
@@ -47,7 +64,19 @@ impl Server {
     pub(crate) async fn run(&mut self) -> std::io::Result<()> {
         let socket = self.folder.join("socket");
         let mut command = Command::new("redis-server");
-        command.args(["--port", "0", "--save", "", "--appendonly", "no", "--daemonize", "no", "--unixsocket"]);
+        command.args([
+            "--port",
+            "0",
+            "--bind",
+            "127.0.0.1",
+            "--save",
+            "",
+            "--appendonly",
+            "no",
+            "--daemonize",
+            "no",
+            "--unixsocket",
+        ]);
         command.arg(&socket).arg("--dir").arg(&self.folder).args(&self.options);
         command.stdout(Stdio::null()).stderr(Stdio::null());
         self.process = Some(command.spawn()?);
