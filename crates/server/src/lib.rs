@@ -32,6 +32,7 @@ mod list;
 pub mod media;
 mod middleware;
 mod mount;
+pub mod outcomes;
 mod prompt;
 mod registry;
 pub mod reply;

@@ -24,16 +24,34 @@ impl Bounded {
         self.store.is_exclusive()
     }
 
-    pub(crate) async fn insert(&self, record: Record) -> Result<(), StoreError> {
-        self.wait("insert", self.store.insert(record)).await
+    /// The time that leases are compared with.
+    pub(crate) fn now(&self) -> u64 {
+        self.store.now()
+    }
+
+    pub(crate) async fn insert(&self, record: Record, lease: Duration) -> Result<Option<Record>, StoreError> {
+        self.wait("insert", self.store.insert(record, lease)).await
     }
 
     pub(crate) async fn get(&self, id: &str) -> Result<Option<Record>, StoreError> {
         self.wait("get", self.store.get(id)).await
     }
 
-    pub(crate) async fn change(&self, id: &str, change: Change) -> Result<Option<Record>, StoreError> {
-        self.wait("change", self.store.change(id, change)).await
+    pub(crate) async fn change(
+        &self,
+        id: &str,
+        fence: Option<u64>,
+        change: Change,
+    ) -> Result<Option<Record>, StoreError> {
+        self.wait("change", self.store.change(id, fence, change)).await
+    }
+
+    pub(crate) async fn claim(&self, id: &str, node: &str, lease: Duration) -> Result<Option<Record>, StoreError> {
+        self.wait("claim", self.store.claim(id, node, lease)).await
+    }
+
+    pub(crate) async fn renew(&self, tasks: &[(String, u64)], lease: Duration) -> Result<Vec<String>, StoreError> {
+        self.wait("renew", self.store.renew(tasks, lease)).await
     }
 
     pub(crate) async fn list(
@@ -47,6 +65,15 @@ impl Bounded {
 
     pub(crate) async fn purge(&self, now: u64) -> Result<(), StoreError> {
         self.wait("purge", self.store.purge(now)).await
+    }
+
+    /// Waits for a change of a task, and for `most` at most. A store that fails is polled.
+    pub(crate) async fn watch(&self, id: &str, revision: u64, most: Duration) {
+        let deadline = tokio::time::Instant::now() + most;
+        if let Ok(Err(error)) = tokio::time::timeout_at(deadline, self.store.watch(id, revision)).await {
+            tracing::debug!(%error, task = id, "a task cannot be watched; it is polled");
+            tokio::time::sleep_until(deadline).await;
+        }
     }
 
     async fn wait<T>(&self, what: &str, work: BoxFuture<'_, Result<T, StoreError>>) -> Result<T, StoreError> {

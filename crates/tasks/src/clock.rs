@@ -1,10 +1,22 @@
 //! Timestamps and intervals as they appear in messages.
 
-use std::time::{Duration, SystemTime};
+use std::{
+    sync::OnceLock,
+    time::{Duration, SystemTime},
+};
+
+use tokio::time::Instant;
 
 /// Milliseconds since 1970.
 pub(crate) fn now() -> u64 {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, millis)
+}
+
+/// Milliseconds since 1970, by a clock that does not jump. For leases within one process.
+pub(crate) fn steady() -> u64 {
+    static START: OnceLock<(u64, Instant)> = OnceLock::new();
+    let (wall, start) = *START.get_or_init(|| (now(), Instant::now()));
+    wall.saturating_add(millis(Instant::now().saturating_duration_since(start)))
 }
 
 /// A duration in whole milliseconds.

@@ -98,7 +98,7 @@ impl Engine {
             live.set_record(record.clone());
             running.insert(live.id.clone(), live.clone());
         }
-        if let Err(error) = self.store.insert(record.clone()).await {
+        if let Err(error) = self.store.insert(record.clone(), Duration::ZERO).await {
             self.lock().remove(&live.id);
             return Err(error.into());
         }
@@ -167,7 +167,7 @@ impl Engine {
     /// Changes a task and notifies of the change.
     pub(crate) async fn change(&self, id: &str, change: Change) -> Result<Option<Record>, RpcError> {
         let changed = if matches!(change, Change::Message(_)) { Changed::Message } else { Changed::Status };
-        let record = self.store.change(id, change).await?;
+        let record = self.store.change(id, None, change).await?;
         if let (Some(record), Some(live)) = (&record, self.live(id)) {
             live.set_record(record.clone());
             (live.on_change)(record, changed);
@@ -250,7 +250,7 @@ impl Engine {
 /// The record with an outcome that is not stored yet.
 fn with_outcome(mut record: Record, live: &Live) -> Record {
     if let Some(outcome) = live.outcome() {
-        record.apply(Change::Finished(outcome), clock::now());
+        record.apply(None, Change::Finished(outcome), clock::now());
     }
     record
 }

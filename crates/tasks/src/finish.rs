@@ -96,6 +96,6 @@ impl Drop for Running {
 /// The failed record of a task that the store believes to be running, and that no process runs.
 pub(crate) fn abandoned(mut record: Record) -> Record {
     let error = RpcError::internal("the task does not run any more, and its result was not stored");
-    record.apply(Change::Finished(Finished::Error(error)), clock::now());
+    record.apply(None, Change::Finished(Finished::Error(error)), clock::now());
     record
 }

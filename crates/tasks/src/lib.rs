@@ -52,7 +52,7 @@ mod sealed {
 #[cfg(feature = "client")]
 pub use client::{CallTask, Called, ClientTasks, TaskCall, TaskHandle, TaskState, TaskUpdates};
 pub use memory::Memory;
-pub use record::{Change, Finished, Record};
+pub use record::{Answer, Change, Entry, Finished, Record, RequestKey, Response, Runner};
 #[cfg(feature = "server")]
 pub use server::{Task, TaskTool, Tasks};
 #[cfg(feature = "sqlite")]

@@ -1,29 +1,60 @@
 //! Persistence of tasks.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, sync::Arc, time::Duration};
 
 use couplet_core::BoxFuture;
 use couplet_types::RpcError;
 
-use crate::record::{Change, Record};
+use crate::{
+    clock,
+    record::{Change, Record},
+};
 
 /// Persistence of tasks. A store does not run them.
 ///
-/// A store that outlives its process must not leave tasks that are marked as running without a process: when it is
-/// opened, mark the tasks of a previous process as failed, with a reason.
+/// Several replicas of a server can share a store. A task then has one runner with a lease, which the runner renews. A
+/// replica that finds the lease expired takes the task over with [`claim`](Store::claim); the generation of the runner
+/// grows, and writes of the previous runner are rejected.
 ///
 /// # Cancellation
-/// Each operation has a timeout ([`Tasks::store_timeout`](crate::Tasks::store_timeout)) after which its future is
-/// dropped and may be called again. An operation must therefore be atomic.
+/// Each operation but [`watch`](Store::watch) has a timeout
+/// ([`Tasks::store_timeout`](crate::Tasks::store_timeout)) after which its future is dropped and may be called again. An
+/// operation must therefore be atomic.
 pub trait Store: Send + Sync + 'static {
-    /// Inserts a new task. Once this has completed, [`get`](Store::get) must find the task.
-    fn insert(&self, record: Record) -> BoxFuture<'_, Result<(), StoreError>>;
+    /// Inserts a new task, and starts the lease of its runner with [`Record::start_lease`]. Once this has completed,
+    /// [`get`](Store::get) must find the task.
+    ///
+    /// If the owner has an unexpired task with the same idempotency key, nothing is inserted, and that task is returned.
+    fn insert(&self, record: Record, lease: Duration) -> BoxFuture<'_, Result<Option<Record>, StoreError>>;
 
     /// Returns a task by its id.
     fn get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Record>, StoreError>>;
 
-    /// Applies a change with [`Record::apply`], atomically. Returns the changed task, or `None` if nothing changed.
-    fn change<'a>(&'a self, id: &'a str, change: Change) -> BoxFuture<'a, Result<Option<Record>, StoreError>>;
+    /// Applies a change with [`Record::apply`], atomically. Returns the changed task, or `None` if nothing changed: the
+    /// task is unknown, has ended, or has another runner than the generation in `fence`.
+    fn change<'a>(
+        &'a self,
+        id: &'a str,
+        fence: Option<u64>,
+        change: Change,
+    ) -> BoxFuture<'a, Result<Option<Record>, StoreError>>;
+
+    /// Takes over a task without a live runner with [`Record::claim`], atomically. Returns the task with its new runner,
+    /// or `None` if nothing changed.
+    fn claim<'a>(
+        &'a self,
+        id: &'a str,
+        node: &'a str,
+        lease: Duration,
+    ) -> BoxFuture<'a, Result<Option<Record>, StoreError>>;
+
+    /// Extends the leases of tasks with [`Record::renew`], each atomically: ids, and the generations of their runners.
+    /// Returns the ids whose lease was not extended, because they have ended, have another runner or do not exist.
+    fn renew<'a>(
+        &'a self,
+        tasks: &'a [(String, u64)],
+        lease: Duration,
+    ) -> BoxFuture<'a, Result<Vec<String>, StoreError>>;
 
     /// Returns up to `most` tasks of one owner in order of creation, after the task with the id `after`; `None` if that
     /// task is unknown.
@@ -34,12 +65,28 @@ pub trait Store: Send + Sync + 'static {
         most: usize,
     ) -> BoxFuture<'a, Result<Option<Vec<Record>>, StoreError>>;
 
-    /// Deletes the tasks that expire at or before `now`.
+    /// Deletes the tasks that expire at or before `now`, in milliseconds since 1970. A store that deletes tasks by
+    /// itself when they expire need not do anything.
     fn purge(&self, now: u64) -> BoxFuture<'_, Result<(), StoreError>>;
 
+    /// Waits until the [`revision`](Record::revision) of a task differs from `revision`, or the task does not exist. It
+    /// may return early, and it may miss a change: callers read the task again, and poll as well.
+    ///
+    /// The default never returns, so that changes are found by polling. Cancel safe.
+    fn watch<'a>(&'a self, id: &'a str, revision: u64) -> BoxFuture<'a, Result<(), StoreError>> {
+        let _ = (id, revision);
+        Box::pin(std::future::pending())
+    }
+
+    /// Returns the time of the clock that leases are compared with, in milliseconds; the default is the system's clock.
+    /// Only a hint that a lease may have expired: [`claim`](Store::claim) decides.
+    fn now(&self) -> u64 {
+        clock::now()
+    }
+
     /// Returns whether no other process runs tasks of this store, as in memory or with a locked file (default:
-    /// `false`). A task that is marked as running and does not run in this process is then reported as failed. Stores
-    /// that replicas share return `false`.
+    /// `false`). A task that is marked as running and does not run in this process is then reported as failed at once,
+    /// and leases are not renewed. Stores that replicas share return `false`.
     fn is_exclusive(&self) -> bool {
         false
     }
@@ -47,16 +94,38 @@ pub trait Store: Send + Sync + 'static {
 
 /// A shared store.
 impl<S: Store + ?Sized> Store for Arc<S> {
-    fn insert(&self, record: Record) -> BoxFuture<'_, Result<(), StoreError>> {
-        (**self).insert(record)
+    fn insert(&self, record: Record, lease: Duration) -> BoxFuture<'_, Result<Option<Record>, StoreError>> {
+        (**self).insert(record, lease)
     }
 
     fn get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Record>, StoreError>> {
         (**self).get(id)
     }
 
-    fn change<'a>(&'a self, id: &'a str, change: Change) -> BoxFuture<'a, Result<Option<Record>, StoreError>> {
-        (**self).change(id, change)
+    fn change<'a>(
+        &'a self,
+        id: &'a str,
+        fence: Option<u64>,
+        change: Change,
+    ) -> BoxFuture<'a, Result<Option<Record>, StoreError>> {
+        (**self).change(id, fence, change)
+    }
+
+    fn claim<'a>(
+        &'a self,
+        id: &'a str,
+        node: &'a str,
+        lease: Duration,
+    ) -> BoxFuture<'a, Result<Option<Record>, StoreError>> {
+        (**self).claim(id, node, lease)
+    }
+
+    fn renew<'a>(
+        &'a self,
+        tasks: &'a [(String, u64)],
+        lease: Duration,
+    ) -> BoxFuture<'a, Result<Vec<String>, StoreError>> {
+        (**self).renew(tasks, lease)
     }
 
     fn list<'a>(
@@ -70,6 +139,14 @@ impl<S: Store + ?Sized> Store for Arc<S> {
 
     fn purge(&self, now: u64) -> BoxFuture<'_, Result<(), StoreError>> {
         (**self).purge(now)
+    }
+
+    fn watch<'a>(&'a self, id: &'a str, revision: u64) -> BoxFuture<'a, Result<(), StoreError>> {
+        (**self).watch(id, revision)
+    }
+
+    fn now(&self) -> u64 {
+        (**self).now()
     }
 
     fn is_exclusive(&self) -> bool {

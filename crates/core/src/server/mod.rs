@@ -8,9 +8,11 @@
 //! | `queue`, `outbound`, `outbox` | messages that wait to be sent, where they go, and how a call sends them |
 //! | `backchannel`, `input`, `replay`, `question`, `seal` | asking the client: as a request, or in rounds |
 //! | `hub`, `relay` | changes, and the subscriptions to them |
+//! | `bus` | changes between the replicas of one server |
 
 pub(crate) mod backchannel;
 pub(crate) mod batch;
+pub(crate) mod bus;
 pub(crate) mod connection;
 pub(crate) mod hub;
 pub(crate) mod input;

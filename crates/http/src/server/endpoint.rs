@@ -24,14 +24,17 @@ use crate::server::{
     },
     response::{self, Reply},
     session::{
+        claim::Claims,
         http_sse::Sessions2024,
-        store::{Nowhere, SessionStore},
+        store::{Node, SessionStore},
+        store_timeout::Shared,
         table::Sessions,
     },
     stateless::pool::Pool,
     stream::{
         chunks::{Chunks, Waiting},
-        event_store::{EventStore, MemoryEvents},
+        event_store::EventStore,
+        memory_events::MemoryEvents,
         open_streams::{Held, Streams, Ticket},
         unsent::InFlight,
     },
@@ -84,7 +87,7 @@ pub(crate) struct Config {
     pub(crate) http_sse: bool,
     pub(crate) without_sessions: bool,
     pub(crate) authorize: Option<Arc<dyn Authorize>>,
-    pub(crate) store: Arc<dyn SessionStore>,
+    pub(crate) shared: Option<Shared>,
     pub(crate) events: Arc<dyn EventStore>,
     pub(crate) pool: Arc<Pool>,
     pub(crate) in_flight: Arc<InFlight>,
@@ -93,6 +96,7 @@ pub(crate) struct Config {
 #[derive(Debug, Default)]
 pub(crate) struct State {
     pub(crate) sessions: Sessions,
+    pub(crate) claims: Claims,
     pub(crate) sessions_2024: Sessions2024,
     pub(crate) streams: Arc<Streams>,
     /// Large responses in transit over HTTP/2.
@@ -106,6 +110,7 @@ pub(crate) struct State {
     clients: PeerCache,
     last_opening: Mutex<Bytes>,
     looked_after: AtomicBool,
+    pub(crate) renews: AtomicBool,
 }
 
 impl Endpoint {
@@ -130,7 +135,7 @@ impl Endpoint {
             http_sse: false,
             without_sessions: false,
             authorize: None,
-            store: Arc::new(Nowhere),
+            shared: None,
             events: Arc::new(MemoryEvents::new()),
             pool: Arc::default(),
             in_flight: Arc::default(),
@@ -210,9 +215,13 @@ impl Endpoint {
 
     /// Sets the session store, so that another replica can take sessions over. By default sessions end with the
     /// process.
+    ///
+    /// Each session has one owner, the replica that runs its calls. It renews a lease
+    /// ([`HttpLimits::session_lease`]); when that has expired, or the owner has shut down, another replica takes the
+    /// session over.
     #[must_use]
     pub fn sessions(self, store: Arc<dyn SessionStore>) -> Self {
-        self.with(|config| config.store = store)
+        self.with(|config| config.shared = Some(Shared { store, node: Node::random() }))
     }
 
     /// Sets the store of stream events, for clients that resume a stream (default: in memory).
@@ -232,11 +241,15 @@ impl Endpoint {
     }
 
     /// Begins a graceful shutdown: new requests get 503, open streams end, running calls finish. Pending requests to
-    /// clients fail.
+    /// clients fail. Sessions in a store are released when nothing runs in them any more, so that other replicas can take
+    /// them over; see [`Endpoint::release_sessions`] for the others.
     pub fn shut_down(&self) {
         self.state.closing.store(true, Ordering::Release);
         self.state.sessions.cancel_client_requests();
         self.state.streams.end();
+        if self.config.shared.is_some() {
+            self.release_when_idle();
+        }
     }
 
     fn with(mut self, change: impl FnOnce(&mut Config)) -> Self {
@@ -305,7 +318,7 @@ impl Endpoint {
                 state.streams.sweep(config.limits.keep_alive + config.limits.stall);
                 state.large.sweep(config.limits.keep_alive + config.limits.stall);
                 let here = Self { config: config.clone(), state };
-                here.let_go(&here.state.sessions.expired(&config.limits)).await;
+                here.expire(&here.state.sessions.expired(&config.limits)).await;
                 if here.state.is_empty() {
                     here.state.looked_after.store(false, Ordering::SeqCst);
                     // A session may have been opened meanwhile, and have found the task running.

@@ -56,6 +56,9 @@ couplet_core::limits! {
         answers: usize = 256 << 20,
         /// The timeout of a call of the session or event store (default: 5 s).
         store_time: Duration = Duration::from_secs(5),
+        /// The lease of a session that is in a store (default: 15 s). It is renewed each third of that. After a crash of its
+        /// owner, another replica takes the session over when the lease has expired.
+        session_lease: Duration = Duration::from_secs(15),
         /// The interval of keep-alive comments on a silent stream (default: 15 s). A call without a response for that
         /// long begins its response as a stream, because load balancers close silent connections.
         keep_alive: Duration = Duration::from_secs(15),

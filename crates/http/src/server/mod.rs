@@ -32,9 +32,7 @@
 //! | `stream/` | response bodies, event streams and what is stored of them |
 //! | `response` | the kinds of responses |
 //! | `listen/` | a listener of our own: sockets, slow peers, graceful shutdown |
-//! | `contract` | what every store must do, as tests to call |
 
-pub mod contract;
 mod endpoint;
 mod limits;
 #[cfg(feature = "listen")]
@@ -55,10 +53,14 @@ pub use request::{
     combine::Or,
     context::HttpRequest,
 };
-pub use session::store::{MemorySessions, SessionRecord, SessionStore};
+pub use session::{
+    memory::MemorySessions,
+    store::{Claim, Node, SessionRecord, SessionStore},
+};
 pub use stream::{
     body::EndpointBody,
-    event_store::{EventStore, MemoryEvents, StoredEvent},
+    event_store::{EventStore, StoredEvent},
+    memory_events::MemoryEvents,
 };
 
 use std::{collections::HashMap, hash::Hash};

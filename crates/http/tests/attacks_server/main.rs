@@ -12,6 +12,9 @@ mod proxied;
 mod quiet;
 mod sessions;
 mod site;
+#[path = "../server/store.rs"]
+#[allow(dead_code, reason = "shared with another test binary")]
+mod store;
 mod stores;
 #[path = "../server/support.rs"]
 #[allow(dead_code, reason = "shared with another test binary")]

@@ -1,75 +1,18 @@
 //! Stores that hang.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
-use bytes::Bytes;
-use couplet_core::{BoxFuture, Error};
-use couplet_http::server::{
-    Endpoint, EventStore, MemoryEvents, MemorySessions, SessionRecord, SessionStore, StoredEvent,
-};
+use couplet_http::server::Endpoint;
 use serde_json::json;
 use tokio::time::Instant;
 
-use crate::support::{POLLING, Reply, Session, call, endpoint, initialize, limits, request, send};
+use crate::{
+    store::{Fault, TestStore},
+    support::{POLLING, Reply, Session, call, endpoint, initialize, limits, request, send},
+};
 
-/// A store that answers until it hangs.
-#[derive(Default)]
-struct Hanging {
-    sessions: MemorySessions,
-    events: MemoryEvents,
-    hangs: AtomicBool,
-}
-
-impl Hanging {
-    fn hang(&self, hangs: bool) {
-        self.hangs.store(hangs, Ordering::SeqCst);
-    }
-
-    fn give<'a, T: Send + 'a>(&self, work: impl FnOnce() -> BoxFuture<'a, T>) -> BoxFuture<'a, T> {
-        if self.hangs.load(Ordering::SeqCst) { Box::pin(std::future::pending()) } else { work() }
-    }
-}
-
-impl SessionStore for Hanging {
-    fn create(&self, record: SessionRecord) -> BoxFuture<'_, Result<(), Error>> {
-        self.give(|| self.sessions.create(record))
-    }
-
-    fn remember(&self, id: &str, memory: Bytes) -> BoxFuture<'_, Result<(), Error>> {
-        self.give(|| self.sessions.remember(id, memory))
-    }
-
-    fn load(&self, id: &str) -> BoxFuture<'_, Result<Option<SessionRecord>, Error>> {
-        self.give(|| self.sessions.load(id))
-    }
-
-    fn remove(&self, id: &str) -> BoxFuture<'_, Result<bool, Error>> {
-        self.give(|| self.sessions.remove(id))
-    }
-}
-
-impl EventStore for Hanging {
-    fn append(&self, session: &str, stream: u64, event: StoredEvent) -> BoxFuture<'_, ()> {
-        self.give(|| self.events.append(session, stream, event))
-    }
-
-    fn after(&self, session: &str, stream: u64, seq: u64) -> BoxFuture<'_, Option<Vec<StoredEvent>>> {
-        self.give(|| self.events.after(session, stream, seq))
-    }
-
-    fn remove(&self, session: &str) -> BoxFuture<'_, ()> {
-        self.give(|| self.events.remove(session))
-    }
-}
-
-fn hanging() -> (Endpoint, Arc<Hanging>) {
-    let store = Arc::new(Hanging::default());
+fn hanging() -> (Endpoint, Arc<TestStore>) {
+    let store = Arc::new(TestStore::default());
     (endpoint().0.sessions(store.clone()).events(store.clone()), store)
 }
 
@@ -89,7 +32,7 @@ async fn attack_11_a_store_that_hangs_is_not_waited_for() {
     let mut reply = session.tool(1, "slow").await;
     let prime = reply.body.event().await.unwrap().id.unwrap();
     reply.body.messages().await;
-    store.hang(true);
+    store.break_all(Fault::Hangs);
     let began = Instant::now();
     let opening = request("POST", &[], initialize(POLLING).to_string());
     check_busy(send(&endpoint, opening).await, "the session cannot be stored").await;
@@ -105,7 +48,7 @@ async fn attack_11_a_store_that_hangs_is_not_waited_for() {
     assert!(session.post(&level).await.json().await["result"].is_object());
     check_busy(session.delete().await, "the session cannot be removed").await;
     assert_eq!(endpoint.session_count(), 0);
-    store.hang(false);
+    store.mend();
     assert_eq!(session.delete().await.status, 204, "it can be tried again");
     assert_eq!(elsewhere.tool(4, "hello").await.status, 404);
 }
@@ -117,12 +60,12 @@ async fn attack_11_a_stream_goes_on_without_its_store_and_cannot_be_taken_up_aga
     let mut reply = session.tool(1, "slow").await;
     let prime = reply.body.event().await.unwrap().id.unwrap();
     reply.body.message().await.unwrap();
-    store.hang(true);
+    store.break_all(Fault::Hangs);
     let began = Instant::now();
     let messages = reply.body.messages().await;
     assert_eq!((messages.len(), &messages[9]["id"]), (10, &json!(1)), "everything comes");
     assert!(began.elapsed() < Duration::from_secs(7), "only the first event is waited for: {:?}", began.elapsed());
-    store.hang(false);
+    store.mend();
     // A part would be taken for all of it.
     assert_eq!(session.get(Some(&prime)).await.status, 400);
     let mut reply = session.tool(2, "slow").await;
@@ -137,9 +80,9 @@ async fn attack_11_sessions_that_expire_do_not_wait_for_the_store() {
     let endpoint = endpoint.limits(limits(|l| l.sessions = 2));
     let one = Session::open(&endpoint, POLLING).await;
     let _two = Session::open(&endpoint, POLLING).await;
-    store.hang(true);
+    store.break_all(Fault::Hangs);
     tokio::time::sleep(Duration::from_secs(31 * 60)).await;
     assert_eq!(endpoint.session_count(), 0);
-    store.hang(false);
+    store.mend();
     assert_eq!(one.tool(1, "hello").await.status, 200, "the store was not told, so it still knows of it");
 }

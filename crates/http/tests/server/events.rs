@@ -1,7 +1,8 @@
 //! The stores that come with the crate.
 
 use bytes::Bytes;
-use couplet_http::server::{EventStore, MemoryEvents, MemorySessions, StoredEvent, contract};
+use couplet_http::server::{EventStore, MemoryEvents, MemorySessions, StoredEvent};
+use couplet_testing::contract;
 
 #[tokio::test]
 async fn the_stores_keep_their_contracts() {
@@ -14,17 +15,17 @@ async fn events_are_forgotten_and_nobody_gets_a_part() {
     let store = MemoryEvents::with_bounds(4, 100, 150);
     let event = |seq, size: usize| StoredEvent { seq, text: Bytes::from(vec![b'x'; size]) };
     for seq in 1..=6 {
-        store.append("a", 1, event(seq, 1)).await;
+        store.append("a", 0, 1, event(seq, 1)).await.unwrap();
     }
-    assert_eq!(store.after("a", 1, 1).await, None);
-    assert_eq!(store.after("a", 1, 2).await.unwrap().len(), 4);
+    assert_eq!(store.after("a", 1, 1).await.unwrap(), None);
+    assert_eq!(store.after("a", 1, 2).await.unwrap().unwrap().len(), 4);
     // Too many bytes in one session: what is newest stays.
-    store.append("a", 1, event(7, 200)).await;
-    assert_eq!(store.after("a", 1, 2).await, None);
+    store.append("a", 0, 1, event(7, 200)).await.unwrap();
+    assert_eq!(store.after("a", 1, 2).await.unwrap(), None);
     // Too many bytes in all.
     for session in ["b", "c", "d", "e"] {
-        store.append(session, 1, event(1, 60)).await;
+        store.append(session, 0, 1, event(1, 60)).await.unwrap();
     }
-    assert!(store.after("b", 1, 0).await.is_none());
-    assert!(store.after("e", 1, 0).await.is_some());
+    assert!(store.after("b", 1, 0).await.unwrap().is_none());
+    assert!(store.after("e", 1, 0).await.unwrap().is_some());
 }

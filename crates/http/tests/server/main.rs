@@ -18,11 +18,13 @@ mod listen;
 #[allow(dead_code, reason = "shared with another test binary")]
 mod log;
 mod mirrored;
+mod ownership;
 mod principals;
 mod sessionless;
 mod sessions;
 mod shutdown;
 mod stateless;
+mod store;
 mod streams;
 mod support;
 mod takeover;

@@ -369,6 +369,17 @@ impl Session {
         session
     }
 
+    /// The same session at another endpoint, after the first one has released it.
+    pub(crate) async fn move_to(self, other: &Endpoint) -> Self {
+        self.endpoint.release_sessions().await;
+        self.at(other)
+    }
+
+    /// The same session at another endpoint.
+    pub(crate) fn at(&self, other: &Endpoint) -> Self {
+        Self { endpoint: other.clone(), id: self.id.clone(), version: self.version.clone() }
+    }
+
     pub(crate) fn headers(&self) -> Vec<(&str, &str)> {
         let mut headers = vec![("mcp-session-id", &*self.id)];
         // The first revision with this transport has no such header.

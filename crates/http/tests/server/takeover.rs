@@ -1,14 +1,13 @@
 //! Sessions that live in one process and then in another.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use bytes::Bytes;
-use couplet_core::{BoxFuture, Error, ErrorKind};
-use couplet_http::server::{Endpoint, MemorySessions, SessionRecord, SessionStore};
+use couplet_http::server::{Endpoint, MemorySessions};
 use serde_json::{Value, json};
 
-use crate::support::{
-    POLLING, Seen, Session, VERSIONS, by_user, call, endpoint, initialize, limits, request, send, server,
+use crate::{
+    store::{Fault, TestStore},
+    support::{POLLING, Seen, Session, VERSIONS, by_user, call, endpoint, initialize, limits, request, send, server},
 };
 
 /// Another process, with the same store.
@@ -22,7 +21,7 @@ async fn a_session_goes_on_elsewhere() {
     for version in VERSIONS {
         let session = Session::open(&other(&store), version).await;
         let two = other(&store);
-        let session = Session { endpoint: two.clone(), ..session };
+        let session = session.move_to(&two).await;
         assert_eq!(session.tool(1, "hello").await.json().await["result"]["content"][0]["text"], "Hello!");
         assert_eq!(two.session_count(), 1);
         assert!(session.delete().await.status.is_success());
@@ -45,13 +44,13 @@ async fn logged(session: &Session) -> Vec<Value> {
 async fn the_log_level_comes_along() {
     let store = Arc::new(MemorySessions::new());
     for version in VERSIONS {
-        let session = Session::open(&other(&store), version).await;
+        let mut session = Session::open(&other(&store), version).await;
         assert_eq!(logged(&session).await, [json!("info")]);
         for (level, heard) in [("debug", vec!["debug", "info"]), ("error", vec![])] {
             let set = call(1, "logging/setLevel", &json!({ "level": level }));
             assert_eq!(session.post(&set).await.json().await["result"], json!({}));
-            let elsewhere = Session { endpoint: other(&store), id: session.id.clone(), version: version.to_owned() };
-            assert_eq!(logged(&elsewhere).await, heard, "{version} {level}");
+            session = session.move_to(&other(&store)).await;
+            assert_eq!(logged(&session).await, heard, "{version} {level}");
         }
     }
 }
@@ -59,14 +58,14 @@ async fn the_log_level_comes_along() {
 #[tokio::test(start_paused = true)]
 async fn subscriptions_come_along() {
     let store = Arc::new(MemorySessions::new());
-    let session = Session::open(&other(&store), POLLING).await;
+    let mut session = Session::open(&other(&store), POLLING).await;
     let about = |method: &str| call(1, method, &json!({ "uri": "test://a" }));
     for (method, is_told) in [("resources/subscribe", true), ("resources/unsubscribe", false)] {
         assert_eq!(session.post(&about(method)).await.json().await["result"], json!({}));
         let handle = server(&Seen::default());
         let two = Endpoint::new(handle.clone()).sessions(store.clone());
-        let elsewhere = Session { endpoint: two, id: session.id.clone(), version: POLLING.to_owned() };
-        let mut get = elsewhere.get(None).await;
+        session = session.move_to(&two).await;
+        let mut get = session.get(None).await;
         get.body.event().await.unwrap();
         handle.updated("test://a");
         let told = tokio::time::timeout(std::time::Duration::from_millis(50), get.body.message()).await;
@@ -79,7 +78,10 @@ async fn it_still_belongs_to_who_opened_it_and_still_counts() {
     let store = Arc::new(MemorySessions::new());
     let open = async || {
         let opening = request("POST", &[("x-user", "alice")], initialize(POLLING).to_string());
-        send(&by_user(other(&store)), opening).await.header("mcp-session-id").unwrap().to_owned()
+        let one = by_user(other(&store));
+        let id = send(&one, opening).await.header("mcp-session-id").unwrap().to_owned();
+        one.release_sessions().await;
+        id
     };
     let (first, second) = (open().await, open().await);
     let two = by_user(other(&store).limits(limits(|l| l.sessions_per_principal = 1)));
@@ -88,57 +90,19 @@ async fn it_still_belongs_to_who_opened_it_and_still_counts() {
         let headers = [("x-user", user), ("mcp-session-id", &**id)];
         assert_eq!(send(&two, request("POST", &headers, &*ping)).await.status.as_u16(), status, "{user}");
     }
+    two.release_sessions().await;
     let full = by_user(other(&store).limits(limits(|l| l.sessions = 0)));
     let headers = [("x-user", "alice"), ("mcp-session-id", &*first)];
     assert_eq!(send(&full, request("POST", &headers, ping)).await.status, 503);
 }
 
-/// A store that takes its time, fails if it has to, and is shared: it keeps what one process lets go.
-#[derive(Default)]
-struct Shared {
-    inner: MemorySessions,
-    fails: Mutex<bool>,
-}
-
-impl SessionStore for Shared {
-    fn create(&self, record: SessionRecord) -> BoxFuture<'_, Result<(), Error>> {
-        Box::pin(async {
-            tokio::task::yield_now().await;
-            self.inner.create(record).await
-        })
-    }
-
-    fn remember(&self, id: &str, memory: Bytes) -> BoxFuture<'_, Result<(), Error>> {
-        self.inner.remember(id, memory)
-    }
-
-    fn load(&self, id: &str) -> BoxFuture<'_, Result<Option<SessionRecord>, Error>> {
-        let (id, fails) = (id.to_owned(), *self.fails.lock().unwrap());
-        Box::pin(async move {
-            tokio::task::yield_now().await;
-            if fails {
-                return Err(Error::new(ErrorKind::Transport, "the store is away"));
-            }
-            self.inner.load(&id).await
-        })
-    }
-
-    fn remove(&self, id: &str) -> BoxFuture<'_, Result<bool, Error>> {
-        self.inner.remove(id)
-    }
-
-    fn evict(&self, _: &str) -> BoxFuture<'_, Result<bool, Error>> {
-        Box::pin(std::future::ready(Ok(false)))
-    }
-}
-
 #[tokio::test]
 async fn two_requests_at_once_find_the_same_session() {
-    let store = Arc::new(Shared::default());
+    let store = Arc::new(TestStore::default());
     let all_one = |endpoint: Endpoint| endpoint.sessions(store.clone()).principal(|_| Some("alice".to_owned()));
     let session = Session::open(&all_one(endpoint().0), POLLING).await;
     let two = all_one(endpoint().0).limits(limits(|l| l.sessions_per_principal = 1));
-    let session = Session { endpoint: two.clone(), ..session };
+    let session = session.move_to(&two).await;
     let (one, other) = tokio::join!(session.tool(1, "hello"), session.tool(2, "hello"));
     assert_eq!((one.status.as_u16(), other.status.as_u16(), two.session_count()), (200, 200, 1));
     // Both are in it: its end is the end for both.
@@ -148,7 +112,7 @@ async fn two_requests_at_once_find_the_same_session() {
 
 #[tokio::test]
 async fn many_at_once_do_not_get_past_the_limit() {
-    let store = Arc::new(Shared::default());
+    let store = Arc::new(TestStore::default());
     let endpoint = endpoint().0.sessions(store.clone()).limits(limits(|l| l.sessions = 2));
     let open = || send(&endpoint, request("POST", &[], initialize(POLLING).to_string()));
     let replies = tokio::join!(open(), open(), open(), open());
@@ -159,20 +123,20 @@ async fn many_at_once_do_not_get_past_the_limit() {
 
 #[tokio::test]
 async fn a_store_that_does_not_answer_is_not_the_end_of_a_session() {
-    let store = Arc::new(Shared::default());
+    let store = Arc::new(TestStore::default());
     let session = Session::open(&endpoint().0.sessions(store.clone()), POLLING).await;
-    let session = Session { endpoint: endpoint().0.sessions(store.clone()), ..session };
-    *store.fails.lock().unwrap() = true;
+    let session = session.move_to(&endpoint().0.sessions(store.clone())).await;
+    store.break_one("load", Fault::Fails);
     let reply = session.tool(1, "hello").await;
     assert!(reply.header("retry-after").is_some());
     assert_eq!((reply.status.as_u16(), reply.code().await), (503, -32603));
-    *store.fails.lock().unwrap() = false;
+    store.mend();
     assert_eq!(session.tool(1, "hello").await.status, 200);
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_lies_idle_here_may_be_in_use_elsewhere() {
-    let store = Arc::new(Shared::default());
+    let store = Arc::new(TestStore::default());
     let one = endpoint().0.sessions(store.clone());
     let session = Session::open(&one, POLLING).await;
     tokio::time::sleep(std::time::Duration::from_secs(31 * 60)).await;

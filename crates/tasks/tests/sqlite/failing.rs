@@ -49,16 +49,38 @@ impl Disk {
 }
 
 impl Store for Disk {
-    fn insert(&self, record: Record) -> BoxFuture<'_, Result<(), StoreError>> {
-        self.work(Box::pin(async { self.memory.insert(record).await }))
+    fn insert(&self, record: Record, lease: Duration) -> BoxFuture<'_, Result<Option<Record>, StoreError>> {
+        self.work(Box::pin(async move { self.memory.insert(record, lease).await }))
     }
 
     fn get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Record>, StoreError>> {
         self.work(Box::pin(async { self.memory.get(id).await }))
     }
 
-    fn change<'a>(&'a self, id: &'a str, change: Change) -> BoxFuture<'a, Result<Option<Record>, StoreError>> {
-        self.work(Box::pin(async { self.memory.change(id, change).await }))
+    fn change<'a>(
+        &'a self,
+        id: &'a str,
+        fence: Option<u64>,
+        change: Change,
+    ) -> BoxFuture<'a, Result<Option<Record>, StoreError>> {
+        self.work(Box::pin(async move { self.memory.change(id, fence, change).await }))
+    }
+
+    fn claim<'a>(
+        &'a self,
+        id: &'a str,
+        node: &'a str,
+        lease: Duration,
+    ) -> BoxFuture<'a, Result<Option<Record>, StoreError>> {
+        self.work(Box::pin(async move { self.memory.claim(id, node, lease).await }))
+    }
+
+    fn renew<'a>(
+        &'a self,
+        tasks: &'a [(String, u64)],
+        lease: Duration,
+    ) -> BoxFuture<'a, Result<Vec<String>, StoreError>> {
+        self.work(Box::pin(async move { self.memory.renew(tasks, lease).await }))
     }
 
     fn list<'a>(
@@ -151,7 +173,7 @@ async fn attack_11_a_task_that_does_not_run_has_failed() {
         let task = kit.begin().await;
         let mut left = kit.disk.memory.get(task.id()).await.unwrap().unwrap();
         left.id = "left-by-another-process".to_owned();
-        kit.disk.memory.insert(left).await.unwrap();
+        kit.disk.memory.insert(left, Duration::ZERO).await.unwrap();
         let state = kit.client.task("left-by-another-process").state().await.unwrap();
         assert_eq!(state.status, TaskStatus::Failed, "{version}");
         assert_eq!(task.state().await.unwrap().status, TaskStatus::Working, "{version}");

@@ -47,7 +47,7 @@ async fn check<S: Store + Clone>(store: S) {
 
     let record = store.get(&ids[0]).await.unwrap().unwrap();
     assert_eq!(record.status, TaskStatus::Completed);
-    assert!(store.change(&ids[0], Change::Cancelled).await.unwrap().is_none(), "what is over does not change");
+    assert!(store.change(&ids[0], None, Change::Cancelled).await.unwrap().is_none(), "what is over does not change");
     let listed = |records: Vec<couplet_tasks::Record>| records.into_iter().map(|r| r.id).collect::<Vec<_>>();
     assert_eq!(listed(store.list(None, None, 2).await.unwrap().unwrap()), ids[..2]);
     assert_eq!(listed(store.list(None, Some(&ids[1]), 2).await.unwrap().unwrap()), ids[2..]);
@@ -88,4 +88,27 @@ async fn attack_11_a_file_that_is_in_use_is_refused_at_once() {
     let _first = Sqlite::open(&file.0).unwrap();
     let error = Sqlite::open(&file.0).unwrap_err().to_string();
     assert!(error.contains("process") && error.contains("taken.db` open"), "{error}");
+}
+
+/// A file of the first version, which had no number, keeps its tasks.
+#[tokio::test]
+async fn a_file_of_the_first_version_is_migrated() {
+    let file = TempFile::new("migrated");
+    let old = rusqlite::Connection::open(&file.0).unwrap();
+    old.execute_batch(include_str!("first.sql")).unwrap();
+    drop(old);
+    for _ in 0..2 {
+        let store = Sqlite::open(&file.0).unwrap();
+        let done = store.get("done").await.unwrap().unwrap();
+        assert_eq!((done.status, done.revision, done.key), (TaskStatus::Completed, 0, None));
+        let ran = store.get("ran").await.unwrap().unwrap();
+        assert_eq!((ran.status, ran.owner.as_deref()), (TaskStatus::Failed, Some("alice")));
+        let listed = store.list(Some("alice"), None, 5).await.unwrap().unwrap();
+        assert_eq!(listed, [ran]);
+    }
+    let newer = rusqlite::Connection::open(&file.0).unwrap();
+    newer.pragma_update(None, "user_version", 99).unwrap();
+    drop(newer);
+    let error = Sqlite::open(&file.0).unwrap_err().to_string();
+    assert!(error.contains("version 99"), "{error}");
 }

@@ -255,6 +255,7 @@ async fn run<L: Listen>(
     if tokio::time::timeout(grace, open.shutdown()).await.is_err() {
         tracing::warn!("some connections were still busy and are cut off");
     }
+    site.endpoint.release_sessions().await;
     Ok(())
 }
 

@@ -7,6 +7,7 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
+use bytes::Bytes;
 use couplet_core::{
     EncodedMessage, Outbound, Route, ServerConnection,
     message::{Body, Frame, Message},
@@ -19,7 +20,10 @@ use crate::server::{
     endpoint::Config,
     lock,
     request::admit::Admitted,
-    session::live::{Declined, LiveSession, State},
+    session::{
+        live::{Declined, LiveSession, State},
+        store_timeout::Written,
+    },
     stream::{event_queue::Reader, event_store::StoredEvent, session_stream::SessionStream},
 };
 
@@ -62,6 +66,10 @@ pub(crate) fn take(
         Poll::Ready(Outbound { text, route: Route::Answer(to, _) }) if to == id && !connection.memory_changed() => {
             let next = ready(connection.poll_calls(cx));
             live.give_back(connection, next, config)?;
+            if !live.is_owned() {
+                live.fence();
+                return Err(Declined::Moved);
+            }
             return Ok(Taken::Answered(text));
         }
         first => ready(first),
@@ -140,25 +148,27 @@ enum Step {
 
 async fn drive(live: Arc<LiveSession>, config: Arc<Config>) {
     let _guard = Guard(live.clone());
-    let retry = config.limits.retry_millis();
     let mut held = None;
     loop {
         // A handler that sends much without an open stream would starve the others.
         tokio::task::coop::consume_budget().await;
         let step = poll_fn(|cx| poll_step(&live, &mut held, cx)).await;
         // Before the client hears that something is remembered, it is.
-        if let Some(memory) = held.as_mut().and_then(|connection| connection.changed_memory()) {
-            config.remember(&live.id, memory).await;
+        let memory = held.as_mut().and_then(|connection| connection.changed_memory());
+        let remembered = match memory {
+            Some(memory) => remember(&live, memory, &config).await,
+            None => Written::Stored,
+        };
+        if matches!(remembered, Written::Fenced) || !live.is_owned() {
+            return live.fence();
         }
         match step {
+            Step::Send(line, _, true) if matches!(remembered, Written::Failed) && line.refuse() => {
+                lock(&live.state).finishing = None;
+            }
             Step::Send(line, Outbound { text, .. }, last) => {
-                if let Some((seq, text)) = line.next(text, last, live.revision, retry) {
-                    let event = StoredEvent { seq, text: text.clone() };
-                    // After one event is lost the others are of no use.
-                    if !line.is_lost() && config.append(&live.id, line.number, event).await.is_err() {
-                        live.lose(&line);
-                    }
-                    line.send(seq, text, last);
+                if !deliver(&live, &line, text, last, &config).await {
+                    return live.fence();
                 }
                 if last {
                     lock(&live.state).finishing = None;
@@ -168,6 +178,31 @@ async fn drive(live: Arc<LiveSession>, config: Arc<Config>) {
             Step::Over => return,
         }
     }
+}
+
+/// Stores the settings of a session. If that fails it is tried again when the lease is renewed.
+pub(crate) async fn remember(live: &LiveSession, memory: Bytes, config: &Config) -> Written {
+    let written = config.remember(live, memory.clone()).await;
+    lock(&live.state).unstored = matches!(written, Written::Failed).then_some(memory);
+    written
+}
+
+/// Stores a message and sends it; false if this replica does not own the session any more.
+async fn deliver(live: &LiveSession, line: &SessionStream, text: EncodedMessage, last: bool, config: &Config) -> bool {
+    let Some((seq, text)) = line.next(text, last, live.revision, config.limits.retry_millis()) else { return true };
+    // After one event is lost the others are of no use.
+    if !line.is_lost() {
+        match config.append(live, line.number, StoredEvent { seq, text: text.clone() }).await {
+            Written::Stored => {}
+            Written::Failed => live.lose(line),
+            Written::Fenced => return false,
+        }
+    }
+    let is_owned = live.is_owned();
+    if is_owned {
+        line.send(seq, text, last);
+    }
+    is_owned
 }
 
 /// Ends a session whose connection was lost in a panic: its client gets 404 and opens another one.
@@ -185,7 +220,7 @@ impl Drop for Guard {
 fn poll_step(live: &LiveSession, held: &mut Option<Box<ServerConnection>>, cx: &mut Context<'_>) -> Poll<Step> {
     loop {
         let mut state = lock(&live.state);
-        if state.closed {
+        if state.closed || !live.is_owned() {
             let parked = state.parked.take();
             // What it drops may want to look at the session.
             drop(state);

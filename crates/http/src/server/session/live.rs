@@ -24,6 +24,7 @@ use crate::server::{
     limits::HttpLimits,
     lock,
     request::admit::Admitted,
+    session::lease::Lease,
     stream::{
         event_queue::{EventQueue, Reader},
         session_stream::SessionStream,
@@ -42,6 +43,8 @@ pub(crate) struct LiveSession {
     pub(crate) number: u64,
     /// Whether there was a second message. The table changes it.
     pub(crate) established: AtomicBool,
+    /// This replica's ownership, where there is a store.
+    pub(crate) lease: Option<Lease>,
     pub(crate) state: Mutex<State>,
 }
 
@@ -73,6 +76,8 @@ pub(crate) struct State {
     /// When it was used last as far as the table knows.
     pub(crate) ranked: Instant,
     pub(crate) closed: bool,
+    /// The settings that could not be stored yet.
+    pub(crate) unstored: Option<Bytes>,
     /// Whether no more answers of the client will come.
     pub(crate) ending: bool,
     lines_made: u64,
@@ -93,6 +98,8 @@ pub(crate) enum Declined {
     Gone,
     /// There is no room.
     Busy,
+    /// Another replica owns the session by now. The message may have been handled.
+    Moved,
     /// The message is wrong.
     Wrong(Option<RequestId>, RpcError),
 }
@@ -104,8 +111,11 @@ impl LiveSession {
         revision: Revision,
         connection: ServerConnection,
         size: usize,
+        lease: Option<Lease>,
     ) -> Self {
         let now = Instant::now();
+        // The streams of one owner have other numbers than those of the next.
+        let lines_made = lease.as_ref().map_or(0, |lease| lease.generation << 32);
         let state = State {
             parked: Some(Box::new(connection)),
             inbox: VecDeque::new(),
@@ -122,18 +132,56 @@ impl LiveSession {
             used: now,
             ranked: now,
             closed: false,
+            unstored: None,
             ending: false,
-            lines_made: 0,
+            lines_made,
             rested: false,
         };
         let (number, established) = (0, AtomicBool::new(false));
-        Self { id, principal, revision, born: now, size, number, established, state: Mutex::new(state) }
+        Self { id, principal, revision, born: now, size, number, established, lease, state: Mutex::new(state) }
     }
 
-    /// The same as one that has got beyond the handshake.
-    pub(crate) fn established(self) -> Self {
+    /// The same as one that another replica opened some time ago.
+    pub(crate) fn taken_over(mut self, age: Duration) -> Self {
         self.established.store(true, Ordering::Relaxed);
+        self.born = self.born.checked_sub(age).unwrap_or(self.born);
         self
+    }
+
+    /// The generation of this replica's ownership.
+    pub(crate) fn generation(&self) -> u64 {
+        self.lease.as_ref().map_or(0, |lease| lease.generation)
+    }
+
+    /// Whether this replica owns the session: always, if there is no store.
+    pub(crate) fn is_owned(&self) -> bool {
+        self.lease.as_ref().is_none_or(Lease::is_valid)
+    }
+
+    /// Ends the connection of a session that was not used for so long, and this replica's ownership with it; false if it
+    /// was used.
+    pub(crate) fn rest(&self, unused: Duration) -> bool {
+        let Some(lease) = self.lease.as_ref().filter(|lease| self.is_established() && !lease.has_ended()) else {
+            return false;
+        };
+        let mut state = lock(&self.state);
+        let rests = state.is_unused() && state.unstored.is_none() && state.used.elapsed() > unused;
+        if rests {
+            lease.end();
+            state.closed = true;
+            let parked = state.parked.take();
+            drop(state);
+            drop(parked);
+        }
+        rests
+    }
+
+    /// Ends the session here, because another replica owns it by now. Nothing of it is stored or sent any more.
+    pub(crate) fn fence(&self) {
+        if let Some(lease) = &self.lease {
+            lease.end();
+        }
+        self.close();
     }
 
     /// Whether there was a second message.
@@ -151,7 +199,7 @@ impl LiveSession {
         let mut state = lock(&self.state);
         state.check(std::slice::from_ref(id), limits)?;
         let free = |connection: &mut Box<ServerConnection>| connection.wants_input();
-        if !state.inbox.is_empty() || state.unsent.is_some() {
+        if !state.inbox.is_empty() || state.unsent.is_some() || state.unstored.is_some() {
             return Ok(None);
         }
         let Some(connection) = state.parked.take_if(free) else { return Ok(None) };
@@ -368,7 +416,7 @@ impl State {
 
     /// Whether nothing runs, nothing is open and no request has the connection right now.
     pub(crate) fn is_unused(&self) -> bool {
-        self.is_idle() && self.parked.as_ref().is_some_and(|connection| connection.unanswered() == 0)
+        self.closed || self.is_idle() && self.parked.as_ref().is_some_and(|connection| connection.unanswered() == 0)
     }
 
     /// Whether nothing runs and nothing is open.

@@ -1,8 +1,12 @@
 //! What requests do with sessions, and how each finds its own.
 
+pub(crate) mod claim;
 pub(crate) mod driver;
 pub(crate) mod http_sse;
+pub(crate) mod lease;
 pub(crate) mod live;
+pub(crate) mod memory;
+pub(crate) mod renew;
 pub(crate) mod sessionless;
 pub(crate) mod store;
 pub(crate) mod store_timeout;
@@ -16,18 +20,17 @@ use couplet_core::{
     http::{Refusal, headers::LAST_EVENT_ID},
     message::Frame,
 };
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use crate::server::{
     endpoint::Endpoint,
     request::{admit::Admitted, deadline::within, text_of},
     response::{self, Reply},
     session::{
+        claim::Found,
         driver::Taken,
         live::{Declined, LiveSession},
-        sessionless::reopen,
         store::SessionRecord,
-        store_timeout::Late,
     },
     stream::{
         body::{Events, Source},
@@ -59,14 +62,18 @@ impl Endpoint {
         };
         connection.shrink();
         let record = SessionRecord::new(id.clone(), principal.clone(), self.state.opening(text));
-        if let Err(error) = self.config.create(record).await {
-            tracing::warn!(%error, "a session cannot be stored");
-            return response::busy(StatusCode::SERVICE_UNAVAILABLE, "the session cannot be stored");
-        }
-        let live = LiveSession::new(id.clone(), principal, revision, connection, text.len());
+        let lease = match self.config.create(record).await {
+            Ok(lease) => lease,
+            Err(error) => {
+                tracing::warn!(%error, "a session cannot be stored");
+                return response::busy(StatusCode::SERVICE_UNAVAILABLE, "the session cannot be stored");
+            }
+        };
+        let live = LiveSession::new(id.clone(), principal, revision, connection, text.len(), lease);
         let (inserted, evicted) = self.state.sessions.insert(live, limits);
         self.look_after();
-        self.let_go(&evicted).await;
+        self.renew_leases();
+        self.evict(&evicted).await;
         match inserted {
             Ok(_) => response::opened(answer, &id),
             Err(reply) => {
@@ -79,7 +86,8 @@ impl Endpoint {
     /// Takes a message to its session.
     pub(crate) async fn post(&self, session: &str, frame: Frame, size: usize, mut admitted: Admitted) -> Reply {
         let live = match self.find(session, admitted.principal()).await {
-            Ok(live) => live,
+            Ok(Found::Here(live)) => live,
+            Ok(Found::There(_)) => return elsewhere(),
             Err(reply) => return *reply,
         };
         if !live.is_established() {
@@ -93,6 +101,7 @@ impl Endpoint {
             Ok(Taken::Answered(text)) => response::json(StatusCode::OK, text),
             Ok(Taken::Told) => response::empty(StatusCode::ACCEPTED),
             Ok(Taken::Awaits(line, reader)) => self.wait(&live, &line, reader, caller.as_ref()).await,
+            Err(Declined::Gone) if !live.is_owned() => elsewhere(),
             Err(declined) => decline(declined),
         }
     }
@@ -111,6 +120,8 @@ impl Endpoint {
             let first = within(limits.keep_alive, pin!(reader.first())).await;
             match first {
                 Some(First::Answer(text)) => return response::json(StatusCode::OK, text),
+                Some(First::Nothing) if !live.is_owned() => return moved(),
+                Some(First::Refused) => return unstored(),
                 Some(First::Stream | First::Nothing) => return self.read(reader, caller),
                 None => {}
             }
@@ -127,7 +138,8 @@ impl Endpoint {
     /// Opens a stream for what belongs to no request, or takes up one that was lost.
     pub(crate) async fn get(&self, session: &str, headers: &HeaderMap, admitted: &Admitted) -> Reply {
         let live = match self.find(session, admitted.principal()).await {
-            Ok(live) => live,
+            Ok(Found::Here(live)) => live,
+            Ok(Found::There(_)) => return elsewhere(),
             Err(reply) => return *reply,
         };
         let reader = match headers.get(LAST_EVENT_ID) {
@@ -142,24 +154,34 @@ impl Endpoint {
 
     /// Ends a session because its client is done.
     pub(crate) async fn delete(&self, session: &str, principal: Option<&Arc<str>>) -> Reply {
-        let live = match self.find(session, principal).await {
-            Ok(live) => live,
+        match self.find(session, principal).await {
+            Ok(Found::Here(live)) => {
+                self.state.sessions.remove_this(&live);
+                live.close();
+            }
+            // Its owner hears of it when it renews the lease.
+            Ok(Found::There(_)) => {}
             Err(reply) => return *reply,
-        };
-        self.state.sessions.remove(session);
-        live.close();
-        if let Err(error) = self.config.remove(&live.id).await {
-            // Another process may still have it from there.
+        }
+        if let Err(error) = self.config.remove(session).await {
+            // Another replica may still claim it.
             tracing::warn!(%error, "a session that is over stays in the store");
             return response::busy(StatusCode::SERVICE_UNAVAILABLE, "the session cannot be removed from the store");
         }
         response::empty(StatusCode::NO_CONTENT)
     }
 
-    /// Ends sessions that were taken out because their time is over or there was no room.
-    pub(crate) async fn let_go(&self, gone: &[Arc<LiveSession>]) {
+    /// Ends sessions for which there was no room. A flood of them must not fill the store.
+    pub(crate) async fn evict(&self, gone: &[Arc<LiveSession>]) {
         gone.iter().for_each(|live| live.close());
-        self.config.evict(gone).await;
+        self.config.give_up(gone, |_| false).await;
+    }
+
+    /// Ends sessions that were idle here or are over.
+    pub(crate) async fn expire(&self, gone: &[Arc<LiveSession>]) {
+        gone.iter().for_each(|live| live.close());
+        let goes_on = |live: &LiveSession| live.is_established() && live.born.elapsed() <= self.config.limits.age;
+        self.config.give_up(gone, goes_on).await;
     }
 
     fn listen(&self, live: &Arc<LiveSession>) -> Result<Reader, Box<Reply>> {
@@ -193,7 +215,10 @@ impl Endpoint {
             }
         };
         // It is asked only now: what is sent from here on comes to the new reader.
-        let late = |Late| Box::new(response::busy(StatusCode::SERVICE_UNAVAILABLE, "the events cannot be looked for"));
+        let late = |error| {
+            tracing::warn!(%error, "the store of events does not answer");
+            Box::new(response::busy(StatusCode::SERVICE_UNAVAILABLE, "the events cannot be looked for"))
+        };
         match self.config.after(&live.id, number, seq).await.map_err(late)? {
             // The stream goes on as another one, with numbers of its own.
             Some(missed) if tag == 'g' => Ok(missed.iter().fold(reader, |reader, e| reader.begins_with(print(e)))),
@@ -211,52 +236,34 @@ impl Endpoint {
             Err(refused) => *refused,
         }
     }
-
-    /// Returns the session of this id, if it belongs to the caller. A session of another replica is taken over.
-    async fn find(&self, id: &str, principal: Option<&Arc<str>>) -> Result<Arc<LiveSession>, Box<Reply>> {
-        let lost = || Box::new(not_found());
-        if let Some(live) = self.state.sessions.get(id) {
-            return if live.principal.as_ref() == principal { Ok(live) } else { Err(lost()) };
-        }
-        match self.config.load(id).await {
-            Ok(record) => self.take_over(record.filter(|r| r.principal.as_ref() == principal).ok_or_else(lost)?).await,
-            Err(error) => {
-                tracing::warn!(%error, "the store of sessions does not answer");
-                Err(response::busy(StatusCode::SERVICE_UNAVAILABLE, "the session cannot be looked for").into())
-            }
-        }
-    }
-
-    /// Goes on with a session that lived elsewhere.
-    async fn take_over(&self, record: SessionRecord) -> Result<Arc<LiveSession>, Box<Reply>> {
-        // Another request may have been faster.
-        if let Some(live) = self.state.sessions.get(&record.id) {
-            return Ok(live);
-        }
-        let (size, limits) = (record.opening.len(), &self.config.limits);
-        self.state.sessions.check(record.principal.as_ref(), size, limits)?;
-        let mut connection = self.connection(None);
-        reopen(&mut connection, record.opening, &self.config.connection).await;
-        connection.receive(Bytes::from_static(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#));
-        if let Some(memory) = &record.memory {
-            connection.restore_memory(memory);
-        }
-        let revision = connection.revision().ok_or_else(|| Box::new(not_found()))?;
-        let live = LiveSession::new(record.id, record.principal, revision, connection, size).established();
-        let (inserted, evicted) = self.state.sessions.insert(live, limits);
-        self.look_after();
-        self.let_go(&evicted).await;
-        inserted
-    }
 }
 
-fn not_found() -> Reply {
+pub(crate) fn not_found() -> Reply {
     response::error(StatusCode::NOT_FOUND, "there is no such session; open another one with `initialize`")
+}
+
+/// The session has another owner, to which requests cannot be forwarded.
+fn elsewhere() -> Reply {
+    response::busy(StatusCode::SERVICE_UNAVAILABLE, "the session belongs to another replica at the moment")
+}
+
+/// The session was lost while a request was under way.
+fn moved() -> Reply {
+    let what = "the session has moved to another replica; the outcome of the request is not known";
+    response::error(StatusCode::SERVICE_UNAVAILABLE, what)
+}
+
+/// The settings of a session hold here, and another replica will not know of them.
+fn unstored() -> Reply {
+    let mut reply = response::error(StatusCode::SERVICE_UNAVAILABLE, "the settings of the session cannot be stored");
+    reply.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+    reply
 }
 
 pub(crate) fn decline(declined: Declined) -> Reply {
     match declined {
         Declined::Gone => not_found(),
+        Declined::Moved => moved(),
         Declined::Busy => response::busy(StatusCode::TOO_MANY_REQUESTS, "too many requests at the same time"),
         Declined::Wrong(id, error) => response::refused(&Refusal { status: 400, id, error }),
     }

@@ -1,38 +1,85 @@
 //! Session stores, which replicas share.
 
 use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, SystemTime},
 };
 
 use bytes::Bytes;
 use couplet_core::{BoxFuture, Error};
 
-use crate::server::{lock, shrink};
+use crate::server::session::new_id;
 
-/// A store of sessions, so that a replica can take over a session that another one opened, or that this one opened
-/// before a restart.
+/// A store of sessions that the replicas of one server share.
 ///
-/// Running calls are not stored. The endpoint loads only sessions that it does not have in memory, so use sticky routing
-/// by `Mcp-Session-Id`.
+/// A session has one owner at a time: the replica that runs its calls. The owner has a lease, which it renews, and a
+/// generation, which grows with each claim. All writes name the generation, so a replica that lost the session, and does
+/// not know it yet, cannot change it. When the lease has expired, or the owner has released it, another replica claims it.
+///
+/// Each operation must be atomic. The store's clock decides whether a lease has expired. Sessions that are not renewed
+/// must expire some time after their lease: 24 hours is the usual maximum age of a session.
+///
+/// The contract is a test in `couplet_testing::contract::session_store`.
 pub trait SessionStore: Send + Sync + 'static {
-    /// Stores a new session.
-    fn create(&self, record: SessionRecord) -> BoxFuture<'_, Result<(), Error>>;
+    /// Stores a new session, owned by `node` for the time of the lease. Returns its generation, which is at least 1.
+    ///
+    /// # Errors
+    /// If the store fails. The session may have been stored nevertheless.
+    fn create<'a>(
+        &'a self,
+        record: SessionRecord,
+        node: &'a Node,
+        lease: Duration,
+    ) -> BoxFuture<'a, Result<u64, Error>>;
 
-    /// Stores the state of a session: its log level and subscriptions.
-    fn remember(&self, id: &str, memory: Bytes) -> BoxFuture<'_, Result<(), Error>>;
+    /// Loads a session and its owner; the owner is `None` if there is none or its lease has expired.
+    ///
+    /// # Errors
+    /// If the store fails.
+    fn load<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<(SessionRecord, Option<Node>)>, Error>>;
 
-    /// Loads a session.
-    fn load(&self, id: &str) -> BoxFuture<'_, Result<Option<SessionRecord>, Error>>;
+    /// Claims a session that no other node has a valid lease for. The generation grows also if `node` owns the session
+    /// already: its earlier claim ends.
+    ///
+    /// # Errors
+    /// If the store fails. The session may have been claimed nevertheless.
+    fn claim<'a>(&'a self, id: &'a str, node: &'a Node, lease: Duration) -> BoxFuture<'a, Result<Claim, Error>>;
 
-    /// Removes a session; returns whether it existed.
-    fn remove(&self, id: &str) -> BoxFuture<'_, Result<bool, Error>>;
+    /// Extends the leases of sessions, given with their generations, and the time after which they expire. A lease that
+    /// has expired is extended as well, if the session was not claimed since. Returns the sessions that `node` does not
+    /// own in that generation (any more).
+    ///
+    /// # Errors
+    /// If the store fails. Some of the leases may have been extended nevertheless.
+    fn renew<'a>(
+        &'a self,
+        owned: &'a [(Arc<str>, u64)],
+        node: &'a Node,
+        lease: Duration,
+    ) -> BoxFuture<'a, Result<Vec<Arc<str>>, Error>>;
 
-    /// Called when this process drops a session that was idle or had to make room. The default removes it; a store that
-    /// replicas share may keep it, and must then expire it.
-    fn evict(&self, id: &str) -> BoxFuture<'_, Result<bool, Error>> {
-        self.remove(id)
-    }
+    /// Stores the state of a session: its log level and subscriptions. Returns false, and stores nothing, if the session
+    /// does not exist or the generation is not the current one.
+    ///
+    /// # Errors
+    /// If the store fails.
+    fn remember<'a>(&'a self, id: &'a str, generation: u64, memory: Bytes) -> BoxFuture<'a, Result<bool, Error>>;
+
+    /// Ends the ownership if the generation is the current one, so that any replica can claim the session at once. The
+    /// session stays until it expires.
+    ///
+    /// # Errors
+    /// If the store fails.
+    fn release<'a>(&'a self, id: &'a str, generation: u64) -> BoxFuture<'a, Result<(), Error>>;
+
+    /// Removes a session, whichever node owns it; returns whether it existed.
+    ///
+    /// # Errors
+    /// If the store fails.
+    fn remove<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<bool, Error>>;
 }
 
 /// A stored session.
@@ -45,71 +92,77 @@ pub struct SessionRecord {
     pub principal: Option<Arc<str>>,
     /// The `initialize` request.
     pub opening: Bytes,
+    /// When it was opened, in seconds since the Unix epoch.
+    pub opened: u64,
     /// The state, if there is any.
     pub memory: Option<Bytes>,
 }
 
 impl SessionRecord {
-    /// Creates a record without state.
+    /// Creates a record without state, opened now.
     pub fn new(id: impl Into<Arc<str>>, principal: Option<Arc<str>>, opening: Bytes) -> Self {
-        Self { id: id.into(), principal, opening, memory: None }
+        Self { id: id.into(), principal, opening, opened: unix_now(), memory: None }
+    }
+
+    /// Sets the time of its opening, in seconds since the Unix epoch.
+    #[must_use]
+    pub fn opened(mut self, seconds: u64) -> Self {
+        self.opened = seconds;
+        self
+    }
+
+    /// Sets its state.
+    #[must_use]
+    pub fn with_memory(mut self, memory: Option<Bytes>) -> Self {
+        self.memory = memory;
+        self
     }
 }
 
-/// Stores nothing, for an endpoint whose sessions end with it.
-#[derive(Debug)]
-pub(crate) struct Nowhere;
+/// A replica of a server.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Node {
+    /// The id, which no other process has: a process that restarts has another one.
+    pub id: Arc<str>,
+    /// The URL of its endpoint for the other replicas, if it has one.
+    pub url: Option<Arc<str>>,
+}
 
-impl SessionStore for Nowhere {
-    fn create(&self, _: SessionRecord) -> BoxFuture<'_, Result<(), Error>> {
-        Box::pin(std::future::ready(Ok(())))
+impl Node {
+    /// A node with an id of its own.
+    pub(crate) fn random() -> Self {
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        // The id need not be secret, so something else will do for a system without random numbers.
+        let other = || format!("{}-{}-{}", std::process::id(), unix_now(), LAST.fetch_add(1, Ordering::Relaxed)).into();
+        Self { id: new_id().unwrap_or_else(other), url: None }
     }
 
-    fn remember(&self, _: &str, _: Bytes) -> BoxFuture<'_, Result<(), Error>> {
-        Box::pin(std::future::ready(Ok(())))
+    /// Creates a node without a URL.
+    pub fn new(id: impl Into<Arc<str>>) -> Self {
+        Self { id: id.into(), url: None }
     }
 
-    fn load(&self, _: &str) -> BoxFuture<'_, Result<Option<SessionRecord>, Error>> {
-        Box::pin(std::future::ready(Ok(None)))
-    }
-
-    fn remove(&self, _: &str) -> BoxFuture<'_, Result<bool, Error>> {
-        Box::pin(std::future::ready(Ok(false)))
+    /// Sets the URL of its endpoint for the other replicas.
+    #[must_use]
+    pub fn with_url(mut self, url: impl Into<Arc<str>>) -> Self {
+        self.url = Some(url.into());
+        self
     }
 }
 
-/// A session store in memory, for endpoints in one process.
-#[derive(Debug, Default)]
-pub struct MemorySessions(Mutex<HashMap<Arc<str>, SessionRecord>>);
-
-impl MemorySessions {
-    /// Creates an empty store.
-    pub fn new() -> Self {
-        Self::default()
-    }
+/// The result of [`SessionStore::claim`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// The session, and the generation in which the node owns it now.
+    Owned(SessionRecord, u64),
+    /// Another node owns it.
+    Elsewhere(Node),
+    /// There is no such session.
+    Missing,
 }
 
-impl SessionStore for MemorySessions {
-    fn create(&self, record: SessionRecord) -> BoxFuture<'_, Result<(), Error>> {
-        lock(&self.0).insert(record.id.clone(), record);
-        Box::pin(std::future::ready(Ok(())))
-    }
-
-    fn remember(&self, id: &str, memory: Bytes) -> BoxFuture<'_, Result<(), Error>> {
-        if let Some(record) = lock(&self.0).get_mut(id) {
-            record.memory = Some(memory);
-        }
-        Box::pin(std::future::ready(Ok(())))
-    }
-
-    fn load(&self, id: &str) -> BoxFuture<'_, Result<Option<SessionRecord>, Error>> {
-        Box::pin(std::future::ready(Ok(lock(&self.0).get(id).cloned())))
-    }
-
-    fn remove(&self, id: &str) -> BoxFuture<'_, Result<bool, Error>> {
-        let mut sessions = lock(&self.0);
-        let gone = sessions.remove(id);
-        shrink(&mut sessions);
-        Box::pin(std::future::ready(Ok(gone.is_some())))
-    }
+/// The time in seconds since the Unix epoch.
+pub(crate) fn unix_now() -> u64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs()
 }

@@ -1,103 +1,181 @@
 //! Store calls with a timeout: a store that hangs must not hang the server.
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use couplet_core::{BoxFuture, Error, ErrorKind};
+use tokio::time::Instant;
 
 use crate::server::{
     endpoint::Config,
     request::deadline::within,
-    session::{live::LiveSession, store::SessionRecord},
+    session::{
+        lease::Lease,
+        live::LiveSession,
+        store::{Claim, Node, SessionRecord, SessionStore},
+    },
     stream::event_store::StoredEvent,
 };
 
-/// The store of events did not answer in time.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Late;
+/// The session store that the replicas share, and this replica.
+#[derive(Clone)]
+pub(crate) struct Shared {
+    pub(crate) store: Arc<dyn SessionStore>,
+    pub(crate) node: Node,
+}
+
+/// The result of a write to the store.
+pub(crate) enum Written {
+    /// It is stored.
+    Stored,
+    /// The store failed, or did not answer in time.
+    Failed,
+    /// Another replica owns the session.
+    Fenced,
+}
+
+impl Written {
+    fn new(result: Result<bool, Error>, what: &str) -> Self {
+        match result {
+            Ok(true) => Self::Stored,
+            Ok(false) => Self::Fenced,
+            Err(error) => {
+                tracing::warn!(%error, "{what}");
+                Self::Failed
+            }
+        }
+    }
+}
 
 impl Config {
-    /// Stores a session.
+    /// Stores a session, if there is a store. Returns this replica's lease.
     ///
     /// # Errors
     /// When the store fails or does not answer in time.
-    pub(crate) async fn create(&self, record: SessionRecord) -> Result<(), Error> {
-        self.in_time(self.store.create(record)).await
+    pub(crate) async fn create(&self, record: SessionRecord) -> Result<Option<Lease>, Error> {
+        let Some(shared) = &self.shared else { return Ok(None) };
+        let (asked, lease) = (Instant::now(), self.limits.session_lease);
+        let generation = self.in_time(shared.store.create(record, &shared.node, lease)).await?;
+        Ok(Some(Lease::new(generation, asked, lease)))
     }
 
-    /// Finds a session.
+    /// Finds a session and its owner.
     ///
     /// # Errors
     /// When the store fails or does not answer in time.
-    pub(crate) async fn load(&self, id: &str) -> Result<Option<SessionRecord>, Error> {
-        self.in_time(self.store.load(id)).await
+    pub(crate) async fn load(&self, shared: &Shared, id: &str) -> Result<Option<(SessionRecord, Option<Node>)>, Error> {
+        self.in_time(shared.store.load(id)).await
     }
 
-    /// Stores the settings of a session, if that can be done.
-    pub(crate) async fn remember(&self, id: &str, memory: Bytes) {
-        if let Err(error) = self.in_time(self.store.remember(id, memory)).await {
-            tracing::warn!(%error, "the settings of a session cannot be stored");
+    /// Claims a session and fences its earlier owner.
+    ///
+    /// # Errors
+    /// When a store fails or does not answer in time.
+    pub(crate) async fn claim(&self, shared: &Shared, id: &str) -> Result<(Claim, Instant), Error> {
+        let asked = Instant::now();
+        let claim = self.in_time(shared.store.claim(id, &shared.node, self.limits.session_lease)).await?;
+        if let Claim::Owned(_, generation) = claim
+            && let Err(error) = self.in_time(self.events.fence(id, generation)).await
+        {
+            let _ = self.in_time(shared.store.release(id, generation)).await;
+            return Err(error);
         }
+        Ok((claim, asked))
+    }
+
+    /// Stores the settings of a session, if there is a store.
+    pub(crate) async fn remember(&self, live: &LiveSession, memory: Bytes) -> Written {
+        let (Some(shared), Some(lease)) = (&self.shared, &live.lease) else { return Written::Stored };
+        let stored = self.in_time(shared.store.remember(&live.id, lease.generation, memory)).await;
+        Written::new(stored, "the settings of a session cannot be stored")
     }
 
     /// Removes a session and its events.
     ///
     /// # Errors
-    /// When the store fails or does not answer in time.
-    pub(crate) async fn remove(&self, id: &str) -> Result<(), Error> {
-        let removed = self.in_time(self.store.remove(id)).await;
-        let _ = self.forget(id).await;
-        removed.map(|_| ())
+    /// When the session store fails or does not answer in time.
+    pub(crate) async fn remove(&self, id: &str) -> Result<bool, Error> {
+        let removed = match &self.shared {
+            Some(shared) => self.in_time(shared.store.remove(id)).await,
+            None => Ok(true),
+        };
+        let _ = self.remove_events(id).await;
+        removed
     }
 
-    /// Tells the stores of sessions that gave way. After one of them did not answer in time the others are not asked:
-    /// what they still have has to expire.
-    pub(crate) async fn evict(&self, gone: &[Arc<LiveSession>]) {
+    /// Ends this replica's ownership of sessions that it has dropped: those that may go on elsewhere are released, the
+    /// others removed. After a store did not answer in time the rest is left to expire.
+    pub(crate) async fn give_up(&self, gone: &[Arc<LiveSession>], goes_on: impl Fn(&LiveSession) -> bool) {
         for live in gone {
-            let evicted = self.in_time(self.store.evict(&live.id)).await;
-            let forgotten = self.forget(&live.id).await;
-            if let Err(error) = &evicted {
-                tracing::warn!(%error, "a session whose time is over stays in the store");
-            }
-            if forgotten.is_err() || evicted.is_err_and(|error| error.kind() == ErrorKind::Timeout) {
-                return;
+            let done = match (&self.shared, &live.lease) {
+                (Some(shared), Some(lease)) if goes_on(live) => {
+                    self.in_time(shared.store.release(&live.id, lease.generation)).await
+                }
+                (Some(_), _) => self.remove(&live.id).await.map(|_| ()),
+                (None, _) => self.remove_events(&live.id).await,
+            };
+            if let Err(error) = done {
+                tracing::warn!(%error, "the store does not know that a session has ended here");
+                if error.kind() == ErrorKind::Timeout {
+                    return;
+                }
             }
         }
     }
 
     /// Stores an event.
-    ///
-    /// # Errors
-    /// When the store does not answer in time.
-    pub(crate) async fn append(&self, session: &str, stream: u64, event: StoredEvent) -> Result<(), Late> {
-        let kept = within(self.limits.store_time, self.events.append(session, stream, event)).await;
-        if kept.is_none() {
-            tracing::warn!("an event cannot be stored: the store does not answer");
-        }
-        kept.ok_or(Late)
+    pub(crate) async fn append(&self, live: &LiveSession, stream: u64, event: StoredEvent) -> Written {
+        let stored = self.in_time(self.events.append(&live.id, live.generation(), stream, event)).await;
+        Written::new(stored, "an event cannot be stored")
     }
 
-    /// The events of a stream behind a number.
+    /// The events of a stream after a number.
     ///
     /// # Errors
-    /// When the store does not answer in time.
-    pub(crate) async fn after(&self, session: &str, stream: u64, seq: u64) -> Result<Option<Vec<StoredEvent>>, Late> {
-        within(self.limits.store_time, self.events.after(session, stream, seq)).await.ok_or(Late)
+    /// When the store fails or does not answer in time.
+    pub(crate) async fn after(&self, session: &str, stream: u64, seq: u64) -> Result<Option<Vec<StoredEvent>>, Error> {
+        self.in_time(self.events.after(session, stream, seq)).await
     }
 
-    async fn forget(&self, session: &str) -> Result<(), Late> {
-        let forgotten = within(self.limits.store_time, self.events.remove(session)).await;
-        if forgotten.is_none() {
-            tracing::warn!("the events of a session that is over stay in the store: it does not answer");
+    async fn remove_events(&self, session: &str) -> Result<(), Error> {
+        let removed = self.in_time(self.events.remove(session)).await;
+        if let Err(error) = &removed {
+            tracing::warn!(%error, "the events of a session that is over stay in the store");
         }
-        forgotten.ok_or(Late)
+        removed
+    }
+
+    /// Ends the ownership of a session.
+    pub(crate) async fn release(&self, shared: &Shared, id: &str, generation: u64) {
+        if let Err(error) = self.in_time(shared.store.release(id, generation)).await {
+            tracing::warn!(%error, "a session cannot be released");
+        }
+    }
+
+    /// Extends leases. It is tried several times within the time of a lease, so each attempt has a part of that.
+    ///
+    /// # Errors
+    /// When the store fails or does not answer in time.
+    pub(crate) async fn renew(&self, shared: &Shared, owned: &[(Arc<str>, u64)]) -> Result<Vec<Arc<str>>, Error> {
+        let lease = self.limits.session_lease;
+        in_time(self.limits.store_time.min(lease / 3), shared.store.renew(owned, &shared.node, lease)).await
     }
 
     async fn in_time<T>(&self, work: BoxFuture<'_, Result<T, Error>>) -> Result<T, Error> {
-        let late = || {
-            let seconds = self.limits.store_time.as_secs_f64();
-            Err(Error::new(ErrorKind::Timeout, format!("the store did not answer within {seconds} s")))
-        };
-        within(self.limits.store_time, work).await.unwrap_or_else(late)
+        in_time(self.limits.store_time, work).await
+    }
+}
+
+async fn in_time<T>(limit: Duration, work: BoxFuture<'_, Result<T, Error>>) -> Result<T, Error> {
+    let late = || {
+        let seconds = limit.as_secs_f64();
+        Err(Error::new(ErrorKind::Timeout, format!("the store did not answer within {seconds} s")))
+    };
+    within(limit, work).await.unwrap_or_else(late)
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared").field("node", &self.node).finish_non_exhaustive()
     }
 }

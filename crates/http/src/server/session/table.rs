@@ -61,7 +61,7 @@ impl Sessions {
         lock(self.part(id)).get(id).cloned()
     }
 
-    fn all(&self) -> Vec<Arc<LiveSession>> {
+    pub(crate) fn all(&self) -> Vec<Arc<LiveSession>> {
         self.parts.iter().flat_map(|part| lock(part).values().cloned().collect::<Vec<_>>()).collect()
     }
 
@@ -121,8 +121,11 @@ impl Sessions {
         }
     }
 
-    pub(crate) fn remove(&self, id: &str) -> Option<Arc<LiveSession>> {
-        self.take_out(&mut lock(&self.count), id)
+    /// Takes out this very session, and not another one of its id; returns whether it was there.
+    pub(crate) fn remove_this(&self, live: &Arc<LiveSession>) -> bool {
+        let mut count = lock(&self.count);
+        let is_there = lock(self.part(&live.id)).get(&live.id).is_some_and(|there| Arc::ptr_eq(there, live));
+        is_there && self.take_out(&mut count, &live.id).is_some()
     }
 
     fn take_out(&self, count: &mut Count, id: &str) -> Option<Arc<LiveSession>> {
@@ -145,7 +148,7 @@ impl Sessions {
                 || (state.is_idle() && now.duration_since(state.used) > limits.idle)
         };
         let over = self.all().into_iter().filter(is_over);
-        over.filter(|live| self.remove(&live.id).is_some()).collect()
+        over.filter(|live| self.remove_this(live)).collect()
     }
 }
 

@@ -42,6 +42,8 @@ struct State {
 pub(crate) enum Item {
     /// An answer before which nothing was sent: it needs no stream.
     Alone(EncodedMessage),
+    /// There is no answer, because the store failed.
+    Refused,
     /// A message in a stream, ready to be sent.
     Event { seq: u64, bytes: Bytes },
     /// An event without a message, ready to be sent.
@@ -52,6 +54,7 @@ impl Item {
     fn len(&self) -> usize {
         match self {
             Self::Alone(text) => text.len(),
+            Self::Refused => 0,
             Self::Event { bytes, .. } | Self::Mark(bytes) => bytes.len(),
         }
     }
@@ -161,6 +164,8 @@ pub(crate) struct Reader {
 pub(crate) enum First {
     /// The answer.
     Answer(EncodedMessage),
+    /// The store failed.
+    Refused,
     /// Something else: the answer will be in a stream.
     Stream,
     /// Nothing: the request was cancelled, or the session is over.
@@ -209,6 +214,7 @@ impl Reader {
                     self.pipe.pop(&mut state);
                     Poll::Ready(answer)
                 }
+                Some(Item::Refused) => Poll::Ready(First::Refused),
                 Some(_) => Poll::Ready(First::Stream),
                 None if state.over || state.gone => Poll::Ready(First::Nothing),
                 None => {
@@ -237,6 +243,7 @@ impl Reader {
                     return Poll::Ready(Some(bytes));
                 }
                 Some(Item::Alone(text)) => return Poll::Ready(Some(text.into_bytes())),
+                Some(Item::Refused) => {}
                 Some(Item::Mark(bytes)) => return Poll::Ready(Some(bytes)),
                 None if state.over || state.gone || (ending && self.endless) => return Poll::Ready(None),
                 None => {

@@ -1,28 +1,52 @@
 //! Event stores, for clients that resume a stream.
 
-use std::{
-    collections::{BTreeMap, HashMap, VecDeque},
-    sync::Mutex,
-};
-
 use bytes::Bytes;
-use couplet_core::BoxFuture;
-
-use crate::server::{lock, shrink};
+use couplet_core::{BoxFuture, Error};
 
 /// A store of sent events, so that a client that lost its connection can resume a stream with `Last-Event-ID`.
 ///
-/// An implementation may drop old events, but must not return a part: [`EventStore::after`] returns `None` then.
+/// Replicas share it as they share the session store. An implementation may drop old events, and must drop those of
+/// sessions that are not used for long, but must not return a part: [`EventStore::after`] returns `None` then.
+///
+/// The contract is a test in `couplet_testing::contract::event_store`.
 pub trait EventStore: Send + Sync + 'static {
-    /// Appends an event. The sequence numbers of a stream begin with 1 and have no gaps.
-    fn append(&self, session: &str, stream: u64, event: StoredEvent) -> BoxFuture<'_, ()>;
+    /// Appends an event. The sequence numbers of a stream begin with 1 and have no gaps. The generation is that of the
+    /// session's owner; returns false, and stores nothing, if the store has seen a higher one.
+    ///
+    /// # Errors
+    /// If the store fails. The event may have been stored nevertheless.
+    fn append<'a>(
+        &'a self,
+        session: &'a str,
+        generation: u64,
+        stream: u64,
+        event: StoredEvent,
+    ) -> BoxFuture<'a, Result<bool, Error>>;
+
+    /// Refuses events of lower generations from now on. A replica that took a session over calls it before it uses the
+    /// session, so that the earlier owner cannot add to what clients have been sent since.
+    ///
+    /// # Errors
+    /// If the store fails.
+    fn fence<'a>(&'a self, session: &'a str, generation: u64) -> BoxFuture<'a, Result<(), Error>>;
 
     /// Returns the events of one stream after a sequence number; `None` if the stream or the number is unknown, or if any
     /// of the events was dropped.
-    fn after(&self, session: &str, stream: u64, seq: u64) -> BoxFuture<'_, Option<Vec<StoredEvent>>>;
+    ///
+    /// # Errors
+    /// If the store fails.
+    fn after<'a>(
+        &'a self,
+        session: &'a str,
+        stream: u64,
+        seq: u64,
+    ) -> BoxFuture<'a, Result<Option<Vec<StoredEvent>>, Error>>;
 
-    /// Removes the events of a session.
-    fn remove(&self, session: &str) -> BoxFuture<'_, ()>;
+    /// Removes the events of a session. Its fence may go with them: the session is over.
+    ///
+    /// # Errors
+    /// If the store fails.
+    fn remove<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<(), Error>>;
 }
 
 /// A sent event.
@@ -32,139 +56,4 @@ pub struct StoredEvent {
     pub seq: u64,
     /// The message.
     pub text: Bytes,
-}
-
-/// An event store in memory. The oldest events are dropped first, within each session and overall.
-#[derive(Debug)]
-pub struct MemoryEvents {
-    kept: Mutex<Kept>,
-    per_session: usize,
-    bytes_per_session: usize,
-    bytes: usize,
-}
-
-#[derive(Debug, Default)]
-struct Kept {
-    sessions: HashMap<String, Session>,
-    /// The sessions in the order in which something was added, once for each time.
-    order: VecDeque<String>,
-    bytes: usize,
-    /// How many events there are.
-    count: usize,
-}
-
-#[derive(Debug, Default)]
-struct Session {
-    streams: BTreeMap<u64, VecDeque<StoredEvent>>,
-    /// The streams in the order in which something was added, once for each event that is still here.
-    order: VecDeque<u64>,
-    bytes: usize,
-}
-
-impl MemoryEvents {
-    /// Creates a store for 4,096 events and 1 MiB of each session, and 64 MiB in all.
-    pub fn new() -> Self {
-        Self::with_bounds(4096, 1 << 20, 64 << 20)
-    }
-
-    /// Creates a store with other limits.
-    pub fn with_bounds(per_session: usize, bytes_per_session: usize, bytes: usize) -> Self {
-        Self { kept: Mutex::default(), per_session, bytes_per_session, bytes }
-    }
-
-    fn add(&self, session: &str, stream: u64, event: StoredEvent) {
-        let mut kept = lock(&self.kept);
-        kept.bytes += event.text.len();
-        kept.count += 1;
-        kept.order.push_back(session.to_owned());
-        let of_session = kept.sessions.entry(session.to_owned()).or_default();
-        of_session.bytes += event.text.len();
-        of_session.order.push_back(stream);
-        of_session.streams.entry(stream).or_default().push_back(event);
-        while let Some(oldest) = kept.sessions.get(session)
-            && (oldest.order.len() > self.per_session || oldest.bytes > self.bytes_per_session)
-            && oldest.order.len() > 1
-        {
-            kept.forget_one(session);
-        }
-        while kept.bytes > self.bytes
-            && let Some(session) = kept.order.pop_front()
-        {
-            kept.forget_one(&session);
-        }
-        kept.tidy();
-    }
-
-    fn find(&self, session: &str, stream: u64, seq: u64) -> Option<Vec<StoredEvent>> {
-        let kept = lock(&self.kept);
-        let events = kept.sessions.get(session)?.streams.get(&stream)?;
-        let complete = events.front().is_some_and(|first| first.seq <= seq.saturating_add(1))
-            && events.back().is_some_and(|last| last.seq >= seq);
-        complete.then(|| events.iter().filter(|e| e.seq > seq).cloned().collect())
-    }
-}
-
-impl Kept {
-    fn forget_one(&mut self, session: &str) {
-        let Some(of_session) = self.sessions.get_mut(session) else { return };
-        if let Some(stream) = of_session.order.pop_front()
-            && let Some(events) = of_session.streams.get_mut(&stream)
-        {
-            if let Some(event) = events.pop_front() {
-                of_session.bytes -= event.text.len();
-                self.bytes -= event.text.len();
-                self.count -= 1;
-            }
-            if events.is_empty() {
-                of_session.streams.remove(&stream);
-            }
-        }
-        if of_session.order.is_empty() {
-            self.sessions.remove(session);
-        }
-    }
-
-    /// Compacts the order once many of its events were dropped in another way.
-    fn tidy(&mut self) {
-        if self.order.len() <= 2 * self.count + 1024 {
-            return;
-        }
-        let mut left: HashMap<&str, usize> = self.sessions.iter().map(|(k, s)| (&**k, s.order.len())).collect();
-        let mut order: VecDeque<String> = VecDeque::new();
-        for name in self.order.iter().rev() {
-            if let Some(count) = left.get_mut(&**name).filter(|c| **c > 0) {
-                *count -= 1;
-                order.push_front(name.clone());
-            }
-        }
-        self.order = order;
-    }
-}
-
-impl Default for MemoryEvents {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl EventStore for MemoryEvents {
-    fn append(&self, session: &str, stream: u64, event: StoredEvent) -> BoxFuture<'_, ()> {
-        self.add(session, stream, event);
-        Box::pin(std::future::ready(()))
-    }
-
-    fn after(&self, session: &str, stream: u64, seq: u64) -> BoxFuture<'_, Option<Vec<StoredEvent>>> {
-        Box::pin(std::future::ready(self.find(session, stream, seq)))
-    }
-
-    fn remove(&self, session: &str) -> BoxFuture<'_, ()> {
-        let mut kept = lock(&self.kept);
-        if let Some(gone) = kept.sessions.remove(session) {
-            kept.bytes -= gone.bytes;
-            kept.count -= gone.order.len();
-            shrink(&mut kept.sessions);
-            kept.tidy();
-        }
-        Box::pin(std::future::ready(()))
-    }
 }

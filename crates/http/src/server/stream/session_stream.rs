@@ -98,6 +98,18 @@ impl SessionStream {
         Some((state.sent, text.into_bytes()))
     }
 
+    /// Ends the stream without an answer, if it has not begun: the answer is that the store failed.
+    pub(crate) fn refuse(&self) -> bool {
+        let mut state = lock(&self.state);
+        if state.started {
+            return false;
+        }
+        state.pipe.push(Item::Refused);
+        state.finished = true;
+        state.pipe.finish();
+        true
+    }
+
     /// Sends a message that was kept.
     pub(crate) fn send(&self, seq: u64, text: Bytes, last: bool) {
         let bytes = self.encode(seq, text);

@@ -1,0 +1,179 @@
+//! How a session is found: here, at another replica, or in the store.
+
+use std::{
+    collections::{HashMap, hash_map},
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use couplet_core::Error;
+use http::StatusCode;
+use tokio::sync::watch;
+
+use crate::server::{
+    endpoint::Endpoint,
+    lock,
+    response::{self, Reply},
+    session::{
+        lease::Lease,
+        live::LiveSession,
+        not_found,
+        sessionless::reopen,
+        store::{Claim, Node, SessionRecord, unix_now},
+        store_timeout::Shared,
+    },
+};
+
+/// A session that a request names.
+#[derive(Debug)]
+pub(crate) enum Found {
+    /// It is here.
+    Here(Arc<LiveSession>),
+    /// This replica owns it.
+    There(Node),
+}
+
+impl Endpoint {
+    /// Returns the session of this id, if it belongs to the caller. A session without an owner is claimed.
+    pub(crate) async fn find(&self, id: &str, principal: Option<&Arc<str>>) -> Result<Found, Box<Reply>> {
+        if let Some(live) = self.state.sessions.get(id) {
+            if live.principal.as_ref() != principal {
+                return Err(not_found().into());
+            }
+            if live.is_owned() {
+                return Ok(Found::Here(live));
+            }
+            self.abandon(&live);
+        }
+        let Some(shared) = &self.config.shared else { return Err(not_found().into()) };
+        let found = self.config.load(shared, id).await.map_err(|error| unavailable(&error))?;
+        let found = found.filter(|(record, _)| record.principal.as_ref() == principal);
+        let Some((record, owner)) = found else { return Err(not_found().into()) };
+        match owner.filter(|owner| owner.id != shared.node.id) {
+            Some(owner) => Ok(Found::There(owner)),
+            None => self.claim(shared, &record).await,
+        }
+    }
+
+    /// Claims a session. Of several requests at a time one does so, and the others wait for it.
+    pub(crate) async fn claim(&self, shared: &Shared, record: &SessionRecord) -> Result<Found, Box<Reply>> {
+        loop {
+            let turn = match self.state.claims.begin(&record.id) {
+                Ok(turn) => turn,
+                Err(mut other) => {
+                    if other.changed().await.is_ok() {
+                        return Err(busy().into());
+                    }
+                    continue;
+                }
+            };
+            // Another request may have been faster.
+            if let Some(live) = self.state.sessions.get(&record.id).filter(|live| live.is_owned()) {
+                return Ok(Found::Here(live));
+            }
+            self.state.sessions.check(record.principal.as_ref(), record.opening.len(), &self.config.limits)?;
+            return match self.config.claim(shared, &record.id).await {
+                Ok((Claim::Owned(record, generation), asked)) => {
+                    let lease = Lease::new(generation, asked, self.config.limits.session_lease);
+                    self.take_over(shared, record, lease).await.map(Found::Here)
+                }
+                Ok((Claim::Elsewhere(owner), _)) => Ok(Found::There(owner)),
+                Ok((Claim::Missing, _)) => Err(not_found().into()),
+                Err(error) => {
+                    turn.fail();
+                    Err(unavailable(&error))
+                }
+            };
+        }
+    }
+
+    /// Goes on with a session that lived elsewhere.
+    async fn take_over(
+        &self,
+        shared: &Shared,
+        record: SessionRecord,
+        lease: Lease,
+    ) -> Result<Arc<LiveSession>, Box<Reply>> {
+        let (size, id, generation) = (record.opening.len(), record.id.clone(), lease.generation);
+        let mut connection = self.connection(None);
+        reopen(&mut connection, record.opening, &self.config.connection).await;
+        connection.receive(Bytes::from_static(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#));
+        if let Some(memory) = &record.memory {
+            connection.restore_memory(memory);
+        }
+        let inserted = match connection.revision() {
+            Some(revision) => {
+                let age = Duration::from_secs(unix_now().saturating_sub(record.opened));
+                let live = LiveSession::new(record.id, record.principal, revision, connection, size, Some(lease));
+                let (inserted, evicted) = self.state.sessions.insert(live.taken_over(age), &self.config.limits);
+                self.look_after();
+                self.renew_leases();
+                self.evict(&evicted).await;
+                inserted
+            }
+            None => Err(Box::new(not_found())),
+        };
+        if inserted.is_err() {
+            self.config.release(shared, &id, generation).await;
+        }
+        inserted
+    }
+
+    /// Drops a session that this replica does not own any more. Nothing is stored or sent.
+    pub(crate) fn abandon(&self, live: &Arc<LiveSession>) {
+        self.state.sessions.remove_this(live);
+        live.fence();
+    }
+}
+
+fn busy() -> Reply {
+    response::busy(StatusCode::SERVICE_UNAVAILABLE, "the session cannot be looked for")
+}
+
+fn unavailable(error: &Error) -> Box<Reply> {
+    tracing::warn!(%error, "the store of sessions does not answer");
+    busy().into()
+}
+
+/// The claims under way.
+#[derive(Debug, Default)]
+pub(crate) struct Claims(Arc<Mutex<HashMap<Arc<str>, watch::Receiver<()>>>>);
+
+impl Claims {
+    /// Begins a claim, unless one is under way.
+    ///
+    /// # Errors
+    /// The claim that is under way: it changes if that fails, and closes when it is over.
+    fn begin(&self, id: &Arc<str>) -> Result<Turn, watch::Receiver<()>> {
+        match lock(&self.0).entry(id.clone()) {
+            hash_map::Entry::Occupied(other) => Err(other.get().clone()),
+            hash_map::Entry::Vacant(entry) => {
+                let (sender, receiver) = watch::channel(());
+                entry.insert(receiver);
+                Ok(Turn { id: id.clone(), claims: self.0.clone(), sender })
+            }
+        }
+    }
+}
+
+/// A claim under way, until this is dropped.
+#[derive(Debug)]
+struct Turn {
+    id: Arc<str>,
+    claims: Arc<Mutex<HashMap<Arc<str>, watch::Receiver<()>>>>,
+    sender: watch::Sender<()>,
+}
+
+impl Turn {
+    /// Lets the requests that wait fail as well.
+    fn fail(&self) {
+        self.sender.send_replace(());
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        lock(&self.claims).remove(&self.id);
+    }
+}

@@ -1,0 +1,202 @@
+//! A session store in memory.
+
+use std::{
+    collections::HashMap,
+    fmt,
+    future::ready,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use couplet_core::{BoxFuture, Error};
+use tokio::time::Instant;
+
+use crate::server::{
+    lock,
+    session::store::{Claim, Node, SessionRecord, SessionStore},
+    shrink,
+};
+
+/// A session store in memory, for endpoints in one process.
+pub struct MemorySessions {
+    stored: Mutex<Stored>,
+    lifetime: Duration,
+}
+
+#[derive(Default)]
+struct Stored {
+    sessions: HashMap<Arc<str>, Entry>,
+    /// The number of sessions at which the expired ones are removed.
+    sweep_at: usize,
+}
+
+struct Entry {
+    record: SessionRecord,
+    generation: u64,
+    /// The owner, and when its lease expires.
+    owner: Option<(Node, Instant)>,
+    expires: Instant,
+}
+
+impl MemorySessions {
+    /// Creates an empty store, from which sessions expire that are not renewed for 24 hours.
+    pub fn new() -> Self {
+        Self::with_lifetime(Duration::from_secs(24 * 60 * 60))
+    }
+
+    /// Creates an empty store, from which sessions expire that are not renewed for so long after their lease.
+    pub fn with_lifetime(lifetime: Duration) -> Self {
+        Self { stored: Mutex::default(), lifetime }
+    }
+
+    /// Returns the number of sessions, expired ones included that are not removed yet.
+    pub fn len(&self) -> usize {
+        lock(&self.stored).sessions.len()
+    }
+
+    /// Returns whether there are no sessions.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Does something with a session that has not expired.
+    fn with<T>(&self, id: &str, then: impl FnOnce(&mut Entry, Instant) -> T) -> Option<T> {
+        let now = Instant::now();
+        let mut stored = lock(&self.stored);
+        stored.sessions.get_mut(id).filter(|entry| now < entry.expires).map(|entry| then(entry, now))
+    }
+
+    fn expiry(&self, now: Instant, lease: Duration) -> (Instant, Instant) {
+        let until = later(now, lease);
+        (until, later(until, self.lifetime))
+    }
+
+    fn try_claim(&self, id: &str, node: &Node, lease: Duration) -> Claim {
+        let claimed = self.with(id, |entry, now| {
+            if let Some(owner) = entry.owner_at(now).filter(|owner| owner.id != node.id) {
+                return Claim::Elsewhere(owner.clone());
+            }
+            let (until, expires) = self.expiry(now, lease);
+            entry.generation += 1;
+            entry.owner = Some((node.clone(), until));
+            entry.expires = expires;
+            Claim::Owned(entry.record.clone(), entry.generation)
+        });
+        claimed.unwrap_or(Claim::Missing)
+    }
+
+    fn try_renew(&self, id: &str, generation: u64, node: &Node, lease: Duration) -> bool {
+        let renewed = self.with(id, |entry, now| {
+            let owns = entry.generation == generation && entry.owner.as_ref().is_some_and(|(own, _)| own.id == node.id);
+            if owns {
+                let (until, expires) = self.expiry(now, lease);
+                entry.owner = Some((node.clone(), until));
+                entry.expires = expires;
+            }
+            owns
+        });
+        renewed.unwrap_or(false)
+    }
+}
+
+/// A time in the future, and the latest possible one if it is too far away.
+fn later(now: Instant, pause: Duration) -> Instant {
+    const FAR: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
+    now + pause.min(FAR)
+}
+
+impl Entry {
+    fn owner_at(&self, now: Instant) -> Option<&Node> {
+        self.owner.as_ref().filter(|(_, until)| now < *until).map(|(node, _)| node)
+    }
+}
+
+impl Stored {
+    /// Removes what has expired, each time that the number of sessions has doubled.
+    fn sweep(&mut self, now: Instant) {
+        const LEAST: usize = 1024;
+        if self.sessions.len() >= self.sweep_at.max(LEAST) {
+            self.sessions.retain(|_, entry| now < entry.expires);
+            self.sweep_at = 2 * self.sessions.len();
+            shrink(&mut self.sessions);
+        }
+    }
+}
+
+impl SessionStore for MemorySessions {
+    fn create<'a>(
+        &'a self,
+        record: SessionRecord,
+        node: &'a Node,
+        lease: Duration,
+    ) -> BoxFuture<'a, Result<u64, Error>> {
+        let now = Instant::now();
+        let (until, expires) = self.expiry(now, lease);
+        let entry = Entry { generation: 1, owner: Some((node.clone(), until)), expires, record };
+        let mut stored = lock(&self.stored);
+        stored.sweep(now);
+        stored.sessions.insert(entry.record.id.clone(), entry);
+        Box::pin(ready(Ok(1)))
+    }
+
+    fn load<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<(SessionRecord, Option<Node>)>, Error>> {
+        let found = self.with(id, |entry, now| (entry.record.clone(), entry.owner_at(now).cloned()));
+        Box::pin(ready(Ok(found)))
+    }
+
+    fn claim<'a>(&'a self, id: &'a str, node: &'a Node, lease: Duration) -> BoxFuture<'a, Result<Claim, Error>> {
+        Box::pin(ready(Ok(self.try_claim(id, node, lease))))
+    }
+
+    fn renew<'a>(
+        &'a self,
+        owned: &'a [(Arc<str>, u64)],
+        node: &'a Node,
+        lease: Duration,
+    ) -> BoxFuture<'a, Result<Vec<Arc<str>>, Error>> {
+        let lost = owned.iter().filter(|(id, generation)| !self.try_renew(id, *generation, node, lease));
+        Box::pin(ready(Ok(lost.map(|(id, _)| id.clone()).collect())))
+    }
+
+    fn remember<'a>(&'a self, id: &'a str, generation: u64, memory: Bytes) -> BoxFuture<'a, Result<bool, Error>> {
+        let stored = self.with(id, |entry, _| {
+            let is_current = entry.generation == generation;
+            if is_current {
+                entry.record.memory = Some(memory);
+            }
+            is_current
+        });
+        Box::pin(ready(Ok(stored.unwrap_or(false))))
+    }
+
+    fn release<'a>(&'a self, id: &'a str, generation: u64) -> BoxFuture<'a, Result<(), Error>> {
+        self.with(id, |entry, _| {
+            if entry.generation == generation {
+                entry.owner = None;
+            }
+        });
+        Box::pin(ready(Ok(())))
+    }
+
+    fn remove<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<bool, Error>> {
+        let existed = self.with(id, |_, _| ()).is_some();
+        let mut stored = lock(&self.stored);
+        stored.sessions.remove(id);
+        shrink(&mut stored.sessions);
+        Box::pin(ready(Ok(existed)))
+    }
+}
+
+impl Default for MemorySessions {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for MemorySessions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Ids are secrets.
+        f.debug_struct("MemorySessions").field("sessions", &self.len()).finish_non_exhaustive()
+    }
+}

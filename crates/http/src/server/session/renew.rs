@@ -1,0 +1,147 @@
+//! The leases of this replica's sessions: how they are renewed and released.
+
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+
+use tokio::{task::JoinSet, time::Instant};
+
+use crate::server::{
+    endpoint::Endpoint,
+    lock,
+    session::{driver::remember, live::LiveSession, store_timeout::Shared},
+};
+
+/// The number of sessions in one call of the store.
+const BATCH: usize = 512;
+/// The number of concurrent calls of the store at the end.
+const CONCURRENT: usize = 32;
+
+impl Endpoint {
+    /// Starts the task that renews leases, for as long as there are sessions in a store.
+    pub(crate) fn renew_leases(&self) {
+        let Some(shared) = self.config.shared.clone() else { return };
+        if self.state.renews.swap(true, Ordering::SeqCst) {
+            return;
+        }
+        let (config, state) = (self.config.clone(), Arc::downgrade(&self.state));
+        let lease = config.limits.session_lease;
+        tokio::spawn(async move {
+            let mut renewed = true;
+            loop {
+                tokio::time::sleep(if renewed { lease / 3 } else { lease / 12 }.max(Duration::from_millis(1))).await;
+                let Some(state) = state.upgrade() else { return };
+                let here = Self { config: config.clone(), state };
+                renewed = here.renew_all(&shared).await;
+                if here.state.sessions.len() == 0 {
+                    here.state.renews.store(false, Ordering::SeqCst);
+                    // A session may have been opened meanwhile, and have found the task running.
+                    if here.state.sessions.len() == 0 || here.state.renews.swap(true, Ordering::SeqCst) {
+                        return;
+                    }
+                }
+            }
+        });
+    }
+
+    /// Renews all leases; false if that has to be tried again soon.
+    async fn renew_all(&self, shared: &Shared) -> bool {
+        if shared.node.url.is_none() {
+            self.release_unused().await;
+        }
+        let mut sessions = self.state.sessions.all();
+        sessions.retain(|live| live.lease.as_ref().is_some_and(|lease| !lease.has_ended()));
+        let mut renewed = true;
+        for batch in sessions.chunks(BATCH) {
+            renewed &= self.renew_batch(shared, batch).await;
+        }
+        for live in sessions.iter().filter(|live| !live.is_owned()) {
+            tracing::warn!("the lease of a session has expired, and the session ends here");
+            self.abandon(live);
+        }
+        renewed
+    }
+
+    async fn renew_batch(&self, shared: &Shared, batch: &[Arc<LiveSession>]) -> bool {
+        let (asked, lease) = (Instant::now(), self.config.limits.session_lease);
+        let owned: Vec<_> = batch.iter().map(|live| (live.id.clone(), live.generation())).collect();
+        let lost = match self.config.renew(shared, &owned).await {
+            Ok(lost) => lost,
+            Err(error) => {
+                tracing::warn!(%error, "the leases of sessions cannot be renewed");
+                return false;
+            }
+        };
+        for live in batch {
+            if lost.contains(&live.id) {
+                tracing::debug!("a session was removed or taken over elsewhere");
+                self.abandon(live);
+                continue;
+            }
+            if let Some(own) = &live.lease {
+                own.extend(asked, lease);
+            }
+            let unstored = lock(&live.state).unstored.clone();
+            if let Some(memory) = unstored {
+                remember(live, memory, &self.config).await;
+            }
+        }
+        true
+    }
+
+    /// Releases sessions that were not used for the time of a lease. Without a URL other replicas cannot forward requests
+    /// to this one, so a client whose requests go to another replica by now would wait until the session is idle.
+    ///
+    /// They stay in the table, without a connection: they still count.
+    async fn release_unused(&self) {
+        let lease = self.config.limits.session_lease;
+        let unused: Vec<_> = self.state.sessions.all().into_iter().filter(|live| live.rest(lease)).collect();
+        self.give_up(&unused).await;
+    }
+
+    /// Releases the sessions in which nothing runs; returns whether any are left.
+    async fn release_idle(&self) -> bool {
+        let is_unused = |live: &Arc<LiveSession>| lock(&live.state).is_unused();
+        let unused: Vec<_> = self.state.sessions.all().into_iter().filter(is_unused).collect();
+        self.release(unused).await;
+        self.state.sessions.len() > 0
+    }
+
+    /// Releases sessions when nothing runs in them any more, until there are none: the server shuts down.
+    pub(crate) fn release_when_idle(&self) {
+        const PAUSE: Duration = Duration::from_millis(50);
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        let here = self.clone();
+        runtime.spawn(async move {
+            while here.release_idle().await {
+                tokio::time::sleep(PAUSE).await;
+            }
+        });
+    }
+
+    /// Ends all sessions here and releases them, so that other replicas can take them over at once. Calls that still run
+    /// are cancelled. Without a session store the sessions are over.
+    ///
+    /// It is the last step of a shutdown, after [`Endpoint::shut_down`] and the time that running calls have to finish;
+    /// [`listen`](crate::server) does so by itself.
+    pub async fn release_sessions(&self) {
+        self.release(self.state.sessions.all()).await;
+    }
+
+    async fn release(&self, sessions: Vec<Arc<LiveSession>>) {
+        let gone: Vec<_> = sessions.into_iter().filter(|live| self.state.sessions.remove_this(live)).collect();
+        gone.iter().for_each(|live| live.fence());
+        self.give_up(&gone).await;
+    }
+
+    /// Ends the ownership of sessions in the store.
+    async fn give_up(&self, gone: &[Arc<LiveSession>]) {
+        let mut calls = JoinSet::new();
+        for part in gone.chunks(gone.len().div_ceil(CONCURRENT).max(1)) {
+            let (config, part) = (self.config.clone(), part.to_vec());
+            calls.spawn(async move { config.give_up(&part, |_| true).await });
+        }
+        while calls.join_next().await.is_some() {}
+    }
+}

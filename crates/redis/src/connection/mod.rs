@@ -1,0 +1,147 @@
+//! One connection for all operations: opened when it is needed, replaced when it breaks.
+//!
+//! Every operation has one timeout, for everything: waiting for its turn, connecting, and the answer. An operation that
+//! is late makes the connection suspect, and the next one opens another.
+
+mod target;
+#[cfg(feature = "tls")]
+mod tls;
+
+use std::{
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use couplet_core::Error;
+use redis::{AsyncConnectionConfig, ErrorKind as Kind, RedisError, RedisResult, ServerErrorKind as Server, Value};
+use tokio::sync::Semaphore;
+
+pub(crate) use target::{Connection, Target};
+
+use crate::error::{failed, late};
+
+/// Whether an operation may be sent a second time, after a connection that broke before its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Repeat {
+    /// Executed twice, it has the effect and the answer of once.
+    Safe,
+    /// An error says that it may have been executed.
+    Never,
+}
+
+/// The shared connection.
+pub(crate) struct Link {
+    target: Target,
+    timeout: Duration,
+    turns: Semaphore,
+    /// `None` before the first operation, and after a failure.
+    open: Mutex<Option<Open>>,
+    /// Held by the one caller that connects.
+    connecting: tokio::sync::Mutex<()>,
+    opened: AtomicU64,
+}
+
+#[derive(Clone)]
+struct Open {
+    connection: Arc<Connection>,
+    number: u64,
+}
+
+impl Link {
+    /// The number of operations that wait for an answer at a time; others wait for their turn.
+    const CONCURRENT: usize = 512;
+
+    pub(crate) fn new(target: Target, timeout: Duration) -> Self {
+        let (turns, opened) = (Semaphore::new(Self::CONCURRENT), AtomicU64::new(0));
+        Self { target, timeout, turns, open: Mutex::new(None), connecting: tokio::sync::Mutex::new(()), opened }
+    }
+
+    pub(crate) fn target(&self) -> &Target {
+        &self.target
+    }
+
+    pub(crate) fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
+    /// Sends commands in one go, and returns their answers.
+    pub(crate) async fn send(&self, commands: &redis::Pipeline, repeat: Repeat) -> Result<Vec<Value>, Error> {
+        let used = AtomicU64::new(0);
+        match tokio::time::timeout(self.timeout, self.attempts(commands, repeat, &used)).await {
+            Ok(answer) => answer.map_err(|error| failed(&self.target.to_string(), error)),
+            Err(_) => {
+                self.give_up(used.load(Ordering::Relaxed));
+                Err(late(&self.target.to_string(), self.timeout))
+            }
+        }
+    }
+
+    /// Opens a connection of its own, for subscriptions.
+    pub(crate) async fn dedicated(&self, config: AsyncConnectionConfig) -> Result<Connection, Error> {
+        match tokio::time::timeout(self.timeout, self.target.open(config)).await {
+            Ok(opened) => opened.map_err(|error| failed(&self.target.to_string(), error)),
+            Err(_) => Err(late(&self.target.to_string(), self.timeout)),
+        }
+    }
+
+    async fn attempts(&self, commands: &redis::Pipeline, repeat: Repeat, used: &AtomicU64) -> RedisResult<Vec<Value>> {
+        // The semaphore is never closed.
+        let _turn = self.turns.acquire().await;
+        let mut again = repeat == Repeat::Safe;
+        loop {
+            let open = self.current().await?;
+            used.store(open.number, Ordering::Relaxed);
+            let mut connection = open.connection.commands.clone();
+            match commands.query_async(&mut connection).await.map_err(first) {
+                Err(error) if is_broken(&error) => {
+                    self.give_up(open.number);
+                    if !std::mem::take(&mut again) {
+                        return Err(error);
+                    }
+                }
+                answer => return answer,
+            }
+        }
+    }
+
+    /// The open connection, or another one. One caller connects at a time, and the others wait for it.
+    async fn current(&self) -> RedisResult<Open> {
+        if let Some(open) = &*self.open() {
+            return Ok(open.clone());
+        }
+        let _connecting = self.connecting.lock().await;
+        if let Some(open) = &*self.open() {
+            return Ok(open.clone());
+        }
+        let connection = Arc::new(self.target.open(AsyncConnectionConfig::new()).await?);
+        let number = self.opened.fetch_add(1, Ordering::Relaxed) + 1;
+        tracing::debug!(address = %self.target, number, "connected to redis");
+        Ok(self.open().insert(Open { connection, number }).clone())
+    }
+
+    /// Gives up a connection, unless it has been replaced already.
+    fn give_up(&self, number: u64) {
+        let gone = self.open().take_if(|open| open.number == number);
+        // Not under the lock: this may close a socket.
+        drop(gone);
+    }
+
+    fn open(&self) -> MutexGuard<'_, Option<Open>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether the connection is of no more use: it broke, or its server is a primary no more.
+fn is_broken(error: &RedisError) -> bool {
+    let demoted = error.kind() == Kind::Server(Server::ReadOnly) || error.code() == Some("READONLY");
+    demoted || error.is_unrecoverable_error() && !error.is_connection_refusal()
+}
+
+/// The error of the first command that failed.
+fn first(error: RedisError) -> RedisError {
+    let failed = error.clone().into_server_errors();
+    failed.and_then(|failed| failed.first().map(|(_, error)| error.clone().into())).unwrap_or(error)
+}

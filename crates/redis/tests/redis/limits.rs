@@ -1,0 +1,44 @@
+//! Limits that replicas share.
+
+use std::time::Duration;
+
+use couplet_redis::{RedisLimits, Taken};
+
+use crate::server::Server;
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+#[tokio::test]
+async fn replicas_share_a_bucket() {
+    let Some(server) = Server::start().await else { return };
+    let (one, two) = (server.redis(), server.redis());
+    let (one, two) = (RedisLimits::new(&one, "calls", 3, HOUR), RedisLimits::new(&two, "calls", 3, HOUR));
+    assert_eq!(one.take("alice", 2).await.unwrap(), Taken::Allowed);
+    assert!(matches!(two.take("alice", 2).await.unwrap(), Taken::Retry(after) if after <= HOUR && after > HOUR / 2));
+    assert_eq!(two.take("alice", 1).await.unwrap(), Taken::Allowed, "a refusal takes nothing");
+    assert!(matches!(one.take("alice", 1).await.unwrap(), Taken::Retry(_)));
+    assert_eq!(one.take("bob", 3).await.unwrap(), Taken::Allowed, "another key");
+    assert_eq!(one.take("carol", 99).await.unwrap(), Taken::Allowed, "a high cost takes a full bucket");
+    assert!(matches!(one.take("carol", 99).await.unwrap(), Taken::Retry(after) if after <= 3 * HOUR));
+    server.assert_all_expire("couplet:limit:{").await;
+}
+
+#[tokio::test]
+async fn names_separate_limits() {
+    let Some(server) = Server::start().await else { return };
+    let redis = server.redis();
+    assert_eq!(RedisLimits::new(&redis, "calls", 1, HOUR).take("alice", 1).await.unwrap(), Taken::Allowed);
+    assert_eq!(RedisLimits::new(&redis, "bytes", 1, HOUR).take("alice", 1).await.unwrap(), Taken::Allowed);
+}
+
+#[tokio::test]
+async fn tokens_come_back() {
+    let Some(server) = Server::start().await else { return };
+    let limits = RedisLimits::new(&server.redis(), "calls", 2, Duration::from_millis(5));
+    for _ in 0..20 {
+        while let Taken::Retry(after) = limits.take("alice", 2).await.unwrap() {
+            assert!(after <= Duration::from_millis(10), "{after:?}");
+            tokio::time::sleep(after).await;
+        }
+    }
+}

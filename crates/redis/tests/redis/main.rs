@@ -1,0 +1,21 @@
+//! Against a real server, a process of each test.
+#![cfg(unix)]
+
+#[cfg(feature = "bus")]
+mod bus;
+mod connection;
+#[cfg(feature = "sessions")]
+mod events;
+#[cfg(feature = "limits")]
+mod limits;
+#[cfg(feature = "auth")]
+mod logins;
+#[cfg(feature = "outcomes")]
+mod outcomes;
+mod server;
+#[cfg(feature = "sessions")]
+mod sessions;
+#[path = "../../../testing/tests/common/skipped.rs"]
+mod skipped;
+#[cfg(feature = "tasks")]
+mod tasks;
