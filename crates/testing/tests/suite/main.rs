@@ -13,6 +13,7 @@ mod media;
 mod mount;
 mod projection;
 mod replayed;
+mod replicas;
 mod rows;
 mod scenario;
 mod schema;
