@@ -4,6 +4,8 @@ mod asking;
 mod child;
 #[cfg(unix)]
 mod children;
+#[cfg(feature = "contract")]
+mod contract;
 mod extension;
 mod fixture;
 mod flood;
