@@ -21,6 +21,7 @@ use crate::server::{
         deadline::Timed,
         guard::Guard,
         quota::Quotas,
+        readiness::Readiness,
     },
     response::{self, Reply},
     session::{
@@ -55,7 +56,7 @@ use crate::server::{
 /// # Runtime
 ///
 /// It must be served within a tokio runtime. [`Endpoint::shut_down`] drains it; [`listen`](crate::listen()) does so
-/// with a graceful shutdown of the listener.
+/// with a graceful shutdown of the listener. [`Endpoint::is_ready`] is for health checks.
 ///
 /// ```
 /// use couplet_http::server::Endpoint;
@@ -88,6 +89,7 @@ pub(crate) struct Config {
     pub(crate) events: Arc<dyn EventStore>,
     pub(crate) pool: Arc<Pool>,
     pub(crate) in_flight: Arc<InFlight>,
+    pub(crate) readiness: Readiness,
 }
 
 #[derive(Debug, Default)]
@@ -101,6 +103,8 @@ pub(crate) struct State {
     pub(crate) requests_of: Arc<Quotas>,
     pub(crate) listens_of: Arc<Quotas>,
     pub(crate) sessions_2024_of: Arc<Quotas>,
+    /// A shutdown has begun; requests may still be served.
+    pub(crate) draining: AtomicBool,
     pub(crate) closing: AtomicBool,
     /// The clients of the latest stateless requests.
     clients: PeerCache,
@@ -134,6 +138,7 @@ impl Endpoint {
             events: Arc::new(MemoryEvents::new()),
             pool: Arc::default(),
             in_flight: Arc::default(),
+            readiness: Readiness::default(),
         };
         Self { config: Arc::new(config), state: Arc::default() }
     }
@@ -234,12 +239,13 @@ impl Endpoint {
     /// Begins a graceful shutdown: new requests get 503, open streams end, running calls finish. Pending requests to
     /// clients fail.
     pub fn shut_down(&self) {
+        self.begin_drain();
         self.state.closing.store(true, Ordering::Release);
         self.state.sessions.cancel_client_requests();
         self.state.streams.end();
     }
 
-    fn with(mut self, change: impl FnOnce(&mut Config)) -> Self {
+    pub(crate) fn with(mut self, change: impl FnOnce(&mut Config)) -> Self {
         let config = Arc::make_mut(&mut self.config);
         change(config);
         // Pooled connections have the old configuration.

@@ -19,6 +19,8 @@ mod listen;
 mod log;
 mod mirrored;
 mod principals;
+#[cfg(feature = "listen")]
+mod ready;
 mod sessionless;
 mod sessions;
 mod shutdown;

@@ -1,38 +1,29 @@
 //! The built-in listener, for servers without a web framework.
 
+mod run;
+mod site;
 pub(crate) mod slow_peers;
 pub(crate) mod socket;
 
-use std::{fmt, future::poll_fn, io, net::SocketAddr, path::PathBuf, pin::pin, sync::Arc, task::Poll, time::Duration};
+use std::{fmt, io, path::PathBuf, sync::Arc, time::Duration};
 
 use couplet_core::{BoxFuture, Error, ErrorKind, Limits, Service, Transport};
-use http::{Request, StatusCode};
-use hyper::body::Incoming;
-use hyper_util::{
-    rt::{TokioExecutor, TokioIo, TokioTimer},
-    server::{conn::auto, graceful::GracefulShutdown},
-};
-use tokio::{
-    net::TcpListener,
-    sync::{Semaphore, watch},
-    task::JoinSet,
-};
+use tokio::{net::TcpListener, sync::watch, task::JoinSet};
 
-use super::{endpoint::Endpoint, limits::HttpLimits, request::Answering};
+use super::{endpoint::Endpoint, limits::HttpLimits};
 #[cfg(unix)]
 use crate::server::listen::socket::unix::Unix;
-use crate::server::{
-    listen::{
-        slow_peers::TimeoutStream,
-        socket::{Listen, Tcp},
-    },
-    request::access_log::Access,
-    response,
+use crate::server::listen::{
+    run::{Drain, run},
+    site::Site,
+    socket::Tcp,
 };
 
 /// Returns a transport that listens at an address, with HTTP/1.1 and HTTP/2.
 ///
-/// The endpoint is at `/mcp`, the authorizer's metadata at its own path, and `/health` answers 200 while the server runs.
+/// The endpoint is at `/mcp`, the authorizer's metadata at its own path. `/health` answers 200 while the process runs;
+/// `/ready` answers 200 while the server accepts work, and 503 from the moment a shutdown begins and while a check of
+/// [`Endpoint::ready_when`] fails.
 ///
 /// ```no_run
 /// use couplet_http::listen;
@@ -61,6 +52,7 @@ pub struct HttpTransport {
     configure: Vec<Box<dyn FnOnce(Endpoint) -> Endpoint + Send>>,
     shutdown: Shutdown,
     signals: Vec<BoxFuture<'static, ()>>,
+    lame_duck: Duration,
     grace: Duration,
     #[cfg(unix)]
     mode: u32,
@@ -82,6 +74,7 @@ impl HttpTransport {
             configure: Vec::new(),
             shutdown: Shutdown(watch::channel(false).0),
             signals: Vec::new(),
+            lame_duck: Duration::ZERO,
             grace: Duration::from_secs(10),
             #[cfg(unix)]
             mode: 0o600,
@@ -121,8 +114,28 @@ impl HttpTransport {
         self
     }
 
-    /// Shuts down gracefully when a future completes, such as one that waits for Ctrl-C: the listener closes, running
-    /// calls finish within [`HttpTransport::grace`], open streams end.
+    /// Sets the lame-duck time (default: none): for that long after a shutdown began, `/ready` answers 503 and everything
+    /// else is served as before, so that a load balancer notices before the listener closes. The grace period follows.
+    ///
+    /// It should be longer than the time in which the load balancer notices: the interval of its health checks times the
+    /// number of failed checks.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use couplet_http::listen;
+    ///
+    /// let transport = listen("0.0.0.0:8080").lame_duck(Duration::from_secs(15)).grace(Duration::from_secs(30));
+    /// # drop(transport);
+    /// ```
+    #[must_use]
+    pub fn lame_duck(mut self, time: Duration) -> Self {
+        self.lame_duck = time;
+        self
+    }
+
+    /// Shuts down gracefully when a future completes, such as one that waits for Ctrl-C: after the
+    /// [lame-duck time](HttpTransport::lame_duck) the listener closes, running calls finish within
+    /// [`HttpTransport::grace`], open streams end.
     ///
     /// ```no_run
     /// use couplet_http::listen;
@@ -154,7 +167,7 @@ impl HttpTransport {
     }
 }
 
-/// Triggers a graceful shutdown: the listener closes, running calls finish, open streams end. Clones are the same.
+/// Triggers a graceful shutdown: after the lame-duck time the listener closes, running calls finish, open streams end. Clones are the same.
 #[derive(Clone, Debug)]
 pub struct Shutdown(watch::Sender<bool>);
 
@@ -171,9 +184,9 @@ impl Transport for HttpTransport {
         for configure in self.configure {
             endpoint = configure(endpoint);
         }
-        let site = Site { path: self.path.into(), endpoint };
-        let end = self.shutdown.0.subscribe();
-        let limits = &site.endpoint.config.limits;
+        let site = Site::new(self.path, endpoint);
+        let drain = Drain { begins: self.shutdown.0.subscribe(), lame_duck: self.lame_duck, grace: self.grace };
+        let limits = site.limits();
         let half_open = limits.half_open.max(limits.stall);
         Box::pin(async move {
             // Without the sender the receiver would see the end.
@@ -190,13 +203,13 @@ impl Transport for HttpTransport {
             match self.place {
                 Place::Address(address) => {
                     let listener = TcpListener::bind(&address).await.map_err(|e| refused(&address, e))?;
-                    run(Tcp::new(listener, half_open), site, end, self.grace).await
+                    run(Tcp::new(listener, half_open), site, drain).await
                 }
-                Place::Listener(listener) => run(Tcp::new(listener, half_open), site, end, self.grace).await,
+                Place::Listener(listener) => run(Tcp::new(listener, half_open), site, drain).await,
                 #[cfg(unix)]
                 Place::Unix(path) => {
                     let listener = Unix::bind(&path, self.mode).map_err(|e| refused(&path.display().to_string(), e))?;
-                    let done = run(listener, site, end, self.grace).await;
+                    let done = run(listener, site, drain).await;
                     let _ = std::fs::remove_file(&path);
                     done
                 }
@@ -207,116 +220,6 @@ impl Transport for HttpTransport {
 
 fn refused(place: &str, error: io::Error) -> Error {
     Error::new(ErrorKind::Transport, format!("cannot listen at `{place}`")).with_source(error)
-}
-
-async fn run<L: Listen>(
-    mut listener: L,
-    site: Site,
-    mut end: watch::Receiver<bool>,
-    grace: Duration,
-) -> Result<(), Error> {
-    let limits = site.endpoint.config.limits.clone();
-    let room = Arc::new(Semaphore::new(limits.connections));
-    let server = server(&limits);
-    let open = GracefulShutdown::new();
-    // Dropping the set closes the remaining connections.
-    let mut connections = JoinSet::new();
-    loop {
-        let next = async {
-            let permit = room.clone().acquire_owned().await;
-            (listener.accept().await, permit)
-        };
-        let Some((stream, permit)) = unless(&mut end, &mut connections, next).await else { break };
-        let remote;
-        let stream = match stream {
-            Ok((stream, address)) => {
-                remote = address;
-                TokioIo::new(TimeoutStream::new(stream, limits.header_time, limits.stall))
-            }
-            Err(error) => {
-                // Usually the process is out of file descriptors, until connections close.
-                tracing::warn!(%error, "a connection cannot be accepted");
-                tokio::time::sleep(Duration::from_millis(50)).await;
-                continue;
-            }
-        };
-        let site = site.clone();
-        let answer = hyper::service::service_fn(move |request| site.answer(request, remote));
-        let connection = open.watch(server.serve_connection(stream, answer).into_owned());
-        connections.spawn(async move {
-            if let Err(error) = connection.await {
-                tracing::debug!(%error, "a connection ended badly");
-            }
-            drop(permit);
-        });
-    }
-    drop(listener);
-    site.endpoint.shut_down();
-    if tokio::time::timeout(grace, open.shutdown()).await.is_err() {
-        tracing::warn!("some connections were still busy and are cut off");
-    }
-    Ok(())
-}
-
-/// Waits for a future, but not beyond the shutdown. Closed connections are removed meanwhile: until then they use as much
-/// memory as open ones.
-async fn unless<T>(
-    end: &mut watch::Receiver<bool>,
-    connections: &mut JoinSet<()>,
-    next: impl Future<Output = T>,
-) -> Option<T> {
-    let (mut end, mut next) = (pin!(end.wait_for(|over| *over)), pin!(next));
-    poll_fn(|cx| {
-        while let Poll::Ready(Some(_)) = connections.poll_join_next(cx) {}
-        match end.as_mut().poll(cx) {
-            Poll::Ready(_) => Poll::Ready(None),
-            Poll::Pending => next.as_mut().poll(cx).map(Some),
-        }
-    })
-    .await
-}
-
-fn server(limits: &HttpLimits) -> auto::Builder<TokioExecutor> {
-    /// The minimum of hyper.
-    const LEAST: usize = 8192;
-    let mut server = auto::Builder::new(TokioExecutor::new());
-    server
-        .http1()
-        .timer(TokioTimer::new())
-        .header_read_timeout(limits.header_time)
-        .max_buf_size(limits.headers.max(LEAST));
-    server
-        .http2()
-        .timer(TokioTimer::new())
-        .max_concurrent_streams(limits.http2_streams)
-        .max_header_list_size(limits.headers.try_into().unwrap_or(u32::MAX))
-        .max_pending_accept_reset_streams(20)
-        .keep_alive_interval(limits.keep_alive)
-        .keep_alive_timeout(limits.stall);
-    server
-}
-
-/// The paths of the listener.
-#[derive(Clone)]
-struct Site {
-    path: Arc<str>,
-    endpoint: Endpoint,
-}
-
-impl Site {
-    fn answer(&self, request: Request<Incoming>, remote: Option<SocketAddr>) -> Answering {
-        match request.uri().path() {
-            path if path == &*self.path || self.endpoint.has_document(path) => self.endpoint.call_from(request, remote),
-            "/health" => Answering::ready(response::empty(StatusCode::OK)),
-            _ => {
-                let mut reply = response::empty(StatusCode::NOT_FOUND);
-                if let Some(access) = Access::begin(request.method(), request.uri()) {
-                    access.ends_with(&mut reply);
-                }
-                Answering::ready(reply)
-            }
-        }
-    }
 }
 
 impl fmt::Debug for HttpTransport {

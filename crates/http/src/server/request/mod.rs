@@ -10,6 +10,7 @@ pub(crate) mod deadline;
 pub(crate) mod guard;
 pub(crate) mod quota;
 pub(crate) mod read_body;
+pub(crate) mod readiness;
 
 use std::{
     convert::Infallible,
@@ -282,7 +283,21 @@ pub struct Answering(BoxFuture<'static, Reply>);
 impl Answering {
     /// A response that is there already.
     pub(crate) fn ready(reply: Reply) -> Self {
-        Self(Box::pin(std::future::ready(reply)))
+        Self::new(std::future::ready(reply))
+    }
+
+    /// A response that a future makes.
+    pub(crate) fn new(reply: impl Future<Output = Reply> + Send + 'static) -> Self {
+        Self(Box::pin(reply))
+    }
+
+    /// The same response with a change.
+    pub(crate) fn map(self, change: impl FnOnce(&mut Reply) + Send + 'static) -> Self {
+        Self::new(async move {
+            let mut reply = self.0.await;
+            change(&mut reply);
+            reply
+        })
     }
 }
 

@@ -1,0 +1,124 @@
+//! Accepting connections until a shutdown, and the shutdown.
+
+use std::{future::poll_fn, pin::pin, sync::Arc, task::Poll, time::Duration};
+
+use couplet_core::Error;
+use hyper_util::{
+    rt::{TokioExecutor, TokioIo, TokioTimer},
+    server::{conn::auto, graceful::GracefulShutdown},
+};
+use tokio::{
+    sync::{Semaphore, watch},
+    task::JoinSet,
+};
+
+use crate::server::{
+    limits::HttpLimits,
+    listen::{site::Site, slow_peers::TimeoutStream, socket::Listen},
+};
+
+/// A graceful shutdown: when it begins and how long its phases are.
+#[derive(Debug)]
+pub(super) struct Drain {
+    pub(super) begins: watch::Receiver<bool>,
+    pub(super) lame_duck: Duration,
+    pub(super) grace: Duration,
+}
+
+impl Drain {
+    /// Waits until the listener must close. The site is not ready from the beginning of the shutdown on.
+    async fn closes(&mut self, site: &Site) {
+        // Without a sender there is no server that could be served.
+        let _ = self.begins.wait_for(|begins| *begins).await;
+        site.begin_drain();
+        if !self.lame_duck.is_zero() {
+            tracing::info!(seconds = self.lame_duck.as_secs_f64(), "not ready any more: new requests are still served");
+            tokio::time::sleep(self.lame_duck).await;
+        }
+    }
+}
+
+/// Serves the connections of a listener until a shutdown, and drains them.
+pub(super) async fn run<L: Listen>(mut listener: L, site: Site, mut drain: Drain) -> Result<(), Error> {
+    let limits = site.limits().clone();
+    let grace = drain.grace;
+    let room = Arc::new(Semaphore::new(limits.connections));
+    let server = server(&limits);
+    let open = GracefulShutdown::new();
+    // Dropping the set closes the remaining connections.
+    let mut connections = JoinSet::new();
+    let mut closes = pin!(drain.closes(&site));
+    loop {
+        let next = async {
+            let permit = room.clone().acquire_owned().await;
+            (listener.accept().await, permit)
+        };
+        let Some((stream, permit)) = unless(&mut closes, &mut connections, next).await else { break };
+        let remote;
+        let stream = match stream {
+            Ok((stream, address)) => {
+                remote = address;
+                TokioIo::new(TimeoutStream::new(stream, limits.header_time, limits.stall))
+            }
+            Err(error) => {
+                // Usually the process is out of file descriptors, until connections close.
+                tracing::warn!(%error, "a connection cannot be accepted");
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                continue;
+            }
+        };
+        let site = site.clone();
+        let answer = hyper::service::service_fn(move |request| site.answer(request, remote));
+        let connection = open.watch(server.serve_connection(stream, answer).into_owned());
+        connections.spawn(async move {
+            if let Err(error) = connection.await {
+                tracing::debug!(%error, "a connection ended badly");
+            }
+            drop(permit);
+        });
+    }
+    drop(listener);
+    site.shut_down();
+    if tokio::time::timeout(grace, open.shutdown()).await.is_err() {
+        tracing::warn!("some connections were still busy and are cut off");
+    }
+    Ok(())
+}
+
+/// Waits for a future, but not beyond the end. Closed connections are removed meanwhile: until then they use as much
+/// memory as open ones.
+async fn unless<T>(
+    end: &mut (impl Future<Output = ()> + Unpin),
+    connections: &mut JoinSet<()>,
+    next: impl Future<Output = T>,
+) -> Option<T> {
+    let (mut end, mut next) = (pin!(end), pin!(next));
+    poll_fn(|cx| {
+        while let Poll::Ready(Some(_)) = connections.poll_join_next(cx) {}
+        match end.as_mut().poll(cx) {
+            Poll::Ready(()) => Poll::Ready(None),
+            Poll::Pending => next.as_mut().poll(cx).map(Some),
+        }
+    })
+    .await
+}
+
+fn server(limits: &HttpLimits) -> auto::Builder<TokioExecutor> {
+    /// The minimum of hyper.
+    const LEAST: usize = 8192;
+    let mut server = auto::Builder::new(TokioExecutor::new());
+    server
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.header_time)
+        .max_buf_size(limits.headers.max(LEAST));
+    server
+        .http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(limits.http2_streams)
+        .max_header_list_size(limits.headers.try_into().unwrap_or(u32::MAX))
+        .max_pending_accept_reset_streams(20)
+        .keep_alive_interval(limits.keep_alive)
+        .keep_alive_timeout(limits.stall);
+    server
+}
