@@ -20,6 +20,8 @@ mod log;
 mod mirrored;
 mod principals;
 #[cfg(feature = "listen")]
+mod proxies;
+#[cfg(feature = "listen")]
 mod ready;
 mod sessionless;
 mod sessions;

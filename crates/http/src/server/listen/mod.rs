@@ -1,5 +1,8 @@
 //! The built-in listener, for servers without a web framework.
 
+pub(crate) mod forwarded;
+pub(crate) mod network;
+mod proxy_protocol;
 mod run;
 mod site;
 pub(crate) mod slow_peers;
@@ -14,8 +17,10 @@ use super::{endpoint::Endpoint, limits::HttpLimits};
 #[cfg(unix)]
 use crate::server::listen::socket::unix::Unix;
 use crate::server::listen::{
+    forwarded::TrustedProxies,
+    network::Network,
     run::{Drain, run},
-    site::Site,
+    site::{Proxies, Site},
     socket::Tcp,
 };
 
@@ -52,6 +57,7 @@ pub struct HttpTransport {
     configure: Vec<Box<dyn FnOnce(Endpoint) -> Endpoint + Send>>,
     shutdown: Shutdown,
     signals: Vec<BoxFuture<'static, ()>>,
+    proxies: Proxies,
     lame_duck: Duration,
     grace: Duration,
     #[cfg(unix)]
@@ -74,6 +80,7 @@ impl HttpTransport {
             configure: Vec::new(),
             shutdown: Shutdown(watch::channel(false).0),
             signals: Vec::new(),
+            proxies: Proxies::default(),
             lame_duck: Duration::ZERO,
             grace: Duration::from_secs(10),
             #[cfg(unix)]
@@ -104,6 +111,33 @@ impl HttpTransport {
     #[must_use]
     pub fn endpoint(mut self, configure: impl FnOnce(Endpoint) -> Endpoint + Send + 'static) -> Self {
         self.configure.push(Box::new(configure));
+        self
+    }
+
+    /// Sets the reverse proxies whose headers name the client (default: none). The client's address is in the access log
+    /// and in [`HttpRequest::client_ip`](crate::server::HttpRequest::client_ip), and limits of addresses count it.
+    #[must_use]
+    pub fn trust_proxy(mut self, proxies: TrustedProxies) -> Self {
+        self.proxies.by_header = proxies;
+        self
+    }
+
+    /// Sets the load balancers whose connections begin with a header of the PROXY protocol, version 1 or 2 (default:
+    /// none). A connection of theirs without such a header, or with a malformed one, is closed; connections of other peers
+    /// have no header.
+    ///
+    /// ```
+    /// use couplet_http::listen;
+    ///
+    /// # fn main() -> Result<(), couplet_core::Error> {
+    /// let transport = listen("0.0.0.0:8080").proxy_protocol(["10.0.0.7".parse()?]);
+    /// # drop(transport);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn proxy_protocol(mut self, peers: impl IntoIterator<Item = Network>) -> Self {
+        self.proxies.by_connection = peers.into_iter().collect();
         self
     }
 
@@ -184,7 +218,7 @@ impl Transport for HttpTransport {
         for configure in self.configure {
             endpoint = configure(endpoint);
         }
-        let site = Site::new(self.path, endpoint);
+        let site = Site::new(self.path, endpoint, self.proxies);
         let drain = Drain { begins: self.shutdown.0.subscribe(), lame_duck: self.lame_duck, grace: self.grace };
         let limits = site.limits();
         let half_open = limits.half_open.max(limits.stall);

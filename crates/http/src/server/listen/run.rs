@@ -1,6 +1,6 @@
 //! Accepting connections until a shutdown, and the shutdown.
 
-use std::{future::poll_fn, pin::pin, sync::Arc, task::Poll, time::Duration};
+use std::{future::poll_fn, io, net::SocketAddr, pin::pin, sync::Arc, task::Poll, time::Duration};
 
 use couplet_core::Error;
 use hyper_util::{
@@ -8,13 +8,14 @@ use hyper_util::{
     server::{conn::auto, graceful::GracefulShutdown},
 };
 use tokio::{
+    io::AsyncRead,
     sync::{Semaphore, watch},
     task::JoinSet,
 };
 
 use crate::server::{
     limits::HttpLimits,
-    listen::{site::Site, slow_peers::TimeoutStream, socket::Listen},
+    listen::{proxy_protocol, site::Site, slow_peers::TimeoutStream, socket::Listen},
 };
 
 /// A graceful shutdown: when it begins and how long its phases are.
@@ -43,10 +44,12 @@ pub(super) async fn run<L: Listen>(mut listener: L, site: Site, mut drain: Drain
     let limits = site.limits().clone();
     let grace = drain.grace;
     let room = Arc::new(Semaphore::new(limits.connections));
-    let server = server(&limits);
+    let server = Arc::new(server(&limits));
     let open = GracefulShutdown::new();
     // Dropping the set closes the remaining connections.
     let mut connections = JoinSet::new();
+    // Dropping the sender ends connections that have not begun yet.
+    let stop = watch::Sender::new(());
     let mut closes = pin!(drain.closes(&site));
     loop {
         let next = async {
@@ -54,12 +57,8 @@ pub(super) async fn run<L: Listen>(mut listener: L, site: Site, mut drain: Drain
             (listener.accept().await, permit)
         };
         let Some((stream, permit)) = unless(&mut closes, &mut connections, next).await else { break };
-        let remote;
-        let stream = match stream {
-            Ok((stream, address)) => {
-                remote = address;
-                TokioIo::new(TimeoutStream::new(stream, limits.header_time, limits.stall))
-            }
+        let (stream, remote) = match stream {
+            Ok(accepted) => accepted,
             Err(error) => {
                 // Usually the process is out of file descriptors, until connections close.
                 tracing::warn!(%error, "a connection cannot be accepted");
@@ -67,22 +66,52 @@ pub(super) async fn run<L: Listen>(mut listener: L, site: Site, mut drain: Drain
                 continue;
             }
         };
-        let site = site.clone();
-        let answer = hyper::service::service_fn(move |request| site.answer(request, remote));
-        let connection = open.watch(server.serve_connection(stream, answer).into_owned());
+        let header = site.has_proxy_header(remote).then(|| stop.subscribe());
+        let (site, server, watcher) = (site.clone(), server.clone(), open.watcher());
+        let (header_time, stall) = (limits.header_time, limits.stall);
         connections.spawn(async move {
+            let _permit = permit;
+            let mut stream = stream;
+            let remote = match header {
+                None => remote,
+                Some(stop) => match client(&mut stream, header_time, stop).await {
+                    Ok(client) => client.or(remote),
+                    Err(error) => {
+                        tracing::debug!(%error, ?remote, "a connection is closed");
+                        return;
+                    }
+                },
+            };
+            let stream = TokioIo::new(TimeoutStream::new(stream, header_time, stall));
+            let answer = hyper::service::service_fn(move |request| site.answer(request, remote));
+            let connection = watcher.watch(server.serve_connection(stream, answer).into_owned());
             if let Err(error) = connection.await {
                 tracing::debug!(%error, "a connection ended badly");
             }
-            drop(permit);
         });
     }
-    drop(listener);
+    drop((listener, stop));
     site.shut_down();
     if tokio::time::timeout(grace, open.shutdown()).await.is_err() {
         tracing::warn!("some connections were still busy and are cut off");
     }
     Ok(())
+}
+
+/// Reads the header of the PROXY protocol. The other end has the same time for it as for the headers of a request, and the
+/// shutdown does not wait for it.
+async fn client(
+    stream: &mut (impl AsyncRead + Unpin),
+    timeout: Duration,
+    mut stop: watch::Receiver<()>,
+) -> io::Result<Option<SocketAddr>> {
+    let mut stopped = pin!(stop.changed());
+    let mut header = pin!(tokio::time::timeout(timeout, proxy_protocol::read(stream)));
+    poll_fn(|cx| match stopped.as_mut().poll(cx) {
+        Poll::Ready(_) => Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into())),
+        Poll::Pending => header.as_mut().poll(cx).map(|read| read.unwrap_or_else(|late| Err(late.into()))),
+    })
+    .await
 }
 
 /// Waits for a future, but not beyond the end. Closed connections are removed meanwhile: until then they use as much

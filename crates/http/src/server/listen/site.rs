@@ -8,6 +8,7 @@ use hyper::body::Incoming;
 use crate::server::{
     endpoint::Endpoint,
     limits::HttpLimits,
+    listen::{forwarded::TrustedProxies, network::Network},
     request::{Answering, access_log::Access},
     response,
 };
@@ -22,15 +23,31 @@ const READY: &str = "/ready";
 pub(super) struct Site {
     path: Arc<str>,
     endpoint: Endpoint,
+    proxies: Arc<Proxies>,
+}
+
+/// The peers that are believed when they name a client.
+#[derive(Debug, Default)]
+pub(super) struct Proxies {
+    /// Those whose requests do, in headers.
+    pub(super) by_header: TrustedProxies,
+    /// Those whose connections do, at their beginning.
+    pub(super) by_connection: Vec<Network>,
 }
 
 impl Site {
-    pub(super) fn new(path: String, endpoint: Endpoint) -> Self {
-        Self { path: path.into(), endpoint }
+    pub(super) fn new(path: String, endpoint: Endpoint, proxies: Proxies) -> Self {
+        Self { path: path.into(), endpoint, proxies: Arc::new(proxies) }
     }
 
     pub(super) fn limits(&self) -> &HttpLimits {
         &self.endpoint.config.limits
+    }
+
+    /// Returns whether the connections of a peer begin with a header of the PROXY protocol.
+    pub(super) fn has_proxy_header(&self, remote: Option<SocketAddr>) -> bool {
+        let address = remote.map(|remote| remote.ip());
+        self.proxies.by_connection.iter().any(|network| network.contains(address))
     }
 
     /// The site is not ready from now on, and serves as before.
@@ -56,8 +73,11 @@ impl Site {
     }
 
     fn route(&self, request: Request<Incoming>, remote: Option<SocketAddr>) -> Answering {
+        let client = self.proxies.by_header.client(remote, request.headers());
         match request.uri().path() {
-            path if path == &*self.path || self.endpoint.has_document(path) => self.endpoint.call_from(request, remote),
+            path if path == &*self.path || self.endpoint.has_document(path) => {
+                self.endpoint.call_from(request, remote, client)
+            }
             HEALTH => Answering::ready(response::empty(StatusCode::OK)),
             READY => {
                 let endpoint = self.endpoint.clone();
@@ -68,7 +88,7 @@ impl Site {
             }
             _ => {
                 let mut reply = response::empty(StatusCode::NOT_FOUND);
-                if let Some(access) = Access::begin(request.method(), request.uri()) {
+                if let Some(access) = Access::begin(request.method(), request.uri(), client.address) {
                     access.ends_with(&mut reply);
                 }
                 Answering::ready(reply)

@@ -125,6 +125,12 @@ impl<'a> Host<'a> {
     }
 }
 
+/// Whether this is a host and perhaps a port, and nothing else.
+#[cfg(feature = "listen")]
+pub(crate) fn is_host(text: &str) -> bool {
+    Host::parse(text).is_some()
+}
+
 /// Whether this is a common name of this machine, and perhaps a port: what most requests name is known without parsing.
 fn is_plainly_loopback(text: &str) -> bool {
     let rest = text.strip_prefix("127.0.0.1").or_else(|| text.strip_prefix("localhost"));

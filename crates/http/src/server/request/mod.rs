@@ -3,6 +3,7 @@
 pub(crate) mod access_log;
 pub(crate) mod admit;
 pub(crate) mod authorize;
+pub(crate) mod client;
 pub(crate) mod combine;
 pub(crate) mod context;
 pub(crate) mod cors;
@@ -16,7 +17,6 @@ use std::{
     convert::Infallible,
     fmt,
     future::Future,
-    net::SocketAddr,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
@@ -32,7 +32,7 @@ use http::{HeaderMap, HeaderName, Method, Request, StatusCode, header, request::
 
 use super::endpoint::Endpoint;
 use crate::server::{
-    request::{access_log::Access, admit::Admitted, context::HttpRequest, read_body::read},
+    request::{access_log::Access, admit::Admitted, client::HttpPeer, context::HttpRequest, read_body::read},
     response::{self, Reply},
     session::http_sse::session_in,
 };
@@ -43,7 +43,7 @@ impl Endpoint {
         B: http_body::Body,
     {
         let version = request.version;
-        let mut access = Access::begin(&request.method, &request.uri);
+        let mut access = Access::begin(&request.method, &request.uri, request.client_ip());
         let origin = self.config.guard.check(&request).map(Option::<&_>::cloned);
         let mut reply = match &origin {
             Ok(origin) => match origin.as_ref().and_then(|_| cors::preflight(&request)) {
@@ -263,16 +263,22 @@ where
 
     fn call(&mut self, request: Request<B>) -> Answering {
         let (parts, body) = request.into_parts();
-        Answering(Box::pin(self.clone().answer(Arc::new(HttpRequest::new(parts, None)), body)))
+        let request = HttpRequest::new(parts, None, HttpPeer::default());
+        Answering(Box::pin(self.clone().answer(Arc::new(request), body)))
     }
 }
 
 impl Endpoint {
     /// Answers a request that our own listener accepted.
     #[cfg(feature = "listen")]
-    pub(crate) fn call_from(&self, request: Request<hyper::body::Incoming>, remote: Option<SocketAddr>) -> Answering {
+    pub(crate) fn call_from(
+        &self,
+        request: Request<hyper::body::Incoming>,
+        remote: Option<std::net::SocketAddr>,
+        client: HttpPeer,
+    ) -> Answering {
         let (parts, body) = request.into_parts();
-        Answering(Box::pin(self.clone().answer(Arc::new(HttpRequest::new(parts, remote)), body)))
+        Answering(Box::pin(self.clone().answer(Arc::new(HttpRequest::new(parts, remote, client)), body)))
     }
 }
 
