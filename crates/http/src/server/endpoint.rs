@@ -102,6 +102,8 @@ pub(crate) struct State {
     pub(crate) requests: AtomicUsize,
     pub(crate) requests_of: Arc<Quotas>,
     pub(crate) listens_of: Arc<Quotas>,
+    /// Those of anonymous callers; the table counts those of principals.
+    pub(crate) sessions_of: Arc<Quotas>,
     pub(crate) sessions_2024_of: Arc<Quotas>,
     /// A shutdown has begun; requests may still be served.
     pub(crate) draining: AtomicBool,

@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
 mod access;
+#[cfg(feature = "listen")]
+mod addresses;
 mod alone;
 mod authorize;
 mod context;

@@ -84,7 +84,7 @@ impl Endpoint {
         if let Some(access) = access {
             access.by(caller.as_ref().map(|caller| caller.principal()));
         }
-        let admitted = match self.admit(slot, caller) {
+        let admitted = match self.admit(slot, caller, request.client_ip()) {
             Ok(admitted) => admitted,
             Err(refused) => return *refused,
         };
@@ -173,12 +173,17 @@ impl Endpoint {
             Ok(session) => session,
             Err(refusal) => return response::refused(&refusal),
         };
-        match session.filter(|_| !self.config.without_sessions) {
+        let Some(share) = self.share_of_streams(admitted.network.filter(|_| is_get)) else {
+            return response::busy(StatusCode::TOO_MANY_REQUESTS, "you have too many open streams");
+        };
+        let mut reply = match session.filter(|_| !self.config.without_sessions) {
             Some(id) if is_get => self.get(&id, &parts.headers, &admitted).await,
             Some(id) => self.delete(&id, admitted.principal()).await,
             None if is_get && self.config.http_sse => self.open_2024(admitted.caller),
             None => response::error(StatusCode::BAD_REQUEST, format!("the header `{}` is missing", headers::SESSION)),
-        }
+        };
+        reply.body_mut().hold(share);
+        reply
     }
 }
 

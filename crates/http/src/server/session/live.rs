@@ -23,7 +23,7 @@ use crate::server::{
     endpoint::Config,
     limits::HttpLimits,
     lock,
-    request::admit::Admitted,
+    request::{admit::Admitted, quota::Share},
     stream::{
         event_queue::{EventQueue, Reader},
         session_stream::SessionStream,
@@ -43,6 +43,8 @@ pub(crate) struct LiveSession {
     /// Whether there was a second message. The table changes it.
     pub(crate) established: AtomicBool,
     pub(crate) state: Mutex<State>,
+    /// What it counts as, if an anonymous caller opened it.
+    _share: Option<Share>,
 }
 
 pub(crate) struct State {
@@ -127,7 +129,13 @@ impl LiveSession {
             rested: false,
         };
         let (number, established) = (0, AtomicBool::new(false));
-        Self { id, principal, revision, born: now, size, number, established, state: Mutex::new(state) }
+        Self { id, principal, revision, born: now, size, number, established, state: Mutex::new(state), _share: None }
+    }
+
+    /// The same session, which counts for the network of the caller that opened it.
+    pub(crate) fn counted(mut self, share: Share) -> Self {
+        self._share = Some(share);
+        self
     }
 
     /// The same as one that has got beyond the handshake.

@@ -48,6 +48,9 @@ impl Endpoint {
         if let Err(reply) = self.state.sessions.check(principal.as_ref(), text.len(), limits) {
             return *reply;
         }
+        let Some(share) = self.share_of_sessions(admitted.network) else {
+            return response::busy(StatusCode::TOO_MANY_REQUESTS, "you have too many sessions");
+        };
         let mut connection = self.connection(admitted.caller.clone());
         connection.receive_frame(frame);
         let Some(Outbound { text: answer, .. }) = poll_fn(|cx| connection.poll_next(cx)).await else {
@@ -63,7 +66,7 @@ impl Endpoint {
             tracing::warn!(%error, "a session cannot be stored");
             return response::busy(StatusCode::SERVICE_UNAVAILABLE, "the session cannot be stored");
         }
-        let live = LiveSession::new(id.clone(), principal, revision, connection, text.len());
+        let live = LiveSession::new(id.clone(), principal, revision, connection, text.len()).counted(share);
         let (inserted, evicted) = self.state.sessions.insert(live, limits);
         self.look_after();
         self.let_go(&evicted).await;
