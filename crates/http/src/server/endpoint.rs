@@ -16,6 +16,7 @@ use tokio::time::Instant;
 
 use super::{limits::HttpLimits, lock};
 use crate::server::{
+    metrics::Metrics,
     request::{
         authorize::{Authorize, Named},
         deadline::Timed,
@@ -90,6 +91,7 @@ pub(crate) struct Config {
     pub(crate) pool: Arc<Pool>,
     pub(crate) in_flight: Arc<InFlight>,
     pub(crate) readiness: Readiness,
+    pub(crate) metrics: Metrics,
 }
 
 #[derive(Debug, Default)]
@@ -127,8 +129,9 @@ impl Endpoint {
         // Responses may be larger than requests.
         connection.sent = Some(connection.message);
         connection.message = limits.body;
+        let metrics = Metrics::default();
         let config = Config {
-            timed: Arc::new(Timed::new(service.clone(), limits.request_time)),
+            timed: Arc::new(Timed::new(service.clone(), limits.request_time, metrics.clone())),
             service,
             limits,
             connection: Arc::new(connection),
@@ -141,6 +144,7 @@ impl Endpoint {
             pool: Arc::default(),
             in_flight: Arc::default(),
             readiness: Readiness::default(),
+            metrics,
         };
         Self { config: Arc::new(config), state: Arc::default() }
     }
@@ -149,7 +153,7 @@ impl Endpoint {
     #[must_use]
     pub fn limits(self, limits: HttpLimits) -> Self {
         self.with(|config| {
-            config.timed = Arc::new(Timed::new(config.service.clone(), limits.request_time));
+            config.timed = Arc::new(Timed::new(config.service.clone(), limits.request_time, config.metrics.clone()));
             config.limits = limits;
         })
     }

@@ -33,6 +33,7 @@
 //! | `stream/` | response bodies, event streams and what is stored of them |
 //! | `response` | the kinds of responses |
 //! | `listen/` | a listener of our own: sockets, slow peers, trusted proxies, graceful shutdown |
+//! | `metrics/` | counts and durations for operators |
 //! | `contract` | what every store must do, as tests to call |
 
 pub mod contract;
@@ -40,6 +41,7 @@ mod endpoint;
 mod limits;
 #[cfg(feature = "listen")]
 pub(crate) mod listen;
+mod metrics;
 mod request;
 mod response;
 mod session;

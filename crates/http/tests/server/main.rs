@@ -19,6 +19,8 @@ mod listen;
 #[path = "../client/log.rs"]
 #[allow(dead_code, reason = "shared with another test binary")]
 mod log;
+#[cfg(all(feature = "listen", feature = "metrics"))]
+mod metrics;
 mod mirrored;
 mod principals;
 #[cfg(feature = "listen")]
@@ -28,6 +30,9 @@ mod ready;
 mod sessionless;
 mod sessions;
 mod shutdown;
+#[cfg(all(feature = "listen", feature = "metrics"))]
+#[path = "../../../testing/tests/common/skipped.rs"]
+mod skipped;
 mod stateless;
 mod streams;
 mod support;

@@ -14,13 +14,15 @@ use couplet_core::{BoxFuture, Error, ErrorKind, Limits, Service, Transport};
 use tokio::{net::TcpListener, sync::watch, task::JoinSet};
 
 use super::{endpoint::Endpoint, limits::HttpLimits};
+#[cfg(feature = "metrics")]
+use crate::server::listen::run::serve_always;
 #[cfg(unix)]
 use crate::server::listen::socket::unix::Unix;
 use crate::server::listen::{
     forwarded::TrustedProxies,
     network::Network,
     run::{Drain, run},
-    site::{Proxies, Site},
+    site::{ProxyTrust, Site},
     socket::Tcp,
 };
 
@@ -57,7 +59,10 @@ pub struct HttpTransport {
     configure: Vec<Box<dyn FnOnce(Endpoint) -> Endpoint + Send>>,
     shutdown: Shutdown,
     signals: Vec<BoxFuture<'static, ()>>,
-    proxies: Proxies,
+    proxies: ProxyTrust,
+    metrics: Option<String>,
+    #[cfg(feature = "metrics")]
+    metrics_listener: Option<TcpListener>,
     lame_duck: Duration,
     grace: Duration,
     #[cfg(unix)]
@@ -80,7 +85,10 @@ impl HttpTransport {
             configure: Vec::new(),
             shutdown: Shutdown(watch::channel(false).0),
             signals: Vec::new(),
-            proxies: Proxies::default(),
+            proxies: ProxyTrust::default(),
+            metrics: None,
+            #[cfg(feature = "metrics")]
+            metrics_listener: None,
             lame_duck: Duration::ZERO,
             grace: Duration::from_secs(10),
             #[cfg(unix)]
@@ -138,6 +146,35 @@ impl HttpTransport {
     #[must_use]
     pub fn proxy_protocol(mut self, peers: impl IntoIterator<Item = Network>) -> Self {
         self.proxies.by_connection = peers.into_iter().collect();
+        self
+    }
+
+    /// Serves the [metrics](Endpoint::metrics) at a path of the same address (default: nowhere). Anyone who can connect can
+    /// read them: see [`HttpTransport::metrics_listener`] for another address.
+    ///
+    /// As with the endpoint, requests must name a loopback name or an allowed host; an IP address is allowed too.
+    #[cfg(feature = "metrics")]
+    #[must_use]
+    pub fn metrics(mut self, path: impl Into<String>) -> Self {
+        self.metrics = Some(path.into());
+        self
+    }
+
+    /// Serves `/metrics`, `/health` and `/ready` at a listener of their own, until the serving is over.
+    ///
+    /// ```no_run
+    /// use couplet_http::listen;
+    /// use couplet_server::Server;
+    ///
+    /// # async fn run() -> Result<(), couplet_core::Error> {
+    /// let metrics = tokio::net::TcpListener::bind("127.0.0.1:9464").await?;
+    /// Server::<()>::new("hello", "1.0.0").serve(listen("0.0.0.0:8080").metrics_listener(metrics)).await
+    /// # }
+    /// ```
+    #[cfg(feature = "metrics")]
+    #[must_use]
+    pub fn metrics_listener(mut self, listener: TcpListener) -> Self {
+        self.metrics_listener = Some(listener);
         self
     }
 
@@ -218,14 +255,14 @@ impl Transport for HttpTransport {
         for configure in self.configure {
             endpoint = configure(endpoint);
         }
-        let site = Site::new(self.path, endpoint, self.proxies);
+        let site = Site::new(self.path, self.metrics, endpoint, self.proxies);
         let drain = Drain { begins: self.shutdown.0.subscribe(), lame_duck: self.lame_duck, grace: self.grace };
         let limits = site.limits();
         let half_open = limits.half_open.max(limits.stall);
         Box::pin(async move {
             // Without the sender the receiver would see the end.
             let shutdown = self.shutdown;
-            // Dropping the set aborts them.
+            // Dropping the set aborts what it contains.
             let mut signals = JoinSet::new();
             for signal in self.signals {
                 let shutdown = shutdown.clone();
@@ -233,6 +270,11 @@ impl Transport for HttpTransport {
                     signal.await;
                     shutdown.trigger();
                 });
+            }
+            #[cfg(feature = "metrics")]
+            if let Some(listener) = self.metrics_listener {
+                let site = site.for_operators("/metrics");
+                signals.spawn(async move { drop(serve_always(Tcp::new(listener, half_open), site).await) });
             }
             match self.place {
                 Place::Address(address) => {

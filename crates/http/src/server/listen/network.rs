@@ -18,10 +18,10 @@ use couplet_core::{Error, ErrorKind};
 /// # }
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Network(Kind);
+pub struct Network(Peers);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum Peers {
     /// The addresses that have the first bits in common with this one.
     Prefix(IpAddr, u8),
     Unix,
@@ -29,19 +29,19 @@ enum Kind {
 
 impl Network {
     /// The peers of a Unix domain socket.
-    pub const UNIX: Self = Self(Kind::Unix);
+    pub const UNIX: Self = Self(Peers::Unix);
 
     /// Returns whether a peer belongs to the network; `None` is a peer of a Unix domain socket. An IPv4 address that is
     /// written as an IPv6 one is an IPv4 address.
     #[must_use]
     pub fn contains(&self, peer: Option<IpAddr>) -> bool {
         match (self.0, peer.map(|peer| peer.to_canonical())) {
-            (Kind::Unix, None) => true,
-            (Kind::Prefix(IpAddr::V4(network), bits), Some(IpAddr::V4(peer))) => {
+            (Peers::Unix, None) => true,
+            (Peers::Prefix(IpAddr::V4(network), bits), Some(IpAddr::V4(peer))) => {
                 let mask = u32::MAX.checked_shl(32 - u32::from(bits)).unwrap_or(0);
                 network.to_bits() & mask == peer.to_bits() & mask
             }
-            (Kind::Prefix(IpAddr::V6(network), bits), Some(IpAddr::V6(peer))) => {
+            (Peers::Prefix(IpAddr::V6(network), bits), Some(IpAddr::V6(peer))) => {
                 let mask = u128::MAX.checked_shl(128 - u32::from(bits)).unwrap_or(0);
                 network.to_bits() & mask == peer.to_bits() & mask
             }
@@ -53,7 +53,7 @@ impl Network {
 impl From<IpAddr> for Network {
     fn from(address: IpAddr) -> Self {
         let address = address.to_canonical();
-        Self(Kind::Prefix(address, width(address)))
+        Self(Peers::Prefix(address, width(address)))
     }
 }
 
@@ -76,16 +76,16 @@ impl FromStr for Network {
         // Of `::ffff:10.0.0.0/104` the first 96 bits say that it is an IPv4 network.
         let canonical = address.to_canonical();
         let bits = bits.checked_sub(width(address) - width(canonical)).ok_or_else(malformed)?;
-        if bits > width(canonical) { Err(malformed()) } else { Ok(Self(Kind::Prefix(canonical, bits))) }
+        if bits > width(canonical) { Err(malformed()) } else { Ok(Self(Peers::Prefix(canonical, bits))) }
     }
 }
 
 impl fmt::Display for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Kind::Unix => f.write_str("unix"),
-            Kind::Prefix(address, bits) if bits == width(address) => write!(f, "{address}"),
-            Kind::Prefix(address, bits) => write!(f, "{address}/{bits}"),
+            Peers::Unix => f.write_str("unix"),
+            Peers::Prefix(address, bits) if bits == width(address) => write!(f, "{address}"),
+            Peers::Prefix(address, bits) => write!(f, "{address}/{bits}"),
         }
     }
 }

@@ -62,6 +62,7 @@ pub(super) async fn run<L: Listen>(mut listener: L, site: Site, mut drain: Drain
             Err(error) => {
                 // Usually the process is out of file descriptors, until connections close.
                 tracing::warn!(%error, "a connection cannot be accepted");
+                site.accept_failed();
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
             }
@@ -70,7 +71,7 @@ pub(super) async fn run<L: Listen>(mut listener: L, site: Site, mut drain: Drain
         let (site, server, watcher) = (site.clone(), server.clone(), open.watcher());
         let (header_time, stall) = (limits.header_time, limits.stall);
         connections.spawn(async move {
-            let _permit = permit;
+            let _counted = (permit, site.connected());
             let mut stream = stream;
             let remote = match header {
                 None => remote,
@@ -96,6 +97,14 @@ pub(super) async fn run<L: Listen>(mut listener: L, site: Site, mut drain: Drain
         tracing::warn!("some connections were still busy and are cut off");
     }
     Ok(())
+}
+
+/// Serves the connections of a listener until the future is dropped.
+#[cfg(feature = "metrics")]
+pub(super) async fn serve_always<L: Listen>(listener: L, site: Site) -> Result<(), Error> {
+    let never = watch::Sender::new(false);
+    let drain = Drain { begins: never.subscribe(), lame_duck: Duration::ZERO, grace: Duration::ZERO };
+    run(listener, site, drain).await
 }
 
 /// Reads the header of the PROXY protocol. The other end has the same time for it as for the headers of a request, and the

@@ -9,8 +9,9 @@ use crate::server::{
     endpoint::Endpoint,
     limits::HttpLimits,
     listen::{forwarded::TrustedProxies, network::Network},
+    metrics::OpenConnection,
     request::{Answering, access_log::Access},
-    response,
+    response::{self, Reply},
 };
 
 /// The path that answers whether the process runs.
@@ -18,17 +19,18 @@ const HEALTH: &str = "/health";
 /// The path that answers whether the server accepts work.
 const READY: &str = "/ready";
 
-/// The endpoint at its path, and what is beside it.
+/// What a listener serves: the endpoint at its path, what operators need beside it, or only that.
 #[derive(Clone, Debug)]
 pub(super) struct Site {
-    path: Arc<str>,
     endpoint: Endpoint,
-    proxies: Arc<Proxies>,
+    path: Option<Arc<str>>,
+    metrics: Option<Arc<str>>,
+    proxies: Arc<ProxyTrust>,
 }
 
 /// The peers that are believed when they name a client.
 #[derive(Debug, Default)]
-pub(super) struct Proxies {
+pub(super) struct ProxyTrust {
     /// Those whose requests do, in headers.
     pub(super) by_header: TrustedProxies,
     /// Those whose connections do, at their beginning.
@@ -36,8 +38,15 @@ pub(super) struct Proxies {
 }
 
 impl Site {
-    pub(super) fn new(path: String, endpoint: Endpoint, proxies: Proxies) -> Self {
-        Self { path: path.into(), endpoint, proxies: Arc::new(proxies) }
+    pub(super) fn new(path: String, metrics: Option<String>, endpoint: Endpoint, proxies: ProxyTrust) -> Self {
+        let metrics = metrics.map(Into::into);
+        Self { endpoint, path: Some(path.into()), metrics, proxies: Arc::new(proxies) }
+    }
+
+    /// The same without the endpoint: metrics at a path, and whether the server is ready.
+    #[cfg(feature = "metrics")]
+    pub(super) fn for_operators(&self, metrics: &str) -> Self {
+        Self { endpoint: self.endpoint.clone(), path: None, metrics: Some(metrics.into()), proxies: Arc::default() }
     }
 
     pub(super) fn limits(&self) -> &HttpLimits {
@@ -48,6 +57,16 @@ impl Site {
     pub(super) fn has_proxy_header(&self, remote: Option<SocketAddr>) -> bool {
         let address = remote.map(|remote| remote.ip());
         self.proxies.by_connection.iter().any(|network| network.contains(address))
+    }
+
+    /// Counts a connection until the value is dropped.
+    pub(super) fn connected(&self) -> Option<OpenConnection> {
+        self.path.is_some().then(|| self.endpoint.config.metrics.connected())
+    }
+
+    /// Counts a connection that could not be accepted.
+    pub(super) fn accept_failed(&self) {
+        self.endpoint.config.metrics.accept_failed();
     }
 
     /// The site is not ready from now on, and serves as before.
@@ -74,10 +93,14 @@ impl Site {
 
     fn route(&self, request: Request<Incoming>, remote: Option<SocketAddr>) -> Answering {
         let client = self.proxies.by_header.client(remote, request.headers());
-        match request.uri().path() {
-            path if path == &*self.path || self.endpoint.has_document(path) => {
-                self.endpoint.call_from(request, remote, client)
-            }
+        let path = request.uri().path();
+        if self.path.as_deref().is_some_and(|own| own == path || self.endpoint.has_document(path)) {
+            return self.endpoint.call_from(request, remote, client);
+        }
+        if self.metrics.as_deref() == Some(path) {
+            return Answering::ready(self.metrics(request));
+        }
+        match path {
             HEALTH => Answering::ready(response::empty(StatusCode::OK)),
             READY => {
                 let endpoint = self.endpoint.clone();
@@ -94,5 +117,25 @@ impl Site {
                 Answering::ready(reply)
             }
         }
+    }
+
+    #[cfg(feature = "metrics")]
+    fn metrics(&self, request: Request<Incoming>) -> Reply {
+        let (parts, _) = request.into_parts();
+        if !matches!(parts.method, http::Method::GET | http::Method::HEAD) {
+            return response::not_allowed("GET, HEAD");
+        }
+        if !self.endpoint.config.guard.allows_operator(&parts) {
+            return response::error(StatusCode::FORBIDDEN, "this host name is not served here");
+        }
+        let mut reply = response::json(StatusCode::OK, bytes::Bytes::from(self.endpoint.metrics()));
+        let kind = HeaderValue::from_static(crate::server::metrics::text::TYPE);
+        reply.headers_mut().insert(header::CONTENT_TYPE, kind);
+        reply
+    }
+
+    #[cfg(not(feature = "metrics"))]
+    fn metrics(&self, _: Request<Incoming>) -> Reply {
+        response::empty(StatusCode::NOT_FOUND)
     }
 }

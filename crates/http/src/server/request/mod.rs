@@ -56,6 +56,7 @@ impl Endpoint {
         if let Ok(Some(origin)) = origin {
             cors::allow(&mut reply, origin);
         }
+        self.config.metrics.responded(reply.status());
         self.hold(&mut reply, version);
         if let Some(access) = access {
             access.ends_with(&mut reply);

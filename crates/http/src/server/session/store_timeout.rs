@@ -7,6 +7,7 @@ use couplet_core::{BoxFuture, Error, ErrorKind};
 
 use crate::server::{
     endpoint::Config,
+    metrics::Store,
     request::deadline::within,
     session::{live::LiveSession, store::SessionRecord},
     stream::event_store::StoredEvent,
@@ -70,7 +71,7 @@ impl Config {
     /// # Errors
     /// When the store does not answer in time.
     pub(crate) async fn append(&self, session: &str, stream: u64, event: StoredEvent) -> Result<(), Late> {
-        let kept = within(self.limits.store_time, self.events.append(session, stream, event)).await;
+        let kept = self.events_in_time(self.events.append(session, stream, event)).await;
         if kept.is_none() {
             tracing::warn!("an event cannot be stored: the store does not answer");
         }
@@ -82,15 +83,22 @@ impl Config {
     /// # Errors
     /// When the store does not answer in time.
     pub(crate) async fn after(&self, session: &str, stream: u64, seq: u64) -> Result<Option<Vec<StoredEvent>>, Late> {
-        within(self.limits.store_time, self.events.after(session, stream, seq)).await.ok_or(Late)
+        self.events_in_time(self.events.after(session, stream, seq)).await.ok_or(Late)
     }
 
     async fn forget(&self, session: &str) -> Result<(), Late> {
-        let forgotten = within(self.limits.store_time, self.events.remove(session)).await;
+        let forgotten = self.events_in_time(self.events.remove(session)).await;
         if forgotten.is_none() {
             tracing::warn!("the events of a session that is over stay in the store: it does not answer");
         }
         forgotten.ok_or(Late)
+    }
+
+    async fn events_in_time<T>(&self, work: BoxFuture<'_, T>) -> Option<T> {
+        let timer = self.metrics.store(Store::Events);
+        let done = within(self.limits.store_time, work).await;
+        timer.stored(done.is_some());
+        done
     }
 
     async fn in_time<T>(&self, work: BoxFuture<'_, Result<T, Error>>) -> Result<T, Error> {
@@ -98,6 +106,9 @@ impl Config {
             let seconds = self.limits.store_time.as_secs_f64();
             Err(Error::new(ErrorKind::Timeout, format!("the store did not answer within {seconds} s")))
         };
-        within(self.limits.store_time, work).await.unwrap_or_else(late)
+        let timer = self.metrics.store(Store::Sessions);
+        let done = within(self.limits.store_time, work).await.unwrap_or_else(late);
+        timer.stored(done.is_ok());
+        done
     }
 }
