@@ -16,11 +16,13 @@ use tokio::{runtime::Handle, task::JoinSet, time::Instant};
 
 use super::{limits::HttpLimits, lock};
 use crate::server::{
+    metrics::Metrics,
     request::{
         authorize::{Authorize, Named},
         deadline::Timed,
         guard::Guard,
         quota::Quotas,
+        readiness::Readiness,
     },
     response::{self, Reply},
     session::{
@@ -58,7 +60,7 @@ use crate::server::{
 /// # Runtime
 ///
 /// It must be served within a tokio runtime. [`Endpoint::shut_down`] drains it; [`listen`](crate::listen()) does so
-/// with a graceful shutdown of the listener.
+/// with a graceful shutdown of the listener. [`Endpoint::is_ready`] is for health checks.
 ///
 /// ```
 /// use couplet_http::server::Endpoint;
@@ -91,6 +93,8 @@ pub(crate) struct Config {
     pub(crate) events: Arc<dyn EventStore>,
     pub(crate) pool: Arc<Pool>,
     pub(crate) in_flight: Arc<InFlight>,
+    pub(crate) readiness: Readiness,
+    pub(crate) metrics: Metrics,
 }
 
 #[derive(Debug, Default)]
@@ -104,7 +108,11 @@ pub(crate) struct State {
     pub(crate) requests: AtomicUsize,
     pub(crate) requests_of: Arc<Quotas>,
     pub(crate) listens_of: Arc<Quotas>,
+    /// Those of anonymous callers; the table counts those of principals.
+    pub(crate) sessions_of: Arc<Quotas>,
     pub(crate) sessions_2024_of: Arc<Quotas>,
+    /// A shutdown has begun; requests may still be served.
+    pub(crate) draining: AtomicBool,
     pub(crate) closing: AtomicBool,
     /// The clients of the latest stateless requests.
     clients: PeerCache,
@@ -128,8 +136,9 @@ impl Endpoint {
         // Responses may be larger than requests.
         connection.sent = Some(connection.message);
         connection.message = limits.body;
+        let metrics = Metrics::default();
         let config = Config {
-            timed: Arc::new(Timed::new(service.clone(), limits.request_time)),
+            timed: Arc::new(Timed::new(service.clone(), limits.request_time, metrics.clone())),
             service,
             limits,
             connection: Arc::new(connection),
@@ -141,6 +150,8 @@ impl Endpoint {
             events: Arc::new(MemoryEvents::new()),
             pool: Arc::default(),
             in_flight: Arc::default(),
+            readiness: Readiness::default(),
+            metrics,
         };
         let endpoint = Self { config: Arc::new(config), state: Arc::default() };
         endpoint.run_background();
@@ -151,7 +162,7 @@ impl Endpoint {
     #[must_use]
     pub fn limits(self, limits: HttpLimits) -> Self {
         self.with(|config| {
-            config.timed = Arc::new(Timed::new(config.service.clone(), limits.request_time));
+            config.timed = Arc::new(Timed::new(config.service.clone(), limits.request_time, config.metrics.clone()));
             config.limits = limits;
         })
     }
@@ -248,6 +259,7 @@ impl Endpoint {
     /// clients fail. Sessions in a store are released when nothing runs in them any more, so that other replicas can take
     /// them over; see [`Endpoint::release_sessions`] for the others.
     pub fn shut_down(&self) {
+        self.begin_drain();
         self.state.closing.store(true, Ordering::Release);
         self.state.sessions.cancel_client_requests();
         self.state.streams.end();
@@ -256,7 +268,7 @@ impl Endpoint {
         }
     }
 
-    fn with(mut self, change: impl FnOnce(&mut Config)) -> Self {
+    pub(crate) fn with(mut self, change: impl FnOnce(&mut Config)) -> Self {
         let config = Arc::make_mut(&mut self.config);
         change(config);
         // Pooled connections have the old configuration.

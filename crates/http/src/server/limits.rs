@@ -20,6 +20,12 @@ couplet_core::limits! {
         requests: usize = 4096,
         /// The number of requests in progress of one principal (default: 256).
         requests_per_principal: usize = 256,
+        /// The number of requests in progress of anonymous callers at one address (default: 512, an eighth of
+        /// [`requests`](Self::requests)); of IPv6, in one /64 network. For the built-in listener, like the other limits
+        /// per address. Requests from this machine have no limit per address: a reverse proxy that is not
+        /// [trusted](crate::server::TrustedProxies) must not share one limit among all clients. A proxy on another
+        /// machine has to be trusted, or these limits be raised.
+        requests_per_address: usize = 512,
         /// The timeout of a call in all, whatever it reports or asks meanwhile (default: 1 hour). The server's own
         /// timeouts of handlers are shorter.
         request_time: Duration = Duration::from_secs(60 * 60),
@@ -28,6 +34,9 @@ couplet_core::limits! {
         sessions: usize = 16_384,
         /// The number of sessions of one principal (default: 100).
         sessions_per_principal: usize = 100,
+        /// The number of sessions of anonymous callers at one address (default: 4,096, a quarter of
+        /// [`sessions`](Self::sessions)).
+        sessions_per_address: usize = 4096,
         /// The size of the `initialize` request, which is stored with the session, in bytes (default: 64 KiB).
         opening: usize = 64 << 10,
         /// The size of all stored `initialize` requests in bytes (default: 64 MiB).
@@ -44,6 +53,9 @@ couplet_core::limits! {
         streams: usize = 1024,
         /// The number of open streams of one principal (default: 256).
         streams_per_principal: usize = 256,
+        /// The number of streams on which anonymous callers at one address listen (default: 256, a quarter of
+        /// [`streams`](Self::streams)): subscriptions and streams of sessions. Streams of calls count as requests.
+        streams_per_address: usize = 256,
         /// The number of stateless subscriptions of one principal (default: 16).
         listens_per_principal: usize = 16,
         /// The number of open streams of one session, beside those of its requests (default: 16).

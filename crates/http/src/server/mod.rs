@@ -11,6 +11,7 @@
 )]
 //!
 //! Each request is one line in the log, at the level `info` with the target `couplet::access`: HTTP method, path, status,
+//! client address,
 //! MCP method, principal and duration. A client that disconnected before the response has the status 499.
 //!
 //! Invariants:
@@ -31,12 +32,14 @@
 //! | `session/` | sessions: the table, the driver of a connection, stores, HTTP+SSE of 2024-11-05 |
 //! | `stream/` | response bodies, event streams and what is stored of them |
 //! | `response` | the kinds of responses |
-//! | `listen/` | a listener of our own: sockets, slow peers, graceful shutdown |
+//! | `listen/` | a listener of our own: sockets, slow peers, trusted proxies, graceful shutdown |
+//! | `metrics/` | counts and durations for operators |
 
 mod endpoint;
 mod limits;
 #[cfg(feature = "listen")]
 pub(crate) mod listen;
+mod metrics;
 mod request;
 mod response;
 mod session;
@@ -46,7 +49,7 @@ mod stream;
 pub use endpoint::Endpoint;
 pub use limits::HttpLimits;
 #[cfg(feature = "listen")]
-pub use listen::{HttpTransport, Shutdown};
+pub use listen::{HttpTransport, Shutdown, forwarded::TrustedProxies, network::Network};
 pub use request::{
     Answering,
     authorize::{Authorize, Challenge},

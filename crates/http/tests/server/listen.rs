@@ -34,14 +34,14 @@ async fn site_with_grace(limits: HttpLimits, grace: Duration) -> Site {
     Site { address, seen, shutdown, task }
 }
 
-async fn ask(stream: &mut (impl AsyncRead + AsyncWrite + Unpin), request: &str) -> String {
+pub(crate) async fn ask(stream: &mut (impl AsyncRead + AsyncWrite + Unpin), request: &str) -> String {
     stream.write_all(request.as_bytes()).await.unwrap();
     let mut text = Vec::new();
     let _ = tokio::time::timeout(Duration::from_secs(5), stream.read_to_end(&mut text)).await;
     String::from_utf8(text).unwrap()
 }
 
-fn post(body: &Value, headers: &str) -> String {
+pub(crate) fn post(body: &Value, headers: &str) -> String {
     let (body, more) = (body.to_string(), headers);
     let length = body.len();
     format!(

@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
 mod access;
+#[cfg(feature = "listen")]
+mod addresses;
 mod alone;
 mod authorize;
 mod change_bus;
@@ -18,12 +20,21 @@ mod listen;
 #[path = "../client/log.rs"]
 #[allow(dead_code, reason = "shared with another test binary")]
 mod log;
+#[cfg(all(feature = "listen", feature = "metrics"))]
+mod metrics;
 mod mirrored;
 mod ownership;
 mod principals;
+#[cfg(feature = "listen")]
+mod proxies;
+#[cfg(feature = "listen")]
+mod ready;
 mod sessionless;
 mod sessions;
 mod shutdown;
+#[cfg(all(feature = "listen", feature = "metrics"))]
+#[path = "../../../testing/tests/common/skipped.rs"]
+mod skipped;
 mod stateless;
 mod store;
 mod streams;

@@ -1,38 +1,36 @@
 //! The built-in listener, for servers without a web framework.
 
+pub(crate) mod forwarded;
+pub(crate) mod network;
+mod proxy_protocol;
+mod run;
+mod site;
 pub(crate) mod slow_peers;
 pub(crate) mod socket;
 
-use std::{fmt, future::poll_fn, io, net::SocketAddr, path::PathBuf, pin::pin, sync::Arc, task::Poll, time::Duration};
+use std::{fmt, io, path::PathBuf, sync::Arc, time::Duration};
 
 use couplet_core::{BoxFuture, Error, ErrorKind, Limits, Service, Transport};
-use http::{Request, StatusCode};
-use hyper::body::Incoming;
-use hyper_util::{
-    rt::{TokioExecutor, TokioIo, TokioTimer},
-    server::{conn::auto, graceful::GracefulShutdown},
-};
-use tokio::{
-    net::TcpListener,
-    sync::{Semaphore, watch},
-    task::JoinSet,
-};
+use tokio::{net::TcpListener, sync::watch, task::JoinSet};
 
-use super::{endpoint::Endpoint, limits::HttpLimits, request::Answering};
+use super::{endpoint::Endpoint, limits::HttpLimits};
+#[cfg(feature = "metrics")]
+use crate::server::listen::run::serve_always;
 #[cfg(unix)]
 use crate::server::listen::socket::unix::Unix;
-use crate::server::{
-    listen::{
-        slow_peers::TimeoutStream,
-        socket::{Listen, Tcp},
-    },
-    request::access_log::Access,
-    response,
+use crate::server::listen::{
+    forwarded::TrustedProxies,
+    network::Network,
+    run::{Drain, run},
+    site::{ProxyTrust, Site},
+    socket::Tcp,
 };
 
 /// Returns a transport that listens at an address, with HTTP/1.1 and HTTP/2.
 ///
-/// The endpoint is at `/mcp`, the authorizer's metadata at its own path, and `/health` answers 200 while the server runs.
+/// The endpoint is at `/mcp`, the authorizer's metadata at its own path. `/health` answers 200 while the process runs;
+/// `/ready` answers 200 while the server accepts work, and 503 from the moment a shutdown begins and while a check of
+/// [`Endpoint::ready_when`] fails.
 ///
 /// ```no_run
 /// use couplet_http::listen;
@@ -61,6 +59,11 @@ pub struct HttpTransport {
     configure: Vec<Box<dyn FnOnce(Endpoint) -> Endpoint + Send>>,
     shutdown: Shutdown,
     signals: Vec<BoxFuture<'static, ()>>,
+    proxies: ProxyTrust,
+    metrics: Option<String>,
+    #[cfg(feature = "metrics")]
+    metrics_listener: Option<TcpListener>,
+    lame_duck: Duration,
     grace: Duration,
     #[cfg(unix)]
     mode: u32,
@@ -82,6 +85,11 @@ impl HttpTransport {
             configure: Vec::new(),
             shutdown: Shutdown(watch::channel(false).0),
             signals: Vec::new(),
+            proxies: ProxyTrust::default(),
+            metrics: None,
+            #[cfg(feature = "metrics")]
+            metrics_listener: None,
+            lame_duck: Duration::ZERO,
             grace: Duration::from_secs(10),
             #[cfg(unix)]
             mode: 0o600,
@@ -114,6 +122,62 @@ impl HttpTransport {
         self
     }
 
+    /// Sets the reverse proxies whose headers name the client (default: none). The client's address is in the access log
+    /// and in [`HttpRequest::client_ip`](crate::server::HttpRequest::client_ip), and limits of addresses count it.
+    #[must_use]
+    pub fn trust_proxy(mut self, proxies: TrustedProxies) -> Self {
+        self.proxies.by_header = proxies;
+        self
+    }
+
+    /// Sets the load balancers whose connections begin with a header of the PROXY protocol, version 1 or 2 (default:
+    /// none). A connection of theirs without such a header, or with a malformed one, is closed; connections of other peers
+    /// have no header.
+    ///
+    /// ```
+    /// use couplet_http::listen;
+    ///
+    /// # fn main() -> Result<(), couplet_core::Error> {
+    /// let transport = listen("0.0.0.0:8080").proxy_protocol(["10.0.0.7".parse()?]);
+    /// # drop(transport);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn proxy_protocol(mut self, peers: impl IntoIterator<Item = Network>) -> Self {
+        self.proxies.by_connection = peers.into_iter().collect();
+        self
+    }
+
+    /// Serves the [metrics](Endpoint::metrics) at a path of the same address (default: nowhere). Anyone who can connect can
+    /// read them: see [`HttpTransport::metrics_listener`] for another address.
+    ///
+    /// As with the endpoint, requests must name a loopback name or an allowed host; an IP address is allowed too.
+    #[cfg(feature = "metrics")]
+    #[must_use]
+    pub fn metrics(mut self, path: impl Into<String>) -> Self {
+        self.metrics = Some(path.into());
+        self
+    }
+
+    /// Serves `/metrics`, `/health` and `/ready` at a listener of their own, until the serving is over.
+    ///
+    /// ```no_run
+    /// use couplet_http::listen;
+    /// use couplet_server::Server;
+    ///
+    /// # async fn run() -> Result<(), couplet_core::Error> {
+    /// let metrics = tokio::net::TcpListener::bind("127.0.0.1:9464").await?;
+    /// Server::<()>::new("hello", "1.0.0").serve(listen("0.0.0.0:8080").metrics_listener(metrics)).await
+    /// # }
+    /// ```
+    #[cfg(feature = "metrics")]
+    #[must_use]
+    pub fn metrics_listener(mut self, listener: TcpListener) -> Self {
+        self.metrics_listener = Some(listener);
+        self
+    }
+
     /// Sets the grace period for running calls after a shutdown (default: 10 seconds).
     #[must_use]
     pub fn grace(mut self, grace: Duration) -> Self {
@@ -121,8 +185,28 @@ impl HttpTransport {
         self
     }
 
-    /// Shuts down gracefully when a future completes, such as one that waits for Ctrl-C: the listener closes, running
-    /// calls finish within [`HttpTransport::grace`], open streams end.
+    /// Sets the lame-duck time (default: none): for that long after a shutdown began, `/ready` answers 503 and everything
+    /// else is served as before, so that a load balancer notices before the listener closes. The grace period follows.
+    ///
+    /// It should be longer than the time in which the load balancer notices: the interval of its health checks times the
+    /// number of failed checks.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use couplet_http::listen;
+    ///
+    /// let transport = listen("0.0.0.0:8080").lame_duck(Duration::from_secs(15)).grace(Duration::from_secs(30));
+    /// # drop(transport);
+    /// ```
+    #[must_use]
+    pub fn lame_duck(mut self, time: Duration) -> Self {
+        self.lame_duck = time;
+        self
+    }
+
+    /// Shuts down gracefully when a future completes, such as one that waits for Ctrl-C: after the
+    /// [lame-duck time](HttpTransport::lame_duck) the listener closes, running calls finish within
+    /// [`HttpTransport::grace`], open streams end.
     ///
     /// ```no_run
     /// use couplet_http::listen;
@@ -154,7 +238,7 @@ impl HttpTransport {
     }
 }
 
-/// Triggers a graceful shutdown: the listener closes, running calls finish, open streams end. Clones are the same.
+/// Triggers a graceful shutdown: after the lame-duck time the listener closes, running calls finish, open streams end. Clones are the same.
 #[derive(Clone, Debug)]
 pub struct Shutdown(watch::Sender<bool>);
 
@@ -171,14 +255,14 @@ impl Transport for HttpTransport {
         for configure in self.configure {
             endpoint = configure(endpoint);
         }
-        let site = Site { path: self.path.into(), endpoint };
-        let end = self.shutdown.0.subscribe();
-        let limits = &site.endpoint.config.limits;
+        let site = Site::new(self.path, self.metrics, endpoint, self.proxies);
+        let drain = Drain { begins: self.shutdown.0.subscribe(), lame_duck: self.lame_duck, grace: self.grace };
+        let limits = site.limits();
         let half_open = limits.half_open.max(limits.stall);
         Box::pin(async move {
             // Without the sender the receiver would see the end.
             let shutdown = self.shutdown;
-            // Dropping the set aborts them.
+            // Dropping the set aborts what it contains.
             let mut signals = JoinSet::new();
             for signal in self.signals {
                 let shutdown = shutdown.clone();
@@ -187,16 +271,21 @@ impl Transport for HttpTransport {
                     shutdown.trigger();
                 });
             }
+            #[cfg(feature = "metrics")]
+            if let Some(listener) = self.metrics_listener {
+                let site = site.for_operators("/metrics");
+                signals.spawn(async move { drop(serve_always(Tcp::new(listener, half_open), site).await) });
+            }
             match self.place {
                 Place::Address(address) => {
                     let listener = TcpListener::bind(&address).await.map_err(|e| refused(&address, e))?;
-                    run(Tcp::new(listener, half_open), site, end, self.grace).await
+                    run(Tcp::new(listener, half_open), site, drain).await
                 }
-                Place::Listener(listener) => run(Tcp::new(listener, half_open), site, end, self.grace).await,
+                Place::Listener(listener) => run(Tcp::new(listener, half_open), site, drain).await,
                 #[cfg(unix)]
                 Place::Unix(path) => {
                     let listener = Unix::bind(&path, self.mode).map_err(|e| refused(&path.display().to_string(), e))?;
-                    let done = run(listener, site, end, self.grace).await;
+                    let done = run(listener, site, drain).await;
                     let _ = std::fs::remove_file(&path);
                     done
                 }
@@ -207,118 +296,6 @@ impl Transport for HttpTransport {
 
 fn refused(place: &str, error: io::Error) -> Error {
     Error::new(ErrorKind::Transport, format!("cannot listen at `{place}`")).with_source(error)
-}
-
-async fn run<L: Listen>(
-    mut listener: L,
-    site: Site,
-    mut end: watch::Receiver<bool>,
-    grace: Duration,
-) -> Result<(), Error> {
-    site.endpoint.run_background();
-    let limits = site.endpoint.config.limits.clone();
-    let room = Arc::new(Semaphore::new(limits.connections));
-    let server = server(&limits);
-    let open = GracefulShutdown::new();
-    // Dropping the set closes the remaining connections.
-    let mut connections = JoinSet::new();
-    loop {
-        let next = async {
-            let permit = room.clone().acquire_owned().await;
-            (listener.accept().await, permit)
-        };
-        let Some((stream, permit)) = unless(&mut end, &mut connections, next).await else { break };
-        let remote;
-        let stream = match stream {
-            Ok((stream, address)) => {
-                remote = address;
-                TokioIo::new(TimeoutStream::new(stream, limits.header_time, limits.stall))
-            }
-            Err(error) => {
-                // Usually the process is out of file descriptors, until connections close.
-                tracing::warn!(%error, "a connection cannot be accepted");
-                tokio::time::sleep(Duration::from_millis(50)).await;
-                continue;
-            }
-        };
-        let site = site.clone();
-        let answer = hyper::service::service_fn(move |request| site.answer(request, remote));
-        let connection = open.watch(server.serve_connection(stream, answer).into_owned());
-        connections.spawn(async move {
-            if let Err(error) = connection.await {
-                tracing::debug!(%error, "a connection ended badly");
-            }
-            drop(permit);
-        });
-    }
-    drop(listener);
-    site.endpoint.shut_down();
-    if tokio::time::timeout(grace, open.shutdown()).await.is_err() {
-        tracing::warn!("some connections were still busy and are cut off");
-    }
-    site.endpoint.release_sessions().await;
-    Ok(())
-}
-
-/// Waits for a future, but not beyond the shutdown. Closed connections are removed meanwhile: until then they use as much
-/// memory as open ones.
-async fn unless<T>(
-    end: &mut watch::Receiver<bool>,
-    connections: &mut JoinSet<()>,
-    next: impl Future<Output = T>,
-) -> Option<T> {
-    let (mut end, mut next) = (pin!(end.wait_for(|over| *over)), pin!(next));
-    poll_fn(|cx| {
-        while let Poll::Ready(Some(_)) = connections.poll_join_next(cx) {}
-        match end.as_mut().poll(cx) {
-            Poll::Ready(_) => Poll::Ready(None),
-            Poll::Pending => next.as_mut().poll(cx).map(Some),
-        }
-    })
-    .await
-}
-
-fn server(limits: &HttpLimits) -> auto::Builder<TokioExecutor> {
-    /// The minimum of hyper.
-    const LEAST: usize = 8192;
-    let mut server = auto::Builder::new(TokioExecutor::new());
-    server
-        .http1()
-        .timer(TokioTimer::new())
-        .header_read_timeout(limits.header_time)
-        .max_buf_size(limits.headers.max(LEAST));
-    server
-        .http2()
-        .timer(TokioTimer::new())
-        .max_concurrent_streams(limits.http2_streams)
-        .max_header_list_size(limits.headers.try_into().unwrap_or(u32::MAX))
-        .max_pending_accept_reset_streams(20)
-        .keep_alive_interval(limits.keep_alive)
-        .keep_alive_timeout(limits.stall);
-    server
-}
-
-/// The paths of the listener.
-#[derive(Clone)]
-struct Site {
-    path: Arc<str>,
-    endpoint: Endpoint,
-}
-
-impl Site {
-    fn answer(&self, request: Request<Incoming>, remote: Option<SocketAddr>) -> Answering {
-        match request.uri().path() {
-            path if path == &*self.path || self.endpoint.has_document(path) => self.endpoint.call_from(request, remote),
-            "/health" => Answering::ready(response::empty(StatusCode::OK)),
-            _ => {
-                let mut reply = response::empty(StatusCode::NOT_FOUND);
-                if let Some(access) = Access::begin(request.method(), request.uri()) {
-                    access.ends_with(&mut reply);
-                }
-                Answering::ready(reply)
-            }
-        }
-    }
 }
 
 impl fmt::Debug for HttpTransport {

@@ -1,6 +1,6 @@
 //! One line in the log for each request.
 
-use std::{fmt, sync::Arc, time::Instant};
+use std::{fmt, net::IpAddr, sync::Arc, time::Instant};
 
 use couplet_core::message::{Body, Frame, Message};
 use http::{Method, Uri};
@@ -17,6 +17,7 @@ pub(crate) struct Access {
     began: Instant,
     method: Method,
     path: String,
+    client: Option<IpAddr>,
     status: u16,
     rpc: Option<String>,
     principal: Option<Arc<str>>,
@@ -24,12 +25,13 @@ pub(crate) struct Access {
 
 impl Access {
     /// Begins with a request, if its line would be logged at all.
-    pub(crate) fn begin(method: &Method, uri: &Uri) -> Option<Box<Self>> {
+    pub(crate) fn begin(method: &Method, uri: &Uri, client: Option<IpAddr>) -> Option<Box<Self>> {
         tracing::enabled!(target: TARGET, tracing::Level::INFO).then(|| {
             Box::new(Self {
                 began: Instant::now(),
                 method: method.clone(),
                 path: uri.path().to_owned(),
+                client,
                 status: HUNG_UP,
                 rpc: None,
                 principal: None,
@@ -64,12 +66,13 @@ impl Access {
 
 impl Drop for Access {
     fn drop(&mut self) {
-        let Self { method, path, status, rpc, principal, began } = self;
+        let Self { method, path, client, status, rpc, principal, began } = self;
         tracing::info!(
             target: TARGET,
             method = method.as_str(),
             path = &**path,
             status = *status,
+            client = client.map(tracing::field::display),
             rpc = rpc.as_deref(),
             principal = principal.as_deref(),
             milliseconds = began.elapsed().as_secs_f64() * 1000.0,

@@ -1,13 +1,16 @@
 //! Admission: the caller of a request, and the number of concurrent requests.
 
-use std::sync::{Arc, atomic::Ordering};
+use std::{
+    net::IpAddr,
+    sync::{Arc, atomic::Ordering},
+};
 
 use couplet_core::{Caller, RequestContext};
 use http::{Method, StatusCode};
 
 use crate::server::{
     endpoint::{Endpoint, State},
-    request::{context::HttpRequest, quota::Share},
+    request::{client::network_of, context::HttpRequest, quota::Share},
     response::{self, Reply},
 };
 
@@ -18,6 +21,8 @@ pub(crate) struct Admitted {
     pub(crate) caller: Option<Arc<Caller>>,
     /// What handlers can know of it.
     pub(crate) context: Option<Arc<HttpRequest>>,
+    /// The network that is counted, if the caller is anonymous.
+    pub(crate) network: Option<IpAddr>,
     _share: Share,
     _slot: Slot,
 }
@@ -35,17 +40,42 @@ impl Admitted {
 }
 
 impl Endpoint {
-    /// Admits a request of a caller.
+    /// Admits a request of a caller at an address.
     ///
     /// # Errors
     /// What to answer if it is one too many for them.
-    pub(crate) fn admit(&self, slot: Slot, caller: Option<Arc<Caller>>) -> Result<Admitted, Box<Reply>> {
-        let most = self.config.limits.requests_per_principal;
-        let principal = caller.as_ref().map(|caller| caller.principal());
-        match self.state.requests_of.take(principal, most) {
-            Some(share) => Ok(Admitted { caller, context: None, _share: share, _slot: slot }),
+    pub(crate) fn admit(
+        &self,
+        slot: Slot,
+        caller: Option<Arc<Caller>>,
+        address: Option<IpAddr>,
+    ) -> Result<Admitted, Box<Reply>> {
+        let (limits, requests_of) = (&self.config.limits, &self.state.requests_of);
+        let network = if caller.is_none() { address.and_then(network_of) } else { None };
+        let share = match &caller {
+            Some(caller) => requests_of.take(Some(caller.principal()), limits.requests_per_principal),
+            None => requests_of.take_of_network(network, limits.requests_per_address),
+        };
+        match share {
+            Some(share) => Ok(Admitted { caller, context: None, network, _share: share, _slot: slot }),
             None => Err(response::busy(StatusCode::TOO_MANY_REQUESTS, "you have too many requests under way").into()),
         }
+    }
+
+    /// Counts a subscription: of a principal, or of the network of an anonymous caller. `None` if it is one too many.
+    pub(crate) fn share_of_listens(&self, admitted: &Admitted) -> Option<Share> {
+        let Some(principal) = admitted.principal() else { return self.share_of_streams(admitted.network) };
+        self.state.listens_of.take(Some(principal), self.config.limits.listens_per_principal)
+    }
+
+    /// Counts a stream that an anonymous caller listens on; `None` if it is one too many for its network.
+    pub(crate) fn share_of_streams(&self, network: Option<IpAddr>) -> Option<Share> {
+        self.state.listens_of.take_of_network(network, self.config.limits.streams_per_address)
+    }
+
+    /// Counts a session of an anonymous caller; `None` if it is one too many for its network.
+    pub(crate) fn share_of_sessions(&self, network: Option<IpAddr>) -> Option<Share> {
+        self.state.sessions_of.take_of_network(network, self.config.limits.sessions_per_address)
     }
 
     /// Counts a request before it is authorized, which can take time.

@@ -1,9 +1,16 @@
 //! The HTTP request of a call, for handlers.
 
-use std::{fmt, net::SocketAddr, ops::Deref, sync::Arc};
+use std::{
+    fmt,
+    net::{IpAddr, SocketAddr},
+    ops::Deref,
+    sync::Arc,
+};
 
 use couplet_core::RequestContext;
 use http::request::Parts;
+
+use crate::server::request::client::HttpPeer;
 
 /// The head of the HTTP request of a call: method, URI, headers and extensions, as in [`Parts`].
 /// Handlers take it with `couplet_server::extract::Request<HttpRequest>`, middleware with `Call::request`.
@@ -24,18 +31,38 @@ use http::request::Parts;
 pub struct HttpRequest {
     parts: Parts,
     remote: Option<SocketAddr>,
+    client: HttpPeer,
     pub(crate) session: Option<Arc<str>>,
 }
 
 impl HttpRequest {
-    pub(crate) fn new(parts: Parts, remote: Option<SocketAddr>) -> Self {
-        Self { parts, remote, session: None }
+    pub(crate) fn new(parts: Parts, remote: Option<SocketAddr>, client: HttpPeer) -> Self {
+        Self { parts, remote, client, session: None }
     }
 
     /// Returns the peer address of the connection, if the built-in listener accepted it over TCP. In axum it is in the
-    /// extensions, as `ConnectInfo`. Behind a reverse proxy it is the proxy's.
+    /// extensions, as `ConnectInfo`. Behind a reverse proxy it is the proxy's, or the address that its PROXY header
+    /// names; see [`HttpRequest::client_ip`].
     pub fn remote_addr(&self) -> Option<SocketAddr> {
         self.remote
+    }
+
+    /// Returns the IP address of the client: the one that [trusted proxies](crate::server::TrustedProxies) name, or else
+    /// the peer address of the connection. `None` without the built-in listener, and over a Unix domain socket whose peer
+    /// is not trusted.
+    pub fn client_ip(&self) -> Option<IpAddr> {
+        self.client.address
+    }
+
+    /// Returns the scheme that the client used, `http` or `https`, if a trusted proxy names it.
+    pub fn forwarded_scheme(&self) -> Option<&str> {
+        self.client.scheme
+    }
+
+    /// Returns the host and perhaps the port that the client used, if a trusted proxy names it. It is not checked against
+    /// the allowed hosts: clients can choose it where the proxy passes it on.
+    pub fn forwarded_host(&self) -> Option<&str> {
+        self.client.host.as_deref()
     }
 }
 

@@ -8,6 +8,8 @@ use couplet_core::{
 use couplet_types::RpcError;
 use tokio::time::{Sleep, sleep};
 
+use crate::server::metrics::Metrics;
+
 /// What a future gives, unless that takes longer than it may. Most are done at once and need no timer.
 pub(crate) async fn within<F: Future + Unpin>(limit: Duration, mut future: F) -> Option<F::Output> {
     let mut timer: Option<Pin<Box<Sleep>>> = None;
@@ -22,11 +24,12 @@ pub(crate) async fn within<F: Future + Unpin>(limit: Duration, mut future: F) ->
 pub(crate) struct Timed {
     service: Arc<dyn Service>,
     limit: Duration,
+    metrics: Metrics,
 }
 
 impl Timed {
-    pub(crate) fn new(service: Arc<dyn Service>, limit: Duration) -> Self {
-        Self { service, limit }
+    pub(crate) fn new(service: Arc<dyn Service>, limit: Duration, metrics: Metrics) -> Self {
+        Self { service, limit, metrics }
     }
 }
 
@@ -36,12 +39,16 @@ impl Service for Timed {
     }
 
     fn call(&self, call: Call) -> BoxFuture<'static, Reply> {
+        let timer = self.metrics.call(&call.method);
         let (limit, handler) = (self.limit, self.service.call(call));
         Box::pin(async move {
-            within(limit, handler).await.unwrap_or_else(|| {
+            let Some(reply) = within(limit, handler).await else {
+                timer.timed_out();
                 let seconds = limit.as_secs_f64();
-                Reply::Error(RpcError::internal(format!("the request took longer than {seconds} s")))
-            })
+                return Reply::Error(RpcError::internal(format!("the request took longer than {seconds} s")));
+            };
+            timer.replied(&reply);
+            reply
         })
     }
 
@@ -123,7 +130,7 @@ mod tests {
     #[test]
     fn every_method_reaches_the_service_inside() {
         let inner = Arc::new(Sentinel::default());
-        let timed = Arc::new(Timed::new(inner.clone(), Duration::from_secs(1)));
+        let timed = Arc::new(Timed::new(inner.clone(), Duration::from_secs(1), Metrics::default()));
         assert_eq!(timed.describe().info.name, "sentinel");
         assert!(std::ptr::eq(timed.hub(), inner.hub()));
         assert!(timed.header_params("any").is_some());

@@ -74,6 +74,18 @@ impl Guard {
         Ok(())
     }
 
+    /// Returns whether operators may read metrics under the host name of a request: a name that is allowed, or an address,
+    /// which no page of a foreign site can have as its own.
+    #[cfg(all(feature = "listen", feature = "metrics"))]
+    pub(crate) fn allows_operator(&self, parts: &Parts) -> bool {
+        let is_address = |host: &Host<'_>| host.name.starts_with('[') || host.name.parse::<Ipv4Addr>().is_ok();
+        let header = parts.headers.get(header::HOST);
+        header.is_none_or(|text| {
+            let host = text.to_str().ok().and_then(Host::parse);
+            host.is_some_and(|host| is_address(&host) || self.allows_host(&host))
+        })
+    }
+
     fn allows_host(&self, host: &Host<'_>) -> bool {
         let is_named = |h: &String| h.eq_ignore_ascii_case(host.text) || h.eq_ignore_ascii_case(host.name);
         self.any_host || host.is_loopback() || self.hosts.iter().any(is_named)
@@ -123,6 +135,12 @@ impl<'a> Host<'a> {
         };
         address.is_ok_and(|address| address.is_loopback())
     }
+}
+
+/// Whether this is a host and perhaps a port, and nothing else.
+#[cfg(feature = "listen")]
+pub(crate) fn is_host(text: &str) -> bool {
+    Host::parse(text).is_some()
 }
 
 /// Whether this is a common name of this machine, and perhaps a port: what most requests name is known without parsing.

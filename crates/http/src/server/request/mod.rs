@@ -3,6 +3,7 @@
 pub(crate) mod access_log;
 pub(crate) mod admit;
 pub(crate) mod authorize;
+pub(crate) mod client;
 pub(crate) mod combine;
 pub(crate) mod context;
 pub(crate) mod cors;
@@ -10,12 +11,12 @@ pub(crate) mod deadline;
 pub(crate) mod guard;
 pub(crate) mod quota;
 pub(crate) mod read_body;
+pub(crate) mod readiness;
 
 use std::{
     convert::Infallible,
     fmt,
     future::Future,
-    net::SocketAddr,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
@@ -31,7 +32,7 @@ use http::{HeaderMap, HeaderName, Method, Request, StatusCode, header, request::
 
 use super::endpoint::Endpoint;
 use crate::server::{
-    request::{access_log::Access, admit::Admitted, context::HttpRequest, read_body::read},
+    request::{access_log::Access, admit::Admitted, client::HttpPeer, context::HttpRequest, read_body::read},
     response::{self, Reply},
     session::http_sse::session_in,
 };
@@ -42,7 +43,7 @@ impl Endpoint {
         B: http_body::Body,
     {
         let version = request.version;
-        let mut access = Access::begin(&request.method, &request.uri);
+        let mut access = Access::begin(&request.method, &request.uri, request.client_ip());
         let origin = self.config.guard.check(&request).map(Option::<&_>::cloned);
         let mut reply = match &origin {
             Ok(origin) => match origin.as_ref().and_then(|_| cors::preflight(&request)) {
@@ -55,6 +56,7 @@ impl Endpoint {
         if let Ok(Some(origin)) = origin {
             cors::allow(&mut reply, origin);
         }
+        self.config.metrics.responded(reply.status());
         self.hold(&mut reply, version);
         if let Some(access) = access {
             access.ends_with(&mut reply);
@@ -83,7 +85,7 @@ impl Endpoint {
         if let Some(access) = access {
             access.by(caller.as_ref().map(|caller| caller.principal()));
         }
-        let admitted = match self.admit(slot, caller) {
+        let admitted = match self.admit(slot, caller, request.client_ip()) {
             Ok(admitted) => admitted,
             Err(refused) => return *refused,
         };
@@ -172,12 +174,17 @@ impl Endpoint {
             Ok(session) => session,
             Err(refusal) => return response::refused(&refusal),
         };
-        match session.filter(|_| !self.config.without_sessions) {
+        let Some(share) = self.share_of_streams(admitted.network.filter(|_| is_get)) else {
+            return response::busy(StatusCode::TOO_MANY_REQUESTS, "you have too many open streams");
+        };
+        let mut reply = match session.filter(|_| !self.config.without_sessions) {
             Some(id) if is_get => self.get(&id, &parts.headers, &admitted).await,
             Some(id) => self.delete(&id, admitted.principal()).await,
             None if is_get && self.config.http_sse => self.open_2024(admitted.caller),
             None => response::error(StatusCode::BAD_REQUEST, format!("the header `{}` is missing", headers::SESSION)),
-        }
+        };
+        reply.body_mut().hold(share);
+        reply
     }
 }
 
@@ -262,16 +269,22 @@ where
 
     fn call(&mut self, request: Request<B>) -> Answering {
         let (parts, body) = request.into_parts();
-        Answering(Box::pin(self.clone().answer(Arc::new(HttpRequest::new(parts, None)), body)))
+        let request = HttpRequest::new(parts, None, HttpPeer::default());
+        Answering(Box::pin(self.clone().answer(Arc::new(request), body)))
     }
 }
 
 impl Endpoint {
     /// Answers a request that our own listener accepted.
     #[cfg(feature = "listen")]
-    pub(crate) fn call_from(&self, request: Request<hyper::body::Incoming>, remote: Option<SocketAddr>) -> Answering {
+    pub(crate) fn call_from(
+        &self,
+        request: Request<hyper::body::Incoming>,
+        remote: Option<std::net::SocketAddr>,
+        client: HttpPeer,
+    ) -> Answering {
         let (parts, body) = request.into_parts();
-        Answering(Box::pin(self.clone().answer(Arc::new(HttpRequest::new(parts, remote)), body)))
+        Answering(Box::pin(self.clone().answer(Arc::new(HttpRequest::new(parts, remote, client)), body)))
     }
 }
 
@@ -282,7 +295,21 @@ pub struct Answering(BoxFuture<'static, Reply>);
 impl Answering {
     /// A response that is there already.
     pub(crate) fn ready(reply: Reply) -> Self {
-        Self(Box::pin(std::future::ready(reply)))
+        Self::new(std::future::ready(reply))
+    }
+
+    /// A response that a future makes.
+    pub(crate) fn new(reply: impl Future<Output = Reply> + Send + 'static) -> Self {
+        Self(Box::pin(reply))
+    }
+
+    /// The same response with a change.
+    pub(crate) fn map(self, change: impl FnOnce(&mut Reply) + Send + 'static) -> Self {
+        Self::new(async move {
+            let mut reply = self.0.await;
+            change(&mut reply);
+            reply
+        })
     }
 }
 

@@ -23,7 +23,7 @@ use crate::server::{
     endpoint::Config,
     limits::HttpLimits,
     lock,
-    request::admit::Admitted,
+    request::{admit::Admitted, quota::Share},
     session::lease::Lease,
     stream::{
         event_queue::{EventQueue, Reader},
@@ -46,6 +46,8 @@ pub(crate) struct LiveSession {
     /// This replica's ownership, where there is a store.
     pub(crate) lease: Option<Lease>,
     pub(crate) state: Mutex<State>,
+    /// What it counts as, if an anonymous caller opened it.
+    _share: Option<Share>,
 }
 
 pub(crate) struct State {
@@ -138,7 +140,14 @@ impl LiveSession {
             rested: false,
         };
         let (number, established) = (0, AtomicBool::new(false));
-        Self { id, principal, revision, born: now, size, number, established, lease, state: Mutex::new(state) }
+        let state = Mutex::new(state);
+        Self { id, principal, revision, born: now, size, number, established, lease, state, _share: None }
+    }
+
+    /// The same session, which counts for the network of the caller that opened it.
+    pub(crate) fn counted(mut self, share: Share) -> Self {
+        self._share = Some(share);
+        self
     }
 
     /// The same as one that another replica opened some time ago.

@@ -51,6 +51,9 @@ impl Endpoint {
         if let Err(reply) = self.state.sessions.check(principal.as_ref(), text.len(), limits) {
             return *reply;
         }
+        let Some(share) = self.share_of_sessions(admitted.network) else {
+            return response::busy(StatusCode::TOO_MANY_REQUESTS, "you have too many sessions");
+        };
         let mut connection = self.connection(admitted.caller.clone());
         connection.receive_frame(frame);
         let Some(Outbound { text: answer, .. }) = poll_fn(|cx| connection.poll_next(cx)).await else {
@@ -69,7 +72,7 @@ impl Endpoint {
                 return response::busy(StatusCode::SERVICE_UNAVAILABLE, "the session cannot be stored");
             }
         };
-        let live = LiveSession::new(id.clone(), principal, revision, connection, text.len(), lease);
+        let live = LiveSession::new(id.clone(), principal, revision, connection, text.len(), lease).counted(share);
         let (inserted, evicted) = self.state.sessions.insert(live, limits);
         self.look_after();
         self.renew_leases();

@@ -8,6 +8,7 @@ use tokio::time::Instant;
 
 use crate::server::{
     endpoint::Config,
+    metrics::Store,
     request::deadline::within,
     session::{
         lease::Lease,
@@ -125,7 +126,7 @@ impl Config {
 
     /// Stores an event.
     pub(crate) async fn append(&self, live: &LiveSession, stream: u64, event: StoredEvent) -> Written {
-        let stored = self.in_time(self.events.append(&live.id, live.generation(), stream, event)).await;
+        let stored = self.events_in_time(self.events.append(&live.id, live.generation(), stream, event)).await;
         Written::new(stored, "an event cannot be stored")
     }
 
@@ -134,11 +135,11 @@ impl Config {
     /// # Errors
     /// When the store fails or does not answer in time.
     pub(crate) async fn after(&self, session: &str, stream: u64, seq: u64) -> Result<Option<Vec<StoredEvent>>, Error> {
-        self.in_time(self.events.after(session, stream, seq)).await
+        self.events_in_time(self.events.after(session, stream, seq)).await
     }
 
     async fn remove_events(&self, session: &str) -> Result<(), Error> {
-        let removed = self.in_time(self.events.remove(session)).await;
+        let removed = self.events_in_time(self.events.remove(session)).await;
         if let Err(error) = &removed {
             tracing::warn!(%error, "the events of a session that is over stay in the store");
         }
@@ -161,8 +162,19 @@ impl Config {
         in_time(self.limits.store_time.min(lease / 3), shared.store.renew(owned, &shared.node, lease)).await
     }
 
+    async fn events_in_time<T>(&self, work: BoxFuture<'_, Result<T, Error>>) -> Result<T, Error> {
+        self.timed(Store::Events, work).await
+    }
+
     async fn in_time<T>(&self, work: BoxFuture<'_, Result<T, Error>>) -> Result<T, Error> {
-        in_time(self.limits.store_time, work).await
+        self.timed(Store::Sessions, work).await
+    }
+
+    async fn timed<T>(&self, which: Store, work: BoxFuture<'_, Result<T, Error>>) -> Result<T, Error> {
+        let timer = self.metrics.store(which);
+        let done = in_time(self.limits.store_time, work).await;
+        timer.stored(done.is_ok());
+        done
     }
 }
 

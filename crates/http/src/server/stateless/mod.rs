@@ -51,8 +51,7 @@ impl Endpoint {
             return response::empty(StatusCode::ACCEPTED);
         }
         let counted = if listens {
-            let most = self.config.limits.listens_per_principal;
-            match self.state.listens_of.take(admitted.principal(), most) {
+            match self.share_of_listens(&admitted) {
                 Some(share) => Counted::Share(share),
                 None => return response::busy(StatusCode::TOO_MANY_REQUESTS, "you have too many subscriptions"),
             }

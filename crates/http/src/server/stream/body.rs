@@ -15,7 +15,7 @@ use http_body::{Body, Frame, SizeHint};
 use tokio::time::{Instant, Sleep};
 
 use crate::server::{
-    request::access_log::Access,
+    request::{access_log::Access, quota::Share},
     stateless::Driven,
     stream::{chunks::Chunks, event_queue::Reader, open_streams::Ticket, unsent::InFlight},
 };
@@ -41,6 +41,8 @@ pub(crate) struct Events {
     in_flight: Option<Arc<InFlight>>,
     /// Written when this is dropped.
     access: Option<Box<Access>>,
+    /// What the stream counts as.
+    _share: Option<Share>,
 }
 
 pub(crate) enum Source {
@@ -53,7 +55,7 @@ pub(crate) enum Source {
 impl Events {
     pub(crate) fn new(source: Source, ticket: Arc<Ticket>, keep_alive: Duration) -> Self {
         let silence = Box::pin(tokio::time::sleep(keep_alive));
-        Self { source, ticket, silence, keep_alive, in_flight: None, access: None }
+        Self { source, ticket, silence, keep_alive, in_flight: None, access: None, _share: None }
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
@@ -140,6 +142,13 @@ impl EndpointBody {
     pub(crate) fn log(&mut self, access: Box<Access>) {
         if let Kind::Events(events) = &mut self.kind {
             events.access = Some(access);
+        }
+    }
+
+    /// Counts a stream until it is over.
+    pub(crate) fn hold(&mut self, share: Share) {
+        if let Kind::Events(events) = &mut self.kind {
+            events._share = Some(share);
         }
     }
 

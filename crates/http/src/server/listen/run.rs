@@ -1,0 +1,164 @@
+//! Accepting connections until a shutdown, and the shutdown.
+
+use std::{future::poll_fn, io, net::SocketAddr, pin::pin, sync::Arc, task::Poll, time::Duration};
+
+use couplet_core::Error;
+use hyper_util::{
+    rt::{TokioExecutor, TokioIo, TokioTimer},
+    server::{conn::auto, graceful::GracefulShutdown},
+};
+use tokio::{
+    io::AsyncRead,
+    sync::{Semaphore, watch},
+    task::JoinSet,
+};
+
+use crate::server::{
+    limits::HttpLimits,
+    listen::{proxy_protocol, site::Site, slow_peers::TimeoutStream, socket::Listen},
+};
+
+/// A graceful shutdown: when it begins and how long its phases are.
+#[derive(Debug)]
+pub(super) struct Drain {
+    pub(super) begins: watch::Receiver<bool>,
+    pub(super) lame_duck: Duration,
+    pub(super) grace: Duration,
+}
+
+impl Drain {
+    /// Waits until the listener must close. The site is not ready from the beginning of the shutdown on.
+    async fn closes(&mut self, site: &Site) {
+        // Without a sender there is no server that could be served.
+        let _ = self.begins.wait_for(|begins| *begins).await;
+        site.begin_drain();
+        if !self.lame_duck.is_zero() {
+            tracing::info!(seconds = self.lame_duck.as_secs_f64(), "not ready any more: new requests are still served");
+            tokio::time::sleep(self.lame_duck).await;
+        }
+    }
+}
+
+/// Serves the connections of a listener until a shutdown, and drains them.
+pub(super) async fn run<L: Listen>(mut listener: L, site: Site, mut drain: Drain) -> Result<(), Error> {
+    site.start();
+    let limits = site.limits().clone();
+    let grace = drain.grace;
+    let room = Arc::new(Semaphore::new(limits.connections));
+    let server = Arc::new(server(&limits));
+    let open = GracefulShutdown::new();
+    // Dropping the set closes the remaining connections.
+    let mut connections = JoinSet::new();
+    // Dropping the sender ends connections that have not begun yet.
+    let stop = watch::Sender::new(());
+    let mut closes = pin!(drain.closes(&site));
+    loop {
+        let next = async {
+            let permit = room.clone().acquire_owned().await;
+            (listener.accept().await, permit)
+        };
+        let Some((stream, permit)) = unless(&mut closes, &mut connections, next).await else { break };
+        let (stream, remote) = match stream {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                // Usually the process is out of file descriptors, until connections close.
+                tracing::warn!(%error, "a connection cannot be accepted");
+                site.accept_failed();
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                continue;
+            }
+        };
+        let header = site.has_proxy_header(remote).then(|| stop.subscribe());
+        let (site, server, watcher) = (site.clone(), server.clone(), open.watcher());
+        let (header_time, stall) = (limits.header_time, limits.stall);
+        connections.spawn(async move {
+            let _counted = (permit, site.connected());
+            let mut stream = stream;
+            let remote = match header {
+                None => remote,
+                Some(stop) => match client(&mut stream, header_time, stop).await {
+                    Ok(client) => client.or(remote),
+                    Err(error) => {
+                        tracing::debug!(%error, ?remote, "a connection is closed");
+                        return;
+                    }
+                },
+            };
+            let stream = TokioIo::new(TimeoutStream::new(stream, header_time, stall));
+            let answer = hyper::service::service_fn(move |request| site.answer(request, remote));
+            let connection = watcher.watch(server.serve_connection(stream, answer).into_owned());
+            if let Err(error) = connection.await {
+                tracing::debug!(%error, "a connection ended badly");
+            }
+        });
+    }
+    drop((listener, stop));
+    site.shut_down();
+    if tokio::time::timeout(grace, open.shutdown()).await.is_err() {
+        tracing::warn!("some connections were still busy and are cut off");
+    }
+    site.end().await;
+    Ok(())
+}
+
+/// Serves the connections of a listener until the future is dropped.
+#[cfg(feature = "metrics")]
+pub(super) async fn serve_always<L: Listen>(listener: L, site: Site) -> Result<(), Error> {
+    let never = watch::Sender::new(false);
+    let drain = Drain { begins: never.subscribe(), lame_duck: Duration::ZERO, grace: Duration::ZERO };
+    run(listener, site, drain).await
+}
+
+/// Reads the header of the PROXY protocol. The other end has the same time for it as for the headers of a request, and the
+/// shutdown does not wait for it.
+async fn client(
+    stream: &mut (impl AsyncRead + Unpin),
+    timeout: Duration,
+    mut stop: watch::Receiver<()>,
+) -> io::Result<Option<SocketAddr>> {
+    let mut stopped = pin!(stop.changed());
+    let mut header = pin!(tokio::time::timeout(timeout, proxy_protocol::read(stream)));
+    poll_fn(|cx| match stopped.as_mut().poll(cx) {
+        Poll::Ready(_) => Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into())),
+        Poll::Pending => header.as_mut().poll(cx).map(|read| read.unwrap_or_else(|late| Err(late.into()))),
+    })
+    .await
+}
+
+/// Waits for a future, but not beyond the end. Closed connections are removed meanwhile: until then they use as much
+/// memory as open ones.
+async fn unless<T>(
+    end: &mut (impl Future<Output = ()> + Unpin),
+    connections: &mut JoinSet<()>,
+    next: impl Future<Output = T>,
+) -> Option<T> {
+    let (mut end, mut next) = (pin!(end), pin!(next));
+    poll_fn(|cx| {
+        while let Poll::Ready(Some(_)) = connections.poll_join_next(cx) {}
+        match end.as_mut().poll(cx) {
+            Poll::Ready(()) => Poll::Ready(None),
+            Poll::Pending => next.as_mut().poll(cx).map(Some),
+        }
+    })
+    .await
+}
+
+fn server(limits: &HttpLimits) -> auto::Builder<TokioExecutor> {
+    /// The minimum of hyper.
+    const LEAST: usize = 8192;
+    let mut server = auto::Builder::new(TokioExecutor::new());
+    server
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.header_time)
+        .max_buf_size(limits.headers.max(LEAST));
+    server
+        .http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(limits.http2_streams)
+        .max_header_list_size(limits.headers.try_into().unwrap_or(u32::MAX))
+        .max_pending_accept_reset_streams(20)
+        .keep_alive_interval(limits.keep_alive)
+        .keep_alive_timeout(limits.stall);
+    server
+}

@@ -1,0 +1,133 @@
+//! The text format of Prometheus, version 0.0.4.
+//!
+//! Labels have values of fixed sets only: no string of a client becomes one.
+
+use std::{
+    fmt::{Display, Write},
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use couplet_types::RequestMethod;
+
+use crate::server::{
+    endpoint::Endpoint,
+    metrics::{
+        Metrics, Store,
+        on::{Outcome, STATUSES},
+    },
+};
+
+/// The media type of the text.
+#[cfg(feature = "listen")]
+pub(crate) const TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// The label of everything outside of a fixed set.
+const OTHER: &str = "other";
+
+impl Endpoint {
+    /// Returns the metrics in the text format of Prometheus (`text/plain; version=0.0.4`).
+    ///
+    /// | name | labels | meaning |
+    /// |---|---|---|
+    /// | `couplet_requests_total` | `method`, `outcome` | MCP requests that the service handled; outcomes are `ok`, `input_required`, `tool_error`, `error`, `timeout` and `cancelled` |
+    /// | `couplet_request_duration_seconds` | `method` | a histogram of their durations |
+    /// | `couplet_http_responses_total` | `status` | HTTP responses; 429 and 503 are refusals |
+    /// | `couplet_requests_in_progress` | | HTTP requests in progress |
+    /// | `couplet_sessions`, `couplet_streams` | | open sessions and streams of this process |
+    /// | `couplet_unsent_bytes` | | bytes of responses that clients have not read yet |
+    /// | `couplet_connections`, `couplet_connections_total` | | open and accepted connections of the built-in listener |
+    /// | `couplet_accept_errors_total` | | connections that could not be accepted |
+    /// | `couplet_store_duration_seconds`, `couplet_store_errors_total` | `store` | calls of the stores: `sessions` and `events` |
+    /// | `couplet_draining` | | 1 after the beginning of a shutdown |
+    ///
+    /// A method that the protocol does not have is `other`. Requests that need no service, such as `ping` and
+    /// `initialize`, count as HTTP responses only.
+    ///
+    /// ```
+    /// use couplet_http::server::Endpoint;
+    /// use couplet_server::Server;
+    ///
+    /// let endpoint = Endpoint::new(Server::<()>::new("hello", "1.0.0").build());
+    /// assert!(endpoint.metrics().contains("\ncouplet_sessions 0\n"));
+    /// ```
+    pub fn metrics(&self) -> String {
+        let mut page = Page(String::with_capacity(4096));
+        let (state, config) = (&self.state, &self.config);
+        page.counts(&config.metrics);
+        let requests = state.requests.load(Ordering::Relaxed);
+        page.gauge("couplet_requests_in_progress", "HTTP requests in progress", requests);
+        page.gauge("couplet_sessions", "open sessions", self.session_count());
+        page.gauge("couplet_streams", "open event streams", self.stream_count());
+        page.gauge("couplet_unsent_bytes", "bytes of responses that are not sent yet", config.in_flight.bytes());
+        let draining = usize::from(state.draining.load(Ordering::Relaxed));
+        page.gauge("couplet_draining", "1 after the beginning of a shutdown", draining);
+        page.0
+    }
+}
+
+struct Page(String);
+
+impl Page {
+    fn head(&mut self, name: &str, kind: &str, help: &str) {
+        let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
+    }
+
+    fn gauge(&mut self, name: &str, help: &str, value: usize) {
+        self.head(name, "gauge", help);
+        let _ = writeln!(self.0, "{name} {value}");
+    }
+
+    fn counter(&mut self, name: &str, help: &str, value: &AtomicU64) {
+        self.head(name, "counter", help);
+        let _ = writeln!(self.0, "{name} {}", value.load(Ordering::Relaxed));
+    }
+
+    /// Writes a sample, unless nothing was counted.
+    fn sample(&mut self, name: &str, labels: impl Display, value: &AtomicU64) {
+        let value = value.load(Ordering::Relaxed);
+        if value > 0 {
+            let _ = writeln!(self.0, "{name}{{{labels}}} {value}");
+        }
+    }
+
+    fn counts(&mut self, Metrics(counts): &Metrics) {
+        let names = || RequestMethod::ALL.iter().map(|method| method.as_str()).chain([OTHER]);
+        let name = "couplet_requests_total";
+        self.head(name, "counter", "MCP requests by method and outcome");
+        for (method, count) in names().zip(&counts.methods) {
+            for (outcome, label) in Outcome::ALL {
+                let labels = format_args!("method=\"{method}\",outcome=\"{label}\"");
+                self.sample(name, labels, &count.outcomes[outcome as usize]);
+            }
+        }
+        let name = "couplet_request_duration_seconds";
+        self.head(name, "histogram", "durations of MCP requests by method");
+        for (method, count) in names().zip(&counts.methods).filter(|(_, count)| !count.durations.is_empty()) {
+            count.durations.write(&mut self.0, name, "method", method);
+        }
+        let name = "couplet_http_responses_total";
+        self.head(name, "counter", "HTTP responses by status; 429 and 503 are refusals");
+        for (status, count) in
+            STATUSES.map(|status| status.to_string()).chain([OTHER.to_owned()]).zip(&counts.responses)
+        {
+            self.sample(name, format_args!("status=\"{status}\""), count);
+        }
+        let name = "couplet_store_duration_seconds";
+        self.head(name, "histogram", "durations of store calls");
+        for (store, label) in Store::ALL {
+            counts.stores[store as usize].durations.write(&mut self.0, name, "store", label);
+        }
+        let name = "couplet_store_errors_total";
+        self.head(name, "counter", "store calls that failed or took too long");
+        for (store, label) in Store::ALL {
+            let errors = counts.stores[store as usize].errors.load(Ordering::Relaxed);
+            let _ = writeln!(self.0, "{name}{{store=\"{label}\"}} {errors}");
+        }
+        let (opened, closed) = (counts.opened.load(Ordering::Relaxed), counts.closed.load(Ordering::Relaxed));
+        let open = usize::try_from(opened.saturating_sub(closed)).unwrap_or(usize::MAX);
+        self.gauge("couplet_connections", "open connections", open);
+        self.counter("couplet_connections_total", "accepted connections", &counts.opened);
+        let help = "connections that could not be accepted";
+        self.counter("couplet_accept_errors_total", help, &counts.accept_errors);
+    }
+}
