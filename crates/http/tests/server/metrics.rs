@@ -7,14 +7,15 @@ use std::{
     sync::Arc,
 };
 
-use couplet_core::{BoxFuture, Error, ErrorKind, Limits, Transport};
-use couplet_http::server::{Endpoint, HttpTransport, SessionRecord, SessionStore};
+use couplet_core::{Limits, Transport};
+use couplet_http::server::{Endpoint, HttpTransport};
 use serde_json::json;
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::{
     listen::{ask, post},
     skipped::skipped,
+    store::{Fault, TestStore},
     support::{POLLING, Seen, Session, alone, call, endpoint, eventually, initialize, limits, request, send, server},
 };
 
@@ -138,31 +139,12 @@ async fn refusals_are_responses_with_a_status() {
     has(&endpoint, "couplet_http_responses_total{status=\"403\"}", 1.0);
 }
 
-/// A store that fails.
-struct Broken;
-
-impl SessionStore for Broken {
-    fn create(&self, _: SessionRecord) -> BoxFuture<'_, Result<(), Error>> {
-        Box::pin(std::future::ready(Err(Error::new(ErrorKind::Other, "broken"))))
-    }
-
-    fn remember(&self, _: &str, _: bytes::Bytes) -> BoxFuture<'_, Result<(), Error>> {
-        Box::pin(std::future::ready(Ok(())))
-    }
-
-    fn load(&self, _: &str) -> BoxFuture<'_, Result<Option<SessionRecord>, Error>> {
-        Box::pin(std::future::ready(Ok(None)))
-    }
-
-    fn remove(&self, _: &str) -> BoxFuture<'_, Result<bool, Error>> {
-        Box::pin(std::future::ready(Ok(false)))
-    }
-}
-
 #[tokio::test]
 async fn failures_of_stores_are_counted() {
     let (endpoint, _) = endpoint();
-    let endpoint = endpoint.sessions(Arc::new(Broken));
+    let store = Arc::new(TestStore::default());
+    store.break_all(Fault::Fails);
+    let endpoint = endpoint.sessions(store);
     assert_eq!(send(&endpoint, request("POST", &[], initialize(POLLING).to_string())).await.status, 503);
     has(&endpoint, "couplet_store_errors_total{store=\"sessions\"}", 1.0);
     has(&endpoint, "couplet_store_duration_seconds_count{store=\"sessions\"}", 1.0);

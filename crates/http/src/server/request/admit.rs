@@ -8,6 +8,8 @@ use std::{
 use couplet_core::{Caller, RequestContext};
 use http::{Method, StatusCode};
 
+#[cfg(feature = "replicas")]
+use crate::server::replica::accept::Forwarded;
 use crate::server::{
     endpoint::{Endpoint, State},
     request::{client::network_of, context::HttpRequest, quota::Share},
@@ -23,6 +25,9 @@ pub(crate) struct Admitted {
     pub(crate) context: Option<Arc<HttpRequest>>,
     /// The network that is counted, if the caller is anonymous.
     pub(crate) network: Option<IpAddr>,
+    /// Whether another replica has forwarded it.
+    #[cfg(feature = "replicas")]
+    pub(crate) forwarded: Option<Forwarded>,
     _share: Share,
     _slot: Slot,
 }
@@ -57,7 +62,15 @@ impl Endpoint {
             None => requests_of.take_of_network(network, limits.requests_per_address),
         };
         match share {
-            Some(share) => Ok(Admitted { caller, context: None, network, _share: share, _slot: slot }),
+            Some(share) => Ok(Admitted {
+                caller,
+                context: None,
+                network,
+                #[cfg(feature = "replicas")]
+                forwarded: None,
+                _share: share,
+                _slot: slot,
+            }),
             None => Err(response::busy(StatusCode::TOO_MANY_REQUESTS, "you have too many requests under way").into()),
         }
     }

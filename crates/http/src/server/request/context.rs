@@ -40,6 +40,28 @@ impl HttpRequest {
         Self { parts, remote, client, session: None }
     }
 
+    /// The same request as a client sent it to another replica: with its target, only these fields, its peer and
+    /// its client. `None` if the target is malformed.
+    #[cfg(feature = "replicas")]
+    pub(crate) fn forwarded(
+        &self,
+        target: &str,
+        fields: &[String],
+        (remote, client): (Option<SocketAddr>, Option<IpAddr>),
+    ) -> Option<Self> {
+        let (mut parts, ()) = http::Request::new(()).into_parts();
+        (parts.method, parts.version) = (self.parts.method.clone(), self.parts.version);
+        parts.uri = target.parse().ok()?;
+        for name in fields {
+            let name = http::HeaderName::from_bytes(name.as_bytes()).ok()?;
+            let values: Vec<_> = self.parts.headers.get_all(&name).iter().cloned().collect();
+            values.into_iter().for_each(|value| {
+                parts.headers.append(&name, value);
+            });
+        }
+        Some(Self::new(parts, remote, HttpPeer::from(client)))
+    }
+
     /// Returns the peer address of the connection, if the built-in listener accepted it over TCP. In axum it is in the
     /// extensions, as `ConnectInfo`. Behind a reverse proxy it is the proxy's, or the address that its PROXY header
     /// names; see [`HttpRequest::client_ip`].
