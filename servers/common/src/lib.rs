@@ -1,8 +1,10 @@
-//! Shared parts of Couplet's server programs: flags for HTTP, logging, signals and graceful shutdown.
+//! Shared parts of Couplet's server programs: flags for HTTP, sockets, logging, signals and graceful shutdown.
 //!
-//! * [`SiteArgs`] are the flags of an HTTP endpoint, with its limits; [`bind`] and [`url`] belong to them.
+//! * [`SiteArgs`] are the flags of an HTTP endpoint, with its limits. [`SocketArgs`] and [`bind`] open its [`Socket`]: an
+//!   address, a Unix domain socket, or one that systemd passes.
+//! * [`StateKeyArgs`] is the flag of the key that replicas share.
 //! * [`LogArgs`] and [`start_logs`]: log lines on standard error, as `RUST_LOG` and `--log-format` say.
-//! * [`Signals`] and [`serve_until_signal`]: graceful shutdown on SIGINT, SIGTERM and SIGHUP.
+//! * [`Signals`], [`serve_http`] and [`serve_until_signal`]: graceful shutdown on SIGINT, SIGTERM and SIGHUP.
 //! * [`ServeArgs`] and [`serve`]: all of it together, for a server's `main`.
 //!
 //! This crate knows the public API of `couplet`. It must not know the servers. A server without
@@ -10,11 +12,18 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod files;
+mod group;
+mod key;
 mod logs;
+mod notify;
 mod serve;
 mod site;
+mod socket;
 
 pub use couplet::signal::{Signal, Signals, serve_until_signal};
+pub use key::{KeyError, StateKeyArgs};
 pub use logs::{LogArgs, LogFormat, filter, start_logs};
-pub use serve::{ServeArgs, serve};
-pub use site::{BindError, SiteArgs, bind, bytes, url};
+pub use serve::{ServeArgs, serve, serve_http};
+pub use site::{SiteArgs, bytes};
+pub use socket::{BindError, Socket, SocketArgs, bind};

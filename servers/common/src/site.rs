@@ -1,9 +1,10 @@
-//! The flags of an HTTP endpoint: path, allowed hosts and origins, limits.
+//! The flags of an HTTP endpoint: path, allowed hosts and origins, proxies, limits.
 
-use std::{error, fmt, io, time::Duration};
+use std::time::Duration;
 
-use couplet::http::server::{HttpLimits, HttpTransport};
-use tokio::net::TcpListener;
+use couplet::http::server::{HttpLimits, HttpTransport, Network, TrustedProxies};
+
+use crate::{files, socket::Socket};
 
 /// The flags of an HTTP endpoint.
 #[derive(clap::Args, Clone, Debug)]
@@ -38,24 +39,55 @@ pub struct SiteArgs {
     /// Idle timeout of sessions (default: 1800)
     #[arg(long, help_heading = "HTTP", value_name = "SECONDS", value_parser = seconds)]
     pub session_idle: Option<Duration>,
+    /// Believe the X-Forwarded-For, -Proto and -Host headers of this proxy: an address, a network such as 10.0.0.0/8, or
+    /// unix
+    #[arg(long, help_heading = "HTTP", value_name = "NETWORK", value_parser = network)]
+    pub trust_proxy: Vec<Network>,
+    /// Read the Forwarded header of trusted proxies (RFC 7239), instead of X-Forwarded-*
+    #[arg(long, help_heading = "HTTP", requires = "trust_proxy")]
+    pub forwarded: bool,
+    /// Expect the PROXY protocol (v1 or v2) on connections of this load balancer: an address, a network, or unix
+    #[arg(long, help_heading = "HTTP", value_name = "NETWORK", value_parser = network)]
+    pub proxy_protocol: Vec<Network>,
+    /// Serve metrics for Prometheus at this address (127.0.0.1:9464, or a port alone), with the path /metrics
+    #[arg(long, help_heading = "HTTP", value_name = "ADDRESS")]
+    pub metrics: Option<String>,
+    /// After SIGTERM, serve for this long while /ready answers 503, so that load balancers notice
+    #[arg(long, help_heading = "HTTP", value_name = "SECONDS", default_value = "0", value_parser = seconds)]
+    pub lame_duck: Duration,
     /// Grace period for running calls after SIGTERM or SIGINT; a second signal stops at once
     #[arg(long, help_heading = "HTTP", value_name = "SECONDS", default_value = "10", value_parser = seconds)]
     pub grace: Duration,
 }
 
 impl SiteArgs {
-    /// Creates the transport on a listener.
+    /// Creates the transport on a socket. The process may open as many files as the limits require from then on, if the
+    /// system allows that; otherwise there is a warning in the log.
     #[must_use]
-    pub fn transport(&self, listener: TcpListener) -> HttpTransport {
-        let site = self.clone();
-        let transport =
-            HttpTransport::from_listener(listener).path(self.path.clone()).limits(self.limits()).grace(self.grace);
+    pub fn transport(&self, socket: Socket) -> HttpTransport {
+        let (site, limits) = (self.clone(), self.limits());
+        files::allow(limits.connections);
+        let proxies = TrustedProxies::new(self.trust_proxy.iter().copied());
+        let transport = socket
+            .into_transport()
+            .path(self.path.clone())
+            .limits(limits)
+            .trust_proxy(if self.forwarded { proxies.standard_header() } else { proxies })
+            .proxy_protocol(self.proxy_protocol.iter().copied())
+            .lame_duck(self.lame_duck)
+            .grace(self.grace);
         transport.endpoint(move |endpoint| {
             let endpoint = site.allow_host.into_iter().fold(endpoint, |endpoint, host| endpoint.allow_host(host));
             let endpoint =
                 site.allow_origin.into_iter().fold(endpoint, |endpoint, origin| endpoint.allow_origin(origin));
             if site.sse { endpoint.http_sse() } else { endpoint }
         })
+    }
+
+    /// Returns the longest time of a graceful shutdown.
+    #[must_use]
+    pub fn shutdown_time(&self) -> Duration {
+        self.lame_duck + self.grace
     }
 
     fn limits(&self) -> HttpLimits {
@@ -68,57 +100,14 @@ impl SiteArgs {
         set(&mut limits.streams, self.max_streams);
         limits.idle = self.session_idle.unwrap_or(limits.idle);
         // The limits per caller are at most the total limits.
+        limits.requests_per_address = limits.requests_per_address.min(limits.requests);
+        limits.sessions_per_address = limits.sessions_per_address.min(limits.sessions);
+        limits.streams_per_address = limits.streams_per_address.min(limits.streams);
         limits.requests_per_principal = limits.requests_per_principal.min(limits.requests);
         limits.sessions_per_principal = limits.sessions_per_principal.min(limits.sessions);
         limits.streams_per_principal = limits.streams_per_principal.min(limits.streams);
         limits
     }
-}
-
-/// The error for an address that cannot be bound.
-#[derive(Debug)]
-pub struct BindError {
-    address: String,
-    error: io::Error,
-}
-
-impl BindError {
-    /// Returns a hint for the user.
-    #[must_use]
-    pub fn hint(&self) -> &'static str {
-        match self.error.kind() {
-            io::ErrorKind::AddrInUse => "another program uses the address; port 0 selects a free port",
-            io::ErrorKind::PermissionDenied => "ports below 1024 need privileges; use another port",
-            _ => "expected an address such as 127.0.0.1:8080",
-        }
-    }
-}
-
-impl fmt::Display for BindError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cannot listen on `{}`: {}", self.address, self.error)
-    }
-}
-
-impl error::Error for BindError {}
-
-/// Binds an address; a port alone is bound on the loopback interface.
-///
-/// # Errors
-/// If the address is invalid, in use, or not permitted.
-pub async fn bind(address: &str) -> Result<TcpListener, BindError> {
-    let address = match address.strip_prefix(':').unwrap_or(address).parse::<u16>() {
-        Ok(port) => format!("127.0.0.1:{port}"),
-        Err(_) => address.to_owned(),
-    };
-    TcpListener::bind(&address).await.map_err(|error| BindError { address, error })
-}
-
-/// Returns the URL of an endpoint.
-#[must_use]
-pub fn url(listener: &TcpListener, site: &SiteArgs) -> String {
-    let address = listener.local_addr().map_or_else(|_| "?".to_owned(), |address| address.to_string());
-    format!("http://{address}{}", site.path)
 }
 
 /// Parses a number of bytes: `65536`, `64K`, `16M`, `1G`.
@@ -135,6 +124,10 @@ pub fn bytes(text: &str) -> Result<usize, String> {
     let number: usize =
         digits.parse().map_err(|_| "expected a number of bytes, such as 65536, 64K or 16M".to_owned())?;
     number.checked_mul(1 << shift).filter(|bytes| *bytes > 0).ok_or_else(|| "the size is out of range".to_owned())
+}
+
+fn network(text: &str) -> Result<Network, String> {
+    text.parse().map_err(|error: couplet::Error| error.to_string())
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
@@ -162,7 +155,26 @@ mod tests {
         assert_eq!((limits.body, limits.connections, limits.requests), (65_536, 9, 8));
         assert_eq!((limits.sessions, limits.streams, limits.idle), (7, 6, Duration::from_secs(5)));
         assert_eq!((limits.requests_per_principal, limits.sessions_per_principal), (8, 7));
+        assert_eq!((limits.requests_per_address, limits.sessions_per_address, limits.streams_per_address), (8, 7, 6));
         assert_eq!(Flags::parse_from(["x"]).site.limits(), HttpLimits::default());
+    }
+
+    #[test]
+    fn proxies_and_times_are_flags() {
+        let all = "x --trust-proxy 10.0.0.0/8 --trust-proxy unix --forwarded --proxy-protocol ::1 --lame-duck 2.5";
+        let site = Flags::parse_from(all.split(' ')).site;
+        let names: Vec<_> = site.trust_proxy.iter().chain(&site.proxy_protocol).map(Network::to_string).collect();
+        assert_eq!(names, ["10.0.0.0/8", "unix", "::1"]);
+        assert!(site.forwarded);
+        assert_eq!(site.shutdown_time(), Duration::from_millis(12_500));
+        for (flags, says) in [
+            ("x --trust-proxy 10.0.0.0/99", "expected an address, a network such as 10.0.0.0/8, or unix"),
+            ("x --forwarded", "--trust-proxy"),
+            ("x --lame-duck soon", "expected a number of seconds"),
+        ] {
+            let error = Flags::try_parse_from(flags.split(' ')).err().expect(flags).to_string();
+            assert!(error.contains(says), "{flags}: {error}");
+        }
     }
 
     #[test]

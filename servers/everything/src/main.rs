@@ -4,7 +4,7 @@ use std::{error::Error, process::ExitCode, sync::Arc};
 
 use clap::Parser;
 use couplet_everything::ShownEnv;
-use couplet_serve::{ServeArgs, serve};
+use couplet_serve::{ServeArgs, StateKeyArgs, serve};
 
 /// Model Context Protocol server that shows every feature of the protocol
 #[derive(Parser)]
@@ -16,6 +16,8 @@ struct Flags {
     /// Environment variable that the tool get-env may show over HTTP, besides COUPLET_*
     #[arg(long, value_name = "NAME")]
     show_env: Vec<String>,
+    #[command(flatten)]
+    key: StateKeyArgs,
     #[command(flatten)]
     serve: ServeArgs,
 }
@@ -34,10 +36,8 @@ async fn main() -> ExitCode {
 
 async fn run(flags: Flags) -> Result<(), Box<dyn Error>> {
     // Over stdio, the client started this process and set its environment.
-    let shown = match flags.serve.http {
-        None => ShownEnv::all(),
-        Some(_) => ShownEnv::only(flags.show_env),
-    };
+    let shown = if flags.serve.socket.is_http() { ShownEnv::only(flags.show_env) } else { ShownEnv::all() };
     let server = couplet_everything::server_showing(shown).page_size(flags.page_size);
-    serve(Arc::new(server.build()), &flags.serve).await
+    let server = flags.key.read()?.into_iter().fold(server, |server, key| server.request_state_key(key));
+    serve(Arc::new(server.build()), &flags.serve, flags.key.warning()).await
 }

@@ -48,7 +48,7 @@ async fn run(flags: Flags) -> Result<(), Box<dyn Error>> {
     };
     let database = if flags.write { database.writable() } else { database };
     let server = couplet_sqlite::server(database.limits(limits)).await?;
-    serve(Arc::new(server), &flags.serve).await
+    serve(Arc::new(server), &flags.serve, None).await
 }
 
 /// Returns the user's data directory.

@@ -4,10 +4,10 @@ use std::{env, sync::Arc};
 
 use couplet::{
     Client,
-    core::{Limits, Service, Transport},
+    core::{Limits, Service},
 };
 use couplet_everything::ShownEnv;
-use couplet_serve::{Signals, SiteArgs, bind, serve_until_signal, url};
+use couplet_serve::{Signals, SiteArgs, bind, serve_http};
 use couplet_sqlite::Database;
 
 use super::list::Offer;
@@ -38,14 +38,11 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure> {
     let signals = Signals::new().map_err(|e| Failure::new(Exit::File, format!("cannot listen for signals: {e}")))?;
-    let listener = bind(&args.http).await?;
-    let url = url(&listener, &args.site);
+    let socket = bind(&args.http, &args.site).await?;
+    let url = socket.url(&args.site);
     let service: Arc<dyn Service> = server(ShownEnv::only(args.show_env)).await?;
     output.print(&page(&service, &url, output).await?)?;
-    let transport = args.site.transport(listener);
-    let shutdown = transport.shutdown();
-    let serving = transport.serve(service, Limits::default());
-    Ok(serve_until_signal(signals, serving, move || shutdown.trigger(), args.site.grace).await?)
+    Ok(serve_http(signals, service, Limits::default(), args.site.transport(socket), &args.site).await?)
 }
 
 /// Builds the server: the everything server with the SQLite server mounted.

@@ -2,8 +2,12 @@
 
 use std::sync::Arc;
 
-use couplet::{core::Transport, proxy::Proxy, stdio::stdio};
-use couplet_serve::{Signals, SiteArgs, bind, serve_until_signal, url};
+use couplet::{
+    core::Transport,
+    proxy::{Proxy, ProxyBuilder},
+    stdio::stdio,
+};
+use couplet_serve::{Signals, SiteArgs, SocketArgs, StateKeyArgs, serve_http, serve_until_signal};
 
 use crate::{
     exit::{Exit, Failure},
@@ -20,12 +24,13 @@ const RESTARTS: u32 = 5;
 pub(crate) struct Args {
     #[command(flatten)]
     target: TargetArgs,
-    /// Listen on this address (127.0.0.1:8080, or a port alone) for Streamable HTTP, instead of stdio
-    #[arg(long, value_name = "ADDR")]
-    http: Option<String>,
+    #[command(flatten)]
+    socket: SocketArgs,
     /// Maximum number of connections to a session-based server
     #[arg(long, value_name = "NUMBER", default_value_t = 16)]
     connections: usize,
+    #[command(flatten)]
+    key: StateKeyArgs,
     #[command(flatten)]
     site: SiteArgs,
 }
@@ -33,21 +38,23 @@ pub(crate) struct Args {
 impl Args {
     /// Whether the command serves over HTTP.
     pub(crate) fn is_http(&self) -> bool {
-        self.http.is_some()
+        self.socket.is_http()
     }
 }
 
 pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure> {
     let (target, stop) = (args.target.find()?, Stop::new(args.target.connection.max_time));
     // Before the server is started, so that an address in use is reported at once.
-    let listener = match &args.http {
-        Some(address) => Some(bind(address).await?),
-        None => None,
-    };
+    let socket = args.socket.bind(&args.site).await?;
+    let key = args.key.read().map_err(|error| Failure::new(Exit::File, error.to_string()))?;
+    if let Some(warning) = args.key.warning() {
+        output.warn(&warning);
+    }
     let diagnostics = Arc::new(Diagnostics::new(output));
     let client = builder(&args.target.connection)?;
     let server = target.connector(diagnostics.clone(), output)?;
     let proxy = Proxy::builder(client).connections(args.connections).reconnect_attempts(RESTARTS);
+    let proxy = key.into_iter().fold(proxy, ProxyBuilder::request_state_key);
     let connecting = async { Ok(proxy.connect(server).await?) };
     let proxy = match stop.unless(Box::pin(connecting)).await {
         Ok(proxy) => proxy,
@@ -61,16 +68,17 @@ pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
     output.note(&show::heading(proxy.client().server(), &target, output.err));
     let service = proxy.service();
     let (limits, grace) = (args.target.connection.limits(), args.site.grace);
-    let serving = match listener {
-        Some(listener) => {
-            output.note(&format!("serving at {}", output.err.name(url(&listener, &args.site))));
+    let serving = match socket {
+        Some(socket) => {
+            output.note(&format!("serving at {}", output.err.name(socket.url(&args.site))));
+            if let Some(url) = socket.metrics_url() {
+                output.note(&format!("serving metrics at {}", output.err.name(url)));
+            }
             if args.site.sse {
                 output.note("HTTP+SSE clients connect with a GET at the same address");
             }
-            let transport = args.site.transport(listener);
-            let shutdown = transport.shutdown();
-            let serving = transport.serve(service, limits);
-            stop.in_time(serve(&proxy, serve_until_signal(signals, serving, move || shutdown.trigger(), grace))).await
+            let transport = args.site.transport(socket);
+            stop.in_time(serve(&proxy, serve_http(signals, service, limits, transport, &args.site))).await
         }
         None => {
             let (begin, begun) = tokio::sync::oneshot::channel::<()>();

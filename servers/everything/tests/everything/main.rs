@@ -5,6 +5,8 @@
 mod additions;
 mod contract;
 mod kit;
+#[cfg(unix)]
+mod operations;
 mod resources;
 mod tools;
 mod transports;

@@ -11,7 +11,7 @@ use tokio::{
 
 use crate::kit::connect;
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_couplet-everything");
+pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_couplet-everything");
 
 #[couplet::test]
 async fn standard_input_and_output(version: ProtocolVersion) {
@@ -35,7 +35,7 @@ async fn http_in_every_revision() {
 }
 
 /// Starts the program with HTTP: the process, its address, and the rest of its standard error.
-async fn listening(flags: &[&str], env: &[(&str, &str)]) -> (Child, String, BufReader<ChildStderr>) {
+pub(crate) async fn listening(flags: &[&str], env: &[(&str, &str)]) -> (Child, String, BufReader<ChildStderr>) {
     let mut program = tokio::process::Command::new(PROGRAM);
     program.args(["--http", "127.0.0.1:0"]).args(flags).envs(env.iter().copied()).env_remove("RUST_LOG");
     let mut child = program.stderr(Stdio::piped()).kill_on_drop(true).spawn().expect("it starts");
@@ -148,6 +148,11 @@ fn startup_errors_are_reported() {
     for (flags, says) in [
         (&["--http", "nowhere"][..], "couplet-everything: cannot listen on `nowhere`"),
         (&["--bogus"], "unexpected argument '--bogus'"),
+        (&["--http", "systemd"], "cannot listen on `systemd`: no socket was passed"),
+        (&["--http", "0", "--metrics", "nowhere"], "cannot listen on `nowhere`"),
+        (&["--state-key-file", "nowhere"], "cannot use `nowhere` as a key"),
+        (&["--state-key-file", "Cargo.toml"], "is not a hexadecimal digit"),
+        (&["--trust-proxy", "10.0.0.0/99"], "expected an address, a network such as 10.0.0.0/8, or unix"),
     ] {
         let output = std::process::Command::new(PROGRAM).args(flags).stdin(Stdio::null()).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);

@@ -17,11 +17,11 @@ use super::{endpoint::Endpoint, limits::HttpLimits};
 #[cfg(feature = "metrics")]
 use crate::server::listen::run::serve_always;
 #[cfg(unix)]
-use crate::server::listen::socket::unix::Unix;
+use crate::server::listen::socket::unix::{SocketAccess, Unix};
 use crate::server::listen::{
     forwarded::TrustedProxies,
     network::Network,
-    run::{Drain, run},
+    run::{Lifecycle, run},
     site::{ProxyTrust, Site},
     socket::Tcp,
 };
@@ -57,6 +57,7 @@ pub struct HttpTransport {
     path: String,
     limits: HttpLimits,
     configure: Vec<Box<dyn FnOnce(Endpoint) -> Endpoint + Send>>,
+    listening: Vec<Box<dyn FnOnce() + Send>>,
     shutdown: Shutdown,
     signals: Vec<BoxFuture<'static, ()>>,
     proxies: ProxyTrust,
@@ -66,7 +67,7 @@ pub struct HttpTransport {
     lame_duck: Duration,
     grace: Duration,
     #[cfg(unix)]
-    mode: u32,
+    access: SocketAccess,
 }
 
 enum Place {
@@ -74,6 +75,8 @@ enum Place {
     Listener(TcpListener),
     #[cfg(unix)]
     Unix(PathBuf),
+    #[cfg(unix)]
+    UnixListener(tokio::net::UnixListener),
 }
 
 impl HttpTransport {
@@ -83,6 +86,7 @@ impl HttpTransport {
             path: "/mcp".to_owned(),
             limits: HttpLimits::default(),
             configure: Vec::new(),
+            listening: Vec::new(),
             shutdown: Shutdown(watch::channel(false).0),
             signals: Vec::new(),
             proxies: ProxyTrust::default(),
@@ -92,13 +96,20 @@ impl HttpTransport {
             lame_duck: Duration::ZERO,
             grace: Duration::from_secs(10),
             #[cfg(unix)]
-            mode: 0o600,
+            access: SocketAccess { mode: 0o600, group: None },
         }
     }
 
     /// Creates a transport from a bound listener.
     pub fn from_listener(listener: TcpListener) -> Self {
         Self::new(Place::Listener(listener))
+    }
+
+    /// Creates a transport from a bound listener of a Unix domain socket, such as one that a service manager passes. Its
+    /// file is not removed at the end.
+    #[cfg(unix)]
+    pub fn from_unix_listener(listener: tokio::net::UnixListener) -> Self {
+        Self::new(Place::UnixListener(listener)).endpoint(Endpoint::allow_any_host)
     }
 
     /// Sets the path of the endpoint (default: `/mcp`).
@@ -185,6 +196,13 @@ impl HttpTransport {
         self
     }
 
+    /// Calls a function once the socket listens, such as one that notifies a service manager.
+    #[must_use]
+    pub fn on_listening(mut self, notify: impl FnOnce() + Send + 'static) -> Self {
+        self.listening.push(Box::new(notify));
+        self
+    }
+
     /// Sets the lame-duck time (default: none): for that long after a shutdown began, `/ready` answers 503 and everything
     /// else is served as before, so that a load balancer notices before the listener closes. The grace period follows.
     ///
@@ -228,7 +246,16 @@ impl HttpTransport {
     #[cfg(unix)]
     #[must_use]
     pub fn socket_mode(mut self, mode: u32) -> Self {
-        self.mode = mode;
+        self.access.mode = mode;
+        self
+    }
+
+    /// Sets the group of the socket file of [`listen_unix`], by number (default: the group of the process). The user that
+    /// runs the server must be a member of it.
+    #[cfg(unix)]
+    #[must_use]
+    pub fn socket_group(mut self, group: u32) -> Self {
+        self.access.group = Some(group);
         self
     }
 
@@ -256,7 +283,12 @@ impl Transport for HttpTransport {
             endpoint = configure(endpoint);
         }
         let site = Site::new(self.path, self.metrics, endpoint, self.proxies);
-        let drain = Drain { begins: self.shutdown.0.subscribe(), lame_duck: self.lame_duck, grace: self.grace };
+        let lifecycle = Lifecycle {
+            listening: self.listening,
+            ends: self.shutdown.0.subscribe(),
+            lame_duck: self.lame_duck,
+            grace: self.grace,
+        };
         let limits = site.limits();
         let half_open = limits.half_open.max(limits.stall);
         Box::pin(async move {
@@ -279,16 +311,19 @@ impl Transport for HttpTransport {
             match self.place {
                 Place::Address(address) => {
                     let listener = TcpListener::bind(&address).await.map_err(|e| refused(&address, e))?;
-                    run(Tcp::new(listener, half_open), site, drain).await
+                    run(Tcp::new(listener, half_open), site, lifecycle).await
                 }
-                Place::Listener(listener) => run(Tcp::new(listener, half_open), site, drain).await,
+                Place::Listener(listener) => run(Tcp::new(listener, half_open), site, lifecycle).await,
                 #[cfg(unix)]
                 Place::Unix(path) => {
-                    let listener = Unix::bind(&path, self.mode).map_err(|e| refused(&path.display().to_string(), e))?;
-                    let done = run(listener, site, drain).await;
+                    let listener =
+                        Unix::bind(&path, self.access).map_err(|e| refused(&path.display().to_string(), e))?;
+                    let done = run(listener, site, lifecycle).await;
                     let _ = std::fs::remove_file(&path);
                     done
                 }
+                #[cfg(unix)]
+                Place::UnixListener(listener) => run(Unix::from(listener), site, lifecycle).await,
             }
         })
     }

@@ -18,19 +18,21 @@ use crate::server::{
     listen::{proxy_protocol, site::Site, slow_peers::TimeoutStream, socket::Listen},
 };
 
-/// A graceful shutdown: when it begins and how long its phases are.
-#[derive(Debug)]
-pub(super) struct Drain {
-    pub(super) begins: watch::Receiver<bool>,
+/// The beginning and the end of the serving.
+pub(super) struct Lifecycle {
+    /// Called when the socket listens.
+    pub(super) listening: Vec<Box<dyn FnOnce() + Send>>,
+    /// True from the beginning of a graceful shutdown on.
+    pub(super) ends: watch::Receiver<bool>,
     pub(super) lame_duck: Duration,
     pub(super) grace: Duration,
 }
 
-impl Drain {
+impl Lifecycle {
     /// Waits until the listener must close. The site is not ready from the beginning of the shutdown on.
     async fn closes(&mut self, site: &Site) {
         // Without a sender there is no server that could be served.
-        let _ = self.begins.wait_for(|begins| *begins).await;
+        let _ = self.ends.wait_for(|ends| *ends).await;
         site.begin_drain();
         if !self.lame_duck.is_zero() {
             tracing::info!(seconds = self.lame_duck.as_secs_f64(), "not ready any more: new requests are still served");
@@ -40,10 +42,10 @@ impl Drain {
 }
 
 /// Serves the connections of a listener until a shutdown, and drains them.
-pub(super) async fn run<L: Listen>(mut listener: L, site: Site, mut drain: Drain) -> Result<(), Error> {
+pub(super) async fn run<L: Listen>(mut listener: L, site: Site, mut lifecycle: Lifecycle) -> Result<(), Error> {
     site.start();
     let limits = site.limits().clone();
-    let grace = drain.grace;
+    let grace = lifecycle.grace;
     let room = Arc::new(Semaphore::new(limits.connections));
     let server = Arc::new(server(&limits));
     let open = GracefulShutdown::new();
@@ -51,7 +53,8 @@ pub(super) async fn run<L: Listen>(mut listener: L, site: Site, mut drain: Drain
     let mut connections = JoinSet::new();
     // Dropping the sender ends connections that have not begun yet.
     let stop = watch::Sender::new(());
-    let mut closes = pin!(drain.closes(&site));
+    lifecycle.listening.drain(..).for_each(|notify| notify());
+    let mut closes = pin!(lifecycle.closes(&site));
     loop {
         let next = async {
             let permit = room.clone().acquire_owned().await;
@@ -105,8 +108,9 @@ pub(super) async fn run<L: Listen>(mut listener: L, site: Site, mut drain: Drain
 #[cfg(feature = "metrics")]
 pub(super) async fn serve_always<L: Listen>(listener: L, site: Site) -> Result<(), Error> {
     let never = watch::Sender::new(false);
-    let drain = Drain { begins: never.subscribe(), lame_duck: Duration::ZERO, grace: Duration::ZERO };
-    run(listener, site, drain).await
+    let zero = Duration::ZERO;
+    let lifecycle = Lifecycle { listening: Vec::new(), ends: never.subscribe(), lame_duck: zero, grace: zero };
+    run(listener, site, lifecycle).await
 }
 
 /// Reads the header of the PROXY protocol. The other end has the same time for it as for the headers of a request, and the

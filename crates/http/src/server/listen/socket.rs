@@ -61,7 +61,12 @@ fn prepare(stream: &TcpStream, half_open: Duration) -> io::Result<()> {
 pub(crate) mod unix {
     //! Unix domain sockets.
 
-    use std::{fs, io, net::SocketAddr, os::unix::fs::PermissionsExt, path::Path};
+    use std::{
+        fs, io,
+        net::SocketAddr,
+        os::unix::fs::{PermissionsExt, chown},
+        path::Path,
+    };
 
     use socket2::{Domain, SockAddr, Socket, Type};
     use tokio::net::{UnixListener, UnixStream};
@@ -70,10 +75,23 @@ pub(crate) mod unix {
     #[derive(Debug)]
     pub(crate) struct Unix(UnixListener);
 
+    /// The permissions and the group of a socket's file.
+    #[derive(Clone, Copy, Debug)]
+    pub(crate) struct SocketAccess {
+        pub(crate) mode: u32,
+        pub(crate) group: Option<u32>,
+    }
+
+    impl From<UnixListener> for Unix {
+        fn from(listener: UnixListener) -> Self {
+            Self(listener)
+        }
+    }
+
     impl Unix {
         /// Listens at a path, in the place of a socket that nothing listens on any more.
-        pub(crate) fn bind(path: &Path, mode: u32) -> io::Result<Self> {
-            let socket = claim(path, mode)?;
+        pub(crate) fn bind(path: &Path, access: SocketAccess) -> io::Result<Self> {
+            let socket = claim(path, access)?;
             socket.listen(1024)?;
             socket.set_nonblocking(true)?;
             UnixListener::from_std(socket.into()).map(Self)
@@ -90,7 +108,7 @@ pub(crate) mod unix {
 
     /// A socket that has its path and its mode and does not listen yet: nothing can connect to it before the mode is
     /// what it should be.
-    fn claim(path: &Path, mode: u32) -> io::Result<Socket> {
+    fn claim(path: &Path, access: SocketAccess) -> io::Result<Socket> {
         let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
         let address = SockAddr::unix(path)?;
         match socket.bind(&address) {
@@ -103,7 +121,14 @@ pub(crate) mod unix {
             }
             bound => bound?,
         }
-        if let Err(error) = fs::set_permissions(path, fs::Permissions::from_mode(mode)) {
+        // The group first: with the mode, its members may connect.
+        let permit = || {
+            if access.group.is_some() {
+                chown(path, None, access.group)?;
+            }
+            fs::set_permissions(path, fs::Permissions::from_mode(access.mode))
+        };
+        if let Err(error) = permit() {
             let _ = fs::remove_file(path);
             return Err(error);
         }
@@ -117,14 +142,18 @@ pub(crate) mod unix {
         #[test]
         fn a_socket_has_its_mode_before_anything_can_connect() {
             let path = std::env::temp_dir().join(format!("couplet-mode-{}.sock", std::process::id()));
-            for mode in [0o600, 0o660] {
-                let socket = claim(&path, mode).expect("the path is free");
+            // The group that a file of this process has anyway.
+            drop(claim(&path, SocketAccess { mode: 0o600, group: None }).expect("the path is free"));
+            let own = std::os::unix::fs::MetadataExt::gid(&fs::metadata(&path).expect("it is there"));
+            for (mode, group) in [(0o600, None), (0o660, Some(own))] {
+                let access = SocketAccess { mode, group };
+                let socket = claim(&path, access).expect("the path is free");
                 assert_eq!(fs::metadata(&path).expect("it is there").permissions().mode() & 0o777, mode);
                 let refused = std::os::unix::net::UnixStream::connect(&path).expect_err("it does not listen yet");
                 assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
                 socket.listen(1).expect("it can listen");
                 assert!(std::os::unix::net::UnixStream::connect(&path).is_ok());
-                let taken = claim(&path, mode).expect_err("something listens there");
+                let taken = claim(&path, access).expect_err("something listens there");
                 assert_eq!(taken.kind(), io::ErrorKind::AddrInUse);
             }
             fs::remove_file(&path).expect("it can be removed");
