@@ -25,6 +25,7 @@ mod sessions;
 mod shutdown;
 mod stateless;
 mod store;
+mod store_faults;
 mod streams;
 mod support;
 mod takeover;
