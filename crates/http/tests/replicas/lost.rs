@@ -32,9 +32,15 @@ async fn a_session_is_taken_over_when_the_lease_of_a_dead_owner_is_over() {
     }
     assert_eq!(two.endpoint.session_count(), 0, "the lease is respected");
     expire(&store, &session.id, 1).await;
-    let messages = session.get(Some(&prime)).await.body.messages().await;
-    assert_eq!(messages.len(), 1, "what was stored is there: {messages:?}");
-    assert_eq!(messages[0]["method"], "notifications/progress");
+    let mut resumed = session.get(Some(&prime)).await;
+    let event = resumed.body.event().await.unwrap();
+    assert!(String::from_utf8_lossy(&event.data).contains("notifications/progress"), "what was stored is there");
+    assert_eq!(resumed.body.event().await, None);
+    assert_eq!(
+        session.get(event.id.as_deref()).await.status,
+        400,
+        "there will be no more, and the client need not wait"
+    );
     assert_eq!(session.tool(3, "hello").await.status, 200);
     assert_eq!(two.endpoint.session_count(), 1);
 }
