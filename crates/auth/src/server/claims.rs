@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Deserializer, de::DeserializeOwned};
+use serde::{Deserialize, Deserializer, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
 use super::refusal::Refusal;
@@ -18,7 +18,7 @@ use super::refusal::Refusal;
 ///     format!("Hello, {}!", name.as_deref().or(claims.subject.as_deref()).unwrap_or("stranger"))
 /// }
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Claims {
     /// The issuer (`iss`).

@@ -37,6 +37,7 @@ mod shutdown;
 mod skipped;
 mod stateless;
 mod store;
+mod store_faults;
 mod streams;
 mod support;
 mod takeover;

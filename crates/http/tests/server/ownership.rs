@@ -118,6 +118,34 @@ async fn a_session_that_rests_goes_on_where_it_is_used_next() {
     assert_eq!(other.tool(3, "hello").await.status, 200);
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_session_that_rests_here_is_not_removed_while_another_replica_uses_it() {
+    let store = Arc::new(TestStore::default());
+    let ((one, _), (two, _)) = (replica(&store), replica(&store));
+    let one = one.limits(limits(|l| l.sessions = 1));
+    let session = Session::open(&one, POLLING).await;
+    tokio::time::sleep(Duration::from_secs(25)).await;
+    let session = session.at(&two);
+    let running = session.tool(1, "forever").await;
+    Session::open(&one, POLLING).await;
+    assert_eq!((one.session_count(), session.tool(2, "hello").await.status.as_u16()), (1, 200));
+    assert!(owner(&store, &session.id).await.is_some());
+    drop(running);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_shutdown_does_not_wait_for_a_store_that_hangs() {
+    let store = Arc::new(TestStore::default());
+    let (one, _) = replica(&store);
+    for _ in 0..100 {
+        Session::open(&one, POLLING).await;
+    }
+    store.break_all(Fault::Hangs);
+    let began = tokio::time::Instant::now();
+    one.release_sessions().await;
+    assert_eq!((one.session_count(), began.elapsed().as_secs()), (0, 5));
+}
+
 /// A session and its owner.
 async fn owned() -> (Arc<TestStore>, Session, Seen) {
     let store = Arc::new(TestStore::default());

@@ -149,7 +149,7 @@ impl Endpoint {
             response::events(Events::new(Source::Relay(relay), ticket, limits.keep_alive + limits.stall))
         } else {
             let most = self.config.connection.sent.unwrap_or(self.config.connection.message);
-            match collect(body, most).await {
+            match within(self.config.limits.stall, pin!(collect(body, most))).await.flatten() {
                 Some(text) if text.is_empty() => response::empty(parts.status),
                 Some(text) => response::json(parts.status, text),
                 None => return unknown(),

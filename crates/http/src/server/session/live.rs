@@ -208,7 +208,7 @@ impl LiveSession {
         let mut state = lock(&self.state);
         state.check(std::slice::from_ref(id), limits)?;
         let free = |connection: &mut Box<ServerConnection>| connection.wants_input();
-        if !state.inbox.is_empty() || state.unsent.is_some() || state.unstored.is_some() {
+        if !state.inbox.is_empty() || state.unsent.is_some() {
             return Ok(None);
         }
         let Some(connection) = state.parked.take_if(free) else { return Ok(None) };

@@ -263,6 +263,8 @@ impl Endpoint {
         };
         match self.config.after(&live.id, number, seq).await.map_err(late)? {
             // The stream goes on as another one, with numbers of its own.
+            // Its call was lost with the replica that ran it: there will be no answer.
+            Some(missed) if tag == 'r' && missed.is_empty() && number >> 32 != live.generation() => Err(lost()),
             Some(missed) if tag == 'g' => Ok(missed.iter().fold(reader, |reader, e| reader.begins_with(print(e)))),
             Some(missed) => Ok(reader.after(&missed, print)),
             // Nothing may have been sent yet.

@@ -8,7 +8,7 @@ use std::{
 use tokio::{task::JoinSet, time::Instant};
 
 use crate::server::{
-    endpoint::Endpoint,
+    endpoint::{Config, Endpoint},
     lock,
     session::{
         driver::remember,
@@ -118,8 +118,14 @@ impl Endpoint {
     /// They stay in the table, without a connection: they still count.
     async fn release_unused(&self) {
         let lease = self.config.limits.session_lease;
-        let unused: Vec<_> = self.state.sessions.all().into_iter().filter(|live| live.rest(lease)).collect();
-        self.give_up(&unused).await;
+        let unused = self.state.sessions.all().into_iter().filter(|live| live.rest(lease)).collect();
+        self.at_once(unused, |config, live| async move {
+            match &config.shared {
+                Some(shared) => config.release(shared, &live.id, live.generation()).await,
+                None => true,
+            }
+        })
+        .await;
     }
 
     /// Releases the sessions in which nothing runs; returns whether any are left.
@@ -153,16 +159,22 @@ impl Endpoint {
 
     async fn release(&self, sessions: Vec<Arc<LiveSession>>) {
         let gone: Vec<_> = sessions.into_iter().filter(|live| self.state.sessions.remove_this(live)).collect();
-        gone.iter().for_each(|live| live.fence());
-        self.give_up(&gone).await;
+        gone.iter().for_each(|live| live.close());
+        self.at_once(gone, |config, live| async move { config.give_up(&[live], |_| true).await }).await;
     }
 
-    /// Ends the ownership of sessions in the store.
-    async fn give_up(&self, gone: &[Arc<LiveSession>]) {
+    /// Does something for each session, for several at a time, until the store does not answer in time once: what is left
+    /// has to expire.
+    async fn at_once<F>(&self, sessions: Vec<Arc<LiveSession>>, work: impl Fn(Arc<Config>, Arc<LiveSession>) -> F)
+    where
+        F: Future<Output = bool> + Send + 'static,
+    {
         let mut calls = JoinSet::new();
-        for part in gone.chunks(gone.len().div_ceil(CONCURRENT).max(1)) {
-            let (config, part) = (self.config.clone(), part.to_vec());
-            calls.spawn(async move { config.give_up(&part, |_| true).await });
+        for live in sessions {
+            if calls.len() >= CONCURRENT && !matches!(calls.join_next().await, Some(Ok(true))) {
+                return;
+            }
+            calls.spawn(work(self.config.clone(), live));
         }
         while calls.join_next().await.is_some() {}
     }

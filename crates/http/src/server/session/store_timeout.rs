@@ -105,10 +105,12 @@ impl Config {
     }
 
     /// Ends this replica's ownership of sessions that it has dropped: those that may go on elsewhere are released, the
-    /// others removed. After a store did not answer in time the rest is left to expire.
-    pub(crate) async fn give_up(&self, gone: &[Arc<LiveSession>], goes_on: impl Fn(&LiveSession) -> bool) {
+    /// others removed. After a store did not answer in time the rest is left to expire, and it returns false.
+    pub(crate) async fn give_up(&self, gone: &[Arc<LiveSession>], goes_on: impl Fn(&LiveSession) -> bool) -> bool {
         for live in gone {
             let done = match (&self.shared, &live.lease) {
+                (Some(_), _) if !live.is_owned() && goes_on(live) => Ok(()),
+                (Some(shared), _) if !live.is_owned() => self.remove_unowned(shared, &live.id).await,
                 (Some(shared), Some(lease)) if goes_on(live) => {
                     self.in_time(shared.store.release(&live.id, lease.generation)).await
                 }
@@ -118,9 +120,18 @@ impl Config {
             if let Err(error) = done {
                 tracing::warn!(%error, "the store does not know that a session has ended here");
                 if error.kind() == ErrorKind::Timeout {
-                    return;
+                    return false;
                 }
             }
+        }
+        true
+    }
+
+    /// Removes a session that this replica has released, unless another one uses it.
+    async fn remove_unowned(&self, shared: &Shared, id: &str) -> Result<(), Error> {
+        match self.in_time(shared.store.claim(id, &shared.node, self.limits.session_lease)).await? {
+            Claim::Owned(..) => self.remove(id).await.map(|_| ()),
+            Claim::Elsewhere(_) | Claim::Missing => Ok(()),
         }
     }
 
@@ -146,11 +157,13 @@ impl Config {
         removed
     }
 
-    /// Ends the ownership of a session.
-    pub(crate) async fn release(&self, shared: &Shared, id: &str, generation: u64) {
-        if let Err(error) = self.in_time(shared.store.release(id, generation)).await {
+    /// Ends the ownership of a session; false if the store does not answer in time.
+    pub(crate) async fn release(&self, shared: &Shared, id: &str, generation: u64) -> bool {
+        let released = self.in_time(shared.store.release(id, generation)).await;
+        if let Err(error) = &released {
             tracing::warn!(%error, "a session cannot be released");
         }
+        !released.is_err_and(|error| error.kind() == ErrorKind::Timeout)
     }
 
     /// Extends leases, of which one ends after the time that is left.
