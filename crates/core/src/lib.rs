@@ -7,7 +7,7 @@
 //! | other transports | [`Connection`], [`ServerConnection`], [`ClientConnection`], [`Channel`], [`Router`], [`EncodedMessage`], [`message`], [`http`] |
 //! | extensions | [`ExtensionSpec`], [`ExtensionEvent`], [`Project`], [`extension_messages!`] |
 //! | gateways | [`Dialect`], [`Outcome`], [`RequestOptions`], [`Negotiation`], [`Relay`] |
-//! | stores | [`ChangeBus`], [`BusSubscription`] |
+//! | replicas | [`ChangeBus`], [`BusSubscription`], [`Bridge`] |
 //! | telemetry | [`Observer`], [`Operation`], [`Failure`] |
 //!
 //! A [`ServerConnection`] turns messages into [`Call`]s of a [`Service`] and replies into messages; a
@@ -46,7 +46,11 @@ pub use limits::Limits;
 pub use message::oversized::{Oversized, Skimmed};
 pub use message::scan::{Bounds, Fault, JsonText};
 pub use message::text::EncodedMessage;
-pub use server::bus::{BusSubscription, ChangeBus, memory::MemoryBus};
+pub use server::bus::{
+    BusSubscription, ChangeBus,
+    bridge::{Bridge, BridgeFailure, BridgeRuntime},
+    memory::MemoryBus,
+};
 pub use server::connection::ServerConnection;
 pub use server::hub::{Change, ExtensionEvent, Filter, Hub, Subscription};
 pub use server::input::{Backchannel, Driven, Inputs};

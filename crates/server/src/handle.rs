@@ -17,6 +17,7 @@ use crate::{
     inner::Inner,
     middleware::Next,
     prompt::IntoPrompt,
+    replicas,
     resource::IntoResource,
     scopes,
     tool::{IntoTool, ToolDef},
@@ -263,6 +264,10 @@ impl Service for ServerHandle {
 
     fn has_resource(&self, uri: &str) -> bool {
         dispatch::find_resource(&self.0, uri).is_some() || self.0.mounts.iter().any(|m| m.has_resource(uri))
+    }
+
+    fn background(&self) -> Option<BoxFuture<'static, ()>> {
+        replicas::background(&self.0)
     }
 }
 

@@ -8,7 +8,7 @@ use std::{
 };
 
 use couplet_core::{
-    BoxFuture, CachePolicy, Call, ClientNotification, Description, Hub, Limits, Observer, Reply, Sealer,
+    BoxFuture, CachePolicy, Call, ChangeBus, ClientNotification, Description, Hub, Limits, Observer, Reply, Sealer,
 };
 use couplet_types::{
     Implementation, PromptsCapability, ProtocolVersion, RawJson, ResourcesCapability, ServerCapabilities,
@@ -23,6 +23,7 @@ use crate::{
     mount::Mount,
     prompt::PromptDef,
     registry::{Registry, Set},
+    replicas::Replicas,
     resource::ResourceDef,
     schema::SchemaDialect,
     tool::ToolDef,
@@ -47,6 +48,8 @@ pub(crate) struct Inner {
     /// The methods of the extensions, by name.
     pub(crate) extended: HashMap<String, MethodHandler>,
     pub(crate) hub: Hub,
+    /// The bridge to other replicas, if there is a change bus.
+    pub(crate) replicas: Option<Replicas>,
     pub(crate) config: Config,
     description: RwLock<Arc<Description>>,
 }
@@ -64,6 +67,7 @@ pub(crate) struct Config {
     pub(crate) timeout: Option<Duration>,
     pub(crate) observer: Option<Arc<dyn Observer>>,
     pub(crate) sealer: Sealer,
+    pub(crate) bus: Option<ConfiguredBus>,
     pub(crate) dialect: SchemaDialect,
     pub(crate) validation: Validation,
     /// Undeclared arguments are rejected.
@@ -74,9 +78,19 @@ pub(crate) struct Config {
     pub(crate) dynamic: bool,
 }
 
+/// The change bus, until the server is built.
+#[derive(Clone)]
+pub(crate) struct ConfiguredBus(pub(crate) Arc<dyn ChangeBus>);
+
+impl fmt::Debug for ConfiguredBus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ChangeBus").finish_non_exhaustive()
+    }
+}
+
 impl Inner {
     pub(crate) fn new(
-        config: Config,
+        mut config: Config,
         methods: HashMap<String, Method>,
         middleware: Vec<Middleware>,
         listeners: Vec<Listener>,
@@ -84,6 +98,8 @@ impl Inner {
         mut extensions: Vec<Extension>,
     ) -> Self {
         let extended = extensions.iter_mut().flat_map(|e| std::mem::take(&mut e.methods)).collect();
+        let hub = Hub::new();
+        let replicas = config.bus.take().map(|ConfiguredBus(bus)| Replicas::new(&hub, bus));
         let nothing = Description::new(config.info.clone(), ServerCapabilities::default());
         Self {
             tools: Registry::new(),
@@ -95,7 +111,8 @@ impl Inner {
             mounts,
             extensions,
             extended,
-            hub: Hub::new(),
+            hub,
+            replicas,
             config,
             description: RwLock::new(Arc::new(nothing)),
         }

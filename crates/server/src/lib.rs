@@ -35,6 +35,7 @@ mod mount;
 pub mod outcomes;
 mod prompt;
 mod registry;
+mod replicas;
 pub mod reply;
 mod resource;
 pub mod schema;

@@ -136,6 +136,7 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
             timeout: Some(Duration::from_secs(60)),
             observer: None,
             sealer: Sealer::random(),
+            bus: None,
             dialect: SchemaDialect::Portable,
             validation: Validation::default(),
             deny_unknown: false,

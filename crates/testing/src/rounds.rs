@@ -120,6 +120,10 @@ impl Service for Replayed {
     fn has_resource(&self, uri: &str) -> bool {
         self.service.has_resource(uri)
     }
+
+    fn background(&self) -> Option<BoxFuture<'static, ()>> {
+        self.service.background()
+    }
 }
 
 impl Connect for Replayed {

@@ -13,7 +13,10 @@ use std::{
 
 use couplet_types::RawJson;
 
-use crate::{server::relay::Passed, sync::lock};
+use crate::{
+    server::{bus::unpublished::Unpublished, relay::Passed},
+    sync::lock,
+};
 
 /// A change that clients can subscribe to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -120,6 +123,15 @@ impl Hash for ExtensionEvent {
 #[derive(Clone, Debug, Default)]
 pub struct Hub(pub(crate) Arc<Mutex<Sinks>>);
 
+/// The subscribers that a change is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// Those of this process: the others have been notified.
+    Here,
+    /// Those of every replica.
+    Replicas,
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct Sinks {
     all: Vec<Weak<Mutex<Sink>>>,
@@ -131,6 +143,8 @@ pub(crate) struct Sinks {
     pub(crate) sources: Vec<Weak<Mutex<Sinks>>>,
     /// The wakers for a changed union of filters.
     pub(crate) watchers: Vec<Waker>,
+    /// The changes that wait for the bridge to other replicas, if there is one.
+    pub(crate) unpublished: Option<Unpublished>,
 }
 
 impl Sinks {
@@ -154,16 +168,28 @@ impl Hub {
         Self::default()
     }
 
-    /// Publishes a change to the subscribers whose filter matches.
+    /// Publishes a change to the subscribers whose filter matches, here and on other replicas if there is a
+    /// [bridge](Hub::bridge). It never blocks.
     pub fn send(&self, change: Change) {
-        let (woken, passed) = {
-            let sinks = lock(&self.0);
+        self.spread(&change, Reach::Replicas);
+    }
+
+    /// Delivers a change of another replica to the subscribers here.
+    pub(crate) fn deliver(&self, change: Change) {
+        self.spread(&change, Reach::Here);
+    }
+
+    pub(crate) fn spread(&self, change: &Change, reach: Reach) {
+        let (woken, bridge, passed) = {
+            let mut sinks = lock(&self.0);
             let open = sinks.all.iter().filter_map(Weak::upgrade);
-            let woken: Vec<_> = open.filter_map(|sink| lock(&sink).offer(&change)).collect();
-            (woken, sinks.passed.clone())
+            let woken: Vec<_> = open.filter_map(|sink| lock(&sink).offer(change)).collect();
+            let unpublished = sinks.unpublished.as_mut().filter(|_| reach == Reach::Replicas);
+            let bridge = unpublished.and_then(|waiting| waiting.add(change));
+            (woken, bridge, sinks.passed.clone())
         };
-        woken.into_iter().for_each(Waker::wake);
-        passed.iter().for_each(|passed| passed.send(&change));
+        woken.into_iter().chain(bridge).for_each(Waker::wake);
+        passed.iter().for_each(|passed| passed.send(change, reach));
     }
 
     /// Subscribes to changes. Dropping the subscription ends it.

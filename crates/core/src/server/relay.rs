@@ -7,7 +7,7 @@ use std::{
 };
 
 use crate::{
-    server::hub::{Change, Filter, Hub, Sinks},
+    server::hub::{Change, Filter, Hub, Reach, Sinks},
     sync::lock,
 };
 
@@ -28,9 +28,9 @@ pub(crate) struct Passed {
 }
 
 impl Passed {
-    pub(crate) fn send(&self, change: &Change) {
+    pub(crate) fn send(&self, change: &Change, reach: Reach) {
         if let (Some(hub), Some(change)) = (self.to.upgrade(), self.relay.outward(change)) {
-            Hub(hub).send(change);
+            Hub(hub).spread(&change, reach);
         }
     }
 

@@ -97,6 +97,15 @@ pub trait Service: Send + Sync + 'static {
         let _ = uri;
         true
     }
+
+    /// Returns the work that has to be done while the service is served, such as receiving the changes of other
+    /// replicas; `None`, the default, if there is none.
+    ///
+    /// A transport runs the future for as long as it serves, and drops it at its end. A service that is served more than
+    /// once returns a future each time, and sees to it that only one of them does the work.
+    fn background(&self) -> Option<BoxFuture<'static, ()>> {
+        None
+    }
 }
 
 /// A notification from a client.

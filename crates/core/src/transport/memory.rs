@@ -12,7 +12,7 @@ use crate::{
     message::oversized::Oversized,
     server::connection::ServerConnection,
     service::Service,
-    transport::{Connected, connection::Connection},
+    transport::{Connected, background::Background, connection::Connection},
 };
 
 /// Connects a client to a service. The connection lives as long as its driver is polled, and the driver ends when the
@@ -25,8 +25,12 @@ pub fn connect(
 ) -> Connected {
     let most = (server_limits.message, client_limits.message);
     let (mut client, handle) = ClientConnection::new(inbound, client_limits.clone());
+    let mut background = Background::of(&*service);
     let mut server = ServerConnection::new(service, server_limits.clone());
-    let driver = Box::pin(poll_fn(move |cx| exchange(&mut client, &mut server, most, cx).map(Ok)));
+    let driver = Box::pin(poll_fn(move |cx| {
+        background.poll(cx);
+        exchange(&mut client, &mut server, most, cx).map(Ok)
+    }));
     Connected { channel: Arc::new(handle), driver }
 }
 

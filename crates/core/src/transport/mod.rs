@@ -4,8 +4,10 @@
 //! |---|---|
 //! | `connection` | the contract for driving either side of a connection |
 //! | `pump` | a driver over any stream of messages, without a runtime |
+//! | `background` | the work of a service that is no call |
 //! | `memory` | a client and a server in one program |
 
+mod background;
 pub(crate) mod connection;
 pub mod memory;
 pub mod pump;

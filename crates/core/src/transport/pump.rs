@@ -21,17 +21,23 @@ use crate::{
     limits::Limits,
     server::connection::ServerConnection,
     service::Service,
-    transport::{Connected, connection::Connection},
+    transport::{Connected, background::Background, connection::Connection},
 };
 
-/// Serves a service on a stream until the client has ended its input and everything is answered.
+/// Serves a service on a stream until the client has ended its input and everything is answered, and runs its
+/// [background work](Service::background) meanwhile.
 ///
 /// # Errors
 /// When the stream fails.
 pub async fn serve<S: MessageStream>(stream: S, service: Arc<dyn Service>, limits: Limits) -> Result<(), Error> {
+    let mut background = Background::of(&*service);
     let mut pump = Pump::new(ServerConnection::new(service, limits), stream);
     loop {
-        match pump.run().await {
+        let end = poll_fn(|cx| {
+            background.poll(cx);
+            pump.poll(cx)
+        });
+        match end.await {
             End::Eof => pump.connection.end_input(),
             end => return end.into_result("client"),
         }

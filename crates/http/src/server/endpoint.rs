@@ -12,7 +12,7 @@ use std::{
 use bytes::Bytes;
 use couplet_core::{Caller, Limits, PeerCache, ServerConnection, Service};
 use http::{StatusCode, Version, request::Parts};
-use tokio::time::Instant;
+use tokio::{runtime::Handle, task::JoinSet, time::Instant};
 
 use super::{limits::HttpLimits, lock};
 use crate::server::{
@@ -111,6 +111,8 @@ pub(crate) struct State {
     last_opening: Mutex<Bytes>,
     looked_after: AtomicBool,
     pub(crate) renews: AtomicBool,
+    /// The background work of the service; dropping it ends it.
+    background: Mutex<JoinSet<()>>,
 }
 
 impl Endpoint {
@@ -140,7 +142,9 @@ impl Endpoint {
             pool: Arc::default(),
             in_flight: Arc::default(),
         };
-        Self { config: Arc::new(config), state: Arc::default() }
+        let endpoint = Self { config: Arc::new(config), state: Arc::default() };
+        endpoint.run_background();
+        endpoint
     }
 
     /// Sets the limits of the endpoint.
@@ -302,11 +306,24 @@ impl Endpoint {
         }
     }
 
+    /// Starts the background work of the service, for as long as the endpoint exists, unless it runs already. Outside of a
+    /// runtime it starts later: with the listener, or with the first session or stream.
+    pub(crate) fn run_background(&self) {
+        let Ok(runtime) = Handle::try_current() else { return };
+        let mut background = lock(&self.state.background);
+        if background.is_empty()
+            && let Some(work) = self.config.service.background()
+        {
+            background.spawn_on(work, &runtime);
+        }
+    }
+
     /// Starts the task that enforces timeouts, for as long as there is a session or stream.
     pub(crate) fn look_after(&self) {
         if self.state.looked_after.swap(true, Ordering::SeqCst) {
             return;
         }
+        self.run_background();
         let limits = &self.config.limits;
         let shortest = limits.handshake.min(limits.idle).min(limits.stall).min(limits.keep_alive);
         let pause = (shortest / 3).clamp(Duration::from_millis(10), Duration::from_secs(5));

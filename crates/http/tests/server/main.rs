@@ -5,6 +5,7 @@
 mod access;
 mod alone;
 mod authorize;
+mod change_bus;
 mod context;
 mod cors;
 mod events;

@@ -19,3 +19,5 @@ mod sessions;
 mod skipped;
 #[cfg(feature = "tasks")]
 mod tasks;
+#[cfg(feature = "tls")]
+mod tls;

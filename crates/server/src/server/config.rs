@@ -2,11 +2,11 @@
 
 use std::{sync::Arc, time::Duration};
 
-use couplet_core::{CachePolicy, Limits, Observer, Sealer};
+use couplet_core::{CachePolicy, ChangeBus, Limits, Observer, Sealer};
 use couplet_types::{CacheScope, Implementation, ProtocolVersion};
 
 use super::{Server, or_panic};
-use crate::{checks::Validation, schema::SchemaDialect};
+use crate::{checks::Validation, inner::ConfiguredBus, schema::SchemaDialect};
 
 /// # Configuration
 impl<S: Clone + Send + Sync + 'static> Server<S> {
@@ -164,6 +164,26 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
     /// ```
     pub fn request_state_key(mut self, key: impl Into<Sealer>) -> Self {
         self.config.sealer = key.into();
+        self
+    }
+
+    /// Sets the bus that carries changes between the replicas of this server: clients that subscribed on one replica are
+    /// notified of changes on all of them. By default they are notified of the changes on their own.
+    ///
+    /// A change is a hint to list or read again: each replica lists the tools, resources and prompts that are registered
+    /// there.
+    ///
+    /// ```
+    /// use couplet_core::MemoryBus;
+    /// use couplet_server::{Server, tool};
+    ///
+    /// let bus = MemoryBus::new(); // One for several processes is in `couplet-redis`.
+    /// let replica = || Server::new("hello", "1.0.0").tool(tool("hello", || "Hello!")).change_bus(bus.clone()).build();
+    /// let (first, second) = (replica(), replica());
+    /// # let _ = (first, second);
+    /// ```
+    pub fn change_bus(mut self, bus: impl ChangeBus) -> Self {
+        self.config.bus = Some(ConfiguredBus(Arc::new(bus)));
         self
     }
 

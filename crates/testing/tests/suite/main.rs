@@ -4,6 +4,8 @@ mod asking;
 mod child;
 #[cfg(unix)]
 mod children;
+#[cfg(feature = "contract")]
+mod contract;
 mod extension;
 mod fixture;
 mod flood;
@@ -13,6 +15,7 @@ mod media;
 mod mount;
 mod projection;
 mod replayed;
+mod replicas;
 mod rows;
 mod scenario;
 mod schema;

@@ -52,6 +52,10 @@ impl Service for Sentinel {
     fn has_resource(&self, uri: &str) -> bool {
         uri == "s://here"
     }
+
+    fn background(&self) -> Option<BoxFuture<'static, ()>> {
+        Some(Box::pin(std::future::ready(())))
+    }
 }
 
 /// Asks a service that has a sentinel inside everything that there is to ask.
@@ -63,6 +67,7 @@ async fn check(what: &str, outer: impl Service + Clone, sentinel: &Sentinel, too
     let scopes = outer.required_scopes("tools/call", &params);
     assert_eq!(scopes.as_deref(), Some(&["t".to_owned()][..]), "{what}");
     assert!(outer.has_resource(uri) && !outer.has_resource("s://elsewhere"), "{what}");
+    assert!(outer.background().is_some(), "{what}");
     let mut wire = Wire::new(outer, ProtocolVersion::V2025_06_18);
     wire.open().await;
     let answer = wire.request("tools/call", json!({ "name": tool })).await;

@@ -5,9 +5,15 @@
 //!
 //! | file | subject |
 //! |---|---|
+//! | `bridge` | publishes a hub's changes, and delivers those of other replicas |
+//! | `message` | changes as bytes |
+//! | `unpublished` | changes that wait to be published |
 //! | `memory` | a bus within one process |
 
+pub(crate) mod bridge;
 pub(crate) mod memory;
+pub(crate) mod message;
+pub(crate) mod unpublished;
 
 use bytes::Bytes;
 
@@ -16,8 +22,8 @@ use crate::{error::Error, server::running::BoxFuture};
 /// A bus that carries changes between the replicas of one server, such as a channel of Redis.
 ///
 /// With it, a change on one replica reaches the subscribers on all of them. Delivery is best effort: a message that is
-/// lost is an [error of the subscription](BusSubscription::next), after which the replica assumes that everything has
-/// changed.
+/// lost is an [error of the subscription](BusSubscription::next), after which a [`Bridge`](crate::Bridge) assumes that
+/// everything has changed.
 ///
 /// An implementation must not block, need not order messages of different replicas, and need not have timeouts of its
 /// own. Its contract is a function in `couplet-testing`.

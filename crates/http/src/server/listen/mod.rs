@@ -215,6 +215,7 @@ async fn run<L: Listen>(
     mut end: watch::Receiver<bool>,
     grace: Duration,
 ) -> Result<(), Error> {
+    site.endpoint.run_background();
     let limits = site.endpoint.config.limits.clone();
     let room = Arc::new(Semaphore::new(limits.connections));
     let server = server(&limits);

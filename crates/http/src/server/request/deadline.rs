@@ -64,6 +64,10 @@ impl Service for Timed {
     fn has_resource(&self, uri: &str) -> bool {
         self.service.has_resource(uri)
     }
+
+    fn background(&self) -> Option<BoxFuture<'static, ()>> {
+        self.service.background()
+    }
 }
 
 #[cfg(test)]
@@ -110,6 +114,10 @@ mod tests {
         fn has_resource(&self, _: &str) -> bool {
             false
         }
+
+        fn background(&self) -> Option<BoxFuture<'static, ()>> {
+            Some(Box::pin(std::future::ready(())))
+        }
     }
 
     #[test]
@@ -121,6 +129,7 @@ mod tests {
         assert!(timed.header_params("any").is_some());
         assert_eq!(timed.required_scopes("one", &Params::default()).as_deref(), Some(&["one".to_owned()][..]));
         assert!(!timed.has_resource("any"));
+        assert!(timed.background().is_some());
         let mut connection = ServerConnection::new(timed, Limits::default());
         connection.receive(br#"{"jsonrpc":"2.0","method":"notifications/any"}"#[..].into());
         assert_eq!(inner.notes.load(Ordering::SeqCst), 1);

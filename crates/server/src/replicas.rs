@@ -1,0 +1,68 @@
+//! The bridge to the other replicas of a server.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use couplet_core::{BoxFuture, Bridge, BridgeFailure, BridgeRuntime, ChangeBus, Error, Hub};
+use tokio::sync::Mutex;
+
+use crate::{inner::Inner, mount::Mount};
+
+/// The bridge of a server to its other replicas. However many transports serve the server, one of them runs it.
+#[derive(Clone)]
+pub(crate) struct Replicas(Arc<Mutex<Bridge>>);
+
+impl Replicas {
+    pub(crate) fn new(hub: &Hub, bus: Arc<dyn ChangeBus>) -> Self {
+        Self(Arc::new(Mutex::new(hub.bridge(bus))))
+    }
+
+    async fn run(self) {
+        self.0.lock().await.run(&Tokio).await;
+    }
+}
+
+/// The background work of a server and of those that are mounted in it.
+pub(crate) fn background(inner: &Inner) -> Option<BoxFuture<'static, ()>> {
+    let own = inner.replicas.clone().map(|replicas| -> BoxFuture<'static, ()> { Box::pin(replicas.run()) });
+    let mounted = inner.mounts.iter().filter_map(|mount: &Mount| mount.service.background());
+    let mut all: Vec<_> = own.into_iter().chain(mounted).collect();
+    match all.len() {
+        0 | 1 => all.pop(),
+        _ => Some(Box::pin(together(all))),
+    }
+}
+
+/// Runs several futures at once.
+async fn together(mut all: Vec<BoxFuture<'static, ()>>) {
+    std::future::poll_fn(|cx| {
+        all.retain_mut(|work| work.as_mut().poll(cx).is_pending());
+        if all.is_empty() { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
+    })
+    .await;
+}
+
+/// Time and log of a bridge.
+struct Tokio;
+
+impl BridgeRuntime for Tokio {
+    fn sleep(&self, time: Duration) -> BoxFuture<'static, ()> {
+        Box::pin(tokio::time::sleep(time))
+    }
+
+    fn failed(&self, what: BridgeFailure, error: &Error) {
+        match what {
+            BridgeFailure::Publish => tracing::warn!(%error, "a change cannot be published to other replicas yet"),
+            BridgeFailure::Subscribe => tracing::warn!(%error, "the changes of other replicas cannot be received yet"),
+            BridgeFailure::Receive => {
+                tracing::warn!(%error, "changes of other replicas may have been lost: clients are notified of all lists");
+            }
+            _ => tracing::debug!(%error, "a change of another replica is skipped"),
+        }
+    }
+}
+
+impl fmt::Debug for Replicas {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Replicas").finish_non_exhaustive()
+    }
+}
