@@ -47,7 +47,7 @@ pub use message::scan::{Bounds, Fault, JsonText};
 pub use message::text::EncodedMessage;
 pub use server::connection::ServerConnection;
 pub use server::hub::{Change, ExtensionEvent, Filter, Hub, Subscription};
-pub use server::input::{Backchannel, Driven, Inputs};
+pub use server::input::{Backchannel, Driven, Inputs, Journal};
 pub use server::outbound::{Outbound, Route};
 pub use server::outbox::{NotificationSink, Outbox};
 pub use server::question::excerpt;
