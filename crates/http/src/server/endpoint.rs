@@ -14,6 +14,8 @@ use couplet_core::{Caller, Limits, PeerCache, ServerConnection, Service};
 use http::{StatusCode, Version, request::Parts};
 use tokio::{runtime::Handle, task::JoinSet, time::Instant};
 
+#[cfg(feature = "replicas")]
+use super::replica::{Replica, Replicas};
 use super::{limits::HttpLimits, lock};
 use crate::server::{
     request::{
@@ -51,8 +53,9 @@ use crate::server::{
 /// # Load balancers and replicas
 ///
 /// Requests of 2026-07-28 are stateless: any replica can answer, if all share the server's `request_state_key`. Older
-/// revisions have sessions: use sticky routing by `Mcp-Session-Id`, share a [`SessionStore`] and an [`EventStore`], or
-/// do [without sessions](Endpoint::without_sessions). A stream is never silent for longer than
+/// revisions have sessions: share a [`SessionStore`] and an [`EventStore`], so that a session survives its replica, and
+/// either forward requests between the replicas (`Endpoint::replica`, with the feature `replicas`) or use sticky routing
+/// by `Mcp-Session-Id`. Or do [without sessions](Endpoint::without_sessions). A stream is never silent for longer than
 /// [`HttpLimits::keep_alive`], which must be shorter than the idle timeout of the load balancer.
 ///
 /// # Runtime
@@ -88,6 +91,8 @@ pub(crate) struct Config {
     pub(crate) without_sessions: bool,
     pub(crate) authorize: Option<Arc<dyn Authorize>>,
     pub(crate) shared: Option<Shared>,
+    #[cfg(feature = "replicas")]
+    pub(crate) replicas: Option<Arc<Replicas>>,
     pub(crate) events: Arc<dyn EventStore>,
     pub(crate) pool: Arc<Pool>,
     pub(crate) in_flight: Arc<InFlight>,
@@ -138,6 +143,8 @@ impl Endpoint {
             without_sessions: false,
             authorize: None,
             shared: None,
+            #[cfg(feature = "replicas")]
+            replicas: None,
             events: Arc::new(MemoryEvents::new()),
             pool: Arc::default(),
             in_flight: Arc::default(),
@@ -225,7 +232,21 @@ impl Endpoint {
     /// session over.
     #[must_use]
     pub fn sessions(self, store: Arc<dyn SessionStore>) -> Self {
-        self.with(|config| config.shared = Some(Shared { store, node: Node::random() }))
+        self.with(|config| config.shared = Some(config.reachable(Shared { store, node: Node::random() })))
+    }
+
+    /// Forwards requests for sessions that other replicas own, and accepts those that they forward: any replica can answer
+    /// any request, without sticky routing. It needs a store that the replicas share ([`Endpoint::sessions`]), and
+    /// usually one for events ([`Endpoint::events`]).
+    ///
+    /// The URL of the replica must lead to this endpoint and nowhere else, and not through the load balancer.
+    #[cfg(feature = "replicas")]
+    #[must_use]
+    pub fn replica(self, replica: Replica) -> Self {
+        self.with(|config| {
+            config.replicas = Some(Arc::new(Replicas::new(replica)));
+            config.shared = config.shared.take().map(|shared| config.reachable(shared));
+        })
     }
 
     /// Sets the store of stream events, for clients that resume a stream (default: in memory).
@@ -345,6 +366,18 @@ impl Endpoint {
                 }
             }
         });
+    }
+}
+
+impl Config {
+    /// The same store, in which this replica has its URL.
+    fn reachable(&self, shared: Shared) -> Shared {
+        #[cfg(feature = "replicas")]
+        if let Some(replicas) = &self.replicas {
+            let node = shared.node.with_url(replicas.replica.url.clone());
+            return Shared { node, ..shared };
+        }
+        shared
     }
 }
 

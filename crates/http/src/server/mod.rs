@@ -21,6 +21,7 @@
 //! * A request counts until it is answered, also after its client has disconnected.
 //! * Unsent responses have a limit in bytes overall: above it new requests get 503.
 //! * Every store call has a timeout.
+//! * A session in a store has one owner. Without a valid lease nothing of it is executed, stored or sent.
 //! * Every queue is bounded. A slow reader applies backpressure to its own session, and is disconnected after a while.
 //!
 //! | file | subject |
@@ -28,7 +29,8 @@
 //! | `endpoint`, `limits` | configuration, and what the endpoint has open |
 //! | `request/` | what every request passes: host and origin, CORS, authorization, quotas, body, deadline, access log |
 //! | `stateless/` | requests of the stateless revision: a pooled connection for each |
-//! | `session/` | sessions: the table, the driver of a connection, stores, HTTP+SSE of 2024-11-05 |
+//! | `session/` | sessions: the table, the driver of a connection, stores and leases, HTTP+SSE of 2024-11-05 |
+//! | `replica/` | requests for sessions that other replicas own, forwarded and accepted |
 //! | `stream/` | response bodies, event streams and what is stored of them |
 //! | `response` | the kinds of responses |
 //! | `listen/` | a listener of our own: sockets, slow peers, graceful shutdown |
@@ -37,6 +39,8 @@ mod endpoint;
 mod limits;
 #[cfg(feature = "listen")]
 pub(crate) mod listen;
+#[cfg(feature = "replicas")]
+mod replica;
 mod request;
 mod response;
 mod session;
@@ -47,6 +51,8 @@ pub use endpoint::Endpoint;
 pub use limits::HttpLimits;
 #[cfg(feature = "listen")]
 pub use listen::{HttpTransport, Shutdown};
+#[cfg(feature = "replicas")]
+pub use replica::Replica;
 pub use request::{
     Answering,
     authorize::{Authorize, Challenge},

@@ -324,6 +324,7 @@ async fn a_session_belongs_to_whoever_opened_it() {
             }
             let alice = send(&place, authorized("POST", "Bearer alice:other", &headers, &ping)).await;
             assert_eq!(alice.status, 200, "{version}: she has another token now");
+            place.release_sessions().await;
         }
     }
 }

@@ -26,6 +26,7 @@ mod sessions;
 mod shutdown;
 mod stateless;
 mod store;
+mod store_faults;
 mod streams;
 mod support;
 mod takeover;

@@ -30,7 +30,7 @@ async fn a_session_has_one_owner_until_its_lease_has_expired() {
     let store = Arc::new(TestStore::default());
     let ((one, _), (two, _)) = (replica(&store), replica(&store));
     let session = Session::open(&one, POLLING).await;
-    let stream = session.get(None).await;
+    let running = session.tool(0, "forever").await;
     // The owner renews the lease for as long as the session is in use.
     for _ in 0..5 {
         lease_passes().await;
@@ -45,7 +45,7 @@ async fn a_session_has_one_owner_until_its_lease_has_expired() {
     assert_eq!(one.session_count(), 0);
     assert_eq!(session.at(&two).tool(2, "hello").await.status, 200);
     assert_eq!(session.tool(3, "hello").await.status, 503, "now the other one owns it");
-    drop(stream);
+    drop(running);
 }
 
 #[tokio::test(start_paused = true)]
@@ -93,12 +93,12 @@ async fn a_session_that_is_idle_here_keeps_its_events() {
     tokio::time::sleep(Duration::from_secs(25)).await;
     assert_eq!((owner(&store, &session.id).await, one.session_count()), (None, 1));
     let elsewhere = session.at(&two);
-    let stream = elsewhere.get(None).await;
+    let running = elsewhere.tool(0, "forever").await;
     tokio::time::sleep(Duration::from_secs(31 * 60)).await;
     assert_eq!((one.session_count(), two.session_count()), (0, 1));
     assert_eq!(elsewhere.get(Some(&prime)).await.body.messages().await.len(), 11, "the events are there");
     assert_eq!(elsewhere.tool(2, "hello").await.status, 200, "and the session as well");
-    drop(stream);
+    drop(running);
 }
 
 #[tokio::test(start_paused = true)]
@@ -118,17 +118,17 @@ async fn a_session_that_rests_goes_on_where_it_is_used_next() {
     assert_eq!(other.tool(3, "hello").await.status, 200);
 }
 
-/// A replica that was stopped for longer than its lease, as another one sees it: the store has given the session away.
-async fn paused_owner() -> (Arc<TestStore>, Session, Seen, u64) {
+/// A session and its owner.
+async fn owned() -> (Arc<TestStore>, Session, Seen) {
     let store = Arc::new(TestStore::default());
     let (one, seen) = replica(&store);
     let session = Session::open(&one, POLLING).await;
-    (store.clone(), session, seen, 0)
+    (store, session, seen)
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_owner_that_wakes_after_a_take_over_writes_nothing() {
-    let (store, session, seen, _) = paused_owner().await;
+    let (store, session, seen) = owned().await;
     let mut reply = session.tool(1, "slow").await;
     let prime = reply.body.event().await.unwrap().id.unwrap();
     reply.body.message().await.unwrap();
@@ -140,7 +140,7 @@ async fn an_owner_that_wakes_after_a_take_over_writes_nothing() {
         panic!("the lease is over")
     };
     store.events.fence(id, generation).await.unwrap();
-    let (_, number) = prime[1..].split_once('-').map(|(number, _)| ((), number.parse::<u64>().unwrap())).unwrap();
+    let number = prime[1..].split_once('-').unwrap().0.parse().unwrap();
     let before = store.events.after(id, number, 0).await.unwrap().unwrap().len();
     let rest = reply.body.messages().await;
     assert!(rest.iter().all(|message| message["id"] != 1), "there is no answer: {rest:?}");
@@ -154,7 +154,7 @@ async fn an_owner_that_wakes_after_a_take_over_writes_nothing() {
 
 #[tokio::test(start_paused = true)]
 async fn a_late_answer_is_not_sent() {
-    let (store, session, seen, _) = paused_owner().await;
+    let (store, session, seen) = owned().await;
     store.break_one("renew", Fault::Fails);
     let waiting = tokio::spawn({
         let session = session.at(&session.endpoint);

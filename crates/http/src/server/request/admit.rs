@@ -5,6 +5,8 @@ use std::sync::{Arc, atomic::Ordering};
 use couplet_core::{Caller, RequestContext};
 use http::{Method, StatusCode};
 
+#[cfg(feature = "replicas")]
+use crate::server::replica::accept::Forwarded;
 use crate::server::{
     endpoint::{Endpoint, State},
     request::{context::HttpRequest, quota::Share},
@@ -18,6 +20,9 @@ pub(crate) struct Admitted {
     pub(crate) caller: Option<Arc<Caller>>,
     /// What handlers can know of it.
     pub(crate) context: Option<Arc<HttpRequest>>,
+    /// Whether another replica has forwarded it.
+    #[cfg(feature = "replicas")]
+    pub(crate) forwarded: Option<Forwarded>,
     _share: Share,
     _slot: Slot,
 }
@@ -43,7 +48,14 @@ impl Endpoint {
         let most = self.config.limits.requests_per_principal;
         let principal = caller.as_ref().map(|caller| caller.principal());
         match self.state.requests_of.take(principal, most) {
-            Some(share) => Ok(Admitted { caller, context: None, _share: share, _slot: slot }),
+            Some(share) => Ok(Admitted {
+                caller,
+                context: None,
+                #[cfg(feature = "replicas")]
+                forwarded: None,
+                _share: share,
+                _slot: slot,
+            }),
             None => Err(response::busy(StatusCode::TOO_MANY_REQUESTS, "you have too many requests under way").into()),
         }
     }

@@ -32,6 +32,23 @@ impl HttpRequest {
         Self { parts, remote, session: None }
     }
 
+    /// The same request as a client sent it to another replica: with its target, only these fields, and its peer. `None`
+    /// if the target is malformed.
+    #[cfg(feature = "replicas")]
+    pub(crate) fn forwarded(&self, target: &str, fields: &[String], remote: Option<SocketAddr>) -> Option<Self> {
+        let (mut parts, ()) = http::Request::new(()).into_parts();
+        (parts.method, parts.version) = (self.parts.method.clone(), self.parts.version);
+        parts.uri = target.parse().ok()?;
+        for name in fields {
+            let name = http::HeaderName::from_bytes(name.as_bytes()).ok()?;
+            let values: Vec<_> = self.parts.headers.get_all(&name).iter().cloned().collect();
+            values.into_iter().for_each(|value| {
+                parts.headers.append(&name, value);
+            });
+        }
+        Some(Self::new(parts, remote))
+    }
+
     /// Returns the peer address of the connection, if the built-in listener accepted it over TCP. In axum it is in the
     /// extensions, as `ConnectInfo`. Behind a reverse proxy it is the proxy's.
     pub fn remote_addr(&self) -> Option<SocketAddr> {

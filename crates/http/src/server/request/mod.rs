@@ -27,7 +27,7 @@ use couplet_core::{
     http::{Field, Fields, Placement, accept, has_sessions, headers, no_session, place, session_version, unreadable},
     message,
 };
-use http::{HeaderMap, HeaderName, Method, Request, StatusCode, header, request::Parts};
+use http::{HeaderMap, HeaderName, Method, Request, StatusCode, header};
 
 use super::endpoint::Endpoint;
 use crate::server::{
@@ -41,6 +41,10 @@ impl Endpoint {
     where
         B: http_body::Body,
     {
+        #[cfg(feature = "replicas")]
+        if let Some(replicas) = self.forwards(&request.headers) {
+            return Box::pin(self.answer_forwarded(replicas, request, body)).await;
+        }
         let version = request.version;
         let mut access = Access::begin(&request.method, &request.uri);
         let origin = self.config.guard.check(&request).map(Option::<&_>::cloned);
@@ -83,22 +87,39 @@ impl Endpoint {
         if let Some(access) = access {
             access.by(caller.as_ref().map(|caller| caller.principal()));
         }
-        let admitted = match self.admit(slot, caller) {
-            Ok(admitted) => admitted,
-            Err(refused) => return *refused,
-        };
+        match self.admit(slot, caller) {
+            Ok(admitted) => self.dispatch(request, body, admitted, access).await,
+            Err(refused) => *refused,
+        }
+    }
+
+    /// Responds to a request that was admitted.
+    pub(crate) async fn dispatch<B>(
+        &self,
+        request: Arc<HttpRequest>,
+        body: B,
+        admitted: Admitted,
+        access: &mut Option<Box<Access>>,
+    ) -> Reply
+    where
+        B: http_body::Body,
+    {
         match request.method {
             Method::POST => {
                 if let Err(refused) = check_post(&request.headers) {
                     return *refused;
                 }
                 match read(body, &request.headers, &self.config.limits).await {
+                    #[cfg(feature = "replicas")]
+                    Ok(text) if admitted.forwarded.as_ref().is_some_and(|forwarded| !forwarded.is_of(&text)) => {
+                        response::error(StatusCode::FORBIDDEN, "the body is not the one that was forwarded")
+                    }
                     Ok(text) => self.message(request, text, admitted, access).await,
                     Err((status, what)) => response::error(status, what),
                 }
             }
             Method::GET | Method::DELETE if self.allowed().contains(request.method.as_str()) => {
-                self.session(&request, admitted).await
+                self.session(request, admitted).await
             }
             _ => response::not_allowed(self.allowed()),
         }
@@ -157,13 +178,14 @@ impl Endpoint {
             Placement::Session(_) | Placement::MissingSession if self.config.without_sessions => {
                 self.sessionless(frame, version, admitted).await
             }
-            Placement::Session(id) => self.post(&id, frame, text.len(), admitted).await,
+            Placement::Session(id) => self.post(&id, frame, &text, admitted).await,
             Placement::MissingSession => response::refused(&no_session(&frame, &self.config.service.describe())),
         }
     }
 
     /// A request without a message, about a session.
-    async fn session(&self, parts: &Parts, admitted: Admitted) -> Reply {
+    async fn session(&self, parts: Arc<HttpRequest>, mut admitted: Admitted) -> Reply {
+        admitted.context = Some(parts.clone());
         let is_get = parts.method == Method::GET;
         if is_get && !takes(&parts.headers, accept::EVENTS) {
             return response::error(StatusCode::NOT_ACCEPTABLE, format!("the answer can only be `{}`", accept::EVENTS));
@@ -173,8 +195,8 @@ impl Endpoint {
             Err(refusal) => return response::refused(&refusal),
         };
         match session.filter(|_| !self.config.without_sessions) {
-            Some(id) if is_get => self.get(&id, &parts.headers, &admitted).await,
-            Some(id) => self.delete(&id, admitted.principal()).await,
+            Some(id) if is_get => self.get(&id, &parts.headers, admitted).await,
+            Some(id) => self.delete(&id, admitted).await,
             None if is_get && self.config.http_sse => self.open_2024(admitted.caller),
             None => response::error(StatusCode::BAD_REQUEST, format!("the header `{}` is missing", headers::SESSION)),
         }

@@ -30,8 +30,17 @@ use crate::server::{
 pub(crate) enum Found {
     /// It is here.
     Here(Arc<LiveSession>),
-    /// This replica owns it.
-    There(Node),
+    /// Another replica owns it.
+    There(Box<There>),
+}
+
+/// A session that another replica owns.
+#[derive(Debug)]
+pub(crate) struct There {
+    #[cfg_attr(not(feature = "replicas"), allow(dead_code, reason = "it is for forwarding"))]
+    pub(crate) record: SessionRecord,
+    #[cfg_attr(not(feature = "replicas"), allow(dead_code, reason = "it is for forwarding"))]
+    pub(crate) owner: Node,
 }
 
 impl Endpoint {
@@ -46,12 +55,19 @@ impl Endpoint {
             }
             self.abandon(&live);
         }
-        let Some(shared) = &self.config.shared else { return Err(not_found().into()) };
+        match &self.config.shared {
+            Some(shared) => Box::pin(self.look_up(shared, id, principal)).await,
+            None => Err(not_found().into()),
+        }
+    }
+
+    /// Looks for a session in the store.
+    async fn look_up(&self, shared: &Shared, id: &str, principal: Option<&Arc<str>>) -> Result<Found, Box<Reply>> {
         let found = self.config.load(shared, id).await.map_err(|error| unavailable(&error))?;
         let found = found.filter(|(record, _)| record.principal.as_ref() == principal);
         let Some((record, owner)) = found else { return Err(not_found().into()) };
         match owner.filter(|owner| owner.id != shared.node.id) {
-            Some(owner) => Ok(Found::There(owner)),
+            Some(owner) => Ok(Found::There(Box::new(There { record, owner }))),
             None => self.claim(shared, &record).await,
         }
     }
@@ -78,7 +94,7 @@ impl Endpoint {
                     let lease = Lease::new(generation, asked, self.config.limits.session_lease);
                     self.take_over(shared, record, lease).await.map(Found::Here)
                 }
-                Ok((Claim::Elsewhere(owner), _)) => Ok(Found::There(owner)),
+                Ok((Claim::Elsewhere(owner), _)) => Ok(Found::There(Box::new(There { record: record.clone(), owner }))),
                 Ok((Claim::Missing, _)) => Err(not_found().into()),
                 Err(error) => {
                     turn.fail();

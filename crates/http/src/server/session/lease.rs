@@ -37,6 +37,11 @@ impl Lease {
         lock(&self.until).is_none()
     }
 
+    /// The time for which the lease is still valid.
+    pub(crate) fn left(&self) -> Duration {
+        lock(&self.until).map_or(Duration::ZERO, |until| until.saturating_duration_since(Instant::now()))
+    }
+
     /// Ends the lease: this replica has released the session, or another one owns it.
     pub(crate) fn end(&self) {
         *lock(&self.until) = None;

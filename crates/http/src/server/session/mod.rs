@@ -27,7 +27,7 @@ use crate::server::{
     request::{admit::Admitted, deadline::within, text_of},
     response::{self, Reply},
     session::{
-        claim::Found,
+        claim::{Found, There},
         driver::Taken,
         live::{Declined, LiveSession},
         store::SessionRecord,
@@ -84,10 +84,16 @@ impl Endpoint {
     }
 
     /// Takes a message to its session.
-    pub(crate) async fn post(&self, session: &str, frame: Frame, size: usize, mut admitted: Admitted) -> Reply {
+    pub(crate) async fn post(&self, session: &str, frame: Frame, text: &Bytes, mut admitted: Admitted) -> Reply {
         let live = match self.find(session, admitted.principal()).await {
             Ok(Found::Here(live)) => live,
-            Ok(Found::There(_)) => return elsewhere(),
+            Ok(Found::There(there)) => match Box::pin(self.reach(there, text, admitted)).await {
+                Ok((live, back)) => {
+                    admitted = back;
+                    live
+                }
+                Err(reply) => return *reply,
+            },
             Err(reply) => return *reply,
         };
         if !live.is_established() {
@@ -97,7 +103,7 @@ impl Endpoint {
             context.session = Some(live.id.clone());
         }
         let caller = admitted.caller.clone();
-        match driver::take(&live, frame, size, admitted, &self.config) {
+        match driver::take(&live, frame, text.len(), admitted, &self.config) {
             Ok(Taken::Answered(text)) => response::json(StatusCode::OK, text),
             Ok(Taken::Told) => response::empty(StatusCode::ACCEPTED),
             Ok(Taken::Awaits(line, reader)) => self.wait(&live, &line, reader, caller.as_ref()).await,
@@ -136,10 +142,16 @@ impl Endpoint {
     }
 
     /// Opens a stream for what belongs to no request, or takes up one that was lost.
-    pub(crate) async fn get(&self, session: &str, headers: &HeaderMap, admitted: &Admitted) -> Reply {
+    pub(crate) async fn get(&self, session: &str, headers: &HeaderMap, mut admitted: Admitted) -> Reply {
         let live = match self.find(session, admitted.principal()).await {
             Ok(Found::Here(live)) => live,
-            Ok(Found::There(_)) => return elsewhere(),
+            Ok(Found::There(there)) => match Box::pin(self.reach(there, &Bytes::new(), admitted)).await {
+                Ok((live, back)) => {
+                    admitted = back;
+                    live
+                }
+                Err(reply) => return *reply,
+            },
             Err(reply) => return *reply,
         };
         let reader = match headers.get(LAST_EVENT_ID) {
@@ -153,15 +165,22 @@ impl Endpoint {
     }
 
     /// Ends a session because its client is done.
-    pub(crate) async fn delete(&self, session: &str, principal: Option<&Arc<str>>) -> Reply {
-        match self.find(session, principal).await {
-            Ok(Found::Here(live)) => {
-                self.state.sessions.remove_this(&live);
-                live.close();
+    pub(crate) async fn delete(&self, session: &str, admitted: Admitted) -> Reply {
+        let here = match self.find(session, admitted.principal()).await {
+            Ok(Found::Here(live)) => Some(live),
+            Ok(Found::There(there)) if self.can_reach(&there) => {
+                match Box::pin(self.reach(there, &Bytes::new(), admitted)).await {
+                    Ok((live, _)) => Some(live),
+                    Err(reply) => return *reply,
+                }
             }
             // Its owner hears of it when it renews the lease.
-            Ok(Found::There(_)) => {}
+            Ok(Found::There(_)) => None,
             Err(reply) => return *reply,
+        };
+        if let Some(live) = here {
+            self.state.sessions.remove_this(&live);
+            live.close();
         }
         if let Err(error) = self.config.remove(session).await {
             // Another replica may still claim it.
@@ -182,6 +201,26 @@ impl Endpoint {
         gone.iter().for_each(|live| live.close());
         let goes_on = |live: &LiveSession| live.is_established() && live.born.elapsed() <= self.config.limits.age;
         self.config.give_up(gone, goes_on).await;
+    }
+
+    /// Whether requests can be forwarded to the owner of a session.
+    fn can_reach(&self, there: &There) -> bool {
+        #[cfg(feature = "replicas")]
+        return self.config.replicas.is_some() && there.owner.url.is_some();
+        #[cfg(not(feature = "replicas"))]
+        return {
+            let _ = there;
+            false
+        };
+    }
+
+    /// Without the feature `replicas` requests are not forwarded.
+    ///
+    /// # Errors
+    /// Always.
+    #[cfg(not(feature = "replicas"))]
+    async fn reach(&self, _: Box<There>, _: &Bytes, _: Admitted) -> Result<(Arc<LiveSession>, Admitted), Box<Reply>> {
+        Err(elsewhere().into())
     }
 
     fn listen(&self, live: &Arc<LiveSession>) -> Result<Reader, Box<Reply>> {
@@ -243,7 +282,7 @@ pub(crate) fn not_found() -> Reply {
 }
 
 /// The session has another owner, to which requests cannot be forwarded.
-fn elsewhere() -> Reply {
+pub(crate) fn elsewhere() -> Reply {
     response::busy(StatusCode::SERVICE_UNAVAILABLE, "the session belongs to another replica at the moment")
 }
 

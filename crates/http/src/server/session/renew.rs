@@ -10,13 +10,23 @@ use tokio::{task::JoinSet, time::Instant};
 use crate::server::{
     endpoint::Endpoint,
     lock,
-    session::{driver::remember, live::LiveSession, store_timeout::Shared},
+    session::{
+        driver::remember,
+        lease::Lease,
+        live::LiveSession,
+        store_timeout::{Shared, Written},
+    },
 };
 
 /// The number of sessions in one call of the store.
 const BATCH: usize = 512;
 /// The number of concurrent calls of the store at the end.
 const CONCURRENT: usize = 32;
+
+/// The time for which all leases are still valid.
+fn shortest(sessions: &[Arc<LiveSession>]) -> Duration {
+    sessions.iter().filter_map(|live| live.lease.as_ref()).map(Lease::left).min().unwrap_or(Duration::MAX)
+}
 
 impl Endpoint {
     /// Starts the task that renews leases, for as long as there are sessions in a store.
@@ -28,12 +38,12 @@ impl Endpoint {
         let (config, state) = (self.config.clone(), Arc::downgrade(&self.state));
         let lease = config.limits.session_lease;
         tokio::spawn(async move {
-            let mut renewed = true;
+            let mut pause = lease / 3;
             loop {
-                tokio::time::sleep(if renewed { lease / 3 } else { lease / 12 }.max(Duration::from_millis(1))).await;
+                tokio::time::sleep(pause.max(Duration::from_millis(1))).await;
                 let Some(state) = state.upgrade() else { return };
                 let here = Self { config: config.clone(), state };
-                renewed = here.renew_all(&shared).await;
+                pause = here.renew_all(&shared).await;
                 if here.state.sessions.len() == 0 {
                     here.state.renews.store(false, Ordering::SeqCst);
                     // A session may have been opened meanwhile, and have found the task running.
@@ -45,28 +55,31 @@ impl Endpoint {
         });
     }
 
-    /// Renews all leases; false if that has to be tried again soon.
-    async fn renew_all(&self, shared: &Shared) -> bool {
-        if shared.node.url.is_none() {
-            self.release_unused().await;
-        }
+    /// Renews all leases, and ends the sessions whose leases could not be renewed in time. Returns the time after which
+    /// that has to be done again.
+    async fn renew_all(&self, shared: &Shared) -> Duration {
         let mut sessions = self.state.sessions.all();
         sessions.retain(|live| live.lease.as_ref().is_some_and(|lease| !lease.has_ended()));
         let mut renewed = true;
         for batch in sessions.chunks(BATCH) {
             renewed &= self.renew_batch(shared, batch).await;
         }
-        for live in sessions.iter().filter(|live| !live.is_owned()) {
+        let (expired, owned): (Vec<_>, Vec<_>) = sessions.into_iter().partition(|live| !live.is_owned());
+        for live in expired.iter().filter(|live| live.lease.as_ref().is_some_and(|lease| !lease.has_ended())) {
             tracing::warn!("the lease of a session has expired, and the session ends here");
             self.abandon(live);
         }
-        renewed
+        if renewed && shared.node.url.is_none() {
+            self.release_unused().await;
+        }
+        let lease = self.config.limits.session_lease;
+        if renewed { lease / 3 } else { shortest(&owned).min(lease / 12) }
     }
 
     async fn renew_batch(&self, shared: &Shared, batch: &[Arc<LiveSession>]) -> bool {
         let (asked, lease) = (Instant::now(), self.config.limits.session_lease);
         let owned: Vec<_> = batch.iter().map(|live| (live.id.clone(), live.generation())).collect();
-        let lost = match self.config.renew(shared, &owned).await {
+        let lost = match self.config.renew(shared, &owned, shortest(batch)).await {
             Ok(lost) => lost,
             Err(error) => {
                 tracing::warn!(%error, "the leases of sessions cannot be renewed");
@@ -82,12 +95,21 @@ impl Endpoint {
             if let Some(own) = &live.lease {
                 own.extend(asked, lease);
             }
-            let unstored = lock(&live.state).unstored.clone();
-            if let Some(memory) = unstored {
-                remember(live, memory, &self.config).await;
+        }
+        self.store_unstored(batch).await;
+        true
+    }
+
+    /// Stores the settings that could not be stored before.
+    async fn store_unstored(&self, batch: &[Arc<LiveSession>]) {
+        for live in batch.iter().filter(|live| live.is_owned()) {
+            let Some(memory) = lock(&live.state).unstored.clone() else { continue };
+            match remember(live, memory, &self.config).await {
+                Written::Stored => {}
+                Written::Failed => return,
+                Written::Fenced => self.abandon(live),
             }
         }
-        true
     }
 
     /// Releases sessions that were not used for the time of a lease. Without a URL other replicas cannot forward requests

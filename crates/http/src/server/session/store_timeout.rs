@@ -152,13 +152,20 @@ impl Config {
         }
     }
 
-    /// Extends leases. It is tried several times within the time of a lease, so each attempt has a part of that.
+    /// Extends leases, of which one ends after the time that is left.
     ///
     /// # Errors
     /// When the store fails or does not answer in time.
-    pub(crate) async fn renew(&self, shared: &Shared, owned: &[(Arc<str>, u64)]) -> Result<Vec<Arc<str>>, Error> {
+    pub(crate) async fn renew(
+        &self,
+        shared: &Shared,
+        owned: &[(Arc<str>, u64)],
+        left: Duration,
+    ) -> Result<Vec<Arc<str>>, Error> {
         let lease = self.limits.session_lease;
-        in_time(self.limits.store_time.min(lease / 3), shared.store.renew(owned, &shared.node, lease)).await
+        // There should be time for another attempt.
+        let limit = self.limits.store_time.min(lease / 3).min(left);
+        in_time(limit, shared.store.renew(owned, &shared.node, lease)).await
     }
 
     async fn in_time<T>(&self, work: BoxFuture<'_, Result<T, Error>>) -> Result<T, Error> {

@@ -48,6 +48,9 @@ pub(crate) enum Source {
     Driven(Arc<Driven>),
     /// A task drives a session's connection and gives this stream its part.
     Queue(Reader),
+    /// Another replica sends it.
+    #[cfg(feature = "replicas")]
+    Relay(crate::server::replica::relay::Relay),
 }
 
 impl Events {
@@ -61,6 +64,8 @@ impl Events {
         let next = match &mut self.source {
             Source::Driven(driven) => driven.poll(cx, ending),
             Source::Queue(reader) => reader.poll_event(cx, ending),
+            #[cfg(feature = "replicas")]
+            Source::Relay(relay) => relay.poll(cx, ending),
         };
         if let Poll::Ready(next) = next {
             if next.is_some() {
@@ -72,6 +77,11 @@ impl Events {
             });
         }
         ready!(self.silence.as_mut().poll(cx));
+        // A comment could get into the middle of an event, and the other side is gone anyway.
+        #[cfg(feature = "replicas")]
+        if matches!(self.source, Source::Relay(_)) {
+            return Poll::Ready(None);
+        }
         self.rest();
         Poll::Ready(Some(KEEP_ALIVE))
     }

@@ -1,0 +1,263 @@
+//! The header that another replica trusts: what it says of a request, and its message authentication code.
+
+use std::{net::SocketAddr, sync::Arc};
+
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
+use couplet_core::Caller;
+use hmac_sha256::{HMAC, Hash};
+use http::{HeaderMap, HeaderName, Method, header};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::server::replica::{HEADER, Replica};
+
+/// The time for which a request is valid, in seconds, before and after it was sent.
+pub(crate) const WINDOW: u64 = 60;
+/// The version, which is signed as well.
+const VERSION: &str = "v1.";
+
+/// What a replica says of a request.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Envelope {
+    /// When it was sent, in seconds since the Unix epoch.
+    pub(crate) time: u64,
+    pub(crate) nonce: [u8; 16],
+    /// The id of the node that it is for.
+    pub(crate) to: Arc<str>,
+    pub(crate) method: String,
+    /// The path and query of the client's request.
+    pub(crate) target: String,
+    pub(crate) session: String,
+    /// The names of the fields that belong to it.
+    pub(crate) fields: Vec<String>,
+    /// The digest of those fields.
+    pub(crate) fields_digest: [u8; 32],
+    pub(crate) body_digest: [u8; 32],
+    /// The peer of the client's connection.
+    pub(crate) remote: Option<SocketAddr>,
+    pub(crate) caller: Option<Claimed>,
+}
+
+/// A caller, as it is sent.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Claimed {
+    principal: Arc<str>,
+    scopes: Vec<String>,
+    expires: Option<u64>,
+    claims: Option<Value>,
+}
+
+/// Why a request of another replica is not accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rejected {
+    /// It is not signed, or not well-formed.
+    Forged,
+    /// It is too old, or from the future.
+    Expired,
+}
+
+impl Replica {
+    /// Encodes and signs an envelope.
+    pub(crate) fn seal(&self, envelope: &Envelope) -> Option<String> {
+        let payload = BASE64.encode(serde_json::to_vec(envelope).ok()?);
+        let mac = BASE64.encode(HMAC::mac(format!("{VERSION}{payload}"), self.keys.first()?));
+        Some(format!("{VERSION}{payload}.{mac}"))
+    }
+
+    /// Verifies and decodes an envelope.
+    pub(crate) fn open(&self, text: &[u8], now: u64) -> Result<Envelope, Rejected> {
+        let parse = || {
+            let text = std::str::from_utf8(text).ok()?;
+            let (signed, mac) = text.rsplit_once('.')?;
+            let mac: [u8; 32] = BASE64.decode(mac).ok()?.try_into().ok()?;
+            let is_signed = self.keys.iter().fold(false, |found, key| HMAC::verify(signed, key, &mac) | found);
+            let payload = signed.strip_prefix(VERSION).filter(|_| is_signed)?;
+            serde_json::from_slice::<Envelope>(&BASE64.decode(payload).ok()?).ok()
+        };
+        let envelope = parse().ok_or(Rejected::Forged)?;
+        if envelope.time.abs_diff(now) > WINDOW {
+            return Err(Rejected::Expired);
+        }
+        Ok(envelope)
+    }
+
+    /// A caller, to be sent; nothing if its claims cannot be.
+    pub(crate) fn claimed(&self, caller: &Caller) -> Option<Claimed> {
+        let claims = match &self.claims {
+            _ if !caller.has_claims() => None,
+            Some(codec) => Some((codec.encode)(caller)?),
+            None => return None,
+        };
+        let (principal, scopes) = (caller.principal().clone(), caller.scopes().to_vec());
+        Some(Claimed { principal, scopes, expires: caller.expires(), claims })
+    }
+
+    /// A caller that was sent; nothing if its claims cannot be understood.
+    pub(crate) fn caller(&self, claimed: Claimed) -> Option<Caller> {
+        let mut caller = Caller::new(claimed.principal).with_scopes(claimed.scopes);
+        if let Some(expires) = claimed.expires {
+            caller = caller.with_expiry(expires);
+        }
+        match claimed.claims {
+            None => Some(caller),
+            Some(claims) => (self.claims?.decode)(caller, claims),
+        }
+    }
+}
+
+impl Envelope {
+    /// Whether an envelope is that of a request with this head.
+    pub(crate) fn is_of(&self, method: &Method, session: Option<&str>, headers: &HeaderMap) -> bool {
+        let digest = digest(headers, &self.fields);
+        self.method == method.as_str() && Some(&*self.session) == session && digest == self.fields_digest
+    }
+}
+
+/// The digest of a body.
+pub(crate) fn body_digest(body: &[u8]) -> [u8; 32] {
+    Hash::hash(body)
+}
+
+/// The fields that are forwarded: those of the connection are not, nor credentials, for which the caller stands.
+pub(crate) fn forwarded(headers: &HeaderMap) -> Vec<String> {
+    const LEFT: [HeaderName; 13] = [
+        header::CONNECTION,
+        header::CONTENT_LENGTH,
+        header::EXPECT,
+        header::HOST,
+        header::ORIGIN,
+        header::PROXY_AUTHENTICATE,
+        header::PROXY_AUTHORIZATION,
+        header::TE,
+        header::TRAILER,
+        header::TRANSFER_ENCODING,
+        header::UPGRADE,
+        header::AUTHORIZATION,
+        header::COOKIE,
+    ];
+    let named = |name: &HeaderName| {
+        let lists = headers.get_all(header::CONNECTION).iter().filter_map(|list| list.to_str().ok());
+        lists.flat_map(|list| list.split(',')).any(|one| one.trim().eq_ignore_ascii_case(name.as_str()))
+    };
+    let is_left = |name: &HeaderName| {
+        LEFT.contains(name) || *name == HEADER || name == "keep-alive" || name == "proxy-connection" || named(name)
+    };
+    let mut names: Vec<_> = headers.keys().filter(|name| !is_left(name)).map(|name| name.as_str().to_owned()).collect();
+    names.sort_unstable();
+    names
+}
+
+/// The digest of some fields. Lengths stand before all parts, so that no two sets of fields look the same.
+pub(crate) fn digest(headers: &HeaderMap, names: &[String]) -> [u8; 32] {
+    let mut hash = Hash::new();
+    let mut add = |part: &[u8]| {
+        hash.update((part.len() as u64).to_be_bytes());
+        hash.update(part);
+    };
+    for name in names {
+        for value in headers.get_all(name) {
+            add(name.as_bytes());
+            add(value.as_bytes());
+        }
+    }
+    hash.finalize()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::server::replica::envelope::*;
+
+    fn replica(key: u8) -> Replica {
+        Replica::new("http://127.0.0.1:1/mcp", [key; 32]).expect("it is a URL")
+    }
+
+    fn envelope() -> Envelope {
+        let mut headers = HeaderMap::new();
+        headers.insert("mcp-session-id", "s".parse().expect("it is a value"));
+        headers.append("x-many", "a".parse().expect("it is a value"));
+        headers.append("x-many", "b".parse().expect("it is a value"));
+        let fields = forwarded(&headers);
+        Envelope {
+            time: 1000,
+            nonce: [1; 16],
+            to: "node".into(),
+            method: "POST".into(),
+            target: "/mcp".into(),
+            session: "s".into(),
+            fields_digest: digest(&headers, &fields),
+            fields,
+            body_digest: body_digest(b"body"),
+            remote: None,
+            caller: replica(1).claimed(&Caller::new("alice").with_scopes(["a"]).with_expiry(7)),
+        }
+    }
+
+    #[test]
+    fn only_a_key_opens_an_envelope_and_only_in_time() {
+        let sealed = replica(1).seal(&envelope()).expect("it is sealed");
+        let opened = replica(1).open(sealed.as_bytes(), 1000).expect("it opens");
+        assert_eq!((opened.nonce, &*opened.session), ([1; 16], "s"));
+        let caller = replica(1).caller(opened.caller.expect("there is a caller")).expect("it has no claims");
+        assert_eq!((&**caller.principal(), caller.has_scope("a"), caller.expires()), ("alice", true, Some(7)));
+        for (now, is_good) in [(939, false), (940, true), (1060, true), (1061, false), (u64::MAX, false), (0, false)] {
+            assert_eq!(replica(1).open(sealed.as_bytes(), now).err(), (!is_good).then_some(Rejected::Expired), "{now}");
+        }
+        assert_eq!(replica(2).open(sealed.as_bytes(), 1000).err(), Some(Rejected::Forged));
+        assert!(replica(2).also_accepts([1; 32]).open(sealed.as_bytes(), 1000).is_ok(), "the key is being changed");
+    }
+
+    #[test]
+    fn an_envelope_that_was_changed_does_not_open() {
+        let sealed = replica(1).seal(&envelope()).expect("it is sealed");
+        for place in 0..sealed.len() {
+            let mut changed = sealed.clone().into_bytes();
+            changed[place] = if changed[place] == b'A' { b'B' } else { b'A' };
+            assert!(replica(1).open(&changed, 1000).is_err(), "{place}");
+        }
+        for text in [&b""[..], b"v1.", b"v1..", b"v1.e30.AAAA", b"\xff", &sealed.as_bytes()[..sealed.len() - 1]] {
+            assert_eq!(replica(1).open(text, 1000).err(), Some(Rejected::Forged), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn an_envelope_is_of_one_request() {
+        let mut headers = HeaderMap::new();
+        headers.insert("mcp-session-id", "s".parse().expect("it is a value"));
+        headers.append("x-many", "a".parse().expect("it is a value"));
+        headers.append("x-many", "b".parse().expect("it is a value"));
+        let envelope = envelope();
+        assert!(envelope.is_of(&Method::POST, Some("s"), &headers));
+        assert!(!envelope.is_of(&Method::DELETE, Some("s"), &headers));
+        assert!(!envelope.is_of(&Method::POST, Some("t"), &headers) && !envelope.is_of(&Method::POST, None, &headers));
+        headers.insert("x-other", "not signed, not looked at".parse().expect("it is a value"));
+        assert!(envelope.is_of(&Method::POST, Some("s"), &headers));
+        headers.append("x-many", "c".parse().expect("it is a value"));
+        assert!(!envelope.is_of(&Method::POST, Some("s"), &headers));
+    }
+
+    #[test]
+    fn credentials_and_what_is_of_the_connection_stay() {
+        let mut headers = HeaderMap::new();
+        for name in ["authorization", "cookie", "host", "x-hop", "te", "couplet-replica", "accept", "x-tenant"] {
+            headers.insert(HeaderName::from_static(name), "v".parse().expect("it is a value"));
+        }
+        headers.insert("connection", "keep-alive, X-Hop".parse().expect("it is a value"));
+        assert_eq!(forwarded(&headers), ["accept", "x-tenant"]);
+    }
+
+    #[test]
+    fn claims_that_cannot_be_sent_are_not_left_out() {
+        let caller = Caller::new("alice").with_claims("a claim".to_owned());
+        assert!(replica(1).claimed(&caller).is_none());
+        assert!(replica(1).claims::<u8>().claimed(&caller).is_none(), "they have another type");
+        let typed = replica(1).claims::<String>();
+        let sent = typed.claimed(&caller).expect("they are sent");
+        let sent = serde_json::to_value(&sent).expect("it is JSON");
+        let parse = || serde_json::from_value::<Claimed>(sent.clone()).expect("it is a caller");
+        assert_eq!(
+            typed.caller(parse()).and_then(|caller| caller.claims::<String>()).as_deref(),
+            Some(&"a claim".to_owned())
+        );
+        assert!(replica(1).caller(parse()).is_none() && replica(1).claims::<u8>().caller(parse()).is_none());
+    }
+}

@@ -1,0 +1,212 @@
+//! How a request gets to the replica that owns its session.
+
+use std::{pin::pin, sync::Arc};
+
+use bytes::{Bytes, BytesMut};
+use couplet_core::http::{accept, headers};
+use http::{HeaderValue, Method, Request, Response, StatusCode, header};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+
+use crate::server::{
+    endpoint::Endpoint,
+    replica::{
+        HEADER, Replicas,
+        accept::misdirected,
+        envelope::{Envelope, body_digest, digest, forwarded},
+        relay::{Relay, RelayBody},
+    },
+    request::{admit::Admitted, context::HttpRequest, deadline::within},
+    response::{self, Reply},
+    session::{
+        claim::{Found, There},
+        elsewhere,
+        live::LiveSession,
+        store::{Node, unix_now},
+    },
+    stream::{
+        body::{Events, Source},
+        open_streams::Held,
+    },
+};
+
+/// What became of a request that was sent to another replica.
+enum Sent {
+    /// Its response has begun.
+    Answered(Response<Incoming>),
+    /// It was not handled: it may be sent elsewhere.
+    Refused,
+    /// It may have been handled.
+    Unknown,
+}
+
+impl Endpoint {
+    /// Sends a request to the owner of its session. If the owner is gone, or does not own the session any more, the session
+    /// is claimed.
+    ///
+    /// # Errors
+    /// The response of the owner, or why there is none.
+    pub(crate) async fn reach(
+        &self,
+        mut there: Box<There>,
+        body: &Bytes,
+        admitted: Admitted,
+    ) -> Result<(Arc<LiveSession>, Admitted), Box<Reply>> {
+        /// The session may move while it is looked for.
+        const ATTEMPTS: usize = 3;
+        if admitted.forwarded.is_some() {
+            return Err(misdirected().into());
+        }
+        let (Some(replicas), Some(shared)) = (&self.config.replicas, &self.config.shared) else {
+            return Err(elsewhere().into());
+        };
+        let Some(request) = admitted.context.clone() else { return Err(elsewhere().into()) };
+        for _ in 0..ATTEMPTS {
+            let sent = self.send(replicas, &there.owner, &there.record.id, &request, body, &admitted).await?;
+            match sent {
+                Sent::Answered(reply) => {
+                    drop(request);
+                    return Err(self.relay(reply, admitted).await.into());
+                }
+                Sent::Unknown if request.method == Method::POST => return Err(unknown().into()),
+                Sent::Refused | Sent::Unknown => {}
+            }
+            match self.claim(shared, &there.record).await? {
+                Found::Here(live) => {
+                    drop(request);
+                    return Ok((live, admitted));
+                }
+                Found::There(other) if other.owner == there.owner => break,
+                Found::There(other) => there = other,
+            }
+        }
+        Err(elsewhere().into())
+    }
+
+    async fn send(
+        &self,
+        replicas: &Replicas,
+        owner: &Node,
+        session: &str,
+        request: &HttpRequest,
+        body: &Bytes,
+        admitted: &Admitted,
+    ) -> Result<Sent, Box<Reply>> {
+        let Some(url) = &owner.url else { return Ok(Sent::Refused) };
+        let caller = match &admitted.caller {
+            None => None,
+            Some(caller) => Some(replicas.replica.claimed(caller).ok_or_else(unsendable)?),
+        };
+        let mut nonce = [0; 16];
+        let fields = forwarded(&request.headers);
+        let envelope = Envelope {
+            time: unix_now(),
+            nonce: getrandom::fill(&mut nonce).map(|()| nonce).map_err(|_| Box::new(elsewhere()))?,
+            to: owner.id.clone(),
+            method: request.method.as_str().to_owned(),
+            target: request.uri.path_and_query().map_or("/", |target| target.as_str()).to_owned(),
+            session: session.to_owned(),
+            fields_digest: digest(&request.headers, &fields),
+            fields,
+            body_digest: body_digest(body),
+            remote: request.remote_addr(),
+            caller,
+        };
+        let Some(outgoing) = outgoing(replicas, url, request, &envelope, body) else { return Err(unsendable()) };
+        let limits = &self.config.limits;
+        // A call without a response for that long begins its stream.
+        let sent = within(limits.keep_alive + limits.stall, pin!(replicas.client.request(outgoing))).await;
+        Ok(match sent {
+            Some(Ok(reply)) if reply.status() == StatusCode::MISDIRECTED_REQUEST => Sent::Refused,
+            Some(Ok(reply)) => Sent::Answered(reply),
+            Some(Err(error)) if error.is_connect() => {
+                tracing::warn!(%error, "the owner of a session cannot be reached");
+                Sent::Refused
+            }
+            Some(Err(error)) => {
+                tracing::warn!(%error, "the owner of a session has not answered");
+                Sent::Unknown
+            }
+            None => Sent::Unknown,
+        })
+    }
+
+    /// Passes on the response of another replica: a stream as it comes, a message as a whole.
+    async fn relay(&self, reply: Response<Incoming>, admitted: Admitted) -> Reply {
+        let (parts, body) = reply.into_parts();
+        let is_stream = parts.headers.get(header::CONTENT_TYPE).is_some_and(|kind| kind == accept::EVENTS);
+        let mut reply = if is_stream {
+            let (body, limits) = (RelayBody::new(body), &self.config.limits);
+            let held: Arc<dyn Held> = body.clone();
+            let ticket = match self.ticket(&held, admitted.caller.as_ref()) {
+                Ok(ticket) => ticket,
+                Err(refused) => return *refused,
+            };
+            let is_get = admitted.context.as_ref().is_some_and(|request| request.method == Method::GET);
+            let relay = Relay::new(body, is_get, admitted);
+            // The other side sends signs of life; without them it is gone.
+            response::events(Events::new(Source::Relay(relay), ticket, limits.keep_alive + limits.stall))
+        } else {
+            let most = self.config.connection.sent.unwrap_or(self.config.connection.message);
+            match collect(body, most).await {
+                Some(text) if text.is_empty() => response::empty(parts.status),
+                Some(text) => response::json(parts.status, text),
+                None => return unknown(),
+            }
+        };
+        *reply.status_mut() = parts.status;
+        for name in [header::CONTENT_TYPE, header::RETRY_AFTER, header::ALLOW, header::WWW_AUTHENTICATE] {
+            if let Some(value) = parts.headers.get(&name) {
+                reply.headers_mut().insert(name, value.clone());
+            }
+        }
+        if let Some(session) = parts.headers.get(headers::SESSION) {
+            reply.headers_mut().insert(headers::SESSION, session.clone());
+        }
+        reply
+    }
+}
+
+/// The request as it is sent.
+fn outgoing(
+    replicas: &Replicas,
+    url: &str,
+    request: &HttpRequest,
+    envelope: &Envelope,
+    body: &Bytes,
+) -> Option<Request<Full<Bytes>>> {
+    let mut outgoing = Request::builder().method(request.method.clone()).uri(url).body(Full::new(body.clone())).ok()?;
+    for name in &envelope.fields {
+        for value in request.headers.get_all(name) {
+            outgoing.headers_mut().append(http::HeaderName::from_bytes(name.as_bytes()).ok()?, value.clone());
+        }
+    }
+    let mut sealed = HeaderValue::try_from(replicas.replica.seal(envelope)?).ok()?;
+    sealed.set_sensitive(true);
+    outgoing.headers_mut().insert(HEADER, sealed);
+    Some(outgoing)
+}
+
+/// A whole body; nothing if it broke or is too large.
+async fn collect(mut body: Incoming, most: usize) -> Option<Bytes> {
+    let mut all = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        let Ok(data) = frame.ok()?.into_data() else { continue };
+        if all.len() + data.len() > most {
+            return None;
+        }
+        all.extend_from_slice(&data);
+    }
+    Some(all.freeze())
+}
+
+/// The owner may have handled the request, and there is no response.
+fn unknown() -> Reply {
+    let what = "the replica that owns the session has not answered; the outcome of the request is not known";
+    response::error(StatusCode::SERVICE_UNAVAILABLE, what)
+}
+
+fn unsendable() -> Box<Reply> {
+    tracing::error!("a request cannot be forwarded: name the type of the caller's claims with `Replica::claims`");
+    Box::new(response::error(StatusCode::INTERNAL_SERVER_ERROR, "the request cannot be forwarded to its session"))
+}

@@ -1,0 +1,151 @@
+//! Forwarding: a request for a session that another replica owns is sent there.
+
+pub(crate) mod accept;
+pub(crate) mod envelope;
+pub(crate) mod forward;
+pub(crate) mod nonces;
+pub(crate) mod relay;
+
+use std::{
+    fmt,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use couplet_core::{Caller, Error, ErrorKind};
+use hmac_sha256::HMAC;
+use http::{HeaderName, Uri, uri::Scheme};
+use http_body_util::Full;
+use hyper_util::{
+    client::legacy::{Client, connect::HttpConnector},
+    rt::{TokioExecutor, TokioTimer},
+};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
+
+use crate::server::replica::nonces::Nonces;
+
+/// The header that makes a request one of another replica.
+pub(crate) const HEADER: HeaderName = HeaderName::from_static("couplet-replica");
+
+/// This replica, as the others of the same server reach it: the argument of [`Endpoint::replica`].
+///
+/// A request for a session that another replica owns is forwarded to that replica's URL, and the response is passed on as
+/// it comes. The other replica trusts the forwarded request, its caller included, because of a message authentication
+/// code: all replicas share a secret key. Such a request is valid once, within a minute, for one replica. The clocks of
+/// the replicas must not differ by more than that.
+///
+/// The header fields of the request are forwarded except `authorization`, `cookie` and those of the connection; its
+/// extensions are not. The traffic is not encrypted: use it in a private network.
+///
+/// ```
+/// use couplet_http::server::{Endpoint, MemorySessions, Replica};
+/// use couplet_server::{Server, tool};
+/// use std::sync::Arc;
+///
+/// # fn run(key: [u8; 32]) -> Result<(), couplet_core::Error> {
+/// let server = Server::new("hello", "1.0.0").tool(tool("hello", || "Hello!")).build();
+/// // Several replicas share a store of another process instead.
+/// let store = Arc::new(MemorySessions::new());
+/// let replica = Replica::new("http://10.0.0.7:8080/mcp", key)?;
+/// let endpoint = Endpoint::new(server).sessions(store).replica(replica);
+/// # let _ = endpoint;
+/// # Ok(())
+/// # }
+/// # run([7; 32]).unwrap();
+/// ```
+///
+/// [`Endpoint::replica`]: crate::server::Endpoint::replica
+#[derive(Clone)]
+pub struct Replica {
+    pub(crate) url: Arc<str>,
+    /// The first one signs.
+    keys: Vec<[u8; 32]>,
+    claims: Option<Codec>,
+}
+
+/// How claims are sent.
+#[derive(Clone, Copy)]
+struct Codec {
+    encode: fn(&Caller) -> Option<Value>,
+    decode: fn(Caller, Value) -> Option<Caller>,
+}
+
+impl Replica {
+    /// The number of keys.
+    const KEYS: usize = 8;
+
+    /// Creates a replica from the URL of its endpoint, which the other replicas can reach, and the key that they share:
+    /// 32 random bytes.
+    ///
+    /// # Errors
+    /// If it is not a URL with the scheme `http`.
+    pub fn new(url: impl Into<String>, key: [u8; 32]) -> Result<Self, Error> {
+        let url = url.into();
+        let is_http = |uri: &Uri| uri.scheme() == Some(&Scheme::HTTP) && uri.authority().is_some();
+        if !url.parse().is_ok_and(|uri| is_http(&uri)) {
+            let what = format!("`{url}` is not the URL of a replica: expected `http://host:port/path`");
+            return Err(Error::new(ErrorKind::Config, what));
+        }
+        Ok(Self { url: url.into(), keys: vec![derive(&key)], claims: None })
+    }
+
+    /// Also accepts requests that are signed with another key, so that the key can be changed while replicas run: first
+    /// every replica accepts the new key, then each uses it. At most seven are used.
+    #[must_use]
+    pub fn also_accepts(mut self, key: [u8; 32]) -> Self {
+        if self.keys.len() < Self::KEYS {
+            self.keys.push(derive(&key));
+        }
+        self
+    }
+
+    /// Sets the type of the claims that the authorizer attaches to callers; they are sent as JSON. A request of a caller
+    /// with claims of another type is not forwarded: its response is an error.
+    #[must_use]
+    pub fn claims<T: Serialize + DeserializeOwned + Send + Sync + 'static>(mut self) -> Self {
+        self.claims = Some(Codec {
+            encode: |caller| serde_json::to_value(&*caller.claims::<T>()?).ok(),
+            decode: |caller, claims| Some(caller.with_claims(serde_json::from_value::<T>(claims).ok()?)),
+        });
+        self
+    }
+}
+
+/// Derives the key of this use from the shared one.
+fn derive(key: &[u8; 32]) -> [u8; 32] {
+    HMAC::mac(b"couplet forwarded request v1", key)
+}
+
+/// The state of forwarding.
+pub(crate) struct Replicas {
+    pub(crate) replica: Replica,
+    pub(crate) nonces: Mutex<Nonces>,
+    client: Client<HttpConnector, Full<Bytes>>,
+}
+
+impl Replicas {
+    pub(crate) fn new(replica: Replica) -> Self {
+        /// The timeout for a connection.
+        const CONNECT: Duration = Duration::from_secs(2);
+        /// The timeout of an idle connection: shorter than that of the built-in listener.
+        const IDLE: Duration = Duration::from_secs(15);
+        let mut connector = HttpConnector::new();
+        connector.set_connect_timeout(Some(CONNECT));
+        connector.set_nodelay(true);
+        let client = Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(IDLE)
+            .pool_max_idle_per_host(32)
+            .build(connector);
+        Self { replica, nonces: Mutex::default(), client }
+    }
+}
+
+impl fmt::Debug for Replica {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Keys are secrets.
+        f.debug_struct("Replica").field("url", &self.url).finish_non_exhaustive()
+    }
+}
