@@ -1,5 +1,6 @@
 //! Against a real server, a process of each test.
 #![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
 #[cfg(feature = "bus")]
 mod bus;
