@@ -53,7 +53,7 @@ pub use server::bus::{
 };
 pub use server::connection::ServerConnection;
 pub use server::hub::{Change, ExtensionEvent, Filter, Hub, Subscription};
-pub use server::input::{Backchannel, Driven, Inputs};
+pub use server::input::{Backchannel, Driven, Inputs, Journal};
 pub use server::outbound::{Outbound, Route};
 pub use server::outbox::{NotificationSink, Outbox};
 pub use server::question::excerpt;

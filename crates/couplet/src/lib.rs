@@ -16,6 +16,8 @@ pub use couplet_http as http;
 pub use couplet_otel as otel;
 #[cfg(feature = "proxy")]
 pub use couplet_proxy as proxy;
+#[cfg(feature = "redis")]
+pub use couplet_redis as redis;
 #[cfg(feature = "validate")]
 pub use couplet_schema as schema;
 #[cfg(feature = "server")]

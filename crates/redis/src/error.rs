@@ -31,7 +31,9 @@ fn explain(error: &RedisError) -> (ErrorKind, String) {
     }
     let detail = error.detail().unwrap_or_default();
     match error.kind() {
-        Kind::Io => (ErrorKind::Transport, "closed the connection".to_owned()),
+        Kind::Io if error.is_connection_dropped() => (ErrorKind::Transport, "closed the connection".to_owned()),
+        // Such as a name that is not known, or a certificate that is not trusted.
+        Kind::Io => (ErrorKind::Transport, format!("cannot be reached: {error}")),
         Kind::AuthenticationFailed => {
             (ErrorKind::Config, "refused the user name or the password; check the URL".to_owned())
         }

@@ -5,6 +5,7 @@
     not(all(feature = "auth", feature = "bus", feature = "limits", feature = "sessions", feature = "tasks")),
     allow(dead_code, reason = "each store uses a part of the connection")
 )]
+#![doc = include_str!("docs/lib.md")]
 
 #[cfg(feature = "bus")]
 mod bus;

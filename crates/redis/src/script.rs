@@ -64,7 +64,7 @@ pub(crate) fn is_unknown(error: &Error) -> bool {
     source.is_some_and(|error| error.kind() == Kind::Server(Server::NoScript))
 }
 
-/// A duration for `PEXPIRE`: at least a millisecond, at most some centuries.
+/// A duration in milliseconds, at most some centuries: more is not exact in Lua.
 pub(crate) fn millis(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX).clamp(1, 1 << 43)
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX).min(1 << 43)
 }

@@ -1,19 +1,37 @@
 //! The input requests of a running task: elicitation and sampling requests of its handler.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{BTreeSet, HashMap},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use couplet_core::{Backchannel, BoxFuture, JsonText};
+use couplet_core::{Backchannel, BoxFuture, Journal, JsonText};
 use couplet_types::{InputRequest, RpcError};
 use tokio::sync::oneshot;
 
-use crate::{engine::Engine, live::Live, record::Change};
+use crate::{
+    engine::{Access, Engine, Live},
+    record::{self, Change, Response},
+};
 
 type Answer = Result<JsonText, RpcError>;
 
-/// The open input requests of one task.
+impl From<&Response> for Answer {
+    fn from(response: &Response) -> Self {
+        match response {
+            Response::Result(result) => Ok(JsonText::from(result)),
+            Response::Error(error) => Err(error.clone()),
+        }
+    }
+}
+
+impl From<Answer> for Response {
+    fn from(answer: Answer) -> Self {
+        answer.map_or_else(Self::Error, |result| Self::Result(result.to_raw()))
+    }
+}
+
+/// The input requests that the handler of one task waits for.
 #[derive(Default)]
 pub(crate) struct OpenInputs(Mutex<State>);
 
@@ -21,9 +39,7 @@ pub(crate) struct OpenInputs(Mutex<State>);
 struct State {
     /// The number of requests so far.
     opened: u64,
-    waiting: HashMap<String, oneshot::Sender<Answer>>,
-    /// Input requests that were not delivered to a client yet, where they are delivered as requests.
-    undelivered: VecDeque<(String, InputRequest)>,
+    waiting: HashMap<String, oneshot::Sender<Response>>,
 }
 
 impl OpenInputs {
@@ -31,50 +47,51 @@ impl OpenInputs {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Opens an input request under a key that is unique within the task.
-    fn open(&self, ask: &InputRequest) -> (String, oneshot::Receiver<Answer>) {
-        let (sender, receiver) = oneshot::channel();
+    /// The key of the next input request: unique within the task, and the same in a later run.
+    fn next_key(&self) -> String {
         let mut state = self.lock();
         state.opened += 1;
-        let key = format!("input-{}", state.opened);
-        state.waiting.insert(key.clone(), sender);
-        state.undelivered.push_back((key.clone(), ask.clone()));
-        (key, receiver)
+        format!("input-{}", state.opened)
     }
 
-    /// Removes the sender for the answer to an input request.
-    pub(crate) fn take(&self, key: &str) -> Option<oneshot::Sender<Answer>> {
-        let mut state = self.lock();
-        state.undelivered.retain(|(k, _)| k != key);
-        state.waiting.remove(key)
+    /// Waits for the answer to an input request.
+    fn open(&self, key: &str) -> oneshot::Receiver<Response> {
+        let (sender, receiver) = oneshot::channel();
+        self.lock().waiting.insert(key.to_owned(), sender);
+        receiver
     }
 
-    /// The next undelivered input request.
-    pub(crate) fn undelivered(&self) -> Option<(String, InputRequest)> {
-        self.lock().undelivered.pop_front()
+    fn close(&self, key: &str) {
+        self.lock().waiting.remove(key);
     }
 
-    /// Puts an input request back whose client disconnected before it answered, for the next client.
-    pub(crate) fn redeliver(&self, key: String, ask: InputRequest) {
-        let mut state = self.lock();
-        if state.waiting.contains_key(&key) {
-            state.undelivered.push_front((key, ask));
+    /// Hands answers to the handler.
+    pub(crate) fn deliver(&self, answers: &[record::Answer]) {
+        for answer in answers {
+            let waiting = self.lock().waiting.remove(&answer.key);
+            if let Some(waiting) = waiting {
+                // The handler may have been dropped meanwhile.
+                let _ = waiting.send(answer.response.clone());
+            }
         }
     }
 }
 
 impl Engine {
-    /// Answers an input request of a task. A key that is not open is ignored.
+    /// Answers an input request of a task, wherever the task runs. A key that is not open is ignored.
     pub(crate) async fn answer(
-        &self,
+        self: &Arc<Self>,
+        by: &dyn Access,
         id: &str,
         key: String,
-        answer: Result<JsonText, RpcError>,
+        answer: Answer,
     ) -> Result<(), RpcError> {
-        let Some(waiting) = self.live(id).and_then(|live| live.inputs.take(&key)) else { return Ok(()) };
-        self.change(id, Change::Settled(key)).await?;
-        // The handler may have been dropped meanwhile.
-        let _ = waiting.send(answer);
+        let runs_here = self.live(id).is_some();
+        if let Some(record) = self.complete(id, Change::Answered(key, answer.into())).await?
+            && !runs_here
+        {
+            by.notify(&record);
+        }
         Ok(())
     }
 }
@@ -89,13 +106,28 @@ impl Backchannel for Back {
     fn request(&self, ask: InputRequest) -> BoxFuture<'static, Answer> {
         let (engine, live) = (self.engine.clone(), self.live.clone());
         Box::pin(async move {
-            let (key, answer) = live.inputs.open(&ask);
+            let key = live.inputs.next_key();
+            if let Some(known) = live.replayed(&key, &ask)? {
+                return known.into();
+            }
+            let answer = live.inputs.open(&key);
             let mut asked = AskedGuard { engine: engine.clone(), live: live.clone(), key: Some(key.clone()) };
-            engine.change(&live.id, Change::Asked(key, ask)).await?;
+            match live.record().filter(|record| record.input(&key).is_some()) {
+                // An earlier run opened it.
+                Some(record) => live.inputs.deliver(&record.answers),
+                None => drop(engine.change_by(&live, Change::Asked(key.clone(), ask)).await?),
+            }
             let answer = answer.await;
             asked.key = None;
-            answer.unwrap_or_else(|_| Err(RpcError::internal("the input request of the task will not be answered")))
+            let closed = |_| RpcError::internal("the input request of the task will not be answered");
+            let answer = answer.map_err(closed)?;
+            engine.persist(&live, Change::Settled(key)).await;
+            (&answer).into()
         })
+    }
+
+    fn journal(&self) -> Option<&dyn Journal> {
+        self.live.journal.is_some().then_some(self)
     }
 }
 
@@ -109,10 +141,29 @@ struct AskedGuard {
 impl Drop for AskedGuard {
     fn drop(&mut self) {
         let Some(key) = self.key.take() else { return };
-        self.live.inputs.take(&key);
+        self.live.inputs.close(&key);
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             let (engine, live) = (self.engine.clone(), self.live.clone());
-            runtime.spawn(async move { drop(engine.change(&live.id, Change::Settled(key)).await) });
+            runtime.spawn(async move { drop(engine.change_by(&live, Change::Settled(key)).await) });
         }
+    }
+}
+
+/// The input requests that are being delivered as requests to a client: each to one client of this process at a time.
+#[derive(Debug, Default)]
+pub(crate) struct Deliveries(Mutex<BTreeSet<(String, String)>>);
+
+impl Deliveries {
+    fn lock(&self) -> MutexGuard<'_, BTreeSet<(String, String)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Begins a delivery by task and key; `false` if there is one.
+    pub(crate) fn begin(&self, id: &str, key: &str) -> bool {
+        self.lock().insert((id.to_owned(), key.to_owned()))
+    }
+
+    pub(crate) fn end(&self, id: &str, key: &str) {
+        self.lock().remove(&(id.to_owned(), key.to_owned()));
     }
 }

@@ -19,11 +19,12 @@ mod bounded;
 #[cfg(feature = "client")]
 mod client;
 mod clock;
+pub mod contract;
 mod engine;
-mod finish;
 #[cfg(feature = "server")]
 mod inputs;
-mod live;
+#[cfg(feature = "server")]
+mod journal;
 mod memory;
 mod record;
 mod requests;

@@ -16,6 +16,7 @@ const WITHOUT_ITEMS: &[(&str, &str)] = &[
     ("couplet/chrono", SCHEMAS),
     ("couplet/full", "a group of the other features"),
     ("couplet/jiff", SCHEMAS),
+    ("couplet/redis-tls", BELOW),
     ("couplet/reqwest", BELOW),
     ("couplet/system-roots", BELOW),
     ("couplet/tasks-sqlite", BELOW),

@@ -28,7 +28,7 @@ use crate::{
     message::scan::JsonText,
     server::{
         backchannel::Back,
-        question::Asked,
+        question::{Asked, Names},
         replay::{Described, Replay},
         running::BoxFuture,
         seal::Sealer,
@@ -42,6 +42,21 @@ use crate::{
 pub trait Backchannel: Send + Sync {
     /// Sends a request and waits for the answer.
     fn request(&self, ask: InputRequest) -> BoxFuture<'static, Result<JsonText, RpcError>>;
+
+    /// Returns the journal of the call's [steps](Inputs::step), if the call may run again with their values; the default
+    /// has none.
+    fn journal(&self) -> Option<&dyn Journal> {
+        None
+    }
+}
+
+/// Persistence for the steps of a call that may run again, in another process if necessary.
+pub trait Journal: Send + Sync {
+    /// Returns the value of a step that an earlier run completed.
+    fn find(&self, name: &str) -> Option<RawJson>;
+
+    /// Stores the value of a completed step. The call continues when it is stored.
+    fn record(&self, name: String, value: RawJson) -> BoxFuture<'_, Result<(), RpcError>>;
 }
 
 /// What a running call uses to ask. Clones are the same.
@@ -56,6 +71,8 @@ struct InputsInner {
     waiting: AtomicUsize,
     /// The errors for questions that the client cannot be asked, each once.
     refused: OnceLock<Box<Mutex<Vec<RpcError>>>>,
+    /// The steps of this run that have a journal.
+    steps: Mutex<Names>,
 }
 
 enum InputKind {
@@ -96,7 +113,7 @@ impl Inputs {
 
     fn new(kind: InputKind) -> Self {
         let (turned, waiting, refused) = (OnceLock::new(), AtomicUsize::new(0), OnceLock::new());
-        Self(Arc::new(InputsInner { kind, turned, waiting, refused }))
+        Self(Arc::new(InputsInner { kind, turned, waiting, refused, steps: Mutex::default() }))
     }
 
     /// From now on questions go somewhere else, at once: for a call that goes on after its answer. Once only.
@@ -205,8 +222,21 @@ impl Inputs {
         F: FnOnce() -> Fut,
         Fut: Future<Output = T>,
     {
-        let InputKind::Replay(replay) = &self.0.kind else { return Ok(work().await) };
         let unreadable = |e: serde_json::Error| RpcError::internal(format!("step `{key}`: {e}"));
+        let replay = match &self.0.kind {
+            InputKind::Replay(replay) => replay,
+            InputKind::Live(back) => {
+                let Some(journal) = back.journal() else { return Ok(work().await) };
+                let name = lock(&self.0.steps).step(key);
+                if let Some(known) = journal.find(&name) {
+                    return known.parse().map_err(unreadable);
+                }
+                let value = work().await;
+                journal.record(name, RawJson::new(&value).map_err(unreadable)?).await?;
+                return Ok(value);
+            }
+            InputKind::Session(_) | InputKind::Closed => return Ok(work().await),
+        };
         let name = replay.name_step(key);
         if let Some(known) = replay.step(&name) {
             replay.yield_now().await;

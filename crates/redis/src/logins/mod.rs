@@ -57,7 +57,7 @@ impl Store for RedisLogins {
         let name = self.name(key);
         Box::pin(async move {
             let mut command = redis::cmd("GETEX");
-            command.arg(&name).arg("PX").arg(millis(self.lifetime));
+            command.arg(&name).arg("PX").arg(millis(self.lifetime).max(1));
             let Some(sealed) = self.redis.ask::<Option<Vec<u8>>>(command).await? else { return Ok(None) };
             let text = String::from_utf8(self.redis.open(&name, "", &sealed)?);
             text.map(|text| Some(Secret::new(text))).map_err(|_| foreign(&name))
@@ -71,7 +71,7 @@ impl Store for RedisLogins {
                 Some(value) => {
                     let sealed = self.redis.seal(&name, "", value.reveal().as_bytes())?;
                     let mut command = redis::cmd("SET");
-                    command.arg(&name).arg(sealed).arg("PX").arg(millis(self.lifetime));
+                    command.arg(&name).arg(sealed).arg("PX").arg(millis(self.lifetime).max(1));
                     command
                 }
                 None => {

@@ -82,7 +82,7 @@ impl Store for RedisTasks {
         change: Change,
     ) -> BoxFuture<'a, Result<Option<Record>, StoreError>> {
         Box::pin(async move {
-            let changed = self.update(id, None, |record, now| record.apply(fence, change.clone(), now));
+            let changed = self.update(id, |record, now| record.apply(fence, change.clone(), now));
             changed.await.map_err(StoreError::new)
         })
     }
@@ -94,7 +94,7 @@ impl Store for RedisTasks {
         lease: Duration,
     ) -> BoxFuture<'a, Result<Option<Record>, StoreError>> {
         Box::pin(async move {
-            let claimed = self.update(id, Some(lease), |record, now| record.claim(node, now, lease));
+            let claimed = self.update(id, |record, now| record.claim(node, now, lease));
             claimed.await.map_err(StoreError::new)
         })
     }

@@ -66,17 +66,16 @@ impl RedisTasks {
         names.iter().zip(answers).map(|(name, answer)| self.parse_record(name, answer)).collect()
     }
 
-    /// Changes a task, atomically: `None` if it does not exist or `change` returns `false`. With a lease, the change is
-    /// the one of a new runner.
+    /// Changes a task, atomically: `None` if it does not exist or `change` returns `false`.
     pub(super) async fn update(
         &self,
         id: &str,
-        lease: Option<Duration>,
         change: impl Fn(&mut Record, u64) -> bool + Send,
     ) -> Result<Option<Record>, Error> {
         let name = self.task_name(id);
         for _ in 0..ATTEMPTS {
             let Some(mut stored) = self.read(&name).await? else { return Ok(None) };
+            let generation = stored.record.generation();
             if !change(&mut stored.record, stored.now) {
                 return Ok(None);
             }
@@ -87,8 +86,8 @@ impl RedisTasks {
                 .number(stored.record.generation())
                 .bytes(&*self.channel)
                 .bytes(&*name);
-            if let Some(lease) = lease {
-                input = input.bytes(stored.until).number(millis(lease));
+            if let Some(runner) = stored.record.runner.as_ref().filter(|runner| runner.generation != generation) {
+                input = input.bytes(stored.until).number(runner.until);
             }
             if self.redis.run(&WRITE, input, Repeat::Safe).await? {
                 return Ok(Some(stored.record));

@@ -1,6 +1,6 @@
 -- Replaces the record of a task, if no other writer did since it was read. KEYS[1]: the task.
 -- ARGV: tag that was read, new tag, sealed record, generation, channel, message;
--- for a new runner also the end of the lease that was read, and milliseconds of the new lease.
+-- for a new runner also the end of the lease that was read, and that of the new one.
 -- Returns 0 if there was another writer, or else 1.
 local found = redis.call('HMGET', KEYS[1], 'tag', 'until')
 -- The same call, sent again after a broken connection.
@@ -15,8 +15,7 @@ if ARGV[8] then
     if found[2] ~= ARGV[7] then
         return 0
     end
-    local time = redis.call('TIME')
-    redis.call('HSET', KEYS[1], 'until', time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[8])
+    redis.call('HSET', KEYS[1], 'until', ARGV[8])
 end
 redis.call('HSET', KEYS[1], 'tag', ARGV[2], 'record', ARGV[3], 'generation', ARGV[4])
 redis.call('PUBLISH', ARGV[5], ARGV[6])

@@ -4,8 +4,51 @@ use std::time::Duration;
 
 use couplet_core::{ChangeBus, ErrorKind};
 use couplet_redis::{Redis, RedisBus};
+use couplet_testing::contract;
 
 use crate::server::Server;
+
+#[tokio::test]
+async fn contract_of_a_bus() {
+    let Some(server) = Server::start().await else { return };
+    contract::change_bus(&RedisBus::new(&server.redis()), &RedisBus::new(&server.redis())).await;
+    let cut = async || {
+        let _: i64 = server.command(&["CLIENT", "KILL", "TYPE", "pubsub"]).await;
+    };
+    contract::change_bus_cut(&RedisBus::new(&server.redis()), cut).await;
+}
+
+#[tokio::test]
+async fn contract_in_a_cluster() {
+    let Some(server) = Server::cluster().await else { return };
+    contract::change_bus(&RedisBus::new(&server.redis()), &RedisBus::new(&server.redis())).await;
+}
+
+#[tokio::test]
+async fn a_server_that_hangs_ends_the_subscription() {
+    let Some(server) = Server::start().await else { return };
+    let mut subscription = RedisBus::new(&server.redis()).subscribe().await.unwrap();
+    server.signal("STOP");
+    // From here on, time is what is waited for.
+    tokio::time::pause();
+    assert_eq!(subscription.next().await.unwrap_err().kind(), ErrorKind::Timeout);
+    server.signal("CONT");
+}
+
+#[tokio::test]
+async fn a_quiet_subscription_goes_on() {
+    let Some(server) = Server::start().await else { return };
+    let bus = RedisBus::new(&server.redis());
+    let mut subscription = bus.subscribe().await.unwrap();
+    for _ in 0..3 {
+        tokio::time::pause();
+        assert!(tokio::time::timeout(Duration::from_secs(9), subscription.next()).await.is_err());
+        tokio::time::advance(Duration::from_secs(2)).await;
+        tokio::time::resume();
+        bus.publish("a".into()).await.unwrap();
+        assert_eq!(subscription.next().await.unwrap(), "a");
+    }
+}
 
 #[tokio::test]
 async fn replicas_hear_of_changes() {

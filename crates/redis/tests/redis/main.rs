@@ -1,5 +1,6 @@
 //! Against a real server, a process of each test.
 #![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
 #[cfg(feature = "bus")]
 mod bus;
@@ -19,3 +20,5 @@ mod sessions;
 mod skipped;
 #[cfg(feature = "tasks")]
 mod tasks;
+#[cfg(feature = "tls")]
+mod tls;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use couplet_core::ErrorKind;
 use couplet_redis::RedisOutcomes;
 use couplet_server::outcomes::{Begun, OutcomeKey, OutcomeStore};
+use couplet_testing::contract;
 
 use crate::server::Server;
 
@@ -13,6 +14,18 @@ const SOON: Duration = Duration::from_millis(1);
 
 fn key() -> OutcomeKey {
     OutcomeKey::new(Some("alice".into()), "order-1")
+}
+
+#[tokio::test]
+async fn contract_of_outcomes() {
+    let Some(server) = Server::start().await else { return };
+    contract::outcome_store(&RedisOutcomes::new(&server.redis())).await;
+}
+
+#[tokio::test]
+async fn contract_in_a_cluster() {
+    let Some(server) = Server::cluster().await else { return };
+    contract::outcome_store(&RedisOutcomes::new(&server.redis())).await;
 }
 
 #[tokio::test]

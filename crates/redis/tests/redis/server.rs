@@ -31,8 +31,7 @@ impl Server {
     /// Starts a cluster of one server, which refuses a script whose keys are in several slots.
     pub(crate) async fn cluster() -> Option<Self> {
         // For the other servers of the cluster, of which there are none.
-        let port = TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr());
-        let port = port.expect("there is a free port").port().to_string();
+        let port = free_port();
         let server = Self::with(&["--cluster-enabled", "yes", "--cluster-port", &port]).await?;
         let _: String = server.command(&["CLUSTER", "ADDSLOTSRANGE", "0", "16383"]).await;
         loop {
@@ -149,4 +148,10 @@ impl Drop for Server {
         self.kill();
         let _ = std::fs::remove_dir_all(&self.folder);
     }
+}
+
+/// A port that nothing listens on.
+pub(crate) fn free_port() -> String {
+    let address = TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr());
+    address.expect("there is a free port").port().to_string()
 }

@@ -3,7 +3,7 @@
 use std::{future::pending, sync::Arc, time::Duration};
 
 use couplet_redis::RedisTasks;
-use couplet_tasks::{Change, Record, RequestKey, Runner, Store};
+use couplet_tasks::{Change, Record, RequestKey, Runner, Store, contract};
 
 use crate::server::Server;
 
@@ -24,6 +24,22 @@ fn with_key(id: &str, owner: Option<&str>, key: &str) -> Record {
 
 fn message(number: u32) -> Change {
     Change::Message(number.to_string())
+}
+
+#[tokio::test]
+async fn contract_of_tasks() {
+    let Some(server) = Server::start().await else { return };
+    let store = RedisTasks::new(&server.redis());
+    contract::task_store(store.clone()).await;
+    contract::task_watch(store).await;
+}
+
+#[tokio::test]
+async fn contract_in_a_cluster() {
+    let Some(server) = Server::cluster().await else { return };
+    let store = RedisTasks::new(&server.redis());
+    contract::task_store(store.clone()).await;
+    contract::task_watch(store).await;
 }
 
 #[tokio::test]
@@ -228,15 +244,4 @@ async fn nothing_is_stored_in_plain_text() {
     for secret in ["task-id", "alice", "order-1", "secret"] {
         assert!(!all.windows(secret.len()).any(|bytes| bytes == secret.as_bytes()), "{secret}");
     }
-}
-
-#[tokio::test]
-async fn a_cluster_needs_one_slot_for_each_script() {
-    let Some(server) = Server::cluster().await else { return };
-    let store = RedisTasks::new(&server.redis());
-    store.insert(with_key("a", Some("alice"), "order"), HOUR).await.unwrap();
-    assert!(store.insert(with_key("b", Some("alice"), "order"), HOUR).await.unwrap().is_some());
-    store.change("a", None, message(1)).await.unwrap().unwrap();
-    assert_eq!(store.list(Some("alice"), None, 9).await.unwrap().unwrap().len(), 1);
-    assert!(store.renew(&[("a".into(), 1)], HOUR).await.unwrap().is_empty());
 }

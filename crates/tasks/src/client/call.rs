@@ -5,7 +5,7 @@ use std::{fmt, future::IntoFuture, time::Duration};
 use couplet_client::{Client, Outcome, ToolResult};
 use couplet_core::{BoxFuture, Error, ErrorKind, JsonText};
 use couplet_types::{
-    CallTool, CallToolParams, CallToolResult, ProgressParams, RawJson, TaskMetadata, TaskSupport, from_json,
+    CallTool, CallToolParams, CallToolResult, Meta, ProgressParams, RawJson, TaskMetadata, TaskSupport, from_json,
 };
 use serde::Serialize;
 
@@ -67,7 +67,7 @@ impl CallTask for Client {
     fn call_task(&self, name: impl Into<String>, arguments: impl Serialize) -> TaskCall {
         let arguments = RawJson::new(&arguments)
             .map_err(|e| Error::new(ErrorKind::Config, "the arguments must serialize to a JSON object").with_source(e));
-        TaskCall { client: self.clone(), name: name.into(), arguments, progress: None, ttl: None }
+        TaskCall { client: self.clone(), name: name.into(), arguments, progress: None, ttl: None, key: None }
     }
 
     fn task(&self, id: impl Into<String>) -> TaskHandle {
@@ -83,6 +83,7 @@ pub struct TaskCall {
     arguments: Result<RawJson, Error>,
     progress: Option<Box<dyn FnMut(ProgressParams) + Send>>,
     ttl: Option<Duration>,
+    key: Option<Result<String, Error>>,
 }
 
 impl TaskCall {
@@ -100,11 +101,44 @@ impl TaskCall {
         self
     }
 
-    async fn run(self) -> Result<Called, Error> {
+    /// Sets an idempotency key: a string of 1 to 128 visible ASCII characters. A repeated call with the same key, tool and
+    /// arguments returns the task of the first call, on every replica of a server of this library, as long as that task is
+    /// stored. With other arguments it is an error. Servers that do not know such keys ignore them.
+    ///
+    /// Use it when the response to a call was lost: the task may be running, and its id is unknown. Without authentication,
+    /// any client that knows the key, the tool and the arguments gets the task, so use a key that cannot be guessed.
+    ///
+    /// ```
+    /// # async fn example(client: couplet_client::Client) -> Result<(), couplet_core::Error> {
+    /// use couplet_tasks::CallTask;
+    ///
+    /// let call = || client.call_task("deploy", ()).idempotency_key("deploy-9f0c8a7e");
+    /// let called = match call().await {
+    ///     Err(_) => call().await?,
+    ///     Ok(called) => called,
+    /// };
+    /// # drop(called);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn idempotency_key(mut self, key: impl Into<String>) -> Self {
+        let key = key.into();
+        let is_valid = (1..=128).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic());
+        let invalid = || Error::new(ErrorKind::Config, "an idempotency key has 1 to 128 visible ASCII characters");
+        self.key = Some(if is_valid { Ok(key) } else { Err(invalid()) });
+        self
+    }
+
+    async fn run(mut self) -> Result<Called, Error> {
+        let key = self.key.take().transpose()?;
+        let meta = key.map(|key| Meta::new().with(wire::IDEMPOTENCY_KEY, serde_json::json!(key)));
         if self.client.revision().has_core_tasks() && runs_as_task(&self.client, &self.name).await? {
-            return self.request().await;
+            return self.request(meta).await;
         }
         let mut call = self.client.call(self.name, self.arguments?);
+        if let Some(meta) = meta {
+            call = call.meta(meta);
+        }
         if let Some(callback) = self.progress {
             call = call.on_progress(callback);
         }
@@ -116,14 +150,18 @@ impl TaskCall {
     }
 
     /// Sends a task-augmented request.
-    async fn request(self) -> Result<Called, Error> {
+    async fn request(self, mut meta: Option<Meta>) -> Result<Called, Error> {
         let (client, arguments) = (self.client, self.arguments?);
         let heard = self.progress.map(|callback| client.subscribe_progress(callback));
         let mut wanted = TaskMetadata::new();
         wanted.ttl = self.ttl.map(millis);
         let mut params = CallToolParams::new(self.name).task(wanted);
         params.arguments = arguments.is_object().then_some(arguments);
-        params.meta = heard.as_ref().map(|heard| heard.meta());
+        if let Some(heard) = &heard {
+            let meta = meta.get_or_insert_default();
+            heard.meta().iter().for_each(|(key, value)| meta.insert(key, value.clone()));
+        }
+        params.meta = meta;
         match client.request::<CallTool>(params).outcome().await? {
             Outcome::Complete(text) => match wire::begun(&text)? {
                 Some(task) => Ok(Called::Task(TaskHandle::new(&client, task.task_id).heard(heard))),

@@ -11,12 +11,14 @@ use couplet_types::{
 use serde::Serialize;
 
 use crate::{
-    engine::Engine,
-    live::{Changed, OnChange},
+    engine::{Changed, Engine, NewTask, OnChange},
     record::Finished,
     requests::{self, task_id},
     wire,
 };
+
+/// The one owner of a client's tasks: its server.
+const ALL: Option<&str> = None;
 
 /// Declares task support for the requests that the client can answer.
 pub(super) fn declare(can: &mut ClientCapabilities) {
@@ -42,10 +44,10 @@ pub(super) async fn answer(
             Some(wanted) => begin(engine, wanted, asked, next).await,
             None => next.run(asked).await,
         },
-        "tasks/get" => to_json(&requests::get(&engine, None, params).await?),
-        "tasks/result" => to_json(&wire::payload(&engine.finished(None, &task_id(params)?).await?)?),
-        "tasks/list" => to_json(&requests::list(&engine, None, params).await?),
-        "tasks/cancel" => to_json(&requests::cancel(&engine, None, params).await?),
+        "tasks/get" => to_json(&requests::get(&engine, &ALL, params).await?),
+        "tasks/result" => to_json(&wire::payload(&engine.finished(&ALL, &task_id(params)?).await?)?),
+        "tasks/list" => to_json(&requests::list(&engine, &ALL, params).await?),
+        "tasks/cancel" => to_json(&requests::cancel(&engine, &ALL, params).await?),
         _ => next.run(asked).await,
     }
 }
@@ -56,14 +58,15 @@ async fn begin(
     asked: ServerRequest,
     next: ServerRequestNext,
 ) -> Result<JsonText, RpcError> {
-    let live = engine.prepare(notify_server(asked.notifier.clone()))?;
+    let live = engine.prepare(false, notify_server(asked.notifier.clone()))?;
     let work = Box::pin(async move {
         match next.run(asked).await {
             Ok(result) => Finished::Result(result.to_raw(), TaskStatus::Completed),
             Err(error) => Finished::Error(error),
         }
     });
-    let record = engine.start(live, None, wanted.ttl, work).await?;
+    let task = NewTask { ttl: wanted.ttl, ..NewTask::default() };
+    let record = engine.start(live, task, work).await?;
     to_json(&CreateTaskResult::new(wire::bare(&record)))
 }
 

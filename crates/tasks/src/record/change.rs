@@ -49,7 +49,7 @@ impl Record {
     fn make(&mut self, change: Change) -> bool {
         match change {
             Change::Message(message) => self.message = Some(message),
-            Change::Asked(key, _) if self.has_input(&key) => return false,
+            Change::Asked(key, _) if self.input(&key).is_some() => return false,
             Change::Asked(key, ask) => self.asks.push((key, ask)),
             Change::Answered(key, response) => return self.answer(key, response),
             Change::Settled(key) => return self.settle(&key),
@@ -64,8 +64,10 @@ impl Record {
         true
     }
 
-    fn has_input(&self, key: &str) -> bool {
-        self.asks.iter().any(|(k, _)| k == key) || self.answers.iter().any(|answer| answer.key == key)
+    /// The input request with a key that is open, or answered and not taken.
+    pub(crate) fn input(&self, key: &str) -> Option<&InputRequest> {
+        let open = self.asks.iter().find(|(k, _)| k == key).map(|(_, ask)| ask);
+        open.or_else(|| self.answers.iter().find(|answer| answer.key == key).map(|answer| &answer.ask))
     }
 
     fn answer(&mut self, key: String, response: Response) -> bool {

@@ -3,6 +3,8 @@
 mod asking;
 mod core_wire;
 mod methods;
+mod request;
+mod rerun;
 mod run;
 mod tool;
 mod wire;
@@ -83,6 +85,14 @@ impl Tasks {
         self
     }
 
+    /// Sets the lease of a replica that runs tasks, where replicas share a store (default: 15 s). It is renewed at a third
+    /// of that time. When it has expired, another replica reports the task as failed, or runs it again if its tool is
+    /// [repeatable](Task::repeatable).
+    pub fn lease(mut self, lease: Duration) -> Self {
+        self.limits.lease = lease;
+        self
+    }
+
     /// Enables `tasks/list` (2025-11-25). Use it on servers with authentication only: unauthenticated callers share one
     /// identity and would see each other's tasks.
     pub fn list(mut self) -> Self {
@@ -144,10 +154,12 @@ impl From<Tasks> for Extension {
             .stateless()
             .result_type(run::KIND)
             .filter(run::FILTER)
-            .named_method("tasks/get", "taskId", move |call, _| methods::get(get.clone(), call))
-            .named_method("tasks/update", "taskId", move |call, _| methods::update(update.clone(), call))
-            .named_method("tasks/cancel", "taskId", move |call, _| methods::cancel(cancel.clone(), call))
-            .core_method("tasks/result", move |call, _| core_wire::result(result.clone(), result_changes.clone(), call))
+            .named_method("tasks/get", "taskId", move |call, server| methods::get(get.clone(), call, server))
+            .named_method("tasks/update", "taskId", move |call, server| methods::update(update.clone(), call, server))
+            .named_method("tasks/cancel", "taskId", move |call, server| methods::cancel(cancel.clone(), call, server))
+            .core_method("tasks/result", move |call, server| {
+                core_wire::result(result.clone(), result_changes.clone(), call, server)
+            })
             .capabilities(move |can| declare(can, list))
             .tool_middleware(move |asked: ToolCall, next: ToolNext| {
                 run::middleware(run.clone(), run_changes.clone(), asked, next)
@@ -156,7 +168,8 @@ impl From<Tasks> for Extension {
             extension = extension.on_notification(move |note| changes.receive(note));
         }
         if list {
-            return extension.core_method("tasks/list", move |call, _| core_wire::list(page.clone(), call));
+            return extension
+                .core_method("tasks/list", move |call, server| core_wire::list(page.clone(), call, server));
         }
         extension
     }

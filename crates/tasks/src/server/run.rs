@@ -17,12 +17,12 @@ use couplet_types::{
 use super::{
     Task,
     asking::{Asking, StatusChanges},
-    wire,
+    request::new_task,
+    rerun, wire,
 };
 use crate::{
-    engine::Engine,
+    engine::{Changed, Engine, Live, OnChange},
     inputs::Back,
-    live::{Changed, Live, OnChange},
     record::{Change, Finished},
 };
 
@@ -38,6 +38,9 @@ pub(super) async fn middleware(
     mut asked: ToolCall,
     next: ToolNext,
 ) -> Reply {
+    if let Some(live) = rerun::continued(&engine) {
+        return rerun::run(engine, live, asked, next).await;
+    }
     let revision = asked.call.revision;
     let task = asked.data::<Task>().cloned();
     if revision.has_core_tasks() {
@@ -64,33 +67,30 @@ async fn requested(
     let wanted: Option<TaskMetadata> = asked.call.params.read_opt("task")?;
     let name = &asked.tool().name;
     let refuse = |what: &str| Err(RpcError::new(code::METHOD_NOT_FOUND, format!("tool `{name}` {what}")));
-    let wanted = match (wanted, task) {
+    let (wanted, task) = match (wanted, task) {
         (Some(_), None) => return refuse("cannot run as a task"),
         (None, Some(task)) if task.required => return refuse("runs only as a task"),
         (None, _) => return Ok(next.run(asked.call).await),
-        (Some(wanted), Some(_)) => wanted,
+        (Some(wanted), Some(task)) => (wanted, task),
     };
     let ToolCall { mut call, .. } = asked;
+    let new = new_task(&call, &task, wanted.ttl)?;
     let lasting = call.outbox.lasting();
-    let live = engine.prepare(notify_session(lasting.clone()))?;
+    let live = engine.prepare(task.repeatable, notify_session(lasting.clone()))?;
     detach(&mut call, &engine, &live, Some(lasting));
-    let (revision, owner) = (call.revision, owner(&call));
+    let revision = call.revision;
     let running = next.timeout(None).run(call);
     let work = Box::pin(async move { failed_or_finished(running.await) });
-    let record = engine.start(live, owner, wanted.ttl, work).await?;
+    let record = engine.start(live, new, work).await?;
     Ok(Reply::Complete(revision.encode(CreateTaskResult::new(wire::bare(&record)))))
-}
-
-/// The principal that owns the task of a call.
-fn owner(call: &Call) -> Option<Arc<str>> {
-    call.caller.as_ref().map(|caller| caller.principal().clone())
 }
 
 /// Where tasks are an extension, the server decides.
 async fn unsolicited(engine: Arc<Engine>, asked: ToolCall, next: ToolNext, task: &Task) -> Result<Reply, RpcError> {
     let ToolCall { mut call, server, .. } = asked;
-    let live = engine.prepare(notify_subscribers(server))?;
-    let (revision, owner) = (call.revision, owner(&call));
+    let new = new_task(&call, task, None)?;
+    let live = engine.prepare(task.repeatable, notify_subscribers(server))?;
+    let revision = call.revision;
     let mut running = if task.input_first {
         call.outbox = call.outbox.with_sink(Reports::new(&engine, &live, None));
         let inputs = call.inputs.clone();
@@ -110,18 +110,18 @@ async fn unsolicited(engine: Arc<Engine>, asked: ToolCall, next: ToolNext, task:
         next.timeout(None).run(call)
     };
     let work = Box::pin(async move { finished(running.as_mut().await) });
-    let record = engine.start(live, owner, None, work).await?;
+    let record = engine.start(live, new, work).await?;
     Ok(Reply::Extension { kind: KIND.into(), done: revision.encode(wire::created(&record)) })
 }
 
 /// Redirects the call's input requests and progress to the task.
-fn detach(call: &mut Call, engine: &Arc<Engine>, live: &Arc<Live>, lasting: Option<Outbox>) {
+pub(super) fn detach(call: &mut Call, engine: &Arc<Engine>, live: &Arc<Live>, lasting: Option<Outbox>) {
     call.outbox = call.outbox.with_sink(Reports::new(engine, live, lasting));
     call.inputs = Inputs::live(Back { engine: engine.clone(), live: live.clone() });
 }
 
 /// The outcome of a call where tasks are an extension: a tool result with `isError` completes the task.
-fn finished(reply: Reply) -> Finished {
+pub(super) fn finished(reply: Reply) -> Finished {
     match reply {
         Reply::Complete(done) => Finished::Result(done.text().to_raw(), TaskStatus::Completed),
         Reply::Error(error) => Finished::Error(error),
@@ -130,7 +130,7 @@ fn finished(reply: Reply) -> Finished {
 }
 
 /// The outcome of a call where tasks are part of the protocol: a tool result with `isError` fails the task.
-fn failed_or_finished(reply: Reply) -> Finished {
+pub(super) fn failed_or_finished(reply: Reply) -> Finished {
     match finished(reply) {
         Finished::Result(result, _) if wire::says_error(&result) => Finished::Result(result, TaskStatus::Failed),
         finished => finished,
@@ -138,7 +138,7 @@ fn failed_or_finished(reply: Reply) -> Finished {
 }
 
 /// Notifies subscribers of the task.
-fn notify_subscribers(server: ServerHandle) -> OnChange {
+pub(super) fn notify_subscribers(server: ServerHandle) -> OnChange {
     Box::new(move |record, _| {
         let params = serde_json::json!(wire::detailed(record));
         let news = ExtensionEvent::new(FILTER, record.id.as_str(), TaskChanged::METHOD, params);
@@ -147,7 +147,7 @@ fn notify_subscribers(server: ServerHandle) -> OnChange {
 }
 
 /// Notifies the session that created the task, on a best-effort basis.
-fn notify_session(outbox: Outbox) -> OnChange {
+pub(super) fn notify_session(outbox: Outbox) -> OnChange {
     Box::new(move |record, changed| {
         if changed == Changed::Status {
             notify_now(outbox.notify(TaskStatusChanged::METHOD, wire::bare(record)));
@@ -195,7 +195,7 @@ impl NotificationSink for Reports {
         let (engine, live) = (self.engine.clone(), self.live.clone());
         Box::pin(async move {
             if let Some(message) = message {
-                drop(engine.change(&live.id, Change::Message(message)).await);
+                drop(engine.change_by(&live, Change::Message(message)).await);
             }
             if let Some((params, outbox)) = notification {
                 notify_now(outbox.notify(Progress::METHOD, params));

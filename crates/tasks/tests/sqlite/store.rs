@@ -4,7 +4,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use couplet_client::Client;
 use couplet_server::{Server, tool};
-use couplet_tasks::{CallTask, Called, Change, ClientTasks, Memory, Sqlite, Store, Task, TaskTool, Tasks};
+use couplet_tasks::{CallTask, Called, Change, ClientTasks, Memory, Sqlite, Store, Task, TaskTool, Tasks, contract};
 use couplet_types::TaskStatus;
 
 /// A file that is gone with the test.
@@ -64,6 +64,19 @@ async fn a_store_keeps_changes_lists_and_forgets() {
     check(Arc::new(Memory::new())).await;
     let file = TempFile::new("store");
     check(Sqlite::open(&file.0).unwrap()).await;
+}
+
+#[tokio::test]
+async fn both_stores_fulfil_the_contract() {
+    let file = TempFile::new("contract");
+    let sqlite = Sqlite::open(&file.0).unwrap();
+    contract::task_store(sqlite.clone()).await;
+    contract::task_watch(sqlite).await;
+    for memory in [Memory::new(), Memory::new().shared()] {
+        let memory = Arc::new(memory);
+        contract::task_store(memory.clone()).await;
+        contract::task_watch(memory).await;
+    }
 }
 
 #[tokio::test]

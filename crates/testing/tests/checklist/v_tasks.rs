@@ -64,17 +64,37 @@ struct Slow {
 }
 
 impl Store for Slow {
-    fn insert(&self, record: Record) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn insert(&self, record: Record, lease: Duration) -> BoxFuture<'_, Result<Option<Record>, StoreError>> {
         Box::pin(async move {
             self.gate.acquire().await.unwrap().forget();
-            if self.broken { Err(StoreError::new("no room")) } else { self.inner.insert(record).await }
+            if self.broken { Err(StoreError::new("no room")) } else { self.inner.insert(record, lease).await }
         })
     }
     fn get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Record>, StoreError>> {
         self.inner.get(id)
     }
-    fn change<'a>(&'a self, id: &'a str, change: Change) -> BoxFuture<'a, Result<Option<Record>, StoreError>> {
-        self.inner.change(id, change)
+    fn change<'a>(
+        &'a self,
+        id: &'a str,
+        fence: Option<u64>,
+        change: Change,
+    ) -> BoxFuture<'a, Result<Option<Record>, StoreError>> {
+        self.inner.change(id, fence, change)
+    }
+    fn claim<'a>(
+        &'a self,
+        id: &'a str,
+        node: &'a str,
+        lease: Duration,
+    ) -> BoxFuture<'a, Result<Option<Record>, StoreError>> {
+        self.inner.claim(id, node, lease)
+    }
+    fn renew<'a>(
+        &'a self,
+        tasks: &'a [(String, u64)],
+        lease: Duration,
+    ) -> BoxFuture<'a, Result<Vec<String>, StoreError>> {
+        self.inner.renew(tasks, lease)
     }
     fn list<'a>(
         &'a self,

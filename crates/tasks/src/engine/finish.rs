@@ -9,10 +9,9 @@ use std::{
 use couplet_types::RpcError;
 use tokio::time::Instant;
 
+use super::{Engine, Live};
 use crate::{
     clock,
-    engine::Engine,
-    live::Live,
     record::{Change, Finished, Record},
 };
 
@@ -52,8 +51,9 @@ impl Running {
     /// memory.
     pub(crate) async fn finish(mut self, finished: Finished) {
         self.finished = true;
+        self.live.set_ending();
         let mut pause = Duration::from_millis(100);
-        while self.engine.change(&self.live.id, Change::Finished(finished.clone())).await.is_err() {
+        while self.engine.change_by(&self.live, Change::Finished(finished.clone())).await.is_err() {
             let left = self.deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 tracing::error!(

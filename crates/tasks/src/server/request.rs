@@ -1,0 +1,67 @@
+//! The request of a call that becomes a task, as it is stored.
+
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use couplet_core::Call;
+use couplet_types::{Map, RawJson, RpcError};
+use hmac_sha256::Hash;
+
+use super::Task;
+use crate::{engine::NewTask, record::RequestKey, wire::IDEMPOTENCY_KEY};
+
+/// The maximum length of an idempotency key.
+const MOST: usize = 128;
+
+/// The task that a call becomes.
+///
+/// # Errors
+/// -32602 if the idempotency key is not valid.
+pub(super) fn new_task(call: &Call, task: &Task, ttl: Option<u64>) -> Result<NewTask, RpcError> {
+    let owner = call.caller.as_ref().map(|caller| caller.principal().clone());
+    let request = if task.repeatable { Some(request(call)?) } else { None };
+    Ok(NewTask { owner, ttl, key: key(call)?, request })
+}
+
+/// The idempotency key, if the client sent one.
+fn key(call: &Call) -> Result<Option<RequestKey>, RpcError> {
+    let meta = call.meta()?;
+    let Some(key) = meta.get(IDEMPOTENCY_KEY) else { return Ok(None) };
+    let valid = key
+        .parse::<String>()
+        .ok()
+        .filter(|key| (1..=MOST).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic()));
+    let invalid = || {
+        let message = format!("`{IDEMPOTENCY_KEY}` must be a string of 1 to {MOST} visible ASCII characters");
+        RpcError::invalid_params(message)
+    };
+    Ok(Some(RequestKey::new(valid.ok_or_else(invalid)?, digest(call))))
+}
+
+/// A digest of the tool's name and arguments. Neither the order of members nor white space counts.
+fn digest(call: &Call) -> String {
+    let arguments = call.arguments();
+    let canonical = match arguments.parse::<serde_json::Value>() {
+        Ok(mut value) => {
+            value.sort_all_objects();
+            value.to_string()
+        }
+        Err(_) => arguments.as_str().to_owned(),
+    };
+    let mut hash = Hash::new();
+    hash.update(serde_json::json!(call.tool_name()).to_string());
+    hash.update(canonical);
+    URL_SAFE_NO_PAD.encode(hash.finalize())
+}
+
+/// The parameters of the request, for another run.
+fn request(call: &Call) -> Result<RawJson, RpcError> {
+    let failed = |e: serde_json::Error| RpcError::internal(e.to_string());
+    let mut params = Map::<RawJson>::new();
+    params.insert("name", RawJson::new(&call.tool_name()).map_err(failed)?);
+    params.insert("arguments", call.arguments().to_raw());
+    let mut meta = call.meta()?;
+    meta.remove("progressToken");
+    if !meta.is_empty() {
+        params.insert("_meta", RawJson::new(&meta).map_err(failed)?);
+    }
+    RawJson::new(&params).map_err(failed)
+}
