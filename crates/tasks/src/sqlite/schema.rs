@@ -49,8 +49,8 @@ pub(super) fn migrate(file: &mut Connection) -> Result<(), StoreError> {
         )));
     };
     let change = file.transaction().map_err(StoreError::new)?;
-    let all = [FIRST].iter().filter(|_| version == 0).chain(steps);
-    all.map(|step| change.execute_batch(step)).collect::<Result<(), _>>().map_err(StoreError::new)?;
+    let mut all = [FIRST].iter().filter(|_| version == 0).chain(steps);
+    all.try_for_each(|step| change.execute_batch(step)).map_err(StoreError::new)?;
     change.pragma_update(None, "user_version", PRESENT).map_err(StoreError::new)?;
     change.commit().map_err(StoreError::new)
 }
