@@ -11,7 +11,7 @@ use couplet::{
     types::{CreateMessageParams, SamplingMessage},
 };
 use couplet_interop::{ledger, tools};
-use couplet_serve::{ServeArgs, serve};
+use couplet_serve::{ServeArgs, Shared, SharedArgs, serve};
 use serde::Deserialize;
 
 #[derive(Parser)]
@@ -19,6 +19,8 @@ struct Flags {
     /// Serve the tools of the interop suite, and no others
     #[arg(long)]
     plain: bool,
+    #[command(flatten)]
+    shared: SharedArgs,
     #[command(flatten)]
     serve: ServeArgs,
 }
@@ -35,12 +37,12 @@ async fn main() -> ExitCode {
 }
 
 async fn run(flags: Flags) -> Result<(), Box<dyn Error>> {
-    let shared = flags.serve.shared()?;
+    let shared = flags.shared.open()?;
     let server = if flags.plain { tools::server() } else { replica(&shared) };
-    serve(Arc::new(shared.apply(server).build()), &flags.serve).await
+    serve(Arc::new(shared.configure(server).build()), &flags.serve, &shared).await
 }
 
-fn replica(shared: &couplet_serve::Shared) -> Server {
+fn replica(shared: &Shared) -> Server {
     Server::new("replica", "1.0.0")
         .extension(shared.tasks())
         .tool(whoami)
@@ -133,7 +135,7 @@ async fn count(to: u32, millis: u64, ctx: Ctx) -> Result<String, ToolError> {
 #[tool]
 fn touch(ctx: Ctx) -> String {
     ctx.server().updated("replica://note");
-    whoami()
+    std::process::id().to_string()
 }
 
 /// A note.

@@ -12,6 +12,7 @@ use couplet::{
 use crate::{
     logs::{LogArgs, LogFormat, filter, start_logs},
     notify,
+    shared::Shared,
     site::{SiteArgs, bytes},
     socket::SocketArgs,
 };
@@ -36,23 +37,19 @@ pub struct ServeArgs {
 /// Serves over stdio or HTTP until the client disconnects or a signal comes, then shuts down gracefully.
 ///
 /// Over HTTP the first line of standard error is the URL (with `--log-format json` it is a log line), and the default
-/// log level is `info`; over stdio it is `warn`. Warnings are logged.
+/// log level is `info`; over stdio it is `warn`. Sessions are those of the [`Shared`] store.
 ///
 /// # Errors
 /// If the address cannot be bound, or the connection fails.
 #[expect(clippy::print_stderr, reason = "the program prints its URL")]
-pub async fn serve(
-    service: Arc<dyn Service>,
-    args: &ServeArgs,
-    warnings: impl IntoIterator<Item = String>,
-) -> Result<(), Box<dyn Error>> {
+pub async fn serve(service: Arc<dyn Service>, args: &ServeArgs, shared: &Shared) -> Result<(), Box<dyn Error>> {
     let (targets, complaint) = filter(if args.socket.is_http() { "info" } else { "warn" });
     let limits = args.max_message.map_or_else(Limits::default, |bytes| Limits::default().max_message(bytes));
     // Before the URL is printed, since a signal may follow it.
     let signals = Signals::new()?;
     let Some(socket) = args.socket.bind(&args.site).await? else {
         start_logs(args.log.log_format, targets, std::io::stderr);
-        report(complaint.into_iter().chain(warnings));
+        report(complaint.into_iter().chain(shared.warning()));
         let (begin, begun) = tokio::sync::oneshot::channel::<()>();
         let transport = stdio().with_graceful_shutdown(async { drop(begun.await) });
         let drain = move || {
@@ -66,14 +63,15 @@ pub async fn serve(
         eprintln!("{url}");
     }
     start_logs(args.log.log_format, targets, std::io::stderr);
-    report(complaint.into_iter().chain(warnings));
+    report(complaint.into_iter().chain(shared.warning()));
     if args.log.log_format == LogFormat::Json {
         tracing::info!(url, "serving");
     }
     if let Some(url) = metrics {
         tracing::info!(url, "serving metrics");
     }
-    Ok(serve_http(signals, service, limits, args.site.transport(socket), &args.site).await?)
+    let transport = shared.transport(args.site.transport(socket));
+    Ok(serve_http(signals, service, limits, transport, &args.site).await?)
 }
 
 /// Serves over HTTP until a signal comes, then shuts down gracefully. A service manager that waits for it (`sd_notify`) is

@@ -38,6 +38,7 @@ use std::time::Duration;
 
 use couplet::{
     prelude::*,
+    tasks::Tasks,
     types::{CacheScope, Icon, Implementation},
 };
 
@@ -75,6 +76,11 @@ pub fn server() -> Server {
 
 /// Builds the server with other environment variables in `get-env`.
 pub fn server_showing(shown: ShownEnv) -> Server {
+    server_with(shown, Tasks::in_memory())
+}
+
+/// Builds the server with other environment variables in `get-env`, and tasks that replicas may share.
+pub fn server_with(shown: ShownEnv, tasks: Tasks) -> Server {
     let server = Server::new("couplet-everything", env!("CARGO_PKG_VERSION"))
         .info(info())
         .instructions(resources::INSTRUCTIONS)
@@ -101,7 +107,7 @@ pub fn server_showing(shown: ShownEnv) -> Server {
         .tool(asking::trigger_elicitation_request)
         .tool(visiting::trigger_url_elicitation)
         .tool(sampling::trigger_sampling_request);
-    let server = background::register(research::register(server));
+    let server = background::register(research::register(server, tasks));
     let server = server
         .tool(additions::get_tiny_sound)
         .tool(additions::get_primes)

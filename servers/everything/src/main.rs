@@ -4,7 +4,7 @@ use std::{error::Error, process::ExitCode, sync::Arc};
 
 use clap::Parser;
 use couplet_everything::ShownEnv;
-use couplet_serve::{ServeArgs, StateKeyArgs, serve};
+use couplet_serve::{ServeArgs, SharedArgs, serve};
 
 /// Model Context Protocol server that shows every feature of the protocol
 #[derive(Parser)]
@@ -17,7 +17,7 @@ struct Flags {
     #[arg(long, value_name = "NAME")]
     show_env: Vec<String>,
     #[command(flatten)]
-    key: StateKeyArgs,
+    shared: SharedArgs,
     #[command(flatten)]
     serve: ServeArgs,
 }
@@ -37,7 +37,7 @@ async fn main() -> ExitCode {
 async fn run(flags: Flags) -> Result<(), Box<dyn Error>> {
     // Over stdio, the client started this process and set its environment.
     let shown = if flags.serve.socket.is_http() { ShownEnv::only(flags.show_env) } else { ShownEnv::all() };
-    let server = couplet_everything::server_showing(shown).page_size(flags.page_size);
-    let server = flags.key.read()?.into_iter().fold(server, |server, key| server.request_state_key(key));
-    serve(Arc::new(server.build()), &flags.serve, flags.key.warning()).await
+    let shared = flags.shared.open()?;
+    let server = couplet_everything::server_with(shown, shared.tasks()).page_size(flags.page_size);
+    serve(Arc::new(shared.configure(server).build()), &flags.serve, &shared).await
 }

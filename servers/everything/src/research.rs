@@ -19,9 +19,9 @@ const DESCRIPTION: &str = "Simulates a deep research operation that gathers, ana
     Demonstrates MCP task-based operations with progress through multiple stages. If 'ambiguous' is true and client \
     supports elicitation, sends an elicitation request for clarification.";
 
-pub(crate) fn register(server: Server<App>) -> Server<App> {
+pub(crate) fn register(server: Server<App>, tasks: Tasks) -> Server<App> {
     // Callers are not authenticated, so all of them may list the tasks.
-    let tasks = Tasks::in_memory().list().max_ttl(Duration::from_secs(300)).poll_interval(Duration::from_secs(1));
+    let tasks = tasks.list().max_ttl(Duration::from_secs(300)).poll_interval(Duration::from_secs(1));
     server.extension(tasks).tool(simulate_research_query)
 }
 

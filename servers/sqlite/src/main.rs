@@ -3,7 +3,7 @@
 use std::{error::Error, path::PathBuf, process::ExitCode, sync::Arc};
 
 use clap::Parser;
-use couplet_serve::{ServeArgs, serve};
+use couplet_serve::{ServeArgs, Shared, serve};
 use couplet_sqlite::{Database, Limits};
 
 /// Model Context Protocol server that explores a SQLite database
@@ -48,7 +48,7 @@ async fn run(flags: Flags) -> Result<(), Box<dyn Error>> {
     };
     let database = if flags.write { database.writable() } else { database };
     let server = couplet_sqlite::server(database.limits(limits)).await?;
-    serve(Arc::new(server), &flags.serve, None).await
+    serve(Arc::new(server), &flags.serve, &Shared::default()).await
 }
 
 /// Returns the user's data directory.
