@@ -39,6 +39,9 @@ pub struct SiteArgs {
     /// Idle timeout of sessions (default: 1800)
     #[arg(long, help_heading = "HTTP", value_name = "SECONDS", value_parser = seconds)]
     pub session_idle: Option<Duration>,
+    /// Interval of keep-alive comments on silent streams (default: 15); must be shorter than the timeouts of load balancers
+    #[arg(long, help_heading = "HTTP", value_name = "SECONDS", value_parser = seconds)]
+    pub keep_alive: Option<Duration>,
     /// Believe the X-Forwarded-For, -Proto and -Host headers of this proxy: an address, a network such as 10.0.0.0/8, or
     /// unix
     #[arg(long, help_heading = "HTTP", value_name = "NETWORK", value_parser = network)]
@@ -99,6 +102,7 @@ impl SiteArgs {
         set(&mut limits.sessions, self.max_sessions);
         set(&mut limits.streams, self.max_streams);
         limits.idle = self.session_idle.unwrap_or(limits.idle);
+        limits.keep_alive = self.keep_alive.unwrap_or(limits.keep_alive);
         // The limits per caller are at most the total limits.
         limits.requests_per_address = limits.requests_per_address.min(limits.requests);
         limits.sessions_per_address = limits.sessions_per_address.min(limits.sessions);
@@ -149,11 +153,11 @@ mod tests {
 
     #[test]
     fn limits_are_set_by_flags() {
-        let all =
-            "x --max-body 64K --max-connections 9 --max-requests 8 --max-sessions 7 --max-streams 6 --session-idle 5";
+        let all = "x --max-body 64K --max-connections 9 --max-requests 8 --max-sessions 7 --max-streams 6 --session-idle 5 --keep-alive 4";
         let limits = Flags::parse_from(all.split(' ')).site.limits();
         assert_eq!((limits.body, limits.connections, limits.requests), (65_536, 9, 8));
         assert_eq!((limits.sessions, limits.streams, limits.idle), (7, 6, Duration::from_secs(5)));
+        assert_eq!(limits.keep_alive, Duration::from_secs(4));
         assert_eq!((limits.requests_per_principal, limits.sessions_per_principal), (8, 7));
         assert_eq!((limits.requests_per_address, limits.sessions_per_address, limits.streams_per_address), (8, 7, 6));
         assert_eq!(Flags::parse_from(["x"]).site.limits(), HttpLimits::default());

@@ -3,10 +3,15 @@
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
 mod additions;
+#[cfg(unix)]
+mod balancers;
 mod contract;
 mod kit;
 #[cfg(unix)]
 mod operations;
 mod resources;
+#[cfg(unix)]
+#[path = "../../../../crates/testing/tests/common/skipped.rs"]
+mod skipped;
 mod tools;
 mod transports;

@@ -39,7 +39,7 @@ pub(crate) fn place(url: &str) -> &str {
     url.trim_start_matches("http://").split('/').next().unwrap()
 }
 
-fn terminate(child: &Child) {
+pub(crate) fn terminate(child: &Child) {
     let pid = child.id().expect("it runs").to_string();
     assert!(std::process::Command::new("kill").args(["-s", "TERM", &pid]).status().unwrap().success());
 }
