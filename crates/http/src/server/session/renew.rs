@@ -14,7 +14,7 @@ use crate::server::{
         driver::remember,
         lease::Lease,
         live::LiveSession,
-        store_timeout::{Shared, Written},
+        store_timeout::{SharedStore, Written},
     },
 };
 
@@ -57,7 +57,7 @@ impl Endpoint {
 
     /// Renews all leases, and ends the sessions whose leases could not be renewed in time. Returns the time after which
     /// that has to be done again.
-    async fn renew_all(&self, shared: &Shared) -> Duration {
+    async fn renew_all(&self, shared: &SharedStore) -> Duration {
         let mut sessions = self.state.sessions.all();
         sessions.retain(|live| live.lease.as_ref().is_some_and(|lease| !lease.has_ended()));
         let mut renewed = true;
@@ -76,7 +76,7 @@ impl Endpoint {
         if renewed { lease / 3 } else { shortest(&owned).min(lease / 12) }
     }
 
-    async fn renew_batch(&self, shared: &Shared, batch: &[Arc<LiveSession>]) -> bool {
+    async fn renew_batch(&self, shared: &SharedStore, batch: &[Arc<LiveSession>]) -> bool {
         let (asked, lease) = (Instant::now(), self.config.limits.session_lease);
         let owned: Vec<_> = batch.iter().map(|live| (live.id.clone(), live.generation())).collect();
         let lost = match self.config.renew(shared, &owned, shortest(batch)).await {
