@@ -119,7 +119,7 @@ impl Endpoint {
     async fn release_unused(&self) {
         let lease = self.config.limits.session_lease;
         let unused = self.state.sessions.all().into_iter().filter(|live| live.rest(lease)).collect();
-        self.at_once(unused, |config, live| async move {
+        self.at_once(unused, |config, live: Arc<LiveSession>| async move {
             match &config.shared {
                 Some(shared) => config.release(shared, &live.id, live.generation()).await,
                 None => true,
@@ -158,14 +158,25 @@ impl Endpoint {
     }
 
     async fn release(&self, sessions: Vec<Arc<LiveSession>>) {
-        let gone: Vec<_> = sessions.into_iter().filter(|live| self.state.sessions.remove_this(live)).collect();
-        gone.iter().for_each(|live| live.close());
-        self.at_once(gone, |config, live| async move { config.give_up(&[live], |_| true).await }).await;
+        let gone = sessions.into_iter().filter(|live| self.state.sessions.remove_this(live));
+        let end = |live: Arc<LiveSession>| {
+            let is_owned = live.is_owned();
+            live.fence();
+            (live, is_owned)
+        };
+        self.at_once(gone.map(end).collect(), |config, (live, is_owned)| async move {
+            match &config.shared {
+                Some(shared) if is_owned => config.release(shared, &live.id, live.generation()).await,
+                Some(_) => true,
+                None => config.give_up(&[live], |_| true).await,
+            }
+        })
+        .await;
     }
 
     /// Does something for each session, for several at a time, until the store does not answer in time once: what is left
     /// has to expire.
-    async fn at_once<F>(&self, sessions: Vec<Arc<LiveSession>>, work: impl Fn(Arc<Config>, Arc<LiveSession>) -> F)
+    async fn at_once<T, F>(&self, sessions: Vec<T>, work: impl Fn(Arc<Config>, T) -> F)
     where
         F: Future<Output = bool> + Send + 'static,
     {
