@@ -31,7 +31,7 @@ use crate::server::{
         claim::Claims,
         http_sse::Sessions2024,
         store::{Node, SessionStore},
-        store_timeout::Shared,
+        store_timeout::SharedStore,
         table::Sessions,
     },
     stateless::pool::Pool,
@@ -86,13 +86,13 @@ pub(crate) struct Config {
     /// The same with the request timeout.
     timed: Arc<dyn Service>,
     pub(crate) limits: HttpLimits,
-    /// Shared by all connections.
+    /// SharedStore by all connections.
     pub(crate) connection: Arc<Limits>,
     pub(crate) guard: Guard,
     pub(crate) http_sse: bool,
     pub(crate) without_sessions: bool,
     pub(crate) authorize: Option<Arc<dyn Authorize>>,
-    pub(crate) shared: Option<Shared>,
+    pub(crate) shared: Option<SharedStore>,
     #[cfg(feature = "replicas")]
     pub(crate) replicas: Option<Arc<Replicas>>,
     pub(crate) events: Arc<dyn EventStore>,
@@ -243,7 +243,7 @@ impl Endpoint {
     /// session over.
     #[must_use]
     pub fn sessions(self, store: Arc<dyn SessionStore>) -> Self {
-        self.with(|config| config.shared = Some(config.reachable(Shared { store, node: Node::random() })))
+        self.with(|config| config.shared = Some(config.reachable(SharedStore { store, node: Node::random() })))
     }
 
     /// Forwards requests for sessions that other replicas own, and accepts those that they forward: any replica can answer
@@ -383,11 +383,11 @@ impl Endpoint {
 
 impl Config {
     /// The same store, in which this replica has its URL.
-    fn reachable(&self, shared: Shared) -> Shared {
+    fn reachable(&self, shared: SharedStore) -> SharedStore {
         #[cfg(feature = "replicas")]
         if let Some(replicas) = &self.replicas {
             let node = shared.node.with_url(replicas.replica.url.clone());
-            return Shared { node, ..shared };
+            return SharedStore { node, ..shared };
         }
         shared
     }

@@ -43,7 +43,8 @@ couplet_core::limits! {
         openings: usize = 64 << 20,
         /// The timeout for the second message of a session (default: 60 s).
         handshake: Duration = Duration::from_secs(60),
-        /// The idle timeout of a session (default: 30 minutes).
+        /// The idle timeout of a session (default: 30 minutes). A session that is in a store is released then, and claimed
+        /// again when it is used.
         idle: Duration = Duration::from_secs(30 * 60),
         /// The maximum age of a session (default: 24 hours).
         age: Duration = Duration::from_secs(24 * 60 * 60),

@@ -64,7 +64,7 @@ pub use request::{
 };
 pub use session::{
     memory::MemorySessions,
-    store::{Claim, Node, SessionRecord, SessionStore},
+    store::{Claim, LoadedSession, Node, SessionRecord, SessionStore},
 };
 pub use stream::{
     body::EndpointBody,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use couplet_core::{Limits, Transport};
-use couplet_http::server::{HttpLimits, HttpTransport, Shutdown};
+use couplet_http::server::{HttpLimits, HttpTransport, MemorySessions, SessionStore, Shutdown};
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
@@ -32,6 +32,29 @@ async fn site_with_grace(limits: HttpLimits, grace: Duration) -> Site {
     let service = std::sync::Arc::new(server(&seen));
     let task = tokio::spawn(transport.serve(service, Limits::default()));
     Site { address, seen, shutdown, task }
+}
+
+#[tokio::test]
+async fn sessions_are_released_at_the_end() {
+    let store = std::sync::Arc::new(MemorySessions::new());
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let shared = store.clone();
+    let transport = HttpTransport::from_listener(listener).grace(Duration::from_millis(10));
+    let transport = transport.endpoint(move |endpoint| endpoint.sessions(shared.clone()));
+    let shutdown = transport.shutdown();
+    let task = tokio::spawn(transport.serve(std::sync::Arc::new(server(&Seen::default())), Limits::default()));
+    let opened = ask(&mut TcpStream::connect(&address).await.unwrap(), &post(&initialize("2025-11-25"), "")).await;
+    let id = opened.split("mcp-session-id: ").nth(1).and_then(|rest| rest.split("\r\n").next()).unwrap().to_owned();
+    assert!(store.load(&id).await.unwrap().unwrap().1.is_some(), "it has an owner");
+    // A call that does not end in time.
+    let mut busy = TcpStream::connect(&address).await.unwrap();
+    let forever = call(1, "tools/call", &json!({ "name": "forever", "_meta": { "progressToken": 1 } }));
+    busy.write_all(post(&forever, &format!("mcp-session-id: {id}\r\n")).as_bytes()).await.unwrap();
+    assert!(busy.read(&mut [0; 100]).await.unwrap() > 0);
+    shutdown.trigger();
+    task.await.unwrap().unwrap();
+    assert_eq!(store.load(&id).await.unwrap().unwrap().1, None, "any replica can go on with it");
 }
 
 pub(crate) async fn ask(stream: &mut (impl AsyncRead + AsyncWrite + Unpin), request: &str) -> String {

@@ -1,8 +1,14 @@
 //! A session has one owner.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    future::Future,
+    sync::{Arc, OnceLock},
+    task::{Context, Waker},
+    time::Duration,
+};
 
 use couplet_http::server::{Claim, Endpoint, EventStore, Node, SessionStore};
+use couplet_server::{Server, tool};
 use serde_json::json;
 
 use crate::{
@@ -136,14 +142,15 @@ async fn a_session_that_rests_here_is_not_removed_while_another_replica_uses_it(
 #[tokio::test(start_paused = true)]
 async fn a_shutdown_does_not_wait_for_a_store_that_hangs() {
     let store = Arc::new(TestStore::default());
-    let (one, _) = replica(&store);
+    let (one, seen) = replica(&store);
+    let mut running = Vec::new();
     for _ in 0..100 {
-        Session::open(&one, POLLING).await;
+        running.push(Session::open(&one, POLLING).await.tool(1, "forever").await);
     }
     store.break_all(Fault::Hangs);
     let began = tokio::time::Instant::now();
     one.release_sessions().await;
-    assert_eq!((one.session_count(), began.elapsed().as_secs()), (0, 5));
+    assert_eq!((one.session_count(), seen.dropped(), began.elapsed().as_secs()), (0, 100, 5));
 }
 
 /// A session and its owner.
@@ -201,6 +208,31 @@ async fn a_late_answer_is_not_sent() {
     assert_eq!((reply.status.as_u16(), reply.header("retry-after")), (503, None));
     let message = reply.json().await;
     assert!(message["error"]["message"].as_str().unwrap().contains("not known"), "{message}");
+}
+
+/// A tool whose session is released while it runs.
+fn hasty_shutdown() -> (Endpoint, Arc<OnceLock<Endpoint>>) {
+    let own: Arc<OnceLock<Endpoint>> = Arc::default();
+    let inner = own.clone();
+    let release = move || {
+        let endpoint = inner.get().unwrap().clone();
+        let mut release = Box::pin(async move { endpoint.release_sessions().await });
+        assert!(release.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        "released"
+    };
+    (Endpoint::new(Server::<()>::new("test", "1.0.0").tool(tool("release", release)).build()), own)
+}
+
+#[tokio::test]
+async fn what_may_have_been_executed_is_not_said_to_be_refused() {
+    let (endpoint, own) = hasty_shutdown();
+    let endpoint = endpoint.sessions(Arc::new(TestStore::default()));
+    own.set(endpoint.clone()).unwrap();
+    let session = Session::open(&endpoint, POLLING).await;
+    let reply = session.tool(1, "release").await;
+    assert_eq!((reply.status.as_u16(), reply.header("retry-after")), (503, None));
+    let error = reply.json().await["error"].clone();
+    assert!(error["message"].as_str().unwrap().contains("not known") && error.get("data").is_none(), "{error}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -8,7 +8,7 @@ use std::{
 use bytes::Bytes;
 use couplet_core::{BoxFuture, Error, ErrorKind};
 use couplet_http::server::{
-    Claim, EventStore, MemoryEvents, MemorySessions, Node, SessionRecord, SessionStore, StoredEvent,
+    Claim, EventStore, LoadedSession, MemoryEvents, MemorySessions, Node, SessionRecord, SessionStore, StoredEvent,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +77,7 @@ impl SessionStore for TestStore {
         self.run("create", move || self.sessions.create(record, node, lease))
     }
 
-    fn load<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<(SessionRecord, Option<Node>)>, Error>> {
+    fn load<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<LoadedSession>, Error>> {
         self.run("load", move || self.sessions.load(id))
     }
 

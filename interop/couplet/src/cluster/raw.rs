@@ -26,7 +26,7 @@ pub(crate) async fn refused(url: &str, version: ProtocolVersion) -> Outcome<(u16
 
 async fn initialize(url: &str, version: ProtocolVersion) -> Outcome<String> {
     let client = json!({ "name": "raw", "version": "1.0.0" });
-    let params = json!({ "protocolVersion": version, "capabilities": {}, "clientInfo": client });
+    let params = json!({ "protocolVersion": version.to_string(), "capabilities": {}, "clientInfo": client });
     let opening = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params });
     send(url, "POST", "", &opening.to_string()).await
 }

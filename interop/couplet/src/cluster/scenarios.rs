@@ -12,7 +12,6 @@ use std::{
 use couplet::{
     client::Filter,
     core::Change,
-    prelude::*,
     tasks::{CallTask, Called},
 };
 use couplet_interop::{expect, ledger};

@@ -21,7 +21,7 @@ use crate::server::{
         not_found,
         sessionless::reopen,
         store::{Claim, Node, SessionRecord, unix_now},
-        store_timeout::Shared,
+        store_timeout::SharedStore,
     },
 };
 
@@ -62,7 +62,7 @@ impl Endpoint {
     }
 
     /// Looks for a session in the store.
-    async fn look_up(&self, shared: &Shared, id: &str, principal: Option<&Arc<str>>) -> Result<Found, Box<Reply>> {
+    async fn look_up(&self, shared: &SharedStore, id: &str, principal: Option<&Arc<str>>) -> Result<Found, Box<Reply>> {
         let found = self.config.load(shared, id).await.map_err(|error| unavailable(&error))?;
         let found = found.filter(|(record, _)| record.principal.as_ref() == principal);
         let Some((record, owner)) = found else { return Err(not_found().into()) };
@@ -73,7 +73,7 @@ impl Endpoint {
     }
 
     /// Claims a session. Of several requests at a time one does so, and the others wait for it.
-    pub(crate) async fn claim(&self, shared: &Shared, record: &SessionRecord) -> Result<Found, Box<Reply>> {
+    pub(crate) async fn claim(&self, shared: &SharedStore, record: &SessionRecord) -> Result<Found, Box<Reply>> {
         loop {
             let turn = match self.state.claims.begin(&record.id) {
                 Ok(turn) => turn,
@@ -107,7 +107,7 @@ impl Endpoint {
     /// Goes on with a session that lived elsewhere.
     async fn take_over(
         &self,
-        shared: &Shared,
+        shared: &SharedStore,
         record: SessionRecord,
         lease: Lease,
     ) -> Result<Arc<LiveSession>, Box<Reply>> {

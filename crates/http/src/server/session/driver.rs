@@ -120,7 +120,7 @@ impl LiveSession {
     ) -> Result<(), Declined> {
         let mut state = lock(&self.state);
         if state.closed {
-            return Err(Declined::Gone);
+            return Err(if self.is_owned() { Declined::Gone } else { Declined::Moved });
         }
         if state.ending {
             connection.cancel_client_requests();

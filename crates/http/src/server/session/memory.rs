@@ -14,7 +14,7 @@ use tokio::time::Instant;
 
 use crate::server::{
     lock,
-    session::store::{Claim, Node, SessionRecord, SessionStore},
+    session::store::{Claim, LoadedSession, Node, SessionRecord, SessionStore},
     shrink,
 };
 
@@ -26,12 +26,12 @@ pub struct MemorySessions {
 
 #[derive(Default)]
 struct Stored {
-    sessions: HashMap<Arc<str>, Entry>,
+    sessions: HashMap<Arc<str>, StoredSession>,
     /// The number of sessions at which the expired ones are removed.
     sweep_at: usize,
 }
 
-struct Entry {
+struct StoredSession {
     record: SessionRecord,
     generation: u64,
     /// The owner, and when its lease expires.
@@ -61,7 +61,7 @@ impl MemorySessions {
     }
 
     /// Does something with a session that has not expired.
-    fn with<T>(&self, id: &str, then: impl FnOnce(&mut Entry, Instant) -> T) -> Option<T> {
+    fn with<T>(&self, id: &str, then: impl FnOnce(&mut StoredSession, Instant) -> T) -> Option<T> {
         let now = Instant::now();
         let mut stored = lock(&self.stored);
         stored.sessions.get_mut(id).filter(|entry| now < entry.expires).map(|entry| then(entry, now))
@@ -106,7 +106,7 @@ fn later(now: Instant, pause: Duration) -> Instant {
     now + pause.min(FAR)
 }
 
-impl Entry {
+impl StoredSession {
     fn owner_at(&self, now: Instant) -> Option<&Node> {
         self.owner.as_ref().filter(|(_, until)| now < *until).map(|(node, _)| node)
     }
@@ -133,14 +133,14 @@ impl SessionStore for MemorySessions {
     ) -> BoxFuture<'a, Result<u64, Error>> {
         let now = Instant::now();
         let (until, expires) = self.expiry(now, lease);
-        let entry = Entry { generation: 1, owner: Some((node.clone(), until)), expires, record };
+        let entry = StoredSession { generation: 1, owner: Some((node.clone(), until)), expires, record };
         let mut stored = lock(&self.stored);
         stored.sweep(now);
         stored.sessions.insert(entry.record.id.clone(), entry);
         Box::pin(ready(Ok(1)))
     }
 
-    fn load<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<(SessionRecord, Option<Node>)>, Error>> {
+    fn load<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<LoadedSession>, Error>> {
         let found = self.with(id, |entry, now| (entry.record.clone(), entry.owner_at(now).cloned()));
         Box::pin(ready(Ok(found)))
     }

@@ -14,7 +14,7 @@ use crate::server::{
         driver::remember,
         lease::Lease,
         live::LiveSession,
-        store_timeout::{Shared, Written},
+        store_timeout::{SharedStore, Written},
     },
 };
 
@@ -57,7 +57,7 @@ impl Endpoint {
 
     /// Renews all leases, and ends the sessions whose leases could not be renewed in time. Returns the time after which
     /// that has to be done again.
-    async fn renew_all(&self, shared: &Shared) -> Duration {
+    async fn renew_all(&self, shared: &SharedStore) -> Duration {
         let mut sessions = self.state.sessions.all();
         sessions.retain(|live| live.lease.as_ref().is_some_and(|lease| !lease.has_ended()));
         let mut renewed = true;
@@ -76,7 +76,7 @@ impl Endpoint {
         if renewed { lease / 3 } else { shortest(&owned).min(lease / 12) }
     }
 
-    async fn renew_batch(&self, shared: &Shared, batch: &[Arc<LiveSession>]) -> bool {
+    async fn renew_batch(&self, shared: &SharedStore, batch: &[Arc<LiveSession>]) -> bool {
         let (asked, lease) = (Instant::now(), self.config.limits.session_lease);
         let owned: Vec<_> = batch.iter().map(|live| (live.id.clone(), live.generation())).collect();
         let lost = match self.config.renew(shared, &owned, shortest(batch)).await {
@@ -119,7 +119,7 @@ impl Endpoint {
     async fn release_unused(&self) {
         let lease = self.config.limits.session_lease;
         let unused = self.state.sessions.all().into_iter().filter(|live| live.rest(lease)).collect();
-        self.at_once(unused, |config, live| async move {
+        self.at_once(unused, |config, live: Arc<LiveSession>| async move {
             match &config.shared {
                 Some(shared) => config.release(shared, &live.id, live.generation()).await,
                 None => true,
@@ -158,14 +158,25 @@ impl Endpoint {
     }
 
     async fn release(&self, sessions: Vec<Arc<LiveSession>>) {
-        let gone: Vec<_> = sessions.into_iter().filter(|live| self.state.sessions.remove_this(live)).collect();
-        gone.iter().for_each(|live| live.close());
-        self.at_once(gone, |config, live| async move { config.give_up(&[live], |_| true).await }).await;
+        let gone = sessions.into_iter().filter(|live| self.state.sessions.remove_this(live));
+        let end = |live: Arc<LiveSession>| {
+            let is_owned = live.is_owned();
+            live.fence();
+            (live, is_owned)
+        };
+        self.at_once(gone.map(end).collect(), |config, (live, is_owned)| async move {
+            match &config.shared {
+                Some(shared) if is_owned => config.release(shared, &live.id, live.generation()).await,
+                Some(_) => true,
+                None => config.give_up(&[live], |_| true).await,
+            }
+        })
+        .await;
     }
 
     /// Does something for each session, for several at a time, until the store does not answer in time once: what is left
     /// has to expire.
-    async fn at_once<F>(&self, sessions: Vec<Arc<LiveSession>>, work: impl Fn(Arc<Config>, Arc<LiveSession>) -> F)
+    async fn at_once<T, F>(&self, sessions: Vec<T>, work: impl Fn(Arc<Config>, T) -> F)
     where
         F: Future<Output = bool> + Send + 'static,
     {

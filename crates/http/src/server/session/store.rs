@@ -39,7 +39,7 @@ pub trait SessionStore: Send + Sync + 'static {
     ///
     /// # Errors
     /// If the store fails.
-    fn load<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<(SessionRecord, Option<Node>)>, Error>>;
+    fn load<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<LoadedSession>, Error>>;
 
     /// Claims a session that no other node has a valid lease for. The generation grows also if `node` owns the session
     /// already: its earlier claim ends.
@@ -118,6 +118,9 @@ impl SessionRecord {
         self
     }
 }
+
+/// A session and its owner, as [`SessionStore::load`] returns them.
+pub type LoadedSession = (SessionRecord, Option<Node>);
 
 /// A replica of a server.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -13,14 +13,14 @@ use crate::server::{
     session::{
         lease::Lease,
         live::LiveSession,
-        store::{Claim, Node, SessionRecord, SessionStore},
+        store::{Claim, LoadedSession, Node, SessionRecord, SessionStore},
     },
     stream::event_store::StoredEvent,
 };
 
 /// The session store that the replicas share, and this replica.
 #[derive(Clone)]
-pub(crate) struct Shared {
+pub(crate) struct SharedStore {
     pub(crate) store: Arc<dyn SessionStore>,
     pub(crate) node: Node,
 }
@@ -64,7 +64,7 @@ impl Config {
     ///
     /// # Errors
     /// When the store fails or does not answer in time.
-    pub(crate) async fn load(&self, shared: &Shared, id: &str) -> Result<Option<(SessionRecord, Option<Node>)>, Error> {
+    pub(crate) async fn load(&self, shared: &SharedStore, id: &str) -> Result<Option<LoadedSession>, Error> {
         self.in_time(shared.store.load(id)).await
     }
 
@@ -72,7 +72,7 @@ impl Config {
     ///
     /// # Errors
     /// When a store fails or does not answer in time.
-    pub(crate) async fn claim(&self, shared: &Shared, id: &str) -> Result<(Claim, Instant), Error> {
+    pub(crate) async fn claim(&self, shared: &SharedStore, id: &str) -> Result<(Claim, Instant), Error> {
         let asked = Instant::now();
         let claim = self.in_time(shared.store.claim(id, &shared.node, self.limits.session_lease)).await?;
         if let Claim::Owned(_, generation) = claim
@@ -128,7 +128,7 @@ impl Config {
     }
 
     /// Removes a session that this replica has released, unless another one uses it.
-    async fn remove_unowned(&self, shared: &Shared, id: &str) -> Result<(), Error> {
+    async fn remove_unowned(&self, shared: &SharedStore, id: &str) -> Result<(), Error> {
         match self.in_time(shared.store.claim(id, &shared.node, self.limits.session_lease)).await? {
             Claim::Owned(..) => self.remove(id).await.map(|_| ()),
             Claim::Elsewhere(_) | Claim::Missing => Ok(()),
@@ -158,7 +158,7 @@ impl Config {
     }
 
     /// Ends the ownership of a session; false if the store does not answer in time.
-    pub(crate) async fn release(&self, shared: &Shared, id: &str, generation: u64) -> bool {
+    pub(crate) async fn release(&self, shared: &SharedStore, id: &str, generation: u64) -> bool {
         let released = self.in_time(shared.store.release(id, generation)).await;
         if let Err(error) = &released {
             tracing::warn!(%error, "a session cannot be released");
@@ -172,7 +172,7 @@ impl Config {
     /// When the store fails or does not answer in time.
     pub(crate) async fn renew(
         &self,
-        shared: &Shared,
+        shared: &SharedStore,
         owned: &[(Arc<str>, u64)],
         left: Duration,
     ) -> Result<Vec<Arc<str>>, Error> {
@@ -206,8 +206,8 @@ async fn in_time<T>(limit: Duration, work: BoxFuture<'_, Result<T, Error>>) -> R
     within(limit, work).await.unwrap_or_else(late)
 }
 
-impl fmt::Debug for Shared {
+impl fmt::Debug for SharedStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shared").field("node", &self.node).finish_non_exhaustive()
+        f.debug_struct("SharedStore").field("node", &self.node).finish_non_exhaustive()
     }
 }
