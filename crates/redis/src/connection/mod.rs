@@ -81,7 +81,8 @@ impl Link {
 
     /// Opens a connection of its own, for subscriptions.
     pub(crate) async fn dedicated(&self, config: AsyncConnectionConfig) -> Result<Connection, Error> {
-        match tokio::time::timeout(self.timeout, self.target.open(config)).await {
+        let target = self.target.for_messages();
+        match tokio::time::timeout(self.timeout, target.open(config)).await {
             Ok(opened) => opened.map_err(|error| failed(&self.target.to_string(), error)),
             Err(_) => Err(late(&self.target.to_string(), self.timeout)),
         }
