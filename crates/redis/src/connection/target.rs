@@ -121,6 +121,13 @@ impl Target {
     }
 }
 
+impl Connection {
+    /// Whether the server has closed it.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.driver.is_finished()
+    }
+}
+
 impl Drop for Connection {
     fn drop(&mut self) {
         self.driver.abort();
