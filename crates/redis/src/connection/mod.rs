@@ -81,7 +81,8 @@ impl Link {
 
     /// Opens a connection of its own, for subscriptions.
     pub(crate) async fn dedicated(&self, config: AsyncConnectionConfig) -> Result<Connection, Error> {
-        match tokio::time::timeout(self.timeout, self.target.open(config)).await {
+        let target = self.target.for_messages();
+        match tokio::time::timeout(self.timeout, target.open(config)).await {
             Ok(opened) => opened.map_err(|error| failed(&self.target.to_string(), error)),
             Err(_) => Err(late(&self.target.to_string(), self.timeout)),
         }
@@ -109,17 +110,22 @@ impl Link {
 
     /// The open connection, or another one. One caller connects at a time, and the others wait for it.
     async fn current(&self) -> RedisResult<Open> {
-        if let Some(open) = &*self.open() {
-            return Ok(open.clone());
+        if let Some(open) = self.live() {
+            return Ok(open);
         }
         let _connecting = self.connecting.lock().await;
-        if let Some(open) = &*self.open() {
-            return Ok(open.clone());
+        if let Some(open) = self.live() {
+            return Ok(open);
         }
         let connection = Arc::new(self.target.open(AsyncConnectionConfig::new()).await?);
         let number = self.opened.fetch_add(1, Ordering::Relaxed) + 1;
         tracing::debug!(address = %self.target, number, "connected to redis");
         Ok(self.open().insert(Open { connection, number }).clone())
+    }
+
+    /// The open connection, unless the server has closed it, as it does with idle ones.
+    fn live(&self) -> Option<Open> {
+        self.open().clone().filter(|open| !open.connection.is_closed())
     }
 
     /// Gives up a connection, unless it has been replaced already.

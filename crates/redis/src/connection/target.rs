@@ -57,7 +57,7 @@ impl Target {
             ConnectionAddr::Unix(path) => Address::Unix(path.clone()),
             _ => return Err(wrong()),
         };
-        let settings = info.redis_settings().clone().set_protocol(ProtocolVersion::RESP3);
+        let settings = info.redis_settings().clone();
         #[cfg(feature = "tls")]
         let tls = match &address {
             Address::Tcp(host, _) if is_tls => Some(Tls::new(host)?),
@@ -82,6 +82,14 @@ impl Target {
             Some(tls) => tls.trust(pem),
             None => Err(Error::new(ErrorKind::Config, "root certificates are for `rediss://` only")),
         }
+    }
+
+    /// The same server, for a connection that receives messages. Commands need nothing that is newer than RESP2, which
+    /// more proxies know.
+    pub(crate) fn for_messages(&self) -> Self {
+        let mut target = self.clone();
+        target.settings = target.settings.set_protocol(ProtocolVersion::RESP3);
+        target
     }
 
     /// Opens a connection. It has no timeout of its own.
@@ -113,6 +121,13 @@ impl Target {
     }
 }
 
+impl Connection {
+    /// Whether the server has closed it.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.driver.is_finished()
+    }
+}
+
 impl Drop for Connection {
     fn drop(&mut self) {
         self.driver.abort();
@@ -139,6 +154,7 @@ mod tests {
         for (url, shown) in [
             ("redis://localhost", Some("localhost:6379")),
             ("redis://ann:secret@cache.example:7000/3", Some("cache.example:7000")),
+            ("redis://[::1]:7000", Some("::1:7000")),
             #[cfg(unix)]
             ("redis+unix:///run/redis.sock", Some("/run/redis.sock")),
             #[cfg(feature = "tls")]

@@ -30,11 +30,14 @@ const OWNER: &str = "owner";
 ///
 /// ```no_run
 /// # fn example<S: couplet_core::Service>(service: S) -> Result<(), couplet_core::Error> {
+/// use std::sync::Arc;
+///
 /// use couplet_http::server::Endpoint;
 /// use couplet_redis::{Redis, RedisEvents, RedisSessions};
 ///
 /// let redis = Redis::new("redis://localhost", [7; 32])?;
-/// let endpoint = Endpoint::new(service).sessions(RedisSessions::new(&redis)).events(RedisEvents::new(&redis));
+/// let (sessions, events) = (RedisSessions::new(&redis), RedisEvents::new(&redis));
+/// let endpoint = Endpoint::new(service).sessions(Arc::new(sessions)).events(Arc::new(events));
 /// # drop(endpoint);
 /// # Ok(())
 /// # }

@@ -42,3 +42,17 @@ async fn tokens_come_back() {
         }
     }
 }
+
+#[tokio::test]
+async fn a_connection_that_was_idle_for_too_long_is_no_error() {
+    let Some(server) = Server::start().await else { return };
+    let limits = RedisLimits::new(&server.redis(), "calls", 2, HOUR);
+    assert_eq!(limits.take("alice", 1).await.unwrap(), Taken::Allowed);
+    let _: i64 = server.command(&["CLIENT", "KILL", "TYPE", "normal"]).await;
+    // Two round trips later the end of the connection has arrived as well.
+    for _ in 0..2 {
+        let _: String = server.command(&["PING"]).await;
+    }
+    assert_eq!(limits.take("alice", 1).await.unwrap(), Taken::Allowed);
+    assert!(matches!(limits.take("alice", 1).await.unwrap(), Taken::Retry(_)), "each was counted once");
+}

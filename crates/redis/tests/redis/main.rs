@@ -13,11 +13,17 @@ mod limits;
 mod logins;
 #[cfg(feature = "outcomes")]
 mod outcomes;
+#[cfg(all(feature = "bus", feature = "sessions"))]
+mod replicas;
 mod server;
 #[cfg(feature = "sessions")]
 mod sessions;
 #[path = "../../../testing/tests/common/skipped.rs"]
 mod skipped;
+#[cfg(all(feature = "bus", feature = "sessions"))]
+#[path = "../../../http/tests/server/support.rs"]
+#[allow(dead_code, reason = "shared with the tests of another crate")]
+mod support;
 #[cfg(feature = "tasks")]
 mod tasks;
 #[cfg(feature = "tls")]

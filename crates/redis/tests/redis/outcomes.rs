@@ -61,6 +61,17 @@ async fn a_dead_executor_is_unknown() {
 }
 
 #[tokio::test]
+async fn a_running_call_outlives_the_lifetime_of_its_record() {
+    let Some(server) = Server::start().await else { return };
+    let store = RedisOutcomes::new(&server.redis());
+    let Begun::First(token) = store.begin(&key(), [1; 32], HOUR, HOUR / 60).await.unwrap() else { panic!() };
+    assert!(store.renew(&key(), token, HOUR).await.unwrap());
+    let keys: Vec<String> = server.command(&["KEYS", "*"]).await;
+    let left: u64 = server.command(&["PTTL", &keys[0]]).await;
+    assert!(Duration::from_millis(left) > HOUR / 2, "{left} ms");
+}
+
+#[tokio::test]
 async fn many_replicas_begin_at_once() {
     let Some(server) = Server::start().await else { return };
     let mut tasks = tokio::task::JoinSet::new();
