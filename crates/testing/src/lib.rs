@@ -7,6 +7,7 @@
 //! * [`Surface`] is a snapshot of everything that a server lists.
 //! * [`assert_golden`] compares any text with a file.
 //! * [`Wire`] sends and receives plain JSON, for tests of the wire format.
+//! * `contract`, with the feature `tasks`, checks implementations of stores.
 //! * `auth`, with the feature of that name, is a local authorization server.
 //!
 //! This crate does not name revisions either: a test passes the one that it needs.
@@ -15,6 +16,8 @@
 
 #[cfg(feature = "auth")]
 pub mod auth;
+#[cfg(feature = "tasks")]
+pub mod contract;
 mod golden;
 mod replay;
 mod rounds;
