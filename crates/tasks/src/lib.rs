@@ -19,7 +19,6 @@ mod bounded;
 #[cfg(feature = "client")]
 mod client;
 mod clock;
-pub mod contract;
 mod engine;
 #[cfg(feature = "server")]
 mod inputs;

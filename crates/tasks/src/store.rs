@@ -14,8 +14,9 @@ use crate::{
 ///
 /// Several replicas of a server can share a store. A task then has one runner with a lease, which the runner renews. A
 /// replica that finds the lease expired takes the task over with [`claim`](Store::claim); the generation of the runner
-/// grows, and writes of the previous runner are rejected. The functions in [`contract`](crate::contract) test an
-/// implementation.
+/// grows, and writes of the previous runner are rejected.
+///
+/// `couplet_testing::contract::task_store` tests an implementation.
 ///
 /// # Cancellation
 /// Each operation but [`watch`](Store::watch) has a timeout

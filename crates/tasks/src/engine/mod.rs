@@ -121,7 +121,23 @@ impl Engine {
     }
 
     /// Stores a task, then starts it. If there is one with the same idempotency key, that one is returned.
+    ///
+    /// Dropping the future leaves nothing behind that runs, unless there is a key to find it again.
     pub(crate) async fn start(
+        self: &Arc<Self>,
+        live: Arc<Live>,
+        task: NewTask,
+        work: BoxFuture<'static, Finished>,
+    ) -> Result<Record, RpcError> {
+        if task.key.is_none() {
+            return self.store_and_run(live, task, work).await;
+        }
+        let engine = self.clone();
+        let started = tokio::spawn(async move { engine.store_and_run(live, task, work).await });
+        started.await.unwrap_or_else(|e| Err(RpcError::internal(e.to_string())))
+    }
+
+    async fn store_and_run(
         self: &Arc<Self>,
         live: Arc<Live>,
         task: NewTask,

@@ -165,6 +165,13 @@ impl RequestKey {
     }
 }
 
+impl Answer {
+    /// Creates an answer to an input request.
+    pub fn new(key: impl Into<String>, ask: InputRequest, response: Response) -> Self {
+        Self { key: key.into(), ask, response }
+    }
+}
+
 impl Runner {
     /// Creates the first runner of a task. The store sets its lease.
     pub fn first(node: impl Into<Arc<str>>) -> Self {

@@ -87,9 +87,9 @@ impl Tasks {
 
     /// Sets the lease of a replica that runs tasks, where replicas share a store (default: 15 s). It is renewed at a third
     /// of that time. When it has expired, another replica reports the task as failed, or runs it again if its tool is
-    /// [repeatable](Task::repeatable).
+    /// [repeatable](Task::repeatable). The minimum is 10 ms.
     pub fn lease(mut self, lease: Duration) -> Self {
-        self.limits.lease = lease;
+        self.limits.lease = lease.max(Duration::from_millis(10));
         self
     }
 

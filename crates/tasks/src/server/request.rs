@@ -59,7 +59,9 @@ fn request(call: &Call) -> Result<RawJson, RpcError> {
     params.insert("name", RawJson::new(&call.tool_name()).map_err(failed)?);
     params.insert("arguments", call.arguments().to_raw());
     let mut meta = call.meta()?;
+    // These belong to the first call.
     meta.remove("progressToken");
+    meta.remove(IDEMPOTENCY_KEY);
     if !meta.is_empty() {
         params.insert("_meta", RawJson::new(&meta).map_err(failed)?);
     }

@@ -1,5 +1,7 @@
 //! Idempotency keys: a task whose id was lost is found again.
 
+use std::time::Duration;
+
 use couplet_tasks::CallTask;
 use couplet_types::{TaskStatus, code};
 use serde_json::json;
@@ -72,5 +74,26 @@ async fn a_key_that_is_not_valid_is_refused() {
             assert_eq!(error.rpc().map(|error| error.code), Some(code::INVALID_PARAMS), "{version}: {error}");
         }
         assert_eq!(count(&replica.log.runs), 0, "{version}");
+    }
+}
+
+/// The client is gone before it has the answer: the task runs, and the key finds it.
+#[tokio::test(start_paused = true)]
+async fn a_call_that_was_cut_has_begun() {
+    for version in REVISIONS {
+        let store = shared();
+        let (a, b) = (Replica::new(&store, version).await, Replica::new(&store, version).await);
+        let call = |replica: &Replica| replica.client.call_task("hold", ()).idempotency_key("k").into_future();
+        a.link.slow(true);
+        let cut = tokio::spawn(call(&a));
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        cut.abort();
+        drop(cut.await);
+        assert_eq!(count(&a.log.runs), 0, "{version}");
+        until("it runs", async || count(&a.log.runs) == 1).await;
+        let found = task(call(&b).await.unwrap());
+        a.log.go.notify_one();
+        assert_eq!(found.wait().await.unwrap().text(), "number 0", "{version}");
+        assert_eq!(count(&b.log.runs), 0, "{version}");
     }
 }

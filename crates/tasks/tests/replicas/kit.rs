@@ -26,16 +26,22 @@ pub(crate) const LEASE: Duration = Duration::from_secs(15);
 #[derive(Clone)]
 pub(crate) struct Link {
     pub(crate) store: Arc<dyn Store>,
-    pub(crate) is_cut: Arc<AtomicBool>,
+    is_cut: Arc<AtomicBool>,
+    is_slow: Arc<AtomicBool>,
 }
 
 impl Link {
     pub(crate) fn new(store: Arc<dyn Store>) -> Self {
-        Self { store, is_cut: Arc::default() }
+        Self { store, is_cut: Arc::default(), is_slow: Arc::default() }
     }
 
     pub(crate) fn cut(&self, is_cut: bool) {
         self.is_cut.store(is_cut, Ordering::SeqCst);
+    }
+
+    /// While it is slow, each operation takes a second.
+    pub(crate) fn slow(&self, is_slow: bool) {
+        self.is_slow.store(is_slow, Ordering::SeqCst);
     }
 
     fn check(&self) -> Result<(), StoreError> {
@@ -48,6 +54,9 @@ impl Link {
     ) -> BoxFuture<'a, Result<T, StoreError>> {
         Box::pin(async move {
             self.check()?;
+            if self.is_slow.load(Ordering::SeqCst) {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+            }
             work(&*self.store).await
         })
     }

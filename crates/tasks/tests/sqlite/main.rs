@@ -3,4 +3,5 @@
 
 mod failing;
 mod killed;
+mod restarted;
 mod store;

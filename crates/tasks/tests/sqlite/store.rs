@@ -4,7 +4,8 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use couplet_client::Client;
 use couplet_server::{Server, tool};
-use couplet_tasks::{CallTask, Called, Change, ClientTasks, Memory, Sqlite, Store, Task, TaskTool, Tasks, contract};
+use couplet_tasks::{CallTask, Called, Change, ClientTasks, Memory, Sqlite, Store, Task, TaskTool, Tasks};
+use couplet_testing::contract;
 use couplet_types::TaskStatus;
 
 /// A file that is gone with the test.

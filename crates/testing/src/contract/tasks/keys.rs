@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 
+use couplet_tasks::{Change, Record, RequestKey, Store};
+
 use super::{LONG, add, change, random, record, records::gone};
-use crate::{
-    record::{Change, Record, RequestKey},
-    store::Store,
-};
 
 /// An owner has one task for a key.
 pub(super) async fn one_task_per_key(store: &dyn Store) {

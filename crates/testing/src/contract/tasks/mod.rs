@@ -1,16 +1,4 @@
-//! The contract of a [`Store`], as functions to call from the tests of an implementation. They panic on a violation.
-//!
-//! ```
-//! # #[tokio::main(flavor = "current_thread")]
-//! # async fn main() {
-//! use std::sync::Arc;
-//! use couplet_tasks::{Memory, contract};
-//!
-//! let store = Arc::new(Memory::new());
-//! contract::task_store(store.clone()).await;
-//! contract::task_watch(store).await;
-//! # }
-//! ```
+//! The contract of a store of tasks.
 
 mod keys;
 mod leases;
@@ -18,12 +6,8 @@ mod records;
 
 use std::{sync::Arc, time::Duration};
 
+use couplet_tasks::{Change, Record, Runner, Store};
 use couplet_types::{InputRequest, RawJson};
-
-use crate::{
-    record::{Change, Record, Runner},
-    store::Store,
-};
 
 /// A lease that does not expire during a test.
 const LONG: Duration = Duration::from_secs(3600);
@@ -32,8 +16,18 @@ const NONE: Duration = Duration::ZERO;
 /// The time to live of tasks that do not expire during a test, in milliseconds.
 const TTL: u64 = 3_600_000;
 
-/// Checks everything that a [`Store`] must do, except [`watch`](Store::watch). Call it in a tokio runtime. The store may
-/// have other tasks; those of the contract have random ids and owners.
+/// Checks everything that a [`Store`] of tasks must do, except [`watch`](Store::watch). Call it in a tokio runtime. The
+/// store may have other tasks; those of the contract have random ids, and most of them random owners.
+///
+/// ```
+/// # couplet_testing::block_on(async {
+/// use couplet_tasks::Memory;
+/// use couplet_testing::contract;
+///
+/// contract::task_store(Memory::new()).await;
+/// contract::task_watch(Memory::new()).await;
+/// # });
+/// ```
 ///
 /// # Panics
 /// If the store violates the contract.
@@ -84,9 +78,8 @@ pub async fn task_watch(store: impl Store) {
 
 /// A random name: contracts may run at the same time, on one store.
 fn random(what: &str) -> String {
-    let mut bytes = [0; 12];
-    getrandom::fill(&mut bytes).expect("the system's random source works");
-    bytes.iter().fold(format!("contract-{what}-"), |name, byte| format!("{name}{byte:02x}"))
+    use std::hash::{BuildHasher, Hasher, RandomState};
+    format!("contract-{what}-{:016x}", RandomState::new().build_hasher().finish())
 }
 
 /// A new task that `node` runs.

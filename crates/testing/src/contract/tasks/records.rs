@@ -1,15 +1,14 @@
 //! Records, their changes, lists and expiry.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
+use couplet_tasks::{Answer, Change, Entry, Finished, Record, RequestKey, Response, Store};
 use couplet_types::{RpcError, TaskStatus};
 
 use super::{LONG, NONE, add, ask, change, get, json, random, record};
-use crate::{
-    clock,
-    record::{Answer, Change, Entry, Finished, Record, RequestKey, Response},
-    store::Store,
-};
 
 /// A record comes back as it was, with all that it can have.
 pub(super) async fn come_back(store: &dyn Store) {
@@ -18,7 +17,7 @@ pub(super) async fn come_back(store: &dyn Store) {
     assert_eq!(change(store, &unknown, None, Change::Cancelled).await, None, "an unknown task does not change");
     let full = record(|record| {
         let response = Response::Error(RpcError::internal("\"quoted\" \u{1F980}"));
-        let answer = Answer { key: "input-2".to_owned(), ask: ask("b"), response };
+        let answer = Answer::new("input-2", ask("b"), response);
         record.owner = Some(random("owner").into());
         record.message = Some("a message\nin two lines".to_owned());
         record.asks = vec![("input-1".to_owned(), ask("a"))];
@@ -26,7 +25,7 @@ pub(super) async fn come_back(store: &dyn Store) {
         record.key = Some(RequestKey::new("key", "digest"));
         record.request = Some(json(r#"{"name":"t","arguments":{"large":12345678901234567890,"empty":[]}}"#));
         record.journal = vec![Entry::Step("s".to_owned(), json(r#"{"b":1.0,"a":[]}"#)), Entry::Input(answer.clone())];
-        record.answers = vec![Answer { key: "input-3".to_owned(), ..answer }];
+        record.answers = vec![Answer::new("input-3", answer.ask, answer.response)];
     });
     let mut expected = full.clone();
     assert_eq!(store.insert(full, LONG).await.expect("the store answers"), None, "a new task is inserted");
@@ -103,7 +102,7 @@ pub(super) async fn concurrent_changes(store: &Arc<dyn Store>) {
     for name in ["left", "right"] {
         let own = record.journal.iter().filter_map(|entry| match entry {
             Entry::Step(step, _) => step.strip_prefix(name),
-            Entry::Input(_) => None,
+            _ => None,
         });
         let expected = (0..EACH).map(|n| format!("-{n}"));
         assert!(own.eq(expected), "the changes of one writer are in their order");
@@ -152,10 +151,16 @@ pub(super) async fn expiry(store: &dyn Store) {
 pub(super) async fn gone(store: &dyn Store, id: &str) {
     for _ in 0..2_000 {
         tokio::time::sleep(Duration::from_millis(5)).await;
-        store.purge(clock::now()).await.expect("the store answers");
+        store.purge(now()).await.expect("the store answers");
         if store.get(id).await.expect("the store answers").is_none() {
             return;
         }
     }
     panic!("a task that has expired is deleted");
+}
+
+/// Milliseconds since 1970.
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use couplet_tasks::{Change, Store};
+
 use super::{LONG, NONE, add, change, get, random};
-use crate::{record::Change, store::Store};
 
 /// The writes of an earlier runner are rejected.
 pub(super) async fn fencing(store: &dyn Store) {
