@@ -139,7 +139,7 @@ fn touch(ctx: Ctx) -> String {
 }
 
 /// A note.
-#[resource("replica://note", mime_type = "text/plain")]
+#[resource("replica://note", mime_type = "text/plain", subscribable)]
 fn note() -> &'static str {
     "a note"
 }

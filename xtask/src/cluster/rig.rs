@@ -129,7 +129,7 @@ fn haproxy(port: u16, replicas: &[u16]) -> String {
         .collect();
     format!(
         "defaults\n  mode http\n  timeout connect 2s\n  timeout client 60s\n  timeout server 60s\n  option redispatch\n  \
-         retries 3\n  retry-on conn-failure\nfrontend mcp\n  bind 127.0.0.1:{port}\n  default_backend replicas\n\
+         option abortonclose\n  retries 3\n  retry-on conn-failure\nfrontend mcp\n  bind 127.0.0.1:{port}\n  default_backend replicas\n\
          backend replicas\n  balance roundrobin\n  option httpchk GET /ready\n{servers}"
     )
 }
