@@ -31,7 +31,7 @@ const REVISIONS: [&str; 2] = ["2025-11-25", "2026-07-28"];
 const SCENARIOS: [&str; 8] =
     ["calls", "elicitation", "sampling", "progress", "cancellation", "changes", "task", "task-cancel"];
 /// What only clients with a session do.
-const IN_SESSIONS: &str = "delete";
+const IN_SESSIONS: [&str; 2] = ["delete", "paused"];
 /// How many replicas there are.
 const REPLICAS: usize = 3;
 /// The time that a scenario may take.
@@ -127,7 +127,7 @@ impl Cluster {
         let (rig, folder) = self.start("scenarios", false)?;
         let mut tally = Tally::default();
         for revision in REVISIONS {
-            let only = (revision == REVISIONS[0]).then_some(IN_SESSIONS);
+            let only = IN_SESSIONS.into_iter().filter(|_| revision == REVISIONS[0]);
             for scenario in SCENARIOS.into_iter().chain(only) {
                 tally.note(&format!("{revision} {scenario}"), self.client(&rig, &folder, revision, scenario));
             }

@@ -3,6 +3,7 @@
 //!
 //! Each scenario prints what it has seen and fails with a reason. The executions of tools are counted in the ledger.
 
+mod paused;
 mod pay;
 mod raw;
 mod scenarios;
@@ -63,6 +64,7 @@ impl Cluster {
             "task-cancel" => self.task_cancel().await,
             "delete" => self.delete().await,
             "refused" => self.refused().await,
+            "paused" => self.paused().await,
             "pay" => self.pay(false).await,
             "pay-once" => self.pay(true).await,
             other => Err(format!("there is no scenario `{other}`").into()),

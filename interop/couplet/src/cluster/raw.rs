@@ -1,7 +1,7 @@
 //! Requests without a client, to see what a replica answers to exactly this.
 
 use couplet::ProtocolVersion;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
@@ -40,6 +40,19 @@ fn header(answer: &str, wanted: &str) -> Option<String> {
 pub(crate) async fn ping(url: &str, session: &str, version: ProtocolVersion) -> Outcome<u16> {
     let ping = json!({ "jsonrpc": "2.0", "id": 2, "method": "ping" });
     status(&send(url, "POST", &headers(session, version), &ping.to_string()).await?)
+}
+
+/// Everything that comes back of a call in a session.
+pub(crate) async fn call(
+    url: &str,
+    session: &str,
+    version: ProtocolVersion,
+    tool: &str,
+    arguments: &Value,
+) -> Outcome<String> {
+    let params = json!({ "name": tool, "arguments": arguments });
+    let call = json!({ "jsonrpc": "2.0", "id": tool, "method": "tools/call", "params": params });
+    send(url, "POST", &headers(session, version), &call.to_string()).await
 }
 
 /// The status of a DELETE.

@@ -160,7 +160,7 @@ fn executed(what: &str, id: &str) -> Outcome<usize> {
 }
 
 /// Waits until a line is in the ledger.
-async fn written(line: &str) -> Outcome {
+pub(crate) async fn written(line: &str) -> Outcome {
     for _ in 0..200 {
         if ledger::count(line)? > 0 {
             return Ok(());
