@@ -18,6 +18,7 @@ mod listen;
 #[allow(dead_code, reason = "shared with another test binary")]
 mod log;
 mod mirrored;
+mod owners;
 mod ownership;
 mod principals;
 mod sessionless;
