@@ -154,3 +154,29 @@ impl<'de> Deserialize<'de> for Many {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::server::claims::*;
+
+    /// Replicas of a server send them to each other.
+    #[test]
+    fn claims_are_the_same_after_a_round_trip() {
+        let claims = Claims {
+            issuer: "https://issuer.example".to_owned(),
+            subject: Some("alice".to_owned()),
+            client: None,
+            audience: vec!["https://mcp.example".to_owned()],
+            scopes: vec!["files:read".to_owned()],
+            expires: Some(1_700_000_000),
+            key: None,
+            all: Map::from_iter([("department".to_owned(), json!("sales"))]),
+        };
+        let text = serde_json::to_string(&claims).expect("they are JSON");
+        let back: Claims = serde_json::from_str(&text).expect("they are claims");
+        assert_eq!((back.principal(), back.get("department")), (claims.principal(), Some("sales".to_owned())));
+        assert_eq!((back.scopes, back.expires, back.audience), (claims.scopes, claims.expires, claims.audience));
+    }
+}

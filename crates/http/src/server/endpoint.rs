@@ -240,7 +240,12 @@ impl Endpoint {
     ///
     /// Each session has one owner, the replica that runs its calls. It renews a lease
     /// ([`HttpLimits::session_lease`]); when that has expired, or the owner has shut down, another replica takes the
-    /// session over.
+    /// session over. Running calls are not stored: they end with their replica.
+    ///
+    /// A request that arrives at another replica than the owner is forwarded, if both have a URL (`Endpoint::replica`, with
+    /// the feature `replicas`). Otherwise it gets 503 until the session was not used for the time of a lease: use sticky
+    /// routing then. When the store fails, requests that need it get 503; sessions that are here go on until their lease
+    /// has expired.
     #[must_use]
     pub fn sessions(self, store: Arc<dyn SessionStore>) -> Self {
         self.with(|config| config.shared = Some(config.reachable(SharedStore { store, node: Node::random() })))

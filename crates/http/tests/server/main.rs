@@ -23,6 +23,7 @@ mod log;
 #[cfg(all(feature = "listen", feature = "metrics"))]
 mod metrics;
 mod mirrored;
+mod owners;
 mod ownership;
 mod principals;
 #[cfg(feature = "listen")]
