@@ -1,10 +1,12 @@
 //! The journal of a task that may run again: completed steps and answered input requests.
 
+use std::time::Duration;
+
 use couplet_core::{BoxFuture, Journal};
 use couplet_types::{InputRequest, RawJson, RpcError};
 
 use crate::{
-    engine::Live,
+    engine::{Engine, Live},
     inputs::Back,
     record::{Change, Entry, Record, Response},
 };
@@ -30,6 +32,28 @@ impl Journal for Back {
             self.engine.persist(&self.live, Change::Step(name, value)).await;
             Ok(())
         })
+    }
+}
+
+impl Engine {
+    /// Makes a change of the runner that must not be lost, with retries. It does not return if the task has ended, or has
+    /// another runner: the work is dropped.
+    pub(crate) async fn persist(&self, live: &Live, change: Change) {
+        let mut pause = Duration::from_millis(100);
+        loop {
+            match self.change_by(live, change.clone()).await {
+                Ok(Some(_)) => return,
+                Ok(None) => match self.read_again(live).await {
+                    // An earlier attempt succeeded after its timeout.
+                    Ok(true) => return,
+                    Ok(false) => std::future::pending().await,
+                    Err(error) => tracing::debug!(%error, task = live.id, "a running task cannot be read"),
+                },
+                Err(_) => {}
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(Duration::from_secs(30));
+        }
     }
 }
 

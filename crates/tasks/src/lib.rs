@@ -5,6 +5,45 @@
 //! [`ClientTasks`] is the extension of a client: it waits for tasks, answers their input requests, and can run
 //! elicitation and sampling requests of a server as tasks.
 //!
+//! # Several replicas
+//!
+//! Replicas of a server that share a [`Store`] need no stickiness for tasks: every replica answers requests about every
+//! task. The replica that received the call runs the work, and renews a [lease](Tasks::lease) for it. Answers to its
+//! input requests and cancellations reach it through the store. When the lease has expired, the next replica that is
+//! asked for the task reports it as failed, or runs it again if its tool is [repeatable](Task::repeatable); a replica
+//! that was only cut off cannot write any more. A client that lost the response to a call finds the task again with an
+//! [idempotency key](TaskCall::idempotency_key).
+//!
+//! Notifications of status changes reach the subscribers of the replica that makes the change, and those of others if the
+//! server has a change bus. Clients poll in any case.
+//!
+//! ```
+//! # #[cfg(all(feature = "server", feature = "client"))]
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), couplet_core::Error> {
+//! use std::sync::Arc;
+//! use couplet_client::Client;
+//! use couplet_server::{Server, tool};
+//! use couplet_tasks::{CallTask, Called, ClientTasks, Memory, Task, TaskTool, Tasks};
+//!
+//! let store = Arc::new(Memory::new().shared());
+//! let replica = || {
+//!     let build = tool("build", || "built").task(Task::optional());
+//!     Server::new("ci", "1.0.0").extension(Tasks::new(store.clone())).tool(build).build()
+//! };
+//! let connect = |replica| Client::new("demo", "1.0.0").extension(ClientTasks::new()).connect(replica);
+//! let (one, other) = (connect(replica()).await?, connect(replica()).await?);
+//! if let Called::Task(task) = one.call_task("build", ()).await? {
+//!     assert_eq!(other.task(task.id()).wait().await?.text(), "built");
+//! }
+//! # Ok(())
+//! # }
+//! # #[cfg(not(all(feature = "server", feature = "client")))]
+//! # fn main() {}
+//! ```
+//!
+//! # Wire formats
+//!
 //! There are two wire formats, the tasks of 2025-11-25 and the extension of 2026-07-28, and one model ([`Record`]).
 //! This crate uses only the public extension registries of `couplet-server` and `couplet-client`, as a third-party
 //! extension would.

@@ -21,7 +21,8 @@ impl Adopting {
 
     /// Begins to take a task over; `None` if another request does so.
     fn begin<'a>(&'a self, id: &'a str) -> Option<AdoptingGuard<'a>> {
-        self.lock().insert(id.to_owned()).then_some(AdoptingGuard(self, id))
+        let is_first = self.lock().insert(id.to_owned());
+        is_first.then(|| AdoptingGuard(self, id))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Changes of running tasks, made here or by another replica.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use couplet_types::RpcError;
 use tokio::{sync::watch, task::JoinHandle};
@@ -30,29 +30,8 @@ impl Engine {
         Ok(record)
     }
 
-    /// Makes a change of the runner that must not be lost, with retries. It does not return if the task has ended, or has
-    /// another runner: the work is dropped.
-    #[cfg(feature = "server")]
-    pub(crate) async fn persist(&self, live: &Live, change: Change) {
-        let mut pause = Duration::from_millis(100);
-        loop {
-            match self.change_by(live, change.clone()).await {
-                Ok(Some(_)) => return,
-                Ok(None) => match self.read_again(live).await {
-                    // An earlier attempt succeeded after its timeout.
-                    Ok(true) => return,
-                    Ok(false) => std::future::pending().await,
-                    Err(error) => tracing::debug!(%error, task = live.id, "a running task cannot be read"),
-                },
-                Err(_) => {}
-            }
-            tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(Duration::from_secs(30));
-        }
-    }
-
     /// Reads a running task from the store; `false` if it has ended, or has another runner.
-    pub(super) async fn read_again(&self, live: &Live) -> Result<bool, StoreError> {
+    pub(crate) async fn read_again(&self, live: &Live) -> Result<bool, StoreError> {
         let Some(record) = self.store.get(&live.id).await? else {
             tracing::warn!(task = live.id, "a running task is no longer in the store; it is aborted");
             self.drop_work(live);

@@ -2,8 +2,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use couplet_server::{Server, tool};
-use couplet_tasks::{Memory, Store, Task, TaskHandle, TaskTool, Tasks};
+use couplet_client::Client;
+use couplet_server::{Ctx, Server, ToolError, tool};
+use couplet_tasks::{CallTask, ClientTasks, Memory, Store, Task, TaskHandle, TaskTool, Tasks};
 use couplet_types::{ProtocolVersion, TaskStatus};
 
 use crate::kit::{LEASE, REVISIONS, Replica, count, shared, until};
@@ -51,6 +52,67 @@ async fn a_repeatable_task_runs_again_and_replays_its_steps() {
         assert_eq!(a.see(&task).wait().await.unwrap().text(), "0 true 0", "{version}");
         let record = store.get(task.id()).await.unwrap().unwrap();
         assert!(record.journal.is_empty() && record.request.is_none(), "{version}: what is over needs no journal");
+    }
+}
+
+/// Many requests find the task at once, on two replicas, and it runs once.
+#[tokio::test(start_paused = true)]
+async fn one_request_runs_a_task_again() {
+    for version in REVISIONS {
+        let store = shared();
+        let (_a, task) = interrupted(&store, version, Task::optional().repeatable()).await;
+        let (b, c) = (Replica::new(&store, version).await, Replica::new(&store, version).await);
+        tokio::time::sleep(LEASE + Duration::from_secs(1)).await;
+        [&b, &c].into_iter().for_each(|replica| replica.link.slow(true));
+        let polls = (0..10).map(|n| {
+            let seen = if n % 2 == 0 { b.see(&task) } else { c.see(&task) };
+            tokio::spawn(async move { seen.state().await })
+        });
+        for poll in polls.collect::<Vec<_>>() {
+            assert_eq!(poll.await.unwrap().unwrap().status, TaskStatus::Working, "{version}");
+        }
+        tokio::time::sleep(LEASE * 2).await;
+        assert_eq!(count(&b.log.runs) + count(&c.log.runs), 1, "{version}");
+        assert_eq!(store.get(task.id()).await.unwrap().unwrap().generation(), 2, "{version}");
+    }
+}
+
+/// Two clients of one replica wait, and its users are asked once.
+#[tokio::test(start_paused = true)]
+async fn one_client_is_asked() {
+    let store = shared();
+    let a = Replica::new(&store, ProtocolVersion::V2025_11_25).await;
+    let task = a.begin("ask").await;
+    until("it asks", async || task.state().await.unwrap().status == TaskStatus::InputRequired).await;
+    a.link.slow(true);
+    let waiting = [(); 3].map(|()| {
+        let task = task.clone();
+        tokio::spawn(async move { task.wait().await })
+    });
+    for waiting in waiting {
+        assert_eq!(waiting.await.unwrap().unwrap().text(), "true");
+    }
+    assert_eq!(count(&a.asked), 1);
+}
+
+/// A journal has a limit: a step that exceeds it fails.
+#[tokio::test(start_paused = true)]
+async fn a_journal_has_a_limit() {
+    for version in REVISIONS {
+        let store = shared();
+        let large = |ctx: Ctx| async move {
+            for _ in 0..3 {
+                ctx.step("large", async || "x".repeat(400 * 1024)).await?;
+            }
+            Ok::<_, ToolError>("done")
+        };
+        let tasks = Tasks::new(store.clone());
+        let server = Server::new("s", "1").extension(tasks);
+        let server = server.tool(tool("large", large).task(Task::optional().repeatable()));
+        let client = Client::new("c", "1").versions([version]).extension(ClientTasks::new());
+        let client = client.connect(server.build()).await.unwrap();
+        let error = client.call_task("large", ()).await.unwrap().wait().await.unwrap_err().to_string();
+        assert!(error.contains("step `large#3` exceeds"), "{version}: {error}");
     }
 }
 
