@@ -128,3 +128,28 @@ async fn a_full_server_is_a_clear_error() {
     assert!(error.to_string().ends_with("is out of memory: raise its `maxmemory`"), "{error}");
     assert_eq!(store.load("a").await.unwrap(), None, "reading works");
 }
+
+#[tokio::test]
+async fn a_session_that_is_created_again_has_no_state() {
+    let Some(server) = Server::start().await else { return };
+    let store = RedisSessions::new(&server.redis());
+    let node = Node::new("one");
+    let first = store.create(record("a").with_memory(Some("{}".into())), &node, HOUR).await.unwrap();
+    let second = store.create(record("a"), &node, HOUR).await.unwrap();
+    assert!(second > first, "the earlier generation is over");
+    assert_eq!(store.load("a").await.unwrap(), Some((record("a"), Some(node))));
+}
+
+#[tokio::test]
+async fn a_demoted_primary_is_a_clear_error() {
+    let Some(server) = Server::start().await else { return };
+    let store = RedisSessions::new(&server.redis());
+    let node = Node::new("one");
+    store.create(record("a"), &node, HOUR).await.unwrap();
+    let _: String = server.command(&["REPLICAOF", "127.0.0.1", "1"]).await;
+    let error = store.create(record("b"), &node, HOUR).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Transport, "{error}");
+    assert!(error.to_string().ends_with("is a read-only replica; the URL must lead to the primary"), "{error}");
+    let _: String = server.command(&["REPLICAOF", "NO", "ONE"]).await;
+    store.create(record("b"), &node, HOUR).await.unwrap();
+}

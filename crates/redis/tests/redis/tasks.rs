@@ -56,7 +56,7 @@ async fn replicas_share_tasks() {
     assert_eq!(two.change("b", None, message(1)).await.unwrap(), None, "no such task");
     assert!(two.change("a", None, Change::Cancelled).await.unwrap().is_some());
     assert_eq!(one.change("a", Some(1), message(2)).await.unwrap(), None, "it has ended");
-    assert_eq!(one.renew(&[("a".into(), 1)], HOUR).await.unwrap(), ["a"]);
+    assert_eq!(one.renew(&[("a".into(), 1), ("a".into(), 0)], HOUR).await.unwrap(), ["a", "a"]);
     server.assert_all_expire("couplet:task").await;
 }
 
@@ -100,6 +100,20 @@ async fn one_replica_takes_over() {
     assert_eq!(claimed.iter().map(Record::generation).collect::<Vec<_>>(), [2]);
     assert_eq!(store.change("b", Some(1), message(1)).await.unwrap(), None, "the old one is fenced");
     assert_eq!(store.renew(&[("b".into(), 1), ("b".into(), 2)], HOUR).await.unwrap(), ["b"]);
+}
+
+#[tokio::test]
+async fn a_lease_is_either_extended_or_taken_over() {
+    let Some(server) = Server::start().await else { return };
+    let (one, two) = (RedisTasks::new(&server.redis()), RedisTasks::new(&server.redis()));
+    for number in 0..200 {
+        let id = number.to_string();
+        one.insert(record(&id, None), Duration::ZERO).await.unwrap();
+        let leases = [(id.clone(), 1)];
+        // The renewal arrives between the reading and the writing of the other one, more often than not.
+        let (claimed, lost) = tokio::join!(two.claim(&id, "two", HOUR), one.renew(&leases, HOUR));
+        assert_eq!(lost.unwrap().is_empty(), claimed.unwrap().is_none(), "one of the two, in round {number}");
+    }
 }
 
 #[tokio::test]
@@ -162,6 +176,20 @@ async fn tasks_are_listed_by_owner() {
     assert_eq!(list(Some("bob"), None, 3).await, Some(vec!["bob's".into()]));
     assert_eq!(list(None, None, 3).await, Some(vec!["without owner".into()]));
     assert_eq!(list(Some("carol"), None, 3).await, Some(vec![]));
+}
+
+#[tokio::test]
+async fn the_order_survives_a_clock_that_is_set_back() {
+    let Some(server) = Server::start().await else { return };
+    let store = RedisTasks::new(&server.redis());
+    store.insert(record("a", None), HOUR).await.unwrap();
+    let keys: Vec<String> = server.command(&["KEYS", "couplet:tasks:*}"]).await;
+    let members: Vec<String> = server.command(&["ZRANGE", &keys[0], "0", "-1"]).await;
+    let _: i64 = server.command(&["ZADD", &keys[0], "XX", "8000000000000000", &members[0]]).await;
+    store.insert(record("b", None), HOUR).await.unwrap();
+    let listed = store.list(None, None, 9).await.unwrap().unwrap();
+    assert_eq!(listed.iter().map(|record| &*record.id).collect::<Vec<_>>(), ["a", "b"]);
+    assert_eq!(store.list(None, Some("a"), 9).await.unwrap().unwrap().len(), 1);
 }
 
 #[tokio::test]
