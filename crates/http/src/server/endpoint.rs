@@ -19,6 +19,7 @@ use crate::server::{
     metrics::Metrics,
     request::{
         authorize::{Authorize, Named},
+        client::ClientIp,
         deadline::Timed,
         guard::Guard,
         quota::Quotas,
@@ -92,6 +93,7 @@ pub(crate) struct Config {
     pub(crate) in_flight: Arc<InFlight>,
     pub(crate) readiness: Readiness,
     pub(crate) metrics: Metrics,
+    pub(crate) client_ip: Option<ClientIp>,
 }
 
 #[derive(Debug, Default)]
@@ -145,6 +147,7 @@ impl Endpoint {
             in_flight: Arc::default(),
             readiness: Readiness::default(),
             metrics,
+            client_ip: None,
         };
         Self { config: Arc::new(config), state: Arc::default() }
     }
