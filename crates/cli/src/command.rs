@@ -65,7 +65,7 @@ enum Command {
     Repl(repl::Args),
     /// Bridge a server to stdio or HTTP, in every protocol revision
     #[command(after_help = help::RUN)]
-    Run(run::Args),
+    Run(Box<run::Args>),
     /// Record the messages between a host and a stdio server
     #[command(after_help = help::TAP)]
     Tap(tap::Args),
@@ -171,7 +171,7 @@ fn start(command: Command, output: &Arc<Output>) -> Result<(), Failure> {
         Command::Ping(args) => wait(ping::run(args, output)),
         Command::Discover(args) => wait(discover::run(args, output)),
         Command::Repl(args) => wait(repl::run(args, output)),
-        Command::Run(args) => run_to_end(run::run(args, output)),
+        Command::Run(args) => run_to_end(run::run(*args, output)),
         Command::Tap(args) => tap::run(&args, output),
         Command::Replay(args) => replay::run(args, output),
         Command::Bench(args) => wait(bench::run(args, output)),

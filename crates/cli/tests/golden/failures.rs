@@ -46,6 +46,19 @@ fn targets_that_are_none() {
 }
 
 #[test]
+fn bridges_that_cannot_listen() {
+    let shop = &*shop();
+    check(
+        "run-wrong",
+        &[
+            &["run", shop, "--http", "systemd"],
+            &["run", shop, "--http", "0", "--trust-proxy", "10.0.0.0/99"],
+            &["run", shop, "--state-key-file", "/there/is/no/such/file"],
+        ],
+    );
+}
+
+#[test]
 fn an_address_without_a_listener() {
     // Bound and closed, so that the port is free.
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();

@@ -21,6 +21,7 @@ use crate::server::{
     metrics::Metrics,
     request::{
         authorize::{Authorize, Named},
+        client::ClientIp,
         deadline::Timed,
         guard::Guard,
         quota::Quotas,
@@ -100,6 +101,7 @@ pub(crate) struct Config {
     pub(crate) in_flight: Arc<InFlight>,
     pub(crate) readiness: Readiness,
     pub(crate) metrics: Metrics,
+    pub(crate) client_ip: Option<ClientIp>,
 }
 
 #[derive(Debug, Default)]
@@ -159,6 +161,7 @@ impl Endpoint {
             in_flight: Arc::default(),
             readiness: Readiness::default(),
             metrics,
+            client_ip: None,
         };
         let endpoint = Self { config: Arc::new(config), state: Arc::default() };
         endpoint.run_background();

@@ -21,8 +21,7 @@ couplet_core::limits! {
         /// The number of requests in progress of one principal (default: 256).
         requests_per_principal: usize = 256,
         /// The number of requests in progress of anonymous callers at one address (default: 512, an eighth of
-        /// [`requests`](Self::requests)); of IPv6, in one /64 network. For the built-in listener, like the other limits
-        /// per address. Requests from this machine have no limit per address: a reverse proxy that is not
+        /// [`requests`](Self::requests)); of IPv6, in one /64 network. Requests from this machine have no limit per address: a reverse proxy that is not
         /// [trusted](crate::server::TrustedProxies) must not share one limit among all clients. A proxy on another
         /// machine has to be trusted, or these limits be raised.
         requests_per_address: usize = 512,

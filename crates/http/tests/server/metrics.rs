@@ -107,6 +107,9 @@ async fn no_string_of_a_client_is_a_label() {
     }
     let text = endpoint.metrics();
     parse(&text);
+    for (method, count) in [("other", 3), ("tools/call", 3), ("initialize", 1), ("notifications/initialized", 1)] {
+        assert!(text.contains(&format!("couplet_messages_total{{method=\"{method}\"}} {count}\n")), "{method}: {text}");
+    }
     assert!(!text.contains("evil") && !text.contains("alice") && !text.contains("call/"), "{text}");
 }
 

@@ -57,6 +57,22 @@ async fn a_session_does_not_hide_what_runs_in_it() {
 }
 
 #[tokio::test]
+async fn a_web_framework_can_name_the_address() {
+    let (endpoint, _) = endpoint();
+    let endpoint = endpoint
+        .limits(limits(|l| l.requests_per_address = 1))
+        .client_ip(|parts| parts.headers.get("x-ip")?.to_str().ok()?.parse().ok());
+    let slow = async |address: &str| {
+        send(&endpoint, alone("tools/call", json!({ "name": "slow" }), &[("x-ip", address)])).await
+    };
+    let _open = slow("192.0.2.1").await;
+    is_too_much(slow("192.0.2.1").await).await;
+    is_too_much(slow("::ffff:192.0.2.1").await).await;
+    let others = [slow("192.0.2.2").await, slow("").await, slow("").await];
+    assert!(others.iter().all(|reply| reply.status == 200));
+}
+
+#[tokio::test]
 async fn subscriptions_are_counted() {
     let (endpoint, _) = endpoint();
     let endpoint = by_user(endpoint);

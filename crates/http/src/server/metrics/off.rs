@@ -6,6 +6,8 @@ use crate::server::metrics::{Metrics, Store, Timer};
 
 #[expect(clippy::unused_self, reason = "the same functions as with the feature")]
 impl Metrics {
+    pub(crate) fn received(&self, _: &couplet_core::message::Frame) {}
+
     pub(crate) fn responded(&self, _: http::StatusCode) {}
 
     pub(crate) fn call(&self, _: &str) -> Timer {

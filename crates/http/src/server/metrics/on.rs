@@ -5,8 +5,11 @@ use std::{
     time::Instant,
 };
 
-use couplet_core::Reply;
-use couplet_types::{CallTool, Request, RequestMethod};
+use couplet_core::{
+    Reply,
+    message::{Body, Frame, Message},
+};
+use couplet_types::{CallTool, NotificationMethod, Request, RequestMethod};
 use http::StatusCode;
 
 #[cfg(feature = "listen")]
@@ -18,6 +21,8 @@ use crate::server::metrics::{Metrics, Store, Timer, histogram::Histogram};
 pub(super) struct Counts {
     /// By method; the last one is for methods that the protocol does not have.
     pub(super) methods: Vec<MethodCounts>,
+    /// Received messages: by method of a request, by method of a notification, responses, and all others.
+    pub(super) messages: Vec<AtomicU64>,
     /// By status, from 100 on; the last one is for all others.
     pub(super) responses: Vec<AtomicU64>,
     pub(super) stores: [StoreCounts; Store::ALL.len()],
@@ -44,9 +49,18 @@ pub(super) const STATUSES: std::ops::Range<u16> = 100..600;
 impl Default for Counts {
     fn default() -> Self {
         let methods = std::iter::repeat_with(MethodCounts::default).take(RequestMethod::ALL.len() + 1).collect();
-        let responses = std::iter::repeat_with(AtomicU64::default).take(STATUSES.len() + 1).collect();
+        let zeros = |count: usize| std::iter::repeat_with(AtomicU64::default).take(count).collect();
+        let (messages, responses) = (zeros(message_labels().count()), zeros(STATUSES.len() + 1));
         let zero = AtomicU64::default;
-        Self { methods, responses, stores: Default::default(), opened: zero(), closed: zero(), accept_errors: zero() }
+        Self {
+            methods,
+            messages,
+            responses,
+            stores: Default::default(),
+            opened: zero(),
+            closed: zero(),
+            accept_errors: zero(),
+        }
     }
 }
 
@@ -76,7 +90,39 @@ impl Store {
     pub(super) const ALL: [(Self, &str); 2] = [(Self::Sessions, "sessions"), (Self::Events, "events")];
 }
 
+/// The label of everything outside of a fixed set.
+pub(super) const OTHER: &str = "other";
+
+/// The labels of received messages, in the order in which they are counted.
+pub(super) fn message_labels() -> impl Iterator<Item = &'static str> {
+    let requests = RequestMethod::ALL.iter().map(|method| method.as_str());
+    let notifications = NotificationMethod::ALL.iter().map(|method| method.as_str());
+    requests.chain(notifications).chain(["response", OTHER])
+}
+
+/// The place of a message among them.
+fn message_place(message: &Message) -> usize {
+    let responses = RequestMethod::ALL.len() + NotificationMethod::ALL.len();
+    let known = match &message.body {
+        Body::Request { method, .. } => RequestMethod::from_name(method).map(|method| method as usize),
+        Body::Notification { method, .. } => {
+            NotificationMethod::from_name(method).map(|method| RequestMethod::ALL.len() + method as usize)
+        }
+        _ => Some(responses),
+    };
+    known.unwrap_or(responses + 1)
+}
+
 impl Metrics {
+    /// Counts the messages of a request.
+    pub(crate) fn received(&self, frame: &Frame) {
+        let count = |message: &Message| add(&self.0.messages[message_place(message)]);
+        match frame {
+            Frame::Single(message) => count(message),
+            Frame::Batch(messages) => messages.iter().flatten().for_each(count),
+        }
+    }
+
     /// Counts a response.
     pub(crate) fn responded(&self, status: StatusCode) {
         let at = status.as_u16().checked_sub(STATUSES.start).map_or(usize::MAX, usize::from);

@@ -13,7 +13,7 @@ use crate::server::{
     endpoint::Endpoint,
     metrics::{
         Metrics, Store,
-        on::{Outcome, STATUSES},
+        on::{OTHER, Outcome, STATUSES, message_labels},
     },
 };
 
@@ -21,14 +21,12 @@ use crate::server::{
 #[cfg(feature = "listen")]
 pub(crate) const TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// The label of everything outside of a fixed set.
-const OTHER: &str = "other";
-
 impl Endpoint {
     /// Returns the metrics in the text format of Prometheus (`text/plain; version=0.0.4`).
     ///
     /// | name | labels | meaning |
     /// |---|---|---|
+    /// | `couplet_messages_total` | `method` | received messages: requests and notifications by method, `response` |
     /// | `couplet_requests_total` | `method`, `outcome` | MCP requests that the service handled; outcomes are `ok`, `input_required`, `tool_error`, `error`, `timeout` and `cancelled` |
     /// | `couplet_request_duration_seconds` | `method` | a histogram of their durations |
     /// | `couplet_http_responses_total` | `status` | HTTP responses; 429 and 503 are refusals |
@@ -41,7 +39,7 @@ impl Endpoint {
     /// | `couplet_draining` | | 1 after the beginning of a shutdown |
     ///
     /// A method that the protocol does not have is `other`. Requests that need no service, such as `ping` and
-    /// `initialize`, count as HTTP responses only.
+    /// `initialize`, count as messages and HTTP responses only.
     ///
     /// ```
     /// use couplet_http::server::Endpoint;
@@ -92,6 +90,11 @@ impl Page {
 
     fn counts(&mut self, Metrics(counts): &Metrics) {
         let names = || RequestMethod::ALL.iter().map(|method| method.as_str()).chain([OTHER]);
+        let name = "couplet_messages_total";
+        self.head(name, "counter", "received messages by method");
+        for (method, count) in message_labels().zip(&counts.messages) {
+            self.sample(name, format_args!("method=\"{method}\""), count);
+        }
         let name = "couplet_requests_total";
         self.head(name, "counter", "MCP requests by method and outcome");
         for (method, count) in names().zip(&counts.methods) {

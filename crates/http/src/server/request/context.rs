@@ -70,8 +70,8 @@ impl HttpRequest {
     }
 
     /// Returns the IP address of the client: the one that [trusted proxies](crate::server::TrustedProxies) name, or else
-    /// the peer address of the connection. `None` without the built-in listener, and over a Unix domain socket whose peer
-    /// is not trusted.
+    /// the peer address of the connection. `None` over a Unix domain socket whose peer is not trusted, and without the
+    /// built-in listener, unless [`Endpoint::client_ip`](crate::server::Endpoint::client_ip) is set.
     pub fn client_ip(&self) -> Option<IpAddr> {
         self.client.address
     }

@@ -155,6 +155,7 @@ impl Endpoint {
                 return response::json(StatusCode::BAD_REQUEST, unreadable(&Headers(&request.headers), &malformed));
             }
         };
+        self.config.metrics.received(&frame);
         if let Some(access) = access {
             access.calls(&frame);
         }
@@ -291,7 +292,8 @@ where
 
     fn call(&mut self, request: Request<B>) -> Answering {
         let (parts, body) = request.into_parts();
-        let request = HttpRequest::new(parts, None, HttpPeer::default());
+        let client = self.client_of(&parts);
+        let request = HttpRequest::new(parts, None, client);
         Answering(Box::pin(self.clone().answer(Arc::new(request), body)))
     }
 }
