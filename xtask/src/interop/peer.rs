@@ -50,6 +50,15 @@ pub(super) const PEERS: &[Peer] = &[
         install: python,
     },
     Peer {
+        name: "python-v1",
+        sdk: "mcp 1.30.0",
+        client: &["2025-11-25"],
+        server: &["2025-06-18", "2025-11-25", "auto"],
+        issuer: false,
+        latest: "2025-11-25",
+        install: python,
+    },
+    Peer {
         name: "ts-v1",
         sdk: "sdk 1.32.2",
         client: &["2025-11-25"],
@@ -145,7 +154,7 @@ impl Missing {
 }
 
 fn python(folder: &Path) -> Result<Programs, Missing> {
-    let here = root().join("interop/python");
+    let here = root().join("interop").join(folder.file_name().expect("the folder has the name of the peer"));
     let python = venv(folder, &here.join("requirements.txt"))?;
     Ok(Programs::new([python.clone(), here.join("client.py")], [python, here.join("server.py")]))
 }

@@ -1,0 +1,109 @@
+"""The client of the interop suite, with the first version of the Python SDK: `client.py <revision> http <url>` or
+`client.py <revision> stdio <program> [argument..]`.
+
+It offers the latest revision that it knows. The program prints the one that was agreed on, and a line for each step
+that went as it should.
+"""
+
+import asyncio
+import json
+import sys
+
+from mcp import ClientSession, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamablehttp_client
+from mcp.types import ElicitResult, Implementation
+
+
+def expect(what, found, expected):
+    if found != expected:
+        raise ValueError(f"{what}: {found!r}, not {expected!r}")
+
+
+def done(step):
+    print("ok", step, flush=True)
+
+
+async def answer(_context, ask):
+    fields = ask.requestedSchema["properties"]
+    expect("the question", ask.message, "Who are you?")
+    expect("the fields", {name: field["type"] for name, field in fields.items()}, {"name": "string", "age": "integer"})
+    return ElicitResult(action="accept", content={"name": "Ada", "age": 36})
+
+
+async def tools(client):
+    listed = {tool.name: tool for tool in (await client.list_tools()).tools}
+    expect("the tools", sorted(listed), ["add", "count", "greet"])
+    expect("the description", listed["add"].description, "Adds two integers.")
+    expect("the type of `a`", listed["add"].inputSchema["properties"]["a"]["type"], "integer")
+    done("tools")
+
+
+async def call(client):
+    result = await client.call_tool("add", {"a": 2, "b": 3})
+    if result.isError:
+        raise ValueError(result.content[0].text)
+    expect("the sum", result.structuredContent, {"sum": 5})
+    expect("the text", json.loads(result.content[0].text), {"sum": 5})
+    done("call")
+
+
+async def resource(client):
+    listed = (await client.list_resources()).resources
+    expect("the resources", [(str(r.uri), r.mimeType) for r in listed], [("interop://greeting", "text/plain")])
+    contents = (await client.read_resource("interop://greeting")).contents
+    expect("the contents", [c.text for c in contents], ["Hello from a resource"])
+    done("resource")
+
+
+async def prompt(client):
+    listed = (await client.list_prompts()).prompts
+    arguments = [(p.name, [(a.name, a.required) for a in p.arguments]) for p in listed]
+    expect("the prompts", arguments, [("explain", [("topic", True)])])
+    messages = (await client.get_prompt("explain", {"topic": "MCP"})).messages
+    expect("the messages", [(m.role, m.content.text) for m in messages], [("user", "Explain MCP, please.")])
+    done("prompt")
+
+
+async def progress(client):
+    heard = []
+
+    async def hear(done, total, message):
+        heard.append((done, total, message))
+
+    result = await client.call_tool("count", {"to": 3}, progress_callback=hear)
+    expect("the text", (result.isError, result.content[0].text), (False, "counted to 3"))
+    expect("the progress", heard, [(1, 3, "step 1"), (2, 3, "step 2"), (3, 3, "step 3")])
+    done("progress")
+
+
+async def elicit(client):
+    result = await client.call_tool("greet")
+    expect("the text", (result.isError, result.content[0].text), (False, "Hello Ada, 36"))
+    done("elicit")
+
+
+async def main():
+    match sys.argv[1:]:
+        case [_revision, "http", url]:
+            connect = streamablehttp_client(url)
+        case [_revision, "stdio", program, *arguments]:
+            connect = stdio_client(StdioServerParameters(command=program, args=arguments))
+        case _:
+            sys.exit("usage: client.py <revision> http <url> | <revision> stdio <program> [argument..]")
+    about = Implementation(name="interop", version="1.0.0")
+    async with connect as (read, write, *_), ClientSession(
+        read, write, client_info=about, elicitation_callback=answer
+    ) as client:
+        opened = await client.initialize()
+        print("revision", opened.protocolVersion, flush=True)
+        try:
+            expect("the server's name", opened.serverInfo.name, "interop")
+            for step in (tools, call, resource, prompt, progress, elicit):
+                await step(client)
+        except Exception as error:
+            # From here on it would be wrapped by every task group that it passes.
+            return f"{type(error).__name__}: {error}"
+
+
+sys.exit(asyncio.run(main()))
