@@ -3,7 +3,8 @@
 use std::{future::pending, sync::Arc, time::Duration};
 
 use couplet_redis::RedisTasks;
-use couplet_tasks::{Change, Record, RequestKey, Runner, Store, contract};
+use couplet_tasks::{Change, Record, RequestKey, Runner, Store};
+use couplet_testing::contract;
 
 use crate::server::Server;
 
