@@ -11,6 +11,7 @@ mod cors;
 mod events;
 #[cfg(feature = "listen")]
 mod http2;
+mod idempotency;
 mod legacy;
 mod limits;
 #[cfg(feature = "listen")]
