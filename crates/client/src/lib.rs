@@ -89,6 +89,7 @@ mod pending;
 mod progress;
 mod queue;
 mod reconnect;
+mod repeat;
 mod request;
 mod result;
 mod round_history;

@@ -25,11 +25,20 @@ pub(crate) struct Options {
     pub(crate) raw_extension_results: bool,
     /// Whether the cache is bypassed.
     pub(crate) no_cache: bool,
+    /// The idempotency key of a call.
+    pub(crate) idempotency_key: Option<String>,
 }
 
 impl Options {
     pub(crate) fn new(timeouts: Timeouts) -> Self {
-        Self { timeouts, progress: None, first_outcome: false, raw_extension_results: false, no_cache: false }
+        Self {
+            timeouts,
+            progress: None,
+            first_outcome: false,
+            raw_extension_results: false,
+            no_cache: false,
+            idempotency_key: None,
+        }
     }
 }
 
@@ -88,7 +97,11 @@ impl PendingRequest {
 
     /// Sends the request, and waits for its result through all rounds.
     async fn send_and_wait(&mut self, timer: &mut RequestTimer, lead: Option<Lead>) -> Result<Outcome, Error> {
-        let mut exchange = self.send()?;
+        if self.options.idempotency_key.is_some() {
+            return Box::pin(self.send_repeatedly(timer)).await;
+        }
+        let first = self.first_message()?;
+        let mut exchange = self.client.channel().open(first);
         if let Some(lead) = lead {
             // Identical requests may wait for the response, even while the caller does not poll this one.
             let dialect = self.dialect.clone();
@@ -100,14 +113,34 @@ impl PendingRequest {
         if self.is_last(&outcome) { Ok(outcome) } else { Box::pin(self.continue_rounds(outcome, timer)).await }
     }
 
-    fn send(&mut self) -> Result<Exchange, Error> {
+    /// Does the same for a call with an idempotency key.
+    async fn send_repeatedly(&mut self, timer: &mut RequestTimer) -> Result<Outcome, Error> {
+        let first = self.first_message()?;
+        let text = self.exchange(first, timer).await?;
+        let outcome = self.outcome(text)?;
+        if self.is_last(&outcome) { Ok(outcome) } else { self.continue_rounds(outcome, timer).await }
+    }
+
+    /// Carries out one round: sends a message, repeatedly if it has an idempotency key that the server honours, and waits
+    /// for its response.
+    async fn exchange(&mut self, outgoing: Outgoing, timer: &mut RequestTimer) -> Result<JsonText, Error> {
+        let repeats = self.options.idempotency_key.is_some() && self.client.repeats_calls();
+        let sent = repeats.then(|| outgoing.clone());
+        let mut exchange = self.client.channel().open(outgoing);
+        match (self.answer(&mut exchange, timer).await, sent) {
+            (Err(error), Some(sent)) => self.repeat(&sent, error, timer).await,
+            (answer, _) => answer,
+        }
+    }
+
+    fn first_message(&mut self) -> Result<Outgoing, Error> {
         // In a session there is one round only.
         let first = match &mut self.first {
             Ok(first) if self.dialect.has_sessions() => first.take(),
             Ok(first) => first.clone(),
             Err(error) => return Err(error.clone()),
         };
-        first.map(|first| self.client.channel().open(first)).ok_or_else(sent_already)
+        first.ok_or_else(sent_already)
     }
 
     /// Parses a result. Kinds that extensions add are accepted only if this client has such an extension.
@@ -139,8 +172,7 @@ impl PendingRequest {
             rounds += 1;
             let outgoing = self.next_round(asks, state).await?;
             timer.begin();
-            let mut exchange = self.client.channel().open(outgoing);
-            let text = self.answer(&mut exchange, timer).await?;
+            let text = self.exchange(outgoing, timer).await?;
             outcome = self.outcome(text)?;
         }
     }
@@ -186,7 +218,11 @@ impl PendingRequest {
     }
 
     /// Waits for the response of one round. Dropping this future drops the exchange, which cancels the request.
-    async fn answer(&mut self, exchange: &mut Exchange, timer: &mut RequestTimer) -> Result<JsonText, Error> {
+    pub(crate) async fn answer(
+        &mut self,
+        exchange: &mut Exchange,
+        timer: &mut RequestTimer,
+    ) -> Result<JsonText, Error> {
         let method = self.method;
         loop {
             match timer.wait(method, self.client.channel(), exchange.next()).await? {

@@ -2,8 +2,10 @@
 
 use std::{fmt, future::IntoFuture, time::Duration};
 
-use couplet_core::{BoxFuture, Dialect, Error, ErrorKind, Outcome, Project, RequestOptions};
-use couplet_types::{Complete, Completion, CompletionContext, HasMeta, Map, Meta, ProgressParams, Request, from_json};
+use couplet_core::{BoxFuture, Dialect, Error, ErrorKind, Outcome, Project, RequestOptions, idempotency};
+use couplet_types::{
+    Complete, Completion, CompletionContext, HasMeta, Map, Meta, ProgressParams, RawJson, Request, from_json,
+};
 
 use crate::{
     client::Client,
@@ -97,6 +99,15 @@ impl<R: Request, T> RequestBuilder<R, T> {
         RequestBuilder { client, params, options: Options { raw_extension_results: true, ..options }, finish: Ok }
     }
 
+    pub(crate) fn set_idempotency_key(&mut self, key: String) {
+        self.options.idempotency_key = Some(key);
+    }
+
+    /// Makes the request fail without being sent.
+    pub(crate) fn fail(&mut self, error: Error) {
+        self.params = Err(error);
+    }
+
     fn timeouts_mut(&mut self) -> &mut Timeouts {
         &mut self.options.timeouts
     }
@@ -126,7 +137,11 @@ where
         let dialect = client.dialect();
         let mut ticket = None;
         let mut trace = RequestTrace::begin(&client, &dialect, R::METHOD);
-        let first = params.and_then(|params| {
+        let first = params.and_then(|mut params| {
+            if let Some(key) = &options.idempotency_key {
+                let meta = params.meta_mut().get_or_insert_default();
+                meta.insert(idempotency::META_KEY, RawJson::new(key)?);
+            }
             match R::EXTENSION {
                 Some(id) => dialect.check_extension(R::METHOD, id, &client.server().capabilities)?,
                 None => dialect.check(R::METHOD, &client.server().capabilities)?,

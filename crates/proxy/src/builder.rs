@@ -63,10 +63,11 @@ impl ProxyBuilder {
         Self { client, sealer: None, options: Options::default() }
     }
 
-    /// Sets the key that signs the state of multi-round-trip requests. Replicas behind a load balancer must share it,
-    /// so that each can continue what another one started (default: a random key).
-    pub fn request_state_key(mut self, key: [u8; 32]) -> Self {
-        self.sealer = Some(Sealer::new(key));
+    /// Sets the key that signs the state of multi-round-trip requests: 32 secret bytes, or a [`Sealer`] with its own
+    /// lifetime, size limit and [previous keys](Sealer::also_opens). Replicas behind a load balancer must share it, so
+    /// that each can continue what another one started (default: a random key).
+    pub fn request_state_key(mut self, key: impl Into<Sealer>) -> Self {
+        self.sealer = Some(key.into());
         self
     }
 

@@ -119,7 +119,8 @@ impl Service for Proxy {
         self.0.about.description()
     }
 
-    fn call(&self, call: Call) -> BoxFuture<'static, Reply> {
+    fn call(&self, mut call: Call) -> BoxFuture<'static, Reply> {
+        call.bind_idempotency_key();
         let pool = self.0.pool.clone();
         match pool.lead() {
             Err(error) => {

@@ -1,6 +1,7 @@
 //! The context of a call: progress, logging, elicitation, sampling and roots.
 
 use std::{
+    borrow::Cow,
     fmt,
     future::Future,
     pin::pin,
@@ -96,6 +97,11 @@ impl Ctx {
     /// Returns the session id, on transports with sessions. It is a secret: a client that knows it can use the session.
     pub fn session_id(&self) -> Option<&str> {
         self.0.call.session_id()
+    }
+
+    /// Returns the idempotency key of the call, if its client sent one: pass it on to services that have such keys as well.
+    pub fn idempotency_key(&self) -> Option<Cow<'_, str>> {
+        self.0.call.idempotency_key().ok().flatten()
     }
 
     /// Returns the server, to notify clients and to register tools at run time.

@@ -22,6 +22,7 @@ use crate::{
     inner::Inner,
     list::List,
     mount,
+    outcomes::{Outcomes, execute},
     registry::Set,
     resource::ResourceDef,
     scopes::permit,
@@ -31,14 +32,44 @@ use crate::{
 
 /// Answers one call.
 pub(crate) fn dispatch(inner: Arc<Inner>, call: Call) -> BoxFuture<'static, Reply> {
-    guard::made(|| {
-        if !inner.mounts.is_empty()
-            && let Some(elsewhere) = mount::dispatch(&inner, &call)
-        {
-            return Box::pin(guard::contained(elsewhere));
-        }
-        here(&inner, call)
+    guard::made(|| match &inner.config.outcomes {
+        Some(outcomes) if call.known() == Some(RequestMethod::CallTool) => once(&inner, outcomes, call),
+        _ => anywhere(&inner, call),
     })
+}
+
+/// Answers a call of a tool, once for each idempotency key.
+fn once(inner: &Arc<Inner>, outcomes: &Outcomes, call: Call) -> BoxFuture<'static, Reply> {
+    let key = match call.idempotency_key() {
+        Ok(Some(key)) => key.into_owned(),
+        Ok(None) => return anywhere(inner, call),
+        Err(error) => return refused(error),
+    };
+    let server = inner.clone();
+    let execute = Box::new(move |call: Call| guard::made(|| anywhere(&server, call)));
+    let running = admitted(inner, &call).and_then(|limit| execute::run(outcomes, call, &key, limit, execute));
+    running.map_or_else(refused, |running| Box::pin(guard::contained(running)))
+}
+
+/// Checks that a call leads to a tool, and that its caller may call it; returns the timeout.
+fn admitted(inner: &Inner, call: &Call) -> Result<Option<Duration>, RpcError> {
+    let name = tool_name(call)?;
+    let tools = inner.tools.get();
+    match tools.find(&name) {
+        Some(tool) => permit(call, &**tool).map(|()| tool.timeout.unwrap_or(inner.config.timeout)),
+        None if inner.mounts.iter().any(|mount| mount.name_inside(&name).is_some()) => Ok(inner.config.timeout),
+        None => Err(unknown("tool", &name, shown_keys(inner, &tools, call))),
+    }
+}
+
+/// Answers a call, here or in a mounted server.
+fn anywhere(inner: &Arc<Inner>, call: Call) -> BoxFuture<'static, Reply> {
+    if !inner.mounts.is_empty()
+        && let Some(elsewhere) = mount::dispatch(inner, &call)
+    {
+        return Box::pin(guard::contained(elsewhere));
+    }
+    here(inner, call)
 }
 
 /// Answers a call with what is registered in this server.
@@ -102,8 +133,12 @@ pub(crate) fn find_resource(inner: &Inner, uri: &str) -> Option<(Arc<ResourceDef
     resources.iter().find_map(|r| Some((r.clone(), r.matches(uri)?)))
 }
 
+fn tool_name(call: &Call) -> Result<Cow<'_, str>, RpcError> {
+    call.params.read_str("name")?.ok_or_else(|| RpcError::invalid_params("`name` is missing"))
+}
+
 fn call_tool(inner: &Arc<Inner>, call: Call) -> Result<BoxFuture<'static, Reply>, RpcError> {
-    let name = call.params.read_str("name")?.ok_or_else(|| RpcError::invalid_params("`name` is missing"))?;
+    let name = tool_name(&call)?;
     let tools = inner.tools.get();
     let tool = tools.find(&name).cloned().ok_or_else(|| unknown("tool", &name, shown_keys(inner, &tools, &call)))?;
     permit(&call, &*tool)?;

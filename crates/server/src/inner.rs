@@ -9,9 +9,10 @@ use std::{
 
 use couplet_core::{
     BoxFuture, CachePolicy, Call, ChangeBus, ClientNotification, Description, Hub, Limits, Observer, Reply, Sealer,
+    idempotency,
 };
 use couplet_types::{
-    Implementation, PromptsCapability, ProtocolVersion, RawJson, ResourcesCapability, ServerCapabilities,
+    Implementation, Map, PromptsCapability, ProtocolVersion, RawJson, ResourcesCapability, ServerCapabilities,
     ToolsCapability,
 };
 
@@ -21,6 +22,7 @@ use crate::{
     extension::{Extension, MethodHandler},
     middleware::Middleware,
     mount::Mount,
+    outcomes::Outcomes,
     prompt::PromptDef,
     registry::{Registry, Set},
     replicas::Replicas,
@@ -68,6 +70,7 @@ pub(crate) struct Config {
     pub(crate) observer: Option<Arc<dyn Observer>>,
     pub(crate) sealer: Sealer,
     pub(crate) bus: Option<ConfiguredBus>,
+    pub(crate) outcomes: Option<Outcomes>,
     pub(crate) dialect: SchemaDialect,
     pub(crate) validation: Validation,
     /// Undeclared arguments are rejected.
@@ -183,6 +186,10 @@ impl Inner {
             || prompts.iter().any(|p| p.signature.talks)
             || resources.iter().any(|r| r.signature.talks);
         can.logging = talks.then(RawJson::empty_object);
+        if self.config.outcomes.is_some() {
+            let honoured = Map::new().with(idempotency::CAPABILITY, RawJson::empty_object());
+            can.experimental = Some(honoured);
+        }
         self.mounts.iter().for_each(|mount| keep(&mut can, &mount.service.describe().capabilities));
         self.extensions.iter().for_each(|extension| extension.declare(&mut can));
         can

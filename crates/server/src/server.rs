@@ -137,6 +137,7 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
             observer: None,
             sealer: Sealer::random(),
             bus: None,
+            outcomes: None,
             dialect: SchemaDialect::Portable,
             validation: Validation::default(),
             deny_unknown: false,

@@ -346,7 +346,12 @@ impl ServerConnection {
     fn cancel(&mut self, id: &RequestId) {
         let job = match self.requests.remove(id) {
             None => return,
-            Some(Place::Running(slot)) => self.running.remove(slot),
+            Some(Place::Running(slot)) => self.running.remove(slot).map(|(job, running)| {
+                // A call that is dropped can tell a cancellation from a lost connection.
+                job.outbox.close();
+                drop(running);
+                job
+            }),
             Some(Place::Waiting) => {
                 let at = self.waiting.iter().position(|(job, _)| job.id == *id);
                 at.and_then(|at| self.waiting.remove(at)).map(|(job, call)| {

@@ -179,6 +179,12 @@ impl Outbox {
         !self.0.open.load(Ordering::Acquire) || self.0.queue.is_closed()
     }
 
+    /// Returns whether the call is over: it was answered, or its client cancelled it. A connection that was lost does not
+    /// end a call that goes on without it.
+    pub fn is_call_over(&self) -> bool {
+        !self.0.open.load(Ordering::Acquire)
+    }
+
     /// Returns whether both send to the same client: on one connection, or in one session.
     pub fn leads_to_same(&self, other: &Self) -> bool {
         self.0.queue.is_same(&other.0.queue)

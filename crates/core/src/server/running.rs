@@ -77,11 +77,11 @@ impl<T, R> Running<T, R> {
         lock(&self.ready.0).driver = None;
     }
 
-    /// Drops a future that has not finished.
-    pub(crate) fn remove(&mut self, slot: usize) -> Option<T> {
-        let (tag, _) = self.slots.get_mut(slot)?.job.take()?;
+    /// Removes a future that has not finished.
+    pub(crate) fn remove(&mut self, slot: usize) -> Option<(T, BoxFuture<'static, R>)> {
+        let job = self.slots.get_mut(slot)?.job.take()?;
         self.free.push(slot);
-        Some(tag)
+        Some(job)
     }
 
     /// Polls the ready futures until one finishes.
@@ -157,7 +157,7 @@ mod tests {
         assert_eq!(running.poll_next(&mut cx), Poll::Ready(("soon", 1)));
         assert_eq!(running.poll_next(&mut cx), Poll::Pending);
         let slot = running.push("gone", Box::pin(std::future::pending()));
-        assert_eq!(running.remove(slot), Some("gone"));
+        assert_eq!(running.remove(slot).map(|(tag, _)| tag), Some("gone"));
         tx.send(2).unwrap();
         assert_eq!(running.poll_next(&mut cx), Poll::Ready(("late", 2)));
         assert!(running.is_empty());

@@ -2,7 +2,7 @@
 //!
 //! The content is signed (HMAC), not encrypted: the client can read it but not change it.
 
-use std::fmt;
+use std::{fmt, iter, sync::Arc};
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use couplet_types::RpcError;
@@ -14,17 +14,35 @@ use crate::{message::scan::JsonText, wire::modern::STATE};
 const MAC: usize = 32;
 
 /// Signs and verifies request state that travels through the client.
+///
+/// # Rotation of keys
+///
+/// Replicas change their key one after the other, and clients hold state of the old one for a while. First add the new key
+/// to each replica with [`also_opens`](Sealer::also_opens); then make it the key, and the old one a previous key; when the
+/// [lifetime](Sealer::lifetime) has passed, drop the old one.
+///
+/// ```
+/// use couplet_core::Sealer;
+///
+/// # let (new, old) = ([8; 32], [7; 32]);
+/// let sealer = Sealer::new(new).also_opens(old);
+/// # let _ = sealer;
+/// ```
 #[derive(Clone)]
 pub struct Sealer {
     key: [u8; 32],
+    /// Further keys that open state.
+    others: Option<Arc<Vec<[u8; 32]>>>,
     seconds: u64,
     limit: usize,
 }
 
 impl Sealer {
+    const MAX_OTHERS: usize = 8;
+
     /// Creates a sealer with a key that replicas share.
     pub fn new(key: [u8; 32]) -> Self {
-        Self { key, seconds: 600, limit: 8 * 1024 }
+        Self { key, others: None, seconds: 600, limit: 8 * 1024 }
     }
 
     /// Creates a sealer with a random key: only this process can open what it seals.
@@ -35,6 +53,19 @@ impl Sealer {
         let mut key = [0; 32];
         getrandom::fill(&mut key).expect("the system's random source works");
         Self::new(key)
+    }
+
+    /// Also opens state that was sealed with another key: a previous one, or the next.
+    ///
+    /// # Panics
+    /// If there are more than 8 such keys.
+    #[must_use]
+    #[track_caller]
+    pub fn also_opens(mut self, key: [u8; 32]) -> Self {
+        let others = Arc::make_mut(self.others.get_or_insert_default());
+        assert!(others.len() < Self::MAX_OTHERS, "a sealer opens state of at most {} other keys", Self::MAX_OTHERS);
+        others.push(key);
+        self
     }
 
     /// Sets the lifetime of sealed state in seconds (default: 600).
@@ -81,7 +112,8 @@ impl Sealer {
         let bytes = URL_SAFE_NO_PAD.decode(state).map_err(|_| invalid("it was not made here"))?;
         let (mac, text) = bytes.split_at_checked(MAC).ok_or_else(|| invalid("it was not made here"))?;
         let mac: &[u8; MAC] = mac.try_into().expect("split at that length");
-        if !HMAC::verify(text, self.key, mac) {
+        let mut keys = iter::once(&self.key).chain(self.others.iter().flat_map(|others| others.iter()));
+        if !keys.any(|key| HMAC::verify(text, key, mac)) {
             return Err(invalid("it was not made here"));
         }
         let sealed: Sealed<T> = serde_json::from_slice(text).map_err(|_| invalid("it was not made here"))?;
@@ -215,6 +247,28 @@ mod tests {
         }
         assert!(open(&mine, 1000, "").is_err());
         assert!(Sealer::new([8; 32]).open::<String>(&mine, 1000, &state).is_err());
+    }
+
+    #[test]
+    fn keys_are_rotated() {
+        let (old, new) = ([1; 32], [2; 32]);
+        let about = subject(None, "m", "{}");
+        let opens = |sealer: &Sealer, state: &str| sealer.open::<String>(&about, 0, state).is_ok();
+        let before = Sealer::new(old).seal(&about, 0, &"content").unwrap();
+        let rotated = Sealer::new(new).also_opens([3; 32]).also_opens(old);
+        let after = rotated.seal(&about, 0, &"content").unwrap();
+        assert!(opens(&rotated, &before) && opens(&rotated, &after));
+        assert!(opens(&Sealer::new(new), &after), "the key itself seals, and no other");
+        assert!(!opens(&Sealer::new(old), &after) && !opens(&Sealer::new(new), &before));
+        assert!(opens(&Sealer::new(old).also_opens(new), &after), "the next key can be known before it is used");
+        assert!(!opens(&Sealer::new([4; 32]).also_opens([5; 32]), &before));
+        assert!(!format!("{rotated:?}").contains('3'), "keys are not shown");
+    }
+
+    #[test]
+    #[should_panic(expected = "at most 8 other keys")]
+    fn the_number_of_keys_is_limited() {
+        (0..9).fold(Sealer::random(), |sealer, key| sealer.also_opens([key; 32]));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 pub(crate) mod caller;
 pub(crate) mod extension;
+pub mod idempotency;
 pub(crate) mod observer;
 
 use std::{

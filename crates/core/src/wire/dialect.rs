@@ -193,29 +193,22 @@ impl Dialect {
     /// # Errors
     /// If the first request cannot be parsed, because it is nested too deeply.
     pub fn again(&self, first: &Outgoing, id: RequestId, extras: &RequestOptions) -> Result<Outgoing, Error> {
-        let unreadable = |e: &dyn std::fmt::Display| {
-            Error::new(ErrorKind::Config, format!("the parameters of `{}` cannot be sent again: {e}", first.method))
-        };
-        let members = Params::from_text(JsonText::trusted(first.params.clone())).map_err(|e| unreadable(&e))?;
-        let mut text = b"{".to_vec();
-        for (key, value) in members.iter() {
-            if matches!(&*key, "inputResponses" | "requestState") {
-                continue;
-            }
-            separate(&mut text);
-            wire::write_json(&mut text, &*key);
-            text.push(b':');
-            if key == "_meta" && extras.progress {
-                let mut meta: Meta = value.parse().map_err(|e| unreadable(&e))?;
-                meta.insert("progressToken", serde_json::json!(id).into());
-                wire::write_json(&mut text, &meta);
-            } else {
-                text.extend_from_slice(value.as_bytes());
-            }
-        }
+        let mut next = copied(first, id, extras.progress, |key| !matches!(key, "inputResponses" | "requestState"))?;
+        let mut text: Vec<u8> = next.params.into();
+        text.pop();
         write_round(&mut text, extras);
         text.push(b'}');
-        Ok(Outgoing { id, params: text.into(), ..*first })
+        next.params = text.into();
+        Ok(next)
+    }
+
+    /// Encodes the same request again under a new id, for a client that repeats it. With `progress` the progress token is
+    /// that of the new request.
+    ///
+    /// # Errors
+    /// If the request cannot be parsed, because it is nested too deeply.
+    pub fn repeated(&self, sent: &Outgoing, id: RequestId, progress: bool) -> Result<Outgoing, Error> {
+        copied(sent, id, progress, |_| true)
     }
 
     /// Checks that a server which advertises these capabilities serves a method of an extension: one that both sides
@@ -319,6 +312,32 @@ impl Dialect {
         answer.project(self.revision);
         Ok(JsonText::trusted(to_json(&answer).into()))
     }
+}
+
+/// Copies a request under a new id, with the parameters that stay.
+fn copied(first: &Outgoing, id: RequestId, progress: bool, stays: impl Fn(&str) -> bool) -> Result<Outgoing, Error> {
+    let unreadable = |e: &dyn std::fmt::Display| {
+        Error::new(ErrorKind::Config, format!("the parameters of `{}` cannot be sent again: {e}", first.method))
+    };
+    let members = Params::from_text(JsonText::trusted(first.params.clone())).map_err(|e| unreadable(&e))?;
+    let mut text = b"{".to_vec();
+    for (key, value) in members.iter() {
+        if !stays(&key) {
+            continue;
+        }
+        separate(&mut text);
+        wire::write_json(&mut text, &*key);
+        text.push(b':');
+        if key == "_meta" && progress {
+            let mut meta: Meta = value.parse().map_err(|e| unreadable(&e))?;
+            meta.insert("progressToken", serde_json::json!(id).into());
+            wire::write_json(&mut text, &meta);
+        } else {
+            text.extend_from_slice(value.as_bytes());
+        }
+    }
+    text.push(b'}');
+    Ok(Outgoing { id, params: text.into(), ..*first })
 }
 
 fn write_round(text: &mut Vec<u8>, extras: &RequestOptions) {

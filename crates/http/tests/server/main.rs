@@ -13,6 +13,7 @@ mod cors;
 mod events;
 #[cfg(feature = "listen")]
 mod http2;
+mod idempotency;
 mod legacy;
 mod limits;
 #[cfg(feature = "listen")]

@@ -9,9 +9,9 @@ use std::{
 };
 
 use couplet_client::Client;
-use couplet_core::Outcome;
+use couplet_core::{Outcome, Sealer};
 use couplet_proxy::Proxy;
-use couplet_server::{Ctx, Server, ServerHandle, ToolError, tool};
+use couplet_server::{Ctx, Server, ServerHandle, ToolError, outcomes::MemoryOutcomes, tool};
 use couplet_types::{CallTool, CallToolParams};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -69,7 +69,8 @@ async fn attack_10_a_question_is_answered_by_its_caller_only() {
 async fn attack_10_replicas_with_one_key_share_questions() {
     let (server, runs) = far();
     let mut clients = Vec::new();
-    for key in [[1; 32], [1; 32], [2; 32]] {
+    let rotated = Sealer::new([3; 32]).also_opens([1; 32]);
+    for key in [Sealer::new([1; 32]), Sealer::new([1; 32]), Sealer::new([2; 32]), rotated] {
         let proxy =
             Proxy::builder(Client::new("proxy", "1")).request_state_key(key).connect(server.clone()).await.unwrap();
         clients.push(caller("Ada", STATELESS).connect(proxy.service()).await.unwrap());
@@ -79,9 +80,28 @@ async fn attack_10_replicas_with_one_key_share_questions() {
     assert_eq!((result.content[0].as_text(), runs.load(Ordering::SeqCst)), (Some("Ada"), 2));
     let stranger = clients[2].request::<CallTool>(params.clone()).await.unwrap_err();
     assert!(stranger.to_string().contains("not made here"), "{stranger}");
+    clients[3].request::<CallTool>(params.clone()).await.expect("a previous key is known there");
     // Where it was asked, it is still open.
     clients[0].request::<CallTool>(params).await.unwrap();
-    assert_eq!(runs.load(Ordering::SeqCst), 2);
+    assert_eq!(runs.load(Ordering::SeqCst), 3);
+}
+
+/// The server knows the proxy as one principal: a key that two callers choose is not the same.
+#[tokio::test]
+async fn attack_10_callers_do_not_share_idempotency_keys() {
+    for version in [SESSIONS, STATELESS] {
+        let runs = Arc::new(AtomicUsize::new(0));
+        let counted = runs.clone();
+        let pay = tool("pay", move || format!("run {}", counted.fetch_add(1, Ordering::SeqCst) + 1));
+        let server = Server::<()>::new("far", "1").versions([version]).tool(pay).outcomes(MemoryOutcomes::new());
+        let proxy = Proxy::connect(Client::new("proxy", "1"), server.build()).await.unwrap();
+        for (name, expected) in [("ann", "run 1"), ("bob", "run 2"), ("ann", "run 1")] {
+            let client = caller(name, STATELESS).connect(authenticated(name, &proxy)).await.unwrap();
+            assert!(client.honours_idempotency_keys());
+            let paid = client.call("pay", ()).idempotency_key("order-17").await.unwrap();
+            assert_eq!(paid.text(), expected, "{version}: {name}");
+        }
+    }
 }
 
 /// A caller that comes back late finds its call given up, and it runs again.

@@ -1,8 +1,8 @@
 //! Calls of mounted servers.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
-use couplet_core::{BoxFuture, Call, JsonText, Reply, ResultBody, message::Params};
+use couplet_core::{BoxFuture, Call, JsonText, Reply, ResultBody, idempotency, message::Params};
 use couplet_types::{Map, RawJson, RequestMethod, RpcError, code};
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -20,7 +20,10 @@ pub(crate) fn dispatch(inner: &Arc<Inner>, call: &Call) -> Option<BoxFuture<'sta
         Some(Box::pin(super::list(inner.clone(), list, call.clone())))
     };
     match method {
-        M::CallTool => by_name(inner, call, Some(("content", block)), |name| inner.tools.get().find(name).is_some()),
+        M::CallTool => {
+            let own = |name: &str| inner.tools.get().find(name).is_some();
+            by_name(inner, &without_key(inner, call), Some(("content", block)), own)
+        }
         M::GetPrompt => {
             by_name(inner, call, Some(("messages", message)), |name| inner.prompts.get().find(name).is_some())
         }
@@ -145,6 +148,19 @@ impl Routed {
             }
         })
     }
+}
+
+/// The call without its idempotency key, if this server honours it: the mounted one may share the store.
+fn without_key<'c>(inner: &Inner, call: &'c Call) -> Cow<'c, Call> {
+    let stripped = || {
+        inner.config.outcomes.as_ref()?;
+        let mut meta: Object = call.params.read_opt("_meta").ok()??;
+        meta.remove(idempotency::META_KEY)?;
+        let mut stripped = call.clone();
+        stripped.params = replaced(&call.params, "_meta", &text(&meta)?)?;
+        Some(stripped)
+    };
+    stripped().map_or(Cow::Borrowed(call), Cow::Owned)
 }
 
 /// The parameters with one of them changed, or added.

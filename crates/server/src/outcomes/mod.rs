@@ -2,15 +2,26 @@
 //!
 //! | file | subject |
 //! |---|---|
+//! | `config` | the configuration |
+//! | `execute` | a call with a key: the first one, or a repeated one |
+//! | `digest` | whether a repeated call is the same |
+//! | `stored` | outcomes as bytes |
 //! | `memory` | a store within one process |
+//!
+//! See [`Server::outcomes`](crate::Server::outcomes).
 
+mod config;
+mod digest;
+pub(crate) mod execute;
 mod memory;
+mod stored;
 
 use std::{fmt, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use couplet_core::{BoxFuture, Error};
 
+pub use config::Outcomes;
 pub use memory::MemoryOutcomes;
 
 /// A store of outcomes, which all replicas of a server share.

@@ -6,7 +6,7 @@ use couplet_core::{CachePolicy, ChangeBus, Limits, Observer, Sealer};
 use couplet_types::{CacheScope, Implementation, ProtocolVersion};
 
 use super::{Server, or_panic};
-use crate::{checks::Validation, inner::ConfiguredBus, schema::SchemaDialect};
+use crate::{checks::Validation, inner::ConfiguredBus, outcomes::Outcomes, schema::SchemaDialect};
 
 /// # Configuration
 impl<S: Clone + Send + Sync + 'static> Server<S> {
@@ -151,8 +151,8 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
     }
 
     /// Sets the key that signs the state of multi-round-trip requests: 32 secret bytes, or a [`Sealer`] with its own
-    /// lifetime and size limit. All replicas of a server behind a load balancer must share the key. By default each
-    /// process has a random one.
+    /// lifetime, size limit and [previous keys](Sealer::also_opens). All replicas of a server behind a load balancer must
+    /// share the key. By default each process has a random one.
     ///
     /// ```
     /// use couplet_core::Sealer;
@@ -184,6 +184,32 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
     /// ```
     pub fn change_bus(mut self, bus: impl ChangeBus) -> Self {
         self.config.bus = Some(ConfiguredBus(Arc::new(bus)));
+        self
+    }
+
+    /// Honours idempotency keys: a tool call that a client repeats with the same key, because its connection was lost, is
+    /// executed once. The repeated call waits for the first one and gets its outcome, a result or an error. All replicas
+    /// of a server must share the store; it can be given as [`Outcomes`], with a lifetime and a size limit.
+    ///
+    /// The key is `_meta["io.couplet/idempotencyKey"]`, 1 to 128 visible ASCII characters. Clients of this library send
+    /// it with `idempotent()`; the experimental capability `io.couplet/idempotency` says that the server honours it. Keys
+    /// belong to the principal of the caller. Without authentication, a key is all that protects an outcome: clients must
+    /// choose random ones.
+    ///
+    /// * A call with a key runs to its end, within its timeout, also if its connection is lost. A client that cancels the
+    ///   request (`notifications/cancelled`) ends it.
+    /// * A call whose replica was lost is not executed again: a repeated call fails, and says that the outcome is unknown.
+    /// * The same key with other arguments is an error (-32602).
+    /// * A round that ends with input requests (2026-07-28) has no outcome yet: the next round continues the call.
+    ///
+    /// ```
+    /// use couplet_server::{Server, outcomes::MemoryOutcomes, tool};
+    ///
+    /// let server: Server =
+    ///     Server::new("shop", "1.0.0").tool(tool("order", || "ordered")).outcomes(MemoryOutcomes::new());
+    /// ```
+    pub fn outcomes(mut self, outcomes: impl Into<Outcomes>) -> Self {
+        self.config.outcomes = Some(outcomes.into());
         self
     }
 

@@ -479,6 +479,9 @@ async fn line_251_state_handles() {
     let key = Sealer::new([7; 32]);
     let state = state_of(server(key.clone())).await;
     assert_eq!(again(server(key.clone()), "ask", "ann", &state).await["result"]["content"][0]["text"], "done");
+    // Keys are rotated: the previous one is known for a while.
+    let rotated = Sealer::new([9; 32]).also_opens([7; 32]);
+    assert_eq!(again(server(rotated), "ask", "ann", &state).await["result"]["content"][0]["text"], "done");
     let changed = state.chars().rev().collect::<String>();
     for (sealer, name, who, state) in [
         (key.clone(), "ask", "bob", &state),

@@ -10,6 +10,7 @@ mod extension;
 mod fixture;
 mod flood;
 mod hostile;
+mod idempotency;
 mod long;
 mod media;
 mod mount;

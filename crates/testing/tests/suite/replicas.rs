@@ -117,8 +117,8 @@ async fn check_outage(version: ProtocolVersion, hangs: bool) {
     let bus = Switch { hangs, ..Switch::default() };
     let (here, there) = (replica(bus.clone()), replica(bus.clone()));
     let (near, far) = (client(here.clone(), version).await, client(there, version).await);
-    let mut local = near.listen(all()).await.unwrap();
-    let mut changes = far.listen(all()).await.unwrap();
+    let mut local = near.listen(all()).await.expect("a subscription");
+    let mut changes = far.listen(all()).await.expect("a subscription");
     bus.off.store(true, Ordering::SeqCst);
     for number in 0..10_000 {
         here.updated(format!("clock://{number}"));

@@ -1,0 +1,102 @@
+//! The configuration of idempotency keys.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use couplet_core::{Error, ErrorKind};
+use tokio::{sync::Semaphore, time::timeout};
+
+use super::OutcomeStore;
+
+/// The configuration of idempotency keys: a store, and how long outcomes are stored; see
+/// [`Server::outcomes`](crate::Server::outcomes).
+///
+/// ```
+/// use std::time::Duration;
+/// use couplet_server::outcomes::{MemoryOutcomes, Outcomes};
+///
+/// let outcomes = Outcomes::new(MemoryOutcomes::new()).lifetime(Duration::from_secs(3600)).max_size(64 << 10);
+/// # let _ = outcomes;
+/// ```
+#[derive(Clone)]
+pub struct Outcomes {
+    pub(super) store: Arc<dyn OutcomeStore>,
+    pub(super) lease: Duration,
+    pub(super) lifetime: Duration,
+    pub(super) max_size: usize,
+    pub(super) running: Arc<Semaphore>,
+}
+
+impl Outcomes {
+    /// The time after which a call of the store counts as failed.
+    const TIMEOUT: Duration = Duration::from_secs(5);
+
+    /// Creates the default configuration of a store: a lease of 15 seconds, a lifetime of 24 hours, outcomes of up to
+    /// 1 MiB, 1,024 calls at once.
+    pub fn new(store: impl OutcomeStore) -> Self {
+        Self {
+            store: Arc::new(store),
+            lease: Duration::from_secs(15),
+            lifetime: Duration::from_secs(24 * 60 * 60),
+            max_size: 1 << 20,
+            running: Arc::new(Semaphore::new(1024)),
+        }
+    }
+
+    /// Sets the lease of a running call, which is renewed three times in that time: the time after which a replica that
+    /// does not renew it counts as lost.
+    #[must_use]
+    pub fn lease(mut self, lease: Duration) -> Self {
+        self.lease = lease;
+        self
+    }
+
+    /// Sets how long an outcome is stored. A call that is repeated later is executed again.
+    #[must_use]
+    pub fn lifetime(mut self, lifetime: Duration) -> Self {
+        self.lifetime = lifetime;
+        self
+    }
+
+    /// Sets the maximum size of an outcome in bytes. In place of a larger one it is stored that there was one: a repeated
+    /// call fails, and is not executed again.
+    #[must_use]
+    pub fn max_size(mut self, bytes: usize) -> Self {
+        self.max_size = bytes;
+        self
+    }
+
+    /// Sets the maximum number of calls with a key that run at once, or wait for the outcome of the first. Further ones
+    /// are refused.
+    #[must_use]
+    pub fn max_running(mut self, calls: usize) -> Self {
+        self.running = Arc::new(Semaphore::new(calls.min(Semaphore::MAX_PERMITS)));
+        self
+    }
+
+    /// Waits for a call of the store, within limits.
+    ///
+    /// # Errors
+    /// If it fails, or takes too long.
+    pub(super) async fn in_time<T>(&self, call: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+        let late = || Error::new(ErrorKind::Timeout, "the store of outcomes did not answer in time");
+        timeout(Self::TIMEOUT, call).await.unwrap_or_else(|_| Err(late()))
+    }
+}
+
+/// The same as [`Outcomes::new`].
+impl<S: OutcomeStore> From<S> for Outcomes {
+    fn from(store: S) -> Self {
+        Self::new(store)
+    }
+}
+
+impl fmt::Debug for Outcomes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { lease, lifetime, max_size, .. } = self;
+        f.debug_struct("Outcomes")
+            .field("lease", lease)
+            .field("lifetime", lifetime)
+            .field("max_size", max_size)
+            .finish_non_exhaustive()
+    }
+}
