@@ -147,6 +147,23 @@ async fn an_open_question_stays_open() {
     }
 }
 
+/// The runner is gone before it has taken an answer: the next one takes it.
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_was_not_taken_is_not_lost() {
+    for version in REVISIONS {
+        let store = shared();
+        let a = Replica::with(&store, version, Task::optional().repeatable(), false).await;
+        let task = a.begin("steps").await;
+        until("it asks", async || task.state().await.unwrap().status == TaskStatus::InputRequired).await;
+        a.link.cut(true);
+        let b = Replica::new(&store, version).await;
+        b.log.go.notify_one();
+        assert_eq!(b.see(&task).wait().await.unwrap().text(), "0 true 0", "{version}");
+        assert_eq!((count(&a.asked), count(&b.asked), count(&b.log.runs)), (0, 1, 1), "{version}");
+        assert_eq!((count(&a.log.first), count(&b.log.first)), (1, 0), "{version}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_task_that_ends_its_process_is_not_started_for_ever() {
     for version in REVISIONS {
