@@ -29,7 +29,9 @@ impl From<Option<IpAddr>> for HttpPeer {
 
 /// A function that finds the address of a client in the head of its request.
 #[derive(Clone)]
-pub(crate) struct ClientIp(Arc<dyn Fn(&Parts) -> Option<IpAddr> + Send + Sync>);
+pub(crate) struct ClientIp(Arc<Find>);
+
+type Find = dyn Fn(&Parts) -> Option<IpAddr> + Send + Sync;
 
 impl fmt::Debug for ClientIp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

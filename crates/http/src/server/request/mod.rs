@@ -32,7 +32,7 @@ use http::{HeaderMap, HeaderName, Method, Request, StatusCode, header};
 
 use super::endpoint::Endpoint;
 use crate::server::{
-    request::{access_log::Access, admit::Admitted, client::HttpPeer, context::HttpRequest, read_body::read},
+    request::{access_log::Access, admit::Admitted, context::HttpRequest, read_body::read},
     response::{self, Reply},
     session::http_sse::session_in,
 };
@@ -305,7 +305,7 @@ impl Endpoint {
         &self,
         request: Request<hyper::body::Incoming>,
         remote: Option<std::net::SocketAddr>,
-        client: HttpPeer,
+        client: client::HttpPeer,
     ) -> Answering {
         let (parts, body) = request.into_parts();
         Answering(Box::pin(self.clone().answer(Arc::new(HttpRequest::new(parts, remote, client)), body)))
