@@ -9,7 +9,7 @@ use std::{
 };
 
 use crate::{
-    Failure, corpus, grow, interop, skipped, starter, tidy, weight,
+    Failure, cluster, corpus, grow, interop, skipped, starter, tidy, weight,
     workspace::{self, capture, cargo, command, packages, show},
 };
 
@@ -31,7 +31,13 @@ const STEPS: &[Step] = &[
     ("corpus", || corpus::run(&[])),
     ("conformance", conformance),
     ("interop", interop),
+    ("cluster", cluster),
 ];
+
+/// The replicas, without the peers: their clients were run in the step before.
+fn cluster() -> Result<(), Failure> {
+    cluster::run(&["scenarios", "chaos", "outage"].map(str::to_owned))
+}
 
 /// What a failure begins with if the step could not be tried, for want of a registry.
 pub(crate) const NOT_RUN: &str = "not run: ";

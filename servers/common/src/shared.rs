@@ -6,7 +6,7 @@ use couplet::{http::server::HttpTransport, prelude::Server};
 #[cfg(feature = "redis")]
 use couplet::{
     http::server::Replica,
-    redis::{Redis, RedisBus, RedisEvents, RedisSessions, RedisTasks},
+    redis::{Redis, RedisBus, RedisEvents, RedisOutcomes, RedisSessions, RedisTasks},
     tasks::Tasks,
 };
 
@@ -70,7 +70,10 @@ impl Shared {
     pub fn configure<S: Clone + Send + Sync + 'static>(&self, server: Server<S>) -> Server<S> {
         let server = self.key.into_iter().fold(server, |server, key| server.request_state_key(key));
         #[cfg(feature = "redis")]
-        let server = self.redis.iter().fold(server, |server, redis| server.change_bus(RedisBus::new(redis)));
+        let server = self
+            .redis
+            .iter()
+            .fold(server, |server, redis| server.change_bus(RedisBus::new(redis)).outcomes(RedisOutcomes::new(redis)));
         server
     }
 

@@ -54,9 +54,7 @@ pub(crate) fn run(names: &[String]) -> Result<(), Failure> {
         return Err(format!("there is no part `{unknown}`; there are {}", known.join(", ")));
     }
     debian::ensure(&[("redis-server", "redis-server"), ("haproxy", "haproxy")])?;
-    if std::env::var_os("CLUSTER_BUILT").is_none() {
-        build_programs()?;
-    }
+    build_programs()?;
     let folder = target()?.join("cluster");
     let _ = fs::remove_dir_all(&folder);
     let cluster = Cluster { folder, programs: target()?.join("debug") };

@@ -62,7 +62,7 @@ async fn pay_until(client: Arc<Client>, prefix: String, once: bool, until: Insta
         }
         let id = format!("{prefix}-{n}");
         let call = client.call("pay", json!({ "id": id, "millis": 30 }));
-        let _ = once;
+        let call = if once { call.idempotency_key(id.clone()) } else { call };
         match call.await.map_err(|e| e.to_string()).and_then(|r| r.into_result().map_err(|e| e.to_string())) {
             Ok(_) => tally.paid.push(id),
             Err(why) => tally.failed.push((id, why)),
