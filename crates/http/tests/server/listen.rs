@@ -41,7 +41,7 @@ async fn sessions_are_released_at_the_end() {
     let address = listener.local_addr().unwrap().to_string();
     let shared = store.clone();
     let transport = HttpTransport::from_listener(listener).grace(Duration::from_millis(10));
-    let transport = transport.endpoint(move |endpoint| endpoint.sessions(shared.clone()));
+    let transport = transport.endpoint(move |endpoint| endpoint.sessions(shared));
     let shutdown = transport.shutdown();
     let task = tokio::spawn(transport.serve(std::sync::Arc::new(server(&Seen::default())), Limits::default()));
     let opened = ask(&mut TcpStream::connect(&address).await.unwrap(), &post(&initialize("2025-11-25"), "")).await;
