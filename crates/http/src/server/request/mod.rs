@@ -15,7 +15,6 @@ use std::{
     convert::Infallible,
     fmt,
     future::Future,
-    net::SocketAddr,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
@@ -291,7 +290,11 @@ where
 impl Endpoint {
     /// Answers a request that our own listener accepted.
     #[cfg(feature = "listen")]
-    pub(crate) fn call_from(&self, request: Request<hyper::body::Incoming>, remote: Option<SocketAddr>) -> Answering {
+    pub(crate) fn call_from(
+        &self,
+        request: Request<hyper::body::Incoming>,
+        remote: Option<std::net::SocketAddr>,
+    ) -> Answering {
         let (parts, body) = request.into_parts();
         Answering(Box::pin(self.clone().answer(Arc::new(HttpRequest::new(parts, remote)), body)))
     }
