@@ -72,12 +72,15 @@ pub use stream::{
     memory_events::MemoryEvents,
 };
 
-use std::{collections::HashMap, hash::Hash};
+use std::{
+    collections::HashMap,
+    hash::{BuildHasher, Hash},
+};
 
 use couplet_core::sync::lock;
 
 /// Frees the spare capacity of a map.
-fn shrink<K: Eq + Hash, V>(map: &mut HashMap<K, V>) {
+fn shrink<K: Eq + Hash, V, S: BuildHasher>(map: &mut HashMap<K, V, S>) {
     if map.capacity() > 64 + 8 * map.len() {
         map.shrink_to(2 * map.len());
     }

@@ -3,6 +3,7 @@
 pub(crate) mod claim;
 pub(crate) mod driver;
 pub(crate) mod http_sse;
+mod id_hash;
 pub(crate) mod lease;
 pub(crate) mod live;
 pub(crate) mod memory;

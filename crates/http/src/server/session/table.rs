@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
+    hash::BuildHasherDefault,
     sync::{Arc, Mutex, atomic::Ordering},
     time::Duration,
 };
@@ -13,7 +14,7 @@ use crate::server::{
     limits::HttpLimits,
     lock,
     response::{self, Reply},
-    session::live::LiveSession,
+    session::{id_hash::IdHasher, live::LiveSession},
     shrink,
 };
 
@@ -27,7 +28,7 @@ pub(crate) struct Sessions {
     parts: [Mutex<Part>; 16],
 }
 
-type Part = HashMap<Arc<str>, Arc<LiveSession>>;
+type Part = HashMap<Arc<str>, Arc<LiveSession>, BuildHasherDefault<IdHasher>>;
 
 /// A session that is in the table or what to answer if it is not, and those that gave way to it.
 pub(crate) type Inserted = (Result<Arc<LiveSession>, Box<Reply>>, Vec<Arc<LiveSession>>);
