@@ -64,6 +64,11 @@ impl Group {
         }
     }
 
+    /// The id of the program.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     pub(crate) fn ended(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().ok().flatten()
     }

@@ -84,7 +84,7 @@ const COMMANDS: &[Command] = &[
     Command {
         name: "interop",
         usage: "interop [peer..]",
-        what: "Couplet with other SDKs as peers, in both roles: Python, TypeScript v1 and v2, rmcp",
+        what: "Couplet with other SDKs as peers, in both roles: Python and TypeScript v1 and v2, rmcp",
         run: interop::run,
     },
     Command {

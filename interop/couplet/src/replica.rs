@@ -46,6 +46,7 @@ fn replica(shared: &Shared) -> Server {
     Server::new("replica", "1.0.0")
         .extension(shared.tasks())
         .tool(whoami)
+        .tool(echo)
         .tool(pay)
         .tool(wait)
         .tool(greet)
@@ -61,6 +62,12 @@ fn replica(shared: &Shared) -> Server {
 #[tool]
 fn whoami() -> String {
     std::process::id().to_string()
+}
+
+/// Returns the text unchanged.
+#[tool]
+fn echo(text: String) -> String {
+    text
 }
 
 /// Pays once, and takes its time.

@@ -5,7 +5,10 @@
 //! * `chaos`: payments while one replica after the other is killed or rolled; each is executed at most once, and with an
 //!   idempotency key exactly once.
 //! * `outage`: Redis away, and back without its data.
+//!
+//! `cargo xtask cluster bench` measures, and is not among them.
 
+mod bench;
 mod rig;
 
 use std::{
@@ -34,6 +37,8 @@ const SCENARIOS: [&str; 8] =
 const IN_SESSIONS: [&str; 2] = ["delete", "paused"];
 /// How many replicas there are.
 const REPLICAS: usize = 3;
+/// The programs that are needed, and their packages.
+const PROGRAMS: &[(&str, &str)] = &[("redis-server", "redis-server"), ("haproxy", "haproxy")];
 /// The time that a scenario may take.
 const DEADLINE: Duration = Duration::from_secs(150);
 
@@ -49,11 +54,15 @@ const PARTS: [Part; 4] = [
 
 /// All parts, or those that are named. The last line is for machines.
 pub(crate) fn run(names: &[String]) -> Result<(), Failure> {
+    if names == ["bench"] {
+        debian::ensure(PROGRAMS)?;
+        return Cluster { folder: target()?.join("cluster"), programs: PathBuf::new() }.bench();
+    }
     if let Some(unknown) = names.iter().find(|name| !PARTS.iter().any(|(part, _)| part == name)) {
         let known: Vec<_> = PARTS.iter().map(|(name, _)| *name).collect();
         return Err(format!("there is no part `{unknown}`; there are {}", known.join(", ")));
     }
-    debian::ensure(&[("redis-server", "redis-server"), ("haproxy", "haproxy")])?;
+    debian::ensure(PROGRAMS)?;
     build_programs()?;
     let folder = target()?.join("cluster");
     let _ = fs::remove_dir_all(&folder);
@@ -105,13 +114,17 @@ struct Cluster {
 impl Cluster {
     /// Starts everything for one part, in a folder of its own.
     fn start(&self, part: &str, plain: bool) -> Result<(Rig, PathBuf), Failure> {
+        self.start_some(part, plain, REPLICAS)
+    }
+
+    fn start_some(&self, part: &str, plain: bool, count: usize) -> Result<(Rig, PathBuf), Failure> {
         let folder = self.folder.join(part);
         fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
         let key = folder.join("state.key");
         // Any 32 bytes: nothing here is a secret.
         fs::write(&key, "5c".repeat(32)).map_err(|e| format!("{}: {e}", key.display()))?;
         let (program, ledger) = (self.programs.join("interop-replica"), ledger(&folder));
-        let rig = Rig::start(&folder, REPLICAS, move |port, store| {
+        let rig = Rig::start(&folder, count, move |port, store| {
             let mut replica = command(&program.to_string_lossy());
             replica.args(["--http", &format!("127.0.0.1:{port}"), "--store", store, "--state-key-file"]).arg(&key);
             replica.args(["--node-url", &format!("http://127.0.0.1:{port}/mcp")]).args(plain.then_some("--plain"));

@@ -71,6 +71,11 @@ impl Process {
         self.start()
     }
 
+    /// The id of the process, while it runs.
+    pub(super) fn id(&self) -> Option<u32> {
+        self.group.as_ref().map(Group::id)
+    }
+
     pub(super) fn url(&self) -> String {
         format!("http://127.0.0.1:{}/mcp", self.port)
     }

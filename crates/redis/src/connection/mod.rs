@@ -10,12 +10,12 @@ mod tls;
 use std::{
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
 
-use couplet_core::Error;
+use couplet_core::{Error, ErrorKind};
 use redis::{AsyncConnectionConfig, ErrorKind as Kind, RedisError, RedisResult, ServerErrorKind as Server, Value};
 use tokio::sync::Semaphore;
 
@@ -42,6 +42,8 @@ pub(crate) struct Link {
     /// Held by the one caller that connects.
     connecting: tokio::sync::Mutex<()>,
     opened: AtomicU64,
+    /// Whether the last operation found no server.
+    away: AtomicBool,
 }
 
 #[derive(Clone)]
@@ -55,8 +57,15 @@ impl Link {
     const CONCURRENT: usize = 512;
 
     pub(crate) fn new(target: Target, timeout: Duration) -> Self {
-        let (turns, opened) = (Semaphore::new(Self::CONCURRENT), AtomicU64::new(0));
-        Self { target, timeout, turns, open: Mutex::new(None), connecting: tokio::sync::Mutex::new(()), opened }
+        Self {
+            target,
+            timeout,
+            turns: Semaphore::new(Self::CONCURRENT),
+            open: Mutex::new(None),
+            connecting: tokio::sync::Mutex::new(()),
+            opened: AtomicU64::new(0),
+            away: AtomicBool::new(false),
+        }
     }
 
     pub(crate) fn target(&self) -> &Target {
@@ -70,12 +79,28 @@ impl Link {
     /// Sends commands in one go, and returns their answers.
     pub(crate) async fn send(&self, commands: &redis::Pipeline, repeat: Repeat) -> Result<Vec<Value>, Error> {
         let used = AtomicU64::new(0);
-        match tokio::time::timeout(self.timeout, self.attempts(commands, repeat, &used)).await {
+        let answer = match tokio::time::timeout(self.timeout, self.attempts(commands, repeat, &used)).await {
             Ok(answer) => answer.map_err(|error| failed(&self.target.to_string(), error)),
             Err(_) => {
                 self.give_up(used.load(Ordering::Relaxed));
                 Err(late(&self.target.to_string(), self.timeout))
             }
+        };
+        self.note(answer.as_ref().err());
+        answer
+    }
+
+    /// Logs that the server is away, and that it is back, once each.
+    fn note(&self, error: Option<&Error>) {
+        let lost = error.filter(|error| matches!(error.kind(), ErrorKind::Transport | ErrorKind::Timeout));
+        if self.away.load(Ordering::Relaxed) == lost.is_some()
+            || self.away.swap(lost.is_some(), Ordering::Relaxed) == lost.is_some()
+        {
+            return;
+        }
+        match lost {
+            Some(error) => tracing::warn!(address = %self.target, %error, "redis is away"),
+            None => tracing::info!(address = %self.target, "redis is back"),
         }
     }
 

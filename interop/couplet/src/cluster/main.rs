@@ -64,6 +64,8 @@ impl Cluster {
             "task-cancel" => self.task_cancel().await,
             "delete" => self.delete().await,
             "refused" => self.refused().await,
+            "events" => self.events().await,
+            "sessions" => self.sessions().await,
             "paused" => self.paused().await,
             "pay" => self.pay(false).await,
             "pay-once" => self.pay(true).await,

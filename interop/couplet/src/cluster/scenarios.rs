@@ -68,6 +68,23 @@ impl Cluster {
         Ok(format!("{} notifications", 5 * TIMES))
     }
 
+    /// Many events on one stream, for measurements.
+    pub(crate) async fn events(&self) -> Outcome<String> {
+        let client = self.connect().await?;
+        let call = client.call("count", json!({ "to": 5000, "millis": 0 })).on_progress(|_| ()).timeout(None);
+        expect("the text", call.await?.into_result()?.text().as_str(), "counted to 5000")?;
+        client.close().await?;
+        Ok("5000 events".to_owned())
+    }
+
+    /// Many sessions that stay open, for measurements.
+    pub(crate) async fn sessions(&self) -> Outcome<String> {
+        for _ in 0..10_000 {
+            raw::open(&self.url, self.version).await?;
+        }
+        Ok("10000 sessions".to_owned())
+    }
+
     pub(crate) async fn cancellation(&self) -> Outcome<String> {
         let client = self.connect().await?;
         for n in 0..TIMES {
