@@ -281,6 +281,7 @@ mod tests {
         let here = root().join("interop");
         for (peer, file) in [
             ("python", "requirements.txt"),
+            ("python-v1", "requirements.txt"),
             ("ts-v1", "package.json"),
             ("ts-v2", "package.json"),
             ("oidc", "package.json"),
