@@ -30,6 +30,7 @@ pub(crate) fn find(env: &Env, command: &str, folders: &[PathBuf]) -> Option<Path
 }
 
 /// Whether a program belongs to a virtual environment of Python, active or not, or to an active one of Conda.
+#[cfg(feature = "cli")]
 pub(crate) fn is_in_virtual_environment(env: &Env, program: &Path) -> bool {
     let is_active = |name: &str| env.var(name).is_some_and(|folder| program.starts_with(folder));
     let is_marked = program.parent().and_then(Path::parent).is_some_and(|root| root.join("pyvenv.cfg").is_file());
