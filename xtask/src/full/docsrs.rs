@@ -17,6 +17,8 @@ const WITHOUT_ITEMS: &[(&str, &str)] = &[
     ("couplet/full", "a group of the other features"),
     ("couplet/jiff", SCHEMAS),
     ("couplet/redis-tls", BELOW),
+    ("couplet/metrics", BELOW),
+    ("couplet/replicas", BELOW),
     ("couplet/reqwest", BELOW),
     ("couplet/system-roots", BELOW),
     ("couplet/tasks-sqlite", BELOW),
