@@ -3,11 +3,11 @@
 //! A subscription never reconnects by itself: messages could be lost in between, which its owner must know.
 
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
-use couplet_core::{Error, ErrorKind};
+use couplet_core::{Error, ErrorKind, sync::lock};
 use redis::{AsyncConnectionConfig, FromRedisValue, PushInfo, PushKind, Value, aio::SendError};
 use tokio::{
     sync::mpsc::{Receiver, Sender, channel, error::TrySendError},
@@ -78,7 +78,7 @@ impl Subscription {
 fn deliver(sender: Sender<Vec<u8>>) -> impl Fn(PushInfo) -> Result<(), SendError> {
     let sender = Arc::new(Mutex::new(Some(sender)));
     move |push| {
-        let mut open = sender.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = lock(&sender);
         let lost = match push.kind {
             PushKind::Message => {
                 let payload = push.data.into_iter().nth(1).map(Vec::<u8>::from_redis_value);

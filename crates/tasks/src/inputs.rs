@@ -2,10 +2,10 @@
 
 use std::{
     collections::{BTreeSet, HashMap},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
 };
 
-use couplet_core::{Backchannel, BoxFuture, Journal, JsonText};
+use couplet_core::{Backchannel, BoxFuture, Journal, JsonText, sync::lock};
 use couplet_types::{InputRequest, RpcError};
 use tokio::sync::oneshot;
 
@@ -44,7 +44,7 @@ struct State {
 
 impl OpenInputs {
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 
     /// The key of the next input request: unique within the task, and the same in a later run.
@@ -155,7 +155,7 @@ pub(crate) struct Deliveries(Mutex<BTreeSet<(String, String)>>);
 
 impl Deliveries {
     fn lock(&self) -> MutexGuard<'_, BTreeSet<(String, String)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 
     /// Begins a delivery by task and key; `false` if there is one.

@@ -2,11 +2,11 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
     time::Duration,
 };
 
-use couplet_core::BoxFuture;
+use couplet_core::{BoxFuture, sync::lock};
 use tokio::sync::watch;
 
 use crate::{
@@ -67,7 +67,7 @@ impl Memory {
     }
 
     fn lock(&self) -> MutexGuard<'_, Tasks> {
-        self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.tasks)
     }
 
     fn done<'a, T: Send + 'a>(value: Result<T, StoreError>) -> BoxFuture<'a, Result<T, StoreError>> {

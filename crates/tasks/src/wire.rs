@@ -8,9 +8,6 @@ use crate::{
     record::{Finished, Record},
 };
 
-/// The member of `_meta` with the idempotency key of a request.
-pub(crate) const IDEMPOTENCY_KEY: &str = "io.couplet/idempotencyKey";
-
 /// The bare task, where tasks are part of the protocol.
 pub(crate) fn bare(record: &Record) -> Task {
     let mut task = Task::new(record.id.as_str(), record.status, clock::iso(record.created));

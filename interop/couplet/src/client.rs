@@ -6,12 +6,12 @@
 
 use std::{
     env,
-    fmt::Debug,
     process::ExitCode,
     sync::{Arc, Mutex},
 };
 
 use couplet::{ProtocolVersion, client::ClientBuilder, prelude::*, types::Role};
+use couplet_interop::expect;
 use serde_json::{Value, json};
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
@@ -125,10 +125,6 @@ async fn elicit(client: &Client) -> Outcome {
     let result = client.call("greet", json!({})).await?;
     expect("the text", (result.is_error(), result.text().as_str()), (false, "Hello Ada, 36"))?;
     done("elicit")
-}
-
-fn expect<T: PartialEq + Debug>(what: &str, found: T, expected: T) -> Outcome {
-    if found == expected { Ok(()) } else { Err(format!("{what}: {found:?}, not {expected:?}").into()) }
 }
 
 fn done(step: &str) -> Outcome {

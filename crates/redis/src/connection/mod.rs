@@ -9,13 +9,13 @@ mod tls;
 
 use std::{
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
 
-use couplet_core::{Error, ErrorKind};
+use couplet_core::{Error, ErrorKind, sync::lock};
 use redis::{AsyncConnectionConfig, ErrorKind as Kind, RedisError, RedisResult, ServerErrorKind as Server, Value};
 use tokio::sync::Semaphore;
 
@@ -161,7 +161,7 @@ impl Link {
     }
 
     fn open(&self) -> MutexGuard<'_, Option<Open>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.open)
     }
 }
 

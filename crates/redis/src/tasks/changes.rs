@@ -1,11 +1,11 @@
 //! Notifications of changes: each change is published with the name of its task.
 
 use std::{
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, MutexGuard},
     time::Duration,
 };
 
-use couplet_core::{Error, ErrorKind};
+use couplet_core::{Error, ErrorKind, sync::lock};
 use tokio::{
     sync::broadcast::{self, Receiver, Sender, WeakSender, error::RecvError},
     time::{Instant, timeout},
@@ -33,7 +33,7 @@ impl TaskChanges {
     }
 
     fn open(&self) -> MutexGuard<'_, Option<WeakSender<String>>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.open)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::{fmt, future::IntoFuture, time::Duration};
 
 use couplet_client::{Client, Outcome, ToolResult};
-use couplet_core::{BoxFuture, Error, ErrorKind, JsonText};
+use couplet_core::{BoxFuture, Error, ErrorKind, JsonText, idempotency};
 use couplet_types::{
     CallTool, CallToolParams, CallToolResult, Meta, ProgressParams, RawJson, TaskMetadata, TaskSupport, from_json,
 };
@@ -131,7 +131,7 @@ impl TaskCall {
 
     async fn run(mut self) -> Result<Called, Error> {
         let key = self.key.take().transpose()?;
-        let meta = key.map(|key| Meta::new().with(wire::IDEMPOTENCY_KEY, serde_json::json!(key)));
+        let meta = key.map(|key| Meta::new().with(idempotency::META_KEY, serde_json::json!(key)));
         if self.client.revision().has_core_tasks() && runs_as_task(&self.client, &self.name).await? {
             return self.request(meta).await;
         }

@@ -2,12 +2,12 @@
 
 use std::{
     collections::BTreeSet,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
 use couplet_client::{Client, ProgressSubscription, ToolResult};
-use couplet_core::{Error, ErrorKind, JsonText};
+use couplet_core::{Error, ErrorKind, JsonText, sync::lock};
 use couplet_types::{
     CallToolResult, CancelDetailedTask, CancelTask, CancelTaskParams, GetDetailedTask, GetTask, GetTaskParams,
     GetTaskPayload, GetTaskPayloadParams, InputRequests, RawJson, RpcError, TaskStatus, UpdateTask, UpdateTaskParams,
@@ -160,7 +160,7 @@ impl TaskHandle {
     /// Answers the input requests that were not answered before.
     async fn answer(&self, asks: InputRequests) -> Result<(), Error> {
         let new: Vec<_> = {
-            let mut answered = self.answered.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut answered = lock(&self.answered);
             asks.into_iter().filter(|(key, _)| answered.insert(key.clone())).collect()
         };
         if new.is_empty() {

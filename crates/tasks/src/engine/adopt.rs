@@ -2,9 +2,10 @@
 
 use std::{
     collections::BTreeSet,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
 };
 
+use couplet_core::sync::lock;
 use couplet_types::RpcError;
 
 use super::{Access, Engine, Live, finish::abandoned, finish::runs_here, with_outcome};
@@ -16,7 +17,7 @@ pub(super) struct Adopting(Mutex<BTreeSet<String>>);
 
 impl Adopting {
     fn lock(&self) -> MutexGuard<'_, BTreeSet<String>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 
     /// Begins to take a task over; `None` if another request does so.

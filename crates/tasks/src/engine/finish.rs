@@ -2,10 +2,11 @@
 
 use std::{
     collections::BTreeSet,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
     time::Duration,
 };
 
+use couplet_core::sync::lock;
 use couplet_types::RpcError;
 use tokio::time::Instant;
 
@@ -19,7 +20,7 @@ use crate::{
 static HERE: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
 fn here() -> MutexGuard<'static, BTreeSet<String>> {
-    HERE.lock().unwrap_or_else(PoisonError::into_inner)
+    lock(&HERE)
 }
 
 /// Whether a task runs in this process.

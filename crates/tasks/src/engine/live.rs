@@ -2,9 +2,10 @@
 
 use std::{
     fmt,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, MutexGuard},
 };
 
+use couplet_core::sync::lock;
 use tokio::{sync::watch, task::AbortHandle, time::Instant};
 
 #[cfg(feature = "server")]
@@ -73,7 +74,7 @@ impl Live {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// Sets how the task is aborted, and aborts it if that was requested already.

@@ -11,14 +11,14 @@ use std::{
     collections::HashMap,
     fmt,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use couplet_core::BoxFuture;
+use couplet_core::{BoxFuture, sync::lock};
 use couplet_types::{RawJson, RpcError};
 use tokio::time::Instant;
 
@@ -111,7 +111,7 @@ impl Engine {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Live>>> {
-        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.live)
     }
 
     /// Creates a task that is neither stored nor running yet.

@@ -1,15 +1,12 @@
 //! The request of a call that becomes a task, as it is stored.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use couplet_core::Call;
+use couplet_core::{Call, idempotency};
 use couplet_types::{Map, RawJson, RpcError};
 use hmac_sha256::Hash;
 
 use super::Task;
-use crate::{engine::NewTask, record::RequestKey, wire::IDEMPOTENCY_KEY};
-
-/// The maximum length of an idempotency key.
-const MOST: usize = 128;
+use crate::{engine::NewTask, record::RequestKey};
 
 /// The task that a call becomes.
 ///
@@ -23,17 +20,7 @@ pub(super) fn new_task(call: &Call, task: &Task, ttl: Option<u64>) -> Result<New
 
 /// The idempotency key, if the client sent one.
 fn key(call: &Call) -> Result<Option<RequestKey>, RpcError> {
-    let meta = call.meta()?;
-    let Some(key) = meta.get(IDEMPOTENCY_KEY) else { return Ok(None) };
-    let valid = key
-        .parse::<String>()
-        .ok()
-        .filter(|key| (1..=MOST).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic()));
-    let invalid = || {
-        let message = format!("`{IDEMPOTENCY_KEY}` must be a string of 1 to {MOST} visible ASCII characters");
-        RpcError::invalid_params(message)
-    };
-    Ok(Some(RequestKey::new(valid.ok_or_else(invalid)?, digest(call))))
+    Ok(call.idempotency_key()?.map(|key| RequestKey::new(key.into_owned(), digest(call))))
 }
 
 /// A digest of the tool's name and arguments. Neither the order of members nor white space counts.
@@ -61,7 +48,7 @@ fn request(call: &Call) -> Result<RawJson, RpcError> {
     let mut meta = call.meta()?;
     // These belong to the first call.
     meta.remove("progressToken");
-    meta.remove(IDEMPOTENCY_KEY);
+    meta.remove(idempotency::META_KEY);
     if !meta.is_empty() {
         params.insert("_meta", RawJson::new(&meta).map_err(failed)?);
     }

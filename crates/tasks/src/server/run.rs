@@ -3,11 +3,11 @@
 use std::{
     future::{Future, poll_fn},
     pin::pin,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     task::{Context, Poll, Waker},
 };
 
-use couplet_core::{BoxFuture, Call, ExtensionEvent, Inputs, NotificationSink, Outbox, Reply};
+use couplet_core::{BoxFuture, Call, ExtensionEvent, Inputs, NotificationSink, Outbox, Reply, sync::lock};
 use couplet_server::{ServerHandle, ToolCall, ToolNext};
 use couplet_types::{
     CreateTaskResult, Meta, Notification, Progress, ProgressParams, RelatedTask, RpcError, TASKS_EXTENSION,
@@ -177,7 +177,7 @@ impl Reports {
     /// The notification, if the client requested progress and the value has increased.
     fn notification(&self, progress: f64, total: Option<f64>, message: Option<&String>) -> Option<ProgressParams> {
         let token = self.lasting.as_ref()?.progress_token()?.clone();
-        let mut reached = self.reached.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reached = lock(&self.reached);
         if !progress.is_finite() || progress <= *reached {
             return None;
         }
