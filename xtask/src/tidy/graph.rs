@@ -23,6 +23,7 @@ const FORBIDDEN: &[(&str, &[&str], &str)] = &[
         "I2: they meet in the core",
     ),
     ("couplet-proxy", &["couplet-server", "couplet-stdio", "couplet-http"], "I2: they meet in the core"),
+    ("couplet-host", &["couplet-server", "couplet-stdio", "couplet-http"], "it knows the protocol, not transports"),
     ("couplet-schema", &["couplet-types", "couplet-core"], "it knows JSON, not the protocol"),
     ("couplet-hosts", &["couplet-types", "couplet-core", "tokio"], "it knows files, not the protocol"),
     ("couplet-bundle", &["couplet-types", "couplet-core", "tokio"], "it knows files, not the protocol"),

@@ -1,0 +1,1 @@
+//! The definitions of an upstream: all pages, last known good.

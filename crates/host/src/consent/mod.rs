@@ -1,0 +1,1 @@
+//! Consent of a person to a call that the policy does not decide.

@@ -1,0 +1,1 @@
+//! Pinned definitions: digests, the lock file, and what changed.

@@ -1,0 +1,1 @@
+//! The policy: one decision for every way to reach a tool, prompt or resource.

@@ -1,0 +1,1 @@
+//! The host as a service.

@@ -1,0 +1,1 @@
+//! Supervised upstream servers.
