@@ -27,8 +27,9 @@ use crate::{builder::ProxyBuilder, call, describe::About, pool::Pool};
 /// # Elicitation and sampling
 /// A request of the server goes to the caller whose call it belongs to, never to another one. A stateless caller
 /// answers by retrying its request; the call at a server with sessions stays open in between and does not run twice. It
-/// does run again from the start if the retry reaches another replica, or if the call was evicted: after [a
-/// timeout](ProxyBuilder::answer_timeout), or because all connections were in use.
+/// does run again from the start if the call was evicted: after [a timeout](ProxyBuilder::answer_timeout), or because all
+/// connections were in use. A retry that reaches another replica fails with an error that says so, because the call still
+/// waits at the first one.
 ///
 /// # Extensions and tasks
 /// Extensions of the server are declared to clients, and their methods are forwarded as they are: those of tasks and
