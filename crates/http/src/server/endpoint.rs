@@ -126,6 +126,8 @@ pub(crate) struct State {
     last_opening: Mutex<Bytes>,
     looked_after: AtomicBool,
     pub(crate) renews: AtomicBool,
+    /// Held while sessions are released, so that the end of the server waits for all of them.
+    pub(crate) releasing: tokio::sync::Mutex<()>,
     /// The background work of the service; dropping it ends it.
     background: Mutex<JoinSet<()>>,
 }
