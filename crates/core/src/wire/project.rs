@@ -54,6 +54,11 @@ pub trait Project {
         drop(text);
     }
 
+    /// Returns whether the value is the result of a tool that failed. The default is not.
+    fn is_failed_tool(&self) -> bool {
+        false
+    }
+
     /// Returns the reason why the revision cannot represent the value, if it cannot.
     fn unspeakable(&self, to: Revision) -> Option<&'static str> {
         let _ = to;
@@ -358,6 +363,10 @@ fn project_structured(content: &mut Option<RawJson>, to: Revision) {
 }
 
 impl Project for CallToolResult {
+    fn is_failed_tool(&self) -> bool {
+        self.is_error == Some(true)
+    }
+
     fn project(&mut self, to: Revision) {
         self.result_type = None;
         if self.content.is_empty() {
