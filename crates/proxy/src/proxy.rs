@@ -1,10 +1,11 @@
 //! The service.
 
-use std::{fmt, sync::Arc, time::SystemTime};
+use std::{fmt, sync::Arc};
 
 use couplet_client::{Client, ClientBuilder};
 use couplet_core::{
     BoxFuture, Call, ClientNotification, Connect, Description, Error, ErrorKind, Hub, Inputs, Reply, Sealer, Service,
+    clock::unix_seconds,
 };
 use tokio::{sync::watch, task::JoinHandle};
 
@@ -129,7 +130,7 @@ impl Service for Proxy {
                 Box::pin(async move { Reply::Error(error) })
             }
             Ok(lead) if call::is_passed_on(&lead.client, &call) => Box::pin(call::run(pool, call)),
-            Ok(_) => Box::pin(Inputs::drive(call, &self.0.sealer, now, |call| call::run(pool, call))),
+            Ok(_) => Box::pin(Inputs::drive(call, &self.0.sealer, unix_seconds, |call| call::run(pool, call))),
         }
     }
 
@@ -159,8 +160,4 @@ impl fmt::Debug for Proxy {
 
 fn closed() -> Error {
     Error::new(ErrorKind::Closed, "the proxy is closed")
-}
-
-fn now() -> u64 {
-    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_secs())
 }

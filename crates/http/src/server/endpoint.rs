@@ -6,11 +6,11 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
-    time::{Duration, SystemTime},
+    time::Duration,
 };
 
 use bytes::Bytes;
-use couplet_core::{Caller, Limits, PeerCache, ServerConnection, Service};
+use couplet_core::{Caller, Limits, PeerCache, ServerConnection, Service, clock::unix_time};
 use http::{StatusCode, Version, request::Parts};
 use tokio::{runtime::Handle, task::JoinSet, time::Instant};
 
@@ -405,8 +405,7 @@ impl Config {
 
 /// Converts seconds since the Unix epoch; `None` if that is too far in the future.
 fn instant(seconds: u64) -> Option<Instant> {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    Instant::now().checked_add(Duration::from_secs(seconds).saturating_sub(now))
+    Instant::now().checked_add(Duration::from_secs(seconds).saturating_sub(unix_time()))
 }
 
 impl State {
