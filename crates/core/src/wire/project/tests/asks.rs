@@ -2,7 +2,7 @@
 
 use couplet_types::TaskMetadata;
 
-use super::*;
+use super::{super::ask::is_web_address, *};
 
 fn rendered(ask: &Ask, revision: Revision, can: &Value) -> Result<Value, String> {
     let can: ClientCapabilities = serde_json::from_value(can.clone()).unwrap();
