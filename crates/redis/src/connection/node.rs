@@ -1,11 +1,7 @@
-//! One connection for all operations: opened when it is needed, replaced when it breaks.
+//! One connection for all operations of a server: opened when it is needed, replaced when it breaks.
 //!
-//! Every operation has one timeout, for everything: waiting for its turn, connecting, and the answer. An operation that
+//! Every operation has one deadline, for everything: waiting for its turn, connecting, and the answer. An operation that
 //! is late makes the connection suspect, and the next one opens another.
-
-mod target;
-#[cfg(feature = "tls")]
-mod tls;
 
 use std::{
     sync::{
@@ -17,23 +13,19 @@ use std::{
 
 use couplet_core::{Error, ErrorKind, sync::lock};
 use redis::{AsyncConnectionConfig, ErrorKind as Kind, RedisError, RedisResult, ServerErrorKind as Server, Value};
-use tokio::sync::Semaphore;
+use tokio::{
+    sync::Semaphore,
+    time::{Instant, timeout, timeout_at},
+};
 
-pub(crate) use target::{Connection, Target};
-
+use super::{
+    Repeat,
+    target::{Connection, Target},
+};
 use crate::error::{failed, late};
 
-/// Whether an operation may be sent a second time, after a connection that broke before its answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Repeat {
-    /// Executed twice, it has the effect and the answer of once.
-    Safe,
-    /// An error says that it may have been executed.
-    Never,
-}
-
-/// The shared connection.
-pub(crate) struct Link {
+/// A server with its shared connection.
+pub(crate) struct Node {
     target: Target,
     timeout: Duration,
     turns: Semaphore,
@@ -52,7 +44,7 @@ struct Open {
     number: u64,
 }
 
-impl Link {
+impl Node {
     /// The number of operations that wait for an answer at a time; others wait for their turn.
     const CONCURRENT: usize = 512;
 
@@ -68,18 +60,15 @@ impl Link {
         }
     }
 
-    pub(crate) fn target(&self) -> &Target {
-        &self.target
-    }
-
-    pub(crate) fn timeout(&self) -> Duration {
-        self.timeout
-    }
-
-    /// Sends commands in one go, and returns their answers.
-    pub(crate) async fn send(&self, commands: &redis::Pipeline, repeat: Repeat) -> Result<Vec<Value>, Error> {
+    /// Sends commands in one go until a deadline, and returns their answers.
+    pub(crate) async fn send(
+        &self,
+        commands: &redis::Pipeline,
+        repeat: Repeat,
+        deadline: Instant,
+    ) -> Result<Vec<Value>, Error> {
         let used = AtomicU64::new(0);
-        let answer = match tokio::time::timeout(self.timeout, self.attempts(commands, repeat, &used)).await {
+        let answer = match timeout_at(deadline, self.attempts(commands, repeat, &used)).await {
             Ok(answer) => answer.map_err(|error| failed(&self.target.to_string(), error)),
             Err(_) => {
                 self.give_up(used.load(Ordering::Relaxed));
@@ -107,7 +96,7 @@ impl Link {
     /// Opens a connection of its own, for subscriptions.
     pub(crate) async fn dedicated(&self, config: AsyncConnectionConfig) -> Result<Connection, Error> {
         let target = self.target.for_messages();
-        match tokio::time::timeout(self.timeout, target.open(config)).await {
+        match timeout(self.timeout, target.open(config)).await {
             Ok(opened) => opened.map_err(|error| failed(&self.target.to_string(), error)),
             Err(_) => Err(late(&self.target.to_string(), self.timeout)),
         }
