@@ -7,7 +7,7 @@ mod ask;
 
 use couplet_types::{
     Annotations, CallToolParams, CallToolResult, ClientCapabilities, CompleteParams, CompleteResult,
-    CompletionReference, ContentBlock, CreateMessageResult, DiscoverParams, DiscoverResult, ElicitParams, ElicitResult,
+    CompletionReference, ContentBlock, CreateMessageResult, DiscoverParams, DiscoverResult, ElicitResult,
     ElicitationCompleteParams, EmptyResult, GetPromptParams, GetPromptResult, Implementation, InitializeParams,
     InitializeResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListRootsParams,
     ListRootsResult, ListToolsResult, ListenParams, LogParams, PaginatedParams, PingParams, ProgressParams, Prompt,

@@ -1,6 +1,6 @@
 //! Requests for input in every revision: the request that the client gets, or the reason why it gets none.
 
-use couplet_types::TaskMetadata;
+use couplet_types::{ElicitParams, TaskMetadata};
 
 use super::{super::ask::is_web_address, *};
 
