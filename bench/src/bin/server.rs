@@ -1,6 +1,7 @@
 //! The benchmarked server: `bench-server stdio`, or `bench-server http PORT`.
 //!
-//! It is written as a user would write it, with default settings.
+//! It is written as a user would write it, with default settings. With the feature `store`, `http` takes the flags of
+//! replicas too: `--store`, `--state-key-file` and `--node-url`.
 
 use couplet::prelude::*;
 
@@ -58,6 +59,8 @@ fn main() -> couplet::Result<()> {
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["stdio"] => over_stdio(),
         ["http", port] => over_http(port),
+        #[cfg(feature = "store")]
+        ["http", port, ..] => store::over_http(port, arguments.iter().skip(1)),
         _ => panic!("usage: bench-server stdio | http PORT"),
     }
 }
@@ -70,4 +73,27 @@ async fn over_stdio() -> couplet::Result<()> {
 #[tokio::main]
 async fn over_http(port: &str) -> couplet::Result<()> {
     server().serve(couplet::http::listen(format!("127.0.0.1:{port}"))).await
+}
+
+/// A replica.
+#[cfg(feature = "store")]
+mod store {
+    use clap::Parser;
+    use couplet::signal;
+    use couplet_serve::SharedArgs;
+
+    #[derive(Parser)]
+    #[command(name = "bench-server http PORT")]
+    struct Flags {
+        #[command(flatten)]
+        shared: SharedArgs,
+    }
+
+    /// The first of the arguments is the port.
+    #[tokio::main]
+    pub(crate) async fn over_http<'a>(port: &str, arguments: impl Iterator<Item = &'a String>) -> couplet::Result<()> {
+        let shared = Flags::parse_from(arguments).shared.open().unwrap_or_else(|error| panic!("bench-server: {error}"));
+        let transport = couplet::http::listen(format!("127.0.0.1:{port}")).with_graceful_shutdown(signal::shutdown());
+        shared.configure(super::server()).serve(shared.transport(transport)).await
+    }
 }

@@ -22,6 +22,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod client;
+pub mod clock;
 mod error;
 pub mod http;
 mod limits;

@@ -5,13 +5,13 @@
 
 use std::{
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
 };
 
-use couplet_core::JsonText;
+use couplet_core::{JsonText, sync::lock};
 use couplet_types::{
     ClientCapabilities, ElicitationCapability, InputRequest, ListRoots, LogParams, RawJson, Request, RootsCapability,
     RpcError, SamplingCapability,
@@ -202,7 +202,7 @@ impl Asking {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 

@@ -65,7 +65,7 @@ impl ProxyBuilder {
 
     /// Sets the key that signs the state of multi-round-trip requests: 32 secret bytes, or a [`Sealer`] with its own
     /// lifetime, size limit and [previous keys](Sealer::also_opens). Replicas behind a load balancer must share it, so
-    /// that each can continue what another one started (default: a random key).
+    /// that each can verify the state of another one (default: a random key).
     pub fn request_state_key(mut self, key: impl Into<Sealer>) -> Self {
         self.sealer = Some(key.into());
         self

@@ -14,7 +14,6 @@ use couplet_types::{
 use crate::{
     asking::{Aside, Listening, Question},
     extensions::{Raw, common},
-    parked::Parked,
     pool::{Lease, Pool},
     result,
     session::{Owner, can_be_asked},
@@ -185,13 +184,24 @@ impl Passing<'_> {
     }
 
     /// The ticket of the call, if its caller answers in another request.
+    ///
+    /// # Errors
+    /// If the call waits at another replica: here it would run a second time.
     async fn ticket(&self) -> Result<Option<String>, Error> {
         let parks = self.may_be_asked() && !self.call.revision.has_sessions() && self.pool.lead()?.has_sessions();
         if !parks {
             return Ok(None);
         }
-        let ticket = self.call.inputs.step("proxy", || async { Parked::ticket() }).await;
-        ticket.map_err(Error::from)
+        let parked = &self.pool.parked;
+        let ticket: Option<String> = self.call.inputs.step("proxy", || async { parked.ticket() }).await?;
+        if ticket.as_ref().is_some_and(|ticket| !parked.has_issued(ticket)) {
+            return Err(RpcError::internal(
+                "the call waits for this answer at another replica of the proxy, or at one that was restarted; call again \
+                 from the start",
+            )
+            .into());
+        }
+        Ok(ticket)
     }
 
     fn parked(&self, ticket: Option<&str>) -> Option<Open> {

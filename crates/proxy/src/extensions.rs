@@ -1,11 +1,8 @@
 //! Extensions that the proxy forwards.
 
-use std::{
-    collections::BTreeSet,
-    sync::{Mutex, PoisonError},
-};
+use std::{collections::BTreeSet, sync::Mutex};
 
-use couplet_core::{ExtensionMethod, ExtensionSpec, Project, Revision};
+use couplet_core::{ExtensionMethod, ExtensionSpec, Project, Revision, sync::lock};
 use couplet_types::{Map, RawJson, SKILLS_EXTENSION, ServerCapabilities, TASKS_EXTENSION};
 use serde::Serialize;
 
@@ -78,7 +75,7 @@ pub(crate) fn common(caller: Option<&Map<RawJson>>, server: &ServerCapabilities)
 /// Interns a name, which is never freed: only names from the configuration get here, each once.
 fn interned(name: &str) -> &'static str {
     static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
-    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut names = lock(&NAMES);
     match names.get(name) {
         Some(known) => known,
         None => {

@@ -3,13 +3,16 @@
 //! A stateless caller answers an input request by retrying its own request. So that the server does not run the call
 //! twice, the first run stays open in between, under a ticket that travels in the sealed request state. Number and
 //! duration of waiting calls are limited; a call beyond the limit runs again from the start.
+//!
+//! A ticket begins with the name of its proxy: the call waits at the connection of that one, and at no replica.
 
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{Arc, Mutex, Weak},
     time::Duration,
 };
 
+use couplet_core::sync::lock;
 use tokio::task::AbortHandle;
 
 use crate::call::Open;
@@ -18,6 +21,8 @@ pub(crate) struct Parked {
     calls: Arc<Mutex<VecDeque<Entry>>>,
     most: usize,
     time: Duration,
+    /// The name of this proxy, which no replica has; `None` without randomness.
+    name: Option<String>,
 }
 
 struct Entry {
@@ -31,14 +36,17 @@ type Calls = Mutex<VecDeque<Entry>>;
 
 impl Parked {
     pub(crate) fn new(most: usize, time: Duration) -> Self {
-        Self { calls: Arc::default(), most, time }
+        Self { calls: Arc::default(), most, time, name: random() }
     }
 
     /// A ticket that cannot be guessed.
-    pub(crate) fn ticket() -> Option<String> {
-        let mut bytes = [0; 16];
-        getrandom::fill(&mut bytes).ok()?;
-        Some(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    pub(crate) fn ticket(&self) -> Option<String> {
+        Some(format!("{}.{}", self.name.as_ref()?, random()?))
+    }
+
+    /// Whether a ticket is one of this proxy, not of a replica.
+    pub(crate) fn has_issued(&self, ticket: &str) -> bool {
+        ticket.split_once('.').is_some_and(|(name, _)| Some(name) == self.name.as_deref())
     }
 
     /// Stores a waiting call.
@@ -93,6 +101,8 @@ fn take(calls: &Calls, is_it: impl Fn(&Entry) -> bool) -> Option<Entry> {
     calls.remove(at)
 }
 
-fn lock(calls: &Calls) -> MutexGuard<'_, VecDeque<Entry>> {
-    calls.lock().unwrap_or_else(PoisonError::into_inner)
+fn random() -> Option<String> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).ok()?;
+    Some(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }

@@ -6,14 +6,14 @@
 
 use std::{
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        Arc, Mutex, MutexGuard, Weak,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
 };
 
 use couplet_client::ClientBuilder;
-use couplet_core::{Change, Connect, Error, ErrorKind, Hub, Peer, message::Params};
+use couplet_core::{Change, Connect, Error, ErrorKind, Hub, Peer, message::Params, sync::lock};
 use couplet_types::{Notification, PromptListChanged, ResourceListChanged, RootsListChanged, ToolListChanged};
 use tokio::{
     sync::Notify,
@@ -278,7 +278,7 @@ impl Pool {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 

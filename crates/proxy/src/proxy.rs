@@ -1,10 +1,11 @@
 //! The service.
 
-use std::{fmt, sync::Arc, time::SystemTime};
+use std::{fmt, sync::Arc};
 
 use couplet_client::{Client, ClientBuilder};
 use couplet_core::{
     BoxFuture, Call, ClientNotification, Connect, Description, Error, ErrorKind, Hub, Inputs, Reply, Sealer, Service,
+    clock::unix_seconds,
 };
 use tokio::{sync::watch, task::JoinHandle};
 
@@ -27,8 +28,9 @@ use crate::{builder::ProxyBuilder, call, describe::About, pool::Pool};
 /// # Elicitation and sampling
 /// A request of the server goes to the caller whose call it belongs to, never to another one. A stateless caller
 /// answers by retrying its request; the call at a server with sessions stays open in between and does not run twice. It
-/// does run again from the start if the retry reaches another replica, or if the call was evicted: after [a
-/// timeout](ProxyBuilder::answer_timeout), or because all connections were in use.
+/// does run again from the start if the call was evicted: after [a timeout](ProxyBuilder::answer_timeout), or because all
+/// connections were in use. A retry that reaches another replica fails with an error that says so, because the call still
+/// waits at the first one.
 ///
 /// # Extensions and tasks
 /// Extensions of the server are declared to clients, and their methods are forwarded as they are: those of tasks and
@@ -128,7 +130,7 @@ impl Service for Proxy {
                 Box::pin(async move { Reply::Error(error) })
             }
             Ok(lead) if call::is_passed_on(&lead.client, &call) => Box::pin(call::run(pool, call)),
-            Ok(_) => Box::pin(Inputs::drive(call, &self.0.sealer, now, |call| call::run(pool, call))),
+            Ok(_) => Box::pin(Inputs::drive(call, &self.0.sealer, unix_seconds, |call| call::run(pool, call))),
         }
     }
 
@@ -158,8 +160,4 @@ impl fmt::Debug for Proxy {
 
 fn closed() -> Error {
     Error::new(ErrorKind::Closed, "the proxy is closed")
-}
-
-fn now() -> u64 {
-    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_secs())
 }

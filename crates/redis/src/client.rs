@@ -3,10 +3,10 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use couplet_core::{Error, ErrorKind};
-use redis::{Cmd, FromRedisValue, Value};
+use redis::{Arg, Cmd, FromRedisValue, Pipeline, Value};
 
 use crate::{
-    connection::{Link, Repeat, Target},
+    connection::{Link, Repeat, Servers},
     error::failed,
     names::Names,
     script::{Input, Lua, is_unknown},
@@ -63,8 +63,11 @@ impl Redis {
         Self::builder(url, keys).build()
     }
 
-    /// Configures a connection to the server with a URL, `redis://user:password@host:port/database`,
-    /// `redis+unix:///path`, or with the feature `tls` `rediss://…`. The keys seal the stored values.
+    /// Configures a connection to the server with a URL: `redis://user:password@host:port/database` or
+    /// `redis+unix:///path`; with the feature `cluster` `redis+cluster://user:password@host:port,host:port`, some nodes of
+    /// a cluster; with the feature `sentinel` `redis+sentinel://user:password@host:port,host:port/name/database`, the
+    /// sentinels of the primary with this name. With the feature `tls` each may begin with `rediss` instead. The keys seal
+    /// the stored values.
     pub fn builder(url: &str, keys: impl Into<Keys>) -> RedisBuilder {
         RedisBuilder {
             url: url.to_owned(),
@@ -105,9 +108,10 @@ impl Redis {
 
     /// Sends a command that may be repeated.
     pub(crate) async fn ask<T: FromRedisValue>(&self, command: Cmd) -> Result<T, Error> {
-        let mut commands = redis::Pipeline::with_capacity(1);
+        let mut commands = Pipeline::with_capacity(1);
         commands.add_command(command);
-        let answer = self.0.link.send(&commands, Repeat::Safe).await?;
+        let key = command_key(&commands);
+        let answer = self.0.link.send(&commands, key, Repeat::Safe).await?;
         self.parse(answer.into_iter().next().unwrap_or(Value::Nil))
     }
 
@@ -118,33 +122,66 @@ impl Redis {
         input: Input<'_>,
         repeat: Repeat,
     ) -> Result<T, Error> {
-        let answer = self.evaluate(script, &[input], repeat).await?;
+        let answer = self.evaluate(script, &[&input], repeat).await?;
         self.parse(answer.into_iter().next().unwrap_or(Value::Nil))
     }
 
     /// Runs a script with each of several inputs. It may be repeated.
     pub(crate) async fn run_all<T: FromRedisValue>(&self, script: &Lua, inputs: &[Input<'_>]) -> Result<Vec<T>, Error> {
-        let answers = self.evaluate(script, inputs, Repeat::Safe).await?;
-        answers.into_iter().map(|answer| self.parse(answer)).collect()
+        let keys: Vec<_> = inputs.iter().map(Input::first_key).collect();
+        let mut answers: Vec<(usize, Value)> = Vec::with_capacity(inputs.len());
+        for group in self.0.link.together(&keys).await? {
+            let some: Vec<_> = group.iter().map(|at| &inputs[*at]).collect();
+            match self.evaluate(script, &some, Repeat::Safe).await {
+                Ok(found) => answers.extend(group.into_iter().zip(found)),
+                // Some of them are elsewhere by now.
+                Err(_) if group.len() > 1 && self.0.link.is_cluster() => {
+                    for at in group {
+                        let found = self.evaluate(script, &[&inputs[at]], Repeat::Safe).await?;
+                        answers.extend(found.into_iter().map(|answer| (at, answer)));
+                    }
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        answers.sort_unstable_by_key(|(at, _)| *at);
+        answers.into_iter().map(|(_, answer)| self.parse(answer)).collect()
     }
 
     /// By its hash; a server that does not know the script, because it was restarted, gets its text.
-    async fn evaluate(&self, script: &Lua, inputs: &[Input<'_>], repeat: Repeat) -> Result<Vec<Value>, Error> {
-        let mut calls = redis::Pipeline::with_capacity(inputs.len());
-        for input in inputs {
-            calls.add_command(script.call(input));
-        }
-        match self.0.link.send(&calls, repeat).await {
-            Err(error) if is_unknown(&error) => {
-                let _: Value = self.ask(script.load()).await?;
-                self.0.link.send(&calls, repeat).await
-            }
+    async fn evaluate(&self, script: &Lua, inputs: &[&Input<'_>], repeat: Repeat) -> Result<Vec<Value>, Error> {
+        let Some((first, others)) = inputs.split_first() else { return Ok(Vec::new()) };
+        let calls = |first: Cmd| {
+            let mut calls = Pipeline::with_capacity(inputs.len());
+            calls.add_command(first);
+            others.iter().for_each(|input| {
+                calls.add_command(script.call(input));
+            });
+            calls
+        };
+        let (link, key) = (&self.0.link, Some(first.first_key()));
+        match link.send(&calls(script.call(first)), key, repeat).await {
+            // It was not executed. The server that does is known only when it does, in a cluster, so the text goes along.
+            Err(error) if is_unknown(&error) => link.send(&calls(script.call_with_text(first)), key, repeat).await,
             answer => answer,
         }
     }
 
     fn parse<T: FromRedisValue>(&self, answer: Value) -> Result<T, Error> {
-        T::from_redis_value(answer).map_err(|error| failed(&self.0.link.target().to_string(), error.into()))
+        T::from_redis_value(answer).map_err(|error| failed(self.0.link.address(), error.into()))
+    }
+}
+
+/// The key that a command is about, or its channel, which is its first argument; `None` if any server can answer. All
+/// messages of a channel go to one server, so that they stay in order.
+fn command_key(commands: &Pipeline) -> Option<&str> {
+    let mut words = commands.cmd_iter().next()?.args_iter().map(|word| match word {
+        Arg::Simple(word) => std::str::from_utf8(word).ok(),
+        _ => None,
+    });
+    match words.next()?? {
+        "PING" => None,
+        _ => words.next()?,
     }
 }
 
@@ -152,7 +189,7 @@ impl fmt::Debug for Redis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Shared { link, names, .. } = &*self.0;
         f.debug_struct("Redis")
-            .field("address", &link.target().to_string())
+            .field("address", &link.address())
             .field("prefix", &names.prefix())
             .field("timeout", &link.timeout())
             .finish()
@@ -190,19 +227,19 @@ impl RedisBuilder {
             return Err(Error::new(ErrorKind::Config, what));
         }
         #[cfg_attr(not(feature = "tls"), expect(unused_mut, reason = "roots are of TLS"))]
-        let mut target = Target::parse(&self.url)?;
+        let mut servers = Servers::parse(&self.url)?;
         #[cfg(feature = "tls")]
         if let Some(pem) = &self.roots {
-            target.trust(pem)?;
+            servers.trust(pem)?;
         }
-        let link = Link::new(target, self.timeout);
+        let link = Link::new(servers, self.timeout);
         Ok(Redis(Arc::new(Shared { link, names: Names::new(&self.prefix), keys: self.keys })))
     }
 }
 
 impl fmt::Debug for RedisBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let address = Target::parse(&self.url).map(|target| target.to_string()).ok();
+        let address = Servers::parse(&self.url).map(|servers| servers.to_string()).ok();
         f.debug_struct("RedisBuilder")
             .field("address", &address)
             .field("prefix", &self.prefix)

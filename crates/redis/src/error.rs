@@ -46,7 +46,7 @@ fn explain(error: &RedisError) -> (ErrorKind, String) {
             (ErrorKind::Transport, "is a read-only replica; the URL must lead to the primary".to_owned())
         }
         Kind::Server(Server::Moved | Server::Ask | Server::CrossSlot) => {
-            (ErrorKind::Config, "is one node of a cluster; use a proxy that routes commands by slot".to_owned())
+            (ErrorKind::Config, "is one node of a cluster; use `redis+cluster://` (feature `cluster`)".to_owned())
         }
         Kind::Server(Server::NoPerm) => (ErrorKind::Config, format!("does not allow a command: {detail}")),
         _ => match error.code() {

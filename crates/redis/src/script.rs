@@ -24,23 +24,32 @@ impl Lua {
         Self { text, hash: OnceLock::new() }
     }
 
-    pub(crate) fn load(&self) -> Cmd {
-        let mut command = redis::cmd("SCRIPT");
-        command.arg("LOAD").arg(self.text);
-        command
-    }
-
+    /// Runs the script by its hash.
     pub(crate) fn call(&self, input: &Input<'_>) -> Cmd {
         let hash = self.hash.get_or_init(|| Hashed::new(self.text).get_hash().to_owned());
-        let mut command = redis::cmd("EVALSHA");
-        command.arg(hash).arg(input.keys.len()).arg(&input.keys).arg(&input.arguments);
-        command
+        input.command("EVALSHA", hash)
+    }
+
+    /// Runs the script by its text: from then on the server knows its hash.
+    pub(crate) fn call_with_text(&self, input: &Input<'_>) -> Cmd {
+        input.command("EVAL", self.text)
     }
 }
 
 impl<'a> Input<'a> {
     pub(crate) fn new(key: &'a str) -> Self {
         Self { keys: vec![key], arguments: Vec::new() }
+    }
+
+    fn command(&self, name: &str, script: &str) -> Cmd {
+        let mut command = redis::cmd(name);
+        command.arg(script).arg(self.keys.len()).arg(&self.keys).arg(&self.arguments);
+        command
+    }
+
+    /// The key that says which server of a cluster has them all.
+    pub(crate) fn first_key(&self) -> &'a str {
+        self.keys.first().copied().unwrap_or_default()
     }
 
     pub(crate) fn key(mut self, key: &'a str) -> Self {

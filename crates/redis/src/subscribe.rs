@@ -66,10 +66,9 @@ impl Subscription {
 
     async fn send(&self, command: redis::Cmd) -> Result<(), Error> {
         let (link, mut commands) = (self.redis.link(), self.connection.commands.clone());
-        let address = || link.target().to_string();
         match tokio::time::timeout(link.timeout(), command.query_async::<Value>(&mut commands)).await {
-            Ok(answer) => answer.map(drop).map_err(|error| failed(&address(), error)),
-            Err(_) => Err(late(&address(), link.timeout())),
+            Ok(answer) => answer.map(drop).map_err(|error| failed(link.address(), error)),
+            Err(_) => Err(late(link.address(), link.timeout())),
         }
     }
 }

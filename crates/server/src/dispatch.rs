@@ -1,13 +1,8 @@
 //! From a method to its handler.
 
-use std::{
-    borrow::Cow,
-    future::Future,
-    sync::Arc,
-    time::{Duration, SystemTime},
-};
+use std::{borrow::Cow, future::Future, sync::Arc, time::Duration};
 
-use couplet_core::{BoxFuture, Call, Inputs, JsonText, Reply, Revision};
+use couplet_core::{BoxFuture, Call, Inputs, JsonText, Reply, Revision, clock::unix_seconds};
 use couplet_types::{
     CallToolResult, Captures, CompleteParams, CompletionContext, CompletionReference, ContentBlock, RequestMethod,
     ResourceContents, RpcError,
@@ -337,14 +332,10 @@ where
 {
     let server = ServerHandle(inner.clone());
     let inputs = call.inputs.clone();
-    let driven = Inputs::drive(call, &inner.config.sealer, now as fn() -> u64, |call| {
+    let driven = Inputs::drive(call, &inner.config.sealer, unix_seconds as fn() -> u64, |call| {
         handler(Invocation { call, server, target })
     });
     Box::pin(guard::contained(guard::timed(limit, inputs, driven)))
-}
-
-fn now() -> u64 {
-    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_secs())
 }
 
 /// The `arguments` of a call: an object, or nothing.

@@ -12,10 +12,10 @@ pub(crate) use route::{dispatch, with_param};
 
 use std::{
     fmt,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
 };
 
-use couplet_core::{Change, Relay, Service};
+use couplet_core::{Change, Relay, Service, sync::lock};
 
 use crate::{handle::ServerHandle, server::Server};
 
@@ -90,11 +90,11 @@ impl Mount {
     }
 
     fn failure(&self) -> Option<String> {
-        self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.failure).clone()
     }
 
     pub(crate) fn set_failure(&self, failure: Option<String>) {
-        *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = failure;
+        *lock(&self.failure) = failure;
     }
 
     pub(crate) fn name_inside<'n>(&self, name: &'n str) -> Option<&'n str> {

@@ -1,16 +1,10 @@
 //! Timestamps and intervals as they appear in messages.
 
-use std::{
-    sync::OnceLock,
-    time::{Duration, SystemTime},
-};
-
-use tokio::time::Instant;
+use std::{sync::OnceLock, time::Duration};
 
 /// Milliseconds since 1970.
-pub(crate) fn now() -> u64 {
-    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, millis)
-}
+pub(crate) use couplet_core::clock::unix_millis as now;
+use tokio::time::Instant;
 
 /// Milliseconds since 1970, by a clock that does not jump. For leases within one process.
 pub(crate) fn steady() -> u64 {

@@ -2,10 +2,10 @@
 
 use std::{
     fmt,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
 };
 
-use couplet_core::{Backchannel, BoxFuture, JsonText, Limits, Service};
+use couplet_core::{Backchannel, BoxFuture, JsonText, Limits, Service, sync::lock};
 use couplet_types::{Elicit, ElicitParams, InputRequest, ProtocolVersion, RawJson, Request, RpcError};
 use serde_json::{Value, json};
 
@@ -231,7 +231,7 @@ impl Script {
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 
     fn answer(&self, ask: &InputRequest) -> Result<Value, RpcError> {

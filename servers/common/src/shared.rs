@@ -1,6 +1,8 @@
 //! What the replicas of a server share: a key, and with the feature `redis` a store.
 
-use std::{error::Error, fmt, sync::Arc};
+#[cfg(feature = "redis")]
+use std::sync::Arc;
+use std::{error::Error, fmt};
 
 use couplet::{http::server::HttpTransport, prelude::Server};
 #[cfg(feature = "redis")]
@@ -35,6 +37,7 @@ impl SharedArgs {
     /// If the key cannot be read, or a URL is not one.
     pub fn open(&self) -> Result<Shared, Box<dyn Error>> {
         let key = self.key.read()?;
+        // Without the key the flags are refused.
         #[cfg(feature = "redis")]
         let replica = match (&self.node_url, key) {
             (Some(url), Some(key)) => Some(Replica::new(url.clone(), key)?),
@@ -68,13 +71,24 @@ pub struct Shared {
 impl Shared {
     /// Configures a server: the key of request state, and with a store the bus of changes and the outcomes of calls.
     pub fn configure<S: Clone + Send + Sync + 'static>(&self, server: Server<S>) -> Server<S> {
+        let server = self.configure_calls(server);
+        #[cfg(feature = "redis")]
+        let server = self.redis.iter().fold(server, |server, redis| server.change_bus(RedisBus::new(redis)));
+        server
+    }
+
+    /// Configures a server without the bus of changes, for a server whose replicas notice each change by themselves.
+    pub fn configure_calls<S: Clone + Send + Sync + 'static>(&self, server: Server<S>) -> Server<S> {
         let server = self.key.into_iter().fold(server, |server, key| server.request_state_key(key));
         #[cfg(feature = "redis")]
-        let server = self
-            .redis
-            .iter()
-            .fold(server, |server, redis| server.change_bus(RedisBus::new(redis)).outcomes(RedisOutcomes::new(redis)));
+        let server = self.redis.iter().fold(server, |server, redis| server.outcomes(RedisOutcomes::new(redis)));
         server
+    }
+
+    /// Returns the key of request state, if there is one, for a service that is not a [`Server`].
+    #[must_use]
+    pub fn request_state_key(&self) -> Option<[u8; 32]> {
+        self.key
     }
 
     /// Returns tasks in the store, or in memory without one.
@@ -83,8 +97,9 @@ impl Shared {
         self.redis.as_ref().map_or_else(Tasks::in_memory, |redis| Tasks::new(RedisTasks::new(redis)))
     }
 
-    /// Configures the endpoint of a transport: with a store its sessions and events.
-    pub(crate) fn transport(&self, transport: HttpTransport) -> HttpTransport {
+    /// Configures the endpoint of a transport: with a store its sessions and events. [`serve`](crate::serve) does so.
+    #[must_use]
+    pub fn transport(&self, transport: HttpTransport) -> HttpTransport {
         #[cfg(feature = "redis")]
         if let Some(redis) = self.redis.clone() {
             let replica = self.replica.clone();
@@ -98,7 +113,8 @@ impl Shared {
     }
 
     /// Returns a warning for the operator, if there is a reason.
-    pub(crate) fn warning(&self) -> Option<String> {
+    #[must_use]
+    pub fn warning(&self) -> Option<String> {
         self.warning.clone()
     }
 }

@@ -3,11 +3,12 @@
 use std::{
     collections::VecDeque,
     io::Write,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use couplet::{
+    core::sync::lock,
     prelude::*,
     server::{ServerHandle, reply::Blob},
     types::{ContentBlock, Resource, ResourceContents},
@@ -28,7 +29,7 @@ pub(crate) struct Files(Arc<Mutex<VecDeque<(String, usize)>>>);
 impl Files {
     /// Adds a file as a resource, replacing one with the same URI.
     fn add(&self, server: &ServerHandle, link: &Resource, bytes: Vec<u8>, listed: bool) -> Result<(), ToolError> {
-        let mut files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut files = lock(&self.0);
         let size = bytes.len();
         files.retain(|(uri, _)| *uri != link.uri);
         server.remove_resource(&link.uri);

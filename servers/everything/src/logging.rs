@@ -1,12 +1,12 @@
 //! A simulated log that runs in the background.
 
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
 use couplet::{
-    core::Outbox,
+    core::{Outbox, sync::lock},
     prelude::*,
     types::{LoggingLevel, RawJson},
 };
@@ -34,7 +34,7 @@ pub(crate) struct Logs(Arc<Mutex<Vec<(Outbox, AbortHandle)>>>);
 impl Logs {
     /// Starts or stops the log of a session, and returns whether it was started.
     fn toggle(&self, session: Outbox) -> bool {
-        let mut running = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut running = lock(&self.0);
         running.retain(|(other, _)| !other.is_closed());
         if let Some(at) = running.iter().position(|(other, _)| other.leads_to_same(&session)) {
             running.swap_remove(at).1.abort();

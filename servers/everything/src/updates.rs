@@ -1,11 +1,15 @@
 //! Simulated updates of resources.
 
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
-use couplet::{core::Service, prelude::*, server::WeakServerHandle};
+use couplet::{
+    core::{Service, sync::lock},
+    prelude::*,
+    server::WeakServerHandle,
+};
 use tokio::task::AbortHandle;
 
 use crate::App;
@@ -24,7 +28,7 @@ pub(crate) struct Updates(Arc<Mutex<Option<AbortHandle>>>);
     open_world = false
 )]
 pub(crate) async fn toggle_subscriber_updates(State(app): State<App>, ctx: Ctx) -> &'static str {
-    let mut running = app.updates.0.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut running = lock(&app.updates.0);
     if let Some(task) = running.take() {
         task.abort();
         return "Stopped simulated resource updates for all subscribers";

@@ -2,11 +2,12 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use couplet::{
+    core::sync::lock,
     prelude::*,
     types::{ContentBlock, ElicitAction, ElicitParams, RpcError, UrlElicitationRequiredData, code},
 };
@@ -24,7 +25,7 @@ pub(crate) struct Prerequisites(Arc<Mutex<VecDeque<String>>>);
 impl Prerequisites {
     /// Whether the call failed before; if not, it is stored.
     fn is_met(&self, call: String) -> bool {
-        let mut stored = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut stored = lock(&self.0);
         if let Some(at) = stored.iter().position(|other| *other == call) {
             stored.remove(at);
             return true;

@@ -48,6 +48,17 @@ const INSTRUCTIONS: &str = "Explores a SQLite database. Read `schema://main`, or
 /// # Errors
 /// If the database cannot be read.
 pub async fn server(database: Database) -> couplet::Result<ServerHandle> {
+    server_with(database, |server| server).await
+}
+
+/// Builds the server of a database with settings of its own, such as a key that replicas share.
+///
+/// # Errors
+/// If the database cannot be read.
+pub async fn server_with(
+    database: Database,
+    configure: impl FnOnce(Server<Arc<Database>>) -> Server<Arc<Database>>,
+) -> couplet::Result<ServerHandle> {
     let database = Arc::new(database);
     let server = Server::new("couplet-sqlite", env!("CARGO_PKG_VERSION"))
         .title("SQLite Explorer")
@@ -60,7 +71,7 @@ pub async fn server(database: Database) -> couplet::Result<ServerHandle> {
         .resource(resources::rows)
         .prompt(prompts::explore);
     let server = if database.is_writable() { server.tool(tools::execute) } else { server };
-    let handle = server.with_state(database.clone()).build();
+    let handle = configure(server).with_state(database.clone()).build();
     watch::start(&handle, database).await?;
     Ok(handle)
 }

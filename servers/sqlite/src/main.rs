@@ -3,7 +3,7 @@
 use std::{error::Error, path::PathBuf, process::ExitCode, sync::Arc};
 
 use clap::Parser;
-use couplet_serve::{ServeArgs, Shared, serve};
+use couplet_serve::{ServeArgs, SharedArgs, serve};
 use couplet_sqlite::{Database, Limits};
 
 /// Model Context Protocol server that explores a SQLite database
@@ -23,6 +23,8 @@ struct Flags {
     #[arg(long, value_name = "COUNT", default_value_t = 100)]
     rows: usize,
     #[command(flatten)]
+    shared: SharedArgs,
+    #[command(flatten)]
     serve: ServeArgs,
 }
 
@@ -39,6 +41,7 @@ async fn main() -> ExitCode {
 }
 
 async fn run(flags: Flags) -> Result<(), Box<dyn Error>> {
+    let shared = flags.shared.open()?;
     let mut limits = Limits::default();
     limits.rows = flags.rows;
     let database = match (flags.db, flags.data.or_else(data_folder)) {
@@ -47,8 +50,9 @@ async fn run(flags: Flags) -> Result<(), Box<dyn Error>> {
         (None, None) => Database::sample()?,
     };
     let database = if flags.write { database.writable() } else { database };
-    let server = couplet_sqlite::server(database.limits(limits)).await?;
-    serve(Arc::new(server), &flags.serve, &Shared::default()).await
+    // Each replica polls the file by itself.
+    let server = couplet_sqlite::server_with(database.limits(limits), |server| shared.configure_calls(server)).await?;
+    serve(Arc::new(server), &flags.serve, &shared).await
 }
 
 /// Returns the user's data directory.

@@ -16,6 +16,8 @@ const WITHOUT_ITEMS: &[(&str, &str)] = &[
     ("couplet/chrono", SCHEMAS),
     ("couplet/full", "a group of the other features"),
     ("couplet/jiff", SCHEMAS),
+    ("couplet/redis-cluster", BELOW),
+    ("couplet/redis-sentinel", BELOW),
     ("couplet/redis-tls", BELOW),
     ("couplet/metrics", BELOW),
     ("couplet/replicas", BELOW),
@@ -24,6 +26,8 @@ const WITHOUT_ITEMS: &[(&str, &str)] = &[
     ("couplet/tasks-sqlite", BELOW),
     ("couplet/url", SCHEMAS),
     ("couplet/uuid", SCHEMAS),
+    ("couplet-redis/cluster", "URLs; no item is added"),
+    ("couplet-redis/sentinel", "URLs; no item is added"),
     ("couplet-client/validate", "results are checked against their output schema; no item is added"),
 ];
 

@@ -2,16 +2,16 @@
 
 use std::{
     collections::HashMap,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, MutexGuard},
 };
 
-use couplet_core::{Error, ErrorKind};
+use couplet_core::{Error, ErrorKind, clock::unix_seconds, sync::lock};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
 use serde_json::{Map, json};
 
 use super::{
     key::SigningKey,
-    words::{digest, now, random},
+    words::{digest, random},
 };
 use crate::places::origin;
 
@@ -43,7 +43,7 @@ impl Nonces {
     }
 
     fn known(&self) -> MutexGuard<'_, HashMap<String, String>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 
     /// Creates the proof of possession for a request; `token` is the access token that it is sent with, if any.
@@ -55,7 +55,7 @@ impl Nonces {
         token: Option<&str>,
     ) -> Result<HeaderValue, Error> {
         let mut claims = json!({
-            "jti": random()?, "iat": now(), "htm": method.as_str(), "htu": format!("{}{}", origin(uri), uri.path()),
+            "jti": random()?, "iat": unix_seconds(), "htm": method.as_str(), "htu": format!("{}{}", origin(uri), uri.path()),
         });
         if let Some(token) = token {
             claims["ath"] = digest(token).into();

@@ -1,15 +1,11 @@
 //! Client authentication at an authorization server.
 
 use base64::{Engine, engine::general_purpose::STANDARD as BASE64};
-use couplet_core::{Error, ErrorKind};
+use couplet_core::{Error, ErrorKind, clock::unix_seconds};
 use http::{HeaderMap, HeaderValue, header::AUTHORIZATION};
 use serde_json::{Map, json};
 
-use super::{
-    key::SigningKey,
-    metadata::ServerMetadata,
-    words::{now, random},
-};
+use super::{key::SigningKey, metadata::ServerMetadata, words::random};
 use crate::Secret;
 
 /// The credential with which a client authenticates to an authorization server.
@@ -94,7 +90,7 @@ impl Identity {
 
     /// The audience is the issuer: with an endpoint as audience, one server could use the assertion at another.
     fn assertion(&self, key: &SigningKey, issuer: &str) -> Result<String, Error> {
-        let now = now();
+        let now = unix_seconds();
         let claims = json!({
             "iss": self.id, "sub": self.id, "aud": issuer, "jti": random()?, "iat": now, "exp": now + 60,
         });

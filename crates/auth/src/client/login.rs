@@ -1,11 +1,11 @@
 //! Stored logins and registrations.
 
 use base64::{Engine, engine::general_purpose::STANDARD_NO_PAD as BASE64};
-use couplet_core::Error;
+use couplet_core::{Error, clock::unix_seconds};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use zeroize::Zeroizing;
 
-use super::{identity::Credential, identity::Identity, key::SigningKey, store::Store, token::Issued, words::now};
+use super::{identity::Credential, identity::Identity, key::SigningKey, store::Store, token::Issued};
 use crate::Secret;
 
 /// A token for a server, with its refresh token.
@@ -48,7 +48,7 @@ impl Login {
     }
 
     pub(crate) fn is_over(&self) -> bool {
-        self.expires.is_some_and(|end| end <= now())
+        self.expires.is_some_and(|end| end <= unix_seconds())
     }
 
     /// Loads the last login to a server.
@@ -117,7 +117,7 @@ pub(crate) struct Registration {
 impl Registration {
     pub(crate) async fn load(store: &dyn Store, issuer: &str) -> Result<Option<Self>, Error> {
         let found = load::<Self>(store, &client(issuer)).await?;
-        Ok(found.filter(|r| r.expires == 0 || r.expires > now()))
+        Ok(found.filter(|r| r.expires == 0 || r.expires > unix_seconds()))
     }
 
     pub(crate) async fn save(&self, store: &dyn Store, issuer: &str) -> Result<(), Error> {

@@ -1,11 +1,11 @@
 //! The state of a login to one server. Concurrent requests share the acquisition of a token.
 
 use std::sync::{
-    Arc, Mutex, MutexGuard, PoisonError,
+    Arc, Mutex, MutexGuard,
     atomic::{AtomicBool, Ordering},
 };
 
-use couplet_core::Error;
+use couplet_core::{Error, sync::lock};
 use couplet_http::client::HttpClient;
 use http::{HeaderMap, Uri};
 use tokio::sync::{OnceCell, watch};
@@ -295,6 +295,6 @@ impl Session {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }

@@ -1,7 +1,7 @@
 //! Token requests.
 
 use bytes::Bytes;
-use couplet_core::Error;
+use couplet_core::{Error, clock::unix_seconds};
 use http::{
     HeaderValue, Method, Request, StatusCode,
     header::{ACCEPT, CONTENT_TYPE},
@@ -15,7 +15,7 @@ use super::{
     identity::Identity,
     key::SigningKey,
     metadata::ServerMetadata,
-    words::{now, shown},
+    words::shown,
 };
 use crate::{
     Secret,
@@ -86,7 +86,7 @@ impl Endpoint<'_> {
             access: secret(answer.access_token)?,
             refresh: answer.refresh_token.map(Secret::new),
             // Margin for the duration of a request and for clock skew.
-            expires: lasts.map(|lasts| now().saturating_add(lasts - (lasts / 4).min(20))),
+            expires: lasts.map(|lasts| unix_seconds().saturating_add(lasts - (lasts / 4).min(20))),
         })
     }
 

@@ -1,6 +1,4 @@
-//! Small helpers: random strings, the time, constant-time comparison.
-
-use std::time::{SystemTime, UNIX_EPOCH};
+//! Small helpers: random strings, constant-time comparison.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
 use couplet_core::{Error, ErrorKind};
@@ -22,11 +20,6 @@ pub(crate) fn digest(text: &str) -> String {
 /// Compares two strings in constant time.
 pub(crate) fn same(a: &str, b: &str) -> bool {
     a.as_bytes().ct_eq(b.as_bytes()).into()
-}
-
-/// Seconds since 1970.
-pub(crate) fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
 /// Sanitizes a peer's text for messages: printable ASCII, limited in length.

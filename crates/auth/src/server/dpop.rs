@@ -1,11 +1,9 @@
 //! Verification of DPoP proofs (RFC 9449).
 
-use std::{
-    collections::HashSet,
-    sync::{Mutex, PoisonError},
-};
+use std::{collections::HashSet, sync::Mutex};
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
+use couplet_core::sync::lock;
 use hmac_sha256::{HMAC, Hash};
 use http::{Uri, request::Parts};
 use serde::Deserialize;
@@ -101,7 +99,7 @@ impl Proofs {
 
     /// Accepts a proof once. If there are more than can be stored, the proof is rejected.
     fn once(&self, proof: Digest, now: u64) -> Result<(), Refusal> {
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = lock(&self.seen);
         // A stored proof is valid until twice the window has passed: from a clock ahead to one behind.
         let half = 2 * self.window + 1;
         if now >= seen.since.saturating_add(half) {

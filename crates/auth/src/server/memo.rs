@@ -2,11 +2,11 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
-use couplet_core::Caller;
+use couplet_core::{Caller, sync::lock};
 use hmac_sha256::Hash;
 use tokio::time::Instant;
 
@@ -42,7 +42,7 @@ impl Memo {
     }
 
     pub(crate) fn get(&self, token: &Digest) -> Option<Found> {
-        let halves = self.halves.lock().unwrap_or_else(PoisonError::into_inner);
+        let halves = lock(&self.halves);
         let (found, until) = halves.iter().find_map(|half| half.get(token))?;
         (Instant::now() < *until).then(|| found.clone())
     }
@@ -51,7 +51,7 @@ impl Memo {
         if good_for.is_zero() {
             return;
         }
-        let mut halves = self.halves.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut halves = lock(&self.halves);
         if halves[0].len() >= Self::HALF {
             halves[1] = std::mem::take(&mut halves[0]);
         }
@@ -74,7 +74,7 @@ mod tests {
         }
         assert!(memo.get(&Memo::digest("19999")).is_some());
         assert!(memo.get(&Memo::digest("0")).is_none());
-        let held: usize = memo.halves.lock().unwrap_or_else(PoisonError::into_inner).iter().map(HashMap::len).sum();
+        let held: usize = lock(&memo.halves).iter().map(HashMap::len).sum();
         assert!(held <= 2 * Memo::HALF, "{held}");
     }
 

@@ -1,11 +1,11 @@
 //! The published metadata and keys of an issuer.
 
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
-use couplet_core::{Error, ErrorKind};
+use couplet_core::{Error, ErrorKind, sync::lock};
 use serde::Deserialize;
 use tokio::{sync::Mutex as Turn, time::Instant};
 
@@ -171,7 +171,7 @@ impl Known {
         *turn = Some(Instant::now() + pause);
         match read {
             Ok(read) => {
-                *self.published.lock().unwrap_or_else(PoisonError::into_inner) = Some(read.clone());
+                *lock(&self.published) = Some(read.clone());
                 Ok(read)
             }
             Err(error) => {
@@ -182,7 +182,7 @@ impl Known {
     }
 
     fn kept(&self) -> Option<Published> {
-        let kept = self.published.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = lock(&self.published);
         kept.clone().filter(|published| published.read.elapsed() < Self::STALE)
     }
 

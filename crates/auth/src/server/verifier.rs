@@ -1,13 +1,9 @@
 //! The authorizer for access tokens of authorization servers.
 
-use std::{
-    fmt,
-    sync::Arc,
-    time::{Duration, SystemTime},
-};
+use std::{fmt, sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use couplet_core::{BoxFuture, Caller, Error, ErrorKind};
+use couplet_core::{BoxFuture, Caller, Error, ErrorKind, clock::unix_seconds};
 use couplet_http::server::{Authorize, Challenge};
 use http::{Uri, request::Parts};
 
@@ -196,7 +192,7 @@ impl Verifier {
 impl Authorize for Verifier {
     fn authorize<'a>(&'a self, request: &'a Parts) -> BoxFuture<'a, Result<Option<Arc<Caller>>, Challenge>> {
         Box::pin(async move {
-            let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |time| time.as_secs());
+            let now = unix_seconds();
             match self.admit(request, now).await {
                 Ok(caller) => Ok(Some(caller)),
                 Err(refusal) => Err(self.challenges.answer(&refusal, self.proofs.nonce(now).as_deref())),

@@ -7,7 +7,7 @@ use couplet::{
     proxy::{Proxy, ProxyBuilder},
     stdio::stdio,
 };
-use couplet_serve::{Signals, SiteArgs, SocketArgs, StateKeyArgs, serve_http, serve_until_signal};
+use couplet_serve::{KeyError, Shared, SharedArgs, Signals, SiteArgs, SocketArgs, serve_http, serve_until_signal};
 
 use crate::{
     exit::{Exit, Failure},
@@ -30,7 +30,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NUMBER", default_value_t = 16)]
     connections: usize,
     #[command(flatten)]
-    key: StateKeyArgs,
+    shared: SharedArgs,
     #[command(flatten)]
     site: SiteArgs,
 }
@@ -46,15 +46,15 @@ pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
     let (target, stop) = (args.target.find()?, Stop::new(args.target.connection.max_time));
     // Before the server is started, so that an address in use is reported at once.
     let socket = args.socket.bind(&args.site).await?;
-    let key = args.key.read().map_err(|error| Failure::new(Exit::File, error.to_string()))?;
-    if let Some(warning) = args.key.warning() {
+    let shared = open(&args.shared)?;
+    if let Some(warning) = shared.warning() {
         output.warn(&warning);
     }
     let diagnostics = Arc::new(Diagnostics::new(output));
     let client = builder(&args.target.connection)?;
     let server = target.connector(diagnostics.clone(), output)?;
     let proxy = Proxy::builder(client).connections(args.connections).reconnect_attempts(RESTARTS);
-    let proxy = key.into_iter().fold(proxy, ProxyBuilder::request_state_key);
+    let proxy = shared.request_state_key().into_iter().fold(proxy, ProxyBuilder::request_state_key);
     let connecting = async { Ok(proxy.connect(server).await?) };
     let proxy = match stop.unless(Box::pin(connecting)).await {
         Ok(proxy) => proxy,
@@ -77,7 +77,7 @@ pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
             if args.site.sse {
                 output.note("HTTP+SSE clients connect with a GET at the same address");
             }
-            let transport = args.site.transport(socket);
+            let transport = shared.transport(args.site.transport(socket));
             stop.in_time(serve(&proxy, serve_http(signals, service, limits, transport, &args.site))).await
         }
         None => {
@@ -92,6 +92,14 @@ pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
     // A second signal does not wait for a server that does not exit.
     let _ = or_interrupted(async { Ok(proxy.close().await?) }).await;
     serving.map_err(|failure| diagnostics.explain(failure))
+}
+
+/// Reads the key and prepares the store. Nothing of the server is in it: each replica has a connection of its own.
+fn open(args: &SharedArgs) -> Result<Shared, Failure> {
+    args.open().map_err(|error| {
+        let exit = if error.is::<KeyError>() { Exit::File } else { Exit::Usage };
+        Failure::new(exit, error.to_string())
+    })
 }
 
 /// Serves until the client or the server disconnects, or a graceful shutdown is complete.

@@ -9,14 +9,14 @@ use std::{
     path::{Path, PathBuf},
     process::{Child, ChildStdin, Command, Stdio},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex,
         mpsc::{self, RecvTimeoutError, SyncSender},
     },
     thread,
     time::Duration,
 };
 
-use couplet::stdio::children;
+use couplet::{core::sync::lock, stdio::children};
 use couplet_serve::Signals;
 
 use crate::{
@@ -281,8 +281,4 @@ impl Log {
             *file = None;
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -8,12 +8,13 @@ use std::{
     fmt,
     io::{self, IsTerminal, Write},
     sync::{
-        Mutex, MutexGuard, PoisonError,
+        Mutex, MutexGuard,
         atomic::{AtomicBool, Ordering},
     },
 };
 
 use clap::{Args, ValueEnum};
+use couplet::core::sync::lock;
 use couplet_serve::LogFormat;
 use indicatif::{ProgressBar, ProgressDrawTarget};
 
@@ -198,7 +199,7 @@ impl Output {
     }
 
     fn notes(&self) -> MutexGuard<'_, Notes> {
-        self.notes.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.notes)
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::{
     io::{self, Write},
-    sync::{Mutex, MutexGuard, PoisonError, TryLockError},
+    sync::{Mutex, MutexGuard, TryLockError},
 };
 
+use couplet::core::sync::lock;
 use rustyline::{Behavior, Config, DefaultEditor, error::ReadlineError};
 
 /// The result of a prompt.
@@ -26,7 +27,7 @@ pub(crate) fn reading() -> MutexGuard<'static, ()> {
         Err(TryLockError::WouldBlock) => {
             // There is no place to report a failure to.
             let _ = writeln!(io::stderr(), "\n  The request was cancelled: press Enter to continue.");
-            READER.lock().unwrap_or_else(PoisonError::into_inner)
+            lock(&READER)
         }
     }
 }

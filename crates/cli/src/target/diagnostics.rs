@@ -2,10 +2,10 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
 };
 
-use couplet::types::code;
+use couplet::{core::sync::lock, types::code};
 
 use crate::{
     exit::{Exit, Failure, SERVER_ERROR},
@@ -156,7 +156,7 @@ impl Diagnostics {
     }
 
     fn record(&self) -> MutexGuard<'_, Record> {
-        self.record.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.record)
     }
 }
 

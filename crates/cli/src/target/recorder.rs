@@ -2,10 +2,10 @@
 
 use std::{
     mem,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
 };
 
-use couplet::core::{Event, Exchange, Mailbox};
+use couplet::core::{Event, Exchange, Mailbox, sync::lock};
 use couplet_lint::Answer;
 
 /// Responses with their methods.
@@ -51,6 +51,6 @@ impl Recorder {
     }
 
     fn all(&self) -> MutexGuard<'_, Vec<(String, Answer)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }

@@ -54,6 +54,7 @@ fn bridges_that_cannot_listen() {
             &["run", shop, "--http", "systemd"],
             &["run", shop, "--http", "0", "--trust-proxy", "10.0.0.0/99"],
             &["run", shop, "--state-key-file", "/there/is/no/such/file"],
+            &["run", shop, "--store", "redis://localhost"],
         ],
     );
 }

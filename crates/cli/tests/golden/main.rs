@@ -16,8 +16,16 @@ mod new;
 mod odd;
 mod piped;
 mod record;
+#[cfg(unix)]
+#[path = "../../../testing/tests/common/replicas.rs"]
+mod replicas;
 mod screens;
+#[cfg(unix)]
+mod shared;
 mod signals;
+#[cfg(unix)]
+#[path = "../../../testing/tests/common/skipped.rs"]
+mod skipped;
 mod terminal;
 mod tls;
 mod vocabulary;

@@ -56,6 +56,23 @@ impl JsonText {
         couplet_types::from_json(self.as_str())
     }
 
+    /// Returns the canonical form of the value: members in alphabetical order, no white space, the shortest escapes. Texts of
+    /// equal values have the same canonical form, so that a digest does not depend on how a client serializes.
+    ///
+    /// ```
+    /// # use couplet_core::JsonText;
+    /// let text = JsonText::new(r#"{ "b": [1, 2], "a": "\u0078" }"#).expect("it is JSON");
+    /// assert_eq!(text.canonical().expect("it is not deep"), r#"{"a":"x","b":[1,2]}"#);
+    /// ```
+    ///
+    /// # Errors
+    /// If the value is nested too deeply to be parsed.
+    pub fn canonical(&self) -> Result<String, serde_json::Error> {
+        let mut value: serde_json::Value = self.parse()?;
+        value.sort_all_objects();
+        Ok(value.to_string())
+    }
+
     /// Copies the text, so that the message it came in can be freed.
     #[must_use]
     pub fn detached(&self) -> Self {

@@ -336,6 +336,8 @@ pub struct ResultBody {
     pub(crate) long: Option<Long>,
     pub(crate) meta: Option<Meta>,
     pub(crate) cache: Option<CacheHint>,
+    /// Whether it is a tool result with `isError`.
+    pub(crate) failed: bool,
 }
 
 /// A long string in a result.
@@ -372,13 +374,14 @@ impl ResultBody {
 
     fn parsed(result: &JsonText, caches: bool) -> Self {
         let Ok(members) = Params::from_text(result.clone()) else {
-            return Self { body: one_line(result.as_bytes().clone()), long: None, meta: None, cache: None };
+            return Self { body: one_line(result.as_bytes().clone()), ..Self::empty() };
         };
         let mut body = b"{".to_vec();
         let mut cache = CacheHint::default();
         let mut cacheable = false;
-        let mut meta = None;
+        let (mut meta, mut failed) = (None, false);
         for (key, value) in members.iter() {
+            failed |= is_failure(&key, &value);
             match &*key {
                 "_meta" => meta = value.parse().ok().map(modern::without_reserved),
                 key if modern::is_added(key) => {}
@@ -395,19 +398,12 @@ impl ResultBody {
             }
         }
         body.push(b'}');
-        Self { body: one_line(body.into()), long: None, meta, cache: cacheable.then_some(cache) }
+        Self { body: one_line(body.into()), long: None, meta, cache: cacheable.then_some(cache), failed }
     }
 
     /// Returns whether it is a tool result with `isError`.
     pub fn is_failed_tool(&self) -> bool {
-        #[derive(serde::Deserialize)]
-        struct Tool {
-            #[serde(rename = "isError", default)]
-            is_error: bool,
-        }
-        let rest = self.long.as_ref().map_or(&b""[..], |long| &long.rest);
-        let whole = [&*self.body, rest].concat();
-        serde_json::from_slice::<Tool>(&whole).is_ok_and(|tool| tool.is_error)
+        self.failed
     }
 
     /// Returns the members of the result except `_meta`, as they will be sent.
@@ -418,7 +414,9 @@ impl ResultBody {
     /// Replaces the members of the result, keeping `_meta`.
     #[must_use]
     pub fn with_members(self, members: &JsonText) -> Self {
-        Self { body: one_line(members.as_bytes().clone()), long: None, ..self }
+        let parsed = Params::from_text(members.clone());
+        let failed = parsed.is_ok_and(|parsed| parsed.iter().any(|(key, value)| is_failure(&key, &value)));
+        Self { body: one_line(members.as_bytes().clone()), long: None, failed, ..self }
     }
 
     /// Returns the whole result, `_meta` included, without the members that the revision adds.
@@ -443,7 +441,7 @@ impl ResultBody {
 
     /// Returns the empty result, `{}`.
     pub fn empty() -> Self {
-        Self { body: Bytes::from_static(b"{}"), long: None, meta: None, cache: None }
+        Self { body: Bytes::from_static(b"{}"), long: None, meta: None, cache: None, failed: false }
     }
 
     /// Marks the result as cacheable in revisions with caching: with its own policy, or the server's default.
@@ -459,24 +457,30 @@ impl ResultBody {
     }
 }
 
+/// Whether a member of a result says that a tool failed.
+fn is_failure(key: &str, value: &JsonText) -> bool {
+    key == "isError" && value.as_str() == "true"
+}
+
 impl Revision {
     /// Serializes a typed result for this revision.
     pub fn encode<T: Project + HasMeta + Serialize>(self, mut result: T) -> ResultBody {
         let cache = result.take_cache();
         result.project(self);
+        let failed = result.is_failed_tool();
         let meta = result.meta_mut().take().map(modern::without_reserved);
         let long = result.take_long();
         let mut body = buffers::buffer(result.size_hint());
         write_json(&mut body, &result);
         let body = one_line(buffers::bytes(body));
-        let Some((text, front)) = long else { return ResultBody { body, long: None, meta, cache } };
+        let Some((text, front)) = long else { return ResultBody { body, long: None, meta, cache, failed } };
         if !body.starts_with(front) {
             // A test holds what is in front of a long text against the types. Should they differ, nothing is lost.
             result.put_back(text);
-            return ResultBody { body: one_line(to_json(&result).into()), long: None, meta, cache };
+            return ResultBody { body: one_line(to_json(&result).into()), long: None, meta, cache, failed };
         }
         let (front, rest) = (body.slice(..front.len()), body.slice(front.len()..));
-        ResultBody { body: front, long: Some(Long { text: escaped(text), rest }), meta, cache }
+        ResultBody { body: front, long: Some(Long { text: escaped(text), rest }), meta, cache, failed }
     }
 }
 
@@ -495,6 +499,29 @@ mod tests {
 
     fn parsed(done: &ResultBody) -> Value {
         serde_json::from_str(done.text().as_str()).unwrap()
+    }
+
+    #[test]
+    fn a_failed_tool_is_known_however_its_result_was_made() {
+        let json = |text: &str| JsonText::new(text.to_owned()).unwrap();
+        let revision = Revision::of(ProtocolVersion::V2025_11_25);
+        let long = "x".repeat(64 << 10);
+        for text in ["short", &long] {
+            assert!(revision.encode(CallToolResult::error(text)).is_failed_tool());
+            assert!(!revision.encode(CallToolResult::text(text)).is_failed_tool());
+        }
+        for (text, expected) in [
+            (r#"{"content":[],"isError":true}"#, true),
+            (r#"{"is\u0045rror" : true,"content":[]}"#, true),
+            (r#"{"content":[],"isError":false}"#, false),
+            (r#"{"content":[{"isError":true}],"structuredContent":{"isError":true}}"#, false),
+            (r#"{"isError":"true"}"#, false),
+            ("[]", false),
+        ] {
+            assert_eq!(ResultBody::json(&json(text)).is_failed_tool(), expected, "{text}");
+            assert_eq!(ResultBody::empty().with_members(&json(text)).is_failed_tool(), expected, "{text}");
+        }
+        assert!(!ResultBody::json(&json(r#"{"isError":true}"#)).with_members(&json("{}")).is_failed_tool());
     }
 
     #[test]

@@ -6,11 +6,11 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
-    time::{Duration, SystemTime},
+    time::Duration,
 };
 
 use bytes::Bytes;
-use couplet_core::{Caller, Limits, PeerCache, ServerConnection, Service};
+use couplet_core::{Caller, Limits, PeerCache, ServerConnection, Service, clock::unix_time};
 use http::{StatusCode, Version, request::Parts};
 use tokio::{runtime::Handle, task::JoinSet, time::Instant};
 
@@ -126,6 +126,8 @@ pub(crate) struct State {
     last_opening: Mutex<Bytes>,
     looked_after: AtomicBool,
     pub(crate) renews: AtomicBool,
+    /// Held while sessions are released, so that the end of the server waits for all of them.
+    pub(crate) releasing: tokio::sync::Mutex<()>,
     /// The background work of the service; dropping it ends it.
     background: Mutex<JoinSet<()>>,
 }
@@ -403,8 +405,7 @@ impl Config {
 
 /// Converts seconds since the Unix epoch; `None` if that is too far in the future.
 fn instant(seconds: u64) -> Option<Instant> {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    Instant::now().checked_add(Duration::from_secs(seconds).saturating_sub(now))
+    Instant::now().checked_add(Duration::from_secs(seconds).saturating_sub(unix_time()))
 }
 
 impl State {

@@ -254,6 +254,22 @@ async fn a_shutdown_releases_sessions_when_their_calls_are_done() {
     assert_eq!(busy.at(&two).tool(2, "hello").await.status, 200);
 }
 
+/// The process may end when this future does.
+#[tokio::test(start_paused = true)]
+async fn the_end_waits_for_sessions_that_are_being_released() {
+    let store = Arc::new(TestStore::default());
+    let (one, _) = replica(&store);
+    let _session = Session::open(&one, POLLING).await;
+    store.break_one("release", Fault::Hangs);
+    one.shut_down();
+    eventually(|| store.calls("release") == 1).await;
+    assert_eq!(one.session_count(), 0);
+    let mut end = Box::pin(one.release_sessions());
+    assert!(end.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    // Not for longer than the store may take.
+    end.await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn requests_at_once_claim_a_session_once() {
     let store = Arc::new(TestStore::default());

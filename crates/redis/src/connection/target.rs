@@ -1,5 +1,7 @@
 //! The address of a server, and how a connection to it is opened.
 
+#[cfg(feature = "sentinel")]
+use std::io;
 use std::{fmt, future::Future, pin::Pin};
 
 use couplet_core::{Error, ErrorKind};
@@ -13,6 +15,8 @@ use tokio::{
     task::AbortHandle,
 };
 
+#[cfg(feature = "sentinel")]
+use super::sentinel::{Sentinels, check};
 #[cfg(feature = "tls")]
 use super::tls::Tls;
 
@@ -30,6 +34,8 @@ enum Address {
     Tcp(String, u16),
     #[cfg(unix)]
     Unix(std::path::PathBuf),
+    #[cfg(feature = "sentinel")]
+    Sentinels(Box<Sentinels>),
 }
 
 /// An open connection. Its socket closes when the last clone is dropped.
@@ -75,9 +81,40 @@ impl Target {
         })
     }
 
+    /// Another server with the same settings.
+    #[cfg(any(feature = "cluster", feature = "sentinel"))]
+    pub(crate) fn at(&self, host: &str, port: u16) -> Result<Self, Error> {
+        Ok(Self {
+            address: Address::Tcp(host.to_owned(), port),
+            settings: self.settings.clone(),
+            #[cfg(feature = "tls")]
+            tls: self.tls.as_ref().map(|tls| tls.of(host)).transpose()?,
+        })
+    }
+
+    /// The host and port.
+    #[cfg(feature = "cluster")]
+    pub(crate) fn place(&self) -> Option<(String, u16)> {
+        match &self.address {
+            Address::Tcp(host, port) => Some((host.clone(), *port)),
+            _ => None,
+        }
+    }
+
+    /// The primary that sentinels know, with the same settings.
+    #[cfg(feature = "sentinel")]
+    pub(crate) fn behind(mut self, sentinels: Sentinels) -> Self {
+        self.address = Address::Sentinels(Box::new(sentinels));
+        self
+    }
+
     /// Replaces the trusted root certificates.
     #[cfg(feature = "tls")]
     pub(crate) fn trust(&mut self, pem: &[u8]) -> Result<(), Error> {
+        #[cfg(feature = "sentinel")]
+        if let Address::Sentinels(sentinels) = &mut self.address {
+            sentinels.each_mut().try_for_each(|sentinel| sentinel.trust(pem))?;
+        }
         match &mut self.tls {
             Some(tls) => tls.trust(pem),
             None => Err(Error::new(ErrorKind::Config, "root certificates are for `rediss://` only")),
@@ -94,6 +131,18 @@ impl Target {
 
     /// Opens a connection. It has no timeout of its own.
     pub(crate) async fn open(&self, config: AsyncConnectionConfig) -> RedisResult<Connection> {
+        #[cfg(feature = "sentinel")]
+        if let Address::Sentinels(sentinels) = &self.address {
+            let (host, port) = sentinels.primary().await?;
+            let connection = self.at(&host, port).map_err(io::Error::other)?.connect(config).await?;
+            check(&connection).await?;
+            return Ok(connection);
+        }
+        self.connect(config).await
+    }
+
+    /// Connects to the address itself.
+    pub(crate) async fn connect(&self, config: AsyncConnectionConfig) -> RedisResult<Connection> {
         match &self.address {
             Address::Tcp(host, port) => {
                 let socket = TcpStream::connect((host.as_str(), *port)).await?;
@@ -106,6 +155,8 @@ impl Target {
             }
             #[cfg(unix)]
             Address::Unix(path) => self.greet(tokio::net::UnixStream::connect(path).await?, config).await,
+            #[cfg(feature = "sentinel")]
+            Address::Sentinels(_) => Err(io::Error::other("sentinels have no address of their own").into()),
         }
     }
 
@@ -141,6 +192,8 @@ impl fmt::Display for Target {
             Address::Tcp(host, port) => write!(f, "{host}:{port}"),
             #[cfg(unix)]
             Address::Unix(path) => write!(f, "{}", path.display()),
+            #[cfg(feature = "sentinel")]
+            Address::Sentinels(sentinels) => sentinels.fmt(f),
         }
     }
 }

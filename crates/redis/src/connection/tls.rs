@@ -20,12 +20,15 @@ pub(crate) struct Tls {
 impl Tls {
     /// Verifies the host's name against the roots that Mozilla trusts.
     pub(crate) fn new(host: &str) -> Result<Self, Error> {
-        let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
-        let wrong =
-            || Error::new(ErrorKind::Config, "the host of a `rediss://` URL must be a DNS name or an IP address");
-        let name = ServerName::try_from(host).map_err(|_| wrong())?;
+        let name = name(host)?;
         let roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
         Ok(Self { config: config(roots)?, name })
+    }
+
+    /// The same for another host.
+    #[cfg(any(feature = "cluster", feature = "sentinel"))]
+    pub(crate) fn of(&self, host: &str) -> Result<Self, Error> {
+        Ok(Self { config: self.config.clone(), name: name(host)? })
     }
 
     /// Replaces the roots by the certificates of a PEM file.
@@ -45,6 +48,12 @@ impl Tls {
     pub(crate) async fn handshake(&self, socket: TcpStream) -> io::Result<TlsStream<TcpStream>> {
         TlsConnector::from(self.config.clone()).connect(self.name.clone(), socket).await
     }
+}
+
+fn name(host: &str) -> Result<ServerName<'static>, Error> {
+    let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+    let wrong = |_| Error::new(ErrorKind::Config, "the host of a `rediss://` URL must be a DNS name or an IP address");
+    ServerName::try_from(host).map_err(wrong)
 }
 
 /// With ring, whichever other provider the program has.

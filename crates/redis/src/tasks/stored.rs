@@ -4,10 +4,10 @@
 
 use std::{
     sync::atomic::{AtomicU64, Ordering},
-    time::{Duration, Instant, SystemTime},
+    time::{Duration, Instant},
 };
 
-use couplet_core::{Error, ErrorKind};
+use couplet_core::{Error, ErrorKind, clock::unix_millis};
 use couplet_tasks::Record;
 
 use super::RedisTasks;
@@ -159,7 +159,7 @@ impl Clock {
 
     pub(super) fn now(&self) -> u64 {
         match self.server.load(Ordering::Relaxed) {
-            0 => SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, millis),
+            0 => unix_millis(),
             server => server.saturating_add(self.elapsed()),
         }
     }

@@ -4,6 +4,15 @@
 
 #[cfg(feature = "bus")]
 mod bus;
+#[cfg(all(
+    feature = "bus",
+    feature = "cluster",
+    feature = "limits",
+    feature = "outcomes",
+    feature = "sessions",
+    feature = "tasks"
+))]
+mod cluster;
 mod connection;
 #[cfg(feature = "sessions")]
 mod events;
@@ -15,6 +24,8 @@ mod logins;
 mod outcomes;
 #[cfg(all(feature = "bus", feature = "sessions"))]
 mod replicas;
+#[cfg(all(feature = "bus", feature = "sentinel", feature = "sessions"))]
+mod sentinel;
 mod server;
 #[cfg(feature = "sessions")]
 mod sessions;

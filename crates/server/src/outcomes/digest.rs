@@ -3,7 +3,6 @@
 use couplet_core::message::Params;
 use couplet_types::RpcError;
 use hmac_sha256::Hash;
-use serde_json::Value;
 
 /// The parameters that make a call what it is. Others belong to one attempt: `_meta`, and the members of a round.
 const PARAMETERS: [&str; 3] = ["name", "arguments", "task"];
@@ -15,11 +14,9 @@ const PARAMETERS: [&str; 3] = ["name", "arguments", "task"];
 pub(super) fn digest(params: &Params) -> Result<[u8; 32], RpcError> {
     let mut hash = Hash::new();
     for key in PARAMETERS {
-        let text = match params.read_opt::<Option<Value>>(key)?.flatten() {
-            Some(mut value) => {
-                value.sort_all_objects();
-                value.to_string()
-            }
+        let deep = |error: serde_json::Error| RpcError::invalid_params(format!("`{key}`: {error}"));
+        let text = match params.get(key).filter(|value| value.as_str() != "null") {
+            Some(value) => value.canonical().map_err(deep)?,
             None => String::new(),
         };
         hash.update((text.len() as u64).to_le_bytes());

@@ -26,16 +26,9 @@ fn key(call: &Call) -> Result<Option<RequestKey>, RpcError> {
 /// A digest of the tool's name and arguments. Neither the order of members nor white space counts.
 fn digest(call: &Call) -> String {
     let arguments = call.arguments();
-    let canonical = match arguments.parse::<serde_json::Value>() {
-        Ok(mut value) => {
-            value.sort_all_objects();
-            value.to_string()
-        }
-        Err(_) => arguments.as_str().to_owned(),
-    };
     let mut hash = Hash::new();
     hash.update(serde_json::json!(call.tool_name()).to_string());
-    hash.update(canonical);
+    hash.update(arguments.canonical().unwrap_or_else(|_| arguments.as_str().to_owned()));
     URL_SAFE_NO_PAD.encode(hash.finalize())
 }
 

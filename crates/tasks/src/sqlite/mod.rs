@@ -5,11 +5,11 @@ mod schema;
 
 use std::{
     path::Path,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
-use couplet_core::BoxFuture;
+use couplet_core::{BoxFuture, sync::lock};
 use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
 use tokio::sync::watch;
 
@@ -60,7 +60,7 @@ impl Sqlite {
     ) -> BoxFuture<'a, Result<T, StoreError>> {
         let connection = self.file.clone();
         Box::pin(async move {
-            let work = move || work(&mut connection.lock().unwrap_or_else(PoisonError::into_inner));
+            let work = move || work(&mut lock(&connection));
             tokio::task::spawn_blocking(work).await.map_err(StoreError::new)?
         })
     }

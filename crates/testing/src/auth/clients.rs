@@ -1,12 +1,13 @@
 //! Clients and their authentication.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
+use couplet_core::clock::unix_seconds;
 use serde_json::{Value, json};
 
 use super::{
     jwt,
     misbehaviour::Misbehaviour,
-    state::{Client, State, now, random},
+    state::{Client, State, random},
     web::{Answer, Asked},
 };
 
@@ -49,7 +50,7 @@ impl State {
         let good = asked.get("client_assertion_type") == Some(KIND)
             && claims["iss"] == claims["sub"]
             && (is_for_us(aud) || aud.as_array().is_some_and(|all| all.iter().any(is_for_us)))
-            && claims["exp"].as_u64().is_some_and(|exp| exp > now());
+            && claims["exp"].as_u64().is_some_and(|exp| exp > unix_seconds());
         good.then_some(client)
     }
 

@@ -2,10 +2,10 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::SystemTime,
+    sync::{Mutex, MutexGuard},
 };
 
+use couplet_core::{clock::unix_seconds, sync::lock};
 use serde_json::{Value, json};
 
 use super::{
@@ -110,7 +110,7 @@ impl State {
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.inner)
     }
 
     pub(super) fn does(&self, how: Misbehaviour) -> bool {
@@ -134,7 +134,7 @@ impl State {
     }
 
     fn usual(&self) -> Value {
-        let (now, inner) = (now(), self.lock());
+        let (now, inner) = (unix_seconds(), self.lock());
         let bad = |how| inner.misbehaviours.contains(&how);
         let expires = if bad(Misbehaviour::Expired) { now - 3600 } else { now + inner.lifetime };
         let issuer = if bad(Misbehaviour::AnotherIssuer) { "https://another.example" } else { &self.issuer };
@@ -148,10 +148,6 @@ impl State {
             () => json!({}),
         }
     }
-}
-
-pub(super) fn now() -> u64 {
-    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |time| time.as_secs())
 }
 
 /// Returns an unguessable string.

@@ -1,12 +1,13 @@
 //! Tokens: issue, refresh, introspection, revocation.
 
+use couplet_core::clock::unix_seconds;
 use serde_json::{Value, json};
 
 use super::{
     device::DEVICE_CODE,
     jwt::{self, merged},
     misbehaviour::Misbehaviour,
-    state::{Client, Grant, State, now, random},
+    state::{Client, Grant, State, random},
     vouch::{EXCHANGE, JWT_BEARER},
     web::{Answer, Asked},
 };
@@ -124,7 +125,7 @@ impl State {
         let (header, claims) =
             jwt::verified(proof, None).ok_or_else(|| wrong("the proof is not signed with its key"))?;
         let at = format!("{}/token", self.issuer);
-        let fresh = claims["iat"].as_u64().is_some_and(|iat| iat.abs_diff(now()) < 300);
+        let fresh = claims["iat"].as_u64().is_some_and(|iat| iat.abs_diff(unix_seconds()) < 300);
         if header["typ"] != "dpop+jwt" || claims["htm"] != "POST" || claims["htu"] != *at || !fresh {
             return Err(wrong("the proof is not for this request"));
         }
@@ -147,7 +148,7 @@ impl State {
         }
         let silent = self.does(Misbehaviour::SilentIntrospection);
         let known = asked.get("token").and_then(|token| self.lock().tokens.get(token).cloned());
-        match known.filter(|claims| claims["exp"].as_u64().is_none_or(|exp| exp > now())) {
+        match known.filter(|claims| claims["exp"].as_u64().is_none_or(|exp| exp > unix_seconds())) {
             Some(_) if silent => Answer::json(200, &json!({ "active": true })),
             Some(claims) => Answer::json(200, &merged(json!({ "active": true }), &claims)),
             None => Answer::json(200, &json!({ "active": false })),

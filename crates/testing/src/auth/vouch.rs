@@ -1,11 +1,12 @@
 //! Enterprise-managed authorization, both ends: the assertion of an identity provider, and its verification by an
 //! authorization server.
 
+use couplet_core::clock::unix_seconds;
 use serde_json::{Value, json};
 
 use super::{
     AuthServer, jwt,
-    state::{Client, Grant, State, now},
+    state::{Client, Grant, State},
     web::{Answer, Asked},
 };
 
@@ -92,5 +93,5 @@ impl State {
 }
 
 fn is_good(claims: &Value) -> bool {
-    claims["exp"].as_u64().is_some_and(|exp| exp > now())
+    claims["exp"].as_u64().is_some_and(|exp| exp > unix_seconds())
 }

@@ -9,6 +9,9 @@ mod contract;
 mod kit;
 #[cfg(unix)]
 mod operations;
+#[cfg(unix)]
+#[path = "../../../../crates/testing/tests/common/replicas.rs"]
+mod replicas;
 mod resources;
 #[cfg(unix)]
 #[path = "../../../../crates/testing/tests/common/skipped.rs"]

@@ -16,6 +16,7 @@ use tokio::{
 
 use crate::{
     kit,
+    replicas::{Replica, Store, a_session_is_shared},
     transports::{PROGRAM, listening},
 };
 
@@ -181,4 +182,18 @@ async fn replicas_share_a_key() {
     assert!(done["result"]["content"].is_array(), "{done}");
     let refused = post(&stranger, &call).await;
     assert!(refused["error"]["message"].as_str().unwrap().contains("requestState"), "{refused}");
+}
+
+#[test]
+fn replicas_share_a_session() {
+    let Some(store) = Store::start() else { return };
+    let replica = || {
+        Replica::start(&store, |port| {
+            let mut program = std::process::Command::new(PROGRAM);
+            program.args(["--http", &format!("127.0.0.1:{port}")]);
+            program
+        })
+    };
+    let (first, second) = (replica(), replica());
+    a_session_is_shared(first, &second, ("echo", json!({ "message": "hi" })), "Echo: hi");
 }

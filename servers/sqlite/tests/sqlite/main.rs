@@ -4,5 +4,11 @@ mod changes;
 mod files;
 mod hostile;
 mod kit;
+#[cfg(unix)]
+#[path = "../../../../crates/testing/tests/common/replicas.rs"]
+mod replicas;
+#[cfg(unix)]
+#[path = "../../../../crates/testing/tests/common/skipped.rs"]
+mod skipped;
 mod tools;
 mod transports;

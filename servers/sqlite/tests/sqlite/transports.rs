@@ -44,6 +44,9 @@ fn startup_errors_are_reported() {
         (&["--db", "nowhere.db"][..], "couplet-sqlite: cannot use `nowhere.db` as a database"),
         (&["--data", "a", "--db", "b"], "cannot be used with"),
         (&["--data", ".", "--http", "nowhere"], "cannot listen on `nowhere`"),
+        (&["--state-key-file", "nowhere"], "couplet-sqlite: cannot use `nowhere` as a key"),
+        (&["--store", "redis://localhost"], "--state-key-file <FILE>"),
+        (&["--node-url", "http://localhost/mcp"], "--store <URL>"),
     ] {
         let folder = tempfile::tempdir().unwrap();
         let mut program = std::process::Command::new(PROGRAM);
@@ -51,4 +54,22 @@ fn startup_errors_are_reported() {
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(!output.status.success() && said.contains(says), "{flags:?}: {said}");
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn replicas_share_a_session() {
+    use crate::replicas::{Replica, Store, a_session_is_shared};
+
+    let Some(store) = Store::start() else { return };
+    let replica = || {
+        Replica::start(&store, |port| {
+            let mut program = std::process::Command::new(PROGRAM);
+            program.args(["--http", &format!("127.0.0.1:{port}"), "--data"]).arg(store.folder());
+            program
+        })
+    };
+    let (first, second) = (replica(), replica());
+    let query = serde_json::json!({ "sql": "SELECT count(*) FROM moons" });
+    a_session_is_shared(first, &second, ("query", query), "15");
 }

@@ -5,11 +5,11 @@ use std::{
     fs::{self, File, OpenOptions},
     io::{self, Read, Write},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
-use couplet_core::{BoxFuture, Error, ErrorKind};
+use couplet_core::{BoxFuture, Error, ErrorKind, sync::lock};
 use fs4::{FileExt, TryLockError};
 use zeroize::Zeroizing;
 
@@ -52,7 +52,7 @@ impl FileStore {
         let Self { path, turn } = self.clone();
         Box::pin(async move {
             let work = move || {
-                let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
+                let _turn = lock(&turn);
                 work(&path)
             };
             let done = tokio::task::spawn_blocking(work).await;

@@ -8,10 +8,10 @@ use std::{
     any::Any,
     collections::HashMap,
     fmt,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
 };
 
-use couplet_core::{BoxFuture, Error};
+use couplet_core::{BoxFuture, Error, sync::lock};
 
 use crate::Secret;
 
@@ -90,12 +90,12 @@ impl MemoryStore {
 
 impl Store for MemoryStore {
     fn load(&self, key: &str) -> BoxFuture<'_, Result<Option<Secret>, Error>> {
-        let found = self.kept.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned();
+        let found = lock(&self.kept).get(key).cloned();
         Box::pin(async { Ok(found) })
     }
 
     fn save(&self, key: &str, value: Option<Secret>) -> BoxFuture<'_, Result<(), Error>> {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = lock(&self.kept);
         match value {
             Some(value) => kept.insert(key.to_owned(), value),
             None => kept.remove(key),

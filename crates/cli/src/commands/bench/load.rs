@@ -4,11 +4,11 @@
 //! that waits for responses would leave out the requests that a slow server delays.
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
     time::{Duration, Instant},
 };
 
-use couplet::Client;
+use couplet::{Client, core::sync::lock};
 use tokio::{
     sync::Semaphore,
     task::JoinSet,
@@ -163,7 +163,7 @@ async fn until(due: Instant) {
 
 impl Run {
     fn measured(&self) -> MutexGuard<'_, Measured> {
-        self.measured.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.measured)
     }
 }
 

@@ -1,12 +1,13 @@
 //! Completion of a line.
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
     time::Duration,
 };
 
 use couplet::{
     Client,
+    core::sync::lock,
     types::{CompletionReference, UriTemplate},
 };
 use tokio::runtime::Handle;
@@ -74,7 +75,7 @@ impl Menu {
     }
 
     fn offer(&self) -> MutexGuard<'_, Offer> {
-        self.offer.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.offer)
     }
 }
 

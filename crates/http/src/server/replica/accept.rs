@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use couplet_core::clock::unix_seconds;
 use http::{HeaderMap, StatusCode};
 
 use crate::server::{
@@ -14,7 +15,6 @@ use crate::server::{
     },
     request::{access_log::Access, context::HttpRequest, text_of},
     response::{self, Reply},
-    session::store::unix_now,
 };
 
 /// The digest of the body of a forwarded request.
@@ -56,7 +56,7 @@ impl Endpoint {
             tracing::warn!(why, "a request that claims to be of another replica is refused");
             Box::new(response::error(StatusCode::FORBIDDEN, "the request is not one of another replica"))
         };
-        let (mut values, now) = (request.headers.get_all(HEADER).iter(), unix_now());
+        let (mut values, now) = (request.headers.get_all(HEADER).iter(), unix_seconds());
         let (Some(value), None) = (values.next(), values.next()) else { return Err(refuse("repeated")) };
         let envelope = replicas.replica.open(value.as_bytes(), now).map_err(|why| refuse(&format!("{why:?}")))?;
         let session = text_of(&request.headers, couplet_core::http::headers::SESSION);

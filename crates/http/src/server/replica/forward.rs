@@ -3,7 +3,10 @@
 use std::{pin::pin, sync::Arc};
 
 use bytes::{Bytes, BytesMut};
-use couplet_core::http::{accept, headers};
+use couplet_core::{
+    clock::unix_seconds,
+    http::{accept, headers},
+};
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
@@ -22,7 +25,7 @@ use crate::server::{
         claim::{Found, There},
         elsewhere,
         live::LiveSession,
-        store::{Node, unix_now},
+        store::Node,
     },
     stream::{
         body::{Events, Source},
@@ -100,7 +103,7 @@ impl Endpoint {
         let mut nonce = [0; 16];
         let fields = forwarded(&request.headers);
         let envelope = Envelope {
-            time: unix_now(),
+            time: unix_seconds(),
             nonce: getrandom::fill(&mut nonce).map(|()| nonce).map_err(|_| Box::new(elsewhere()))?,
             to: owner.id.clone(),
             method: request.method.as_str().to_owned(),

@@ -1,6 +1,11 @@
 //! One line in the log for each request.
 
-use std::{fmt, net::IpAddr, sync::Arc, time::Instant};
+use std::{
+    fmt,
+    net::IpAddr,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use couplet_core::message::{Body, Frame, Message};
 use http::{Method, Uri};
@@ -75,14 +80,37 @@ impl Drop for Access {
             client = client.map(tracing::field::display),
             rpc = rpc.as_deref(),
             principal = principal.as_deref(),
-            milliseconds = began.elapsed().as_secs_f64() * 1000.0,
+            milliseconds = milliseconds(began.elapsed()),
             "request"
         );
     }
 }
 
+/// A duration in milliseconds, with at most three decimals.
+fn milliseconds(elapsed: Duration) -> f64 {
+    (elapsed.as_secs_f64() * 1e6).round() / 1e3
+}
+
 impl fmt::Debug for Access {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Access").field("status", &self.status).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::server::request::access_log::*;
+
+    #[test]
+    fn a_duration_has_at_most_three_decimals() {
+        for (nanoseconds, text) in [
+            (0, "0"),
+            (260_997, "0.261"),
+            (1_500_000, "1.5"),
+            (12_345_678, "12.346"),
+            (86_400_000_123_456, "86400000.123"),
+        ] {
+            assert_eq!(milliseconds(Duration::from_nanos(nanoseconds)).to_string(), text);
+        }
     }
 }

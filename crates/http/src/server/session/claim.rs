@@ -7,7 +7,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use couplet_core::Error;
+use couplet_core::{Error, clock::unix_seconds};
 use http::StatusCode;
 use tokio::sync::watch;
 
@@ -20,7 +20,7 @@ use crate::server::{
         live::LiveSession,
         not_found,
         sessionless::reopen,
-        store::{Claim, Node, SessionRecord, unix_now},
+        store::{Claim, Node, SessionRecord},
         store_timeout::SharedStore,
     },
 };
@@ -120,7 +120,7 @@ impl Endpoint {
         }
         let inserted = match connection.revision() {
             Some(revision) => {
-                let age = Duration::from_secs(unix_now().saturating_sub(record.opened));
+                let age = Duration::from_secs(unix_seconds().saturating_sub(record.opened));
                 let live = LiveSession::new(record.id, record.principal, revision, connection, size, Some(lease));
                 let (inserted, evicted) = self.state.sessions.insert(live.taken_over(age), &self.config.limits);
                 self.look_after();

@@ -158,6 +158,8 @@ impl Endpoint {
     }
 
     async fn release(&self, sessions: Vec<Arc<LiveSession>>) {
+        // Sessions that another task has removed already may not be released yet.
+        let _turn = self.state.releasing.lock().await;
         let gone = sessions.into_iter().filter(|live| self.state.sessions.remove_this(live));
         let end = |live: Arc<LiveSession>| {
             let is_owned = live.is_owned();

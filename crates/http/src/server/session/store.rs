@@ -5,11 +5,11 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
-    time::{Duration, SystemTime},
+    time::Duration,
 };
 
 use bytes::Bytes;
-use couplet_core::{BoxFuture, Error};
+use couplet_core::{BoxFuture, Error, clock::unix_seconds};
 
 use crate::server::session::new_id;
 
@@ -101,7 +101,7 @@ pub struct SessionRecord {
 impl SessionRecord {
     /// Creates a record without state, opened now.
     pub fn new(id: impl Into<Arc<str>>, principal: Option<Arc<str>>, opening: Bytes) -> Self {
-        Self { id: id.into(), principal, opening, opened: unix_now(), memory: None }
+        Self { id: id.into(), principal, opening, opened: unix_seconds(), memory: None }
     }
 
     /// Sets the time of its opening, in seconds since the Unix epoch.
@@ -137,7 +137,8 @@ impl Node {
     pub(crate) fn random() -> Self {
         static LAST: AtomicU64 = AtomicU64::new(0);
         // The id need not be secret, so something else will do for a system without random numbers.
-        let other = || format!("{}-{}-{}", std::process::id(), unix_now(), LAST.fetch_add(1, Ordering::Relaxed)).into();
+        let other =
+            || format!("{}-{}-{}", std::process::id(), unix_seconds(), LAST.fetch_add(1, Ordering::Relaxed)).into();
         Self { id: new_id().unwrap_or_else(other), url: None }
     }
 
@@ -163,9 +164,4 @@ pub enum Claim {
     Elsewhere(Node),
     /// There is no such session.
     Missing,
-}
-
-/// The time in seconds since the Unix epoch.
-pub(crate) fn unix_now() -> u64 {
-    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs()
 }

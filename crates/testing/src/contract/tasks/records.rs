@@ -1,10 +1,8 @@
 //! Records, their changes, lists and expiry.
 
-use std::{
-    sync::Arc,
-    time::{Duration, SystemTime},
-};
+use std::{sync::Arc, time::Duration};
 
+use couplet_core::clock::unix_millis;
 use couplet_tasks::{Answer, Change, Entry, Finished, Record, RequestKey, Response, Store};
 use couplet_types::{RpcError, TaskStatus};
 
@@ -151,16 +149,10 @@ pub(super) async fn expiry(store: &dyn Store) {
 pub(super) async fn gone(store: &dyn Store, id: &str) {
     for _ in 0..2_000 {
         tokio::time::sleep(Duration::from_millis(5)).await;
-        store.purge(now()).await.expect("the store answers");
+        store.purge(unix_millis()).await.expect("the store answers");
         if store.get(id).await.expect("the store answers").is_none() {
             return;
         }
     }
     panic!("a task that has expired is deleted");
-}
-
-/// Milliseconds since 1970.
-fn now() -> u64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

@@ -1,8 +1,8 @@
 //! Requests for input in every revision: the request that the client gets, or the reason why it gets none.
 
-use couplet_types::TaskMetadata;
+use couplet_types::{ElicitParams, TaskMetadata};
 
-use super::*;
+use super::{super::ask::is_web_address, *};
 
 fn rendered(ask: &Ask, revision: Revision, can: &Value) -> Result<Value, String> {
     let can: ClientCapabilities = serde_json::from_value(can.clone()).unwrap();
