@@ -2,6 +2,7 @@
 //!
 //! * `scenarios`: everything that clients do, in both eras, with all replicas up.
 //! * `peers`: the clients of other SDKs.
+//! * `peers-rolling`: the same while replicas are rolled, and while they are killed as well.
 //! * `chaos`: payments while one replica after the other is killed or rolled; each is executed at most once, and with an
 //!   idempotency key exactly once.
 //! * `outage`: Redis away, and back without its data.
@@ -9,13 +10,13 @@
 //! `cargo xtask cluster bench` measures, and is not among them.
 
 mod bench;
+mod disturb;
 mod rig;
 
 use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
-    thread::sleep,
     time::{Duration, Instant},
 };
 
@@ -24,7 +25,10 @@ use rig::Rig;
 use crate::{
     Failure, debian,
     group::Group,
-    interop,
+    interop::{
+        self,
+        rolling::{Disturbance, Place},
+    },
     workspace::{build_programs, command, target},
 };
 
@@ -45,9 +49,10 @@ const DEADLINE: Duration = Duration::from_secs(150);
 /// A name, and what is done.
 type Part = (&'static str, fn(&Cluster) -> Result<Tally, Failure>);
 
-const PARTS: [Part; 4] = [
+const PARTS: [Part; 5] = [
     ("scenarios", Cluster::scenarios),
     ("peers", Cluster::peers),
+    ("peers-rolling", Cluster::peers_rolling),
     ("chaos", Cluster::chaos),
     ("outage", Cluster::outage),
 ];
@@ -112,12 +117,12 @@ struct Cluster {
 }
 
 impl Cluster {
-    /// Starts everything for one part, in a folder of its own.
-    fn start(&self, part: &str, plain: bool) -> Result<(Rig, PathBuf), Failure> {
-        self.start_some(part, plain, REPLICAS)
+    /// Starts everything for one part, in a folder of its own. The flags are those of the replicas.
+    fn start(&self, part: &str, flags: &'static [&'static str]) -> Result<(Rig, PathBuf), Failure> {
+        self.start_some(part, flags, REPLICAS)
     }
 
-    fn start_some(&self, part: &str, plain: bool, count: usize) -> Result<(Rig, PathBuf), Failure> {
+    fn start_some(&self, part: &str, flags: &'static [&'static str], count: usize) -> Result<(Rig, PathBuf), Failure> {
         let folder = self.folder.join(part);
         fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
         let key = folder.join("state.key");
@@ -127,7 +132,7 @@ impl Cluster {
         let rig = Rig::start(&folder, count, move |port, store| {
             let mut replica = command(&program.to_string_lossy());
             replica.args(["--http", &format!("127.0.0.1:{port}"), "--store", store, "--state-key-file"]).arg(&key);
-            replica.args(["--node-url", &format!("http://127.0.0.1:{port}/mcp")]).args(plain.then_some("--plain"));
+            replica.args(["--node-url", &format!("http://127.0.0.1:{port}/mcp")]).args(flags);
             replica.env("INTEROP_LEDGER", &ledger);
             replica
         })?;
@@ -135,7 +140,7 @@ impl Cluster {
     }
 
     fn scenarios(&self) -> Result<Tally, Failure> {
-        let (rig, folder) = self.start("scenarios", false)?;
+        let (rig, folder) = self.start("scenarios", &[])?;
         let mut tally = Tally::default();
         for revision in REVISIONS {
             let only = IN_SESSIONS.into_iter().filter(|_| revision == REVISIONS[0]);
@@ -147,32 +152,37 @@ impl Cluster {
     }
 
     fn peers(&self) -> Result<Tally, Failure> {
-        let (rig, folder) = self.start("peers", true)?;
+        let (rig, folder) = self.start("peers", &["--plain"])?;
         let counts = interop::clients_at(rig.balancer.port, &folder.join("logs"))?;
         Ok(Tally { passed: counts.passed, failed: counts.failed })
     }
 
+    fn peers_rolling(&self) -> Result<Tally, Failure> {
+        let mut tally = Tally::default();
+        for (disturbance, seconds) in [(Disturbance::Rolled, 12), (Disturbance::Killed, 20)] {
+            let part = format!("peers-{}", disturbance.name());
+            let (mut rig, folder) = self.start(&part, &["--plain", "--counted", "--lame-duck", "1"])?;
+            let (logs, ledger) = (folder.join("logs"), ledger(&folder));
+            let place = Place { port: rig.balancer.port, logs: &logs, ledger: &ledger, seconds };
+            let mut turns = disturb::Turns::new(disturbance);
+            let counts = interop::rolling::clients_while(&place, disturbance, || turns.next(&mut rig.replicas))?;
+            tally.add(Tally { passed: counts.passed, failed: counts.failed });
+        }
+        Ok(tally)
+    }
+
     fn chaos(&self) -> Result<Tally, Failure> {
-        let (mut rig, folder) = self.start("chaos", false)?;
+        let (mut rig, folder) = self.start("chaos", &[])?;
         let mut tally = Tally::default();
         for revision in REVISIONS {
             for scenario in ["pay", "pay-once"] {
                 let mut running = self.spawn(&rig, &folder, revision, scenario)?;
-                let (started, mut turn) = (Instant::now(), 0);
+                let (started, mut turns) = (Instant::now(), disturb::Turns::new(Disturbance::Killed));
                 while running.ended().is_none() && started.elapsed() < DEADLINE {
-                    sleep(Duration::from_secs(2));
-                    let replica = &mut rig.replicas[turn % REPLICAS];
-                    if turn % 2 == 0 {
-                        replica.kill();
-                        sleep(Duration::from_millis(500));
-                        replica.start()?;
-                    } else {
-                        replica.roll()?;
-                    }
-                    turn += 1;
+                    turns.next(&mut rig.replicas)?;
                 }
                 let outcome = said(running, &folder, revision, scenario);
-                let outcome = outcome.map(|said| format!("{said}; {turn} replicas were killed or rolled"));
+                let outcome = outcome.map(|said| format!("{said}; {} replicas were killed or rolled", turns.taken));
                 tally.note(&format!("{revision} {scenario}"), outcome);
             }
         }
@@ -180,7 +190,7 @@ impl Cluster {
     }
 
     fn outage(&self) -> Result<Tally, Failure> {
-        let (mut rig, folder) = self.start("outage", false)?;
+        let (mut rig, folder) = self.start("outage", &[])?;
         let mut tally = Tally::default();
         rig.redis.kill();
         tally.note("2026-07-28 calls without Redis", self.client(&rig, &folder, REVISIONS[1], "calls"));
