@@ -136,9 +136,12 @@ async fn ask_model(question: String, ctx: Ctx) -> Result<String, ToolError> {
     Ok(ctx.sample("model", ask).await?.content.all_text())
 }
 
-/// Reports its progress, step by step.
+/// Reports its progress, step by step. With an id it writes down that it ran.
 #[tool]
-async fn count(to: u32, millis: u64, ctx: Ctx) -> Result<String, ToolError> {
+async fn count(id: Option<String>, to: u32, millis: u64, ctx: Ctx) -> Result<String, ToolError> {
+    if let Some(id) = id {
+        ledger::write(&format!("begin {id}"))?;
+    }
     for n in 1..=to {
         ctx.progress_with(f64::from(n), Some(f64::from(to)), None).await;
         tokio::time::sleep(Duration::from_millis(millis)).await;

@@ -4,7 +4,7 @@
 //! * `peers`: the clients of other SDKs.
 //! * `peers-rolling`: the same while replicas are rolled, and while they are killed as well.
 //! * `chaos`: payments while one replica after the other is killed or rolled; each is executed at most once, and with an
-//!   idempotency key exactly once.
+//!   idempotency key exactly once. Streams are resumed after a replica was killed.
 //! * `outage`: Redis away, and back without its data.
 //!
 //! `cargo xtask cluster bench` measures, and is not among them.
@@ -174,17 +174,23 @@ impl Cluster {
     fn chaos(&self) -> Result<Tally, Failure> {
         let (mut rig, folder) = self.start("chaos", &[])?;
         let mut tally = Tally::default();
-        for revision in REVISIONS {
-            for scenario in ["pay", "pay-once"] {
-                let mut running = self.spawn(&rig, &folder, revision, scenario)?;
-                let (started, mut turns) = (Instant::now(), disturb::Turns::new(Disturbance::Killed));
-                while running.ended().is_none() && started.elapsed() < DEADLINE {
-                    turns.next(&mut rig.replicas)?;
-                }
-                let outcome = said(running, &folder, revision, scenario);
-                let outcome = outcome.map(|said| format!("{said}; {} replicas were killed or rolled", turns.taken));
-                tally.note(&format!("{revision} {scenario}"), outcome);
-            }
+        let mut running = Vec::new();
+        for (revision, scenario) in REVISIONS.into_iter().flat_map(|r| ["pay", "pay-once"].map(|s| (r, s))) {
+            running.push((revision, scenario, self.spawn(&rig, &folder, revision, scenario)?));
+        }
+        let (started, mut turns) = (Instant::now(), disturb::Turns::new(Disturbance::Killed));
+        while running.iter_mut().any(|(_, _, client)| client.ended().is_none()) && started.elapsed() < DEADLINE {
+            turns.next(&mut rig.replicas)?;
+        }
+        for (revision, scenario, client) in running {
+            tally.note(&format!("{revision} {scenario}"), said(client, &folder, revision, scenario));
+        }
+        println!("        {} replicas were killed or rolled", turns.taken);
+        // These kill the replica that they are about.
+        for scenario in ["resume-forwarded", "resume"] {
+            let name = format!("{} {scenario}", REVISIONS[0]);
+            tally.note(&name, self.client(&rig, &folder, REVISIONS[0], scenario));
+            rig.restart_ended()?;
         }
         Ok(tally)
     }

@@ -6,7 +6,9 @@
 mod paused;
 mod pay;
 mod raw;
+mod resume;
 mod scenarios;
+mod stream;
 
 use std::{env, process::ExitCode, time::Duration};
 
@@ -67,6 +69,8 @@ impl Cluster {
             "events" => self.events().await,
             "sessions" => self.sessions().await,
             "paused" => self.paused().await,
+            "resume" => self.resume().await,
+            "resume-forwarded" => self.resume_forwarded().await,
             "pay" => self.pay(false).await,
             "pay-once" => self.pay(true).await,
             other => Err(format!("there is no scenario `{other}`").into()),

@@ -60,26 +60,34 @@ pub(crate) async fn delete(url: &str, session: &str, version: ProtocolVersion) -
     status(&send(url, "DELETE", &headers(session, version), "").await?)
 }
 
-fn headers(session: &str, version: ProtocolVersion) -> String {
+pub(crate) fn headers(session: &str, version: ProtocolVersion) -> String {
     format!("mcp-session-id: {session}\r\nmcp-protocol-version: {version}\r\n")
 }
 
 /// Sends one request and returns everything that comes back until the connection is closed.
 async fn send(url: &str, method: &str, headers: &str, body: &str) -> Outcome<String> {
-    let (host, path) = url.trim_start_matches("http://").split_once('/').ok_or("the URL has no path")?;
-    let mut stream = TcpStream::connect(host).await?;
-    let head = format!(
-        "{method} /{path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\ncontent-type: application/json\r\n\
-         accept: application/json, text/event-stream\r\ncontent-length: {}\r\n{headers}\r\n",
-        body.len()
-    );
-    stream.write_all(format!("{head}{body}").as_bytes()).await?;
+    let mut stream = request(url, method, headers, body).await?;
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).await?;
     Ok(String::from_utf8_lossy(&answer).into_owned())
 }
 
-fn status(answer: &str) -> Outcome<u16> {
+/// Sends one request on a connection of its own.
+pub(crate) async fn request(url: &str, method: &str, headers: &str, body: &str) -> Outcome<TcpStream> {
+    let (host, path) = url.trim_start_matches("http://").split_once('/').ok_or("the URL has no path")?;
+    let mut stream = TcpStream::connect(host).await?;
+    let accept = if method == "GET" { "text/event-stream" } else { "application/json, text/event-stream" };
+    let head = format!(
+        "{method} /{path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\ncontent-type: application/json\r\n\
+         accept: {accept}\r\ncontent-length: {}\r\n{headers}\r\n",
+        body.len()
+    );
+    stream.write_all(format!("{head}{body}").as_bytes()).await?;
+    Ok(stream)
+}
+
+/// The status of an answer.
+pub(crate) fn status(answer: &str) -> Outcome<u16> {
     let status = answer.split_whitespace().nth(1).and_then(|status| status.parse().ok());
     Ok(status.ok_or_else(|| format!("no answer: {answer:?}"))?)
 }
