@@ -1,6 +1,7 @@
 //! `cargo xtask cluster`: three replicas of one server behind haproxy, round robin without stickiness, on a real Redis.
 //!
 //! * `scenarios`: everything that clients do, in both eras, with all replicas up.
+//! * `everything`: the same with replicas of `couplet-everything`, also while they are rolled.
 //! * `peers`: the clients of other SDKs.
 //! * `peers-rolling`: the same while replicas are rolled, and while they are killed as well.
 //! * `chaos`: payments while one replica after the other is killed or rolled; each is executed at most once, and with an
@@ -11,13 +12,14 @@
 
 mod bench;
 mod disturb;
+mod parts;
 mod rig;
 
 use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use rig::Rig;
@@ -25,20 +27,11 @@ use rig::Rig;
 use crate::{
     Failure, debian,
     group::Group,
-    interop::{
-        self,
-        rolling::{Disturbance, Place},
-    },
     workspace::{build_programs, command, target},
 };
 
 /// The last revision of each era.
 const REVISIONS: [&str; 2] = ["2025-11-25", "2026-07-28"];
-/// What clients do, in both eras.
-const SCENARIOS: [&str; 8] =
-    ["calls", "elicitation", "sampling", "progress", "cancellation", "changes", "task", "task-cancel"];
-/// What only clients with a session do.
-const IN_SESSIONS: [&str; 2] = ["delete", "paused"];
 /// How many replicas there are.
 const REPLICAS: usize = 3;
 /// The programs that are needed, and their packages.
@@ -49,8 +42,9 @@ const DEADLINE: Duration = Duration::from_secs(150);
 /// A name, and what is done.
 type Part = (&'static str, fn(&Cluster) -> Result<Tally, Failure>);
 
-const PARTS: [Part; 5] = [
+const PARTS: [Part; 6] = [
     ("scenarios", Cluster::scenarios),
+    ("everything", Cluster::everything),
     ("peers", Cluster::peers),
     ("peers-rolling", Cluster::peers_rolling),
     ("chaos", Cluster::chaos),
@@ -123,12 +117,22 @@ impl Cluster {
     }
 
     fn start_some(&self, part: &str, flags: &'static [&'static str], count: usize) -> Result<(Rig, PathBuf), Failure> {
+        self.start_program("interop-replica", part, flags, count)
+    }
+
+    fn start_program(
+        &self,
+        program: &str,
+        part: &str,
+        flags: &'static [&'static str],
+        count: usize,
+    ) -> Result<(Rig, PathBuf), Failure> {
         let folder = self.folder.join(part);
         fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
         let key = folder.join("state.key");
         // Any 32 bytes: nothing here is a secret.
         fs::write(&key, "5c".repeat(32)).map_err(|e| format!("{}: {e}", key.display()))?;
-        let (program, ledger) = (self.programs.join("interop-replica"), ledger(&folder));
+        let (program, ledger) = (self.programs.join(program), ledger(&folder));
         let rig = Rig::start(&folder, count, move |port, store| {
             let mut replica = command(&program.to_string_lossy());
             replica.args(["--http", &format!("127.0.0.1:{port}"), "--store", store, "--state-key-file"]).arg(&key);
@@ -137,82 +141,6 @@ impl Cluster {
             replica
         })?;
         Ok((rig, folder))
-    }
-
-    fn scenarios(&self) -> Result<Tally, Failure> {
-        let (rig, folder) = self.start("scenarios", &[])?;
-        let mut tally = Tally::default();
-        for revision in REVISIONS {
-            let only = IN_SESSIONS.into_iter().filter(|_| revision == REVISIONS[0]);
-            for scenario in SCENARIOS.into_iter().chain(only) {
-                tally.note(&format!("{revision} {scenario}"), self.client(&rig, &folder, revision, scenario));
-            }
-        }
-        Ok(tally)
-    }
-
-    fn peers(&self) -> Result<Tally, Failure> {
-        let (rig, folder) = self.start("peers", &["--plain"])?;
-        let counts = interop::clients_at(rig.balancer.port, &folder.join("logs"))?;
-        Ok(Tally { passed: counts.passed, failed: counts.failed })
-    }
-
-    fn peers_rolling(&self) -> Result<Tally, Failure> {
-        let mut tally = Tally::default();
-        for (disturbance, seconds) in [(Disturbance::Rolled, 12), (Disturbance::Killed, 20)] {
-            let part = format!("peers-{}", disturbance.name());
-            let (mut rig, folder) = self.start(&part, &["--plain", "--counted", "--lame-duck", "1"])?;
-            let (logs, ledger) = (folder.join("logs"), ledger(&folder));
-            let place = Place { port: rig.balancer.port, logs: &logs, ledger: &ledger, seconds };
-            let mut turns = disturb::Turns::new(disturbance);
-            let counts = interop::rolling::clients_while(&place, disturbance, || turns.next(&mut rig.replicas))?;
-            tally.add(Tally { passed: counts.passed, failed: counts.failed });
-        }
-        Ok(tally)
-    }
-
-    fn chaos(&self) -> Result<Tally, Failure> {
-        let (mut rig, folder) = self.start("chaos", &[])?;
-        let mut tally = Tally::default();
-        let mut running = Vec::new();
-        for (revision, scenario) in REVISIONS.into_iter().flat_map(|r| ["pay", "pay-once"].map(|s| (r, s))) {
-            running.push((revision, scenario, self.spawn(&rig, &folder, revision, scenario)?));
-        }
-        let (started, mut turns) = (Instant::now(), disturb::Turns::new(Disturbance::Killed));
-        while running.iter_mut().any(|(_, _, client)| client.ended().is_none()) && started.elapsed() < DEADLINE {
-            turns.next(&mut rig.replicas)?;
-        }
-        for (revision, scenario, client) in running {
-            tally.note(&format!("{revision} {scenario}"), said(client, &folder, revision, scenario));
-        }
-        println!("        {} replicas were killed or rolled", turns.taken);
-        // These kill the replica that they are about.
-        for scenario in ["resume-forwarded", "resume"] {
-            let name = format!("{} {scenario}", REVISIONS[0]);
-            tally.note(&name, self.client(&rig, &folder, REVISIONS[0], scenario));
-            rig.restart_ended()?;
-        }
-        Ok(tally)
-    }
-
-    fn outage(&self) -> Result<Tally, Failure> {
-        let (mut rig, folder) = self.start("outage", &[])?;
-        let mut tally = Tally::default();
-        rig.redis.kill();
-        tally.note("2026-07-28 calls without Redis", self.client(&rig, &folder, REVISIONS[1], "calls"));
-        let refused = self.client(&rig, &folder, REVISIONS[0], "refused");
-        tally.note("2025-11-25 fails closed without Redis", refused);
-        rig.redis.start()?;
-        for revision in REVISIONS {
-            for scenario in SCENARIOS {
-                let name = format!("{revision} {scenario} with an empty Redis");
-                tally.note(&name, self.client(&rig, &folder, revision, scenario));
-            }
-        }
-        rig.redis.signal("STOP")?;
-        tally.note("2026-07-28 calls with a stopped Redis", self.client(&rig, &folder, REVISIONS[1], "calls"));
-        rig.redis.signal("CONT")?;
-        Ok(tally)
     }
 
     /// Runs a scenario to its end.

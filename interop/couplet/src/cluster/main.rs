@@ -1,8 +1,9 @@
-//! `interop-cluster <revision> <url> <scenario> [replica URL..]`: a client of a cluster of `interop-replica`s behind a
-//! load balancer.
+//! `interop-cluster <revision> <url> <scenario> [replica URL..]`: a client of a cluster of `interop-replica`s, or of
+//! `couplet-everything`, behind a load balancer.
 //!
 //! Each scenario prints what it has seen and fails with a reason. The executions of tools are counted in the ledger.
 
+mod everything;
 mod paused;
 mod pay;
 mod raw;
@@ -69,6 +70,8 @@ impl Cluster {
             "events" => self.events().await,
             "sessions" => self.sessions().await,
             "paused" => self.paused().await,
+            "everything" => self.everything().await,
+            "everything-rolled" => self.everything_rolled().await,
             "resume" => self.resume().await,
             "resume-forwarded" => self.resume_forwarded().await,
             "pay" => self.pay(false).await,
