@@ -1,6 +1,12 @@
 //! The parts: what clients do, and what happens to replicas and to Redis meanwhile.
 
-use std::{path::Path, time::Instant};
+use std::{
+    fs::{self, OpenOptions},
+    io::Write,
+    path::Path,
+    thread::sleep,
+    time::{Duration, Instant},
+};
 
 use super::{Cluster, DEADLINE, REPLICAS, REVISIONS, Tally, disturb, ledger, rig::Rig, said};
 use crate::{
@@ -16,6 +22,13 @@ const SCENARIOS: [&str; 8] =
     ["calls", "elicitation", "sampling", "progress", "cancellation", "changes", "task", "task-cancel"];
 /// What only clients with a session do.
 const IN_SESSIONS: [&str; 2] = ["delete", "paused"];
+/// How long Redis is away: for longer than a lease.
+const AWAY: Duration = Duration::from_secs(30);
+/// The time that clients have until their calls are under way.
+const READY: Duration = Duration::from_secs(30);
+/// How many warnings there may be of an outage.
+const WARNINGS: usize = 12;
+
 impl Cluster {
     pub(super) fn scenarios(&self) -> Result<Tally, Failure> {
         let (rig, folder) = self.start("scenarios", &[])?;
@@ -107,11 +120,7 @@ impl Cluster {
     pub(super) fn outage(&self) -> Result<Tally, Failure> {
         let (mut rig, folder) = self.start("outage", &[])?;
         let mut tally = Tally::default();
-        rig.redis.kill();
-        tally.note("2026-07-28 calls without Redis", self.client(&rig, &folder, REVISIONS[1], "calls"));
-        let refused = self.client(&rig, &folder, REVISIONS[0], "refused");
-        tally.note("2025-11-25 fails closed without Redis", refused);
-        rig.redis.start()?;
+        self.without_redis(&mut rig, &folder, &mut tally)?;
         for revision in REVISIONS {
             for scenario in SCENARIOS {
                 let name = format!("{revision} {scenario} with an empty Redis");
@@ -123,4 +132,49 @@ impl Cluster {
         rig.redis.signal("CONT")?;
         Ok(tally)
     }
+
+    /// Redis is away for a while with calls under way, and comes back without its data.
+    fn without_redis(&self, rig: &mut Rig, folder: &Path, tally: &mut Tally) -> Result<(), Failure> {
+        let running =
+            [(REVISIONS[0], "outage-sessions"), (REVISIONS[1], "outage-stateless")].map(|(revision, scenario)| {
+                self.spawn(rig, folder, revision, scenario).map(|client| (revision, scenario, client))
+            });
+        let mut running = running.into_iter().collect::<Result<Vec<_>, _>>()?;
+        let is_ready = |text: &str| REVISIONS.iter().all(|revision| text.contains(&format!("ready {revision}\n")));
+        let started = Instant::now();
+        while !fs::read_to_string(ledger(folder)).is_ok_and(|text| is_ready(&text)) {
+            let ended = running.iter_mut().any(|(_, _, client)| client.ended().is_some());
+            if ended || started.elapsed() > READY {
+                break;
+            }
+            sleep(Duration::from_millis(50));
+        }
+        rig.redis.kill();
+        append(&ledger(folder), "away\n")?;
+        sleep(AWAY);
+        rig.redis.start()?;
+        append(&ledger(folder), "back\n")?;
+        for (revision, scenario, client) in running {
+            tally.note(&format!("{revision} {scenario}"), said(client, folder, revision, scenario));
+        }
+        for at in 0..rig.replicas.len() {
+            tally.note(&format!("what replica {at} says of it"), rig.replicas[at].log().and_then(|log| noticed(&log)));
+        }
+        Ok(())
+    }
+}
+
+/// The log of a replica says once that Redis was away, and once that it was back, however many requests there were.
+fn noticed(log: &str) -> Result<String, Failure> {
+    let count = |what: &str| log.lines().filter(|line| line.contains(what)).count();
+    let (away, back, warnings) = (count("redis is away"), count("redis is back"), count(" WARN "));
+    if (away, back) != (1, 1) || warnings > WARNINGS {
+        return Err(format!("{away} lines say that Redis is away, {back} that it is back; {warnings} warnings"));
+    }
+    Ok(format!("one line each that Redis is away and back, {warnings} warnings"))
+}
+
+fn append(path: &Path, line: &str) -> Result<(), Failure> {
+    let open = OpenOptions::new().create(true).append(true).open(path);
+    open.and_then(|mut file| file.write_all(line.as_bytes())).map_err(|e| format!("{}: {e}", path.display()))
 }

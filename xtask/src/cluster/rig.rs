@@ -80,6 +80,11 @@ impl Process {
         self.group.as_ref().map(Group::id)
     }
 
+    /// What the process has said so far.
+    pub(super) fn log(&self) -> Result<String, Failure> {
+        fs::read_to_string(&self.log).map_err(|e| format!("{}: {e}", self.log.display()))
+    }
+
     pub(super) fn url(&self) -> String {
         format!("http://127.0.0.1:{}/mcp", self.port)
     }

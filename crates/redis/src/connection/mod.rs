@@ -10,12 +10,12 @@ mod tls;
 use std::{
     sync::{
         Arc, Mutex, MutexGuard,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
 
-use couplet_core::{Error, ErrorKind, sync::lock};
+use couplet_core::{Error, Outage, OutageChange, sync::lock};
 use redis::{AsyncConnectionConfig, ErrorKind as Kind, RedisError, RedisResult, ServerErrorKind as Server, Value};
 use tokio::sync::Semaphore;
 
@@ -42,8 +42,7 @@ pub(crate) struct Link {
     /// Held by the one caller that connects.
     connecting: tokio::sync::Mutex<()>,
     opened: AtomicU64,
-    /// Whether the last operation found no server.
-    away: AtomicBool,
+    outage: Outage,
 }
 
 #[derive(Clone)]
@@ -64,7 +63,7 @@ impl Link {
             open: Mutex::new(None),
             connecting: tokio::sync::Mutex::new(()),
             opened: AtomicU64::new(0),
-            away: AtomicBool::new(false),
+            outage: Outage::new(),
         }
     }
 
@@ -86,22 +85,12 @@ impl Link {
                 Err(late(&self.target.to_string(), self.timeout))
             }
         };
-        self.note(answer.as_ref().err());
+        match (self.outage.note(answer.as_ref().err()), &answer) {
+            (Some(OutageChange::Began), Err(error)) => tracing::warn!(address = %self.target, %error, "redis is away"),
+            (Some(OutageChange::Ended), _) => tracing::info!(address = %self.target, "redis is back"),
+            _ => {}
+        }
         answer
-    }
-
-    /// Logs that the server is away, and that it is back, once each.
-    fn note(&self, error: Option<&Error>) {
-        let lost = error.filter(|error| matches!(error.kind(), ErrorKind::Transport | ErrorKind::Timeout));
-        if self.away.load(Ordering::Relaxed) == lost.is_some()
-            || self.away.swap(lost.is_some(), Ordering::Relaxed) == lost.is_some()
-        {
-            return;
-        }
-        match lost {
-            Some(error) => tracing::warn!(address = %self.target, %error, "redis is away"),
-            None => tracing::info!(address = %self.target, "redis is back"),
-        }
     }
 
     /// Opens a connection of its own, for subscriptions.

@@ -4,6 +4,7 @@
 //! Each scenario prints what it has seen and fails with a reason. The executions of tools are counted in the ledger.
 
 mod everything;
+mod outage;
 mod paused;
 mod pay;
 mod raw;
@@ -72,6 +73,8 @@ impl Cluster {
             "paused" => self.paused().await,
             "everything" => self.everything().await,
             "everything-rolled" => self.everything_rolled().await,
+            "outage-sessions" => self.outage_sessions().await,
+            "outage-stateless" => self.outage_stateless().await,
             "resume" => self.resume().await,
             "resume-forwarded" => self.resume_forwarded().await,
             "pay" => self.pay(false).await,

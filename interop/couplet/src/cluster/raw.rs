@@ -38,8 +38,22 @@ fn header(answer: &str, wanted: &str) -> Option<String> {
 
 /// The status of a `ping` in a session.
 pub(crate) async fn ping(url: &str, session: &str, version: ProtocolVersion) -> Outcome<u16> {
+    Ok(ping_status(url, session, version).await?.0)
+}
+
+/// The status of a `ping` in a session, and its `Retry-After`.
+pub(crate) async fn ping_status(url: &str, session: &str, version: ProtocolVersion) -> Outcome<(u16, Option<String>)> {
     let ping = json!({ "jsonrpc": "2.0", "id": 2, "method": "ping" });
-    status(&send(url, "POST", &headers(session, version), &ping.to_string()).await?)
+    let answer = send(url, "POST", &headers(session, version), &ping.to_string()).await?;
+    Ok((status(&answer)?, header(&answer, "retry-after")))
+}
+
+/// Everything that comes back of a payment with an idempotency key.
+pub(crate) async fn call_once(url: &str, session: &str, version: ProtocolVersion, id: &str) -> Outcome<String> {
+    let meta = json!({ "io.couplet/idempotencyKey": id });
+    let params = json!({ "name": "pay", "arguments": { "id": id, "millis": 0 }, "_meta": meta });
+    let call = json!({ "jsonrpc": "2.0", "id": "once", "method": "tools/call", "params": params });
+    send(url, "POST", &headers(session, version), &call.to_string()).await
 }
 
 /// Everything that comes back of a call in a session.

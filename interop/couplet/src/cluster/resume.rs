@@ -160,7 +160,7 @@ impl Cluster {
     }
 
     /// The process of a replica.
-    async fn process_at(&self, replica: &str) -> Outcome<u32> {
+    pub(crate) async fn process_at(&self, replica: &str) -> Outcome<u32> {
         let client = Client::new("cluster", "1.0.0").versions([ProtocolVersion::V2026_07_28]);
         let client = client.connect(couplet::http::connect(replica)).await?;
         Ok(client.call("whoami", ()).await?.into_result()?.text().parse()?)
