@@ -1,5 +1,6 @@
 """The client of the interop suite, with the first version of the Python SDK: `client.py <revision> http <url>` or
-`client.py <revision> stdio <program> [argument..]`.
+`client.py <revision> stdio <program> [argument..]`, or `client.py <revision> rolled|killed <url> <name> <seconds>` while
+replicas of the server come and go.
 
 It offers the latest revision that it knows. The program prints the one that was agreed on, and a line for each step
 that went as it should.
@@ -8,32 +9,39 @@ that went as it should.
 import asyncio
 import json
 import sys
+from contextlib import asynccontextmanager
+from pathlib import Path
 
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamablehttp_client
 from mcp.types import ElicitResult, Implementation
 
+sys.path.append(str(Path(__file__).parent.parent / "shared"))
+from rolling import Rolling, done, expect  # noqa: E402
 
-def expect(what, found, expected):
-    if found != expected:
-        raise ValueError(f"{what}: {found!r}, not {expected!r}")
-
-
-def done(step):
-    print("ok", step, flush=True)
+# The run, while replicas come and go.
+rolling = None
 
 
 async def answer(_context, ask):
     fields = ask.requestedSchema["properties"]
+    if rolling and ask.message.startswith("Confirm "):
+        return ElicitResult(action="accept", content={"id": rolling.asked(ask.message)})
     expect("the question", ask.message, "Who are you?")
     expect("the fields", {name: field["type"] for name, field in fields.items()}, {"name": "string", "age": "integer"})
     return ElicitResult(action="accept", content={"name": "Ada", "age": 36})
 
 
+def text_of(result):
+    if result.isError:
+        raise RuntimeError(result.content[0].text)
+    return result.content[0].text
+
+
 async def tools(client):
     listed = {tool.name: tool for tool in (await client.list_tools()).tools}
-    expect("the tools", sorted(listed), ["add", "count", "greet"])
+    expect("the tools", sorted(listed), sorted(["add", "count", "greet"] + (["mark", "confirm"] if rolling else [])))
     expect("the description", listed["add"].description, "Adds two integers.")
     expect("the type of `a`", listed["add"].inputSchema["properties"]["a"]["type"], "integer")
     done("tools")
@@ -41,10 +49,9 @@ async def tools(client):
 
 async def call(client):
     result = await client.call_tool("add", {"a": 2, "b": 3})
-    if result.isError:
-        raise ValueError(result.content[0].text)
+    text = text_of(result)
     expect("the sum", result.structuredContent, {"sum": 5})
-    expect("the text", json.loads(result.content[0].text), {"sum": 5})
+    expect("the text", json.loads(text), {"sum": 5})
     done("call")
 
 
@@ -72,38 +79,71 @@ async def progress(client):
         heard.append((done, total, message))
 
     result = await client.call_tool("count", {"to": 3}, progress_callback=hear)
-    expect("the text", (result.isError, result.content[0].text), (False, "counted to 3"))
+    expect("the text", text_of(result), "counted to 3")
     expect("the progress", heard, [(1, 3, "step 1"), (2, 3, "step 2"), (3, 3, "step 3")])
     done("progress")
 
 
 async def elicit(client):
     result = await client.call_tool("greet")
-    expect("the text", (result.isError, result.content[0].text), (False, "Hello Ada, 36"))
+    expect("the text", text_of(result), "Hello Ada, 36")
     done("elicit")
 
 
+async def mark(client):
+    id, heard = rolling.new_id(), []
+
+    async def hear(done, total, message):
+        heard.append((done, total, message))
+
+    result = await client.call_tool("mark", {"id": id}, progress_callback=hear)
+    expect("the text", text_of(result), f"marked {id}")
+    expect("the progress", heard, [(n, 3, f"{id} {n}") for n in (1, 2, 3)])
+    print("answered", id, flush=True)
+
+
+async def confirm(client):
+    id = rolling.new_id()
+    expect("the text", text_of(await client.call_tool("confirm", {"id": id})), f"confirmed {id}")
+    print("answered", id, flush=True)
+
+
+STEPS = (tools, call, resource, prompt, progress, elicit)
+
+
+@asynccontextmanager
+async def opened(connect):
+    about = Implementation(name="interop", version="1.0.0")
+    async with connect as (read, write, *_), ClientSession(
+        read, write, client_info=about, elicitation_callback=answer
+    ) as client:
+        said = await client.initialize()
+        print("revision", said.protocolVersion, flush=True)
+        expect("the server's name", said.serverInfo.name, "interop")
+        yield client
+
+
 async def main():
+    global rolling
     match sys.argv[1:]:
         case [_revision, "http", url]:
             connect = streamablehttp_client(url)
         case [_revision, "stdio", program, *arguments]:
             connect = stdio_client(StdioServerParameters(command=program, args=arguments))
+        case [_revision, "rolled" | "killed" as mode, url, name, seconds]:
+            rolling = Rolling(mode, name, seconds)
+            return await rolling.run(lambda: opened(streamablehttp_client(url)), STEPS + (mark, confirm))
         case _:
             sys.exit("usage: client.py <revision> http <url> | <revision> stdio <program> [argument..]")
-    about = Implementation(name="interop", version="1.0.0")
-    async with connect as (read, write, *_), ClientSession(
-        read, write, client_info=about, elicitation_callback=answer
-    ) as client:
-        opened = await client.initialize()
-        print("revision", opened.protocolVersion, flush=True)
+    failure = None
+    async with opened(connect) as client:
         try:
-            expect("the server's name", opened.serverInfo.name, "interop")
-            for step in (tools, call, resource, prompt, progress, elicit):
+            for step in STEPS:
                 await step(client)
         except Exception as error:
             # From here on it would be wrapped by every task group that it passes.
-            return f"{type(error).__name__}: {error}"
+            failure = f"{type(error).__name__}: {error}"
+    return failure
 
 
 sys.exit(asyncio.run(main()))

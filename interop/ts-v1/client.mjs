@@ -1,5 +1,6 @@
 // The client of the interop suite, with v1 of the TypeScript SDK: `node client.mjs <revision> http <url>` or
-// `node client.mjs <revision> stdio <program> [argument..]`.
+// `node client.mjs <revision> stdio <program> [argument..]`, or `node client.mjs <revision> rolled|killed <url> <name>
+// <seconds>` while replicas of the server come and go.
 //
 // It prints the revision that was agreed on, and a line for each step that went as it should.
 
@@ -8,71 +9,120 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import { Rolling, limit } from './rolling.mjs';
 
 // The revision is what this SDK begins with: it has no way to ask for another one.
 const [, mode, target, ...rest] = process.argv.slice(2);
-const transport =
-    mode === 'http'
-        ? new StreamableHTTPClientTransport(new URL(target))
-        : new StdioClientTransport({ command: target, args: rest });
+const rolling = ['rolled', 'killed'].includes(mode) ? new Rolling(mode, ...rest) : undefined;
 
-// Only one of the transports tells which revision it speaks, but both are told.
-let revision;
-const told = transport.setProtocolVersion?.bind(transport);
-transport.setProtocolVersion = version => {
-    revision = version;
-    told?.(version);
-};
+let transport, client, revision;
 
-const client = new Client({ name: 'interop', version: '1.0.0' }, { capabilities: { elicitation: { form: {} } } });
-client.setRequestHandler(ElicitRequestSchema, ({ params }) => {
-    const { name, age } = params.requestedSchema.properties;
-    assert.deepEqual([params.message, name.type, age.type], ['Who are you?', 'string', 'integer']);
+async function connect() {
+    transport =
+        mode === 'stdio'
+            ? new StdioClientTransport({ command: target, args: rest })
+            : new StreamableHTTPClientTransport(new URL(target));
+    // Only one of the transports tells which revision it speaks, but both are told.
+    const told = transport.setProtocolVersion?.bind(transport);
+    transport.setProtocolVersion = version => {
+        revision = version;
+        told?.(version);
+    };
+    client = new Client({ name: 'interop', version: '1.0.0' }, { capabilities: { elicitation: { form: {} } } });
+    client.setRequestHandler(ElicitRequestSchema, answer);
+    await client.connect(transport, limit);
+    if (mode === 'stdio') {
+        oneByOne(transport);
+    }
+    console.log(`revision ${revision}`);
+    assert.equal(client.getServerVersion().name, 'interop');
+}
+
+async function close() {
+    if (mode !== 'stdio') {
+        await transport.terminateSession();
+    }
+    await client.close();
+}
+
+function answer({ params }) {
+    const { message, requestedSchema } = params;
+    if (rolling && message.startsWith('Confirm ')) {
+        return { action: 'accept', content: { id: rolling.asked(message) } };
+    }
+    const { name, age } = requestedSchema.properties;
+    assert.deepEqual([message, name.type, age.type], ['Who are you?', 'string', 'integer']);
     return { action: 'accept', content: { name: 'Ada', age: 36 } };
-});
+}
+
+function textOf(result) {
+    if (result.isError) {
+        throw new Error(result.content[0].text);
+    }
+    return result.content[0].text;
+}
 
 const steps = {
     async tools() {
-        const { tools } = await client.listTools();
-        assert.deepEqual(tools.map(tool => tool.name).sort(), ['add', 'count', 'greet']);
+        const { tools } = await client.listTools(undefined, limit);
+        const expected = ['add', 'count', 'greet', ...Object.keys(rolling ? counted : {})].sort();
+        assert.deepEqual(tools.map(tool => tool.name).sort(), expected);
         const add = tools.find(tool => tool.name === 'add');
         assert.equal(add.description, 'Adds two integers.');
         assert.equal(add.inputSchema.properties.a.type, 'integer');
     },
 
     async call() {
-        const result = await client.callTool({ name: 'add', arguments: { a: 2, b: 3 } });
-        assert.ok(!result.isError, result.content[0].text);
+        const result = await client.callTool({ name: 'add', arguments: { a: 2, b: 3 } }, undefined, limit);
+        assert.deepEqual(JSON.parse(textOf(result)), { sum: 5 });
         assert.deepEqual(result.structuredContent, { sum: 5 });
-        assert.deepEqual(JSON.parse(result.content[0].text), { sum: 5 });
     },
 
     async resource() {
-        const { resources } = await client.listResources();
+        const { resources } = await client.listResources(undefined, limit);
         assert.deepEqual(resources.map(r => [r.uri, r.mimeType]), [['interop://greeting', 'text/plain']]);
-        const { contents } = await client.readResource({ uri: 'interop://greeting' });
+        const { contents } = await client.readResource({ uri: 'interop://greeting' }, limit);
         assert.deepEqual(contents.map(c => c.text), ['Hello from a resource']);
     },
 
     async prompt() {
-        const { prompts } = await client.listPrompts();
+        const { prompts } = await client.listPrompts(undefined, limit);
         const listed = prompts.map(p => [p.name, p.arguments.map(a => [a.name, a.required])]);
         assert.deepEqual(listed, [['explain', [['topic', true]]]]);
-        const { messages } = await client.getPrompt({ name: 'explain', arguments: { topic: 'MCP' } });
+        const { messages } = await client.getPrompt({ name: 'explain', arguments: { topic: 'MCP' } }, limit);
         assert.deepEqual(messages.map(m => [m.role, m.content.text]), [['user', 'Explain MCP, please.']]);
     },
 
     async progress() {
         const heard = [];
         const onprogress = ({ progress, total, message }) => heard.push([progress, total, message]);
-        const result = await client.callTool({ name: 'count', arguments: { to: 3 } }, undefined, { onprogress });
-        assert.deepEqual([!!result.isError, result.content[0].text], [false, 'counted to 3']);
+        const result = await client.callTool({ name: 'count', arguments: { to: 3 } }, undefined, { ...limit, onprogress });
+        assert.equal(textOf(result), 'counted to 3');
         assert.deepEqual(heard, [[1, 3, 'step 1'], [2, 3, 'step 2'], [3, 3, 'step 3']]);
     },
 
     async elicit() {
-        const result = await client.callTool({ name: 'greet' });
-        assert.deepEqual([!!result.isError, result.content[0].text], [false, 'Hello Ada, 36']);
+        const result = await client.callTool({ name: 'greet' }, undefined, limit);
+        assert.equal(textOf(result), 'Hello Ada, 36');
+    }
+};
+
+// The steps whose executions are counted.
+const counted = {
+    async mark() {
+        const [id, heard] = [rolling.newId(), []];
+        const onprogress = ({ progress, total, message }) => heard.push([progress, total, message]);
+        const result = await client.callTool({ name: 'mark', arguments: { id } }, undefined, { ...limit, onprogress });
+        assert.equal(textOf(result), `marked ${id}`);
+        assert.deepEqual(heard, [1, 2, 3].map(n => [n, 3, `${id} ${n}`]));
+        console.log(`answered ${id}`);
+    },
+
+    async confirm() {
+        const id = rolling.newId();
+        const result = await client.callTool({ name: 'confirm', arguments: { id } }, undefined, limit);
+        assert.equal(textOf(result), `confirmed ${id}`);
+        console.log(`answered ${id}`);
     }
 };
 
@@ -86,17 +136,13 @@ function oneByOne(transport) {
     };
 }
 
-await client.connect(transport);
-if (mode === 'stdio') {
-    oneByOne(transport);
+if (rolling) {
+    await rolling.run(connect, close, { ...steps, ...counted });
+} else {
+    await connect();
+    for (const [name, step] of Object.entries(steps)) {
+        await step();
+        console.log(`ok ${name}`);
+    }
+    await close();
 }
-console.log(`revision ${revision}`);
-assert.equal(client.getServerVersion().name, 'interop');
-for (const [name, step] of Object.entries(steps)) {
-    await step();
-    console.log(`ok ${name}`);
-}
-if (mode === 'http') {
-    await transport.terminateSession();
-}
-await client.close();

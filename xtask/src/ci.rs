@@ -34,9 +34,9 @@ const STEPS: &[Step] = &[
     ("cluster", cluster),
 ];
 
-/// The replicas, without the peers: their clients were run in the step before.
+/// The replicas. The clients of the peers were run against a healthy server in the step before.
 fn cluster() -> Result<(), Failure> {
-    cluster::run(&["scenarios", "chaos", "outage"].map(str::to_owned))
+    cluster::run(&["scenarios", "everything", "peers-rolling", "chaos", "outage"].map(str::to_owned))
 }
 
 /// What a failure begins with if the step could not be tried, for want of a registry.

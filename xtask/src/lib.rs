@@ -90,7 +90,7 @@ const COMMANDS: &[Command] = &[
     Command {
         name: "cluster",
         usage: "cluster [part..]",
-        what: "three replicas behind haproxy on Redis, which are killed and restarted: scenarios, peers, chaos, outage",
+        what: "three replicas behind haproxy on Redis, which are killed and restarted; scenarios, peers, peers-rolling, chaos, outage",
         run: cluster::run,
     },
     Command {

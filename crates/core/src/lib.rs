@@ -27,6 +27,7 @@ mod error;
 pub mod http;
 mod limits;
 pub mod message;
+mod outage;
 mod server;
 mod service;
 pub mod sync;
@@ -47,6 +48,7 @@ pub use limits::Limits;
 pub use message::oversized::{Oversized, Skimmed};
 pub use message::scan::{Bounds, Fault, JsonText};
 pub use message::text::EncodedMessage;
+pub use outage::{Outage, OutageChange};
 pub use server::bus::{
     BusSubscription, ChangeBus,
     bridge::{Bridge, BridgeFailure, BridgeRuntime},

@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use couplet_core::{BoxFuture, Bridge, BridgeFailure, BridgeRuntime, ChangeBus, Error, Hub};
+use couplet_core::{BoxFuture, Bridge, BridgeFailure, BridgeRuntime, ChangeBus, Error, Hub, Outage};
 use tokio::sync::Mutex;
 
 use crate::{inner::Inner, mount::Mount};
@@ -17,7 +17,7 @@ impl Replicas {
     }
 
     async fn run(self) {
-        self.0.lock().await.run(&Tokio).await;
+        self.0.lock().await.run(&Tokio::default()).await;
     }
 }
 
@@ -42,7 +42,11 @@ async fn together(mut all: Vec<BoxFuture<'static, ()>>) {
 }
 
 /// Time and log of a bridge.
-struct Tokio;
+#[derive(Default)]
+struct Tokio {
+    /// Whether the bus is away, which is logged once.
+    outage: Outage,
+}
 
 impl BridgeRuntime for Tokio {
     fn sleep(&self, time: Duration) -> BoxFuture<'static, ()> {
@@ -50,10 +54,16 @@ impl BridgeRuntime for Tokio {
     }
 
     fn failed(&self, what: BridgeFailure, error: &Error) {
+        let retries = matches!(what, BridgeFailure::Publish | BridgeFailure::Subscribe);
+        if retries && self.outage.note(Some(error)).is_none() && Outage::is_outage(error) {
+            return tracing::debug!(%error, ?what, "the change bus is still away");
+        }
         match what {
             BridgeFailure::Publish => tracing::warn!(%error, "a change cannot be published to other replicas yet"),
             BridgeFailure::Subscribe => tracing::warn!(%error, "the changes of other replicas cannot be received yet"),
             BridgeFailure::Receive => {
+                // There was a subscription until now.
+                self.outage.note(None);
                 tracing::warn!(%error, "changes of other replicas may have been lost: clients are notified of all lists");
             }
             _ => tracing::debug!(%error, "a change of another replica is skipped"),

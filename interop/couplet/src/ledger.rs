@@ -1,6 +1,7 @@
 //! A file to which the tools of all replicas append what they do, so that executions can be counted.
 
 use std::{
+    collections::HashMap,
     env,
     fs::{self, OpenOptions},
     io::{self, Write},
@@ -30,9 +31,21 @@ pub fn write(line: &str) -> io::Result<()> {
 /// # Errors
 /// When the file cannot be read.
 pub fn count(line: &str) -> io::Result<usize> {
+    Ok(counts()?.get(line).copied().unwrap_or_default())
+}
+
+/// Counts all lines.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn counts() -> io::Result<HashMap<String, usize>> {
     let text = match fs::read_to_string(file()?) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
         text => text?,
     };
-    Ok(text.lines().filter(|l| *l == line).count())
+    let mut counts = HashMap::new();
+    for line in text.lines() {
+        *counts.entry(line.to_owned()).or_default() += 1;
+    }
+    Ok(counts)
 }

@@ -1,7 +1,8 @@
 //! `interop-replica`: one of several replicas of a server, with the flags of every server program.
 //!
-//! With `--plain` it is the server of the interop suite; otherwise its tools do what replicas have to share: they ask,
-//! take long, change resources, run as tasks, and write down that they ran.
+//! With `--plain` it is the server of the interop suite, with `--counted` with tools that count their executions; otherwise
+//! its tools do what replicas have to share: they ask, take long, change resources, run as tasks, and write down that they
+//! ran.
 
 use std::{error::Error, process::ExitCode, sync::Arc, time::Duration};
 
@@ -19,6 +20,9 @@ struct Flags {
     /// Serve the tools of the interop suite, and no others
     #[arg(long)]
     plain: bool,
+    /// Add the tools that count their executions to those of the interop suite
+    #[arg(long, requires = "plain")]
+    counted: bool,
     #[command(flatten)]
     shared: SharedArgs,
     #[command(flatten)]
@@ -38,7 +42,11 @@ async fn main() -> ExitCode {
 
 async fn run(flags: Flags) -> Result<(), Box<dyn Error>> {
     let shared = flags.shared.open()?;
-    let server = if flags.plain { tools::server() } else { replica(&shared) };
+    let server = match (flags.plain, flags.counted) {
+        (true, true) => tools::counted(tools::server()),
+        (true, false) => tools::server(),
+        (false, _) => replica(&shared),
+    };
     serve(Arc::new(shared.configure(server).build()), &flags.serve, &shared).await
 }
 
@@ -128,9 +136,12 @@ async fn ask_model(question: String, ctx: Ctx) -> Result<String, ToolError> {
     Ok(ctx.sample("model", ask).await?.content.all_text())
 }
 
-/// Reports its progress, step by step.
+/// Reports its progress, step by step. With an id it writes down that it ran.
 #[tool]
-async fn count(to: u32, millis: u64, ctx: Ctx) -> Result<String, ToolError> {
+async fn count(id: Option<String>, to: u32, millis: u64, ctx: Ctx) -> Result<String, ToolError> {
+    if let Some(id) = id {
+        ledger::write(&format!("begin {id}"))?;
+    }
     for n in 1..=to {
         ctx.progress_with(f64::from(n), Some(f64::from(to)), None).await;
         tokio::time::sleep(Duration::from_millis(millis)).await;

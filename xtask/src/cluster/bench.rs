@@ -69,7 +69,7 @@ impl Cluster {
             "\n| what | replicas | CPU µs, replicas | CPU µs, Redis | Redis commands |\n|---|---:|---:|---:|---:|"
         );
         for count in 1..=super::REPLICAS {
-            let (rig, _) = optimized.start_some(&format!("bench-{count}"), false, count)?;
+            let (rig, _) = optimized.start_some(&format!("bench-{count}"), &[], count)?;
             for revision in REVISIONS {
                 optimized.calls(&rig, revision)?;
                 let used = Used::now(&rig)?;
@@ -77,7 +77,7 @@ impl Cluster {
                 row(&format!("a call, {revision}"), count, used.each(&rig, CALLS)?);
             }
         }
-        let (rig, folder) = optimized.start_some("bench-store", false, super::REPLICAS)?;
+        let (rig, folder) = optimized.start_some("bench-store", &[], super::REPLICAS)?;
         let used = Used::now(&rig)?;
         optimized.client(&rig, &folder, REVISIONS[0], "events")?;
         row("an event that can be resumed, 2025-11-25", super::REPLICAS, used.each(&rig, EVENTS)?);

@@ -1,22 +1,25 @@
 //! `cargo xtask cluster`: three replicas of one server behind haproxy, round robin without stickiness, on a real Redis.
 //!
 //! * `scenarios`: everything that clients do, in both eras, with all replicas up.
+//! * `everything`: the same with replicas of `couplet-everything`, also while they are rolled.
 //! * `peers`: the clients of other SDKs.
+//! * `peers-rolling`: the same while replicas are rolled, and while they are killed as well.
 //! * `chaos`: payments while one replica after the other is killed or rolled; each is executed at most once, and with an
-//!   idempotency key exactly once.
+//!   idempotency key exactly once. Streams are resumed after a replica was killed.
 //! * `outage`: Redis away, and back without its data.
 //!
 //! `cargo xtask cluster bench` measures, and is not among them.
 
 mod bench;
+mod disturb;
+mod parts;
 mod rig;
 
 use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
-    thread::sleep,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use rig::Rig;
@@ -24,17 +27,11 @@ use rig::Rig;
 use crate::{
     Failure, debian,
     group::Group,
-    interop,
     workspace::{build_programs, command, target},
 };
 
 /// The last revision of each era.
 const REVISIONS: [&str; 2] = ["2025-11-25", "2026-07-28"];
-/// What clients do, in both eras.
-const SCENARIOS: [&str; 8] =
-    ["calls", "elicitation", "sampling", "progress", "cancellation", "changes", "task", "task-cancel"];
-/// What only clients with a session do.
-const IN_SESSIONS: [&str; 2] = ["delete", "paused"];
 /// How many replicas there are.
 const REPLICAS: usize = 3;
 /// The programs that are needed, and their packages.
@@ -45,9 +42,11 @@ const DEADLINE: Duration = Duration::from_secs(150);
 /// A name, and what is done.
 type Part = (&'static str, fn(&Cluster) -> Result<Tally, Failure>);
 
-const PARTS: [Part; 4] = [
+const PARTS: [Part; 6] = [
     ("scenarios", Cluster::scenarios),
+    ("everything", Cluster::everything),
     ("peers", Cluster::peers),
+    ("peers-rolling", Cluster::peers_rolling),
     ("chaos", Cluster::chaos),
     ("outage", Cluster::outage),
 ];
@@ -112,91 +111,36 @@ struct Cluster {
 }
 
 impl Cluster {
-    /// Starts everything for one part, in a folder of its own.
-    fn start(&self, part: &str, plain: bool) -> Result<(Rig, PathBuf), Failure> {
-        self.start_some(part, plain, REPLICAS)
+    /// Starts everything for one part, in a folder of its own. The flags are those of the replicas.
+    fn start(&self, part: &str, flags: &'static [&'static str]) -> Result<(Rig, PathBuf), Failure> {
+        self.start_some(part, flags, REPLICAS)
     }
 
-    fn start_some(&self, part: &str, plain: bool, count: usize) -> Result<(Rig, PathBuf), Failure> {
+    fn start_some(&self, part: &str, flags: &'static [&'static str], count: usize) -> Result<(Rig, PathBuf), Failure> {
+        self.start_program("interop-replica", part, flags, count)
+    }
+
+    fn start_program(
+        &self,
+        program: &str,
+        part: &str,
+        flags: &'static [&'static str],
+        count: usize,
+    ) -> Result<(Rig, PathBuf), Failure> {
         let folder = self.folder.join(part);
         fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
         let key = folder.join("state.key");
         // Any 32 bytes: nothing here is a secret.
         fs::write(&key, "5c".repeat(32)).map_err(|e| format!("{}: {e}", key.display()))?;
-        let (program, ledger) = (self.programs.join("interop-replica"), ledger(&folder));
+        let (program, ledger) = (self.programs.join(program), ledger(&folder));
         let rig = Rig::start(&folder, count, move |port, store| {
             let mut replica = command(&program.to_string_lossy());
             replica.args(["--http", &format!("127.0.0.1:{port}"), "--store", store, "--state-key-file"]).arg(&key);
-            replica.args(["--node-url", &format!("http://127.0.0.1:{port}/mcp")]).args(plain.then_some("--plain"));
+            replica.args(["--node-url", &format!("http://127.0.0.1:{port}/mcp")]).args(flags);
             replica.env("INTEROP_LEDGER", &ledger);
             replica
         })?;
         Ok((rig, folder))
-    }
-
-    fn scenarios(&self) -> Result<Tally, Failure> {
-        let (rig, folder) = self.start("scenarios", false)?;
-        let mut tally = Tally::default();
-        for revision in REVISIONS {
-            let only = IN_SESSIONS.into_iter().filter(|_| revision == REVISIONS[0]);
-            for scenario in SCENARIOS.into_iter().chain(only) {
-                tally.note(&format!("{revision} {scenario}"), self.client(&rig, &folder, revision, scenario));
-            }
-        }
-        Ok(tally)
-    }
-
-    fn peers(&self) -> Result<Tally, Failure> {
-        let (rig, folder) = self.start("peers", true)?;
-        let counts = interop::clients_at(rig.balancer.port, &folder.join("logs"))?;
-        Ok(Tally { passed: counts.passed, failed: counts.failed })
-    }
-
-    fn chaos(&self) -> Result<Tally, Failure> {
-        let (mut rig, folder) = self.start("chaos", false)?;
-        let mut tally = Tally::default();
-        for revision in REVISIONS {
-            for scenario in ["pay", "pay-once"] {
-                let mut running = self.spawn(&rig, &folder, revision, scenario)?;
-                let (started, mut turn) = (Instant::now(), 0);
-                while running.ended().is_none() && started.elapsed() < DEADLINE {
-                    sleep(Duration::from_secs(2));
-                    let replica = &mut rig.replicas[turn % REPLICAS];
-                    if turn % 2 == 0 {
-                        replica.kill();
-                        sleep(Duration::from_millis(500));
-                        replica.start()?;
-                    } else {
-                        replica.roll()?;
-                    }
-                    turn += 1;
-                }
-                let outcome = said(running, &folder, revision, scenario);
-                let outcome = outcome.map(|said| format!("{said}; {turn} replicas were killed or rolled"));
-                tally.note(&format!("{revision} {scenario}"), outcome);
-            }
-        }
-        Ok(tally)
-    }
-
-    fn outage(&self) -> Result<Tally, Failure> {
-        let (mut rig, folder) = self.start("outage", false)?;
-        let mut tally = Tally::default();
-        rig.redis.kill();
-        tally.note("2026-07-28 calls without Redis", self.client(&rig, &folder, REVISIONS[1], "calls"));
-        let refused = self.client(&rig, &folder, REVISIONS[0], "refused");
-        tally.note("2025-11-25 fails closed without Redis", refused);
-        rig.redis.start()?;
-        for revision in REVISIONS {
-            for scenario in SCENARIOS {
-                let name = format!("{revision} {scenario} with an empty Redis");
-                tally.note(&name, self.client(&rig, &folder, revision, scenario));
-            }
-        }
-        rig.redis.signal("STOP")?;
-        tally.note("2026-07-28 calls with a stopped Redis", self.client(&rig, &folder, REVISIONS[1], "calls"));
-        rig.redis.signal("CONT")?;
-        Ok(tally)
     }
 
     /// Runs a scenario to its end.

@@ -54,6 +54,10 @@ impl Process {
         self.group = None;
     }
 
+    fn has_ended(&mut self) -> bool {
+        self.group.as_mut().is_none_or(|group| group.ended().is_some())
+    }
+
     /// Sends a signal, like `STOP`.
     pub(super) fn signal(&self, name: &str) -> Result<(), Failure> {
         self.group.as_ref().map_or(Ok(()), |group| group.signal(name))
@@ -74,6 +78,11 @@ impl Process {
     /// The id of the process, while it runs.
     pub(super) fn id(&self) -> Option<u32> {
         self.group.as_ref().map(Group::id)
+    }
+
+    /// What the process has said so far.
+    pub(super) fn log(&self) -> Result<String, Failure> {
+        fs::read_to_string(&self.log).map_err(|e| format!("{}: {e}", self.log.display()))
     }
 
     pub(super) fn url(&self) -> String {
@@ -117,6 +126,11 @@ impl Rig {
         })?;
         Ok(Self { redis, replicas, balancer })
     }
+
+    /// Starts the replicas again that a client has killed.
+    pub(super) fn restart_ended(&mut self) -> Result<(), Failure> {
+        self.replicas.iter_mut().try_for_each(|replica| if replica.has_ended() { replica.start() } else { Ok(()) })
+    }
 }
 
 fn redis(port: u16, folder: &Path) -> Command {
@@ -134,7 +148,8 @@ fn haproxy(port: u16, replicas: &[u16]) -> String {
         .collect();
     format!(
         "defaults\n  mode http\n  timeout connect 2s\n  timeout client 60s\n  timeout server 60s\n  option redispatch\n  \
-         option abortonclose\n  retries 3\n  retry-on conn-failure\nfrontend mcp\n  bind 127.0.0.1:{port}\n  default_backend replicas\n\
+         option abortonclose\n  option http-no-delay\n  retries 3\n  retry-on conn-failure\n\
+         frontend mcp\n  bind 127.0.0.1:{port}\n  default_backend replicas\n\
          backend replicas\n  balance roundrobin\n  option httpchk GET /ready\n{servers}"
     )
 }

@@ -7,6 +7,7 @@ mod behind;
 mod command;
 mod peer;
 mod report;
+pub(crate) mod rolling;
 mod servers;
 
 use std::{
@@ -93,10 +94,7 @@ pub(crate) fn suite(names: &[String]) -> Result<Counts, Failure> {
 
 /// The clients of all SDKs against a server of ours that listens at this port, over HTTP alone.
 pub(crate) fn clients_at(port: u16, logs: &Path) -> Result<Counts, Failure> {
-    let (folder, programs) = (root().join("target/interop"), target()?.join("debug"));
-    let couplet = Programs::new([programs.join("interop-client")], [programs.join("interop-server")]);
-    let login = programs.join("interop-login");
-    let bench = Bench { couplet, login, port: port.to_string(), folder, logs: logs.to_owned() };
+    let bench = Bench::at(port, logs)?;
     let (bench, peers) = (&bench, PEERS.iter().filter(|peer| !peer.client.is_empty()));
     let rows: Vec<Row> = thread::scope(|scope| {
         let threads: Vec<_> = peers.map(|peer| scope.spawn(move || bench.over_http(peer))).collect();
@@ -118,6 +116,14 @@ struct Bench {
 }
 
 impl Bench {
+    /// For a server that listens already.
+    fn at(port: u16, logs: &Path) -> Result<Self, Failure> {
+        let (folder, programs) = (root().join("target/interop"), target()?.join("debug"));
+        let couplet = Programs::new([programs.join("interop-client")], [programs.join("interop-server")]);
+        let login = programs.join("interop-login");
+        Ok(Self { couplet, login, port: port.to_string(), folder, logs: logs.to_owned() })
+    }
+
     /// All runs with a peer, after it is installed.
     fn all(&self, peer: &'static Peer) -> Vec<Row> {
         let programs = match (peer.install)(&self.folder.join(peer.name)) {

@@ -54,6 +54,10 @@ impl Row {
         Self { outcome, ..self }
     }
 
+    pub(super) const fn peer(&self) -> &'static Peer {
+        self.peer
+    }
+
     /// The revision that has to come of the offer.
     pub(super) fn expected(&self) -> &'static str {
         if self.offer == "auto" { self.peer.latest } else { self.offer }
@@ -109,7 +113,7 @@ pub(super) fn judge(succeeded: Result<bool, Failure>, said: &str, expected: &str
 }
 
 /// What a client said beside its report, which may be long.
-fn complaint(said: &str) -> String {
+pub(super) fn complaint(said: &str) -> String {
     let is_report = |line: &&str| line.starts_with("ok ") || line.starts_with("revision ");
     let lines: Vec<&str> = said.lines().filter(|line| !is_report(line) && !line.trim().is_empty()).collect();
     let from = lines.len().saturating_sub(12);
@@ -185,6 +189,22 @@ impl Counts {
         };
         println!("{name}: {outcome}");
         counts
+    }
+}
+
+impl Counts {
+    /// One run that says what it did, which is printed.
+    pub(super) fn noted(name: &str, outcome: Result<String, Failure>) -> Self {
+        match outcome {
+            Ok(said) => {
+                println!("ok      {name}: {said}");
+                Self { passed: 1, ..Self::default() }
+            }
+            Err(why) => {
+                println!("FAILED  {name}: {why}");
+                Self { failed: 1, ..Self::default() }
+            }
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use couplet_core::{Caller, Limits, PeerCache, ServerConnection, Service, clock::unix_time};
+use couplet_core::{Caller, Limits, Outage, PeerCache, ServerConnection, Service, clock::unix_time};
 use http::{StatusCode, Version, request::Parts};
 use tokio::{runtime::Handle, task::JoinSet, time::Instant};
 
@@ -97,6 +97,8 @@ pub(crate) struct Config {
     #[cfg(feature = "replicas")]
     pub(crate) replicas: Option<Arc<Replicas>>,
     pub(crate) events: Arc<dyn EventStore>,
+    /// Whether the stores of sessions and events are away.
+    pub(crate) outage: Arc<Outage>,
     pub(crate) pool: Arc<Pool>,
     pub(crate) in_flight: Arc<InFlight>,
     pub(crate) readiness: Readiness,
@@ -159,6 +161,7 @@ impl Endpoint {
             #[cfg(feature = "replicas")]
             replicas: None,
             events: Arc::new(MemoryEvents::new()),
+            outage: Arc::default(),
             pool: Arc::default(),
             in_flight: Arc::default(),
             readiness: Readiness::default(),

@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use couplet_core::{Error, ErrorKind};
+use couplet_core::{Error, ErrorKind, Outage, OutageChange};
 use tokio::{sync::Semaphore, time::timeout};
 
 use super::OutcomeStore;
@@ -24,6 +24,7 @@ pub struct Outcomes {
     pub(super) lifetime: Duration,
     pub(super) max_size: usize,
     pub(super) running: Arc<Semaphore>,
+    outage: Arc<Outage>,
 }
 
 impl Outcomes {
@@ -39,6 +40,7 @@ impl Outcomes {
             lifetime: Duration::from_secs(24 * 60 * 60),
             max_size: 1 << 20,
             running: Arc::new(Semaphore::new(1024)),
+            outage: Arc::default(),
         }
     }
 
@@ -79,7 +81,24 @@ impl Outcomes {
     /// If it fails, or takes too long.
     pub(super) async fn in_time<T>(&self, call: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
         let late = || Error::new(ErrorKind::Timeout, "the store of outcomes did not answer in time");
-        timeout(Self::TIMEOUT, call).await.unwrap_or_else(|_| Err(late()))
+        let done = timeout(Self::TIMEOUT, call).await.unwrap_or_else(|_| Err(late()));
+        match (self.outage.note(done.as_ref().err()), &done) {
+            (Some(OutageChange::Began), Err(error)) => {
+                tracing::warn!(%error, "the store of outcomes is away: calls with an idempotency key are refused");
+            }
+            (Some(OutageChange::Ended), _) => tracing::info!("the store of outcomes is back"),
+            _ => {}
+        }
+        done
+    }
+}
+
+/// Logs that an operation has failed. During an outage that is a detail: one line says that the store is away.
+pub(super) fn log_failure(error: &Error, what: &str) {
+    if Outage::is_outage(error) {
+        tracing::debug!(%error, "{what}");
+    } else {
+        tracing::warn!(%error, "{what}");
     }
 }
 

@@ -15,7 +15,7 @@ use tokio::{
 };
 use tracing::Instrument;
 
-use super::{Begun, OutcomeKey, Outcomes, digest::digest, stored};
+use super::{Begun, OutcomeKey, Outcomes, config::log_failure, digest::digest, stored};
 
 /// Executes a call that has not been executed.
 pub(crate) type Execute = Box<dyn FnOnce(Call) -> BoxFuture<'static, Reply> + Send>;
@@ -68,7 +68,7 @@ impl Attempt {
             let begun = match self.begin().await {
                 Ok(begun) => begun,
                 Err(error) => {
-                    tracing::warn!(%error, "a call is refused: the store of outcomes fails");
+                    log_failure(&error, "a call is refused: the store of outcomes fails");
                     break refusal("the call was not executed: the store of outcomes failed", "not executed");
                 }
             };
@@ -125,7 +125,7 @@ impl Attempt {
             if pause > Duration::from_secs(32) {
                 return tracing::error!(%error, "the outcome of a call is lost: the store of outcomes fails");
             }
-            tracing::warn!(%error, "the outcome of a call cannot be stored yet");
+            log_failure(&error, "the outcome of a call cannot be stored yet");
             sleep(pause).await;
             pause *= 2;
             stored = self.settle(token, &end).await;
@@ -155,7 +155,7 @@ impl Attempt {
             match self.outcomes.in_time(store.renew(&self.key, token, *lease)).await {
                 Ok(true) => {}
                 Ok(false) => tracing::warn!("the record of a running call is gone from the store of outcomes"),
-                Err(error) => tracing::warn!(%error, "the lease of a running call cannot be renewed"),
+                Err(error) => log_failure(&error, "the lease of a running call cannot be renewed"),
             }
         }
     }

@@ -18,7 +18,7 @@ use std::{
 };
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use couplet_core::{BoxFuture, sync::lock};
+use couplet_core::{BoxFuture, Outage, sync::lock};
 use couplet_types::{RawJson, RpcError};
 use tokio::time::Instant;
 
@@ -71,6 +71,8 @@ pub(crate) struct Engine {
     adopting: Adopting,
     /// Whether leases are being renewed in the background.
     renewing: AtomicBool,
+    /// Whether the store is away, as far as the renewal of leases has found.
+    outage: Outage,
     purged: AtomicU64,
     /// The input requests that are being delivered to clients.
     #[cfg(feature = "server")]
@@ -104,6 +106,7 @@ impl Engine {
             live: Mutex::default(),
             adopting: Adopting::default(),
             renewing: AtomicBool::new(false),
+            outage: Outage::new(),
             purged: AtomicU64::new(0),
             #[cfg(feature = "server")]
             deliveries: Default::default(),
@@ -213,7 +216,7 @@ impl Engine {
         let found = match (self.store.get(id).await, self.live(id)) {
             (Ok(found), live) => found.or_else(|| live?.record()),
             (Err(error), Some(live)) => {
-                tracing::warn!(%error, task = id, "the task store failed; the task is read from memory");
+                tracing::debug!(%error, task = id, "the task store failed; the task is read from memory");
                 live.record()
             }
             (Err(error), None) => return Err(error.into()),

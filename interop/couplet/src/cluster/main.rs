@@ -1,12 +1,16 @@
-//! `interop-cluster <revision> <url> <scenario> [replica URL..]`: a client of a cluster of `interop-replica`s behind a
-//! load balancer.
+//! `interop-cluster <revision> <url> <scenario> [replica URL..]`: a client of a cluster of `interop-replica`s, or of
+//! `couplet-everything`, behind a load balancer.
 //!
 //! Each scenario prints what it has seen and fails with a reason. The executions of tools are counted in the ledger.
 
+mod everything;
+mod outage;
 mod paused;
 mod pay;
 mod raw;
+mod resume;
 mod scenarios;
+mod stream;
 
 use std::{env, process::ExitCode, time::Duration};
 
@@ -67,6 +71,12 @@ impl Cluster {
             "events" => self.events().await,
             "sessions" => self.sessions().await,
             "paused" => self.paused().await,
+            "everything" => self.everything().await,
+            "everything-rolled" => self.everything_rolled().await,
+            "outage-sessions" => self.outage_sessions().await,
+            "outage-stateless" => self.outage_stateless().await,
+            "resume" => self.resume().await,
+            "resume-forwarded" => self.resume_forwarded().await,
             "pay" => self.pay(false).await,
             "pay-once" => self.pay(true).await,
             other => Err(format!("there is no scenario `{other}`").into()),

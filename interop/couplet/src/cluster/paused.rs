@@ -49,7 +49,7 @@ impl Cluster {
     }
 
     /// The process that owns a session.
-    async fn process_of(&self, session: &str) -> Outcome<u32> {
+    pub(crate) async fn process_of(&self, session: &str) -> Outcome<u32> {
         let answer = raw::call(&self.url, session, self.version, "whoami", &json!({})).await?;
         let body = answer.split("\r\n\r\n").nth(1).unwrap_or_default();
         let json = body.lines().find(|line| line.contains("jsonrpc")).ok_or_else(|| format!("no answer: {answer}"))?;
@@ -59,7 +59,8 @@ impl Cluster {
     }
 }
 
-fn signal(name: &str, process: u32) -> Outcome {
+/// Sends a signal to a process.
+pub(crate) fn signal(name: &str, process: u32) -> Outcome {
     let status = Command::new("kill").args(["-s", name, &process.to_string()]).status()?;
     expect("whether the signal was sent", status.success(), true)?;
     Ok(())

@@ -36,13 +36,15 @@ impl Cluster {
             all.paid.extend(tally.paid);
             all.failed.extend(tally.failed);
         }
+        let counts = ledger::counts()?;
+        let count = |what: &str, id: &str| counts.get(&format!("{what} {id}")).copied().unwrap_or_default();
         for id in all.paid.iter().chain(all.failed.iter().map(|(id, _)| id)) {
-            let (begun, done) = (ledger::count(&format!("begin {id}"))?, ledger::count(&format!("paid {id}"))?);
+            let (begun, done) = (count("begin", id), count("paid", id));
             if begun > 1 || done > 1 {
                 return Err(format!("`{id}` was executed {begun} times").into());
             }
         }
-        if let Some(lost) = all.paid.iter().find(|id| ledger::count(&format!("paid {id}")).is_ok_and(|n| n == 0)) {
+        if let Some(lost) = all.paid.iter().find(|id| count("paid", id) == 0) {
             return Err(format!("`{lost}` was answered and not executed").into());
         }
         let reasons: std::collections::BTreeSet<&str> = all.failed.iter().map(|(_, why)| why.as_str()).collect();

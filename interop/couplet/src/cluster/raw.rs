@@ -38,8 +38,22 @@ fn header(answer: &str, wanted: &str) -> Option<String> {
 
 /// The status of a `ping` in a session.
 pub(crate) async fn ping(url: &str, session: &str, version: ProtocolVersion) -> Outcome<u16> {
+    Ok(ping_status(url, session, version).await?.0)
+}
+
+/// The status of a `ping` in a session, and its `Retry-After`.
+pub(crate) async fn ping_status(url: &str, session: &str, version: ProtocolVersion) -> Outcome<(u16, Option<String>)> {
     let ping = json!({ "jsonrpc": "2.0", "id": 2, "method": "ping" });
-    status(&send(url, "POST", &headers(session, version), &ping.to_string()).await?)
+    let answer = send(url, "POST", &headers(session, version), &ping.to_string()).await?;
+    Ok((status(&answer)?, header(&answer, "retry-after")))
+}
+
+/// Everything that comes back of a payment with an idempotency key.
+pub(crate) async fn call_once(url: &str, session: &str, version: ProtocolVersion, id: &str) -> Outcome<String> {
+    let meta = json!({ "io.couplet/idempotencyKey": id });
+    let params = json!({ "name": "pay", "arguments": { "id": id, "millis": 0 }, "_meta": meta });
+    let call = json!({ "jsonrpc": "2.0", "id": "once", "method": "tools/call", "params": params });
+    send(url, "POST", &headers(session, version), &call.to_string()).await
 }
 
 /// Everything that comes back of a call in a session.
@@ -60,26 +74,34 @@ pub(crate) async fn delete(url: &str, session: &str, version: ProtocolVersion) -
     status(&send(url, "DELETE", &headers(session, version), "").await?)
 }
 
-fn headers(session: &str, version: ProtocolVersion) -> String {
+pub(crate) fn headers(session: &str, version: ProtocolVersion) -> String {
     format!("mcp-session-id: {session}\r\nmcp-protocol-version: {version}\r\n")
 }
 
 /// Sends one request and returns everything that comes back until the connection is closed.
 async fn send(url: &str, method: &str, headers: &str, body: &str) -> Outcome<String> {
-    let (host, path) = url.trim_start_matches("http://").split_once('/').ok_or("the URL has no path")?;
-    let mut stream = TcpStream::connect(host).await?;
-    let head = format!(
-        "{method} /{path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\ncontent-type: application/json\r\n\
-         accept: application/json, text/event-stream\r\ncontent-length: {}\r\n{headers}\r\n",
-        body.len()
-    );
-    stream.write_all(format!("{head}{body}").as_bytes()).await?;
+    let mut stream = request(url, method, headers, body).await?;
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).await?;
     Ok(String::from_utf8_lossy(&answer).into_owned())
 }
 
-fn status(answer: &str) -> Outcome<u16> {
+/// Sends one request on a connection of its own.
+pub(crate) async fn request(url: &str, method: &str, headers: &str, body: &str) -> Outcome<TcpStream> {
+    let (host, path) = url.trim_start_matches("http://").split_once('/').ok_or("the URL has no path")?;
+    let mut stream = TcpStream::connect(host).await?;
+    let accept = if method == "GET" { "text/event-stream" } else { "application/json, text/event-stream" };
+    let head = format!(
+        "{method} /{path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\ncontent-type: application/json\r\n\
+         accept: {accept}\r\ncontent-length: {}\r\n{headers}\r\n",
+        body.len()
+    );
+    stream.write_all(format!("{head}{body}").as_bytes()).await?;
+    Ok(stream)
+}
+
+/// The status of an answer.
+pub(crate) fn status(answer: &str) -> Outcome<u16> {
     let status = answer.split_whitespace().nth(1).and_then(|status| status.parse().ok());
     Ok(status.ok_or_else(|| format!("no answer: {answer:?}"))?)
 }

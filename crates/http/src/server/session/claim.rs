@@ -21,7 +21,7 @@ use crate::server::{
         not_found,
         sessionless::reopen,
         store::{Claim, Node, SessionRecord},
-        store_timeout::SharedStore,
+        store_timeout::{SharedStore, log_failure},
     },
 };
 
@@ -148,7 +148,7 @@ fn busy() -> Reply {
 }
 
 fn unavailable(error: &Error) -> Box<Reply> {
-    tracing::warn!(%error, "the store of sessions does not answer");
+    log_failure(error, "the store of sessions does not answer");
     busy().into()
 }
 

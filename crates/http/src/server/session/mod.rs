@@ -17,7 +17,7 @@ use std::{future::poll_fn, pin::pin, sync::Arc};
 
 use bytes::Bytes;
 use couplet_core::{
-    Caller, Outbound,
+    Caller, Error, Outbound,
     http::{Refusal, headers::LAST_EVENT_ID},
     message::Frame,
 };
@@ -32,6 +32,7 @@ use crate::server::{
         driver::Taken,
         live::{Declined, LiveSession},
         store::SessionRecord,
+        store_timeout::log_failure,
     },
     stream::{
         body::{Events, Source},
@@ -69,7 +70,7 @@ impl Endpoint {
         let lease = match self.config.create(record).await {
             Ok(lease) => lease,
             Err(error) => {
-                tracing::warn!(%error, "a session cannot be stored");
+                log_failure(&error, "a session cannot be stored");
                 return response::busy(StatusCode::SERVICE_UNAVAILABLE, "the session cannot be stored");
             }
         };
@@ -188,7 +189,7 @@ impl Endpoint {
         }
         if let Err(error) = self.config.remove(session).await {
             // Another replica may still claim it.
-            tracing::warn!(%error, "a session that is over stays in the store");
+            log_failure(&error, "a session that is over stays in the store");
             return response::busy(StatusCode::SERVICE_UNAVAILABLE, "the session cannot be removed from the store");
         }
         response::empty(StatusCode::NO_CONTENT)
@@ -258,8 +259,8 @@ impl Endpoint {
             }
         };
         // It is asked only now: what is sent from here on comes to the new reader.
-        let late = |error| {
-            tracing::warn!(%error, "the store of events does not answer");
+        let late = |error: Error| {
+            log_failure(&error, "the store of events does not answer");
             Box::new(response::busy(StatusCode::SERVICE_UNAVAILABLE, "the events cannot be looked for"))
         };
         match self.config.after(&live.id, number, seq).await.map_err(late)? {

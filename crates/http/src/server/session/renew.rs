@@ -14,7 +14,7 @@ use crate::server::{
         driver::remember,
         lease::Lease,
         live::LiveSession,
-        store_timeout::{SharedStore, Written},
+        store_timeout::{SharedStore, Written, log_failure},
     },
 };
 
@@ -65,9 +65,13 @@ impl Endpoint {
             renewed &= self.renew_batch(shared, batch).await;
         }
         let (expired, owned): (Vec<_>, Vec<_>) = sessions.into_iter().partition(|live| !live.is_owned());
+        let mut lost = 0;
         for live in expired.iter().filter(|live| live.lease.as_ref().is_some_and(|lease| !lease.has_ended())) {
-            tracing::warn!("the lease of a session has expired, and the session ends here");
             self.abandon(live);
+            lost += 1;
+        }
+        if lost > 0 {
+            tracing::warn!(sessions = lost, "the leases of sessions have expired, and the sessions end here");
         }
         if renewed && shared.node.url.is_none() {
             self.release_unused().await;
@@ -82,7 +86,7 @@ impl Endpoint {
         let lost = match self.config.renew(shared, &owned, shortest(batch)).await {
             Ok(lost) => lost,
             Err(error) => {
-                tracing::warn!(%error, "the leases of sessions cannot be renewed");
+                log_failure(&error, "the leases of sessions cannot be renewed");
                 return false;
             }
         };

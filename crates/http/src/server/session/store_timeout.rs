@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use couplet_core::{BoxFuture, Error, ErrorKind};
+use couplet_core::{BoxFuture, Error, ErrorKind, Outage, OutageChange};
 use tokio::time::Instant;
 
 use crate::server::{
@@ -41,7 +41,7 @@ impl Written {
             Ok(true) => Self::Stored,
             Ok(false) => Self::Fenced,
             Err(error) => {
-                tracing::warn!(%error, "{what}");
+                log_failure(&error, what);
                 Self::Failed
             }
         }
@@ -118,7 +118,7 @@ impl Config {
                 (None, _) => self.remove_events(&live.id).await,
             };
             if let Err(error) = done {
-                tracing::warn!(%error, "the store does not know that a session has ended here");
+                log_failure(&error, "the store does not know that a session has ended here");
                 if error.kind() == ErrorKind::Timeout {
                     return false;
                 }
@@ -152,7 +152,7 @@ impl Config {
     async fn remove_events(&self, session: &str) -> Result<(), Error> {
         let removed = self.events_in_time(self.events.remove(session)).await;
         if let Err(error) = &removed {
-            tracing::warn!(%error, "the events of a session that is over stay in the store");
+            log_failure(error, "the events of a session that is over stay in the store");
         }
         removed
     }
@@ -161,7 +161,7 @@ impl Config {
     pub(crate) async fn release(&self, shared: &SharedStore, id: &str, generation: u64) -> bool {
         let released = self.in_time(shared.store.release(id, generation)).await;
         if let Err(error) = &released {
-            tracing::warn!(%error, "a session cannot be released");
+            log_failure(error, "a session cannot be released");
         }
         !released.is_err_and(|error| error.kind() == ErrorKind::Timeout)
     }
@@ -179,22 +179,36 @@ impl Config {
         let lease = self.limits.session_lease;
         // There should be time for another attempt.
         let limit = self.limits.store_time.min(lease / 3).min(left);
-        in_time(limit, shared.store.renew(owned, &shared.node, lease)).await
+        self.timed(Store::Sessions, limit, shared.store.renew(owned, &shared.node, lease)).await
     }
 
     async fn events_in_time<T>(&self, work: BoxFuture<'_, Result<T, Error>>) -> Result<T, Error> {
-        self.timed(Store::Events, work).await
+        self.timed(Store::Events, self.limits.store_time, work).await
     }
 
     async fn in_time<T>(&self, work: BoxFuture<'_, Result<T, Error>>) -> Result<T, Error> {
-        self.timed(Store::Sessions, work).await
+        self.timed(Store::Sessions, self.limits.store_time, work).await
     }
 
-    async fn timed<T>(&self, which: Store, work: BoxFuture<'_, Result<T, Error>>) -> Result<T, Error> {
+    async fn timed<T>(&self, which: Store, limit: Duration, work: BoxFuture<'_, Result<T, Error>>) -> Result<T, Error> {
         let timer = self.metrics.store(which);
-        let done = in_time(self.limits.store_time, work).await;
+        let done = in_time(limit, work).await;
         timer.stored(done.is_ok());
+        match (self.outage.note(done.as_ref().err()), &done) {
+            (Some(OutageChange::Began), Err(error)) => tracing::warn!(%error, "the store of sessions is away"),
+            (Some(OutageChange::Ended), _) => tracing::info!("the store of sessions is back"),
+            _ => {}
+        }
         done
+    }
+}
+
+/// Logs that an operation has failed. During an outage that is a detail: one line says that the store is away.
+pub(crate) fn log_failure(error: &Error, what: &str) {
+    if Outage::is_outage(error) {
+        tracing::debug!(%error, "{what}");
+    } else {
+        tracing::warn!(%error, "{what}");
     }
 }
 

@@ -1,0 +1,117 @@
+"""How a client of the suite goes on while replicas of the server are rolled (SIGTERM) or killed (SIGKILL).
+
+A step that ends with a definite error is repeated, by the same client while replicas are rolled, and by a new one while
+they are killed. A wrong value ends the program at once, and so does a lost session while replicas are only rolled.
+"""
+
+import asyncio
+import time
+
+# How often a step may fail in a row.
+ATTEMPTS = 20
+# How long a step may take, in seconds. A killed replica takes the answer of one call with it.
+LIMIT = 8
+PAUSE = 0.3
+
+
+class Wrong(Exception):
+    """A value that is not the expected one."""
+
+
+def expect(what, found, expected):
+    if found != expected:
+        raise Wrong(f"{what}: {found!r}, not {expected!r}")
+
+
+def done(step):
+    print("ok", step, flush=True)
+
+
+def wrong_in(error):
+    """The wrong value among the errors that an SDK has wrapped."""
+    if isinstance(error, BaseExceptionGroup):
+        return next(filter(None, map(wrong_in, error.exceptions)), None)
+    return error if isinstance(error, Wrong) else None
+
+
+class Rolling:
+    """One run: `mode` is `rolled` or `killed`, `name` makes the ids of calls unique."""
+
+    def __init__(self, mode, name, seconds):
+        self.is_killed = mode == "killed"
+        self.name = name
+        self.until = time.monotonic() + float(seconds)
+        self.calls = self.at = self.attempts = self.clients = self.failures = self.timeouts = 0
+        self.wrong = None
+
+    def new_id(self):
+        self.calls += 1
+        return f"{self.name}-{self.calls}"
+
+    def asked(self, message):
+        """The id that an elicitation is about: it has to be one of a call of this client."""
+        id = message.removeprefix("Confirm ")
+        name, _, number = id.rpartition("-")
+        if name == self.name and number.isdecimal() and int(number) <= self.calls:
+            return id
+        # The SDK may swallow the exception.
+        self.wrong = f"the elicitation of another client: {message}"
+        raise Wrong(self.wrong)
+
+    def is_over(self):
+        return self.wrong is not None or time.monotonic() >= self.until
+
+    async def failed(self, step, error):
+        print("failed", step, type(error).__name__, error, flush=True)
+        self.failures += 1
+        self.attempts += 1
+        if self.attempts > ATTEMPTS:
+            self.wrong = f"{step} failed {self.attempts} times: {error!r}"
+        await asyncio.sleep(PAUSE)
+
+    async def run(self, connect, steps):
+        """Takes a function that returns a context with a client, and the steps. Returns what is wrong, if anything."""
+        while not self.is_over():
+            self.clients += 1
+            if self.clients > 1 and not self.is_killed:
+                return "the session was lost"
+            began = self.at
+            try:
+                async with asyncio.timeout(LIMIT) as limit, connect() as client:
+                    await self.go_on(client, limit, steps)
+            except Exception as error:
+                if wrong := wrong_in(error):
+                    self.wrong = str(wrong)
+                elif limit.expired():
+                    await self.timed_out("connect or close")
+                elif not self.is_over() or self.at == began:
+                    await self.failed("connect or close", error)
+        rounds = self.at // len(steps)
+        print("rounds", rounds, "clients", self.clients, "failures", self.failures, "timeouts", self.timeouts, flush=True)
+        return self.wrong
+
+    async def go_on(self, client, limit, steps):
+        while not self.is_over():
+            step = steps[self.at % len(steps)]
+            limit.reschedule(None)
+            try:
+                async with asyncio.timeout(LIMIT) as own:
+                    await step(client)
+                self.at += 1
+                self.attempts = 0
+            except Wrong as wrong:
+                self.wrong = str(wrong)
+            except Exception as error:
+                if own.expired():
+                    await self.timed_out(step.__name__)
+                else:
+                    await self.failed(step.__name__, error)
+                if self.is_killed:
+                    break
+        limit.reschedule(asyncio.get_running_loop().time() + LIMIT)
+
+    async def timed_out(self, step):
+        self.timeouts += 1
+        await self.failed(step, TimeoutError(f"no answer within {LIMIT} s"))
+        if not self.is_killed:
+            self.wrong = f"{step}: no answer within {LIMIT} s"

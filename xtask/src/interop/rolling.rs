@@ -1,0 +1,215 @@
+//! The clients of other SDKs while replicas of the server come and go.
+//!
+//! Every client repeats the steps of the suite and two more, whose executions the server counts in a file. It says
+//! `answered <id>` for each counted call that it has the answer of, and in the end a line with four numbers: `rounds`,
+//! `clients`, `failures`, `timeouts`.
+
+use std::{
+    collections::HashMap,
+    fs, io,
+    path::Path,
+    thread::{self, ScopedJoinHandle},
+    time::Duration,
+};
+
+use super::{
+    Bench,
+    peer::{PEERS, Programs},
+    report::{Counts, Role, Row, Transport, complaint},
+    url,
+};
+use crate::{Failure, group::Group};
+
+/// How long a client may take beyond the time that it was given: it ends with the step that it is in.
+const MORE: Duration = Duration::from_secs(45);
+
+/// What happens to the replicas.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Disturbance {
+    /// They are ended with SIGTERM, one after the other. Sessions go on.
+    Rolled,
+    /// They are killed, too. Clients begin again.
+    Killed,
+}
+
+impl Disturbance {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Rolled => "rolled",
+            Self::Killed => "killed",
+        }
+    }
+}
+
+/// Where the server is, and for how long clients go on.
+pub(crate) struct Place<'a> {
+    pub(crate) port: u16,
+    pub(crate) logs: &'a Path,
+    /// The file in which executions are counted.
+    pub(crate) ledger: &'a Path,
+    pub(crate) seconds: u64,
+}
+
+/// A client that has ended: its row, and what it said.
+type Ended = (Row, Result<String, Failure>);
+
+/// Runs the clients of all SDKs at the same time. `disturb` is called until all have ended, and returns whether it has
+/// killed a replica.
+pub(crate) fn clients_while(
+    place: &Place<'_>,
+    disturbance: Disturbance,
+    disturb: impl FnMut() -> Result<bool, Failure>,
+) -> Result<Counts, Failure> {
+    let bench = Bench::at(place.port, place.logs)?;
+    let mut counts = Counts::default();
+    let mut clients = Vec::new();
+    for peer in PEERS.iter().filter(|peer| !peer.client.is_empty()) {
+        match (peer.install)(&bench.folder.join(peer.name)) {
+            Ok(programs) => clients.push((peer, programs)),
+            Err(missing) => counts = counts + Counts::told(peer.name, Err(missing)),
+        }
+    }
+    let rows = clients.iter().flat_map(|(peer, programs)| {
+        peer.client.iter().map(move |offer| (Row::new(peer, Role::Client, Transport::Http, offer), programs))
+    });
+    let (ended, kills) = at_once(place, disturbance, rows, disturb)?;
+    let ledger = Ledger::read(place.ledger)?;
+    for (row, said) in ended {
+        let end = said.and_then(|said| judge(&said, row.expected(), disturbance, kills, &ledger));
+        let name = format!("{} {} {}", disturbance.name(), row.peer().name, row.offer);
+        counts = counts + Counts::noted(&name, end);
+    }
+    Ok(counts + Counts::noted(&format!("{} executions", disturbance.name()), ledger.verdict()))
+}
+
+/// Runs clients while replicas are disturbed; returns the number of kills, too.
+fn at_once<'a>(
+    place: &Place<'_>,
+    disturbance: Disturbance,
+    rows: impl Iterator<Item = (Row, &'a Programs)>,
+    mut disturb: impl FnMut() -> Result<bool, Failure>,
+) -> Result<(Vec<Ended>, usize), Failure> {
+    thread::scope(|scope| {
+        let start = |(row, programs)| scope.spawn(move || one(place, disturbance, row, programs));
+        let threads: Vec<_> = rows.map(start).collect();
+        let mut kills = 0;
+        while !threads.iter().all(ScopedJoinHandle::is_finished) {
+            kills += usize::from(disturb()?);
+        }
+        Ok((threads.into_iter().map(|thread| thread.join().expect("a thread does not panic")).collect(), kills))
+    })
+}
+
+/// Runs one client to its end.
+fn one(place: &Place<'_>, disturbance: Disturbance, row: Row, programs: &Programs) -> Ended {
+    let name = format!("{}-{}", disturbance.name(), row.name());
+    let (url, seconds) = (url(&place.port.to_string()), place.seconds.to_string());
+    let log = place.logs.join(format!("{name}.log"));
+    let mut client = programs.client(&[row.offer, disturbance.name(), &url, &name, &seconds]);
+    let limit = Duration::from_secs(place.seconds) + MORE;
+    let ended = Group::start(&mut client, &log).and_then(|group| group.wait(limit));
+    let said = String::from_utf8_lossy(&fs::read(&log).unwrap_or_default()).into_owned();
+    let said = match ended {
+        Ok(status) if status.success() => Ok(said),
+        Ok(_) => Err(complaint(&said)),
+        Err(why) => Err(why),
+    };
+    (row, said)
+}
+
+/// What a client may have seen. It has one call under way at a time, so each kill can take one answer with it.
+fn judge(
+    said: &str,
+    expected: &str,
+    disturbance: Disturbance,
+    kills: usize,
+    ledger: &Ledger,
+) -> Result<String, Failure> {
+    let after = |start: &'static str| said.lines().filter_map(move |line| line.trim_end().strip_prefix(start));
+    if let Some(other) = after("revision ").find(|revision| *revision != expected) {
+        return Err(format!("the revision is {other}, not {expected}"));
+    }
+    let last = after("rounds ").next_back().ok_or("it did not say what it did")?;
+    let numbers: Vec<usize> = last.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    let [rounds, clients, failures, timeouts] = numbers[..] else { return Err(format!("it said `{last}`")) };
+    if let Some(lost) = after("answered ").find(|id| ledger.begun(id) != 1) {
+        return Err(format!("`{lost}` was answered and executed {} times", ledger.begun(lost)));
+    }
+    match disturbance {
+        _ if rounds == 0 => Err("it did not get through all steps once".to_owned()),
+        Disturbance::Rolled if clients > 1 => Err(format!("{clients} clients: a session was lost")),
+        Disturbance::Killed if timeouts > kills => Err(format!("{timeouts} answers were lost in {kills} kills")),
+        _ => Ok(format!("{rounds} rounds, {clients} clients, {failures} definite errors, {timeouts} lost answers")),
+    }
+}
+
+/// What the tools of all replicas have written down.
+struct Ledger {
+    begun: HashMap<String, usize>,
+    wrong: Option<String>,
+}
+
+impl Ledger {
+    fn read(path: &Path) -> Result<Self, Failure> {
+        match fs::read_to_string(path) {
+            Ok(text) => Ok(Self::parse(&text)),
+            // Nothing was executed.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::parse("")),
+            Err(error) => Err(format!("{}: {error}", path.display())),
+        }
+    }
+
+    fn parse(text: &str) -> Self {
+        let mut begun = HashMap::new();
+        for id in text.lines().filter_map(|line| line.strip_prefix("begin ")) {
+            *begun.entry(id.to_owned()).or_default() += 1;
+        }
+        Self { begun, wrong: text.lines().find(|line| line.starts_with("wrong ")).map(str::to_owned) }
+    }
+
+    /// How often a call was executed.
+    fn begun(&self, id: &str) -> usize {
+        self.begun.get(id).copied().unwrap_or_default()
+    }
+
+    /// Whether no call was executed twice, and every server got what was sent.
+    fn verdict(&self) -> Result<String, Failure> {
+        match (self.begun.iter().find(|(_, count)| **count > 1), &self.wrong) {
+            (Some((id, count)), _) => Err(format!("`{id}` was executed {count} times")),
+            (None, Some(wrong)) => Err(wrong.clone()),
+            (None, None) => Ok(format!("{} calls, none twice", self.begun.len())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_passes_only_with_all_that_it_should_say() {
+        let ledger = Ledger::parse("begin a-1\nbegin a-2\nbegin a-3\nbegin a-3\n");
+        let judged = |said: &str, how| judge(said, "2025-11-25", how, 2, &ledger).map_err(|why| why.to_string());
+        let all = "revision 2025-11-25\nanswered a-1\nrounds 3 clients 1 failures 2 timeouts 0\n";
+        let ok = "3 rounds, 1 clients, 2 definite errors, 0 lost answers";
+        assert_eq!(judged(all, Disturbance::Rolled).as_deref(), Ok(ok));
+        for (said, how, complaint) in [
+            (all.replace("11-25", "06-18"), Disturbance::Rolled, "the revision is 2025-06-18, not 2025-11-25"),
+            (all.replace("rounds", "ronds"), Disturbance::Rolled, "it did not say what it did"),
+            (all.replace("rounds 3", "rounds 0"), Disturbance::Killed, "it did not get through all steps once"),
+            (all.replace("clients 1", "clients 2"), Disturbance::Rolled, "2 clients: a session was lost"),
+            (all.replace("timeouts 0", "timeouts 3"), Disturbance::Killed, "3 answers were lost in 2 kills"),
+            (all.replace("a-1", "a-3"), Disturbance::Killed, "`a-3` was answered and executed 2 times"),
+            (all.replace("a-1", "a-4"), Disturbance::Killed, "`a-4` was answered and executed 0 times"),
+        ] {
+            assert_eq!(judged(&said, how), Err(complaint.to_owned()), "{said}");
+        }
+    }
+
+    #[test]
+    fn an_execution_too_many_is_found() {
+        assert_eq!(Ledger::parse("begin a-1\nbegin a-2\n").verdict().as_deref(), Ok("2 calls, none twice"));
+        assert_eq!(Ledger::parse("begin a-1\nbegin a-1\n").verdict(), Err("`a-1` was executed 2 times".to_owned()));
+        assert_eq!(Ledger::parse("wrong the id: 1, not 2\n").verdict(), Err("wrong the id: 1, not 2".to_owned()));
+    }
+}
