@@ -6,7 +6,7 @@
 //! | message transports | [`Transport`], [`Connect`], [`pump::MessageStream`], [`pump::serve`], [`pump::connect`] |
 //! | other transports | [`Connection`], [`ServerConnection`], [`ClientConnection`], [`Channel`], [`Router`], [`EncodedMessage`], [`message`], [`http`] |
 //! | extensions | [`ExtensionSpec`], [`ExtensionEvent`], [`Project`], [`extension_messages!`] |
-//! | gateways | [`Dialect`], [`Outcome`], [`RequestOptions`], [`Negotiation`], [`Relay`] |
+//! | gateways | [`Dialect`], [`Outcome`], [`RequestOptions`], [`Negotiation`], [`Relay`], [`TaskIds`] |
 //! | replicas | [`ChangeBus`], [`BusSubscription`], [`Bridge`] |
 //! | telemetry | [`Observer`], [`Operation`], [`Failure`] |
 //!
@@ -74,4 +74,5 @@ pub use wire::{
     negotiate::{Negotiation, Probe, Step},
     project::{Ask, Project},
     revision::Revision,
+    task::TaskIds,
 };

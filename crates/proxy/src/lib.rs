@@ -19,6 +19,7 @@ mod call;
 mod changes;
 mod describe;
 mod extensions;
+mod hooks;
 mod parked;
 mod pool;
 mod proxy;
@@ -28,4 +29,5 @@ mod supervise;
 mod upstream;
 
 pub use builder::ProxyBuilder;
+pub use hooks::Hooks;
 pub use proxy::Proxy;
