@@ -6,6 +6,7 @@
 //! | `line` | newline-delimited framing |
 //! | `text`, `escape`, `buffers` | encoded messages, long strings, reused buffers |
 //! | `oversized` | what can be learned of a message above the size limit |
+//! | `visible` | untrusted text for people |
 
 pub(crate) mod buffers;
 pub(crate) mod escape;
@@ -13,6 +14,7 @@ pub mod line;
 pub(crate) mod oversized;
 pub(crate) mod scan;
 pub(crate) mod text;
+pub(crate) mod visible;
 
 use std::{borrow::Cow, ops::Range, sync::Arc};
 
