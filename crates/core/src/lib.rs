@@ -46,6 +46,7 @@ pub use limits::Limits;
 pub use message::oversized::{Oversized, Skimmed};
 pub use message::scan::{Bounds, Fault, JsonText};
 pub use message::text::EncodedMessage;
+pub use message::visible::{is_blank, visible};
 pub use server::bus::{
     BusSubscription, ChangeBus,
     bridge::{Bridge, BridgeFailure, BridgeRuntime},

@@ -7,6 +7,7 @@
 //! | `text`, `escape`, `buffers` | encoded messages, long strings, reused buffers |
 //! | `splice` | one member replaced, the others untouched |
 //! | `oversized` | what can be learned of a message above the size limit |
+//! | `visible` | untrusted text for people |
 
 pub(crate) mod buffers;
 pub(crate) mod escape;
@@ -15,6 +16,7 @@ pub(crate) mod oversized;
 pub(crate) mod scan;
 mod splice;
 pub(crate) mod text;
+pub(crate) mod visible;
 
 use std::{borrow::Cow, ops::Range, sync::Arc};
 
