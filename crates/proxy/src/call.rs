@@ -14,6 +14,7 @@ use couplet_types::{
 use crate::{
     Hooks,
     asking::{Aside, Listening, Question},
+    deadline::Deadline,
     extensions::{Raw, common},
     parked::Parked,
     pool::{Lease, Pool},
@@ -223,11 +224,12 @@ impl Passing<'_> {
 
     /// The response to a request, with all messages and requests before it.
     async fn follow(&self, mut open: Open, ticket: Option<&str>) -> Result<(Open, JsonText), Error> {
+        let mut deadline = Deadline::new(self.pool.options.calls);
         loop {
             if open.question.is_some() {
                 open = self.answer(open, ticket).await?;
             }
-            match open.next().await? {
+            match deadline.wait(&self.call.method, open.next()).await? {
                 Received::Log(line) => self.log(line).await,
                 Received::Notification(method, params) => {
                     self.notify(open.upstream.client.revision(), &method, &params).await;

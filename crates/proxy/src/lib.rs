@@ -17,6 +17,7 @@ mod backoff;
 mod builder;
 mod call;
 mod changes;
+mod deadline;
 mod describe;
 mod extensions;
 mod hooks;
