@@ -28,6 +28,11 @@ pub(crate) use lists::Lists;
 
 use fetch::Listing;
 
+/// The shortest time to live that is respected.
+const SHORTEST: Duration = Duration::from_secs(30);
+/// The time after which lists are fetched again that must not be cached, and of whose changes there is no notification.
+const UNCACHED: Duration = Duration::from_secs(300);
+
 /// The lists of an upstream as they were last fetched, with its instructions and capabilities.
 #[derive(Clone, Debug, Default)]
 pub struct Catalog {
@@ -118,6 +123,17 @@ impl Catalog {
     /// Returns the time after which the lists expire, if the server limits it.
     pub fn ttl(&self) -> Option<Duration> {
         self.entries.iter().filter_map(|entry| entry.ttl).min()
+    }
+
+    /// The time after which the lists should be fetched again. A server that notifies of changes does not have to be asked
+    /// because it forbids caching.
+    pub(crate) fn expiry(&self) -> Option<Duration> {
+        let expiries = List::ALL.into_iter().filter_map(|list| match self.entries[list.index()].ttl? {
+            Duration::ZERO if list.notifies(&self.capabilities) => None,
+            Duration::ZERO => Some(UNCACHED),
+            ttl => Some(ttl.max(SHORTEST)),
+        });
+        expiries.min()
     }
 
     /// Returns whether a list was ever fetched.
