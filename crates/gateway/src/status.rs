@@ -2,9 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use couplet_host::ServerStatus;
 use couplet_hosts::Env;
+use serde_json::{Value, json};
 
-use crate::files;
+use crate::{Gateway, files};
 
 /// Returns the folder of the sockets of running gateways, which only the user can use.
 #[must_use]
@@ -124,4 +126,58 @@ mod unix {
         stream.take(LONGEST).read_to_string(&mut text).ok()?;
         serde_json::from_str(&text).ok()
     }
+}
+
+impl Gateway {
+    /// Returns the status of the gateway and its servers, for `couplet gateway status`. It has no secrets.
+    #[must_use]
+    pub fn status(&self) -> Value {
+        let config = self.config();
+        let (reloads, age, error) = self.reload_state();
+        let path = self.path().canonicalize().unwrap_or_else(|_| self.path().to_owned());
+        let key = |id: &str| config.servers.iter().find(|server| server.id.as_str() == id).map(|server| &server.key);
+        let servers: Vec<_> = self.host().status().iter().map(|one| {
+            let mut status = server(one);
+            status["key"] = json!(key(one.upstream.server.as_str()));
+            status
+        }).collect();
+        json!({
+            "pid": std::process::id(),
+            "version": env!("CARGO_PKG_VERSION"),
+            "config": path,
+            "up": self.up().as_secs(),
+            "reload": { "count": reloads, "age": age.map(|age| age.as_secs()), "error": error },
+            "profiles": config.profiles.keys().collect::<Vec<_>>(),
+            "servers": servers,
+        })
+    }
+}
+
+fn server(status: &ServerStatus) -> Value {
+    let upstream = &status.upstream;
+    let millis = |time: std::time::Duration| time.as_secs_f64() * 1000.0;
+    let seconds = |time: Option<std::time::Duration>| time.map(|time| time.as_secs());
+    json!({
+        "id": upstream.server.as_str(),
+        "state": upstream.state.name(),
+        "since": upstream.since.as_secs(),
+        "error": upstream.error,
+        "retryIn": seconds(upstream.retry_in),
+        "restarts": upstream.restarts,
+        "calls": upstream.calls,
+        "failures": upstream.failures,
+        "running": upstream.running,
+        "queued": upstream.queued,
+        "latency": upstream.latency.map(|latency| json!({ "p50Ms": millis(latency.p50), "p99Ms": millis(latency.p99) })),
+        "catalog": {
+            "age": seconds(upstream.catalog.age),
+            "tools": upstream.catalog.tools,
+            "prompts": upstream.catalog.prompts,
+            "resources": upstream.catalog.resources,
+            "templates": upstream.catalog.templates,
+            "error": upstream.catalog.error,
+            "reports": upstream.catalog.reports,
+        },
+        "hidden": status.blocked.iter().map(|(kind, raw)| json!({ "kind": kind.as_str(), "name": raw })).collect::<Vec<_>>(),
+    })
 }

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use couplet_hosts::{Entry, Part, Text};
 use serde_json::{Value, json};
 
+use super::settings::Auth;
+
 /// How a server is reached, as canonical JSON. References to secrets are not resolved, so that it can be compared and
 /// hashed without them.
 #[derive(Clone, PartialEq, Eq)]
@@ -14,8 +16,8 @@ pub struct Launch {
 }
 
 impl Launch {
-    pub(super) fn new(entry: &Entry, removed: &[String]) -> Self {
-        Self { canonical: canonical(entry, removed), lines: lines(entry, removed) }
+    pub(super) fn new(entry: &Entry, removed: &[String], auth: Option<Auth>) -> Self {
+        Self { canonical: canonical(entry, removed, auth), lines: lines(entry, removed) }
     }
 
     /// Returns the canonical JSON. It may contain secrets that the file contains.
@@ -38,7 +40,7 @@ impl std::fmt::Debug for Launch {
     }
 }
 
-fn canonical(entry: &Entry, removed: &[String]) -> String {
+fn canonical(entry: &Entry, removed: &[String], auth: Option<Auth>) -> String {
     let pairs = |pairs: &[(String, Text)]| -> BTreeMap<String, String> {
         pairs.iter().map(|(name, text)| (name.clone(), text.to_string())).collect()
     };
@@ -55,6 +57,7 @@ fn canonical(entry: &Entry, removed: &[String]) -> String {
             members.insert("url", remote.url.to_string().into());
             members.insert("transport", format!("{:?}", remote.transport).to_lowercase().into());
             members.insert("headers", json!(pairs(&remote.headers)));
+            members.insert("auth", auth.map(|auth| format!("{auth:?}").to_lowercase()).into());
         }
     }
     json!(members).to_string()

@@ -134,8 +134,8 @@ pub enum AuditArgs {
     /// The names and types, and a keyed digest.
     #[default]
     Shape,
-    /// The values, too.
-    Values,
+    /// The values too, without those whose names or forms look like secrets.
+    Redacted,
 }
 
 /// What happens when records cannot be written fast enough.

@@ -65,11 +65,12 @@ impl Server {
             fail(&span, problem.what)
         })?;
         let settings = settings.with(mapped);
+        settings.check_patterns().map_err(|error| fail(&member.span, error.to_string()))?;
         let id = match &settings.id {
             Some(id) => ServerId::parse(id).map_err(|error| fail(&member.span, format!("`id`: {error}")))?,
             None => ServerId::from_key(key),
         };
-        let launch = Launch::new(&entry, &removed);
+        let launch = Launch::new(&entry, &removed, settings.auth);
         Ok((Self { key: key.clone(), id, entry, removed, settings, launch }, ignored))
     }
 
