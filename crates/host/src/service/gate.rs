@@ -28,7 +28,9 @@ pub(crate) enum End {
     /// What the reply says.
     Replied,
     /// The server was not reached, or was lost.
-    Unavailable { sent: bool },
+    Unavailable {
+        sent: bool,
+    },
     Timeout,
     /// It was not sent.
     Refused,

@@ -31,9 +31,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError, RwLock, Weak},
 };
 
-use couplet_core::{
-    BoxFuture, Call, ClientNotification, Description, Hub, Reply, Service, http::headers::ParamHeader,
-};
+use couplet_core::{BoxFuture, Call, ClientNotification, Description, Hub, Reply, Service, http::headers::ParamHeader};
 use couplet_types::{RequestMethod, RpcError};
 
 use crate::{

@@ -1,9 +1,6 @@
 //! The rules of a host: policy, pins, consent, audit.
 
-use std::{
-    collections::HashMap,
-    sync::Arc,
-};
+use std::{collections::HashMap, sync::Arc};
 
 use couplet_core::{Call, JsonText};
 use couplet_types::ToolAnnotations;
@@ -102,7 +99,8 @@ impl Rules {
             return (Effects::STRICTEST, Labels::NONE);
         }
         let rules = self.server(server);
-        let effects = rules.effects.iter().find(|(glob, _)| glob.matches(definition.raw())).map(|(_, effects)| *effects);
+        let effects =
+            rules.effects.iter().find(|(glob, _)| glob.matches(definition.raw())).map(|(_, effects)| *effects);
         let effects = effects.unwrap_or_else(|| match kind {
             Kind::Tool => {
                 let annotations = definition.get("annotations").and_then(|text| text.parse::<ToolAnnotations>().ok());
@@ -115,7 +113,14 @@ impl Rules {
     }
 
     /// Whether a caller sees an item. One that needs consent is shown if there is a way to ask for it.
-    pub(crate) fn shows(&self, profile: &Profile, snapshot: &Snapshot, item: &Item, call: Option<&Call>, door: Door) -> bool {
+    pub(crate) fn shows(
+        &self,
+        profile: &Profile,
+        snapshot: &Snapshot,
+        item: &Item,
+        call: Option<&Call>,
+        door: Door,
+    ) -> bool {
         if self.policy.allows_all() {
             return true;
         }

@@ -66,7 +66,10 @@ impl Snapshot {
         let mut blocked = Vec::new();
         let mut items = |kind| collect(profile, rules, pinned, &members, kind, &mut blocked);
         let named = |items: Vec<Item>| {
-            items.into_iter().map(|item| (members[item.member].id().clone(), item.raw.clone(), item)).collect::<Vec<_>>()
+            items
+                .into_iter()
+                .map(|item| (members[item.member].id().clone(), item.raw.clone(), item))
+                .collect::<Vec<_>>()
         };
         let tools = NameTable::new(&naming, named(items(Kind::Tool)));
         let prompts = NameTable::new(&naming, named(items(Kind::Prompt)));
@@ -111,12 +114,13 @@ impl Snapshot {
         if let Some(at) = self.by_uri.get(uri) {
             return Some(self.resources[*at].member);
         }
-        let is_match = |matcher: &Option<UriTemplate>| matcher.as_ref().is_some_and(|template| template.matches(uri).is_some());
+        let is_match =
+            |matcher: &Option<UriTemplate>| matcher.as_ref().is_some_and(|template| template.matches(uri).is_some());
         if let Some(at) = self.matchers.iter().position(is_match) {
             return Some(self.templates[at].member);
         }
-        let mut with_resources = (0..self.members.len())
-            .filter(|at| self.members[*at].catalog.capabilities().resources.is_some());
+        let mut with_resources =
+            (0..self.members.len()).filter(|at| self.members[*at].catalog.capabilities().resources.is_some());
         match (with_resources.next(), with_resources.next()) {
             (Some(only), None) => Some(only),
             _ => None,
