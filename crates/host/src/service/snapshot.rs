@@ -11,7 +11,7 @@ use couplet_types::{Implementation, UriTemplate};
 use crate::{
     catalog::{Catalog, List},
     host::Config,
-    names::{Collision, Kind, NameTable},
+    names::{Collision, Entry, Kind, NameTable},
     pins::Lock,
     policy::{Door, Effects, Labels},
     profile::Profile,
@@ -124,6 +124,14 @@ impl Snapshot {
         match (with_resources.next(), with_resources.next()) {
             (Some(only), None) => Some(only),
             _ => None,
+        }
+    }
+
+    /// A tool or prompt by its exposed name.
+    pub(crate) fn named(&self, kind: Kind, name: &str) -> Option<&Entry<Item>> {
+        match kind {
+            Kind::Prompt => self.prompts.get(name),
+            _ => self.tools.get(name),
         }
     }
 
