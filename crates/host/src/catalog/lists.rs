@@ -2,7 +2,7 @@
 
 use std::ops::BitOr;
 
-use couplet_types::{ListPrompts, ListResourceTemplates, ListResources, ListTools, Request};
+use couplet_types::{ListPrompts, ListResourceTemplates, ListResources, ListTools, Request, ServerCapabilities};
 
 /// A list of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -53,6 +53,16 @@ impl List {
             Self::Resources => "uri",
             Self::Templates => "uriTemplate",
         }
+    }
+
+    /// Whether a server with these capabilities notifies of changes.
+    pub(super) fn notifies(self, server: &ServerCapabilities) -> bool {
+        let declared = match self {
+            Self::Tools => server.tools.as_ref().and_then(|tools| tools.list_changed),
+            Self::Prompts => server.prompts.as_ref().and_then(|prompts| prompts.list_changed),
+            Self::Resources | Self::Templates => server.resources.as_ref().and_then(|resources| resources.list_changed),
+        };
+        declared == Some(true)
     }
 
     /// The singular, for reports.

@@ -28,10 +28,15 @@ pub(crate) use lists::Lists;
 
 use fetch::Listing;
 
+/// The shortest time to live that is respected.
+const SHORTEST: Duration = Duration::from_secs(30);
+/// The time after which lists are fetched again that must not be cached, and of whose changes there is no notification.
+const UNCACHED: Duration = Duration::from_secs(300);
+
 /// The lists of an upstream as they were last fetched, with its instructions and capabilities.
 #[derive(Clone, Debug, Default)]
 pub struct Catalog {
-    entries: [Entry; List::COUNT],
+    entries: [ListEntry; List::COUNT],
     instructions: Option<Arc<str>>,
     capabilities: Arc<ServerCapabilities>,
     revision: Option<Revision>,
@@ -41,7 +46,7 @@ pub struct Catalog {
 
 /// One list, and how the last attempt to fetch it ended.
 #[derive(Clone, Debug, Default)]
-struct Entry {
+struct ListEntry {
     definitions: Arc<[Definition]>,
     reports: Arc<[String]>,
     ttl: Option<Duration>,
@@ -120,6 +125,17 @@ impl Catalog {
         self.entries.iter().filter_map(|entry| entry.ttl).min()
     }
 
+    /// The time after which the lists should be fetched again. A server that notifies of changes does not have to be asked
+    /// because it forbids caching.
+    pub(crate) fn expiry(&self) -> Option<Duration> {
+        let expiries = List::ALL.into_iter().filter_map(|list| match self.entries[list.index()].ttl? {
+            Duration::ZERO if list.notifies(&self.capabilities) => None,
+            Duration::ZERO => Some(UNCACHED),
+            ttl => Some(ttl.max(SHORTEST)),
+        });
+        expiries.min()
+    }
+
     /// Returns whether a list was ever fetched.
     pub fn is_fetched(&self) -> bool {
         self.fetched.is_some()
@@ -164,7 +180,7 @@ impl Catalog {
     }
 }
 
-impl Entry {
+impl ListEntry {
     /// Replaces the list, and returns whether it differs. Unchanged definitions stay the same, with what is cached for
     /// them.
     fn replace(&mut self, listing: Listing) -> bool {

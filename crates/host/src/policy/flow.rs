@@ -51,8 +51,8 @@ impl FlowTracker {
     /// Returns the flow that a call of a tool with these labels would lead to.
     pub fn would_complete(&self, key: &FlowKey, labels: Labels) -> Flow {
         let before = self.labels(key);
-        let is_news = before != Labels::ALL || labels.has(Labels::SENDS);
-        if before | labels == Labels::ALL && is_news { Flow::Trifecta } else { Flow::Clear }
+        let is_new = before != Labels::ALL || labels.has(Labels::SENDS);
+        if before | labels == Labels::ALL && is_new { Flow::Trifecta } else { Flow::Clear }
     }
 
     /// Records a call of a tool with these labels, before it is sent.
@@ -78,6 +78,16 @@ impl FlowTracker {
     pub fn labels(&self, key: &FlowKey) -> Labels {
         let state = lock(&self.state);
         state.flows.get(key).map_or(state.floor, |(labels, _)| *labels)
+    }
+
+    /// Returns the number of sessions with labels.
+    pub fn len(&self) -> usize {
+        lock(&self.state).flows.len()
+    }
+
+    /// Returns whether no session has a label.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     /// Removes a session that has ended.

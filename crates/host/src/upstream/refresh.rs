@@ -11,8 +11,6 @@ use crate::catalog::{Catalog, FetchLimits, Lists, fetch};
 
 /// The time between two refreshes. A refresh that takes longer is followed by a pause of the same length.
 const PAUSE: Duration = Duration::from_millis(250);
-/// The shortest time to live of a list that is respected.
-const SHORTEST: Duration = Duration::from_secs(30);
 /// The delay after a refresh that failed, which doubles up to the longest one.
 const RETRY: Duration = Duration::from_secs(1);
 const LONGEST_RETRY: Duration = Duration::from_secs(60);
@@ -27,19 +25,19 @@ pub(super) async fn run(shared: &Shared, proxy: &Proxy) {
         let began = Instant::now();
         let fetched = fetch(&proxy.client(), wanted, &limits).await;
         let new = Arc::new(shared.catalog.borrow().refreshed(fetched));
-        let (failed, ttl) = (new.failed(), new.ttl());
+        let (failed, expiry) = (new.failed(), new.expiry());
         publish(shared, new);
         sleep(began.elapsed().max(PAUSE)).await;
         let delay = retry;
         retry = if failed.is_empty() { RETRY } else { (retry * 2).min(LONGEST_RETRY) };
         let expired = async {
-            match (failed.is_empty(), ttl) {
+            match (failed.is_empty(), expiry) {
                 (false, _) => {
                     sleep(delay).await;
                     failed
                 }
-                (true, Some(ttl)) => {
-                    sleep(ttl.max(SHORTEST)).await;
+                (true, Some(expiry)) => {
+                    sleep(expiry).await;
                     Lists::ALL
                 }
                 (true, None) => std::future::pending().await,

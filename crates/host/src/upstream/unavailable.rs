@@ -50,7 +50,7 @@ impl Unavailable {
     }
 
     pub(super) fn starting(server: &ServerId, so_far: Duration) -> Self {
-        let what = format!("is still starting, since {}; retry in a few seconds", seconds(so_far));
+        let what = format!("has been starting for {}; retry in a few seconds", seconds(so_far));
         Self::new(server, Reason::Starting, what).after(Duration::from_secs(3))
     }
 
@@ -169,10 +169,10 @@ fn calls(count: usize, what: &str) -> String {
     }
 }
 
-/// A duration for people.
+/// A duration for people, rounded up.
 pub(super) fn seconds(time: Duration) -> String {
-    match time.as_secs() {
-        0 => "less than a second".to_owned(),
+    match time.as_secs() + u64::from(time.subsec_nanos() > 0) {
+        0 => "0 seconds".to_owned(),
         1 => "1 second".to_owned(),
         s @ 2..120 => format!("{s} seconds"),
         s => format!("{} minutes", s / 60),
