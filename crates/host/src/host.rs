@@ -119,7 +119,8 @@ impl Host {
         let client = (builder.client.clone(), OnceCell::new());
         let (grants, flows) = (Arc::new(Grants::default()), Arc::new(FlowTracker::new(FLOWS)));
         let rules = Rules::new(&builder, &grants, &flows);
-        let empty = Config { slots: Vec::new(), rules: Arc::new(rules), profiles: BTreeMap::new(), info: builder.info.clone() };
+        let empty =
+            Config { slots: Vec::new(), rules: Arc::new(rules), profiles: BTreeMap::new(), info: builder.info.clone() };
         let inner = Arc::new(Inner {
             config: RwLock::new(Arc::new(empty)),
             views: Mutex::default(),
@@ -298,7 +299,8 @@ impl Inner {
         let rules = Arc::new(Rules::new(&builder, &self.grants, &self.flows));
         let HostBuilder { info, servers, profiles, .. } = builder;
         let before = self.config();
-        let known: HashMap<&ServerId, &Arc<Slot>> = before.slots.iter().map(|slot| (slot.upstream.id(), slot)).collect();
+        let known: HashMap<&ServerId, &Arc<Slot>> =
+            before.slots.iter().map(|slot| (slot.upstream.id(), slot)).collect();
         let slots = servers.into_iter().map(|server| match known.get(&server.id) {
             Some(slot) if slot.launch.is_some() && slot.launch == server.launch => {
                 match server.quarantine {
@@ -309,7 +311,8 @@ impl Inner {
             }
             _ => Arc::new(self.slot(server)),
         });
-        let mut profiles: BTreeMap<_, _> = profiles.into_iter().map(|(name, profile)| (name, Arc::new(profile))).collect();
+        let mut profiles: BTreeMap<_, _> =
+            profiles.into_iter().map(|(name, profile)| (name, Arc::new(profile))).collect();
         profiles.entry(DEFAULT.into()).or_insert_with(|| match before.profiles.get(DEFAULT) {
             Some(known) if **known == Profile::default() => known.clone(),
             _ => Arc::default(),

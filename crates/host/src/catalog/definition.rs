@@ -14,9 +14,9 @@ use crate::pins::{Fingerprint, fingerprint};
 
 /// A definition as the server sent it: a tool, a prompt, a resource or a resource template. Clones are cheap.
 #[derive(Clone)]
-pub struct Definition(Arc<Inner>);
+pub struct Definition(Arc<Parts>);
 
-struct Inner {
+struct Parts {
     list: List,
     raw: Arc<str>,
     text: JsonText,
@@ -29,7 +29,7 @@ struct Inner {
 impl Definition {
     pub(super) fn new(list: List, raw: Arc<str>, text: JsonText, revision: Revision) -> Self {
         let (fingerprint, projected) = (OnceLock::new(), OnceLock::new());
-        Self(Arc::new(Inner { list, raw, text, revision, fingerprint, projected }))
+        Self(Arc::new(Parts { list, raw, text, revision, fingerprint, projected }))
     }
 
     /// Returns the list that it is in.

@@ -36,7 +36,7 @@ const UNCACHED: Duration = Duration::from_secs(300);
 /// The lists of an upstream as they were last fetched, with its instructions and capabilities.
 #[derive(Clone, Debug, Default)]
 pub struct Catalog {
-    entries: [Entry; List::COUNT],
+    entries: [ListEntry; List::COUNT],
     instructions: Option<Arc<str>>,
     capabilities: Arc<ServerCapabilities>,
     revision: Option<Revision>,
@@ -46,7 +46,7 @@ pub struct Catalog {
 
 /// One list, and how the last attempt to fetch it ended.
 #[derive(Clone, Debug, Default)]
-struct Entry {
+struct ListEntry {
     definitions: Arc<[Definition]>,
     reports: Arc<[String]>,
     ttl: Option<Duration>,
@@ -180,7 +180,7 @@ impl Catalog {
     }
 }
 
-impl Entry {
+impl ListEntry {
     /// Replaces the list, and returns whether it differs. Unchanged definitions stay the same, with what is cached for
     /// them.
     fn replace(&mut self, listing: Listing) -> bool {

@@ -20,7 +20,9 @@ pub(crate) fn describe(view: &ViewInner, snapshot: &Snapshot) -> Description {
         _ => None,
     };
     // One server under its own names is served as a proxy would.
-    if let Some(about) = only.and_then(|only| only.upstream.running()).map(|proxy| couplet_core::Service::describe(&proxy)) {
+    if let Some(about) =
+        only.and_then(|only| only.upstream.running()).map(|proxy| couplet_core::Service::describe(&proxy))
+    {
         let mut own = Description::new(about.info.clone(), capabilities(snapshot));
         own.instructions = instructions(view, snapshot);
         own.capabilities.experimental.clone_from(&about.capabilities.experimental);

@@ -4,12 +4,7 @@ use std::sync::Arc;
 
 use couplet_core::Sealer;
 
-use crate::{
-    catalog::Catalog,
-    names::ServerId,
-    service::link::Link,
-    upstream::Upstream,
-};
+use crate::{catalog::Catalog, names::ServerId, service::link::Link, upstream::Upstream};
 
 /// A server of a view, with the catalog that the view was built from.
 pub(crate) struct Member {

@@ -24,7 +24,9 @@ impl View {
         let snapshot = self.snapshot();
         let blocked = snapshot.blocked.iter().filter(|blocked| blocked.kind == kind).count();
         if blocked > 0 && call.outbox.wants_log(LoggingLevel::Warning) {
-            let text = format!("{blocked} of the {kind}s are hidden: their definitions are new or have changed, and wait for an approval");
+            let text = format!(
+                "{blocked} of the {kind}s are hidden: their definitions are new or have changed, and wait for an approval"
+            );
             log(call, text).await;
         }
     }
@@ -34,7 +36,8 @@ impl View {
     pub(crate) async fn report_call_of_blocked(&self, snapshot: &Snapshot, call: &Call, kind: Kind, name: &str) {
         let is_it = snapshot.blocked.iter().any(|blocked| blocked.kind == kind && blocked.name == name);
         if is_it && call.outbox.wants_log(LoggingLevel::Warning) {
-            log(call, format!("`{name}` is blocked: its definition is new or has changed, and waits for an approval")).await;
+            log(call, format!("`{name}` is blocked: its definition is new or has changed, and waits for an approval"))
+                .await;
         }
     }
 }

@@ -26,19 +26,16 @@ impl View {
 
     /// A call of a tool, or a request for a prompt.
     pub(crate) async fn named(self, mut call: Call, kind: Kind) -> Reply {
-        let snapshot = self.snapshot();
         let name = match call.params.read_str("name") {
             Ok(Some(name)) => name,
             Ok(None) => return RpcError::invalid_params("`name` is missing").into(),
             Err(error) => return error.into(),
         };
-        let (table, door) = match kind {
-            Kind::Prompt => (&snapshot.prompts, Door::Get),
-            _ => (&snapshot.tools, Door::Call),
-        };
-        let Some(entry) = table.get(&name) else {
+        let snapshot = self.settled(|snapshot| snapshot.named(kind, &name).is_some()).await;
+        let Some(entry) = snapshot.named(kind, &name) else {
             return self.unknown(&snapshot, &call, kind, &name).await;
         };
+        let door = if kind == Kind::Prompt { Door::Get } else { Door::Call };
         let item = &entry.value;
         let name = name.into_owned();
         if let Some(preset) = item.preset(&call.params) {
@@ -52,11 +49,11 @@ impl View {
     }
 
     pub(crate) async fn read(self, call: Call) -> Reply {
-        let snapshot = self.snapshot();
         let uri = match call.params.read::<String>("uri") {
             Ok(uri) => uri,
             Err(error) => return error.into(),
         };
+        let snapshot = self.settled(|snapshot| snapshot.owner(&uri).is_some()).await;
         let Some(goal) = Goal::resource(&snapshot, &uri, Door::Read) else {
             return call.revision.resource_not_found(&uri).into();
         };
@@ -104,6 +101,17 @@ impl View {
         let item = Aim { member: 0, kind: Kind::Tool, raw, effects, labels, definition: None };
         let goal = Goal { exposed: call.method.to_string(), item, door: Door::Call, splice: false };
         Flight { view: &self, snapshot: &snapshot, goal: &goal }.run(call).await
+    }
+
+    /// The tables of the view. If they lack something that a server may have which was never listed, they are waited for,
+    /// once for each such server.
+    async fn settled(&self, has: impl Fn(&Snapshot) -> bool) -> Arc<Snapshot> {
+        let snapshot = self.snapshot();
+        if has(&snapshot) {
+            return snapshot;
+        }
+        self.await_catalogs().await;
+        self.snapshot()
     }
 
     /// The error for a name that does not exist, which is also the error for one that the caller may not use.

@@ -1,9 +1,6 @@
 //! The rules of a host: policy, pins, consent, audit.
 
-use std::{
-    collections::HashMap,
-    sync::Arc,
-};
+use std::{collections::HashMap, sync::Arc};
 
 use couplet_core::{Call, JsonText};
 use couplet_types::ToolAnnotations;
@@ -49,7 +46,7 @@ impl Rules {
 
     /// Whether lists differ between callers.
     pub(crate) fn depends_on_principal(&self) -> bool {
-        !self.policy.allows_all()
+        self.policy.depends_on_principal()
     }
 
     pub(crate) fn new(builder: &HostBuilder, grants: &Arc<Grants>, flows: &Arc<FlowTracker>) -> Self {
@@ -98,11 +95,12 @@ impl Rules {
 
     /// The effects and labels of a definition. They are needed only by a policy.
     pub(crate) fn classified(&self, server: &ServerId, kind: Kind, definition: &Definition) -> (Effects, Labels) {
-        if self.policy.allows_all() {
+        if self.policy.is_open() {
             return (Effects::STRICTEST, Labels::NONE);
         }
         let rules = self.server(server);
-        let effects = rules.effects.iter().find(|(glob, _)| glob.matches(definition.raw())).map(|(_, effects)| *effects);
+        let effects =
+            rules.effects.iter().find(|(glob, _)| glob.matches(definition.raw())).map(|(_, effects)| *effects);
         let effects = effects.unwrap_or_else(|| match kind {
             Kind::Tool => {
                 let annotations = definition.get("annotations").and_then(|text| text.parse::<ToolAnnotations>().ok());
@@ -115,8 +113,15 @@ impl Rules {
     }
 
     /// Whether a caller sees an item. One that needs consent is shown if there is a way to ask for it.
-    pub(crate) fn shows(&self, profile: &Profile, snapshot: &Snapshot, item: &Item, call: Option<&Call>, door: Door) -> bool {
-        if self.policy.allows_all() {
+    pub(crate) fn shows(
+        &self,
+        profile: &Profile,
+        snapshot: &Snapshot,
+        item: &Item,
+        call: Option<&Call>,
+        door: Door,
+    ) -> bool {
+        if self.policy.is_open() {
             return true;
         }
         let server = snapshot.members[item.member].id();
@@ -136,10 +141,10 @@ impl Rules {
         }
     }
 
-    /// Decides about a request of a server to its caller. The caller's user sees and answers the request, so a policy that
-    /// asks for consent lets it pass.
+    /// Decides about a request of a server to its caller. The caller's user sees and answers an elicitation, so a policy
+    /// that asks for consent lets it pass; a sampling request passes then if there is a person to ask at all.
     pub(crate) fn permits_request(&self, profile: &Profile, server: &ServerId, call: &Call, door: Door) -> bool {
-        if self.policy.allows_all() && self.audit.is_none() {
+        if self.policy.is_open() && self.audit.is_none() {
             return true;
         }
         let raw = call.tool_name().unwrap_or_default();
@@ -148,7 +153,7 @@ impl Rules {
         subject.trust = self.server(server).trust;
         let verdict = self.policy.decide(&subject);
         self.note_request(profile, server, call, door, &verdict);
-        verdict.decision != Decision::Deny
+        if door.asks() { self.is_open(verdict.decision) } else { verdict.decision != Decision::Deny }
     }
 
     fn note_request(&self, profile: &Profile, server: &ServerId, call: &Call, door: Door, verdict: &Verdict) {

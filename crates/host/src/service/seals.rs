@@ -65,7 +65,10 @@ impl Seals {
         // The difference between no state and an empty one matters to the server.
         let state = state.map_or_else(|| "-".to_owned(), |state| format!("+{state}"));
         let content = arguments(call) + &state;
-        format!("{MARK}{}", self.sealer.seal_id(&self.context("state", call.principal(), &target.parts(call)), &content))
+        format!(
+            "{MARK}{}",
+            self.sealer.seal_id(&self.context("state", call.principal(), &target.parts(call)), &content)
+        )
     }
 
     /// Opens it for the same request.

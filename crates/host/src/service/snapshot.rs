@@ -11,9 +11,9 @@ use couplet_types::{Implementation, UriTemplate};
 use crate::{
     catalog::{Catalog, List},
     host::Config,
-    names::{Collision, Kind, NameTable},
+    names::{Collision, Entry, Kind, NameTable},
     pins::Lock,
-    policy::{Door, Effects, Labels},
+    policy::{Door, Effects, Labels, Subject},
     profile::Profile,
     service::{item::Item, list::Lists, member::Member, rules::Rules, run::Aim},
 };
@@ -66,7 +66,10 @@ impl Snapshot {
         let mut blocked = Vec::new();
         let mut items = |kind| collect(profile, rules, pinned, &members, kind, &mut blocked);
         let named = |items: Vec<Item>| {
-            items.into_iter().map(|item| (members[item.member].id().clone(), item.raw.clone(), item)).collect::<Vec<_>>()
+            items
+                .into_iter()
+                .map(|item| (members[item.member].id().clone(), item.raw.clone(), item))
+                .collect::<Vec<_>>()
         };
         let tools = NameTable::new(&naming, named(items(Kind::Tool)));
         let prompts = NameTable::new(&naming, named(items(Kind::Prompt)));
@@ -111,15 +114,27 @@ impl Snapshot {
         if let Some(at) = self.by_uri.get(uri) {
             return Some(self.resources[*at].member);
         }
-        let is_match = |matcher: &Option<UriTemplate>| matcher.as_ref().is_some_and(|template| template.matches(uri).is_some());
+        let is_match =
+            |matcher: &Option<UriTemplate>| matcher.as_ref().is_some_and(|template| template.matches(uri).is_some());
         if let Some(at) = self.matchers.iter().position(is_match) {
             return Some(self.templates[at].member);
         }
-        let mut with_resources = (0..self.members.len())
-            .filter(|at| self.members[*at].catalog.capabilities().resources.is_some());
+        if self.members.iter().any(|member| !member.catalog.is_fetched()) {
+            return None;
+        }
+        let mut with_resources =
+            (0..self.members.len()).filter(|at| self.members[*at].catalog.capabilities().resources.is_some());
         match (with_resources.next(), with_resources.next()) {
             (Some(only), None) => Some(only),
             _ => None,
+        }
+    }
+
+    /// A tool or prompt by its exposed name.
+    pub(crate) fn named(&self, kind: Kind, name: &str) -> Option<&Entry<Item>> {
+        match kind {
+            Kind::Prompt => self.prompts.get(name),
+            _ => self.tools.get(name),
         }
     }
 
@@ -131,8 +146,21 @@ impl Snapshot {
         let member = self.owner(uri)?;
         let server = self.members[member].id();
         let effects = Effects::of_kind(Kind::Resource, self.rules.server(server).trust);
-        let labels = if self.rules.policy.allows_all() { Labels::NONE } else { Labels::guess(effects) };
+        let labels = if self.rules.policy.is_open() { Labels::NONE } else { Labels::guess(effects) };
         Some(Aim { member, kind: Kind::Resource, raw: uri.into(), effects, labels, definition: None })
+    }
+
+    /// Whether a principal may subscribe to a resource.
+    pub(crate) fn permits_subscription(&self, aim: &Aim, principal: Option<&str>) -> bool {
+        if self.rules.policy.is_open() {
+            return true;
+        }
+        let server = self.members[aim.member].id();
+        let mut subject = Subject::new(self.profile.name(), server, aim.kind, &aim.raw, Door::Subscribe);
+        subject.principal = principal;
+        subject.effects = aim.effects;
+        subject.trust = self.rules.server(server).trust;
+        self.rules.is_open(self.rules.policy.decide(&subject).decision)
     }
 
     pub(crate) fn approves_instructions(&self, member: usize) -> bool {

@@ -14,7 +14,7 @@ use tokio::{sync::Notify, time::Instant};
 /// Counts timeouts in a row. Errors that the server reports are answers like any other.
 #[derive(Default)]
 pub(super) struct Breaker {
-    inner: Mutex<Inner>,
+    circuit: Mutex<Circuit>,
     /// Whether there was a timeout since the last answer; without one, nothing is locked.
     troubled: AtomicBool,
     /// Notified when the trial of an open breaker was not answered either.
@@ -22,7 +22,7 @@ pub(super) struct Breaker {
 }
 
 #[derive(Default)]
-struct Inner {
+struct Circuit {
     timeouts: usize,
     /// When the next trial may begin, and the pause before it.
     open: Option<(Instant, Duration)>,
@@ -51,40 +51,40 @@ impl Breaker {
         if !self.troubled.load(Relaxed) {
             return Ok(Admitted::Normally);
         }
-        let mut inner = lock(&self.inner);
-        let Some((next, pause)) = inner.open else { return Ok(Admitted::Normally) };
+        let mut circuit = lock(&self.circuit);
+        let Some((next, pause)) = circuit.open else { return Ok(Admitted::Normally) };
         let rest = next.saturating_duration_since(Instant::now());
-        if inner.trial {
+        if circuit.trial {
             return Err(rest.max(pause));
         }
         if !rest.is_zero() {
             return Err(rest);
         }
-        inner.trial = true;
+        circuit.trial = true;
         Ok(Admitted::OnTrial)
     }
 
     /// The server answered a call.
     pub(super) fn answered(&self) {
         if self.troubled.load(Relaxed) {
-            let mut inner = lock(&self.inner);
-            *inner = Inner::default();
+            let mut circuit = lock(&self.circuit);
+            *circuit = Circuit::default();
             self.troubled.store(false, Relaxed);
         }
     }
 
     /// The server did not answer a call in time.
     pub(super) fn timed_out(&self, admitted: Admitted) {
-        let mut inner = lock(&self.inner);
+        let mut circuit = lock(&self.circuit);
         self.troubled.store(true, Relaxed);
-        inner.timeouts += 1;
+        circuit.timeouts += 1;
         let on_trial = admitted == Admitted::OnTrial;
-        if on_trial || (inner.open.is_none() && inner.timeouts >= Self::TIMEOUTS) {
-            let pause = inner.open.map_or(Self::PAUSE, |(_, pause)| (pause * 2).min(Self::LONGEST_PAUSE));
-            inner.open = Some((Instant::now() + pause, pause));
-            inner.trial = false;
+        if on_trial || (circuit.open.is_none() && circuit.timeouts >= Self::TIMEOUTS) {
+            let pause = circuit.open.map_or(Self::PAUSE, |(_, pause)| (pause * 2).min(Self::LONGEST_PAUSE));
+            circuit.open = Some((Instant::now() + pause, pause));
+            circuit.trial = false;
         }
-        drop(inner);
+        drop(circuit);
         if on_trial {
             self.hung.notify_one();
         }
@@ -93,12 +93,12 @@ impl Breaker {
     /// A call ended without an answer and without a timeout, such as one that its caller cancelled.
     pub(super) fn abandoned(&self, admitted: Admitted) {
         if admitted == Admitted::OnTrial {
-            lock(&self.inner).trial = false;
+            lock(&self.circuit).trial = false;
         }
     }
 
     pub(super) fn is_open(&self) -> bool {
-        self.troubled.load(Relaxed) && lock(&self.inner).open.is_some()
+        self.troubled.load(Relaxed) && lock(&self.circuit).open.is_some()
     }
 }
 

@@ -18,7 +18,7 @@ use super::{
     shared::{Shared, StderrTail},
     status::CatalogStatus,
     supervise::Supervisor,
-    target::Target,
+    target::SharedTarget,
 };
 use crate::{
     catalog::{Catalog, List},
@@ -97,7 +97,7 @@ impl UpstreamBuilder {
     /// If it is called outside of a tokio runtime.
     pub fn build(self) -> Upstream {
         let Self { id, client, target, options, starts, stderr } = self;
-        let shared = Arc::new(Shared::new(id, options, client, Target::new(target), starts, stderr));
+        let shared = Arc::new(Shared::new(id, options, client, SharedTarget::new(target), starts, stderr));
         let supervisor = tokio::spawn(Supervisor::new(shared.clone()).run());
         Upstream(Arc::new(Handle { shared, supervisor }))
     }

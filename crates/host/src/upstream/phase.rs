@@ -1,4 +1,4 @@
-//! The phases of an upstream, and the wishes that its supervisor follows.
+//! The phases of an upstream, and the state that its supervisor is to bring about.
 
 use std::sync::Arc;
 

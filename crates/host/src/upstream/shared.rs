@@ -22,7 +22,7 @@ use super::{
     latency::Histogram,
     permits::Permits,
     phase::{Entered, Phase, Run, Wanted},
-    target::Target,
+    target::SharedTarget,
 };
 use crate::{catalog::Catalog, names::ServerId};
 
@@ -33,7 +33,7 @@ pub(super) struct Shared {
     pub(super) id: ServerId,
     pub(super) options: UpstreamOptions,
     pub(super) client: ClientBuilder,
-    pub(super) target: Target,
+    pub(super) target: SharedTarget,
     pub(super) starts: StartLimit,
     pub(super) stderr: Option<StderrTail>,
     pub(super) phase: watch::Sender<Entered>,
@@ -63,7 +63,7 @@ impl Shared {
         id: ServerId,
         options: UpstreamOptions,
         client: ClientBuilder,
-        target: Target,
+        target: SharedTarget,
         starts: StartLimit,
         stderr: Option<StderrTail>,
     ) -> Self {
