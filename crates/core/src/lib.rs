@@ -6,7 +6,7 @@
 //! | message transports | [`Transport`], [`Connect`], [`pump::MessageStream`], [`pump::serve`], [`pump::connect`] |
 //! | other transports | [`Connection`], [`ServerConnection`], [`ClientConnection`], [`Channel`], [`Router`], [`EncodedMessage`], [`message`], [`http`] |
 //! | extensions | [`ExtensionSpec`], [`ExtensionEvent`], [`Project`], [`extension_messages!`] |
-//! | gateways | [`Dialect`], [`Outcome`], [`RequestOptions`], [`Negotiation`], [`Relay`] |
+//! | gateways | [`Dialect`], [`Outcome`], [`RequestOptions`], [`Negotiation`], [`Relay`], [`TaskIds`] |
 //! | replicas | [`ChangeBus`], [`BusSubscription`], [`Bridge`] |
 //! | telemetry | [`Observer`], [`Operation`], [`Failure`] |
 //!
@@ -48,6 +48,7 @@ pub use limits::Limits;
 pub use message::oversized::{Oversized, Skimmed};
 pub use message::scan::{Bounds, Fault, JsonText};
 pub use message::text::EncodedMessage;
+pub use message::visible::{is_blank, visible};
 pub use outage::{Outage, OutageChange};
 pub use server::bus::{
     BusSubscription, ChangeBus,
@@ -77,4 +78,5 @@ pub use wire::{
     negotiate::{Negotiation, Probe, Step},
     project::{Ask, Project},
     revision::Revision,
+    task::TaskIds,
 };
