@@ -46,7 +46,7 @@ mod setup;
 mod shared;
 mod stateless;
 pub(crate) mod target;
-mod tls;
+pub(crate) mod tls;
 mod tools;
 mod uri;
 

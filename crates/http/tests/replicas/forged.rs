@@ -119,10 +119,11 @@ async fn a_request_is_forwarded_once() {
 
 #[test]
 fn the_url_of_a_replica_is_checked() {
-    for url in ["", "/mcp", "https://10.0.0.1/mcp", "10.0.0.1:80", "ftp://10.0.0.1/mcp"] {
+    for url in ["", "/mcp", "10.0.0.1:80", "ftp://10.0.0.1/mcp", "https:///mcp"] {
         let error = Replica::new(url, KEY).unwrap_err();
         assert!(error.to_string().contains("expected `http://host:port/path`"), "{error}");
     }
+    assert_eq!(Replica::new("https://10.0.0.1/mcp", KEY).is_ok(), cfg!(feature = "client"));
     let replica = Replica::new("http://10.0.0.1:8080/mcp", KEY).unwrap();
     assert_eq!(format!("{replica:?}"), r#"Replica { url: "http://10.0.0.1:8080/mcp", .. }"#);
 }

@@ -5,6 +5,8 @@
 mod forged;
 mod lost;
 mod member;
+#[cfg(feature = "client")]
+mod secure;
 mod signals;
 #[path = "../server/store.rs"]
 #[allow(dead_code, reason = "shared with another test binary")]

@@ -37,7 +37,7 @@ impl Sentinels {
                 }
                 // A sentinel that answers says more than one that does not.
                 Ok(Err(error)) => {
-                    failure = failure.filter(|known: &RedisError| known.kind() != Kind::Io).or(Some(error))
+                    failure = failure.filter(|known: &RedisError| known.kind() != Kind::Io).or(Some(error));
                 }
                 Err(_) => {}
             }

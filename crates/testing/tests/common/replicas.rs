@@ -1,5 +1,7 @@
 //! Replicas of a program that share a real Redis. Several crates include this file with `#[path]`.
 
+#![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
+
 use std::{
     fs,
     io::{Read, Write},

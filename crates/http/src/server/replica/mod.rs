@@ -1,6 +1,7 @@
 //! Forwarding: a request for a session that another replica owns is sent there.
 
 pub(crate) mod accept;
+mod dial;
 pub(crate) mod envelope;
 pub(crate) mod forward;
 pub(crate) mod nonces;
@@ -9,22 +10,21 @@ pub(crate) mod relay;
 use std::{
     fmt,
     sync::{Arc, Mutex},
-    time::Duration,
 };
 
 use bytes::Bytes;
 use couplet_core::{Caller, Error, ErrorKind};
 use hmac_sha256::HMAC;
-use http::{HeaderName, Uri, uri::Scheme};
+use http::HeaderName;
 use http_body_util::Full;
-use hyper_util::{
-    client::legacy::{Client, connect::HttpConnector},
-    rt::{TokioExecutor, TokioTimer},
-};
+use hyper_util::client::legacy::Client;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use crate::server::replica::nonces::Nonces;
+use crate::server::replica::{
+    dial::{Connector, Dial, is_reachable},
+    nonces::Nonces,
+};
 
 /// The header that makes a request one of another replica.
 pub(crate) const HEADER: HeaderName = HeaderName::from_static("couplet-replica");
@@ -37,7 +37,8 @@ pub(crate) const HEADER: HeaderName = HeaderName::from_static("couplet-replica")
 /// the replicas must not differ by more than that.
 ///
 /// The header fields of the request are forwarded except `authorization`, `cookie` and those of the connection; its
-/// extensions are not. The traffic is not encrypted: use it in a private network.
+/// extensions are not. With `http` the traffic is not encrypted: use it in a private network. With the feature `client` the
+/// URL may be one of `https`, for replicas behind something that terminates TLS.
 ///
 /// ```
 /// use couplet_http::server::{Endpoint, MemorySessions, Replica};
@@ -63,6 +64,7 @@ pub struct Replica {
     /// The first one signs.
     keys: Vec<[u8; 32]>,
     claims: Option<Codec>,
+    dial: Dial,
 }
 
 /// How claims are sent.
@@ -80,15 +82,26 @@ impl Replica {
     /// 32 random bytes.
     ///
     /// # Errors
-    /// If it is not a URL with the scheme `http`.
+    /// If it is not a URL with the scheme `http` or, with the feature `client`, `https`.
     pub fn new(url: impl Into<String>, key: [u8; 32]) -> Result<Self, Error> {
         let url = url.into();
-        let is_http = |uri: &Uri| uri.scheme() == Some(&Scheme::HTTP) && uri.authority().is_some();
-        if !url.parse().is_ok_and(|uri| is_http(&uri)) {
-            let what = format!("`{url}` is not the URL of a replica: expected `http://host:port/path`");
+        if !url.parse().is_ok_and(|uri| is_reachable(&uri)) {
+            let what = format!("`{url}` is not the URL of a replica: expected {}", Dial::URLS);
             return Err(Error::new(ErrorKind::Config, what));
         }
-        Ok(Self { url: url.into(), keys: vec![derive(&key)], claims: None })
+        Ok(Self { url: url.into(), keys: vec![derive(&key)], claims: None, dial: Dial::new()? })
+    }
+
+    /// Trusts the certificates of a PEM text too, for the `https` URLs of other replicas: those of a private authority.
+    /// Otherwise the roots that Mozilla trusts are trusted, or with the feature `system-roots` those of the system and of
+    /// `SSL_CERT_FILE`.
+    ///
+    /// # Errors
+    /// If the text has no certificate.
+    #[cfg(feature = "client")]
+    pub fn add_root_certificates_pem(mut self, pem: &[u8]) -> Result<Self, Error> {
+        self.dial = self.dial.trusting(pem)?;
+        Ok(self)
     }
 
     /// Also accepts requests that are signed with another key, so that the key can be changed while replicas run: first
@@ -122,24 +135,12 @@ fn derive(key: &[u8; 32]) -> [u8; 32] {
 pub(crate) struct Replicas {
     pub(crate) replica: Replica,
     pub(crate) nonces: Mutex<Nonces>,
-    client: Client<HttpConnector, Full<Bytes>>,
+    client: Client<Connector, Full<Bytes>>,
 }
 
 impl Replicas {
     pub(crate) fn new(replica: Replica) -> Self {
-        /// The timeout for a connection.
-        const CONNECT: Duration = Duration::from_secs(2);
-        /// The timeout of an idle connection: shorter than that of the built-in listener.
-        const IDLE: Duration = Duration::from_secs(15);
-        let mut connector = HttpConnector::new();
-        connector.set_connect_timeout(Some(CONNECT));
-        connector.set_nodelay(true);
-        let client = Client::builder(TokioExecutor::new())
-            .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(IDLE)
-            .pool_max_idle_per_host(32)
-            .build(connector);
-        Self { replica, nonces: Mutex::default(), client }
+        Self { nonces: Mutex::default(), client: replica.dial.client(), replica }
     }
 }
 
