@@ -5,6 +5,7 @@
 mod forged;
 mod lost;
 mod member;
+mod owners;
 mod signals;
 #[path = "../server/store.rs"]
 #[allow(dead_code, reason = "shared with another test binary")]

@@ -4,6 +4,7 @@ pub(crate) mod accept;
 pub(crate) mod envelope;
 pub(crate) mod forward;
 pub(crate) mod nonces;
+pub(crate) mod owners;
 pub(crate) mod relay;
 
 use std::{
@@ -24,7 +25,7 @@ use hyper_util::{
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use crate::server::replica::nonces::Nonces;
+use crate::server::replica::{nonces::Nonces, owners::Owners};
 
 /// The header that makes a request one of another replica.
 pub(crate) const HEADER: HeaderName = HeaderName::from_static("couplet-replica");
@@ -122,6 +123,7 @@ fn derive(key: &[u8; 32]) -> [u8; 32] {
 pub(crate) struct Replicas {
     pub(crate) replica: Replica,
     pub(crate) nonces: Mutex<Nonces>,
+    owners: Mutex<Owners>,
     client: Client<HttpConnector, Full<Bytes>>,
 }
 
@@ -139,7 +141,7 @@ impl Replicas {
             .pool_idle_timeout(IDLE)
             .pool_max_idle_per_host(32)
             .build(connector);
-        Self { replica, nonces: Mutex::default(), client }
+        Self { replica, nonces: Mutex::default(), owners: Mutex::new(Owners::new()), client }
     }
 }
 
