@@ -133,8 +133,9 @@ impl Cluster {
         // Any 32 bytes: nothing here is a secret.
         fs::write(&key, "5c".repeat(32)).map_err(|e| format!("{}: {e}", key.display()))?;
         let (program, ledger) = (self.programs.join(program), ledger(&folder));
-        let rig = Rig::start(&folder, count, move |port, store| {
+        let rig = Rig::start(&folder, count, move |&rig::Place { port, metrics, store }| {
             let mut replica = command(&program.to_string_lossy());
+            replica.args(["--metrics", &format!("127.0.0.1:{metrics}")]);
             replica.args(["--http", &format!("127.0.0.1:{port}"), "--store", store, "--state-key-file"]).arg(&key);
             replica.args(["--node-url", &format!("http://127.0.0.1:{port}/mcp")]).args(flags);
             replica.env("INTEROP_LEDGER", &ledger);

@@ -158,20 +158,25 @@ impl Cluster {
             tally.note(&format!("{revision} {scenario}"), said(client, folder, revision, scenario));
         }
         for at in 0..rig.replicas.len() {
-            tally.note(&format!("what replica {at} says of it"), rig.replicas[at].log().and_then(|log| noticed(&log)));
+            let errors = rig.metric(at, "couplet_store_errors_total{store=\"sessions\"}");
+            let outcome = errors.and_then(|errors| noticed(&rig.replicas[at].log()?, errors));
+            tally.note(&format!("what replica {at} says of it"), outcome);
         }
         Ok(())
     }
 }
 
 /// The log of a replica says once that Redis was away, and once that it was back, however many requests there were.
-fn noticed(log: &str) -> Result<String, Failure> {
+fn noticed(log: &str, errors: f64) -> Result<String, Failure> {
     let count = |what: &str| log.lines().filter(|line| line.contains(what)).count();
     let (away, back, warnings) = (count("redis is away"), count("redis is back"), count(" WARN "));
     if (away, back) != (1, 1) || warnings > WARNINGS {
         return Err(format!("{away} lines say that Redis is away, {back} that it is back; {warnings} warnings"));
     }
-    Ok(format!("one line each that Redis is away and back, {warnings} warnings"))
+    if errors < 1.0 {
+        return Err("`couplet_store_errors_total` does not count it".to_owned());
+    }
+    Ok(format!("one line each that Redis is away and back, {warnings} warnings, {errors} errors counted"))
 }
 
 fn append(path: &Path, line: &str) -> Result<(), Failure> {

@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    io::{Read, Write},
     net::{Ipv4Addr, TcpListener, TcpStream},
     path::{Path, PathBuf},
     process::Command,
@@ -94,28 +95,39 @@ impl Process {
 pub(super) struct Rig {
     pub(super) redis: Process,
     pub(super) replicas: Vec<Process>,
+    /// The ports at which replicas serve their metrics.
+    metrics: Vec<u16>,
     pub(super) balancer: Process,
 }
 
+/// What a replica is started with.
+pub(super) struct Place<'a> {
+    pub(super) port: u16,
+    pub(super) metrics: u16,
+    /// The URL of Redis.
+    pub(super) store: &'a str,
+}
+
 impl Rig {
-    /// Starts Redis, `count` replicas, which `replica` makes the commands of (given the port and the URL of Redis), and
-    /// haproxy.
+    /// Starts Redis, `count` replicas, which `replica` makes the commands of, and haproxy.
     pub(super) fn start(
         folder: &Path,
         count: usize,
-        replica: impl Fn(u16, &str) -> Command + Clone + Send + 'static,
+        replica: impl Fn(&Place<'_>) -> Command + Clone + Send + 'static,
     ) -> Result<Self, Failure> {
         let logs = folder.join("logs");
         fs::create_dir_all(&logs).map_err(|e| format!("{}: {e}", logs.display()))?;
-        let ports = free_ports(count + 2)?;
-        let (redis_port, balancer_port, replica_ports) = (ports[0], ports[1], ports[2..].to_vec());
+        let ports = free_ports(2 * count + 2)?;
+        let (redis_port, balancer_port) = (ports[0], ports[1]);
+        let (replica_ports, metrics) = (ports[2..2 + count].to_vec(), ports[2 + count..].to_vec());
         let redis_folder = folder.to_owned();
         let redis = Process::new("redis", redis_port, &logs, move || redis(redis_port, &redis_folder))?;
         let store = format!("redis://127.0.0.1:{redis_port}");
         let mut replicas = Vec::new();
-        for (at, &port) in replica_ports.iter().enumerate() {
+        for (at, (&port, &metrics)) in replica_ports.iter().zip(&metrics).enumerate() {
             let (replica, store) = (replica.clone(), store.clone());
-            replicas.push(Process::new(&format!("replica-{at}"), port, &logs, move || replica(port, &store))?);
+            let start = move || replica(&Place { port, metrics, store: &store });
+            replicas.push(Process::new(&format!("replica-{at}"), port, &logs, start)?);
         }
         let config = folder.join("haproxy.cfg");
         fs::write(&config, haproxy(balancer_port, &replica_ports)).map_err(|e| format!("{}: {e}", config.display()))?;
@@ -124,7 +136,20 @@ impl Rig {
             haproxy.args(["-db", "-f"]).arg(&config);
             haproxy
         })?;
-        Ok(Self { redis, replicas, balancer })
+        Ok(Self { redis, replicas, metrics, balancer })
+    }
+
+    /// The value of a metric of a replica.
+    pub(super) fn metric(&self, replica: usize, name: &str) -> Result<f64, Failure> {
+        let ask = || {
+            let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.metrics[replica]))?;
+            stream.write_all(b"GET /metrics HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")?;
+            let mut text = String::new();
+            stream.read_to_string(&mut text).map(|_| text)
+        };
+        let text = ask().map_err(|e| format!("metrics: {e}"))?;
+        let value = text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
+        value.ok_or_else(|| format!("there is no metric `{name}`"))
     }
 
     /// Starts the replicas again that a client has killed.

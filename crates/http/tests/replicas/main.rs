@@ -5,6 +5,7 @@
 mod forged;
 mod lost;
 mod member;
+mod owners;
 #[cfg(feature = "client")]
 mod secure;
 mod signals;

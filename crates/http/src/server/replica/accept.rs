@@ -1,6 +1,6 @@
 //! Requests that another replica has forwarded.
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering};
 
 use couplet_core::clock::unix_seconds;
 use http::{HeaderMap, StatusCode};
@@ -77,6 +77,11 @@ impl Endpoint {
         }
     }
 
+    /// Whether this replica shuts down, and does not own a session any more.
+    fn has_left(&self, session: &str) -> bool {
+        self.state.closing.load(Ordering::Acquire) && self.state.sessions.get(session).is_none()
+    }
+
     async fn respond_forwarded<B>(
         &self,
         replicas: &Replicas,
@@ -90,6 +95,8 @@ impl Endpoint {
     {
         let slot = match self.enter(&request.method) {
             Ok(slot) => slot,
+            // The sender remembers who the owner was, and this replica has released the session meanwhile.
+            Err(_) if self.has_left(&envelope.session) => return misdirected(),
             Err(refused) => return *refused,
         };
         let caller = match envelope.caller {

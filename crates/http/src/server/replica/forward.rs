@@ -44,8 +44,8 @@ enum Sent {
 }
 
 impl Endpoint {
-    /// Sends a request to the owner of its session. If the owner is gone, or does not own the session any more, the session
-    /// is claimed.
+    /// Sends a request to the owner of its session. If the owner is gone, or does not own the session any more, the store is
+    /// asked for another one, and then the session is claimed.
     ///
     /// # Errors
     /// The response of the owner, or why there is none.
@@ -65,7 +65,12 @@ impl Endpoint {
         };
         let Some(request) = admitted.context.clone() else { return Err(elsewhere().into()) };
         for _ in 0..ATTEMPTS {
-            let sent = self.send(replicas, &there.owner, &there.record.id, &request, body, &admitted).await?;
+            let sent = self.send(replicas, &there.owner, &there.id, &request, body, &admitted).await?;
+            let is_owner = match &sent {
+                Sent::Answered(reply) => reply.status().is_success() && request.method != Method::DELETE,
+                Sent::Refused | Sent::Unknown => false,
+            };
+            self.note_owner(&there, admitted.principal(), is_owner);
             match sent {
                 Sent::Answered(reply) => {
                     drop(request);
@@ -74,12 +79,16 @@ impl Endpoint {
                 Sent::Unknown if request.method == Method::POST => return Err(unknown().into()),
                 Sent::Refused | Sent::Unknown => {}
             }
-            match self.claim(shared, &there.record).await? {
+            let found = match &there.record {
+                Some(record) => self.claim(shared, record).await?,
+                None => self.look_up(shared, &there.id, admitted.principal()).await?,
+            };
+            match found {
                 Found::Here(live) => {
                     drop(request);
                     return Ok((live, admitted));
                 }
-                Found::There(other) if other.owner == there.owner => break,
+                Found::There(other) if other.owner == there.owner && there.record.is_some() => break,
                 Found::There(other) => there = other,
             }
         }

@@ -5,6 +5,7 @@ mod dial;
 pub(crate) mod envelope;
 pub(crate) mod forward;
 pub(crate) mod nonces;
+pub(crate) mod owners;
 pub(crate) mod relay;
 
 use std::{
@@ -24,6 +25,7 @@ use serde_json::Value;
 use crate::server::replica::{
     dial::{Connector, Dial, is_reachable},
     nonces::Nonces,
+    owners::Owners,
 };
 
 /// The header that makes a request one of another replica.
@@ -135,12 +137,14 @@ fn derive(key: &[u8; 32]) -> [u8; 32] {
 pub(crate) struct Replicas {
     pub(crate) replica: Replica,
     pub(crate) nonces: Mutex<Nonces>,
+    owners: Mutex<Owners>,
     client: Client<Connector, Full<Bytes>>,
 }
 
 impl Replicas {
     pub(crate) fn new(replica: Replica) -> Self {
-        Self { nonces: Mutex::default(), client: replica.dial.client(), replica }
+        let owners = Mutex::new(Owners::new());
+        Self { nonces: Mutex::default(), owners, client: replica.dial.client(), replica }
     }
 }
 

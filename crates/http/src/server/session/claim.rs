@@ -38,9 +38,18 @@ pub(crate) enum Found {
 #[derive(Debug)]
 pub(crate) struct There {
     #[cfg_attr(not(feature = "replicas"), allow(dead_code, reason = "it is for forwarding"))]
-    pub(crate) record: SessionRecord,
+    pub(crate) id: Arc<str>,
+    /// The session as it is stored; `None` if its owner is known from an earlier request.
+    #[cfg_attr(not(feature = "replicas"), allow(dead_code, reason = "it is for forwarding"))]
+    pub(crate) record: Option<SessionRecord>,
     #[cfg_attr(not(feature = "replicas"), allow(dead_code, reason = "it is for forwarding"))]
     pub(crate) owner: Node,
+}
+
+impl There {
+    fn new(record: SessionRecord, owner: Node) -> Box<Self> {
+        Box::new(Self { id: record.id.clone(), record: Some(record), owner })
+    }
 }
 
 impl Endpoint {
@@ -55,6 +64,10 @@ impl Endpoint {
             }
             self.abandon(&live);
         }
+        #[cfg(feature = "replicas")]
+        if let Some(there) = self.known_owner(id, principal)? {
+            return Ok(Found::There(there));
+        }
         match &self.config.shared {
             Some(shared) => Box::pin(self.look_up(shared, id, principal)).await,
             None => Err(not_found().into()),
@@ -62,12 +75,17 @@ impl Endpoint {
     }
 
     /// Looks for a session in the store.
-    async fn look_up(&self, shared: &SharedStore, id: &str, principal: Option<&Arc<str>>) -> Result<Found, Box<Reply>> {
+    pub(crate) async fn look_up(
+        &self,
+        shared: &SharedStore,
+        id: &str,
+        principal: Option<&Arc<str>>,
+    ) -> Result<Found, Box<Reply>> {
         let found = self.config.load(shared, id).await.map_err(|error| unavailable(&error))?;
         let found = found.filter(|(record, _)| record.principal.as_ref() == principal);
         let Some((record, owner)) = found else { return Err(not_found().into()) };
         match owner.filter(|owner| owner.id != shared.node.id) {
-            Some(owner) => Ok(Found::There(Box::new(There { record, owner }))),
+            Some(owner) => Ok(Found::There(There::new(record, owner))),
             None => self.claim(shared, &record).await,
         }
     }
@@ -94,7 +112,7 @@ impl Endpoint {
                     let lease = Lease::new(generation, asked, self.config.limits.session_lease);
                     self.take_over(shared, record, lease).await.map(Found::Here)
                 }
-                Ok((Claim::Elsewhere(owner), _)) => Ok(Found::There(Box::new(There { record: record.clone(), owner }))),
+                Ok((Claim::Elsewhere(owner), _)) => Ok(Found::There(There::new(record.clone(), owner))),
                 Ok((Claim::Missing, _)) => Err(not_found().into()),
                 Err(error) => {
                     turn.fail();

@@ -1,0 +1,68 @@
+//! The owner of a session is known for a second, and the store is asked when it is another one by then.
+
+use crate::{
+    member::{Member, expire, store},
+    support::{POLLING, Session, eventually},
+};
+
+#[tokio::test]
+async fn the_store_is_not_asked_for_every_request() {
+    let store = store();
+    let (one, two) = (Member::new(&store).await, Member::new(&store).await);
+    let session = Session::open(&one.endpoint, POLLING).await.at(&two.endpoint);
+    for id in 0..40 {
+        assert_eq!(session.tool(id, "hello").await.status, 200);
+    }
+    let loads = store.calls("load");
+    assert!((1..20).contains(&loads), "{loads} times");
+    assert_eq!(one.wire.count(), 40);
+}
+
+#[tokio::test]
+async fn a_session_that_has_moved_is_found() {
+    let store = store();
+    let (one, two, three) = (Member::new(&store).await, Member::new(&store).await, Member::new(&store).await);
+    let session = Session::open(&one.endpoint, POLLING).await;
+    let (second, third) = (session.at(&two.endpoint), session.at(&three.endpoint));
+    assert_eq!(second.tool(1, "hello").await.status, 200);
+    one.endpoint.shut_down();
+    eventually(|| one.endpoint.session_count() == 0).await;
+    one.endpoint.release_sessions().await;
+    // The store may not know yet that it was released.
+    for id in 2..100 {
+        if third.tool(id, "hello").await.status == 200 {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    assert_eq!(three.endpoint.session_count(), 1);
+    assert_eq!(second.tool(100, "hello").await.status, 200, "the replica that was the owner says that it is not");
+    assert_eq!(second.tool(101, "hello").await.status, 200);
+    assert_eq!((three.wire.count(), two.endpoint.session_count()), (2, 0), "and another one is");
+}
+
+#[tokio::test]
+async fn a_session_whose_owner_is_gone_is_taken_over() {
+    let store = store();
+    let (one, two) = (Member::new(&store).await, Member::new(&store).await);
+    let session = Session::open(&one.endpoint, POLLING).await.at(&two.endpoint);
+    assert_eq!(session.tool(1, "hello").await.status, 200);
+    one.kill().await;
+    let busy = session.tool(2, "hello").await;
+    assert_eq!((busy.status.as_u16(), two.endpoint.session_count()), (503, 0), "the lease is respected");
+    expire(&store, &session.id, 1).await;
+    assert_eq!(session.tool(3, "hello").await.status, 200);
+    assert_eq!(two.endpoint.session_count(), 1);
+}
+
+#[tokio::test]
+async fn a_session_that_was_deleted_is_unknown_at_once() {
+    let store = store();
+    let (one, two) = (Member::new(&store).await, Member::new(&store).await);
+    let session = Session::open(&one.endpoint, POLLING).await;
+    let other = session.at(&two.endpoint);
+    assert_eq!(other.tool(1, "hello").await.status, 200);
+    assert_eq!(session.delete().await.status, 204);
+    assert_eq!(other.tool(2, "hello").await.status, 404);
+    assert_eq!(other.tool(3, "hello").await.status, 404);
+}
