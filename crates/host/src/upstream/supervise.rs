@@ -122,6 +122,7 @@ impl Supervisor {
         let client = self.shared.client.clone().probe_timeout(options.connect_timeout / 3);
         let builder = Proxy::builder(client.timeout(options.connect_timeout))
             .connections(options.connections)
+            .isolation(options.isolation)
             .wait_timeout(options.queue_timeout)
             .call_timeout(options.call_timeout)
             .max_call_timeout(options.max_call_timeout)
