@@ -7,16 +7,20 @@
 //! This module must not know policies' rules or the protocol's messages beyond their outcome.
 
 mod chain;
+mod encode;
 mod file;
 mod lines;
 mod record;
 mod redact;
 mod shape;
 mod sink;
+#[cfg(test)]
+mod tests;
 mod verify;
+mod writer;
 
 pub use chain::Head;
 pub use lines::{Arguments, AuditOptions, JsonLines, WhenFull};
 pub use record::{Outcome, Record};
 pub use sink::{AuditError, AuditSink, MemoryAudit, write};
-pub use verify::{Broken, Verified, verify};
+pub use verify::{Broken, Verified, verify, verify_file};

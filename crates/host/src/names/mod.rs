@@ -10,6 +10,8 @@ mod exposed;
 mod id;
 mod kind;
 mod table;
+#[cfg(test)]
+mod tests;
 
 pub use exposed::exposed_name;
 pub(crate) use id::hex;

@@ -4,9 +4,11 @@ use std::fmt;
 
 use couplet_core::JsonText;
 use serde::{
-    Deserialize, Deserializer,
+    Deserialize, Deserializer, Serialize, Serializer,
     de::{self, MapAccess, SeqAccess, Visitor},
+    ser,
 };
+use serde_json::value::RawValue;
 
 use super::{Digest, Hints, number};
 
@@ -44,6 +46,11 @@ pub fn fingerprint(definition: &JsonText) -> Result<Fingerprint, Uncanonical> {
     Ok(Fingerprint { digest: Digest::of(text), hints })
 }
 
+/// Returns the canonical form of a JSON text, if it has one.
+pub(crate) fn canonical_text(text: &str) -> Option<String> {
+    Node::parse(text).ok().map(|node| node.text())
+}
+
 /// A definition without a canonical form.
 #[derive(Debug)]
 pub struct Uncanonical(serde_json::Error);
@@ -72,13 +79,6 @@ pub(super) enum Node {
 impl Node {
     pub(super) fn parse(text: &str) -> Result<Self, Uncanonical> {
         serde_json::from_str(text).map_err(Uncanonical)
-    }
-
-    pub(super) fn get(&self, key: &str) -> Option<&Self> {
-        match self {
-            Self::Object(members) => members.iter().find(|(own, _)| own == key).map(|(_, value)| value),
-            _ => None,
-        }
     }
 
     fn members(&mut self) -> Option<&mut Vec<(String, Self)>> {
@@ -157,6 +157,16 @@ impl Node {
         }
     }
 
+    /// Returns the nesting of arrays and objects.
+    pub(super) fn depth(&self) -> usize {
+        match self {
+            Self::Array(elements) => 1 + elements.iter().map(Self::depth).max().unwrap_or(0),
+            Self::Object(members) => 1 + members.iter().map(|(_, value)| value.depth()).max().unwrap_or(0),
+            _ => 0,
+        }
+    }
+
+    /// Returns the canonical form.
     pub(super) fn text(&self) -> String {
         let mut out = String::new();
         self.write(&mut out);
@@ -167,6 +177,21 @@ impl Node {
 /// Strings are escaped by serde_json as JCS requires.
 fn write_string(out: &mut String, text: &str) {
     out.push_str(&serde_json::to_string(text).unwrap_or_default());
+}
+
+impl Serialize for Node {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Null => serializer.serialize_unit(),
+            Self::Bool(value) => serializer.serialize_bool(*value),
+            Self::Number(text) => {
+                RawValue::from_string(text.clone()).map_err(ser::Error::custom)?.serialize(serializer)
+            }
+            Self::String(text) => serializer.serialize_str(text),
+            Self::Array(elements) => serializer.collect_seq(elements),
+            Self::Object(members) => serializer.collect_map(members.iter().map(|(key, value)| (key, value))),
+        }
+    }
 }
 
 impl<'de> Deserialize<'de> for Node {

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt};
 
-use super::{Digest, Fingerprint, Hints, Seen, canonical::Node};
+use super::{Digest, Fingerprint, Hints, Seen, canonical::Node, observe::names};
 use crate::names::{Kind, ServerId};
 
 /// The state of a definition.
@@ -79,7 +79,7 @@ pub struct Approval {
 ///
 /// let mut lock = Lock::default();
 /// let read = seen(r#"{"name":"read","description":"Reads a file"}"#);
-/// lock.observe(&files, &launch, &[read.clone()], Baseline::Approve(Approval::default()));
+/// lock.observe(&files, &launch, &[read.clone()], Baseline::Approve(Approval::default()), 0);
 /// assert_eq!(lock.state(&files, Kind::Tool, "read", &read.fingerprint, 0), Pin::Approved);
 ///
 /// let lock = Lock::parse(&lock.to_string())?;
@@ -155,7 +155,8 @@ impl Lock {
         let own = self.servers.entry(server.clone()).or_default();
         if select == Select::Server {
             own.launch = Some((*launch, approval.clone()));
-            own.items.retain(|(kind, raw), _| seen.iter().any(|seen| seen.is(*kind, raw)));
+            let present = names(seen);
+            own.items.retain(|(kind, raw), _| present.contains(&(*kind, raw)));
         }
         let mut count = 0;
         for seen in seen.iter().filter(|seen| seen.kind != Kind::Resource) {
@@ -193,6 +194,8 @@ impl Approval {
 }
 
 impl Approved {
+    const DEEPEST: usize = 64;
+
     pub(super) fn new(seen: &Seen, approval: Approval) -> Self {
         let definition = Some(seen.text.as_str()).filter(|text| text.len() <= Lock::LONGEST);
         let definition = definition.and_then(|text| Node::parse(text).ok()).map(|mut node| {
@@ -200,6 +203,8 @@ impl Approved {
             node.drop_volatile();
             node
         });
+        // A lock file is parsed with a limit on nesting.
+        let definition = definition.filter(|node| node.depth() <= Self::DEEPEST);
         let Fingerprint { digest, hints } = seen.fingerprint;
         Self { digest, hints, approval, definition }
     }

@@ -17,7 +17,11 @@ mod number;
 mod observe;
 mod pins;
 mod store;
+#[cfg(test)]
+mod tests;
+pub(crate) mod time;
 
+pub(crate) use canonical::canonical_text;
 pub use canonical::{Fingerprint, Uncanonical, fingerprint};
 pub use diff::{Change, Diff};
 pub use digest::Digest;

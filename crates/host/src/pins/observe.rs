@@ -1,6 +1,6 @@
 //! The definitions of a server, compared with the lock.
 
-use std::{fmt, sync::Arc};
+use std::{collections::HashSet, fmt, sync::Arc};
 
 use couplet_core::JsonText;
 
@@ -84,11 +84,18 @@ impl Observed {
 }
 
 impl Lock {
-    /// Compares the definitions of a server with the lock.
+    /// Compares the definitions of a server with the lock at a time in seconds since the Unix epoch.
     ///
     /// A server that is not in the lock is treated as `baseline` says; so is one whose launch configuration alone was
     /// approved. Otherwise nothing is approved here.
-    pub fn observe(&mut self, server: &ServerId, launch: &Digest, seen: &[Seen], baseline: Baseline) -> Observed {
+    pub fn observe(
+        &mut self,
+        server: &ServerId,
+        launch: &Digest,
+        seen: &[Seen],
+        baseline: Baseline,
+        now: u64,
+    ) -> Observed {
         let is_new = self.servers.get(server).is_none_or(|own| {
             own.items.is_empty() && own.launch.as_ref().is_none_or(|(approved, _)| approved == launch)
         });
@@ -99,7 +106,7 @@ impl Lock {
             }
             _ => false,
         };
-        Observed { approved, ..self.compare(server, launch, seen, 0) }
+        Observed { approved, ..self.compare(server, launch, seen, now) }
     }
 
     /// Compares the definitions of a server with the lock at a time in seconds since the Unix epoch.
@@ -114,11 +121,17 @@ impl Lock {
                 Pin::Changed => changed.push(item()),
             }
         }
+        let present = names(seen);
         for (kind, raw) in self.servers.get(server).iter().flat_map(|own| own.items.keys()) {
-            if !seen.iter().any(|seen| seen.is(*kind, raw)) {
+            if !present.contains(&(*kind, raw)) {
                 gone.push(Item { kind: *kind, raw: raw.as_str().into() });
             }
         }
         Observed { launch, approved: false, pending, changed, gone }
     }
+}
+
+/// The names of all definitions.
+pub(super) fn names(seen: &[Seen]) -> HashSet<(Kind, &str)> {
+    seen.iter().map(|seen| (seen.kind, &*seen.raw)).collect()
 }

@@ -80,9 +80,19 @@ impl Policy {
         Self { layers: Some(layers) }
     }
 
-    /// Returns whether the policy allows everything.
-    pub fn allows_all(&self) -> bool {
+    /// Returns whether the policy allows everything, so that no request needs a decision.
+    pub fn is_open(&self) -> bool {
         self.layers.is_none()
+    }
+
+    /// Returns whether two principals may get different decisions, so that they cannot share a list.
+    pub fn depends_on_principal(&self) -> bool {
+        self.layers.iter().flatten().flat_map(|layer| &layer.rules).any(|(_, rule)| !rule.principals.is_empty())
+    }
+
+    /// Returns whether a rule asks or denies because of the data flow, so that labels must be tracked.
+    pub fn depends_on_flow(&self) -> bool {
+        self.layers.iter().flatten().flat_map(|layer| &layer.rules).any(|(_, rule)| rule.flow)
     }
 
     /// Decides a request.

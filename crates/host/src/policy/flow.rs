@@ -25,11 +25,11 @@ pub struct FlowKey {
 #[derive(Debug)]
 pub struct FlowTracker {
     most: usize,
-    state: Mutex<State>,
+    state: Mutex<Flows>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct Flows {
     flows: HashMap<FlowKey, (Labels, u64)>,
     /// The labels of evicted sessions.
     floor: Labels,
@@ -51,8 +51,8 @@ impl FlowTracker {
     /// Returns the flow that a call of a tool with these labels would lead to.
     pub fn would_complete(&self, key: &FlowKey, labels: Labels) -> Flow {
         let before = self.labels(key);
-        let is_news = before != Labels::ALL || labels.has(Labels::SENDS);
-        if before | labels == Labels::ALL && is_news { Flow::Trifecta } else { Flow::Clear }
+        let is_new = before != Labels::ALL || labels.has(Labels::SENDS);
+        if before | labels == Labels::ALL && is_new { Flow::Trifecta } else { Flow::Clear }
     }
 
     /// Records a call of a tool with these labels, before it is sent.
@@ -80,13 +80,23 @@ impl FlowTracker {
         state.flows.get(key).map_or(state.floor, |(labels, _)| *labels)
     }
 
+    /// Returns the number of sessions with labels.
+    pub fn len(&self) -> usize {
+        lock(&self.state).flows.len()
+    }
+
+    /// Returns whether no session has a label.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// Removes a session that has ended.
     pub fn end(&self, key: &FlowKey) {
         lock(&self.state).flows.remove(key);
     }
 }
 
-impl State {
+impl Flows {
     /// Evicts the sixteenth that was used least recently, so that eviction is cheap per session.
     fn evict(&mut self, most: usize) {
         let mut uses: Vec<u64> = self.flows.values().map(|(_, used)| *used).collect();

@@ -12,6 +12,8 @@ mod decide;
 mod effect;
 mod explain;
 mod flow;
+#[cfg(test)]
+mod flow_tests;
 mod glob;
 mod labels;
 mod lookup;
@@ -20,6 +22,8 @@ mod parse;
 mod path;
 mod rule;
 mod subject;
+#[cfg(test)]
+mod tests;
 mod trust;
 
 pub use decide::{Layer, Policy};

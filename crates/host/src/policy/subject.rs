@@ -87,6 +87,17 @@ impl Door {
         Self::Roots,
     ];
 
+    /// Returns whether [`Decision::Ask`] means a question on this way.
+    ///
+    /// On the others such a request passes: a list shows the target, a task was asked about when it was created, an
+    /// elicitation is a question already, and the client itself limits its roots.
+    pub fn asks(self) -> bool {
+        match self {
+            Self::Call | Self::Read | Self::Get | Self::Sampling => true,
+            Self::List | Self::Complete | Self::Subscribe | Self::Task | Self::Elicitation | Self::Roots => false,
+        }
+    }
+
     /// Returns the word for this way.
     pub fn as_str(self) -> &'static str {
         match self {
