@@ -70,7 +70,9 @@ impl Writer {
                 let _ = done.send(());
             }
         }
-        self.head();
+        if self.lines.is_empty() {
+            self.head();
+        }
     }
 
     fn take(&mut self, command: Command, waiting: &mut Vec<oneshot::Sender<()>>) {

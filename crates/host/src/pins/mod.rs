@@ -17,6 +17,8 @@ mod number;
 mod observe;
 mod pins;
 mod store;
+#[cfg(test)]
+mod tests;
 pub(crate) mod time;
 
 pub(crate) use canonical::canonical_text;

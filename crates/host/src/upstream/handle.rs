@@ -70,6 +70,7 @@ pub struct UpstreamBuilder {
     options: UpstreamOptions,
     starts: StartLimit,
     stderr: Option<StderrTail>,
+    quarantined: Option<Arc<str>>,
 }
 
 impl UpstreamBuilder {
@@ -91,13 +92,22 @@ impl UpstreamBuilder {
         self
     }
 
+    /// Quarantines the upstream from the beginning: it is not started until it is [released](Upstream::release).
+    pub fn quarantined(mut self, reason: impl Into<Arc<str>>) -> Self {
+        self.quarantined = Some(reason.into());
+        self
+    }
+
     /// Creates the upstream, and spawns its supervisor.
     ///
     /// # Panics
     /// If it is called outside of a tokio runtime.
     pub fn build(self) -> Upstream {
-        let Self { id, client, target, options, starts, stderr } = self;
+        let Self { id, client, target, options, starts, stderr, quarantined } = self;
         let shared = Arc::new(Shared::new(id, options, client, SharedTarget::new(target), starts, stderr));
+        if let Some(reason) = quarantined {
+            shared.wanted.send_modify(|wanted| wanted.blocked = Some(Blocked::Quarantined(reason)));
+        }
         let supervisor = tokio::spawn(Supervisor::new(shared.clone()).run());
         Upstream(Arc::new(Handle { shared, supervisor }))
     }
@@ -107,7 +117,7 @@ impl Upstream {
     /// Creates a builder for a target. Callbacks of the client are not used: requests of the server go to its callers.
     pub fn builder(id: ServerId, client: ClientBuilder, target: impl Connect + 'static) -> UpstreamBuilder {
         let (options, starts) = (UpstreamOptions::default(), StartLimit::default());
-        UpstreamBuilder { id, client, target: Box::new(target), options, starts, stderr: None }
+        UpstreamBuilder { id, client, target: Box::new(target), options, starts, stderr: None, quarantined: None }
     }
 
     /// Returns the id.
@@ -195,11 +205,14 @@ impl Upstream {
         Hold { _use: self.shared().permits.hold() }
     }
 
-    /// Starts the server now, also if it was stopped, failed too often or is quarantined.
+    /// Starts the server now, also if it was stopped, failed too often or is quarantined. Does nothing if it runs or is
+    /// starting.
     pub fn start(&self) {
-        self.shared().wanted.send_modify(|wanted| {
-            wanted.epoch += u64::from(wanted.blocked.is_some() || self.running().is_none());
-            wanted.blocked = None;
+        let is_started = matches!(self.shared().phase.borrow().phase, Phase::Starting | Phase::Ready(_));
+        self.shared().wanted.send_if_modified(|wanted| {
+            let is_needed = wanted.blocked.take().is_some() || !is_started;
+            wanted.epoch += u64::from(is_needed);
+            is_needed
         });
     }
 
@@ -232,7 +245,8 @@ impl Upstream {
         let shared = self.shared();
         let entered = shared.phase.borrow().clone();
         let catalog = self.catalog();
-        let is_degraded = shared.breaker.is_open() || catalog.error().is_some();
+        let is_open = matches!(&entered.phase, Phase::Ready(run) if run.breaker.is_open());
+        let is_degraded = is_open || catalog.error().is_some();
         let (error, retry) = match &entered.phase {
             Phase::Backoff(error, at) | Phase::Exhausted(error, at) => (Some(shared.cause(error)), Some(*at)),
             Phase::Stopped(reason) | Phase::Quarantined(reason) => (Some(reason.to_string()), None),

@@ -33,6 +33,7 @@ mod supervise;
 mod target;
 mod unavailable;
 
+pub use couplet_proxy::Isolation;
 pub use handle::{Hold, Upstream, UpstreamBuilder};
 pub use options::{Start, UpstreamOptions};
 pub use running::Running;

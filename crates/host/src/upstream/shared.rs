@@ -18,7 +18,6 @@ use tokio::{
 
 use super::{
     StartLimit, Unavailable, UpstreamOptions,
-    breaker::Breaker,
     latency::Histogram,
     permits::Permits,
     phase::{Entered, Phase, Run, Wanted},
@@ -44,7 +43,6 @@ pub(super) struct Shared {
     pub(super) hub: Hub,
     pub(super) runs: watch::Sender<Option<Proxy>>,
     pub(super) permits: Arc<Permits>,
-    pub(super) breaker: Breaker,
     pub(super) latency: Histogram,
     pub(super) restarts: AtomicU64,
     pub(super) calls: AtomicU64,
@@ -76,7 +74,6 @@ impl Shared {
             version: watch::Sender::new(0),
             hub: Hub::new(),
             runs: watch::Sender::new(None),
-            breaker: Breaker::default(),
             latency: Histogram::default(),
             restarts: AtomicU64::new(0),
             calls: AtomicU64::new(0),
