@@ -168,7 +168,8 @@ async fn fetch(upstreams: &Upstreams, server: &Server) -> Result<Vec<Seen>, Stri
 }
 
 /// Returns the definitions of a catalog, as the lock compares them. One that has no canonical form cannot be approved.
-fn seen(catalog: &Catalog) -> Vec<Seen> {
+#[must_use]
+pub fn seen(catalog: &Catalog) -> Vec<Seen> {
     let kinds = [
         (List::Tools, Kind::Tool),
         (List::Prompts, Kind::Prompt),

@@ -31,7 +31,7 @@ pub use launch::Launch;
 pub use schema::schema;
 pub use sections::{Audit, AuditArgs, Consent, Listen, ListenAuth, Names, OnFull, Profile, ProfileTools};
 pub use server::Server;
-pub use settings::{Auth, Effect, Label, Limits, Oauth, Settings, Start, Tools, Trust};
+pub use settings::{Auth, Effect, Isolation, Label, Limits, Oauth, Settings, Start, Tools, Trust};
 pub use units::{Size, Time};
 
 /// A configuration, read and validated. Nothing in it is resolved yet: references to secrets are resolved at use.

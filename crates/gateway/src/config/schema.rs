@@ -14,7 +14,7 @@ pub(super) const LAUNCH: &[&str] = &["command", "args", "env", "cwd", "url", "he
 
 /// Other members of an entry: those of [`Settings`].
 pub(super) const SETTINGS: &[&str] = &[
-    "id", "disabled", "start", "idleStop", "trust", "limits", "tools", "effects", "labels", "pin", "auth",
+    "id", "disabled", "start", "idleStop", "trust", "limits", "isolation", "tools", "effects", "labels", "pin", "auth",
 ];
 
 /// Sections beside the servers and the policy: those of [`Sections`].

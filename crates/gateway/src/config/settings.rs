@@ -25,6 +25,8 @@ pub struct Settings {
     pub trust: Trust,
     /// Limits on time and number.
     pub limits: Limits,
+    /// Which callers share a connection to a server with sessions (default: `session`).
+    pub isolation: Isolation,
     /// The tools that are offered.
     pub tools: Tools,
     /// The effect of tools by name; `*` matches any text. It takes precedence over annotations.
@@ -83,6 +85,19 @@ pub enum Label {
     Untrusted,
     /// It sends data out.
     Sends,
+}
+
+/// The callers that share a connection to a server with sessions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Isolation {
+    /// Each session has its own.
+    #[default]
+    Session,
+    /// The sessions of a principal share one.
+    Principal,
+    /// All callers share one: for a server without state, or one that is expensive to start.
+    Shared,
 }
 
 /// The tools of a server that are offered, by name; `*` matches any text.
