@@ -134,14 +134,8 @@ impl Flight<'_> {
         }
         self.note_flow(&call);
         let client = call.clone();
-        if self.goal.splice && self.goal.exposed != *self.goal.item.raw {
-            match call.params.with("name", &JsonText::string(&self.goal.item.raw)) {
-                Ok(params) => call.params = params,
-                Err(fault) => {
-                    let reply = RpcError::invalid_params(fault.to_string()).into();
-                    return admitted.ended(reply, End::Refused).await;
-                }
-            }
+        if let Err(error) = self.prepare(&mut call, in_round) {
+            return admitted.ended(error.into(), End::Refused).await;
         }
         let method = call.method.clone();
         let done = running.proxy().forward(call, Some(self.member().link.clone())).await;
@@ -152,6 +146,19 @@ impl Flight<'_> {
         };
         let reply = self.sealed(&client, running.settle(&method, done));
         admitted.ended(reply, end).await
+    }
+
+    /// The call as the server knows it.
+    fn prepare(&self, call: &mut Call, in_round: bool) -> Result<(), RpcError> {
+        if !in_round {
+            // The state and answers of a round that was not the server's.
+            call.clear_round()?;
+        }
+        if self.goal.splice && self.goal.exposed != *self.goal.item.raw {
+            let params = call.params.with("name", &JsonText::string(&self.goal.item.raw));
+            call.params = params.map_err(|fault| RpcError::invalid_params(fault.to_string()))?;
+        }
+        Ok(())
     }
 
     /// The reply with the ids of the view in place of those of the server.
