@@ -13,7 +13,7 @@ use super::{
     breaker::Admitted,
     permits::Permit,
     phase::Run,
-    shared::Shared,
+    shared::UpstreamShared,
     unavailable::{self, Unavailable},
 };
 
@@ -22,7 +22,7 @@ use super::{
 #[must_use = "the permission ends when this is dropped"]
 pub struct Running {
     run: Arc<Run>,
-    shared: Arc<Shared>,
+    shared: Arc<UpstreamShared>,
     admitted: Admitted,
     began: Instant,
     settled: bool,
@@ -30,7 +30,7 @@ pub struct Running {
 }
 
 impl Running {
-    pub(super) async fn begin(shared: &Arc<Shared>) -> Result<Self, Unavailable> {
+    pub(super) async fn begin(shared: &Arc<UpstreamShared>) -> Result<Self, Unavailable> {
         let permit = shared.permits.acquire().await.map_err(|refused| Unavailable::refused(&shared.id, &refused))?;
         let run = shared.ready().await?;
         let admitted = run.breaker.admit().map_err(|retry| Unavailable::unresponsive(&shared.id, retry))?;

@@ -28,7 +28,7 @@ use crate::{catalog::Catalog, names::ServerId};
 /// A function that returns the end of the server's standard error.
 pub(super) type StderrTail = Arc<dyn Fn() -> String + Send + Sync>;
 
-pub(super) struct Shared {
+pub(super) struct UpstreamShared {
     pub(super) id: ServerId,
     pub(super) options: UpstreamOptions,
     pub(super) client: ClientBuilder,
@@ -50,7 +50,7 @@ pub(super) struct Shared {
     last_error: Mutex<Option<String>>,
 }
 
-impl Shared {
+impl UpstreamShared {
     /// A restart within this time is waited for.
     const SOON: Duration = Duration::from_secs(2);
     /// The time that a call waits for a start beyond the connect timeout, which does not include the time until the

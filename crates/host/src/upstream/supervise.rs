@@ -18,12 +18,12 @@ use super::{
     budget::{Budget, Next},
     phase::{Blocked, Phase, Run, Wanted},
     refresh,
-    shared::Shared,
+    shared::UpstreamShared,
     unavailable::seconds,
 };
 
 pub(super) struct Supervisor {
-    shared: Arc<Shared>,
+    shared: Arc<UpstreamShared>,
     wanted: watch::Receiver<Wanted>,
     budget: Budget,
     /// The number of explicit starts that were followed.
@@ -58,7 +58,7 @@ impl Supervisor {
     /// The time after which a call starts a server that failed too often.
     const PROBE: Duration = Duration::from_secs(30);
 
-    pub(super) fn new(shared: Arc<Shared>) -> Self {
+    pub(super) fn new(shared: Arc<UpstreamShared>) -> Self {
         Self { wanted: shared.wanted.subscribe(), shared, budget: Budget::default(), epoch: 0 }
     }
 
