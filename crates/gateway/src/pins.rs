@@ -74,7 +74,9 @@ impl PinStore for PinFile {
     }
 }
 
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, PinError> + Send + 'static) -> Result<T, PinError> {
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, PinError> + Send + 'static,
+) -> Result<T, PinError> {
     tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| Err(PinError::new("the runtime has ended")))
 }
 

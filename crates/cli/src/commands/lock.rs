@@ -50,5 +50,9 @@ pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
         return output.print(&format!("{}\n", json!({ "id": id, "definitions": number, "file": args.file })));
     }
     let number = text::count(number, "definition", "definitions");
-    output.print(&format!("{} {number} in {}\n", output.out.good("approved:"), text::line(&args.file.to_string_lossy())))
+    output.print(&format!(
+        "{} {number} in {}\n",
+        output.out.good("approved:"),
+        text::line(&args.file.to_string_lossy())
+    ))
 }

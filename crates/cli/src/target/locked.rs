@@ -72,7 +72,8 @@ pub(crate) async fn definitions(
     connection: &ConnectionArgs,
     connector: Observed,
 ) -> Result<Vec<Seen>, Failure> {
-    let upstream = Upstream::builder(target.lock_id(), builder(connection)?, connector).options(options(connection)).build();
+    let upstream =
+        Upstream::builder(target.lock_id(), builder(connection)?, connector).options(options(connection)).build();
     let catalog = upstream.first_catalog(LISTS).await;
     let found = match (catalog.is_fetched(), catalog.error()) {
         (true, None) => Ok(seen(&catalog)),

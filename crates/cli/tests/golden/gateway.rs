@@ -128,7 +128,8 @@ fn a_configuration_is_checked_served_and_explained() {
         &folder,
         r#", "policy": [{ "deny": { "tool": "shop/fail" } }, { "allow": {} }], "profiles": { "small": { "tools": { "shop": { "allow": ["add"] } } } }"#,
     );
-    fs::write(folder.path().join("wrong.json"), "{\n  \"mcpServers\": {\n    \"a\": { \"comand\": \"x\" }\n  }\n}").unwrap();
+    fs::write(folder.path().join("wrong.json"), "{\n  \"mcpServers\": {\n    \"a\": { \"comand\": \"x\" }\n  }\n}")
+        .unwrap();
     let bridge = format!("{} gateway {path} --profile small", env!("CARGO_BIN_EXE_couplet"));
     let commands: &[&[&str]] = &[
         &["gateway", "check", "gateway.json"],
@@ -150,10 +151,19 @@ fn a_configuration_is_checked_served_and_explained() {
 #[test]
 fn a_gateway_over_http_needs_its_token() {
     let folder = Folder::new("gateway-http");
-    let gateway = Gateway::start(&config(&folder, r#", "profiles": { "small": { "tools": { "shop": { "allow": ["add"] } } } }"#), &[], &[]);
+    let gateway = Gateway::start(
+        &config(&folder, r#", "profiles": { "small": { "tools": { "shop": { "allow": ["add"] } } } }"#),
+        &[],
+        &[],
+    );
     let refused = gateway.post("", "{}").replace(&gateway.token, "");
     assert!(!refused.starts_with("HTTP/1.1 401"), "{refused}");
-    let open = Gateway { token: "X-None: 1".to_owned(), errors: gateway.errors.clone(), url: gateway.url.clone(), child: idle() };
+    let open = Gateway {
+        token: "X-None: 1".to_owned(),
+        errors: gateway.errors.clone(),
+        url: gateway.url.clone(),
+        child: idle(),
+    };
     assert!(open.post("", "{}").starts_with("HTTP/1.1 401"));
     assert!(gateway.run("call", &["shop__add", "a=1", "b=2"]).starts_with("3\n"));
     let small = gateway.run_at(&format!("{}/small", gateway.url), "list", &["tools"]);
@@ -212,7 +222,8 @@ fn a_lock_is_compared_and_approved() {
     ];
     let text: Vec<_> = commands.iter().map(|args| run_in(&folder, args)).collect();
     golden("lock", &text.join("\n"));
-    let bridge = format!("{} run {shop} --locked --lock-file {}", env!("CARGO_BIN_EXE_couplet"), folder.file("couplet.lock"));
+    let bridge =
+        format!("{} run {shop} --locked --lock-file {}", env!("CARGO_BIN_EXE_couplet"), folder.file("couplet.lock"));
     assert!(run(&["call", &bridge, "add", "a=1", "b=2"]).contains("\n3\n"));
     let lock = fs::read_to_string(folder.path().join("couplet.lock")).unwrap();
     write(&folder, "couplet.lock", &lock.replace("Adds two numbers.", "Adds numbers."));
@@ -292,7 +303,10 @@ fn modern(name: &str) -> String {
 fn s08_headers_of_callers_never_reach_a_server() {
     let folder = Folder::new("gateway-headers");
     let server = Recorded::start();
-    let text = format!(r#"{{ "mcpServers": {{ "far": {{ "url": "{}", "headers": {{ "X-Own": "own-value" }} }} }} }}"#, server.url);
+    let text = format!(
+        r#"{{ "mcpServers": {{ "far": {{ "url": "{}", "headers": {{ "X-Own": "own-value" }} }} }} }}"#,
+        server.url
+    );
     let gateway = Gateway::start(&write(&folder, "gateway.json", &text), &[], &[]);
     let canaries = "Cookie: s8-canary=1\r\nProxy-Authorization: Basic s8-canary\r\nX-Api-Key: s8-canary\r\nX-Forwarded-For: s8-canary\r\n\
                     Forwarded: for=s8-canary\r\nTraceparent: s8-canary\r\n";
@@ -307,7 +321,10 @@ fn s08_headers_of_callers_never_reach_a_server() {
 fn s13_names_cannot_make_headers_or_log_lines() {
     let folder = Folder::new("gateway-injection");
     let server = Recorded::start();
-    let text = format!(r#"{{ "mcpServers": {{ "far": {{ "url": "{}" }} }}, "audit": {{ "file": "audit.jsonl" }} }}"#, server.url);
+    let text = format!(
+        r#"{{ "mcpServers": {{ "far": {{ "url": "{}" }} }}, "audit": {{ "file": "audit.jsonl" }} }}"#,
+        server.url
+    );
     let gateway = Gateway::start(&write(&folder, "gateway.json", &text), &[], &[]);
     let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"far__x\r\nX-Evil: 1\u0000\u001b[2J","arguments":{"c":"\r\nX-Evil: 2"}}}"#;
     for headers in ["", "MCP-Protocol-Version: 2025-06-18\r\n", &modern("far__add")] {
@@ -327,7 +344,11 @@ fn s13_names_cannot_make_headers_or_log_lines() {
 #[test]
 fn s14_header_and_body_must_agree() {
     let folder = Folder::new("gateway-split");
-    let gateway = Gateway::start(&config(&folder, r#", "policy": [{ "deny": { "tool": "shop/fail" } }, { "allow": {} }]"#), &[], &[]);
+    let gateway = Gateway::start(
+        &config(&folder, r#", "policy": [{ "deny": { "tool": "shop/fail" } }, { "allow": {} }]"#),
+        &[],
+        &[],
+    );
     let body = CALL.replace("NAME", "shop__add");
     assert!(gateway.post(&modern("shop__add"), &body).contains("\"3\""));
     for (headers, body, what) in [
@@ -337,7 +358,11 @@ fn s14_header_and_body_must_agree() {
         (modern("shop__add").replace("tools/call", "tools/list"), body.clone(), "another method"),
         (modern("shop__add").replace("2026-07-28", "2025-06-18"), body.clone(), "another revision"),
         (modern("shop__add"), body.replace("\"method\"", "\"Method\""), "another member"),
-        (modern("shop__add"), body.replace("\"name\":\"shop__add\"", "\"name\":\"shop__add\",\"name\":\"shop__fail\""), "two names"),
+        (
+            modern("shop__add"),
+            body.replace("\"name\":\"shop__add\"", "\"name\":\"shop__add\",\"name\":\"shop__fail\""),
+            "two names",
+        ),
     ] {
         let answer = gateway.post(&headers, &body);
         assert!(!answer.contains("\"result\""), "{what}: {answer}");

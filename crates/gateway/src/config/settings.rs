@@ -19,7 +19,7 @@ pub struct Settings {
     pub disabled: bool,
     /// When the server is started (default: `lazy`, at its first use).
     pub start: Start,
-    /// How long an unused server stays up (default: forever).
+    /// The time after which an unused server is stopped (default: never).
     pub idle_stop: Option<Time>,
     /// How far the server is trusted (default: `unknown`). Its annotations count only from `known` on.
     pub trust: Trust,
@@ -120,15 +120,15 @@ pub struct Limits {
     pub calls: Option<usize>,
     /// Calls that wait (default: 128).
     pub queue: Option<usize>,
-    /// How long a call waits in the queue (default: 10s).
+    /// The timeout of a call in the queue (default: 10s).
     pub queue_timeout: Option<Time>,
-    /// How long a call may take without progress (default: 60s).
+    /// The timeout of a call without progress (default: 60s); 0s is none.
     pub timeout: Option<Time>,
-    /// How long a call may take in all (default: 1h).
+    /// The timeout of a call in all (default: 1h); 0s is none.
     pub max_timeout: Option<Time>,
-    /// How long starting and connecting may take (default: 30s).
+    /// The timeout of starting and connecting (default: 30s).
     pub connect_timeout: Option<Time>,
-    /// How long listing may take (default: 15s).
+    /// The timeout of a page of a list (default: 15s).
     pub list_timeout: Option<Time>,
     /// Restarts within ten minutes (default: 5).
     pub restarts: Option<u32>,

@@ -4,10 +4,10 @@ use std::{fs, path::PathBuf};
 
 use couplet_client::Client;
 use couplet_core::Limits;
+use couplet_core::Transport;
 use couplet_gateway::{Config, Error, Gateway};
 use couplet_hosts::{Env, Os};
 use couplet_http::server::HttpTransport;
-use couplet_core::Transport;
 use couplet_server::{Server, tool};
 use tempfile::TempDir;
 use tokio::{net::TcpListener, task::JoinHandle};
