@@ -123,7 +123,7 @@ impl Snapshot {
                 (member, position) = (item.member, 0);
             }
             position += 1;
-            if !self.rules.shows(&self.profile, self, item, Some(call), Door::ViewList) {
+            if !self.rules.shows(&self.profile, self, item, Some(call), Door::List) {
                 continue;
             }
             if let Some(text) = item.exposed(name, revision) {
