@@ -199,7 +199,7 @@ impl Host {
     /// Waits until each server was listed or has failed, but not longer than `wait`. Servers that were not started yet
     /// are started.
     pub async fn ready(&self, wait: Duration) {
-        self.0.list_all(self.0.config().slots.iter().cloned().collect(), wait).await;
+        self.0.list_all(self.0.config().slots.clone(), wait).await;
     }
 
     /// Shows and hides definitions as the lock says now, for a lock that was [loaded again](crate::pins::Pins::reload).
@@ -228,7 +228,7 @@ impl Host {
         cell.get_or_try_init(|| builder.clone().connect(Arc::new(view) as Arc<dyn Service>)).await
     }
 
-    /// Lists the tools of all servers.
+    /// ViewLists the tools of all servers.
     ///
     /// # Errors
     /// If the list is not valid. A server that cannot be listed is left out.
@@ -236,7 +236,7 @@ impl Host {
         self.client().await?.tools().await
     }
 
-    /// Lists the prompts of all servers.
+    /// ViewLists the prompts of all servers.
     ///
     /// # Errors
     /// As [`Host::tools`].
@@ -244,7 +244,7 @@ impl Host {
         self.client().await?.prompts().await
     }
 
-    /// Lists the resources of all servers.
+    /// ViewLists the resources of all servers.
     ///
     /// # Errors
     /// As [`Host::tools`].
@@ -252,7 +252,7 @@ impl Host {
         self.client().await?.resources().await
     }
 
-    /// Lists the resource templates of all servers.
+    /// ViewLists the resource templates of all servers.
     ///
     /// # Errors
     /// As [`Host::tools`].
@@ -362,10 +362,10 @@ impl Inner {
         if let Some(tail) = stderr {
             builder = builder.stderr(tail);
         }
-        let upstream = builder.build();
         if let Some(reason) = quarantine {
-            upstream.quarantine(reason);
+            builder = builder.quarantined(reason);
         }
+        let upstream = builder.build();
         let follower = self.follow(&upstream);
         let (observed, waited) = (Mutex::default(), std::sync::atomic::AtomicBool::new(false));
         Slot { upstream, launch, baseline, observed, waited, follower }

@@ -15,11 +15,11 @@ use crate::{
     policy::{Door, Effects, Labels},
     service::{
         View,
-        gate::{Admitted, End},
-        item::Item,
+        gate::{AdmittedCall, End},
+        item::ViewItem,
         member::Member,
         route::absent,
-        seals::{Seals, Target},
+        seals::{RoundTarget, Seals},
         snapshot::Snapshot,
         tasks,
     },
@@ -45,9 +45,9 @@ pub(crate) struct Aim {
     pub(crate) definition: Option<Definition>,
 }
 
-impl From<&Item> for Aim {
-    fn from(item: &Item) -> Self {
-        let Item { member, kind, raw, effects, labels, definition, .. } = item;
+impl From<&ViewItem> for Aim {
+    fn from(item: &ViewItem) -> Self {
+        let ViewItem { member, kind, raw, effects, labels, definition, .. } = item;
         let definition = Some(definition.clone());
         Self { member: *member, kind: *kind, raw: raw.clone(), effects: *effects, labels: *labels, definition }
     }
@@ -87,8 +87,8 @@ impl Flight<'_> {
         &self.snapshot.members[self.goal.item.member]
     }
 
-    fn target(&self) -> Target<'_> {
-        Target { server: self.member().id(), raw: &self.goal.item.raw }
+    fn target(&self) -> RoundTarget<'_> {
+        RoundTarget { server: self.member().id(), raw: &self.goal.item.raw }
     }
 
     pub(crate) async fn run(&self, mut call: Call) -> Reply {
@@ -120,7 +120,7 @@ impl Flight<'_> {
         }
     }
 
-    async fn send(&self, client: Call, admitted: Admitted, in_round: bool) -> Reply {
+    async fn send(&self, client: Call, admitted: AdmittedCall, in_round: bool) -> Reply {
         self.note_flow(&client);
         let mut call = client.clone();
         if let Err(error) = self.prepare(&mut call, in_round) {

@@ -13,7 +13,7 @@ use crate::{
     profile::Profile,
     service::{
         ViewInner,
-        link::{Link, Owned},
+        link::{Owned, ServerHooks},
         member::Member,
         run::now,
         seals::Seals,
@@ -182,7 +182,7 @@ impl ViewInner {
     fn member(&self, slot: &Slot) -> Member {
         let (upstream, server) = (slot.upstream.clone(), slot.upstream.id().clone());
         let rounds = self.seals.rounds(&server);
-        let link = Arc::new(Link { view: self.me.clone(), server });
+        let link = Arc::new(ServerHooks { view: self.me.clone(), server });
         Member { catalog: upstream.catalog(), upstream, link, rounds }
     }
 
