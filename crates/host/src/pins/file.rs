@@ -9,8 +9,8 @@ use serde::{
 
 use super::{
     Approval, Digest, Hints, Lock,
-    canonical::Node,
-    lock::{Approved, Server},
+    lock::{Approved, ServerPins},
+    node::Node,
     time,
 };
 use crate::names::{Kind, ServerId};
@@ -74,14 +74,14 @@ impl Lock {
         let file: FileText = serde_json::from_str(text).map_err(wrong)?;
         let mut lock = Self::default();
         for (id, text) in file.servers {
-            let server = Server::from_text(text).map_err(|error| LockError(format!("server `{id}`: {error}")))?;
+            let server = ServerPins::from_text(text).map_err(|error| LockError(format!("server `{id}`: {error}")))?;
             lock.servers.insert(id, server);
         }
         Ok(lock)
     }
 }
 
-impl Server {
+impl ServerPins {
     fn from_text(text: ServerText) -> Result<Self, String> {
         let launch = text.launch.map(|launch| Ok::<_, String>((launch.digest, launch.approval()?))).transpose()?;
         let mut items = BTreeMap::new();

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt};
 
-use super::{Digest, Fingerprint, Hints, Seen, canonical::Node, observe::names};
+use super::{Digest, Fingerprint, Hints, Seen, node::Node, observe::names};
 use crate::names::{Kind, ServerId};
 
 /// The state of a definition.
@@ -90,12 +90,12 @@ pub struct Approval {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Lock {
-    pub(super) servers: BTreeMap<ServerId, Server>,
+    pub(super) servers: BTreeMap<ServerId, ServerPins>,
 }
 
 /// The approvals of one server.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Server {
+pub(super) struct ServerPins {
     pub(super) launch: Option<(Digest, Approval)>,
     /// By kind and the server's own name.
     pub(super) items: BTreeMap<(Kind, String), Approved>,
@@ -194,8 +194,6 @@ impl Approval {
 }
 
 impl Approved {
-    const DEEPEST: usize = 64;
-
     pub(super) fn new(seen: &Seen, approval: Approval) -> Self {
         let definition = Some(seen.text.as_str()).filter(|text| text.len() <= Lock::LONGEST);
         let definition = definition.and_then(|text| Node::parse(text).ok()).map(|mut node| {
@@ -203,8 +201,8 @@ impl Approved {
             node.drop_volatile();
             node
         });
-        // A lock file is parsed with a limit on nesting.
-        let definition = definition.filter(|node| node.depth() <= Self::DEEPEST);
+        // In a lock file `null` is no definition.
+        let definition = definition.filter(|node| *node != Node::Null);
         let Fingerprint { digest, hints } = seen.fingerprint;
         Self { digest, hints, approval, definition }
     }

@@ -18,8 +18,15 @@ use serde::{Deserialize, Deserializer, de};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Glob {
     pattern: Box<str>,
-    /// The text in front of the first `*`, the texts between two, and the one behind the last; `None` without a `*`.
-    parts: Option<(Box<str>, Box<[Box<str>]>, Box<str>)>,
+    /// The texts around each `*`; `None` without a `*`.
+    parts: Option<Parts>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Parts {
+    first: Box<str>,
+    middle: Box<[Box<str>]>,
+    last: Box<str>,
 }
 
 impl Glob {
@@ -42,7 +49,7 @@ impl Glob {
 
     /// Returns whether a text matches.
     pub fn matches(&self, text: &str) -> bool {
-        let Some((first, middle, last)) = &self.parts else { return *self.pattern == *text };
+        let Some(Parts { first, middle, last }) = &self.parts else { return *self.pattern == *text };
         let Some(text) = text.strip_prefix(&**first) else { return false };
         let Some(mut text) = text.strip_suffix(&**last) else { return false };
         for part in middle {
@@ -58,11 +65,11 @@ impl Glob {
     }
 }
 
-fn split(pattern: &str) -> Option<(Box<str>, Box<[Box<str>]>, Box<str>)> {
+fn split(pattern: &str) -> Option<Parts> {
     let (first, rest) = pattern.split_once('*')?;
     let (middle, last) = rest.rsplit_once('*').unwrap_or(("", rest));
     let middle = middle.split('*').filter(|part| !part.is_empty()).map(Into::into).collect();
-    Some((first.into(), middle, last.into()))
+    Some(Parts { first: first.into(), middle, last: last.into() })
 }
 
 impl fmt::Display for Glob {
