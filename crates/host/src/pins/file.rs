@@ -31,6 +31,8 @@ struct FileText {
 struct ServerText {
     #[serde(skip_serializing_if = "Option::is_none")]
     launch: Option<ItemText>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    baseline: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     instructions: Option<ItemText>,
     #[serde(deserialize_with = "unique", skip_serializing_if = "BTreeMap::is_empty")]
@@ -93,12 +95,12 @@ impl ServerPins {
                 item.approved().map_err(|error| format!("{kind} `{}`: {error}", couplet_core::visible(&raw)))?;
             items.insert((kind, raw), approved);
         }
-        Ok(Self { launch, items })
+        Ok(Self { launch, baseline: text.baseline, items })
     }
 
     fn to_text(&self) -> ServerText {
         let launch = self.launch.as_ref().map(|(digest, approval)| ItemText::new(*digest, approval));
-        let mut text = ServerText { launch, ..ServerText::default() };
+        let mut text = ServerText { launch, baseline: self.baseline, ..ServerText::default() };
         for ((kind, raw), approved) in &self.items {
             let mut item = ItemText::new(approved.digest, &approved.approval);
             (item.hints, item.definition) = (approved.hints, approved.definition.clone());

@@ -97,6 +97,8 @@ pub struct Lock {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct ServerPins {
     pub(super) launch: Option<(Digest, Approval)>,
+    /// Whether all definitions were approved at some time, so that every other one is new, even if there were none.
+    pub(super) baseline: bool,
     /// By kind and the server's own name.
     pub(super) items: BTreeMap<(Kind, String), Approved>,
 }
@@ -154,7 +156,7 @@ impl Lock {
     ) -> usize {
         let own = self.servers.entry(server.clone()).or_default();
         if select == Select::Server {
-            own.launch = Some((*launch, approval.clone()));
+            (own.launch, own.baseline) = (Some((*launch, approval.clone())), true);
             let present = names(seen);
             own.items.retain(|(kind, raw), _| present.contains(&(*kind, raw)));
         }

@@ -165,6 +165,9 @@ fn s03_g_a_new_definition_waits() {
 
         assert_eq!(lock.approve(&files(), &launch(), &now, Select::Item(kind, "b"), &approval()), 1);
         assert!(restarted(&lock).compare(&files(), &launch(), &now, 0).is_clean());
+        // So does the first one of a server that had none.
+        let empty = locked(&[]).observe(&files(), &launch(), &now, Baseline::Approve(approval()), 0);
+        assert_eq!((empty.approved, empty.pending.len()), (false, 2));
         // The same name of another kind is another definition.
         let other = if kind == Kind::Tool { Kind::Prompt } else { Kind::Tool };
         assert_eq!(check(&lock, &[seen(other, "b", r#"{"name":"b"}"#)], other, "b").0, Pin::Pending);
@@ -333,6 +336,7 @@ fn a_lock_file_reads_well_and_errors_name_the_place() {
         "approved": "2026-11-17T12:00:00Z",
         "by": "ada"
       }},
+      "baseline": true,
       "tools": {{
         "a": {{
           "digest": "{digest}",
