@@ -12,9 +12,9 @@ use tokio::{
 };
 
 use super::{
-    Running, State, Status, Unavailable, UpstreamBuilder, UpstreamOptions,
+    Running, Status, Unavailable, UpstreamBuilder, UpstreamOptions,
     permits::InUse,
-    phase::{Blocked, Phase},
+    phase::{Blocked, Entered, Phase},
     shared::UpstreamShared,
     supervise::Supervisor,
 };
@@ -110,14 +110,12 @@ impl Upstream {
         let (mut phases, mut catalogs) = (shared.phase.subscribe(), shared.catalog.subscribe());
         let fetched = async {
             loop {
-                let (phase, number) = {
-                    let entered = phases.borrow_and_update();
-                    (entered.phase.state(), entered.number)
-                };
+                let Entered { phase, number, .. } = phases.borrow_and_update().clone();
                 match phase {
-                    State::Configured => shared.demand(number),
-                    State::Starting | State::Ready | State::Degraded => {}
-                    State::Backoff | State::Stopped | State::Quarantined => return,
+                    Phase::Configured => shared.demand(number),
+                    Phase::Exhausted(_, probe) if probe <= Instant::now() => shared.demand(number),
+                    Phase::Starting | Phase::Ready(_) => {}
+                    Phase::Backoff(..) | Phase::Exhausted(..) | Phase::Stopped(_) | Phase::Quarantined(_) => return,
                 }
                 tokio::select! {
                     changed = catalogs.wait_for(|catalog| catalog.is_settled()) => return drop(changed),

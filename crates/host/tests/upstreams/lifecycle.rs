@@ -322,3 +322,16 @@ async fn one_that_is_quarantined_from_the_beginning_is_not_started() {
     sleep(secs(1)).await;
     assert_eq!(fake.attempts.load(SeqCst), 1);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_list_starts_what_failed_too_often_and_was_never_listed() {
+    let fake = Fake::new(STATELESS);
+    fake.refuse(true);
+    let upstream = fake.with(options());
+    upstream.start();
+    is(&upstream, State::Stopped).await;
+    fake.refuse(false);
+    assert!(!upstream.first_catalog(secs(1)).await.is_fetched(), "it failed a moment ago");
+    sleep(secs(30)).await;
+    assert!(upstream.first_catalog(secs(1)).await.is_fetched());
+}
