@@ -99,6 +99,12 @@ pub trait Service: Send + Sync + 'static {
         true
     }
 
+    /// Returns whether this caller may subscribe to a resource that [exists](Service::has_resource); by default, all may.
+    fn may_subscribe(&self, uri: &str, caller: Option<&Caller>) -> bool {
+        let _ = (uri, caller);
+        true
+    }
+
     /// Returns the work that has to be done while the service is served, such as receiving the changes of other
     /// replicas; `None`, the default, if there is none.
     ///
@@ -450,6 +456,15 @@ impl ResultBody {
     #[must_use]
     pub fn cacheable(mut self) -> Self {
         self.cache.get_or_insert_default();
+        self
+    }
+
+    /// Restricts the caching of a cacheable result to its caller.
+    #[must_use]
+    pub fn private(mut self) -> Self {
+        if let Some(cache) = &mut self.cache {
+            cache.scope = Some(couplet_types::CacheScope::Private);
+        }
         self
     }
 

@@ -1,3 +1,5 @@
+//! The audit log: its lines, its chain, its queue (S13, S22).
+
 use std::{
     fs,
     path::PathBuf,

@@ -1,3 +1,5 @@
+//! Questions, their answers and grants (S17).
+
 use std::sync::Arc;
 
 use couplet_client::Client;
@@ -84,9 +86,13 @@ async fn the_callers_user_answers_in_every_revision() {
             base(),
             base().on_elicit(|ask| async move { ask.decline() }),
             base().on_elicit(|ask| async move { ask.cancel() }),
-            base().on_elicit(|_| async { Err(couplet_types::RpcError::internal("broken")) }),
         ] {
             assert_eq!(answer(client, question()).await, "deny", "{version}");
+        }
+        // A stateless client does not send a request again whose callback failed.
+        if couplet_core::Revision::of(version).has_sessions() {
+            let broken = base().on_elicit(|_| async { Err(couplet_types::RpcError::internal("broken")) });
+            assert_eq!(answer(broken, question()).await, "deny", "{version}");
         }
     }
 }

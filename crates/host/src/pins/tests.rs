@@ -1,3 +1,5 @@
+//! Rug pulls: definitions and launch configurations that change after their approval (S3, S4, S17).
+
 use couplet_core::JsonText;
 
 use super::*;
