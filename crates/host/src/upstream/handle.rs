@@ -14,7 +14,7 @@ use tokio::{
 use super::{
     Running, Status, Unavailable, UpstreamBuilder, UpstreamOptions,
     permits::InUse,
-    phase::{Blocked, Entered, Phase},
+    phase::{Entered, Halt, Phase},
     shared::UpstreamShared,
     supervise::Supervisor,
 };
@@ -166,12 +166,12 @@ impl Upstream {
 
     /// Stops the server until it is [started](Upstream::start). Calls in flight run to their end.
     pub fn stop(&self, reason: impl Into<Arc<str>>) {
-        self.shared().wanted.send_modify(|wanted| wanted.blocked = Some(Blocked::Stopped(reason.into())));
+        self.shared().wanted.send_modify(|wanted| wanted.blocked = Some(Halt::Stopped(reason.into())));
     }
 
     /// Stops the server at once, calls in flight included, until it is [released](Upstream::release).
     pub fn quarantine(&self, reason: impl Into<Arc<str>>) {
-        self.shared().wanted.send_modify(|wanted| wanted.blocked = Some(Blocked::Quarantined(reason.into())));
+        self.shared().wanted.send_modify(|wanted| wanted.blocked = Some(Halt::Quarantined(reason.into())));
     }
 
     /// Ends a quarantine or a stop: the server starts as its [options](UpstreamOptions::start) say.

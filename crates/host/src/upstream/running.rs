@@ -11,7 +11,7 @@ use couplet_proxy::Proxy;
 use tokio::time::Instant;
 
 use super::{
-    breaker::Admitted,
+    breaker::Admission,
     permits::Permit,
     phase::Run,
     shared::UpstreamShared,
@@ -24,7 +24,7 @@ use super::{
 pub struct Running {
     run: Arc<Run>,
     shared: Arc<UpstreamShared>,
-    admitted: Admitted,
+    admitted: Admission,
     began: Instant,
     settled: bool,
     _permit: Permit,
