@@ -32,6 +32,9 @@ const DEFAULT: &str = "default";
 /// The time that a list waits for a server that was never listed.
 const LISTING: Duration = Duration::from_secs(1);
 
+/// The time that calls have to end when the host is closed.
+const CLOSING: Duration = Duration::from_secs(10);
+
 /// The most sessions whose flow of data is tracked.
 const FLOWS: usize = 10_000;
 
@@ -207,11 +210,14 @@ impl Host {
         self.0.refresh().await;
     }
 
-    /// Stops all servers. Calls in flight run to their end.
+    /// Stops all servers, and waits for their end. Calls in flight run to their end for at most 10 s.
     pub async fn close(&self) {
+        let mut closing = JoinSet::new();
         for slot in &self.0.config().slots {
-            slot.upstream.stop("the host is closed");
+            let upstream = slot.upstream.clone();
+            closing.spawn(async move { upstream.shutdown("the host is closed", CLOSING).await });
         }
+        while closing.join_next().await.is_some() {}
         if let Some(client) = self.0.client.1.get() {
             let _ = client.close().await;
         }

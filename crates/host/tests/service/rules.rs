@@ -1,16 +1,17 @@
 //! One decision for every way to reach something.
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering};
 
 use couplet_client::{Client, Filter};
-use couplet_core::Service;
+use couplet_core::{BoxFuture, Service};
 use couplet_host::{
     Host,
-    audit::{MemoryAudit, Outcome},
+    audit::{AuditError, AuditSink, MemoryAudit, Outcome, Record},
     consent::Elicited,
     pins::{Approval, MemoryPins, Pins, Select},
     policy::{Decision, Door, Layer, Policy},
 };
+use couplet_server::{Server, tool};
 use couplet_types::{CompletionReference, ProtocolVersion};
 use serde_json::json;
 
@@ -222,6 +223,53 @@ async fn without_rules_everything_is_open() {
         let client = connect(able(STATELESS).0, service).await;
         // The first call needs no list.
         assert_eq!(client.call("files__who", ()).await.unwrap().text(), "files");
+    })
+    .await;
+}
+
+/// A log that is broken for a while.
+#[derive(Default)]
+struct Broken {
+    records: std::sync::atomic::AtomicUsize,
+    is_broken: std::sync::atomic::AtomicBool,
+}
+
+impl AuditSink for Broken {
+    fn try_write(&self, record: Box<Record>) -> Result<(), Box<Record>> {
+        if self.is_broken.load(Ordering::SeqCst) {
+            return Err(record);
+        }
+        self.records.fetch_add(1, Ordering::SeqCst);
+        Ok(())
+    }
+
+    fn write(&self, _: Box<Record>) -> BoxFuture<'_, Result<(), AuditError>> {
+        Box::pin(std::future::ready(Err(AuditError::new("no space left"))))
+    }
+}
+
+/// After a record was lost, no call runs until records can be written again.
+#[tokio::test]
+async fn without_a_record_nothing_runs() {
+    in_time("audit", async {
+        let ran = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+        let count = ran.clone();
+        let server = Server::new("s", "1").tool(tool("run", move || {
+            count.fetch_add(1, Ordering::SeqCst);
+            "ran"
+        }));
+        let audit = Arc::new(Broken::default());
+        let host = Host::builder().server("s", server.build()).audit(audit.clone()).build();
+        let client = connect(able(STATELESS).0, host.service()).await;
+        client.call("s__run", ()).await.unwrap();
+        audit.is_broken.store(true, Ordering::SeqCst);
+        client.call("s__run", ()).await.unwrap();
+        let refused = client.call("s__run", ()).await.unwrap_err();
+        assert!(refused.to_string().contains("the audit log cannot be written"), "{refused}");
+        assert_eq!(ran.load(Ordering::SeqCst), 2);
+        audit.is_broken.store(false, Ordering::SeqCst);
+        client.call("s__run", ()).await.unwrap();
+        assert_eq!(ran.load(Ordering::SeqCst), 3);
     })
     .await;
 }
