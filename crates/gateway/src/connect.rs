@@ -19,14 +19,47 @@ use crate::{
 /// zone. Everything else has to be in `env`.
 #[cfg(not(windows))]
 const PASSED: &[&str] = &[
-    "HOME", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "LC_MESSAGES", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ",
-    "USER", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME",
+    "HOME",
+    "LANG",
+    "LANGUAGE",
+    "LC_ALL",
+    "LC_CTYPE",
+    "LC_MESSAGES",
+    "LOGNAME",
+    "PATH",
+    "SHELL",
+    "TERM",
+    "TMPDIR",
+    "TZ",
+    "USER",
+    "XDG_CACHE_HOME",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_RUNTIME_DIR",
+    "XDG_STATE_HOME",
 ];
 #[cfg(windows)]
 const PASSED: &[&str] = &[
-    "APPDATA", "COMSPEC", "HOMEDRIVE", "HOMEPATH", "LANG", "LOCALAPPDATA", "PATH", "PATHEXT", "PROCESSOR_ARCHITECTURE",
-    "PROGRAMDATA", "PROGRAMFILES", "PROGRAMFILES(X86)", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP", "TZ", "USERNAME",
-    "USERPROFILE", "WINDIR",
+    "APPDATA",
+    "COMSPEC",
+    "HOMEDRIVE",
+    "HOMEPATH",
+    "LANG",
+    "LOCALAPPDATA",
+    "PATH",
+    "PATHEXT",
+    "PROCESSOR_ARCHITECTURE",
+    "PROGRAMDATA",
+    "PROGRAMFILES",
+    "PROGRAMFILES(X86)",
+    "SYSTEMDRIVE",
+    "SYSTEMROOT",
+    "TEMP",
+    "TMP",
+    "TZ",
+    "USERNAME",
+    "USERPROFILE",
+    "WINDIR",
 ];
 
 /// A server to connect to.
@@ -42,33 +75,18 @@ pub(crate) struct Target {
 
 /// The end of the standard error of the last process that was started.
 #[derive(Clone, Default)]
-pub(crate) struct Tail(Arc<Mutex<Option<Arc<Mutex<String>>>>>);
+pub(crate) struct Tail(Arc<Mutex<Option<Read>>>);
+
+type Read = Arc<dyn Fn() -> String + Send + Sync>;
 
 impl Tail {
-    /// The size limit in bytes.
-    const LONGEST: usize = 64 * 1024;
-
     pub(crate) fn text(&self) -> String {
         let current = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        current.map(|text| text.lock().unwrap_or_else(PoisonError::into_inner).clone()).unwrap_or_default()
+        current.map(|read| read()).unwrap_or_default()
     }
 
-    /// Begins the tail of a new process, and returns what adds a line to it.
-    fn begin(&self) -> impl Fn(&str) + Send + Sync + 'static {
-        let fresh = Arc::new(Mutex::new(String::new()));
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(fresh.clone());
-        move |line| {
-            let mut text = fresh.lock().unwrap_or_else(PoisonError::into_inner);
-            text.push_str(line);
-            text.push('\n');
-            if text.len() > 2 * Self::LONGEST {
-                let mut at = text.len() - Self::LONGEST;
-                while !text.is_char_boundary(at) {
-                    at += 1;
-                }
-                text.drain(..at);
-            }
-        }
+    fn follow(&self, command: &Command) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(command.stderr_tail()));
     }
 }
 
@@ -94,7 +112,8 @@ impl Target {
         let (secrets, entry) = (self.secrets.clone(), self.entry.clone());
         let resolving = tokio::task::spawn_blocking(move || secrets.resolve_entry(&entry)).await;
         let resolved = resolving.map_err(|_| Error::new(ErrorKind::Config, "the runtime has ended"))?;
-        resolved.map_err(|why| Error::new(ErrorKind::Config, format!("the server `{}` is not configured: {why}", self.key)))
+        resolved
+            .map_err(|why| Error::new(ErrorKind::Config, format!("the server `{}` is not configured: {why}", self.key)))
     }
 
     fn command(&self, stdio: &Stdio) -> Command {
@@ -102,7 +121,8 @@ impl Target {
             .args(stdio.args.iter().map(ToString::to_string))
             .name(&self.key)
             .env_clear()
-            .on_stderr(self.stderr.begin());
+            .contain();
+        self.stderr.follow(&command);
         for name in PASSED.iter().filter(|name| !self.removed.iter().any(|removed| removed == *name)) {
             // A value that begins like this is a function of a shell, which is code.
             if let Some(value) = std::env::var_os(name).filter(|value| !value.to_string_lossy().starts_with("()")) {
@@ -126,7 +146,8 @@ impl Target {
 
     fn remote(&self, remote: &Remote) -> Result<couplet_http::client::HttpTarget, Error> {
         let target = couplet_http::connect(remote.url.to_string());
-        let target = remote.headers.iter().fold(target, |target, (name, value)| target.header(name, &value.to_string()));
+        let target =
+            remote.headers.iter().fold(target, |target, (name, value)| target.header(name, &value.to_string()));
         let has_header = remote.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
         match (&self.logins, self.auth) {
             (_, Some(Auth::None)) => Ok(target),

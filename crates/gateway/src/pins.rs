@@ -74,7 +74,9 @@ impl PinStore for PinFile {
     }
 }
 
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, PinError> + Send + 'static) -> Result<T, PinError> {
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, PinError> + Send + 'static,
+) -> Result<T, PinError> {
     tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| Err(PinError::new("the runtime has ended")))
 }
 
@@ -154,6 +156,8 @@ pub async fn inspect(
 async fn fetch(upstreams: &Upstreams, server: &Server) -> Result<Vec<Seen>, String> {
     /// Lists of all kinds have four times the time of one.
     const LISTS: u32 = 4;
+    /// The time for the server to end.
+    const ENDING: Duration = Duration::from_secs(5);
     let upstream = upstreams.upstream(server);
     let options = upstream.options();
     let wait = options.connect_timeout + options.list_timeout * LISTS + Duration::from_secs(1);
@@ -163,12 +167,13 @@ async fn fetch(upstreams: &Upstreams, server: &Server) -> Result<Vec<Seen>, Stri
         (_, Some(error)) => Err(error.to_string()),
         (false, None) => Err(upstream.status().error.unwrap_or_else(|| "it did not answer in time".to_owned())),
     };
-    upstream.stop("it was inspected");
+    upstream.shutdown("it was inspected", ENDING).await;
     outcome
 }
 
 /// Returns the definitions of a catalog, as the lock compares them. One that has no canonical form cannot be approved.
-fn seen(catalog: &Catalog) -> Vec<Seen> {
+#[must_use]
+pub fn seen(catalog: &Catalog) -> Vec<Seen> {
     let kinds = [
         (List::Tools, Kind::Tool),
         (List::Prompts, Kind::Prompt),

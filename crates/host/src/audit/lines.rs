@@ -6,7 +6,7 @@ use std::{
     thread,
 };
 
-use couplet_core::{BoxFuture, sync::lock};
+use couplet_core::BoxFuture;
 use tokio::sync::{
     mpsc::{self, Sender, error::TrySendError},
     oneshot,
@@ -89,8 +89,31 @@ impl std::fmt::Debug for AuditOptions {
 
 /// An audit log in a file, one JSON object per line, that one process writes.
 ///
+/// ```
+/// use couplet_host::{
+///     audit::{AuditOptions, JsonLines, Record, verify_file, write},
+///     names::{Kind, ServerId},
+///     policy::{Decision, Door},
+/// };
+///
+/// # let folder = std::env::temp_dir().join(format!("couplet-audit-doc-{}", std::process::id()));
+/// # std::fs::create_dir_all(&folder)?;
+/// # let path = folder.join("audit.jsonl");
+/// # let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+/// # runtime.block_on(async {
+/// let log = JsonLines::open(&path, AuditOptions::default())?;
+/// let record = Record::new(ServerId::from_key("files"), Kind::Tool, "read", Door::Call, Decision::Allow);
+/// write(&log, record).await?;
+/// log.flush().await?;
+/// assert_eq!(verify_file(&path, None)?.lines, 2);
+/// # Ok::<_, couplet_host::audit::AuditError>(())
+/// # })?;
+/// # std::fs::remove_dir_all(folder)?;
+/// # Ok::<_, Box<dyn std::error::Error>>(())
+/// ```
+///
 /// Old files have the endings `.1`, `.2` and so on, and the [`Head`](super::Head) has the ending `.head`. Records that are
-/// still in the queue when the process exits are lost: call [`flush`](Self::flush) before.
+/// still in the queue when the process exits are lost: call [`flush`](Self::flush) before, and before the file is opened again.
 #[derive(Debug)]
 pub struct JsonLines {
     queue: Sender<Command>,
@@ -147,7 +170,7 @@ impl JsonLines {
     }
 
     fn failure(&self) -> Option<AuditError> {
-        lock(&self.shared.failure).as_ref().map(AuditError::new)
+        self.shared.failure.borrow().as_ref().map(AuditError::new)
     }
 }
 
@@ -171,10 +194,15 @@ impl AuditSink for JsonLines {
 
     fn write(&self, record: Box<Record>) -> BoxFuture<'_, Result<(), AuditError>> {
         Box::pin(async move {
-            if let Some(failure) = self.failure() {
-                return Err(failure);
+            let mut failure = self.shared.failure.subscribe();
+            tokio::select! {
+                biased;
+                // A call that waits for room fails as soon as the log does.
+                failed = failure.wait_for(Option::is_some) => {
+                    Err(failed.ok().and_then(|failed| failed.as_ref().map(AuditError::new)).unwrap_or_else(ended))
+                }
+                sent = self.queue.send(Command::Record(record)) => sent.map_err(|_| ended()),
             }
-            self.queue.send(Command::Record(record)).await.map_err(|_| ended())
         })
     }
 }

@@ -2,15 +2,17 @@
 
 use std::{
     sync::{
-        Arc, Mutex,
+        Arc,
         atomic::{AtomicU64, Ordering},
     },
     thread,
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-use couplet_core::sync::lock;
-use tokio::sync::{mpsc::Receiver, oneshot};
+use tokio::{
+    runtime::{self, Runtime},
+    sync::{mpsc::Receiver, oneshot, watch},
+};
 
 use super::{
     Record,
@@ -37,7 +39,7 @@ pub(super) enum Command {
 pub(super) struct Shared {
     pub(super) dropped: AtomicU64,
     /// The error of the last attempt to write, until one succeeds.
-    pub(super) failure: Mutex<Option<String>>,
+    pub(super) failure: watch::Sender<Option<String>>,
 }
 
 pub(super) struct Writer {
@@ -52,14 +54,17 @@ pub(super) struct Writer {
     pub(super) lines: Vec<u8>,
     /// The number of dropped records that the log has.
     pub(super) reported: u64,
-    pub(super) headed: Option<Instant>,
+    /// The time of the last head, and its number.
+    pub(super) headed: Option<(Instant, u64)>,
 }
 
 impl Writer {
     /// Writes until every sender is gone.
     pub(super) fn run(mut self, mut queue: Receiver<Command>) {
         let mut waiting: Vec<oneshot::Sender<()>> = Vec::new();
-        while let Some(command) = queue.blocking_recv() {
+        // Without a timer, which only a broken system lacks, heads are stored with the next record.
+        let timer = runtime::Builder::new_current_thread().enable_time().build().ok();
+        while let Some(command) = self.next(&mut queue, timer.as_ref()) {
             self.take(command, &mut waiting);
             while self.lines.len() < BATCH {
                 let Ok(command) = queue.try_recv() else { break };
@@ -70,7 +75,20 @@ impl Writer {
                 let _ = done.send(());
             }
         }
-        self.head();
+        if self.lines.is_empty() {
+            self.head();
+        }
+    }
+
+    /// The next command. While there is none, the head is stored in time.
+    fn next(&mut self, queue: &mut Receiver<Command>, timer: Option<&Runtime>) -> Option<Command> {
+        if let Some(timer) = timer.filter(|_| !self.is_headed()) {
+            match timer.block_on(async { tokio::time::timeout(HEADS, queue.recv()).await }) {
+                Ok(command) => return command,
+                Err(_) => self.head(),
+            }
+        }
+        queue.blocking_recv()
     }
 
     fn take(&mut self, command: Command, waiting: &mut Vec<oneshot::Sender<()>>) {
@@ -111,7 +129,7 @@ impl Writer {
     /// Stores all lines, however often it takes. Meanwhile the queue fills, and callers see the failure.
     fn store(&mut self, queue: &Receiver<Command>, is_flush: bool) {
         while let Err(error) = self.try_store() {
-            let first = lock(&self.shared.failure).replace(error.to_string()).is_none();
+            let first = self.shared.failure.send_replace(Some(error.to_string())).is_none();
             if first {
                 tracing::error!("the audit log cannot be written: {error}");
             }
@@ -120,8 +138,8 @@ impl Writer {
             }
             thread::sleep(PAUSE);
         }
-        *lock(&self.shared.failure) = None;
-        let is_due = self.headed.is_none_or(|last| last.elapsed() >= HEADS);
+        self.shared.failure.send_if_modified(|failure| failure.take().is_some());
+        let is_due = self.headed.is_none_or(|(last, _)| last.elapsed() >= HEADS);
         if is_due || is_flush {
             self.head();
         }
@@ -136,11 +154,19 @@ impl Writer {
         Ok(())
     }
 
+    fn is_headed(&self) -> bool {
+        self.headed.is_some_and(|(_, seq)| seq == self.file.seq)
+    }
+
+    /// Stores the head, unless it is there already: after a flush the thread of a dropped log writes nothing.
     fn head(&mut self) {
+        if self.is_headed() {
+            return;
+        }
         let head = Head::new(self.file.seq, self.file.prev.clone(), self.key.as_ref());
         if let Err(error) = self.file.write_head(&head) {
             tracing::warn!("the head of the audit log cannot be written: {error}");
         }
-        self.headed = Some(Instant::now());
+        self.headed = Some((Instant::now(), self.file.seq));
     }
 }

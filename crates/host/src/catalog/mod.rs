@@ -7,6 +7,19 @@
 //! Everything is bounded: 256 pages, 10,000 entries and 32 MiB per list, 256 KiB per definition. A list beyond that is
 //! truncated and a definition is dropped, with a [report](Catalog::reports).
 //!
+//! ```
+//! # async fn example(files: couplet_host::upstream::Upstream) {
+//! use std::time::Duration;
+//! use couplet_host::catalog::List;
+//!
+//! // Starts the server if its lists are not known yet, and otherwise waits for nothing.
+//! let catalog = files.first_catalog(Duration::from_secs(1)).await;
+//! for tool in catalog.list(List::Tools).iter() {
+//!     tracing::info!("{}: {}", tool.raw(), tool.text().as_str());
+//! }
+//! # }
+//! ```
+//!
 //! This module must not know names, policies or views.
 
 mod definition;
@@ -24,7 +37,7 @@ pub use definition::Definition;
 pub use lists::List;
 
 pub(crate) use fetch::{FetchLimits, Fetched, fetch};
-pub(crate) use lists::Lists;
+pub(crate) use lists::ListSet;
 
 use fetch::Listing;
 
@@ -147,9 +160,9 @@ impl Catalog {
     }
 
     /// The lists that could not be fetched.
-    pub(crate) fn failed(&self) -> Lists {
+    pub(crate) fn failed(&self) -> ListSet {
         let failed = List::ALL.into_iter().filter(|list| self.entries[list.index()].error.is_some());
-        failed.fold(Lists::NONE, |all, list| all | list.into())
+        failed.fold(ListSet::NONE, |all, list| all | list.into())
     }
 
     /// The catalog after an attempt to fetch some lists.

@@ -20,16 +20,26 @@ pub struct FlowKey {
 
 /// The labels of everything that each session has done.
 ///
+/// ```
+/// use couplet_host::policy::{Flow, FlowKey, FlowTracker, Labels};
+///
+/// let (tracker, session) = (FlowTracker::default(), FlowKey::default());
+/// tracker.record(&session, Labels::PRIVATE);
+/// tracker.record(&session, Labels::UNTRUSTED);
+/// assert_eq!(tracker.would_complete(&session, Labels::PRIVATE), Flow::Clear);
+/// assert_eq!(tracker.would_complete(&session, Labels::SENDS), Flow::Trifecta);
+/// ```
+///
 /// The number of sessions is bounded. The labels of a session that is evicted apply to every later one, so that eviction
 /// never hides a leak.
 #[derive(Debug)]
 pub struct FlowTracker {
     most: usize,
-    state: Mutex<State>,
+    state: Mutex<Flows>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct Flows {
     flows: HashMap<FlowKey, (Labels, u64)>,
     /// The labels of evicted sessions.
     floor: Labels,
@@ -96,7 +106,7 @@ impl FlowTracker {
     }
 }
 
-impl State {
+impl Flows {
     /// Evicts the sixteenth that was used least recently, so that eviction is cheap per session.
     fn evict(&mut self, most: usize) {
         let mut uses: Vec<u64> = self.flows.values().map(|(_, used)| *used).collect();

@@ -1,3 +1,5 @@
+//! Decisions (S14, S16).
+
 use couplet_core::JsonText;
 use couplet_types::ToolAnnotations;
 
@@ -281,7 +283,7 @@ fn misspelt_rules_name_the_nearest_word() {
 
 #[test]
 fn effects_are_believed_only_of_pinned_definitions_of_trusted_servers() {
-    let hints = ToolAnnotations::new().with_read_only_hint(true).with_open_world_hint(false);
+    let hints = ToolAnnotations::new().read_only_hint(true).open_world_hint(false);
     let read = Effects::new(Effect::Read, false);
     for (trust, is_pinned, expected) in [
         (Trust::Known, true, read),
@@ -291,7 +293,7 @@ fn effects_are_believed_only_of_pinned_definitions_of_trusted_servers() {
     ] {
         assert_eq!(Effects::of_tool(Some(&hints), trust, is_pinned), expected);
     }
-    let write = ToolAnnotations::new().with_destructive_hint(false);
+    let write = ToolAnnotations::new().destructive_hint(false);
     assert_eq!(Effects::of_tool(Some(&write), Trust::Known, true), Effects::new(Effect::Write, true));
     assert_eq!(Effects::of_tool(Some(&ToolAnnotations::new()), Trust::Owned, true), Effects::STRICTEST);
     assert_eq!(Effects::of_tool(None, Trust::Owned, true), Effects::STRICTEST);

@@ -1,6 +1,12 @@
 //! The decision about one call, the consent to it, and its record.
 
-use std::{sync::Arc, time::Instant};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Instant,
+};
 
 use couplet_core::{Call, Reply};
 use couplet_types::RpcError;
@@ -17,8 +23,10 @@ use crate::{
 };
 
 /// A call that may run, with its record. A call that is dropped before it has ended is recorded as cancelled.
-pub(crate) struct Admitted {
+pub(crate) struct AdmittedCall {
     audit: Option<(Arc<dyn AuditSink>, Box<Record>)>,
+    /// Whether the last record could not be written.
+    failed: Arc<AtomicBool>,
     began: Instant,
 }
 
@@ -36,7 +44,18 @@ pub(crate) enum End {
     Refused,
 }
 
-impl Admitted {
+impl AdmittedCall {
+    /// Whether the call can be recorded. After a record was lost, the decision is recorded before the call is sent, so that
+    /// nothing runs without a record.
+    pub(crate) async fn is_recorded(&self) -> bool {
+        let Some((sink, record)) = self.audit.as_ref().filter(|_| self.failed.load(Ordering::Acquire)) else {
+            return true;
+        };
+        let written = audit::write(&**sink, Record::clone(record)).await;
+        self.failed.store(written.is_err(), Ordering::Release);
+        written.is_ok()
+    }
+
     /// Records the end of the call.
     pub(crate) async fn ended(mut self, reply: Reply, end: End) -> Reply {
         if let Some((sink, mut record)) = self.audit.take() {
@@ -45,7 +64,9 @@ impl Admitted {
             if let Reply::Complete(done) = &reply {
                 record.bytes_out = Some(done.members().as_bytes().len() as u64);
             }
-            if let Err(error) = audit::write(&*sink, *record).await {
+            let written = audit::write(&*sink, *record).await;
+            self.failed.store(written.is_err(), Ordering::Release);
+            if let Err(error) = written {
                 tracing::error!("{error}");
             }
         }
@@ -53,7 +74,7 @@ impl Admitted {
     }
 }
 
-impl Drop for Admitted {
+impl Drop for AdmittedCall {
     fn drop(&mut self) {
         if let Some((sink, mut record)) = self.audit.take() {
             record.outcome = Outcome::Cancelled;
@@ -84,7 +105,7 @@ impl Flight<'_> {
 
     /// Decides without a person: for a call that was admitted in an earlier round. `is_same` is whether the arguments are
     /// those of that round.
-    pub(crate) async fn check(&self, call: &Call, is_same: bool) -> Result<Admitted, Reply> {
+    pub(crate) async fn check(&self, call: &Call, is_same: bool) -> Result<AdmittedCall, Reply> {
         let (verdict, _) = self.verdict(call);
         match verdict.decision {
             Decision::Allow => Ok(self.admitted(call, &verdict, None)),
@@ -98,12 +119,12 @@ impl Flight<'_> {
     }
 
     /// Decides, and asks for consent if the policy requires it.
-    pub(crate) async fn admit(&self, call: &Call) -> Result<Admitted, Reply> {
+    pub(crate) async fn admit(&self, call: &Call) -> Result<AdmittedCall, Reply> {
         let (verdict, flow) = self.verdict(call);
         match (verdict.decision, &self.rules().consent) {
             (Decision::Allow, _) => Ok(self.admitted(call, &verdict, None)),
             (Decision::Deny, _) | (Decision::Ask, None) => Err(self.denied(call, &verdict).await),
-            // Lists, completions and tasks of what needs consent are open: the call itself is not.
+            // ViewLists, completions and tasks of what needs consent are open: the call itself is not.
             (Decision::Ask, Some(_)) if !self.goal.door.asks() => Ok(self.admitted(call, &verdict, None)),
             (Decision::Ask, Some(consent)) => {
                 let question = self.question(call, &verdict, flow);
@@ -178,10 +199,10 @@ impl Flight<'_> {
         self.admitted(call, verdict, Some("deny")).ended(reply, End::Refused).await
     }
 
-    fn admitted(&self, call: &Call, verdict: &Verdict, consent: Option<&str>) -> Admitted {
+    fn admitted(&self, call: &Call, verdict: &Verdict, consent: Option<&str>) -> AdmittedCall {
         let rules = self.rules();
         let audit = rules.audit.clone().map(|sink| (sink, Box::new(self.record(call, verdict, consent))));
-        Admitted { audit, began: Instant::now() }
+        AdmittedCall { audit, failed: rules.audit_failed.clone(), began: Instant::now() }
     }
 
     /// Notes the flow of data of a call that is about to be sent.

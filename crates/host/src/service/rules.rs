@@ -1,6 +1,9 @@
 //! The rules of a host: policy, pins, consent, audit.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::HashMap,
+    sync::{Arc, atomic::AtomicBool},
+};
 
 use couplet_core::{Call, JsonText};
 use couplet_types::ToolAnnotations;
@@ -14,7 +17,7 @@ use crate::{
     pins::{Lock, Pin, Pins, fingerprint},
     policy::{Decision, Door, Effects, Flow, FlowKey, FlowTracker, Glob, Labels, Policy, Subject, Trust, Verdict},
     profile::Profile,
-    service::{item::Item, run::now, snapshot::Snapshot},
+    service::{item::ViewItem, run::now, snapshot::Snapshot},
 };
 
 /// What a configuration says about one server beside how to reach it.
@@ -37,6 +40,8 @@ pub(crate) struct Rules {
     pub(crate) servers: HashMap<ServerId, Arc<ServerRules>>,
     pub(crate) grants: Arc<Grants>,
     pub(crate) flows: Arc<FlowTracker>,
+    /// Whether the last audit record could not be written.
+    pub(crate) audit_failed: Arc<AtomicBool>,
 }
 
 impl Rules {
@@ -59,6 +64,7 @@ impl Rules {
             servers: servers.collect(),
             grants: grants.clone(),
             flows: flows.clone(),
+            audit_failed: Arc::default(),
         }
     }
 
@@ -117,7 +123,7 @@ impl Rules {
         &self,
         profile: &Profile,
         snapshot: &Snapshot,
-        item: &Item,
+        item: &ViewItem,
         call: Option<&Call>,
         door: Door,
     ) -> bool {

@@ -1,19 +1,19 @@
 //! Views follow the catalogs of their servers.
 
-use std::sync::{Arc, RwLock, Weak};
+use std::sync::{Arc, OnceLock, RwLock, Weak};
 
 use couplet_core::{Change, Filter, Hub, JsonText, sync::lock};
 use tokio::task::AbortHandle;
 
 use crate::{
-    catalog::List,
+    catalog::{Catalog, List},
     host::{Config, Inner, ServerStatus, Slot},
     names::Kind,
     pins::{Digest, Lock, Pins, Seen},
     profile::Profile,
     service::{
-        ViewInner,
-        link::{Link, Owned},
+        ViewInner, hold,
+        link::{Owned, ServerHooks},
         member::Member,
         run::now,
         seals::Seals,
@@ -90,6 +90,7 @@ impl Inner {
             tasks: Tasks::default(),
             now: RwLock::new(Arc::new(Snapshot::empty(&profile, &config))),
             relayed: std::sync::Mutex::default(),
+            holder: OnceLock::new(),
         });
         view.rebuild(&config, &profile);
         views.insert(profile.name().clone(), view.clone());
@@ -108,14 +109,8 @@ impl Inner {
     }
 }
 
-/// Compares a catalog with the lock, once for each of its generations.
-async fn observe(slot: &Slot, pins: &Pins, is_pinned: bool) {
-    let catalog = slot.upstream.catalog();
-    let generation = catalog.generation();
-    if !is_pinned || !catalog.is_fetched() || *lock(&slot.observed) == Some(generation) {
-        return;
-    }
-    let (id, launch) = (slot.upstream.id(), slot.launch.unwrap_or_else(|| Digest::of(slot.upstream.id().as_str())));
+/// The definitions of a catalog that can be pinned.
+pub(crate) fn seen(catalog: &Catalog) -> Vec<Seen> {
     let mut seen: Vec<Seen> = Vec::new();
     for (kind, list) in [(Kind::Tool, List::Tools), (Kind::Prompt, List::Prompts), (Kind::Template, List::Templates)] {
         seen.extend(catalog.list(list).iter().filter_map(|item| Seen::new(kind, item.raw().clone(), item.text()).ok()));
@@ -123,6 +118,24 @@ async fn observe(slot: &Slot, pins: &Pins, is_pinned: bool) {
     if let Some(instructions) = catalog.instructions() {
         seen.extend(Seen::new(Kind::Instructions, "", &JsonText::string(instructions)).ok());
     }
+    seen
+}
+
+impl Slot {
+    /// The digest of the launch configuration, or of the id if none is configured.
+    pub(crate) fn launch(&self) -> Digest {
+        self.launch.unwrap_or_else(|| Digest::of(self.upstream.id().as_str()))
+    }
+}
+
+/// Compares a catalog with the lock, once for each of its generations.
+async fn observe(slot: &Slot, pins: &Pins, is_pinned: bool) {
+    let catalog = slot.upstream.catalog();
+    let generation = catalog.generation();
+    if !is_pinned || !catalog.is_fetched() || *lock(&slot.observed) == Some(generation) {
+        return;
+    }
+    let (id, launch, seen) = (slot.upstream.id(), slot.launch(), seen(&catalog));
     let baseline = slot.baseline.clone();
     match pins.update(|all: &mut Lock| all.observe(id, &launch, &seen, baseline, now())).await {
         Ok(observed) => {
@@ -152,6 +165,9 @@ impl ViewInner {
         }
         let after = Arc::new(Snapshot::new(profile, config, members, pinned.as_deref(), stamp));
         self.relay(&after);
+        if after.members.iter().any(|member| member.upstream.options().idle_stop.is_some()) {
+            self.holder.get_or_init(|| hold::spawn(&self.me, &self.hub));
+        }
         self.set(after.clone());
         // The owners of URIs may be others now: servers subscribe accordingly.
         drop(self.hub.subscribe(Filter::new()));
@@ -170,7 +186,7 @@ impl ViewInner {
     fn member(&self, slot: &Slot) -> Member {
         let (upstream, server) = (slot.upstream.clone(), slot.upstream.id().clone());
         let rounds = self.seals.rounds(&server);
-        let link = Arc::new(Link { view: self.me.clone(), server });
+        let link = Arc::new(ServerHooks { view: self.me.clone(), server });
         Member { catalog: upstream.catalog(), upstream, link, rounds }
     }
 

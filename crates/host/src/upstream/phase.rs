@@ -6,7 +6,7 @@ use couplet_core::Error;
 use couplet_proxy::Proxy;
 use tokio::time::Instant;
 
-use super::State;
+use super::{State, breaker::Breaker};
 
 /// A phase, since when, and its number.
 #[derive(Clone)]
@@ -30,9 +30,10 @@ pub(super) enum Phase {
     Quarantined(Arc<str>),
 }
 
-/// A running server.
+/// A running server. A breaker counts the failures of one run: those of the last one say nothing about the next.
 pub(super) struct Run {
     pub(super) proxy: Proxy,
+    pub(super) breaker: Breaker,
 }
 
 /// The state that the supervisor should bring about.
@@ -42,21 +43,21 @@ pub(super) struct Wanted {
     pub(super) demand: u64,
     /// Counts explicit starts and restarts.
     pub(super) epoch: u64,
-    pub(super) blocked: Option<Blocked>,
+    pub(super) blocked: Option<Halt>,
 }
 
 /// The reason why the server must not run.
 #[derive(Clone)]
-pub(super) enum Blocked {
+pub(super) enum Halt {
     Stopped(Arc<str>),
     Quarantined(Arc<str>),
 }
 
-impl From<Blocked> for Phase {
-    fn from(blocked: Blocked) -> Self {
+impl From<Halt> for Phase {
+    fn from(blocked: Halt) -> Self {
         match blocked {
-            Blocked::Stopped(reason) => Self::Stopped(reason),
-            Blocked::Quarantined(reason) => Self::Quarantined(reason),
+            Halt::Stopped(reason) => Self::Stopped(reason),
+            Halt::Quarantined(reason) => Self::Quarantined(reason),
         }
     }
 }

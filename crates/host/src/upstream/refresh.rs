@@ -6,8 +6,8 @@ use couplet_core::{Change, Filter, Service, Subscription};
 use couplet_proxy::Proxy;
 use tokio::time::{Instant, sleep};
 
-use super::shared::Shared;
-use crate::catalog::{Catalog, FetchLimits, Lists, fetch};
+use super::shared::UpstreamShared;
+use crate::catalog::{Catalog, FetchLimits, ListSet, fetch};
 
 /// The time between two refreshes. A refresh that takes longer is followed by a pause of the same length.
 const PAUSE: Duration = Duration::from_millis(250);
@@ -16,10 +16,10 @@ const RETRY: Duration = Duration::from_secs(1);
 const LONGEST_RETRY: Duration = Duration::from_secs(60);
 
 /// Fetches all lists, and then those that change or expire. Any number of changes meanwhile is one further refresh.
-pub(super) async fn run(shared: &Shared, proxy: &Proxy) {
+pub(super) async fn run(shared: &UpstreamShared, proxy: &Proxy) {
     // Subscribed first: what changes while it is fetched is fetched again.
     let changes = proxy.hub().subscribe(Filter::new().tools().prompts().resources());
-    let (mut wanted, mut retry) = (Lists::ALL, RETRY);
+    let (mut wanted, mut retry) = (ListSet::ALL, RETRY);
     let limits = FetchLimits::new(shared.options.list_timeout);
     loop {
         let began = Instant::now();
@@ -38,7 +38,7 @@ pub(super) async fn run(shared: &Shared, proxy: &Proxy) {
                 }
                 (true, Some(expiry)) => {
                     sleep(expiry).await;
-                    Lists::ALL
+                    ListSet::ALL
                 }
                 (true, None) => std::future::pending().await,
             }
@@ -51,7 +51,7 @@ pub(super) async fn run(shared: &Shared, proxy: &Proxy) {
 }
 
 /// Publishes new lists.
-fn publish(shared: &Shared, new: Arc<Catalog>) {
+fn publish(shared: &UpstreamShared, new: Arc<Catalog>) {
     if let Some(error) = new.error() {
         tracing::warn!(server = shared.id.as_str(), "the lists cannot be refreshed: {error}");
     }
@@ -62,18 +62,18 @@ fn publish(shared: &Shared, new: Arc<Catalog>) {
 }
 
 /// Waits for changed lists.
-async fn next(changes: &Subscription) -> Lists {
+async fn next(changes: &Subscription) -> ListSet {
     poll_fn(|cx| {
         // Registered first, so that no change is missed.
         changes.register(cx.waker());
-        let mut changed = Lists::NONE;
+        let mut changed = ListSet::NONE;
         while let Some(change) = changes.take() {
             changed = changed
                 | match change {
-                    Change::Tools => Lists::TOOLS,
-                    Change::Prompts => Lists::PROMPTS,
-                    Change::Resources => Lists::RESOURCES,
-                    _ => Lists::NONE,
+                    Change::Tools => ListSet::TOOLS,
+                    Change::Prompts => ListSet::PROMPTS,
+                    Change::Resources => ListSet::RESOURCES,
+                    _ => ListSet::NONE,
                 };
         }
         if changed.is_empty() { Poll::Pending } else { Poll::Ready(changed) }

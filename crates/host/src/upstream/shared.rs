@@ -13,12 +13,11 @@ use couplet_core::{Error, Hub, sync::lock, visible};
 use couplet_proxy::Proxy;
 use tokio::{
     sync::watch,
-    time::{Instant, timeout_at},
+    time::{Instant, timeout, timeout_at},
 };
 
 use super::{
     StartLimit, Unavailable, UpstreamOptions,
-    breaker::Breaker,
     latency::Histogram,
     permits::Permits,
     phase::{Entered, Phase, Run, Wanted},
@@ -29,7 +28,7 @@ use crate::{catalog::Catalog, names::ServerId};
 /// A function that returns the end of the server's standard error.
 pub(super) type StderrTail = Arc<dyn Fn() -> String + Send + Sync>;
 
-pub(super) struct Shared {
+pub(super) struct UpstreamShared {
     pub(super) id: ServerId,
     pub(super) options: UpstreamOptions,
     pub(super) client: ClientBuilder,
@@ -44,7 +43,6 @@ pub(super) struct Shared {
     pub(super) hub: Hub,
     pub(super) runs: watch::Sender<Option<Proxy>>,
     pub(super) permits: Arc<Permits>,
-    pub(super) breaker: Breaker,
     pub(super) latency: Histogram,
     pub(super) restarts: AtomicU64,
     pub(super) calls: AtomicU64,
@@ -52,7 +50,7 @@ pub(super) struct Shared {
     last_error: Mutex<Option<String>>,
 }
 
-impl Shared {
+impl UpstreamShared {
     /// A restart within this time is waited for.
     const SOON: Duration = Duration::from_secs(2);
     /// The time that a call waits for a start beyond the connect timeout, which does not include the time until the
@@ -76,7 +74,6 @@ impl Shared {
             version: watch::Sender::new(0),
             hub: Hub::new(),
             runs: watch::Sender::new(None),
-            breaker: Breaker::default(),
             latency: Histogram::default(),
             restarts: AtomicU64::new(0),
             calls: AtomicU64::new(0),
@@ -175,6 +172,12 @@ impl Shared {
                 Ok(Err(_)) | Err(_) => return Err(Unavailable::starting(&self.id, began.elapsed())),
             }
         }
+    }
+
+    /// Waits until a run is over; false if it is not within the time.
+    pub(super) async fn is_over(&self, run: &Arc<Run>, within: Duration) -> bool {
+        let is_over = |entered: &Entered| !matches!(&entered.phase, Phase::Ready(now) if Arc::ptr_eq(now, run));
+        timeout(within, self.phase.subscribe().wait_for(is_over)).await.is_ok()
     }
 
     /// The text of an error, with the end of the server's standard error.

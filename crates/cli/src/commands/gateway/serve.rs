@@ -148,7 +148,7 @@ async fn answer_status(gateway: &Gateway, env: &Env, output: &Output) {
         Err(error) => output.warn(&text::line(&format!("`couplet gateway status` will not work: {error}"))),
     }
     let _ = (gateway, env, output);
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
 
 /// SIGHUP, which reloads a gateway that serves HTTP.
@@ -176,7 +176,7 @@ impl HangUps {
         {
             return;
         }
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 
     #[cfg(not(unix))]
@@ -191,7 +191,7 @@ impl HangUps {
 
     #[cfg(not(unix))]
     async fn next(&mut self) {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }
 
