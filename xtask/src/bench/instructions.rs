@@ -77,7 +77,7 @@ fn count_run(rig: &Rig, transport: Transport, case: &str, count: usize) -> Resul
 }
 
 /// The number on the line of the log that tells the total.
-fn collected(log: &str) -> Option<u64> {
+pub(super) fn collected(log: &str) -> Option<u64> {
     let (_, rest) = log.split_once("Collected :")?;
     rest.split_whitespace().next()?.parse().ok()
 }
