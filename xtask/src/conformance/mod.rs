@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// The exit code when there is no suite to run.
-const NOT_RUN: i32 = 3;
+pub(crate) const NOT_RUN: i32 = 3;
 
 pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
     let options = options(arguments)?;

@@ -45,13 +45,15 @@ pub(super) fn clients_and_servers(bench: &Bench, programs: &Path, couplet: Progr
     }
     sides.push(Side { name: "couplet", offers: IN_FRONT, latest: IN_FRONT[1], programs: couplet });
     let gateway = Gateway { couplet: programs.join("couplet"), logs: &bench.logs };
-    let columns: Vec<Vec<Cell>> = thread::scope(|scope| {
+    let columns: Vec<Column> = thread::scope(|scope| {
         let (sides, gateway) = (&sides, &gateway);
-        let threads: Vec<_> = sides.iter().map(|server| scope.spawn(move || gateway.column(server, sides))).collect();
+        let mut threads: Vec<_> =
+            sides.iter().map(|server| scope.spawn(move || gateway.over_http(server, sides))).collect();
+        threads.extend(sides.last().map(|server| scope.spawn(move || gateway.over_stdio(server, sides))));
         threads.into_iter().map(|thread| thread.join().expect("a thread does not panic")).collect()
     });
     println!("\n{}\n", table(&sides, &columns));
-    for cell in columns.iter().flatten() {
+    for cell in columns.iter().flat_map(|column| &column.cells) {
         let outcome = cell.outcome.clone().map_err(Missing::Broken);
         counts = counts + Counts::told(&format!("gateway: {}", cell.name), outcome);
     }
@@ -60,6 +62,12 @@ pub(super) fn clients_and_servers(bench: &Bench, programs: &Path, couplet: Progr
 
 const fn side(peer: &Peer, programs: Programs) -> Side {
     Side { name: peer.name, offers: peer.client, latest: peer.latest, programs }
+}
+
+/// All clients with one server.
+struct Column {
+    name: String,
+    cells: Vec<Cell>,
 }
 
 /// A client that went through the gateway to a server.
@@ -74,26 +82,43 @@ struct Gateway<'a> {
 }
 
 impl Gateway<'_> {
-    /// All clients with one server.
-    fn column(&self, server: &Side, clients: &[Side]) -> Vec<Cell> {
+    /// All clients with one server; the gateway listens.
+    fn over_http(&self, server: &Side, clients: &[Side]) -> Column {
         let folder = self.logs.join(format!("gateway-{}", server.name));
-        let upstream = Upstream::Command(server.programs.server_line());
-        let running = gateway::configure(&folder, &[(server.name, upstream)], Names::Bare)
+        let running = self
+            .configure(server, &folder)
             .and_then(|config| serve(|port| gateway::serve(&self.couplet, &config, port), &folder.join("gateway.log")));
-        let each = clients.iter().flat_map(|client| client.offers.iter().map(move |offer| (client, *offer)));
-        each.map(|(client, offer)| {
-            let outcome = match &running {
-                Ok((_, port)) => self.one(client, offer, &url(port), &folder),
-                Err(why) => Err(why.clone()),
-            };
-            Cell { name: format!("{} {offer} -> {}", client.name, server.name), outcome }
-        })
-        .collect()
+        let target = running.as_ref().map(|(_, port)| vec!["http".to_owned(), url(port)]).map_err(Clone::clone);
+        self.column(server.name.to_owned(), clients, target, &folder)
     }
 
-    fn one(&self, client: &Side, offer: &str, url: &str, folder: &Path) -> Result<(), Failure> {
+    /// All clients with one server; each starts a gateway.
+    fn over_stdio(&self, server: &Side, clients: &[Side]) -> Column {
+        let folder = self.logs.join(format!("gateway-{}-stdio", server.name));
+        let target = self
+            .configure(server, &folder)
+            .map(|config| ["stdio", &text(&self.couplet), "gateway", &text(&config)].map(str::to_owned).to_vec());
+        self.column(format!("{}, stdio", server.name), clients, target, &folder)
+    }
+
+    fn configure(&self, server: &Side, folder: &Path) -> Result<PathBuf, Failure> {
+        gateway::configure(folder, &[(server.name, Upstream::Command(server.programs.server_line()))], Names::Bare)
+    }
+
+    fn column(&self, name: String, clients: &[Side], target: Result<Vec<String>, Failure>, folder: &Path) -> Column {
+        let each = clients.iter().flat_map(|client| client.offers.iter().map(move |offer| (client, *offer)));
+        let cells = each.map(|(client, offer)| {
+            let outcome = target.clone().and_then(|target| self.one(client, offer, &target, folder));
+            Cell { name: format!("{} {offer} -> {name}", client.name), outcome }
+        });
+        let cells = cells.collect();
+        Column { name, cells }
+    }
+
+    fn one(&self, client: &Side, offer: &str, target: &[String], folder: &Path) -> Result<(), Failure> {
+        let arguments: Vec<&str> = std::iter::once(offer).chain(target.iter().map(String::as_str)).collect();
         let log = folder.join(format!("{}-{offer}.log", client.name));
-        let ended = Group::start(&mut client.programs.client(&[offer, "http", url]), &log)
+        let ended = Group::start(&mut client.programs.client(&arguments), &log)
             .and_then(|group| group.wait(DEADLINE))
             .map(|status| status.success());
         let said = fs::read(&log).unwrap_or_default();
@@ -108,14 +133,14 @@ impl Gateway<'_> {
 }
 
 /// Clients below each other, servers beside each other.
-fn table(sides: &[Side], columns: &[Vec<Cell>]) -> String {
-    let head = sides.iter().map(|side| format!("{:>11}", side.name)).collect::<String>();
+fn table(sides: &[Side], columns: &[Column]) -> String {
+    let head = columns.iter().map(|column| format!("{:>16}", column.name)).collect::<String>();
     let mut lines = vec![format!("{:<24}{head}", "through the gateway")];
     let offers = sides.iter().flat_map(|side| side.offers.iter().map(move |offer| format!("{} {offer}", side.name)));
     for (at, name) in offers.enumerate() {
-        let cells = columns.iter().map(|column| match column.get(at).map(|cell| &cell.outcome) {
-            Some(Ok(())) => format!("{:>11}", "ok"),
-            _ => format!("{:>11}", "FAILED"),
+        let cells = columns.iter().map(|column| match column.cells.get(at).map(|cell| &cell.outcome) {
+            Some(Ok(())) => format!("{:>16}", "ok"),
+            _ => format!("{:>16}", "FAILED"),
         });
         lines.push(format!("{name:<24}{}", cells.collect::<String>()));
     }
@@ -303,8 +328,11 @@ mod tests {
         let programs = || Programs::new([PathBuf::from("client")], [PathBuf::from("server")]);
         let side = || Side { name: "couplet", offers: IN_FRONT, latest: "2026-07-28", programs: programs() };
         let cell = |outcome| Cell { name: String::new(), outcome };
-        let shown = table(&[side()], &[vec![cell(Ok(())), cell(Err("it ended".to_owned()))]]);
+        let shown = table(
+            &[side()],
+            &[Column { name: "couplet".to_owned(), cells: vec![cell(Ok(())), cell(Err("it ended".to_owned()))] }],
+        );
         assert_eq!(shown.lines().count(), 3);
-        assert!(shown.contains("couplet 2025-11-25               ok") && shown.contains("FAILED"), "{shown}");
+        assert!(shown.contains("couplet 2025-11-25                    ok") && shown.contains("FAILED"), "{shown}");
     }
 }
