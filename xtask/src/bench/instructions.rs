@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, fs, path::PathBuf};
 use serde_json::json;
 
 use super::{
+    gateway,
     kits::{Folders, Kit},
     options::Options,
     rig::{Listening, Rig},
@@ -48,6 +49,7 @@ pub(super) fn run(options: &Options) -> Result<(), Failure> {
         println!("{name}: {each} instructions per call");
         counts.insert(name, each);
     }
+    counts.extend(gateway::instructions(&rig)?);
     if options.record { record(&counts) } else { compare(&counts, &recorded()?) }
 }
 

@@ -23,7 +23,7 @@ const LONG: usize = 600;
 const FUNCTIONS: usize = 40;
 
 /// What is counted.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Counted {
     /// The server, which is called directly.
     Server,
@@ -33,29 +33,49 @@ enum Counted {
     Http,
 }
 
-/// Counts, and leaves a profile of each case beside the results.
-pub(super) fn run(rig: &Rig, results: &mut Results) -> Result<(), Failure> {
-    if capture(command("valgrind").arg("--version")).is_err() {
-        println!("bench: not counted: valgrind is not here");
-        return Ok(());
-    }
-    for life in LIVES {
-        for (name, counted) in [("direct", Counted::Server), ("stdio", Counted::Stdio), ("HTTP", Counted::Http)] {
-            let total = |count| count_run(rig, counted, life, "echo", count, name);
-            let measured = total(SHORT).and_then(|short| {
-                let each = (total(LONG)?.saturating_sub(short)) / (LONG - SHORT) as u64;
-                println!("instructions {life} {name}: {each} per call");
-                Ok(json!({ "instructions": each }))
-            });
-            results.add("instructions", life, name, measured);
+impl Counted {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Server => "direct",
+            Self::Stdio => "stdio",
+            Self::Http => "HTTP",
         }
     }
-    Ok(())
+}
+
+/// Counts, and leaves a profile of each case beside the results.
+pub(super) fn run(rig: &Rig, results: &mut Results) {
+    if capture(command("valgrind").arg("--version")).is_err() {
+        println!("bench: not counted: valgrind is not here");
+        return;
+    }
+    for life in LIVES {
+        for counted in [Counted::Server, Counted::Stdio, Counted::Http] {
+            let measured = each(rig, counted, life).map(|each| json!({ "instructions": each }));
+            results.add("instructions", life, counted.name(), measured);
+        }
+    }
+}
+
+/// The instructions that the gateway adds to a call, by case.
+pub(super) fn added(rig: &Rig) -> Result<Vec<(String, u64)>, Failure> {
+    let cases = LIVES.iter().flat_map(|life| [(*life, Counted::Stdio), (*life, Counted::Http)]);
+    let named = |life: &str, counted: Counted| format!("gateway {life}, {} behind", counted.name());
+    cases.map(|(life, counted)| Ok((named(life, counted), each(rig, counted, life)?))).collect()
+}
+
+/// Instructions per call.
+fn each(rig: &Rig, counted: Counted, life: &str) -> Result<u64, Failure> {
+    let total = |count| count_run(rig, counted, life, count);
+    let short = total(SHORT)?;
+    let each = total(LONG)?.saturating_sub(short) / (LONG - SHORT) as u64;
+    println!("{life} {}: {each} instructions per call", counted.name());
+    Ok(each)
 }
 
 /// All instructions of a program in a run of so many calls.
-fn count_run(rig: &Rig, counted: Counted, life: &str, case: &str, count: usize, name: &str) -> Result<u64, Failure> {
-    let profile = rig.folders.bench.join(format!("gateway-{life}-{name}.callgrind"));
+fn count_run(rig: &Rig, counted: Counted, life: &str, count: usize) -> Result<u64, Failure> {
+    let profile = rig.folders.bench.join(format!("gateway-{life}-{}.callgrind", counted.name()));
     let log = rig.folders.bench.join("callgrind.log");
     let out = format!("--callgrind-out-file={}", profile.display());
     let log_file = format!("--log-file={}", log.display());
@@ -72,7 +92,7 @@ fn count_run(rig: &Rig, counted: Counted, life: &str, case: &str, count: usize, 
         }
     };
     let count = count.to_string();
-    let words = ["http", "--conns", "1", "--url", &listening.url, "--life", life, "--case", case, "--count", &count];
+    let words = ["http", "--conns", "1", "--url", &listening.url, "--life", life, "--case", "echo", "--count", &count];
     // A program that is still busy when the next request comes does less than one that has gone to sleep.
     let result = rig.load(&[&words[..], &["--warm", "0", "--limit", "120", "--think", "0.003"]].concat(), &[])?;
     if result["errors"].as_u64() != Some(0) {

@@ -29,7 +29,7 @@ pub(super) fn run(arguments: &[String]) -> Result<(), Failure> {
     let (wanted, options) = options(arguments)?;
     let folders = Folders::new()?;
     folders.build_ours()?;
-    cargo(["build", "--profile", "dist", "--package", "couplet-cli"])?;
+    build()?;
     let rig = Rig::new(folders, &options);
     let gateways = there(&rig, &options)?;
     let mut results = Results::new(&rig.folders.bench.join("gateway.jsonl"), options.more)?;
@@ -42,7 +42,7 @@ pub(super) fn run(arguments: &[String]) -> Result<(), Failure> {
         }
     }
     if wanted.iter().any(|part| part == "instructions") {
-        count::run(&rig, &mut results)?;
+        count::run(&rig, &mut results);
     }
     let heading = report::heading(&rig, &[], options.rounds);
     let tables = tables::render(&results);
@@ -52,6 +52,17 @@ pub(super) fn run(arguments: &[String]) -> Result<(), Failure> {
     }
     println!("results: {}, {} s", rig.folders.bench.join("gateway.jsonl").display(), started.elapsed().as_secs());
     Ok(())
+}
+
+/// Builds the program that has the gateway.
+fn build() -> Result<(), Failure> {
+    cargo(["build", "--profile", "dist", "--package", "couplet-cli"])
+}
+
+/// The instructions that our gateway adds to a call, by case.
+pub(super) fn instructions(rig: &Rig) -> Result<Vec<(String, u64)>, Failure> {
+    build()?;
+    count::added(rig)
 }
 
 /// The parts that are wanted, and the options that are those of the other benchmarks.
