@@ -6,7 +6,7 @@
 //! | message transports | [`Transport`], [`Connect`], [`pump::MessageStream`], [`pump::serve`], [`pump::connect`] |
 //! | other transports | [`Connection`], [`ServerConnection`], [`ClientConnection`], [`Channel`], [`Router`], [`EncodedMessage`], [`message`], [`http`] |
 //! | extensions | [`ExtensionSpec`], [`ExtensionEvent`], [`Project`], [`extension_messages!`] |
-//! | gateways | [`Dialect`], [`Outcome`], [`RequestOptions`], [`Negotiation`], [`Relay`] |
+//! | gateways | [`Dialect`], [`Outcome`], [`RequestOptions`], [`Negotiation`], [`Relay`], [`TaskIds`] |
 //! | replicas | [`ChangeBus`], [`BusSubscription`], [`Bridge`] |
 //! | telemetry | [`Observer`], [`Operation`], [`Failure`] |
 //!
@@ -46,6 +46,7 @@ pub use limits::Limits;
 pub use message::oversized::{Oversized, Skimmed};
 pub use message::scan::{Bounds, Fault, JsonText};
 pub use message::text::EncodedMessage;
+pub use message::visible::{is_blank, visible};
 pub use server::bus::{
     BusSubscription, ChangeBus,
     bridge::{Bridge, BridgeFailure, BridgeRuntime},
@@ -74,4 +75,5 @@ pub use wire::{
     negotiate::{Negotiation, Probe, Step},
     project::{Ask, Project},
     revision::Revision,
+    task::TaskIds,
 };

@@ -2,7 +2,9 @@
 
 use std::{collections::BTreeSet, fmt};
 
-use crate::{Rule, Severity, rule::rules, visible::visible};
+use couplet_core::visible;
+
+use crate::{Rule, Severity, rule::rules};
 
 /// The configuration of [`lint`](crate::lint): enabled rules, the lowest severity, and limits.
 ///

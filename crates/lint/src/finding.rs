@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer, ser::SerializeStruct};
 
 use crate::{Rule, visible::shown};
 
-/// A violated rule. All strings from the server in it are escaped; see [`visible`](crate::visible).
+/// A violated rule. All strings from the server in it are escaped; see [`visible`](couplet_core::visible).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Finding {

@@ -4,7 +4,7 @@
 //! that it violates: what is wrong, the reason, and the fix. [`text`] and [`json_lines`] format them.
 //!
 //! This crate knows no transport and does no I/O. Its input is untrusted: all work is bounded, and strings of the
-//! server are escaped in the output ([`visible`]).
+//! server are escaped in the output ([`visible`](couplet_core::visible)).
 //!
 //! ```
 //! use couplet_lint::{Answer, Answers, Config, Surface, lint, text};
@@ -49,7 +49,6 @@ pub use finding::{Finding, Place, Subject};
 pub use print::{json_lines, rules_text, text};
 pub use rule::{Family, Rule, Severity, rules};
 pub use surface::{Answer, Answers, Surface};
-pub use visible::visible;
 
 use report::Report;
 

@@ -7,6 +7,7 @@ use couplet_core::{Connect, Error, ExtensionSpec, Hub, Sealer};
 use tokio::sync::watch;
 
 use crate::{
+    deadline::Timeouts,
     describe::About,
     extensions::Extensions,
     pool::Pool,
@@ -22,6 +23,7 @@ pub(crate) struct Options {
     pub(crate) answer: Duration,
     pub(crate) idle: Duration,
     pub(crate) attempts: Option<u32>,
+    pub(crate) calls: Timeouts,
     pub(crate) extensions: Extensions,
 }
 
@@ -33,6 +35,7 @@ impl Default for Options {
             answer: Duration::from_secs(600),
             idle: Duration::from_secs(300),
             attempts: None,
+            calls: Timeouts::default(),
             extensions: Extensions::default(),
         }
     }
@@ -101,6 +104,21 @@ impl ProxyBuilder {
     /// [`Proxy::closed`] returns.
     pub fn reconnect_attempts(mut self, most: impl Into<Option<u32>>) -> Self {
         self.options.attempts = most.into();
+        self
+    }
+
+    /// Sets the time that a call may take at the server without any message about it (default: no limit). Progress, log
+    /// messages and requests of the server restart it, and the time that the caller takes to answer such a request does
+    /// not count. Then the call is cancelled, and fails with [`ErrorKind::Timeout`](couplet_core::ErrorKind::Timeout).
+    pub fn call_timeout(mut self, timeout: impl Into<Option<Duration>>) -> Self {
+        self.options.calls.idle = timeout.into();
+        self
+    }
+
+    /// Sets the time that a call may take at the server in total (default: no limit), like
+    /// [`ProxyBuilder::call_timeout`].
+    pub fn max_call_timeout(mut self, timeout: impl Into<Option<Duration>>) -> Self {
+        self.options.calls.total = timeout.into();
         self
     }
 

@@ -12,7 +12,9 @@ use couplet_types::{
 };
 
 use crate::{
+    Hooks,
     asking::{Aside, Listening, Question},
+    deadline::Deadline,
     extensions::{Raw, common},
     parked::Parked,
     pool::{Lease, Pool},
@@ -29,8 +31,15 @@ pub(crate) fn is_passed_on(client: &Client, call: &Call) -> bool {
     !client.revision().has_sessions() && !call.revision.has_sessions()
 }
 
-pub(crate) async fn run(pool: Arc<Pool>, call: Call) -> Reply {
-    Passing { pool: &pool, call: &call }.run().await.unwrap_or_else(|error| Reply::Error(reported(&error)))
+/// Runs a call. An error of the server is a reply; an error of the connection is not.
+pub(crate) async fn run(pool: Arc<Pool>, call: Call, hooks: Option<Arc<dyn Hooks>>) -> Result<Reply, Error> {
+    let done = Passing { pool: &pool, call: &call, hooks: hooks.as_ref() }.run().await;
+    done.or_else(|error| error.rpc().cloned().map(Reply::Error).ok_or(error))
+}
+
+/// Runs a call, and reports an error of the connection to its caller.
+pub(crate) async fn answer(pool: Arc<Pool>, call: Call) -> Reply {
+    run(pool, call, None).await.unwrap_or_else(|error| Reply::Error(reported(&error)))
 }
 
 /// A call that runs at the server.
@@ -108,6 +117,7 @@ impl Open {
 struct Passing<'a> {
     pool: &'a Arc<Pool>,
     call: &'a Call,
+    hooks: Option<&'a Arc<dyn Hooks>>,
 }
 
 impl Passing<'_> {
@@ -141,7 +151,7 @@ impl Passing<'_> {
                 }
             };
             if is_passed_on(client, self.call) {
-                return Ok(Reply::InputRequired { asks, state });
+                return self.pass_on(asks, state).await;
             }
             extras.answers = Vec::new();
             keys = asks.iter().map(|(key, _)| format!("`{key}`")).collect::<Vec<_>>().join(", ");
@@ -202,9 +212,9 @@ impl Passing<'_> {
         let lead = self.pool.lead()?;
         let (upstream, lease) = match (lead.has_sessions(), self.may_be_asked()) {
             (false, _) => (lead, None),
-            (true, false) => (self.pool.shared(&Owner::of(self.call)).await?, None),
+            (true, false) => (self.pool.shared(&self.owner()).await?, None),
             (true, true) => {
-                let lease = self.pool.lease(&Owner::of(self.call), can_be_asked(self.call)).await?;
+                let lease = self.pool.lease(&self.owner(), can_be_asked(self.call)).await?;
                 (lease.upstream.clone(), Some(lease))
             }
         };
@@ -214,11 +224,12 @@ impl Passing<'_> {
 
     /// The response to a request, with all messages and requests before it.
     async fn follow(&self, mut open: Open, ticket: Option<&str>) -> Result<(Open, JsonText), Error> {
+        let mut deadline = Deadline::new(self.pool.options.calls);
         loop {
             if open.question.is_some() {
                 open = self.answer(open, ticket).await?;
             }
-            match open.next().await? {
+            match deadline.wait(&self.call.method, open.next()).await? {
                 Received::Log(line) => self.log(line).await,
                 Received::Notification(method, params) => {
                     self.notify(open.upstream.client.revision(), &method, &params).await;
@@ -253,8 +264,26 @@ impl Passing<'_> {
         }
     }
 
+    fn owner(&self) -> Owner {
+        Owner::of(self.call, self.hooks)
+    }
+
+    /// The input requests of the server, as they are but for the hooks.
+    async fn pass_on(&self, mut asks: Vec<(String, InputRequest)>, state: Option<String>) -> Result<Reply, Error> {
+        if let Some(hooks) = self.hooks {
+            for (_, ask) in &mut asks {
+                *ask = hooks.input_request(self.call, ask.clone()).await.map_err(Error::from)?;
+            }
+        }
+        Ok(Reply::InputRequired { asks, state })
+    }
+
     async fn ask(&self, key: &str, question: &InputRequest) -> Result<JsonText, RpcError> {
-        self.call.inputs.ask(self.call.revision, &self.call.peer, key, Ask::of(question)?).await
+        let ask = match self.hooks {
+            Some(hooks) => Ask::of(&hooks.input_request(self.call, question.clone()).await?)?,
+            None => Ask::of(question)?,
+        };
+        self.call.inputs.ask(self.call.revision, &self.call.peer, key, ask).await
     }
 
     async fn notify(&self, server: Revision, method: &str, params: &str) {
@@ -288,10 +317,22 @@ impl Passing<'_> {
                 | N::RootsListChanged
                 | N::TaskStatusChanged,
             )
-            | None => match RawJson::from_text(params) {
-                Ok(params) if server.index() == self.call.revision.index() => outbox.notify(method, Raw(params)).await,
+            | None => match self.translated(method, params) {
+                Some(params) if server.index() == self.call.revision.index() => {
+                    outbox.notify(method, Raw(params)).await;
+                }
                 _ => tracing::debug!(method, "a notification is not forwarded"),
             },
+        }
+    }
+
+    fn translated(&self, method: &str, params: &str) -> Option<RawJson> {
+        match self.hooks {
+            Some(hooks) => {
+                let params = JsonText::new(params.to_owned()).ok()?;
+                hooks.notification(self.call.principal(), method, params).map(|params| params.to_raw())
+            }
+            None => RawJson::from_text(params).ok(),
         }
     }
 

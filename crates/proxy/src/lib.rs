@@ -17,8 +17,10 @@ mod backoff;
 mod builder;
 mod call;
 mod changes;
+mod deadline;
 mod describe;
 mod extensions;
+mod hooks;
 mod parked;
 mod pool;
 mod proxy;
@@ -28,4 +30,5 @@ mod supervise;
 mod upstream;
 
 pub use builder::ProxyBuilder;
+pub use hooks::Hooks;
 pub use proxy::Proxy;

@@ -125,7 +125,10 @@ impl Pool {
         let leased = timeout(self.options.wait, self.lease_in_turn(owner, can_be_asked)).await;
         leased.unwrap_or_else(|_| {
             let most = self.options.connections;
-            Err(Error::new(ErrorKind::Timeout, format!("all {most} connections to the server are in use; retry later")))
+            Err(Error::unsent(
+                ErrorKind::Timeout,
+                format!("all {most} connections to the server are in use; retry later"),
+            ))
         })
     }
 
@@ -286,7 +289,7 @@ impl State {
     fn down(&self) -> Error {
         let why = self.failure.as_ref().map_or_else(String::new, |error| format!(": {error}"));
         let name = self.name.as_deref().unwrap_or("?");
-        Error::new(ErrorKind::Closed, format!("`{name}` is restarting and cannot be reached; retry later{why}"))
+        Error::unsent(ErrorKind::Closed, format!("`{name}` is restarting and cannot be reached; retry later{why}"))
     }
 
     /// The idle slot to reassign: of an ended session, or else the least recently used.

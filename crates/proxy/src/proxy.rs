@@ -4,11 +4,12 @@ use std::{fmt, sync::Arc, time::SystemTime};
 
 use couplet_client::{Client, ClientBuilder};
 use couplet_core::{
-    BoxFuture, Call, ClientNotification, Connect, Description, Error, ErrorKind, Hub, Inputs, Reply, Sealer, Service,
+    BoxFuture, Call, ClientNotification, Connect, Description, Error, ErrorKind, Hub, Inputs, Reply, Revision, Sealer,
+    Service,
 };
 use tokio::{sync::watch, task::JoinHandle};
 
-use crate::{builder::ProxyBuilder, call, describe::About, pool::Pool};
+use crate::{Hooks, builder::ProxyBuilder, call, describe::About, pool::Pool};
 
 /// A remote server, served as a local [`Service`]. Clones refer to the same proxy.
 ///
@@ -108,6 +109,26 @@ impl Proxy {
         self.0.about.client().close().await
     }
 
+    /// Runs a call in a round that the caller of this function drives, with hooks: for a service on top of several
+    /// proxies. A plain service uses [`Service::call`].
+    ///
+    /// Where [both sides are stateless](Proxy::passes_rounds_on), the input requests of the server are in the reply with
+    /// its own request state, and a retry must carry that state again. Otherwise input requests are asked through
+    /// [`Call::inputs`], so the call has to run inside [`Inputs::drive`].
+    ///
+    /// # Errors
+    /// If the server cannot be reached, or is lost during the call: see [`Error::is_unsent`]. An error that the server
+    /// responds with is a reply.
+    pub async fn forward(&self, mut call: Call, hooks: Option<Arc<dyn Hooks>>) -> Result<Reply, Error> {
+        call.bind_idempotency_key();
+        call::run(self.0.pool.clone(), call, hooks).await
+    }
+
+    /// Returns whether the rounds of a caller with this revision are those of the server: both are stateless.
+    pub fn passes_rounds_on(&self, caller: Revision) -> bool {
+        !caller.has_sessions() && self.0.pool.lead().is_ok_and(|lead| !lead.has_sessions())
+    }
+
     /// Returns the proxy as a service, to serve, to mount, or to connect a client to.
     pub fn service(&self) -> Arc<dyn Service> {
         Arc::new(self.clone())
@@ -127,8 +148,8 @@ impl Service for Proxy {
                 let error = call::reported(&error);
                 Box::pin(async move { Reply::Error(error) })
             }
-            Ok(lead) if call::is_passed_on(&lead.client, &call) => Box::pin(call::run(pool, call)),
-            Ok(_) => Box::pin(Inputs::drive(call, &self.0.sealer, now, |call| call::run(pool, call))),
+            Ok(lead) if call::is_passed_on(&lead.client, &call) => Box::pin(call::answer(pool, call)),
+            Ok(_) => Box::pin(Inputs::drive(call, &self.0.sealer, now, |call| call::answer(pool, call))),
         }
     }
 

@@ -8,13 +8,13 @@ use couplet_types::{
 };
 use tokio::time::timeout;
 
-use crate::extensions::Raw;
+use crate::{Hooks, extensions::Raw};
 
 /// The timeout of a request to the client of a session outside of its calls.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The owner of a connection. The server has a session per connection, and sessions are not mixed.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) enum Owner {
     /// No owner yet.
     Free,
@@ -25,7 +25,7 @@ pub(crate) enum Owner {
 }
 
 impl Owner {
-    pub(crate) fn of(call: &Call) -> Self {
+    pub(crate) fn of(call: &Call, hooks: Option<&Arc<dyn Hooks>>) -> Self {
         let principal = call.caller.as_ref().map(|caller| caller.principal().clone());
         // A transport may serve session-based revisions without sessions.
         let is_stateless = call.context.as_ref().is_some_and(|context| context.session_id().is_none());
@@ -33,7 +33,8 @@ impl Owner {
             return Self::Principal(principal);
         }
         let (outbox, inputs) = (call.outbox.lasting(), call.inputs.lasting());
-        Self::Session(Session { outbox, inputs, peer: call.peer.clone(), revision: call.revision, principal })
+        let (peer, hooks) = (call.peer.clone(), hooks.cloned());
+        Self::Session(Session { outbox, inputs, peer, revision: call.revision, principal, hooks })
     }
 
     pub(crate) fn is(&self, other: &Self) -> bool {
@@ -58,18 +59,24 @@ impl Owner {
 }
 
 /// A downstream session, whose client can be sent requests.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Session {
     outbox: Outbox,
     inputs: Inputs,
     peer: Arc<Peer>,
     revision: Revision,
     principal: Option<Arc<str>>,
+    hooks: Option<Arc<dyn Hooks>>,
 }
 
 impl Session {
     /// Sends a request to the client outside of a call.
+    ///
+    /// With hooks it is refused: only a call that is in flight says which server the client deals with.
     pub(crate) async fn ask(&self, request: &InputRequest) -> Result<JsonText, RpcError> {
+        if self.hooks.is_some() {
+            return Err(RpcError::internal("no call is in flight, so there is no client to answer this request"));
+        }
         let asked = self.inputs.ask(self.revision, &self.peer, "outside", Ask::of(request)?);
         timeout(TIMEOUT, asked).await.unwrap_or_else(|_| Err(RpcError::internal("the client did not answer in time")))
     }
@@ -86,9 +93,17 @@ impl Session {
                 | RootsListChanged::METHOD
         );
         if !is_known && server.index() == self.revision.index() {
-            let sent = self.outbox.notify(method, Raw(params.text().to_raw()));
+            let Some(params) = self.translated(method, params.text()) else { return };
+            let sent = self.outbox.notify(method, Raw(params.to_raw()));
             // A client that does not read must not block the connection.
             let _ = timeout(Duration::from_secs(1), sent).await;
+        }
+    }
+
+    fn translated(&self, method: &str, params: &JsonText) -> Option<JsonText> {
+        match &self.hooks {
+            Some(hooks) => hooks.notification(self.principal.as_deref(), method, params.clone()),
+            None => Some(params.clone()),
         }
     }
 

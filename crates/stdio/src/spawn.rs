@@ -154,6 +154,13 @@ impl Command {
         self.tail.text()
     }
 
+    /// Returns a function that returns the [end of the captured standard error](Command::stderr_text), for when a client
+    /// owns the command.
+    pub fn stderr_tail(&self) -> impl Fn() -> String + Send + Sync + 'static + use<> {
+        let tail = self.tail.clone();
+        move || tail.text()
+    }
+
     fn spawn(&mut self) -> Result<tokio::process::Child, Error> {
         self.tail.clear();
         self.inner.stderr(match self.stderr {

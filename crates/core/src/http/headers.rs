@@ -60,6 +60,9 @@ pub struct ParamHeader {
 }
 
 impl ParamHeader {
+    /// The keyword of a schema that mirrors an argument.
+    pub const KEYWORD: &'static str = ANNOTATION;
+
     /// The arguments that a schema wants mirrored.
     ///
     /// ```

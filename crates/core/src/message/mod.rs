@@ -5,14 +5,18 @@
 //! | `scan` | the strict JSON scanner, and slices of a message |
 //! | `line` | newline-delimited framing |
 //! | `text`, `escape`, `buffers` | encoded messages, long strings, reused buffers |
+//! | `splice` | one member replaced, the others untouched |
 //! | `oversized` | what can be learned of a message above the size limit |
+//! | `visible` | untrusted text for people |
 
 pub(crate) mod buffers;
 pub(crate) mod escape;
 pub mod line;
 pub(crate) mod oversized;
 pub(crate) mod scan;
+mod splice;
 pub(crate) mod text;
+pub(crate) mod visible;
 
 use std::{borrow::Cow, ops::Range, sync::Arc};
 

@@ -159,6 +159,17 @@ impl Members {
         self
     }
 
+    /// The same members after the value at `place` was replaced by one of another length.
+    pub(crate) fn resized(&self, place: &Range<usize>, length: usize) -> Self {
+        let moved = |at: usize| if at >= place.end { at - place.end + place.start + length } else { at };
+        let mut members = self.clone();
+        for Member { key, value, .. } in &mut members.list {
+            *key = moved(key.start)..moved(key.end);
+            *value = moved(value.start)..moved(value.end);
+        }
+        members
+    }
+
     /// What is wrong with the object as a part of a message.
     pub(crate) fn flaw(&self) -> Option<&str> {
         self.flaw.as_deref()

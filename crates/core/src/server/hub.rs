@@ -200,6 +200,11 @@ impl Hub {
         Subscription { sink, hub: Arc::downgrade(&self.0) }
     }
 
+    /// Returns whether both are the same bus.
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// Returns the number of open subscriptions.
     pub fn len(&self) -> usize {
         lock(&self.0).all.iter().filter(|sink| sink.strong_count() > 0).count()

@@ -25,4 +25,5 @@ pub(crate) mod relay;
 pub(crate) mod replay;
 pub(crate) mod running;
 pub(crate) mod seal;
+mod seal_id;
 pub(crate) mod session;

@@ -77,7 +77,11 @@ impl Hub {
     /// assert_eq!(subscription.take(), Some(Change::Updated("a://b".into())));
     /// ```
     pub fn relay(&self, from: &Hub, relay: impl Relay) {
-        lock(&self.0).sources.push(Arc::downgrade(&from.0));
+        {
+            let mut sinks = lock(&self.0);
+            sinks.sources.retain(|source| source.strong_count() > 0);
+            sinks.sources.push(Arc::downgrade(&from.0));
+        }
         let passed = Passed { to: Arc::downgrade(&self.0), relay: Arc::new(relay) };
         let mut sinks = lock(&from.0);
         sinks.passed.retain(|passed| passed.to.strong_count() > 0);

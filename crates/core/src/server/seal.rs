@@ -30,7 +30,7 @@ const MAC: usize = 32;
 /// ```
 #[derive(Clone)]
 pub struct Sealer {
-    key: [u8; 32],
+    pub(super) key: [u8; 32],
     /// Further keys that open state.
     others: Option<Arc<Vec<[u8; 32]>>>,
     seconds: u64,
@@ -68,6 +68,15 @@ impl Sealer {
         self
     }
 
+    /// Derives a sealer whose state no other label opens, and which has keys of its own: for state of different scopes
+    /// under one configured key.
+    #[must_use]
+    pub fn derived(&self, label: &str) -> Self {
+        let derive = |key: &[u8; 32]| HMAC::mac(label, key);
+        let others = self.others.as_ref().map(|others| Arc::new(others.iter().map(derive).collect()));
+        Self { key: derive(&self.key), others, seconds: self.seconds, limit: self.limit }
+    }
+
     /// Sets the lifetime of sealed state in seconds (default: 600).
     #[must_use]
     pub fn lifetime(mut self, seconds: u64) -> Self {
@@ -100,6 +109,11 @@ impl Sealer {
         Ok(state)
     }
 
+    /// The keys that open state, the one that seals first.
+    pub(super) fn keys(&self) -> impl Iterator<Item = &[u8; 32]> {
+        iter::once(&self.key).chain(self.others.iter().flat_map(|others| others.iter()))
+    }
+
     /// Verifies and opens sealed state for the same subject, unless it has expired.
     ///
     /// # Errors
@@ -112,8 +126,7 @@ impl Sealer {
         let bytes = URL_SAFE_NO_PAD.decode(state).map_err(|_| invalid("it was not made here"))?;
         let (mac, text) = bytes.split_at_checked(MAC).ok_or_else(|| invalid("it was not made here"))?;
         let mac: &[u8; MAC] = mac.try_into().expect("split at that length");
-        let mut keys = iter::once(&self.key).chain(self.others.iter().flat_map(|others| others.iter()));
-        if !keys.any(|key| HMAC::verify(text, key, mac)) {
+        if !self.keys().any(|key| HMAC::verify(text, key, mac)) {
             return Err(invalid("it was not made here"));
         }
         let sealed: Sealed<T> = serde_json::from_slice(text).map_err(|_| invalid("it was not made here"))?;
@@ -263,6 +276,16 @@ mod tests {
         assert!(opens(&Sealer::new(old).also_opens(new), &after), "the next key can be known before it is used");
         assert!(!opens(&Sealer::new([4; 32]).also_opens([5; 32]), &before));
         assert!(!format!("{rotated:?}").contains('3'), "keys are not shown");
+    }
+
+    #[test]
+    fn derived_keys_differ_by_label_and_rotate_with_their_key() {
+        let about = subject(None, "m", "{}");
+        let (old, new) = (Sealer::new([1; 32]), Sealer::new([2; 32]).also_opens([1; 32]));
+        let state = old.derived("a").seal(&about, 0, &"content").unwrap();
+        assert!(new.derived("a").open::<String>(&about, 0, &state).is_ok());
+        assert!(new.derived("b").open::<String>(&about, 0, &state).is_err());
+        assert!(old.open::<String>(&about, 0, &state).is_err());
     }
 
     #[test]

@@ -453,6 +453,15 @@ impl ResultBody {
         self
     }
 
+    /// Restricts the caching of a cacheable result to its caller.
+    #[must_use]
+    pub fn private(mut self) -> Self {
+        if let Some(cache) = &mut self.cache {
+            cache.scope = Some(couplet_types::CacheScope::Private);
+        }
+        self
+    }
+
     /// Serializes any value that is a JSON object.
     pub fn value<T: Serialize>(result: &T) -> Self {
         Self::json(&JsonText::trusted(to_json(result).into()))

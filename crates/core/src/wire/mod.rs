@@ -10,7 +10,8 @@ pub(crate) mod modern;
 pub(crate) mod negotiate;
 pub(crate) mod project;
 pub(crate) mod revision;
-mod task;
+mod round;
+pub(crate) mod task;
 
 use std::cell::Cell;
 

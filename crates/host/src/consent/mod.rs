@@ -1,1 +1,34 @@
 //! Consent of a person to a call that the policy does not decide.
+//!
+//! A policy that answers [`Ask`](crate::policy::Decision::Ask) leaves the decision to a [`Consent`]: [`Headless`] denies,
+//! [`Elicited`] asks the caller by form elicitation, and a program can show a window of its own. An answer for more than one
+//! call is stored as a grant in [`Grants`].
+//!
+//! This module must not know terminals or web pages.
+
+mod elicited;
+mod grants;
+mod question;
+
+use couplet_core::{BoxFuture, Call};
+pub use elicited::Elicited;
+pub use grants::{Grant, GrantError, Grants};
+pub use question::{Answer, Question};
+
+/// A way to ask a person.
+pub trait Consent: Send + Sync + 'static {
+    /// Asks a person about a call that waits. Where it cannot ask, or gets no answer, the answer is [`Answer::Deny`].
+    ///
+    /// The future is dropped if the call is cancelled.
+    fn ask<'a>(&'a self, question: &'a Question, call: &'a Call) -> BoxFuture<'a, Answer>;
+}
+
+/// The consent of a host without a person: every call is denied.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Headless;
+
+impl Consent for Headless {
+    fn ask<'a>(&'a self, _: &'a Question, _: &'a Call) -> BoxFuture<'a, Answer> {
+        Box::pin(std::future::ready(Answer::Deny))
+    }
+}

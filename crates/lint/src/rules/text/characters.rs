@@ -1,12 +1,14 @@
 //! Invisible and misleading characters.
 
+use couplet_core::is_blank;
+
 use super::{Said, each};
 use crate::{
     Surface,
     report::Report,
     rule::table,
     rules::words::{disguised, lookalike},
-    visible::{is_blank, quoted, shown},
+    visible::{quoted, shown},
 };
 
 table! { Text:

@@ -1,0 +1,190 @@
+//! The audit log as lines of JSON in a file.
+
+use std::{
+    path::Path,
+    sync::{Arc, atomic::Ordering},
+    thread,
+};
+
+use couplet_core::{BoxFuture, sync::lock};
+use tokio::sync::{
+    mpsc::{self, Sender, error::TrySendError},
+    oneshot,
+};
+
+use super::{
+    AuditError, AuditSink, Record,
+    encode::{Event, Format},
+    file::LogFile,
+    writer::{Command, Shared, Writer},
+};
+
+/// The treatment of arguments.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Arguments {
+    /// Names and types, and a keyed digest.
+    #[default]
+    Shape,
+    /// The same, and values without those whose names or forms look like secrets.
+    Redacted,
+}
+
+/// The treatment of a record when the queue is full.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WhenFull {
+    /// Calls wait, and fail while the log cannot be written.
+    #[default]
+    Block,
+    /// The record is dropped. The next line that is written has the number of dropped records.
+    Drop,
+}
+
+/// The settings of [`JsonLines`].
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct AuditOptions {
+    /// The treatment of arguments.
+    pub arguments: Arguments,
+    /// The treatment of a record when the queue is full.
+    pub when_full: WhenFull,
+    /// The number of records in the queue.
+    pub queue: usize,
+    /// The size in bytes at which a new file begins.
+    pub rotate: u64,
+    /// The number of old files.
+    pub files: usize,
+    /// The key of argument digests and of the signed head. Without one, digests have a random key, so that those of two runs
+    /// differ, and the head is not signed.
+    pub key: Option<[u8; 32]>,
+    /// The name of this replica.
+    pub replica: Option<String>,
+}
+
+impl Default for AuditOptions {
+    fn default() -> Self {
+        Self {
+            arguments: Arguments::Shape,
+            when_full: WhenFull::Block,
+            queue: 4096,
+            rotate: 64 << 20,
+            files: 8,
+            key: None,
+            replica: None,
+        }
+    }
+}
+
+impl std::fmt::Debug for AuditOptions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AuditOptions")
+            .field("arguments", &self.arguments)
+            .field("when_full", &self.when_full)
+            .field("queue", &self.queue)
+            .field("rotate", &self.rotate)
+            .field("files", &self.files)
+            .field("replica", &self.replica)
+            .finish_non_exhaustive()
+    }
+}
+
+/// An audit log in a file, one JSON object per line, that one process writes.
+///
+/// Old files have the endings `.1`, `.2` and so on, and the [`Head`](super::Head) has the ending `.head`. Records that are
+/// still in the queue when the process exits are lost: call [`flush`](Self::flush) before.
+#[derive(Debug)]
+pub struct JsonLines {
+    queue: Sender<Command>,
+    when_full: WhenFull,
+    shared: Arc<Shared>,
+}
+
+impl JsonLines {
+    /// Opens a file, or creates it, and starts the thread that writes it. The chain of an existing file is continued.
+    ///
+    /// This reads the end of the file and blocks meanwhile.
+    ///
+    /// # Errors
+    /// If the file cannot be opened, or if its last line is not a record.
+    pub fn open(path: impl AsRef<Path>, options: AuditOptions) -> Result<Self, AuditError> {
+        let (file, torn) = LogFile::open(path.as_ref()).map_err(AuditError::new)?;
+        let key = match options.key {
+            Some(key) => key,
+            None => random().map_err(AuditError::new)?,
+        };
+        let shared = Arc::new(Shared::default());
+        let mut writer = Writer {
+            file,
+            format: Format { arguments: options.arguments, key, replica: options.replica },
+            key: options.key,
+            rotate: options.rotate,
+            files: options.files,
+            shared: shared.clone(),
+            lines: Vec::new(),
+            reported: 0,
+            headed: None,
+        };
+        writer.event(&Event::Open { torn });
+        let (queue, receiver) = mpsc::channel(options.queue.max(1));
+        let thread = thread::Builder::new().name("couplet-audit".to_owned());
+        thread.spawn(move || writer.run(receiver)).map_err(AuditError::new)?;
+        Ok(Self { queue, when_full: options.when_full, shared })
+    }
+
+    /// Returns the number of records that were dropped.
+    pub fn dropped(&self) -> u64 {
+        self.shared.dropped.load(Ordering::Relaxed)
+    }
+
+    /// Waits until every record that was written before is in the file.
+    ///
+    /// # Errors
+    /// If the writing thread has ended.
+    pub async fn flush(&self) -> Result<(), AuditError> {
+        let (done, flushed) = oneshot::channel();
+        let sent = self.queue.send(Command::Flush(done)).await;
+        sent.map_err(|_| ended())?;
+        flushed.await.map_err(|_| ended())
+    }
+
+    fn failure(&self) -> Option<AuditError> {
+        lock(&self.shared.failure).as_ref().map(AuditError::new)
+    }
+}
+
+impl AuditSink for JsonLines {
+    fn try_write(&self, record: Box<Record>) -> Result<(), Box<Record>> {
+        if self.when_full == WhenFull::Block && self.failure().is_some() {
+            return Err(record);
+        }
+        match (self.queue.try_send(Command::Record(record)), self.when_full) {
+            (Ok(()), _) => Ok(()),
+            (Err(TrySendError::Full(command) | TrySendError::Closed(command)), WhenFull::Block) => match command {
+                Command::Record(record) => Err(record),
+                Command::Flush(_) => Ok(()),
+            },
+            (Err(_), WhenFull::Drop) => {
+                self.shared.dropped.fetch_add(1, Ordering::Relaxed);
+                Ok(())
+            }
+        }
+    }
+
+    fn write(&self, record: Box<Record>) -> BoxFuture<'_, Result<(), AuditError>> {
+        Box::pin(async move {
+            if let Some(failure) = self.failure() {
+                return Err(failure);
+            }
+            self.queue.send(Command::Record(record)).await.map_err(|_| ended())
+        })
+    }
+}
+
+fn ended() -> AuditError {
+    AuditError::new("the writing thread has ended")
+}
+
+fn random() -> Result<[u8; 32], getrandom::Error> {
+    let mut key = [0; 32];
+    getrandom::fill(&mut key)?;
+    Ok(key)
+}

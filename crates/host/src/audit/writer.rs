@@ -1,0 +1,146 @@
+//! The thread that writes an audit log.
+
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread,
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
+
+use couplet_core::sync::lock;
+use tokio::sync::{mpsc::Receiver, oneshot};
+
+use super::{
+    Record,
+    chain::{Head, hash},
+    encode::{Event, Format},
+    file::LogFile,
+};
+
+/// The interval of heads.
+const HEADS: Duration = Duration::from_secs(1);
+/// The pause after a failure.
+const PAUSE: Duration = Duration::from_millis(200);
+/// The size at which lines are written although more records wait.
+const BATCH: usize = 256 << 10;
+
+/// A message to the thread.
+pub(super) enum Command {
+    Record(Box<Record>),
+    Flush(oneshot::Sender<()>),
+}
+
+/// The state that the thread shares with its callers.
+#[derive(Debug, Default)]
+pub(super) struct Shared {
+    pub(super) dropped: AtomicU64,
+    /// The error of the last attempt to write, until one succeeds.
+    pub(super) failure: Mutex<Option<String>>,
+}
+
+pub(super) struct Writer {
+    pub(super) file: LogFile,
+    pub(super) format: Format,
+    /// The key of heads, if there is one.
+    pub(super) key: Option<[u8; 32]>,
+    pub(super) rotate: u64,
+    pub(super) files: usize,
+    pub(super) shared: Arc<Shared>,
+    /// Complete lines that are not in the file yet.
+    pub(super) lines: Vec<u8>,
+    /// The number of dropped records that the log has.
+    pub(super) reported: u64,
+    pub(super) headed: Option<Instant>,
+}
+
+impl Writer {
+    /// Writes until every sender is gone.
+    pub(super) fn run(mut self, mut queue: Receiver<Command>) {
+        let mut waiting: Vec<oneshot::Sender<()>> = Vec::new();
+        while let Some(command) = queue.blocking_recv() {
+            self.take(command, &mut waiting);
+            while self.lines.len() < BATCH {
+                let Ok(command) = queue.try_recv() else { break };
+                self.take(command, &mut waiting);
+            }
+            self.store(&queue, !waiting.is_empty());
+            for done in waiting.drain(..) {
+                let _ = done.send(());
+            }
+        }
+        self.head();
+    }
+
+    fn take(&mut self, command: Command, waiting: &mut Vec<oneshot::Sender<()>>) {
+        match command {
+            Command::Record(record) => {
+                self.report_dropped();
+                self.line(|format, out, seq, prev| format.record(out, seq, prev, &record));
+            }
+            Command::Flush(done) => {
+                self.report_dropped();
+                waiting.push(done);
+            }
+        }
+    }
+
+    fn report_dropped(&mut self) {
+        let dropped = self.shared.dropped.load(Ordering::Relaxed);
+        if dropped > self.reported {
+            let count = dropped - std::mem::replace(&mut self.reported, dropped);
+            self.event(&Event::Dropped { count });
+        }
+    }
+
+    pub(super) fn event(&mut self, event: &Event) {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let millis = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
+        self.line(|format, out, seq, prev| format.event(out, seq, prev, millis, event));
+    }
+
+    fn line(&mut self, write: impl FnOnce(&Format, &mut Vec<u8>, u64, &str)) {
+        let start = self.lines.len();
+        let seq = self.file.seq + 1;
+        write(&self.format, &mut self.lines, seq, &self.file.prev);
+        (self.file.seq, self.file.prev) = (seq, hash(&self.lines[start..]));
+        self.lines.push(b'\n');
+    }
+
+    /// Stores all lines, however often it takes. Meanwhile the queue fills, and callers see the failure.
+    fn store(&mut self, queue: &Receiver<Command>, is_flush: bool) {
+        while let Err(error) = self.try_store() {
+            let first = lock(&self.shared.failure).replace(error.to_string()).is_none();
+            if first {
+                tracing::error!("the audit log cannot be written: {error}");
+            }
+            if queue.is_closed() {
+                return;
+            }
+            thread::sleep(PAUSE);
+        }
+        *lock(&self.shared.failure) = None;
+        let is_due = self.headed.is_none_or(|last| last.elapsed() >= HEADS);
+        if is_due || is_flush {
+            self.head();
+        }
+    }
+
+    fn try_store(&mut self) -> std::io::Result<()> {
+        self.file.append(&self.lines)?;
+        self.lines.clear();
+        if self.file.size >= self.rotate {
+            self.file.rotate(self.files)?;
+        }
+        Ok(())
+    }
+
+    fn head(&mut self) {
+        let head = Head::new(self.file.seq, self.file.prev.clone(), self.key.as_ref());
+        if let Err(error) = self.file.write_head(&head) {
+            tracing::warn!("the head of the audit log cannot be written: {error}");
+        }
+        self.headed = Some(Instant::now());
+    }
+}

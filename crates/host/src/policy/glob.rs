@@ -1,0 +1,86 @@
+//! Patterns with `*`.
+
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, de};
+
+/// A pattern in which `*` stands for any number of characters. Everything else stands for itself.
+///
+/// Matching takes linear time.
+///
+/// ```
+/// use couplet_host::policy::Glob;
+///
+/// let glob = Glob::new("delete_*")?;
+/// assert!(glob.matches("delete_repo") && !glob.matches("undelete_repo"));
+/// # Ok::<(), couplet_host::policy::GlobError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Glob {
+    pattern: Box<str>,
+    stars: bool,
+}
+
+impl Glob {
+    /// The maximum length of a pattern in bytes.
+    pub const LONGEST: usize = 1024;
+
+    /// Creates a pattern.
+    ///
+    /// # Errors
+    /// If it is empty or longer than [`Glob::LONGEST`].
+    pub fn new(pattern: &str) -> Result<Self, GlobError> {
+        match pattern.len() {
+            0 => Err(GlobError("a pattern is empty; `*` matches everything".to_owned())),
+            length if length > Self::LONGEST => {
+                Err(GlobError(format!("a pattern has {length} bytes, and at most {} are allowed", Self::LONGEST)))
+            }
+            _ => Ok(Self { pattern: pattern.into(), stars: pattern.contains('*') }),
+        }
+    }
+
+    /// Returns whether a text matches.
+    pub fn matches(&self, text: &str) -> bool {
+        if !self.stars {
+            return *self.pattern == *text;
+        }
+        let mut parts = self.pattern.split('*');
+        let (first, last) = (parts.next().unwrap_or(""), parts.next_back().unwrap_or(""));
+        let Some(text) = text.strip_prefix(first) else { return false };
+        let Some(mut text) = text.strip_suffix(last) else { return false };
+        for part in parts {
+            let Some(at) = text.find(part) else { return false };
+            text = &text[at + part.len()..];
+        }
+        true
+    }
+
+    /// Returns the pattern.
+    pub fn as_str(&self) -> &str {
+        &self.pattern
+    }
+}
+
+impl fmt::Display for Glob {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.pattern)
+    }
+}
+
+impl<'de> Deserialize<'de> for Glob {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::new(&String::deserialize(deserializer)?).map_err(de::Error::custom)
+    }
+}
+
+/// An invalid pattern.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GlobError(pub(super) String);
+
+impl fmt::Display for GlobError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for GlobError {}

@@ -1,0 +1,208 @@
+//! The decision about one call, the consent to it, and its record.
+
+use std::{sync::Arc, time::Instant};
+
+use couplet_core::{Call, Reply};
+use couplet_types::RpcError;
+
+use crate::{
+    audit::{self, AuditSink, Outcome, Record},
+    consent::{Answer, Question},
+    names::Kind,
+    policy::{Decision, Flow, Subject, Verdict},
+    service::{
+        rules::Rules,
+        run::{Flight, now},
+    },
+};
+
+/// A call that may run, with its record. A call that is dropped before it has ended is recorded as cancelled.
+pub(crate) struct Admitted {
+    audit: Option<(Arc<dyn AuditSink>, Box<Record>)>,
+    began: Instant,
+}
+
+/// The end of a call, for its record.
+#[derive(Clone, Copy)]
+pub(crate) enum End {
+    /// What the reply says.
+    Replied,
+    /// The server was not reached, or was lost.
+    Unavailable {
+        sent: bool,
+    },
+    Timeout,
+    /// It was not sent.
+    Refused,
+}
+
+impl Admitted {
+    /// Records the end of the call.
+    pub(crate) async fn ended(mut self, reply: Reply, end: End) -> Reply {
+        if let Some((sink, mut record)) = self.audit.take() {
+            record.outcome = outcome(&reply, end, record.kind);
+            record.total = Some(self.began.elapsed());
+            if let Reply::Complete(done) = &reply {
+                record.bytes_out = Some(done.members().as_bytes().len() as u64);
+            }
+            if let Err(error) = audit::write(&*sink, *record).await {
+                tracing::error!("{error}");
+            }
+        }
+        reply
+    }
+}
+
+impl Drop for Admitted {
+    fn drop(&mut self) {
+        if let Some((sink, mut record)) = self.audit.take() {
+            record.outcome = Outcome::Cancelled;
+            record.total = Some(self.began.elapsed());
+            if sink.try_write(record).is_err() {
+                tracing::warn!("the audit log is full: a cancelled call has no record");
+            }
+        }
+    }
+}
+
+fn outcome(reply: &Reply, end: End, kind: Kind) -> Outcome {
+    match (end, reply) {
+        (End::Refused, _) => Outcome::NotSent,
+        (End::Unavailable { sent }, _) => Outcome::Unavailable { sent },
+        (End::Timeout, _) => Outcome::Timeout,
+        (End::Replied, Reply::Error(error)) => Outcome::RpcError(error.code.into()),
+        (End::Replied, Reply::InputRequired { .. }) => Outcome::InputRequired,
+        (End::Replied, Reply::Complete(done)) if kind == Kind::Tool && done.is_failed_tool() => Outcome::ToolError,
+        (End::Replied, _) => Outcome::Ok,
+    }
+}
+
+impl Flight<'_> {
+    fn rules(&self) -> &Rules {
+        &self.snapshot.rules
+    }
+
+    /// Decides without a person: for a call that was admitted in an earlier round. `is_same` is whether the arguments are
+    /// those of that round.
+    pub(crate) async fn check(&self, call: &Call, is_same: bool) -> Result<Admitted, Reply> {
+        let (verdict, flow) = self.verdict(call);
+        match verdict.decision {
+            Decision::Allow => Ok(self.admitted(call, &verdict, flow, None)),
+            Decision::Ask if is_same => Ok(self.admitted(call, &verdict, flow, Some("earlier round"))),
+            Decision::Ask => {
+                let admitted = self.admitted(call, &verdict, Flow::Clear, None);
+                Err(admitted.ended(Call::invalid_state().into(), End::Refused).await)
+            }
+            Decision::Deny => Err(self.denied(call, &verdict).await),
+        }
+    }
+
+    /// Decides, and asks for consent if the policy requires it.
+    pub(crate) async fn admit(&self, call: &Call) -> Result<Admitted, Reply> {
+        let (verdict, flow) = self.verdict(call);
+        match (verdict.decision, &self.rules().consent) {
+            (Decision::Allow, _) => Ok(self.admitted(call, &verdict, flow, None)),
+            (Decision::Deny, _) | (Decision::Ask, None) => Err(self.denied(call, &verdict).await),
+            (Decision::Ask, Some(consent)) => {
+                let question = self.question(call, &verdict, flow);
+                if let Some(grant) = self.rules().grants.covering(&question, now()) {
+                    return Ok(self.admitted(call, &verdict, flow, Some(&format!("grant {grant}"))));
+                }
+                let answer = consent.ask(&question, call).await;
+                if answer == Answer::Deny {
+                    return Err(self.declined(call, &verdict).await);
+                }
+                if let Err(error) = self.rules().grants.add(&question, answer, None, now()) {
+                    tracing::warn!("the consent counts once only: {error}");
+                }
+                Ok(self.admitted(call, &verdict, flow, Some(answer.as_str())))
+            }
+        }
+    }
+
+    fn verdict(&self, call: &Call) -> (Verdict, Flow) {
+        let rules = self.rules();
+        if rules.policy.allows_all() {
+            return (Verdict { decision: Decision::Allow, rule: None }, Flow::Clear);
+        }
+        let (goal, server) = (&self.goal.item, self.member().id());
+        let flow = rules.flow(call, goal.labels);
+        let arguments = self.arguments(call);
+        let mut subject = Subject::new(self.snapshot.profile.name(), server, goal.kind, &goal.raw, self.goal.door);
+        subject.principal = call.principal();
+        subject.arguments = arguments.as_ref();
+        subject.effects = goal.effects;
+        subject.trust = rules.server(server).trust;
+        subject.flow = flow;
+        (rules.policy.decide(&subject), flow)
+    }
+
+    fn question(&self, call: &Call, verdict: &Verdict, flow: Flow) -> Question {
+        let (goal, server) = (&self.goal.item, self.member().id());
+        let key = Rules::flow_key(call);
+        Question {
+            principal: key.principal,
+            session: key.session,
+            profile: self.snapshot.profile.name().clone(),
+            server: server.clone(),
+            kind: goal.kind,
+            raw: goal.raw.clone(),
+            door: self.goal.door,
+            effects: goal.effects,
+            trust: self.rules().server(server).trust,
+            flow,
+            arguments: self.arguments(call),
+            rule: verdict.rule.clone(),
+            definition: self.goal.digest(),
+        }
+    }
+
+    fn arguments(&self, call: &Call) -> Option<couplet_core::JsonText> {
+        matches!(self.goal.item.kind, Kind::Tool | Kind::Prompt).then(|| call.arguments())
+    }
+
+    /// The error for a denied target is that for one that does not exist.
+    async fn denied(&self, call: &Call, verdict: &Verdict) -> Reply {
+        let admitted = self.admitted(call, verdict, Flow::Clear, None);
+        admitted.ended(self.goal.absent(call), End::Refused).await
+    }
+
+    async fn declined(&self, call: &Call, verdict: &Verdict) -> Reply {
+        let what = format!("`{}` needs the consent of a person, which was not given", self.goal.exposed);
+        let reply = match self.goal.item.kind {
+            Kind::Tool => Reply::tool_error(call, what),
+            _ => RpcError::internal(what).into(),
+        };
+        self.admitted(call, verdict, Flow::Clear, Some("deny")).ended(reply, End::Refused).await
+    }
+
+    fn admitted(&self, call: &Call, verdict: &Verdict, _flow: Flow, consent: Option<&str>) -> Admitted {
+        let rules = self.rules();
+        let audit = rules.audit.clone().map(|sink| (sink, Box::new(self.record(call, verdict, consent))));
+        Admitted { audit, began: Instant::now() }
+    }
+
+    /// Notes the flow of data of a call that is about to be sent.
+    pub(crate) fn note_flow(&self, call: &Call) {
+        let (rules, labels) = (self.rules(), self.goal.item.labels);
+        if !rules.policy.allows_all() && !labels.is_empty() {
+            rules.flows.record(&Rules::flow_key(call), labels);
+        }
+    }
+
+    fn record(&self, call: &Call, verdict: &Verdict, consent: Option<&str>) -> Record {
+        let (goal, server) = (&self.goal.item, self.member().id());
+        let mut record = Record::new(server.clone(), goal.kind, goal.raw.clone(), self.goal.door, verdict.decision);
+        record.request = serde_json::to_string(call.outbox.request()).ok().map(Into::into);
+        record.principal = call.caller.as_ref().map(|caller| caller.principal().clone());
+        record.client = call.peer.info.as_ref().map(|info| info.name.as_str().into());
+        record.profile = Some(self.snapshot.profile.name().clone());
+        record.exposed = Some(self.goal.exposed.as_str().into());
+        record.pin = self.goal.digest();
+        record.rule.clone_from(&verdict.rule);
+        record.consent = consent.map(Into::into);
+        record.arguments = self.arguments(call);
+        record.bytes_in = Some(call.params.text().as_bytes().len() as u64);
+        record
+    }
+}

@@ -1,0 +1,107 @@
+//! The messages of a server on their way to a caller of the view.
+
+use std::sync::{Arc, Weak};
+
+use couplet_core::{BoxFuture, Call, Change, JsonText, Relay, TaskIds, message::Params};
+use couplet_proxy::Hooks;
+use couplet_types::{
+    CreateMessage, Elicit, InputRequest, ListRoots, Notification, PromptListChanged, RawJson, Request,
+    ResourceListChanged, ResourceUpdated, RpcError, ToolListChanged,
+};
+
+use crate::{names::ServerId, policy::Door, service::ViewInner};
+
+/// The member of `_meta` that names the server which sends a request.
+pub(crate) const SERVER: &str = "dev.couplet/server";
+
+/// The hooks for one server in one view.
+pub(crate) struct Link {
+    pub(crate) view: Weak<ViewInner>,
+    pub(crate) server: ServerId,
+}
+
+impl Hooks for Link {
+    fn input_request<'a>(
+        &'a self,
+        call: &'a Call,
+        request: InputRequest,
+    ) -> BoxFuture<'a, Result<InputRequest, RpcError>> {
+        Box::pin(async move {
+            let view = self.view.upgrade().ok_or_else(refused)?;
+            let door = match &*request.method {
+                Elicit::METHOD => Door::Elicitation,
+                CreateMessage::METHOD => Door::Sampling,
+                ListRoots::METHOD => Door::Roots,
+                method => return Err(RpcError::method_not_found(method)),
+            };
+            if !view.permits_request(&self.server, call, door) {
+                return Err(refused());
+            }
+            self.decorated(&view, call, request)
+        })
+    }
+
+    fn notification(&self, principal: Option<&str>, method: &str, params: JsonText) -> Option<JsonText> {
+        let view = self.view.upgrade()?;
+        match method {
+            // The view notifies of its own lists.
+            ToolListChanged::METHOD | PromptListChanged::METHOD | ResourceListChanged::METHOD => None,
+            ResourceUpdated::METHOD => {
+                let members = Params::from_text(params.clone()).ok()?;
+                let uri = members.read_str("uri").ok()??;
+                view.owns(&self.server, &uri).then_some(params)
+            }
+            _ => Some(TaskIds::map_params(params, &|id| view.seals.task(principal, &self.server, id))),
+        }
+    }
+}
+
+impl Link {
+    /// The request with the id of the server that sends it, which the person who answers must be able to see.
+    fn decorated(&self, view: &ViewInner, call: &Call, request: InputRequest) -> Result<InputRequest, RpcError> {
+        let unreadable = |fault: couplet_core::Fault| RpcError::invalid_params(fault.to_string());
+        let text = request.params.as_ref().map_or_else(JsonText::empty_object, JsonText::from);
+        let text = TaskIds::map_params(text, &|id| view.seals.task(call.principal(), &self.server, id));
+        let mut params = Params::from_text(text).map_err(unreadable)?;
+        let meta = params.get("_meta").unwrap_or_else(JsonText::empty_object);
+        let meta = Params::from_text(meta).map_err(unreadable)?;
+        let meta = meta.with(SERVER, &JsonText::string(self.server.as_str())).map_err(unreadable)?;
+        params = params.with("_meta", meta.text()).map_err(unreadable)?;
+        if request.method == Elicit::METHOD && view.shows_ids() {
+            let message = params.read_str("message")?.unwrap_or_default();
+            let message = JsonText::string(&format!("{}: {message}", self.server));
+            params = params.with("message", &message).map_err(unreadable)?;
+        }
+        let params: RawJson = params.text().to_raw();
+        Ok(InputRequest::raw(request.method, params))
+    }
+}
+
+fn refused() -> RpcError {
+    RpcError::new(couplet_types::code::METHOD_NOT_FOUND, "the client does not accept this request")
+}
+
+/// Changes of a server, of which only those of resources that it owns reach clients of the view.
+pub(crate) struct Owned {
+    pub(crate) view: Weak<ViewInner>,
+    pub(crate) server: ServerId,
+}
+
+impl Owned {
+    fn owns(&self, uri: &str) -> bool {
+        self.view.upgrade().is_some_and(|view: Arc<ViewInner>| view.owns(&self.server, uri))
+    }
+}
+
+impl Relay for Owned {
+    fn outward(&self, change: &Change) -> Option<Change> {
+        match change {
+            Change::Updated(uri) if self.owns(uri) => Some(change.clone()),
+            _ => None,
+        }
+    }
+
+    fn inward(&self, uri: &str) -> Option<String> {
+        self.owns(uri).then(|| uri.to_owned())
+    }
+}

@@ -1,0 +1,23 @@
+//! One server in a view.
+
+use std::sync::Arc;
+
+use couplet_core::Sealer;
+
+use crate::{catalog::Catalog, names::ServerId, service::link::Link, upstream::Upstream};
+
+/// A server of a view, with the catalog that the view was built from.
+pub(crate) struct Member {
+    pub(crate) upstream: Upstream,
+    pub(crate) catalog: Arc<Catalog>,
+    /// The sealer for the rounds of its calls.
+    pub(crate) rounds: Sealer,
+    /// The hooks for its messages to callers of the view.
+    pub(crate) link: Arc<Link>,
+}
+
+impl Member {
+    pub(crate) fn id(&self) -> &ServerId {
+        self.upstream.id()
+    }
+}

@@ -1,0 +1,142 @@
+//! Which server a call goes to.
+
+use std::sync::Arc;
+
+use couplet_core::{BoxFuture, Call, JsonText, Reply, message::Params};
+use couplet_types::RpcError;
+
+use crate::{
+    names::Kind,
+    policy::{Door, Effects, Labels},
+    service::{
+        View,
+        run::{Aim, Flight, Goal},
+        snapshot::Snapshot,
+    },
+};
+
+impl View {
+    pub(crate) fn listed(self, call: Call, kind: Kind) -> BoxFuture<'static, Reply> {
+        Box::pin(async move {
+            self.await_catalogs().await;
+            self.report_blocked(&call, kind).await;
+            self.list(&call, kind)
+        })
+    }
+
+    /// A call of a tool, or a request for a prompt.
+    pub(crate) async fn named(self, mut call: Call, kind: Kind) -> Reply {
+        let name = match call.params.read_str("name") {
+            Ok(Some(name)) => name,
+            Ok(None) => return RpcError::invalid_params("`name` is missing").into(),
+            Err(error) => return error.into(),
+        };
+        let snapshot = self.settled(|snapshot| snapshot.named(kind, &name).is_some()).await;
+        let Some(entry) = snapshot.named(kind, &name) else {
+            return self.unknown(&snapshot, &call, kind, &name).await;
+        };
+        let door = if kind == Kind::Prompt { Door::Get } else { Door::Call };
+        let item = &entry.value;
+        let name = name.into_owned();
+        if let Some(preset) = item.preset(&call.params) {
+            match preset {
+                Ok(params) => call.params = params,
+                Err(error) => return RpcError::invalid_params(format!("`arguments`: {error}")).into(),
+            }
+        }
+        let goal = Goal { exposed: name, item: item.into(), door, splice: true };
+        Flight { view: &self, snapshot: &snapshot, goal: &goal }.run(call).await
+    }
+
+    pub(crate) async fn read(self, call: Call) -> Reply {
+        let uri = match call.params.read::<String>("uri") {
+            Ok(uri) => uri,
+            Err(error) => return error.into(),
+        };
+        let snapshot = self.settled(|snapshot| snapshot.owner(&uri).is_some()).await;
+        let Some(goal) = Goal::resource(&snapshot, &uri, Door::Read) else {
+            return call.revision.resource_not_found(&uri).into();
+        };
+        Flight { view: &self, snapshot: &snapshot, goal: &goal }.run(call).await
+    }
+
+    /// A completion, which goes to the server of the prompt or template.
+    pub(crate) async fn complete(self, mut call: Call) -> Reply {
+        let snapshot = self.snapshot();
+        let target = match call.params.read_opt::<Reference>("ref") {
+            Ok(Some(target)) => target,
+            Ok(None) => return RpcError::invalid_params("`ref` is missing").into(),
+            Err(error) => return error.into(),
+        };
+        let goal = match target {
+            Reference { name: Some(name), .. } => {
+                let Some(entry) = snapshot.prompts.get(&name) else {
+                    return self.unknown(&snapshot, &call, Kind::Prompt, &name).await;
+                };
+                if let Some(params) = renamed(&call.params, &entry.raw) {
+                    call.params = params;
+                }
+                Goal { exposed: name, item: (&entry.value).into(), door: Door::Complete, splice: false }
+            }
+            Reference { uri: Some(uri), .. } => match Goal::resource(&snapshot, &uri, Door::Complete) {
+                Some(goal) => goal,
+                None => return call.revision.resource_not_found(&uri).into(),
+            },
+            Reference { .. } => return RpcError::invalid_params("`ref` needs a `name` or a `uri`").into(),
+        };
+        Flight { view: &self, snapshot: &snapshot, goal: &goal }.run(call).await
+    }
+
+    /// A request of an extension: about a task, or to the only server.
+    pub(crate) async fn extension(self, call: Call) -> Reply {
+        if call.method.starts_with("tasks/") {
+            return self.task(call).await;
+        }
+        let snapshot = self.snapshot();
+        if snapshot.members.len() != 1 {
+            return RpcError::method_not_found(&call.method).into();
+        }
+        let raw: Arc<str> = (&*call.method).into();
+        let (effects, labels) = (Effects::STRICTEST, Labels::NONE);
+        let item = Aim { member: 0, kind: Kind::Tool, raw, effects, labels, definition: None };
+        let goal = Goal { exposed: call.method.to_string(), item, door: Door::Call, splice: false };
+        Flight { view: &self, snapshot: &snapshot, goal: &goal }.run(call).await
+    }
+
+    /// The tables of the view. If they lack something that a server may have which was never listed, they are waited for,
+    /// once for each such server.
+    async fn settled(&self, has: impl Fn(&Snapshot) -> bool) -> Arc<Snapshot> {
+        let snapshot = self.snapshot();
+        if has(&snapshot) {
+            return snapshot;
+        }
+        self.await_catalogs().await;
+        self.snapshot()
+    }
+
+    /// The error for a name that does not exist, which is also the error for one that the caller may not use.
+    pub(crate) async fn unknown(&self, snapshot: &Snapshot, call: &Call, kind: Kind, name: &str) -> Reply {
+        self.report_call_of_blocked(snapshot, call, kind, name).await;
+        absent(kind, name)
+    }
+}
+
+/// The error for a tool or prompt that does not exist.
+pub(crate) fn absent(kind: Kind, name: &str) -> Reply {
+    let name: String = name.chars().take(200).collect();
+    RpcError::invalid_params(format!("there is no {} `{name}`", kind.as_str())).into()
+}
+
+/// The target of a completion.
+#[derive(serde::Deserialize)]
+struct Reference {
+    name: Option<String>,
+    uri: Option<String>,
+}
+
+/// The parameters of a completion with the server's own name of the prompt.
+fn renamed(params: &Params, raw: &str) -> Option<Params> {
+    let target = Params::from_text(params.get("ref")?).ok()?;
+    let target = target.with("name", &JsonText::string(raw)).ok()?;
+    params.with("ref", target.text()).ok()
+}

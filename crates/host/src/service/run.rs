@@ -1,0 +1,186 @@
+//! One call at its server.
+
+use std::{
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use couplet_core::{Call, Inputs, JsonText, Reply, TaskIds};
+use couplet_types::RpcError;
+
+use crate::{
+    catalog::Definition,
+    names::Kind,
+    pins::Digest,
+    policy::{Door, Effects, Labels},
+    service::{
+        View,
+        gate::{Admitted, End},
+        item::Item,
+        member::Member,
+        route::absent,
+        seals::{Seals, Target},
+        snapshot::Snapshot,
+        tasks,
+    },
+};
+
+/// The target of a call.
+pub(crate) struct Goal {
+    /// The name or URI that the client used.
+    pub(crate) exposed: String,
+    pub(crate) item: Aim,
+    pub(crate) door: Door,
+    /// Whether the server's own name replaces the exposed one in the parameters.
+    pub(crate) splice: bool,
+}
+
+/// The tool, prompt or resource that a call is for.
+pub(crate) struct Aim {
+    pub(crate) member: usize,
+    pub(crate) kind: Kind,
+    pub(crate) raw: Arc<str>,
+    pub(crate) effects: Effects,
+    pub(crate) labels: Labels,
+    pub(crate) definition: Option<Definition>,
+}
+
+impl From<&Item> for Aim {
+    fn from(item: &Item) -> Self {
+        let Item { member, kind, raw, effects, labels, definition, .. } = item;
+        let definition = Some(definition.clone());
+        Self { member: *member, kind: *kind, raw: raw.clone(), effects: *effects, labels: *labels, definition }
+    }
+}
+
+impl Goal {
+    /// A resource, by its URI or its template.
+    pub(crate) fn resource(snapshot: &Snapshot, uri: &str, door: Door) -> Option<Self> {
+        let item = snapshot.aim(uri)?;
+        Some(Self { exposed: uri.to_owned(), item, door, splice: false })
+    }
+
+    /// The digest of the definition, for records and grants.
+    pub(crate) fn digest(&self) -> Option<Digest> {
+        Some(self.item.definition.as_ref()?.fingerprint()?.digest)
+    }
+
+    /// The error for a target that does not exist.
+    pub(crate) fn absent(&self, call: &Call) -> Reply {
+        match self.item.kind {
+            _ if self.door == Door::Task => tasks::unknown(),
+            Kind::Tool | Kind::Prompt => absent(self.item.kind, &self.exposed),
+            _ => call.revision.resource_not_found(&self.exposed).into(),
+        }
+    }
+}
+
+/// A call on its way.
+pub(crate) struct Flight<'a> {
+    pub(crate) view: &'a View,
+    pub(crate) snapshot: &'a Arc<Snapshot>,
+    pub(crate) goal: &'a Goal,
+}
+
+impl Flight<'_> {
+    pub(crate) fn member(&self) -> &Member {
+        &self.snapshot.members[self.goal.item.member]
+    }
+
+    fn target(&self) -> Target<'_> {
+        Target { server: self.member().id(), raw: &self.goal.item.raw }
+    }
+
+    pub(crate) async fn run(&self, mut call: Call) -> Reply {
+        let state = match call.request_state() {
+            Ok(state) => state.filter(|state| Seals::is_passed_on(state)),
+            Err(error) => return error.into(),
+        };
+        let Some(sealed) = state else {
+            return Inputs::drive(call, &self.member().rounds, now, |call| self.decided(call)).await;
+        };
+        let Some(opened) = self.view.seals().open_state(&call, self.target(), &sealed) else {
+            return Call::invalid_state().into();
+        };
+        if let Err(error) = call.set_request_state(opened.state.as_deref()) {
+            return error.into();
+        }
+        // The state was sealed after the call had been admitted, so a person is not asked again.
+        match self.check(&call, opened.is_same).await {
+            Ok(admitted) => self.send(call, admitted, true).await,
+            Err(reply) => reply,
+        }
+    }
+
+    /// Runs the call, if it may run.
+    async fn decided(&self, call: Call) -> Reply {
+        match self.admit(&call).await {
+            Ok(admitted) => self.send(call, admitted, false).await,
+            Err(reply) => reply,
+        }
+    }
+
+    async fn send(&self, mut call: Call, admitted: Admitted, in_round: bool) -> Reply {
+        let running = match self.member().upstream.proxy().await {
+            Ok(running) => running,
+            Err(error) => {
+                let reply = Reply::Error(error.into());
+                return admitted.ended(reply, End::Unavailable { sent: false }).await;
+            }
+        };
+        if in_round && !running.proxy().passes_rounds_on(call.revision) {
+            // The server has sessions now, so its state means nothing any more.
+            return admitted.ended(Call::invalid_state().into(), End::Refused).await;
+        }
+        self.note_flow(&call);
+        let client = call.clone();
+        if self.goal.splice && self.goal.exposed != *self.goal.item.raw {
+            match call.params.with("name", &JsonText::string(&self.goal.item.raw)) {
+                Ok(params) => call.params = params,
+                Err(fault) => {
+                    let reply = RpcError::invalid_params(fault.to_string()).into();
+                    return admitted.ended(reply, End::Refused).await;
+                }
+            }
+        }
+        let method = call.method.clone();
+        let done = running.proxy().forward(call, Some(self.member().link.clone())).await;
+        let end = match &done {
+            Err(error) if error.rpc().is_none() && error.is_timeout() => End::Timeout,
+            Err(error) if error.rpc().is_none() => End::Unavailable { sent: !error.is_unsent() },
+            _ => End::Replied,
+        };
+        let reply = self.sealed(&client, running.settle(&method, done));
+        admitted.ended(reply, end).await
+    }
+
+    /// The reply with the ids of the view in place of those of the server.
+    fn sealed(&self, call: &Call, reply: Reply) -> Reply {
+        let id = self.member().id();
+        let map = |task: &str| {
+            self.view.inner().tasks.note(id, task, &self.goal.item.raw);
+            self.view.seals().task(call.principal(), id, task)
+        };
+        match reply {
+            Reply::InputRequired { asks, state } => {
+                let state = self.view.seals().state(call, self.target(), state.as_deref());
+                Reply::InputRequired { asks, state: Some(state) }
+            }
+            Reply::Extension { kind, done } => Reply::Extension { kind, done: TaskIds::map_result(done, &map) },
+            Reply::Complete(done) if self.goal.door == Door::Task || call.params.has("task") => {
+                Reply::Complete(TaskIds::map_result(done, &map))
+            }
+            Reply::Complete(done) => Reply::Complete(self.shared(TaskIds::map_related(done, &map))),
+            other => other,
+        }
+    }
+
+    /// A result that a cache may give to other callers only if the view is the same for all of them.
+    fn shared(&self, done: couplet_core::ResultBody) -> couplet_core::ResultBody {
+        if self.snapshot.rules.depends_on_principal() { done.private() } else { done }
+    }
+}
+
+pub(crate) fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}

@@ -1,0 +1,285 @@
+//! The tables of a view, built from the catalogs of its servers.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, OnceLock},
+};
+
+use couplet_core::{Description, JsonText};
+use couplet_types::{Implementation, UriTemplate};
+
+use crate::{
+    catalog::{Catalog, List},
+    host::Config,
+    names::{Collision, Entry, Kind, NameTable},
+    pins::Lock,
+    policy::{Door, Effects, Labels},
+    profile::Profile,
+    service::{item::Item, list::Lists, member::Member, rules::Rules, run::Aim},
+};
+
+/// A view at one moment. Calls that have begun go on with the one that they began with.
+pub(crate) struct Snapshot {
+    pub(crate) members: Vec<Member>,
+    pub(crate) tools: NameTable<Item>,
+    pub(crate) prompts: NameTable<Item>,
+    pub(crate) resources: Vec<Item>,
+    by_uri: HashMap<Arc<str>, usize>,
+    pub(crate) templates: Vec<Item>,
+    matchers: Vec<Option<UriTemplate>>,
+    pub(crate) rules: Arc<Rules>,
+    pub(crate) profile: Arc<Profile>,
+    pub(crate) info: Implementation,
+    pub(crate) stamp: Stamp,
+    /// Whether the instructions of each server are approved.
+    instructions: Vec<bool>,
+    pub(crate) lists: Lists,
+    pub(crate) about: OnceLock<Arc<Description>>,
+    /// The definitions that are hidden because they are not approved.
+    pub(crate) blocked: Vec<Blocked>,
+}
+
+/// A definition that is hidden until it is approved.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Blocked {
+    pub(crate) member: usize,
+    pub(crate) kind: Kind,
+    pub(crate) raw: Arc<str>,
+    /// The name that it would have.
+    pub(crate) name: String,
+}
+
+impl Snapshot {
+    /// The tables of a view without servers.
+    pub(crate) fn empty(profile: &Arc<Profile>, config: &Config) -> Self {
+        Self::new(profile, config, Vec::new(), None, Stamp::default())
+    }
+
+    pub(crate) fn new(
+        profile: &Arc<Profile>,
+        config: &Config,
+        members: Vec<Member>,
+        pinned: Option<&Lock>,
+        stamp: Stamp,
+    ) -> Self {
+        let (rules, naming) = (&config.rules, profile.naming());
+        let mut blocked = Vec::new();
+        let mut items = |kind| collect(profile, rules, pinned, &members, kind, &mut blocked);
+        let named = |items: Vec<Item>| {
+            items
+                .into_iter()
+                .map(|item| (members[item.member].id().clone(), item.raw.clone(), item))
+                .collect::<Vec<_>>()
+        };
+        let tools = NameTable::new(&naming, named(items(Kind::Tool)));
+        let prompts = NameTable::new(&naming, named(items(Kind::Prompt)));
+        let (resources, by_uri) = owned(items(Kind::Resource));
+        let (templates, _) = owned(items(Kind::Template));
+        let matchers = templates.iter().map(|item| UriTemplate::parse_for_matching(&item.raw).ok()).collect();
+        for hidden in &mut blocked {
+            hidden.name = match hidden.kind {
+                Kind::Tool | Kind::Prompt => naming.name(members[hidden.member].id(), &hidden.raw),
+                _ => hidden.raw.to_string(),
+            };
+        }
+        for collision in tools.collisions().iter().chain(prompts.collisions()) {
+            tracing::warn!(profile = %profile.name(), "{collision}");
+        }
+        let instructions = members.iter().map(|member| {
+            let text = member.catalog.instructions().map(|text| JsonText::string(text));
+            text.is_some_and(|text| rules.approves_text(pinned, member.id(), Kind::Instructions, "", &text))
+        });
+        Self {
+            instructions: instructions.collect(),
+            members,
+            tools,
+            prompts,
+            resources,
+            by_uri,
+            templates,
+            matchers,
+            rules: Arc::clone(rules),
+            profile: profile.clone(),
+            info: config.info.clone(),
+            stamp,
+            lists: Lists::default(),
+            about: OnceLock::new(),
+            blocked,
+        }
+    }
+
+    /// The server that owns a URI: the one that lists it, or else the one with a template for it, or else the only one
+    /// that has resources at all.
+    pub(crate) fn owner(&self, uri: &str) -> Option<usize> {
+        if let Some(at) = self.by_uri.get(uri) {
+            return Some(self.resources[*at].member);
+        }
+        let is_match =
+            |matcher: &Option<UriTemplate>| matcher.as_ref().is_some_and(|template| template.matches(uri).is_some());
+        if let Some(at) = self.matchers.iter().position(is_match) {
+            return Some(self.templates[at].member);
+        }
+        let mut with_resources =
+            (0..self.members.len()).filter(|at| self.members[*at].catalog.capabilities().resources.is_some());
+        match (with_resources.next(), with_resources.next()) {
+            (Some(only), None) => Some(only),
+            _ => None,
+        }
+    }
+
+    /// A tool or prompt by its exposed name.
+    pub(crate) fn named(&self, kind: Kind, name: &str) -> Option<&Entry<Item>> {
+        match kind {
+            Kind::Prompt => self.prompts.get(name),
+            _ => self.tools.get(name),
+        }
+    }
+
+    /// The target of a request for a resource.
+    pub(crate) fn aim(&self, uri: &str) -> Option<Aim> {
+        if let Some(at) = self.by_uri.get(uri) {
+            return Some((&self.resources[*at]).into());
+        }
+        let member = self.owner(uri)?;
+        let server = self.members[member].id();
+        let effects = Effects::of_kind(Kind::Resource, self.rules.server(server).trust);
+        let labels = if self.rules.policy.allows_all() { Labels::NONE } else { Labels::guess(effects) };
+        Some(Aim { member, kind: Kind::Resource, raw: uri.into(), effects, labels, definition: None })
+    }
+
+    pub(crate) fn approves_instructions(&self, member: usize) -> bool {
+        self.instructions.get(member) == Some(&true)
+    }
+
+    /// The names that are hidden because more than one definition claims them.
+    pub(crate) fn collisions(&self) -> impl Iterator<Item = &Collision> {
+        self.tools.collisions().iter().chain(self.prompts.collisions())
+    }
+
+    /// Whether clients would see the same items of a kind.
+    pub(crate) fn is_same(&self, other: &Self, kind: Kind) -> bool {
+        let of = |snapshot: &'_ Self| {
+            let items = snapshot.shown(kind).map(|(name, item)| {
+                let shown = snapshot.rules.shows(&snapshot.profile, snapshot, item, None, Door::List);
+                (name.to_owned(), item.definition.clone(), item.changes.clone(), shown)
+            });
+            items.collect::<Vec<_>>()
+        };
+        let is_same_policy = Arc::ptr_eq(&self.rules, &other.rules) || self.rules.is_like(&other.rules);
+        is_same_policy && of(self) == of(other)
+    }
+
+    /// The items of a kind with their exposed names, in the order of the view.
+    pub(crate) fn shown(&self, kind: Kind) -> Box<dyn Iterator<Item = (&str, &Item)> + '_> {
+        match kind {
+            Kind::Tool => named(&self.tools),
+            Kind::Prompt => named(&self.prompts),
+            Kind::Resource => Box::new(self.resources.iter().map(|item| (&*item.raw, item))),
+            Kind::Template => Box::new(self.templates.iter().map(|item| (&*item.raw, item))),
+            Kind::Instructions => Box::new(std::iter::empty()),
+        }
+    }
+}
+
+/// The items of a kind that the profile shows and that are approved, server by server.
+fn collect(
+    profile: &Profile,
+    rules: &Rules,
+    pinned: Option<&Lock>,
+    members: &[Member],
+    kind: Kind,
+    blocked: &mut Vec<Blocked>,
+) -> Vec<Item> {
+    let mut items = Vec::new();
+    for (at, member) in members.iter().enumerate() {
+        for definition in member.catalog.list(list_of(kind)).iter() {
+            let raw = definition.raw();
+            if !profile.shows(member.id(), kind, raw) {
+                continue;
+            }
+            if !rules.is_approved(pinned, member.id(), kind, definition) {
+                blocked.push(Blocked { member: at, kind, raw: raw.clone(), name: String::new() });
+                continue;
+            }
+            let changes = profile.changes(member.id(), raw).filter(|_| kind == Kind::Tool);
+            let (effects, labels) = rules.classified(member.id(), kind, definition);
+            items.push(Item {
+                member: at,
+                kind,
+                raw: raw.clone(),
+                definition: definition.clone(),
+                effects,
+                labels,
+                changes: changes.cloned().map(Arc::new),
+            });
+        }
+    }
+    items
+}
+
+fn named(table: &NameTable<Item>) -> Box<dyn Iterator<Item = (&str, &Item)> + '_> {
+    Box::new(table.entries().iter().map(|entry| (&*entry.name, &entry.value)))
+}
+
+/// The list with the definitions of a kind.
+pub(crate) fn list_of(kind: Kind) -> List {
+    match kind {
+        Kind::Tool => List::Tools,
+        Kind::Prompt => List::Prompts,
+        Kind::Resource => List::Resources,
+        Kind::Template | Kind::Instructions => List::Templates,
+    }
+}
+
+/// All that a snapshot is built from, to find out whether another one would differ.
+#[derive(Default)]
+pub(crate) struct Stamp {
+    rules: Option<Arc<Rules>>,
+    profile: Option<Arc<Profile>>,
+    pinned: Option<Arc<Lock>>,
+    catalogs: Vec<Arc<Catalog>>,
+}
+
+impl Stamp {
+    pub(crate) fn new(config: &Config, profile: &Arc<Profile>, members: &[Member], pinned: Option<&Arc<Lock>>) -> Self {
+        Self {
+            rules: Some(config.rules.clone()),
+            profile: Some(profile.clone()),
+            pinned: pinned.cloned(),
+            catalogs: members.iter().map(|member| member.catalog.clone()).collect(),
+        }
+    }
+
+    /// Whether both are made of the same values, not only of equal ones.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        let catalogs = self.catalogs.iter().zip(&other.catalogs);
+        same(self.rules.as_ref(), other.rules.as_ref())
+            && same(self.profile.as_ref(), other.profile.as_ref())
+            && same(self.pinned.as_ref(), other.pinned.as_ref())
+            && self.catalogs.len() == other.catalogs.len()
+            && catalogs.into_iter().all(|(a, b)| Arc::ptr_eq(a, b))
+    }
+}
+
+fn same<T>(a: Option<&Arc<T>>, b: Option<&Arc<T>>) -> bool {
+    match (a, b) {
+        (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+        (None, None) => true,
+        _ => false,
+    }
+}
+
+/// The items without those that an earlier server owns.
+fn owned(items: Vec<Item>) -> (Vec<Item>, HashMap<Arc<str>, usize>) {
+    let mut by_uri = HashMap::with_capacity(items.len());
+    let mut own = Vec::with_capacity(items.len());
+    for item in items {
+        if by_uri.contains_key(&item.raw) {
+            tracing::debug!(uri = %item.raw, "a URI that another server owns is hidden");
+            continue;
+        }
+        by_uri.insert(item.raw.clone(), own.len());
+        own.push(item);
+    }
+    (own, by_uri)
+}

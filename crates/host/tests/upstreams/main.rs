@@ -1,0 +1,11 @@
+//! Supervised upstreams and their catalogs, in memory and as child processes.
+
+#![expect(clippy::unwrap_used, reason = "a test reports by panicking")]
+
+mod catalog;
+#[cfg(unix)]
+mod child;
+mod hostile;
+mod kit;
+mod lifecycle;
+mod limits;
