@@ -9,8 +9,8 @@ use couplet_serve::LogFormat;
 
 use crate::{
     commands::{
-        bench, call, complete, completions, demo, discover, doctor, lint, list, listen, login, new, pack, ping, prompt,
-        read, repl, replay, run, tap, vocabulary, written,
+        bench, call, complete, completions, demo, discover, doctor, gateway, lint, list, listen, login, new, pack,
+        ping, prompt, read, repl, replay, run, tap, vocabulary, written,
     },
     exit::{self, Exit, Failure},
     help, logs,
@@ -66,6 +66,9 @@ enum Command {
     /// Bridge a server to stdio or HTTP, in every protocol revision
     #[command(after_help = help::RUN)]
     Run(Box<run::Args>),
+    /// Serve many servers as one, from a configuration file
+    #[command(after_help = help::GATEWAY)]
+    Gateway(Box<gateway::Args>),
     /// Record the messages between a host and a stdio server
     #[command(after_help = help::TAP)]
     Tap(tap::Args),
@@ -125,6 +128,7 @@ impl Command {
     fn serves(&self) -> bool {
         match self {
             Self::Run(args) => args.is_http(),
+            Self::Gateway(args) => args.serves(),
             Self::Demo(_) => true,
             _ => false,
         }
@@ -172,6 +176,7 @@ fn start(command: Command, output: &Arc<Output>) -> Result<(), Failure> {
         Command::Discover(args) => wait(discover::run(args, output)),
         Command::Repl(args) => wait(repl::run(args, output)),
         Command::Run(args) => run_to_end(run::run(*args, output)),
+        Command::Gateway(args) => gateway::run(*args, output),
         Command::Tap(args) => tap::run(&args, output),
         Command::Replay(args) => replay::run(args, output),
         Command::Bench(args) => wait(bench::run(args, output)),
@@ -218,7 +223,7 @@ pub(crate) fn wait<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<
 }
 
 /// Runs a future that handles signals and its own graceful shutdown.
-fn run_to_end<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+pub(crate) fn run_to_end<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

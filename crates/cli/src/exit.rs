@@ -236,6 +236,18 @@ impl From<BindError> for Failure {
     }
 }
 
+impl From<couplet_gateway::Error> for Failure {
+    fn from(error: couplet_gateway::Error) -> Self {
+        use couplet_gateway::ErrorKind as Kind;
+        let exit = match error.kind() {
+            Kind::Config | Kind::Io => Exit::File,
+            Kind::Unreachable => Exit::Unreachable,
+            _ => Exit::Usage,
+        };
+        Self { hint: error.hint().map(str::to_owned), ..Self::new(exit, error.to_string()) }
+    }
+}
+
 impl From<couplet_hosts::Error> for Failure {
     fn from(error: couplet_hosts::Error) -> Self {
         use couplet_hosts::ErrorKind as Kind;

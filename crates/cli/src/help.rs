@@ -76,6 +76,32 @@ Examples:
   couplet run https://example.com/mcp               # a remote server over stdio
   couplet run \"node server.js\" --http 8080          # a stdio server over HTTP";
 
+pub(crate) const GATEWAY: &str = "\
+CONFIG has the servers under `mcpServers`, as most hosts write them; the file of
+a host can be used unchanged. A tool is offered as `server__tool`. Changes of
+the file take effect at once, without a restart of servers that did not change.
+
+Over HTTP, callers need the token that is printed at the start, unless the
+configuration says otherwise. Profiles are at /mcp/NAME.
+
+The first definitions of each server are stored in a lock file beside CONFIG. A
+tool that is new or different later is hidden until it is approved.
+
+Examples:
+  couplet gateway gateway.json
+  couplet gateway ~/.cursor/mcp.json --http 7777
+  couplet gateway check gateway.json --connect
+  couplet gateway status";
+
+pub(crate) const GATEWAY_PINS: &str = "\
+Exit code 1 means that something differs.
+
+Examples:
+  couplet gateway pins diff gateway.json
+  couplet gateway pins approve gateway.json files
+  couplet gateway pins approve gateway.json files/read_file
+  couplet gateway pins check gateway.json";
+
 pub(crate) const TAP: &str = "\
 Use it in a host's configuration, in place of the server's own command.
 

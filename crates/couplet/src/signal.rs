@@ -41,6 +41,18 @@ impl Signals {
         system::Listeners::new().map(Self)
     }
 
+    /// Starts to listen for SIGINT and SIGTERM, for a program to which SIGHUP means something else, such as reloading its
+    /// configuration.
+    ///
+    /// # Errors
+    /// If the system does not allow it.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub fn without_hang_up() -> io::Result<Self> {
+        system::Listeners::without_hang_up().map(Self)
+    }
+
     /// Waits for the next signal. Cancel safe: dropping the future loses no signal.
     pub async fn next(&mut self) -> Signal {
         self.0.next().await
@@ -104,11 +116,12 @@ mod system {
         pub(super) fn new() -> io::Result<Self> {
             // Before a handler is installed, which would end the ignoring.
             let hang_up = if is_hang_up_ignored() { None } else { Some(signal(SignalKind::hangup())?) };
-            Ok(Self {
-                interrupt: signal(SignalKind::interrupt())?,
-                terminate: signal(SignalKind::terminate())?,
-                hang_up,
-            })
+            Ok(Self { hang_up, ..Self::without_hang_up()? })
+        }
+
+        pub(super) fn without_hang_up() -> io::Result<Self> {
+            let (interrupt, terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+            Ok(Self { interrupt, terminate, hang_up: None })
         }
 
         pub(super) async fn next(&mut self) -> Signal {
@@ -166,6 +179,10 @@ mod system {
 
     impl Listeners {
         pub(super) fn new() -> io::Result<Self> {
+            Ok(Self)
+        }
+
+        pub(super) fn without_hang_up() -> io::Result<Self> {
             Ok(Self)
         }
 

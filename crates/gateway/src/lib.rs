@@ -1,5 +1,37 @@
 //! A gateway for the Model Context Protocol: a configuration file turned into a served host.
 //!
+//! * [`Gateway`] is a host that follows a configuration file: to serve over any transport.
+//! * [`Config`] is the file, read and validated; [`schema`] describes it for editors.
+//! * [`Approvals`] are for files of projects, which are not the user's own.
+//! * [`statuses`] asks the gateways that run for their status.
+//!
 //! This crate knows hosts, configuration files and transports. It must not know terminals.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
+
+mod access;
+mod assemble;
+pub mod config;
+mod connect;
+mod error;
+mod files;
+mod gateway;
+mod http;
+mod pins;
+mod project;
+mod rules;
+mod secrets;
+mod status;
+mod upstreams;
+mod watch;
+
+pub use access::Access;
+pub use config::{Config, schema};
+pub use error::{Error, ErrorKind};
+pub use files::state_folder;
+pub use gateway::Gateway;
+pub use pins::{Inspected, PinFile, Unapproved, inspect, now};
+pub use project::{Approvals, Project};
+pub use status::runtime_folder;
+#[cfg(unix)]
+pub use status::{StatusSocket, statuses};

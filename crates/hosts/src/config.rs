@@ -75,7 +75,7 @@ impl<'a> Config<'a> {
     /// # Errors
     /// If the file cannot be read or parsed; with line and column.
     pub fn read(host: &'a Host, place: Place) -> Result<Self, Error> {
-        let text = read_text(&place.path)?;
+        let text = read_file(&place.path)?;
         let root =
             host.format().parse(text.as_deref().unwrap_or_default()).map_err(|b| broken(host, &place.path, b))?;
         let key = table::key_in(host, &place, &root);
@@ -251,8 +251,11 @@ fn broken(host: &Host, path: &Path, broken: Broken) -> Error {
         .with_hint("correct the file; it was not modified")
 }
 
-/// The text of a file, or `None` if it does not exist.
-fn read_text(path: &Path) -> Result<Option<String>, Error> {
+/// Reads the text of a configuration file; `None` if it does not exist.
+///
+/// # Errors
+/// If it cannot be read, is not a regular file, is too large, or is not UTF-8.
+pub fn read_file(path: &Path) -> Result<Option<String>, Error> {
     let is_absent = |e: &io::Error| matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory);
     let meta = match fs::metadata(path) {
         Ok(meta) => meta,

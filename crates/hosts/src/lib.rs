@@ -28,13 +28,13 @@ mod lock;
 mod node;
 mod program;
 mod shape;
-mod suggest;
+pub mod suggest;
 mod table;
 mod text;
 pub mod words;
 
 pub use change::Change;
-pub use config::{Config, Overwrite, Server};
+pub use config::{Config, Overwrite, Server, read_file};
 pub use discover::{Discovery, discover};
 pub use entry::{Entry, Remote, Stdio, Transport};
 pub use env::{Env, Os};
@@ -42,3 +42,11 @@ pub use error::{Error, ErrorKind};
 pub use format::Format;
 pub use table::{Host, Hosts, Place, Scope};
 pub use text::{Part, Text};
+
+/// Configurations as trees, with the positions of their parts.
+pub mod tree {
+    pub use crate::{
+        format::position,
+        node::{Member, Node, Value},
+    };
+}

@@ -1,4 +1,14 @@
 //! A configuration as a tree, independent of its format, with the positions of its parts.
+//!
+//! ```
+//! use couplet_hosts::{Format, tree::position};
+//!
+//! let text = "{\n  \"a\": [1, true] // a list\n}";
+//! let root = Format::Jsonc.read("a.jsonc".as_ref(), text)?;
+//! let list = root.get("a").unwrap();
+//! assert_eq!((list.kind(), position(text, list.span.start)), ("a list", (2, 8)));
+//! # Ok::<(), couplet_hosts::Error>(())
+//! ```
 
 use std::{fmt, ops::Range};
 
@@ -9,30 +19,41 @@ use serde::{
 
 /// A value and its range in the text. Values that were not parsed have the range `0..0`.
 #[derive(Clone, Debug)]
-pub(crate) struct Node {
-    pub(crate) span: Range<usize>,
-    pub(crate) value: Value,
+pub struct Node {
+    /// The range in the text, in bytes.
+    pub span: Range<usize>,
+    /// The value.
+    pub value: Value,
 }
 
+/// The value of a [`Node`].
 #[derive(Clone, Debug)]
-pub(crate) enum Value {
+pub enum Value {
+    /// No value.
     Null,
+    /// A boolean.
     Bool(bool),
-    /// As written.
+    /// A number, as written.
     Number(String),
+    /// A string.
     Text(String),
+    /// A list.
     List(Vec<Node>),
+    /// A table, in the order of the text. A key may occur twice.
     Table(Vec<Member>),
     /// A value that only one format has, such as a date or an alias, as written.
     Other(String),
 }
 
+/// A member of a table.
 #[derive(Clone, Debug)]
-pub(crate) struct Member {
-    pub(crate) key: String,
+pub struct Member {
+    /// The key.
+    pub key: String,
     /// The range of the key.
-    pub(crate) span: Range<usize>,
-    pub(crate) value: Node,
+    pub span: Range<usize>,
+    /// The value.
+    pub value: Node,
 }
 
 impl Node {
@@ -53,34 +74,41 @@ impl Node {
         Self::new(Value::Table(members.into_iter().map(member).collect()))
     }
 
-    pub(crate) fn as_text(&self) -> Option<&str> {
+    /// Returns the string, if it is one.
+    #[must_use]
+    pub fn as_text(&self) -> Option<&str> {
         match &self.value {
             Value::Text(text) => Some(text),
             _ => None,
         }
     }
 
-    pub(crate) fn as_list(&self) -> Option<&[Self]> {
+    /// Returns the items of a list, if it is one.
+    #[must_use]
+    pub fn as_list(&self) -> Option<&[Self]> {
         match &self.value {
             Value::List(items) => Some(items),
             _ => None,
         }
     }
 
-    /// The members of a table.
-    pub(crate) fn members(&self) -> Option<&[Member]> {
+    /// Returns the members of a table, if it is one.
+    #[must_use]
+    pub fn members(&self) -> Option<&[Member]> {
         match &self.value {
             Value::Table(members) => Some(members),
             _ => None,
         }
     }
 
-    /// The member with a key; the last one if it occurs twice, as JSON parsers do.
-    pub(crate) fn get(&self, key: &str) -> Option<&Self> {
+    /// Returns the member with a key; the last one if it occurs twice, as JSON parsers do.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<&Self> {
         self.members()?.iter().rev().find(|m| m.key == key).map(|m| &m.value)
     }
 
-    pub(crate) fn at<'a>(&self, path: impl IntoIterator<Item = &'a String>) -> Option<&Self> {
+    /// Returns the node at a path of keys.
+    pub fn at<'a>(&self, path: impl IntoIterator<Item = &'a String>) -> Option<&Self> {
         path.into_iter().try_fold(self, |node, key| node.get(key))
     }
 
@@ -109,8 +137,9 @@ impl Node {
         self
     }
 
-    /// The kind of value, for error messages.
-    pub(crate) fn kind(&self) -> &'static str {
+    /// Returns the kind of value with its article, for error messages.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
         match self.value {
             Value::Null => "null",
             Value::Bool(_) => "a boolean",

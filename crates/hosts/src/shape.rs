@@ -33,6 +33,14 @@ fn is_own(key: &str) -> bool {
     [COMMANDS, URLS, ENVS, HEADERS, OTHERS].iter().any(|keys| keys.contains(&key))
 }
 
+impl Entry {
+    /// Returns whether a member of an entry says how the server is reached, in any host: `command`, `url`, `env`, ….
+    #[must_use]
+    pub fn is_key(key: &str) -> bool {
+        is_own(key)
+    }
+}
+
 /// An entry in the layout of a host, and notes about what could not be expressed.
 pub(crate) struct Written {
     pub(crate) node: Node,

@@ -146,6 +146,15 @@ impl From<String> for Text {
     }
 }
 
+impl From<Part> for Text {
+    fn from(part: Part) -> Self {
+        match part {
+            Part::Plain(text) => Self::from(text),
+            other => Self { parts: vec![other] },
+        }
+    }
+}
+
 /// Formats references as in shells: `${NAME}`, `${NAME:-default}`.
 impl fmt::Display for Text {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -7,8 +7,9 @@ use std::{
 };
 
 use couplet_core::{
-    BoxFuture, Call, Change, ClientNotification, Connect, Connected, Description, Error, ErrorKind, ExtensionEvent,
-    Hub, Inbound, Limits, Reply, Service, Transport, http::headers::ParamHeader, memory, message::Params,
+    BoxFuture, Call, Caller, Change, ClientNotification, Connect, Connected, Description, Error, ErrorKind,
+    ExtensionEvent, Hub, Inbound, Limits, Reply, Service, Transport, http::headers::ParamHeader, memory,
+    message::Params,
 };
 use couplet_types::{Prompt, Resource, ResourceTemplate, Tool};
 
@@ -264,6 +265,12 @@ impl Service for ServerHandle {
 
     fn has_resource(&self, uri: &str) -> bool {
         dispatch::find_resource(&self.0, uri).is_some() || self.0.mounts.iter().any(|m| m.has_resource(uri))
+    }
+
+    fn may_subscribe(&self, uri: &str, caller: Option<&Caller>) -> bool {
+        // A mounted service that has the resource decides.
+        let mut owners = self.0.mounts.iter().filter(|mount| mount.has_resource(uri));
+        owners.all(|mount| mount.may_subscribe(uri, caller))
     }
 
     fn background(&self) -> Option<BoxFuture<'static, ()>> {

@@ -15,7 +15,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use couplet_core::{Change, Relay, Service};
+use couplet_core::{Caller, Change, Relay, Service};
 
 use crate::{handle::ServerHandle, server::Server};
 
@@ -121,6 +121,11 @@ impl Mount {
     /// Whether there is such a resource, by its name outside.
     pub(crate) fn has_resource(&self, uri: &str) -> bool {
         self.uri_inside(uri).is_some_and(|uri| self.service.has_resource(&uri))
+    }
+
+    /// Whether a caller may subscribe to a resource, by its name outside.
+    pub(crate) fn may_subscribe(&self, uri: &str, caller: Option<&Caller>) -> bool {
+        self.uri_inside(uri).is_some_and(|uri| self.service.may_subscribe(&uri, caller))
     }
 }
 

@@ -3,8 +3,8 @@
 use std::{fmt, sync::Arc};
 
 use couplet_core::{
-    Backchannel, BoxFuture, Call, ClientNotification, Connect, Connected, Description, Error, Hub, Inbound, Inputs,
-    JsonText, Limits, Method, Reply, Revision, Service, http::headers::ParamHeader, memory, message::Params,
+    Backchannel, BoxFuture, Call, Caller, ClientNotification, Connect, Connected, Description, Error, Hub, Inbound,
+    Inputs, JsonText, Limits, Method, Reply, Revision, Service, http::headers::ParamHeader, memory, message::Params,
 };
 use couplet_types::{InputRequest, ProtocolVersion, RpcError};
 
@@ -119,6 +119,10 @@ impl Service for Replayed {
 
     fn has_resource(&self, uri: &str) -> bool {
         self.service.has_resource(uri)
+    }
+
+    fn may_subscribe(&self, uri: &str, caller: Option<&Caller>) -> bool {
+        self.service.may_subscribe(uri, caller)
     }
 
     fn background(&self) -> Option<BoxFuture<'static, ()>> {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use couplet::http::server::{HttpLimits, HttpTransport, Network, TrustedProxies};
+use couplet::http::server::{Endpoint, HttpLimits, HttpTransport, Network, TrustedProxies};
 
 use crate::{files, socket::Socket};
 
@@ -79,12 +79,17 @@ impl SiteArgs {
             .proxy_protocol(self.proxy_protocol.iter().copied())
             .lame_duck(self.lame_duck)
             .grace(self.grace);
-        transport.endpoint(move |endpoint| {
-            let endpoint = site.allow_host.into_iter().fold(endpoint, |endpoint, host| endpoint.allow_host(host));
-            let endpoint =
-                site.allow_origin.into_iter().fold(endpoint, |endpoint, origin| endpoint.allow_origin(origin));
-            if site.sse { endpoint.http_sse() } else { endpoint }
-        })
+        transport.endpoint(move |endpoint| site.configure(endpoint))
+    }
+
+    /// Configures an endpoint: its limits, allowed hosts and origins, HTTP+SSE. [`SiteArgs::transport`] does so with its
+    /// own; this is for further ones.
+    #[must_use]
+    pub fn configure(&self, endpoint: Endpoint) -> Endpoint {
+        let endpoint = endpoint.limits(self.limits());
+        let endpoint = self.allow_host.iter().fold(endpoint, Endpoint::allow_host);
+        let endpoint = self.allow_origin.iter().fold(endpoint, Endpoint::allow_origin);
+        if self.sse { endpoint.http_sse() } else { endpoint }
     }
 
     /// Returns the longest time of a graceful shutdown.

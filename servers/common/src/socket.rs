@@ -100,6 +100,16 @@ impl Socket {
         }
     }
 
+    /// Returns whether only programs of this machine can connect.
+    #[must_use]
+    pub fn is_local(&self) -> bool {
+        match &self.place {
+            Place::Tcp(listener) => listener.local_addr().is_ok_and(|address| address.ip().is_loopback()),
+            #[cfg(unix)]
+            Place::File(_) | Place::Unix(_) => true,
+        }
+    }
+
     /// Returns the URL of the metrics, if they are served.
     #[must_use]
     pub fn metrics_url(&self) -> Option<String> {

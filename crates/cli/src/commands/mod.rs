@@ -7,6 +7,7 @@ pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod discover;
 pub(crate) mod doctor;
+pub(crate) mod gateway;
 pub(crate) mod lint;
 pub(crate) mod list;
 pub(crate) mod listen;

@@ -390,7 +390,10 @@ impl ServerConnection {
         peer: &Peer,
         about: &Description,
     ) -> Result<(), RpcError> {
-        let (honoured, mut interest) = modern::listen(params, revision, peer, about, self.limits.uris)?;
+        let (mut honoured, mut interest) = modern::listen(params, revision, peer, about, self.limits.uris)?;
+        let permitted = |uri: &String| self.service.may_subscribe(uri, self.asker.0.as_deref());
+        interest.uris.retain(permitted);
+        honoured.resource_subscriptions.iter_mut().for_each(|uris| uris.retain(permitted));
         interest.principal = self.asker.0.as_ref().map(|caller| caller.principal().clone());
         if self.listens.len() >= self.limits.subscriptions {
             let most = self.limits.subscriptions;

@@ -16,7 +16,7 @@ use crate::{
         hub::{Filter, Hub, Subscription},
         outbox::LogGate,
     },
-    service::{Description, Peer, ResultBody, Service},
+    service::{Description, Peer, ResultBody, Service, caller::Caller},
     sync::lock,
     wire::{revision::Revision, to_json},
 };
@@ -83,6 +83,7 @@ impl Session {
         method: RequestMethod,
         params: &Params,
         service: &dyn Service,
+        caller: Option<&Caller>,
         limits: &Limits,
     ) -> Result<Option<ResultBody>, RpcError> {
         match method {
@@ -94,7 +95,7 @@ impl Session {
             RequestMethod::Subscribe => {
                 self.changed = true;
                 let SubscribeParams { uri, .. } = params.parse()?;
-                if !service.has_resource(&uri) {
+                if !service.has_resource(&uri) || !service.may_subscribe(&uri, caller) {
                     return Err(self.revision.resource_not_found(&uri));
                 }
                 self.subscribe(uri, limits.uris)?;

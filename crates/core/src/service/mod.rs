@@ -99,6 +99,12 @@ pub trait Service: Send + Sync + 'static {
         true
     }
 
+    /// Returns whether this caller may subscribe to a resource that [exists](Service::has_resource); by default, all may.
+    fn may_subscribe(&self, uri: &str, caller: Option<&Caller>) -> bool {
+        let _ = (uri, caller);
+        true
+    }
+
     /// Returns the work that has to be done while the service is served, such as receiving the changes of other
     /// replicas; `None`, the default, if there is none.
     ///

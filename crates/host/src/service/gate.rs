@@ -85,12 +85,12 @@ impl Flight<'_> {
     /// Decides without a person: for a call that was admitted in an earlier round. `is_same` is whether the arguments are
     /// those of that round.
     pub(crate) async fn check(&self, call: &Call, is_same: bool) -> Result<Admitted, Reply> {
-        let (verdict, flow) = self.verdict(call);
+        let (verdict, _) = self.verdict(call);
         match verdict.decision {
-            Decision::Allow => Ok(self.admitted(call, &verdict, flow, None)),
-            Decision::Ask if is_same => Ok(self.admitted(call, &verdict, flow, Some("earlier round"))),
+            Decision::Allow => Ok(self.admitted(call, &verdict, None)),
+            Decision::Ask if is_same => Ok(self.admitted(call, &verdict, Some("earlier round"))),
             Decision::Ask => {
-                let admitted = self.admitted(call, &verdict, Flow::Clear, None);
+                let admitted = self.admitted(call, &verdict, None);
                 Err(admitted.ended(Call::invalid_state().into(), End::Refused).await)
             }
             Decision::Deny => Err(self.denied(call, &verdict).await),
@@ -101,12 +101,14 @@ impl Flight<'_> {
     pub(crate) async fn admit(&self, call: &Call) -> Result<Admitted, Reply> {
         let (verdict, flow) = self.verdict(call);
         match (verdict.decision, &self.rules().consent) {
-            (Decision::Allow, _) => Ok(self.admitted(call, &verdict, flow, None)),
+            (Decision::Allow, _) => Ok(self.admitted(call, &verdict, None)),
             (Decision::Deny, _) | (Decision::Ask, None) => Err(self.denied(call, &verdict).await),
+            // Lists, completions and tasks of what needs consent are open: the call itself is not.
+            (Decision::Ask, Some(_)) if !self.goal.door.asks() => Ok(self.admitted(call, &verdict, None)),
             (Decision::Ask, Some(consent)) => {
                 let question = self.question(call, &verdict, flow);
                 if let Some(grant) = self.rules().grants.covering(&question, now()) {
-                    return Ok(self.admitted(call, &verdict, flow, Some(&format!("grant {grant}"))));
+                    return Ok(self.admitted(call, &verdict, Some(&format!("grant {grant}"))));
                 }
                 let answer = consent.ask(&question, call).await;
                 if answer == Answer::Deny {
@@ -115,14 +117,14 @@ impl Flight<'_> {
                 if let Err(error) = self.rules().grants.add(&question, answer, None, now()) {
                     tracing::warn!("the consent counts once only: {error}");
                 }
-                Ok(self.admitted(call, &verdict, flow, Some(answer.as_str())))
+                Ok(self.admitted(call, &verdict, Some(answer.as_str())))
             }
         }
     }
 
     fn verdict(&self, call: &Call) -> (Verdict, Flow) {
         let rules = self.rules();
-        if rules.policy.allows_all() {
+        if rules.policy.is_open() {
             return (Verdict { decision: Decision::Allow, rule: None }, Flow::Clear);
         }
         let (goal, server) = (&self.goal.item, self.member().id());
@@ -163,7 +165,7 @@ impl Flight<'_> {
 
     /// The error for a denied target is that for one that does not exist.
     async fn denied(&self, call: &Call, verdict: &Verdict) -> Reply {
-        let admitted = self.admitted(call, verdict, Flow::Clear, None);
+        let admitted = self.admitted(call, verdict, None);
         admitted.ended(self.goal.absent(call), End::Refused).await
     }
 
@@ -173,10 +175,10 @@ impl Flight<'_> {
             Kind::Tool => Reply::tool_error(call, what),
             _ => RpcError::internal(what).into(),
         };
-        self.admitted(call, verdict, Flow::Clear, Some("deny")).ended(reply, End::Refused).await
+        self.admitted(call, verdict, Some("deny")).ended(reply, End::Refused).await
     }
 
-    fn admitted(&self, call: &Call, verdict: &Verdict, _flow: Flow, consent: Option<&str>) -> Admitted {
+    fn admitted(&self, call: &Call, verdict: &Verdict, consent: Option<&str>) -> Admitted {
         let rules = self.rules();
         let audit = rules.audit.clone().map(|sink| (sink, Box::new(self.record(call, verdict, consent))));
         Admitted { audit, began: Instant::now() }
@@ -185,7 +187,7 @@ impl Flight<'_> {
     /// Notes the flow of data of a call that is about to be sent.
     pub(crate) fn note_flow(&self, call: &Call) {
         let (rules, labels) = (self.rules(), self.goal.item.labels);
-        if !rules.policy.allows_all() && !labels.is_empty() {
+        if !rules.policy.is_open() && !labels.is_empty() {
             rules.flows.record(&Rules::flow_key(call), labels);
         }
     }

@@ -31,7 +31,9 @@ use std::{
     sync::{Arc, Mutex, PoisonError, RwLock, Weak},
 };
 
-use couplet_core::{BoxFuture, Call, ClientNotification, Description, Hub, Reply, Service, http::headers::ParamHeader};
+use couplet_core::{
+    BoxFuture, Call, Caller, ClientNotification, Description, Hub, Reply, Service, http::headers::ParamHeader,
+};
 use couplet_types::{RequestMethod, RpcError};
 
 use crate::{
@@ -169,6 +171,12 @@ impl Service for View {
 
     fn has_resource(&self, uri: &str) -> bool {
         self.snapshot().owner(uri).is_some()
+    }
+
+    fn may_subscribe(&self, uri: &str, caller: Option<&Caller>) -> bool {
+        let snapshot = self.snapshot();
+        let principal = caller.map(|caller| &**caller.principal());
+        snapshot.aim(uri).is_some_and(|aim| snapshot.permits_subscription(&aim, principal))
     }
 }
 

@@ -46,7 +46,7 @@ impl Rules {
 
     /// Whether lists differ between callers.
     pub(crate) fn depends_on_principal(&self) -> bool {
-        !self.policy.allows_all()
+        self.policy.depends_on_principal()
     }
 
     pub(crate) fn new(builder: &HostBuilder, grants: &Arc<Grants>, flows: &Arc<FlowTracker>) -> Self {
@@ -95,7 +95,7 @@ impl Rules {
 
     /// The effects and labels of a definition. They are needed only by a policy.
     pub(crate) fn classified(&self, server: &ServerId, kind: Kind, definition: &Definition) -> (Effects, Labels) {
-        if self.policy.allows_all() {
+        if self.policy.is_open() {
             return (Effects::STRICTEST, Labels::NONE);
         }
         let rules = self.server(server);
@@ -121,7 +121,7 @@ impl Rules {
         call: Option<&Call>,
         door: Door,
     ) -> bool {
-        if self.policy.allows_all() {
+        if self.policy.is_open() {
             return true;
         }
         let server = snapshot.members[item.member].id();
@@ -141,10 +141,10 @@ impl Rules {
         }
     }
 
-    /// Decides about a request of a server to its caller. The caller's user sees and answers the request, so a policy that
-    /// asks for consent lets it pass.
+    /// Decides about a request of a server to its caller. The caller's user sees and answers an elicitation, so a policy
+    /// that asks for consent lets it pass; a sampling request passes then if there is a person to ask at all.
     pub(crate) fn permits_request(&self, profile: &Profile, server: &ServerId, call: &Call, door: Door) -> bool {
-        if self.policy.allows_all() && self.audit.is_none() {
+        if self.policy.is_open() && self.audit.is_none() {
             return true;
         }
         let raw = call.tool_name().unwrap_or_default();
@@ -153,7 +153,7 @@ impl Rules {
         subject.trust = self.server(server).trust;
         let verdict = self.policy.decide(&subject);
         self.note_request(profile, server, call, door, &verdict);
-        verdict.decision != Decision::Deny
+        if door.asks() { self.is_open(verdict.decision) } else { verdict.decision != Decision::Deny }
     }
 
     fn note_request(&self, profile: &Profile, server: &ServerId, call: &Call, door: Door, verdict: &Verdict) {

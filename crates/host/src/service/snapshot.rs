@@ -13,7 +13,7 @@ use crate::{
     host::Config,
     names::{Collision, Entry, Kind, NameTable},
     pins::Lock,
-    policy::{Door, Effects, Labels},
+    policy::{Door, Effects, Labels, Subject},
     profile::Profile,
     service::{item::Item, list::Lists, member::Member, rules::Rules, run::Aim},
 };
@@ -119,6 +119,9 @@ impl Snapshot {
         if let Some(at) = self.matchers.iter().position(is_match) {
             return Some(self.templates[at].member);
         }
+        if self.members.iter().any(|member| !member.catalog.is_fetched()) {
+            return None;
+        }
         let mut with_resources =
             (0..self.members.len()).filter(|at| self.members[*at].catalog.capabilities().resources.is_some());
         match (with_resources.next(), with_resources.next()) {
@@ -143,8 +146,21 @@ impl Snapshot {
         let member = self.owner(uri)?;
         let server = self.members[member].id();
         let effects = Effects::of_kind(Kind::Resource, self.rules.server(server).trust);
-        let labels = if self.rules.policy.allows_all() { Labels::NONE } else { Labels::guess(effects) };
+        let labels = if self.rules.policy.is_open() { Labels::NONE } else { Labels::guess(effects) };
         Some(Aim { member, kind: Kind::Resource, raw: uri.into(), effects, labels, definition: None })
+    }
+
+    /// Whether a principal may subscribe to a resource.
+    pub(crate) fn permits_subscription(&self, aim: &Aim, principal: Option<&str>) -> bool {
+        if self.rules.policy.is_open() {
+            return true;
+        }
+        let server = self.members[aim.member].id();
+        let mut subject = Subject::new(self.profile.name(), server, aim.kind, &aim.raw, Door::Subscribe);
+        subject.principal = principal;
+        subject.effects = aim.effects;
+        subject.trust = self.rules.server(server).trust;
+        self.rules.is_open(self.rules.policy.decide(&subject).decision)
     }
 
     pub(crate) fn approves_instructions(&self, member: usize) -> bool {

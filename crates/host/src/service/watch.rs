@@ -15,6 +15,7 @@ use crate::{
         ViewInner,
         link::{Link, Owned},
         member::Member,
+        run::now,
         seals::Seals,
         snapshot::{Snapshot, Stamp, list_of},
         tasks::Tasks,
@@ -123,7 +124,7 @@ async fn observe(slot: &Slot, pins: &Pins, is_pinned: bool) {
         seen.extend(Seen::new(Kind::Instructions, "", &JsonText::string(instructions)).ok());
     }
     let baseline = slot.baseline.clone();
-    match pins.update(|all: &mut Lock| all.observe(id, &launch, &seen, baseline)).await {
+    match pins.update(|all: &mut Lock| all.observe(id, &launch, &seen, baseline, now())).await {
         Ok(observed) => {
             *lock(&slot.observed) = Some(generation);
             for item in observed.pending.iter().chain(&observed.changed) {

@@ -144,6 +144,10 @@ impl Service for Changed {
     fn has_resource(&self, uri: &str) -> bool {
         self.0.has_resource(uri)
     }
+
+    fn may_subscribe(&self, uri: &str, caller: Option<&Caller>) -> bool {
+        self.0.may_subscribe(uri, caller)
+    }
 }
 
 /// The service with callers that were all authenticated as one principal.

@@ -11,11 +11,14 @@ mod tests;
 mod toml;
 mod yaml;
 
-use std::fmt;
+use std::{fmt, path::Path};
 
 use serde::Deserialize;
 
-use crate::node::{Node, Value};
+use crate::{
+    Error,
+    node::{Node, Value},
+};
 use splice::Splice;
 
 /// The format of a configuration file.
@@ -53,6 +56,26 @@ pub(crate) enum Refused {
 }
 
 impl Format {
+    /// Returns the format of a file by its extension; `.json` may have comments.
+    #[must_use]
+    pub fn of(path: &Path) -> Option<Self> {
+        let extension = path.extension()?.to_str()?.to_ascii_lowercase();
+        match extension.as_str() {
+            "json" | "jsonc" => Some(Self::Jsonc),
+            "toml" => Some(Self::Toml),
+            "yaml" | "yml" => Some(Self::Yaml),
+            _ => None,
+        }
+    }
+
+    /// Parses the text of a file; a text without any value is an empty table.
+    ///
+    /// # Errors
+    /// If the text is not of this format; with line and column.
+    pub fn read(self, path: &Path, text: &str) -> Result<Node, Error> {
+        self.parse(text).map_err(|broken| Error::broken(path, broken.at, format!("it is not {self}: {}", broken.what)))
+    }
+
     /// Parses a text; a text without any value is an empty table.
     pub(crate) fn parse(self, text: &str) -> Result<Node, Broken> {
         let (text, skipped) = without_bom(text);
@@ -156,8 +179,9 @@ impl fmt::Display for Format {
     }
 }
 
-/// Line and column of an offset, counted from 1.
-pub(crate) fn position(text: &str, at: usize) -> (usize, usize) {
+/// Returns line and column of an offset, counted from 1.
+#[must_use]
+pub fn position(text: &str, at: usize) -> (usize, usize) {
     let before = text.get(..at).unwrap_or(text);
     let line = before.matches('\n').count() + 1;
     let start = before.rfind('\n').map_or(0, |at| at + 1);

@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{Env, Error, Format, node::Node, suggest, text::Style};
+use crate::{Entry, Env, Error, Format, Text, node::Node, shape, suggest, text::Style};
 pub(crate) use path::state;
 
 use data::{Finder, HostData, Paths, TableData};
@@ -208,6 +208,51 @@ impl Host {
             (None, None) => Vec::new(),
         };
         places.iter().any(|place| place.exists())
+    }
+
+    /// Returns the keys that lead to the servers in its files.
+    #[must_use]
+    pub fn key(&self) -> &[String] {
+        &self.data.key
+    }
+
+    /// Returns the keys that lead to the servers in its files, if they use its alternate layout.
+    #[must_use]
+    pub fn alternate_key(&self) -> Option<&[String]> {
+        self.data.alternate.as_deref()
+    }
+
+    /// Adds syntaxes for references to variables, each with `NAME` in it, such as `${env:NAME}`.
+    ///
+    /// # Errors
+    /// If a syntax does not contain `NAME`.
+    pub fn with_references(mut self, ways: &[&str]) -> Result<Self, Error> {
+        let new = ways.iter().map(|&way| way.to_owned()).filter(|way| !self.data.references.contains(way));
+        let new: Vec<_> = new.collect();
+        self.data.references.extend(new);
+        self.style = Style::new(&self.data.references).map_err(Error::usage)?;
+        Ok(self)
+    }
+
+    /// Parses a string of its files, with references to variables in its syntax.
+    #[must_use]
+    pub fn read_text(&self, text: &str) -> Text {
+        self.style.read(text)
+    }
+
+    /// Reads an entry of its files.
+    ///
+    /// # Errors
+    /// A sentence about what it is instead.
+    pub fn read_entry(&self, node: &Node) -> Result<Entry, String> {
+        shape::read(self, node)
+    }
+
+    /// Returns whether an entry of its files is not a server but its own: a built-in server, or the settings of an
+    /// extension.
+    #[must_use]
+    pub fn is_own_entry(&self, node: &Node) -> bool {
+        shape::is_hosts_own(self, node)
     }
 
     /// Whether it looks for programs only in the system's folders, and not in the user's `PATH`.

@@ -53,7 +53,7 @@ mod stream;
 pub use endpoint::Endpoint;
 pub use limits::HttpLimits;
 #[cfg(feature = "listen")]
-pub use listen::{HttpTransport, Shutdown, forwarded::TrustedProxies, network::Network};
+pub use listen::{HttpTransport, Shutdown, forwarded::TrustedProxies, network::Network, routes::Routes};
 #[cfg(feature = "replicas")]
 pub use replica::Replica;
 pub use request::{

@@ -6,8 +6,8 @@ use std::sync::{
 };
 
 use couplet_core::{
-    BoxFuture, Call, ClientNotification, Description, Hub, JsonText, Reply, Service, http::headers::ParamHeader,
-    message::Params,
+    BoxFuture, Call, Caller, ClientNotification, Description, Hub, JsonText, Reply, Service,
+    http::headers::ParamHeader, message::Params,
 };
 use couplet_server::Server;
 use couplet_testing::{
@@ -53,6 +53,10 @@ impl Service for Sentinel {
         uri == "s://here"
     }
 
+    fn may_subscribe(&self, _: &str, caller: Option<&Caller>) -> bool {
+        caller.is_some_and(|caller| &**caller.principal() == "ann")
+    }
+
     fn background(&self) -> Option<BoxFuture<'static, ()>> {
         Some(Box::pin(std::future::ready(())))
     }
@@ -67,6 +71,7 @@ async fn check(what: &str, outer: impl Service + Clone, sentinel: &Sentinel, too
     let scopes = outer.required_scopes("tools/call", &params);
     assert_eq!(scopes.as_deref(), Some(&["t".to_owned()][..]), "{what}");
     assert!(outer.has_resource(uri) && !outer.has_resource("s://elsewhere"), "{what}");
+    assert!(outer.may_subscribe(uri, Some(&Caller::new("ann"))) && !outer.may_subscribe(uri, None), "{what}");
     assert!(outer.background().is_some(), "{what}");
     let mut wire = Wire::new(outer, ProtocolVersion::V2025_06_18);
     wire.open().await;

@@ -85,6 +85,19 @@ impl Keychain {
         Self { service: service.into().into(), store }
     }
 
+    /// Returns the secret that the user or another program stored under this name, as it is; `None` if there is none.
+    /// This blocks.
+    ///
+    /// # Errors
+    /// Fails if the keychain does, or the secret is not UTF-8.
+    pub fn plain(&self, name: &str) -> Result<Option<Secret>, Error> {
+        let Some(bytes) = self.get(name, 0).map_err(failed)? else { return Ok(None) };
+        match str::from_utf8(&bytes) {
+            Ok(text) => Ok(Some(Secret::new(text))),
+            Err(_) => Err(Error::new(ErrorKind::Config, "the entry of the system keychain is not UTF-8")),
+        }
+    }
+
     fn entry(&self, key: &str, piece: usize) -> Result<Entry, Failure> {
         let name = if piece == 0 { key.to_owned() } else { format!("{key} #{piece}") };
         self.store.build(&self.service, &name, None)

@@ -125,7 +125,8 @@ impl ServerConnection {
         };
         let revision = session.revision;
         if let Some(known) = method::served(method, known, revision, about)?
-            && let Some(body) = session.answer(known.request, params, &*self.service, &self.limits)?
+            && let Some(body) =
+                session.answer(known.request, params, &*self.service, self.asker.0.as_deref(), &self.limits)?
         {
             return Ok(Next::Answer(revision, body));
         }

@@ -3,6 +3,7 @@
 pub(crate) mod forwarded;
 pub(crate) mod network;
 mod proxy_protocol;
+pub(crate) mod routes;
 mod run;
 mod site;
 pub(crate) mod slow_peers;
@@ -21,6 +22,7 @@ use crate::server::listen::socket::unix::{SocketAccess, Unix};
 use crate::server::listen::{
     forwarded::TrustedProxies,
     network::Network,
+    routes::Routes,
     run::{Lifecycle, run},
     site::{ProxyTrust, Site},
     socket::Tcp,
@@ -61,6 +63,7 @@ pub struct HttpTransport {
     shutdown: Shutdown,
     signals: Vec<BoxFuture<'static, ()>>,
     proxies: ProxyTrust,
+    routes: Routes,
     metrics: Option<String>,
     #[cfg(feature = "metrics")]
     metrics_listener: Option<TcpListener>,
@@ -90,6 +93,7 @@ impl HttpTransport {
             shutdown: Shutdown(watch::channel(false).0),
             signals: Vec::new(),
             proxies: ProxyTrust::default(),
+            routes: Routes::new(),
             metrics: None,
             #[cfg(feature = "metrics")]
             metrics_listener: None,
@@ -130,6 +134,13 @@ impl HttpTransport {
     #[must_use]
     pub fn endpoint(mut self, configure: impl FnOnce(Endpoint) -> Endpoint + Send + 'static) -> Self {
         self.configure.push(Box::new(configure));
+        self
+    }
+
+    /// Serves further endpoints at paths of their own, each with its own limits (default: none).
+    #[must_use]
+    pub fn routes(mut self, routes: &Routes) -> Self {
+        self.routes = routes.clone();
         self
     }
 
@@ -282,7 +293,7 @@ impl Transport for HttpTransport {
         for configure in self.configure {
             endpoint = configure(endpoint);
         }
-        let site = Site::new(self.path, self.metrics, endpoint, self.proxies);
+        let site = Site::new(self.path, self.metrics, endpoint, self.proxies, self.routes);
         let lifecycle = Lifecycle {
             listening: self.listening,
             ends: self.shutdown.0.subscribe(),

@@ -8,7 +8,7 @@ use hyper::body::Incoming;
 use crate::server::{
     endpoint::Endpoint,
     limits::HttpLimits,
-    listen::{forwarded::TrustedProxies, network::Network},
+    listen::{forwarded::TrustedProxies, network::Network, routes::Routes},
     metrics::OpenConnection,
     request::{Answering, access_log::Access},
     response::{self, Reply},
@@ -26,6 +26,7 @@ pub(super) struct Site {
     path: Option<Arc<str>>,
     metrics: Option<Arc<str>>,
     proxies: Arc<ProxyTrust>,
+    routes: Routes,
 }
 
 /// The peers that are believed when they name a client.
@@ -38,15 +39,22 @@ pub(super) struct ProxyTrust {
 }
 
 impl Site {
-    pub(super) fn new(path: String, metrics: Option<String>, endpoint: Endpoint, proxies: ProxyTrust) -> Self {
+    pub(super) fn new(
+        path: String,
+        metrics: Option<String>,
+        endpoint: Endpoint,
+        proxies: ProxyTrust,
+        routes: Routes,
+    ) -> Self {
         let metrics = metrics.map(Into::into);
-        Self { endpoint, path: Some(path.into()), metrics, proxies: Arc::new(proxies) }
+        Self { endpoint, path: Some(path.into()), metrics, proxies: Arc::new(proxies), routes }
     }
 
     /// The same without the endpoint: metrics at a path, and whether the server is ready.
     #[cfg(feature = "metrics")]
     pub(super) fn for_operators(&self, metrics: &str) -> Self {
-        Self { endpoint: self.endpoint.clone(), path: None, metrics: Some(metrics.into()), proxies: Arc::default() }
+        let (endpoint, metrics) = (self.endpoint.clone(), Some(metrics.into()));
+        Self { endpoint, path: None, metrics, proxies: Arc::default(), routes: Routes::new() }
     }
 
     pub(super) fn limits(&self) -> &HttpLimits {
@@ -72,21 +80,25 @@ impl Site {
     /// Starts the work that the service does beside requests.
     pub(super) fn start(&self) {
         self.endpoint.run_background();
+        self.routes.start();
     }
 
     /// Lets other replicas go on with the sessions, once the connections are drained.
     pub(super) async fn end(&self) {
         self.endpoint.release_sessions().await;
+        self.routes.end().await;
     }
 
     /// The site is not ready from now on, and serves as before.
     pub(super) fn begin_drain(&self) {
         self.endpoint.begin_drain();
+        self.routes.begin_drain();
     }
 
     /// The site serves no new requests from now on.
     pub(super) fn shut_down(&self) {
         self.endpoint.shut_down();
+        self.routes.shut_down();
     }
 
     pub(super) fn answer(&self, request: Request<Incoming>, remote: Option<SocketAddr>) -> Answering {
@@ -106,6 +118,9 @@ impl Site {
         let path = request.uri().path();
         if self.path.as_deref().is_some_and(|own| own == path || self.endpoint.has_document(path)) {
             return self.endpoint.call_from(request, remote, client);
+        }
+        if let Some(endpoint) = self.routes.find(path) {
+            return endpoint.call_from(request, remote, client);
         }
         if self.metrics.as_deref() == Some(path) {
             return Answering::ready(self.metrics(request));

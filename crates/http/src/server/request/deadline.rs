@@ -3,7 +3,8 @@
 use std::{future::poll_fn, pin::Pin, sync::Arc, task::Poll, time::Duration};
 
 use couplet_core::{
-    BoxFuture, Call, ClientNotification, Description, Hub, Reply, Service, http::headers::ParamHeader, message::Params,
+    BoxFuture, Call, Caller, ClientNotification, Description, Hub, Reply, Service, http::headers::ParamHeader,
+    message::Params,
 };
 use couplet_types::RpcError;
 use tokio::time::{Sleep, sleep};
@@ -72,6 +73,10 @@ impl Service for Timed {
         self.service.has_resource(uri)
     }
 
+    fn may_subscribe(&self, uri: &str, caller: Option<&Caller>) -> bool {
+        self.service.may_subscribe(uri, caller)
+    }
+
     fn background(&self) -> Option<BoxFuture<'static, ()>> {
         self.service.background()
     }
@@ -122,6 +127,10 @@ mod tests {
             false
         }
 
+        fn may_subscribe(&self, _: &str, _: Option<&Caller>) -> bool {
+            false
+        }
+
         fn background(&self) -> Option<BoxFuture<'static, ()>> {
             Some(Box::pin(std::future::ready(())))
         }
@@ -136,6 +145,7 @@ mod tests {
         assert!(timed.header_params("any").is_some());
         assert_eq!(timed.required_scopes("one", &Params::default()).as_deref(), Some(&["one".to_owned()][..]));
         assert!(!timed.has_resource("any"));
+        assert!(!timed.may_subscribe("any", None));
         assert!(timed.background().is_some());
         let mut connection = ServerConnection::new(timed, Limits::default());
         connection.receive(br#"{"jsonrpc":"2.0","method":"notifications/any"}"#[..].into());

@@ -1,0 +1,118 @@
+//! `couplet gateway status`: the gateways that run.
+
+use std::fmt::Write;
+
+use couplet_gateway::runtime_folder;
+use serde_json::Value;
+
+use super::here;
+use crate::{
+    exit::{Exit, Failure},
+    output::{Output, Paint, text},
+};
+
+/// The arguments of `couplet gateway status`.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// Only the gateway with this configuration
+    config: Option<std::path::PathBuf>,
+}
+
+pub(super) fn run(args: &Args, output: &Output) -> Result<(), Failure> {
+    let folder = runtime_folder(&here()?);
+    let mut all = statuses(&folder)?;
+    if let Some(config) = &args.config {
+        let wanted = config.canonicalize().map_err(|error| Failure::file(config, "read", &error))?;
+        all.retain(|status| status["config"].as_str() == wanted.to_str());
+    }
+    if all.is_empty() {
+        let what = if args.config.is_some() { "no gateway runs with this configuration" } else { "no gateway runs" };
+        return Err(Failure::new(Exit::Unreachable, what).hint("start one with `couplet gateway CONFIG --http PORT`"));
+    }
+    let pages = all.iter().map(|status| if output.json { format!("{status}\n") } else { page(status, output.out) });
+    output.print(&pages.collect::<Vec<_>>().join(if output.json { "" } else { "\n" }))
+}
+
+#[cfg(unix)]
+fn statuses(folder: &std::path::Path) -> Result<Vec<Value>, Failure> {
+    couplet_gateway::statuses(folder).map_err(|error| Failure::file(folder, "read", &error))
+}
+
+#[cfg(not(unix))]
+fn statuses(_: &std::path::Path) -> Result<Vec<Value>, Failure> {
+    Err(Failure::new(Exit::Protocol, "status needs Unix domain sockets, which this system does not have"))
+}
+
+/// Formats the status of a gateway. It is data of another process: everything in it is escaped.
+fn page(status: &Value, paint: Paint) -> String {
+    let mut page = String::new();
+    let config = text::line(status["config"].as_str().unwrap_or_default());
+    let _ = writeln!(page, "{} process {}, up {}", paint.strong(config), status["pid"], age(&status["up"]));
+    if let Some(error) = status["reload"]["error"].as_str() {
+        let _ = writeln!(page, "{} {}", paint.error("not reloaded:"), text::visible(error));
+    }
+    let servers = status["servers"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let rows: Vec<[String; 6]> = servers.iter().map(row).collect();
+    let head = ["SERVER", "STATE", "TOOLS", "CALLS", "P50/P99", "RESTARTS"].map(str::to_owned);
+    let widths: [usize; 6] = std::array::from_fn(|at| {
+        rows.iter().chain([&head]).map(|row| text::width(&row[at])).max().unwrap_or(0)
+    });
+    let line = |row: &[String; 6]| {
+        let cells = row.iter().zip(widths).map(|(cell, width)| text::pad(cell, width));
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    };
+    let _ = writeln!(page, "{}", paint.faint(line(&head)));
+    for (row, server) in rows.iter().zip(servers) {
+        let _ = writeln!(page, "{}", line(row));
+        for note in notes(server) {
+            let _ = writeln!(page, "  {}", paint.warning(text::line(&note)));
+        }
+    }
+    page
+}
+
+fn row(server: &Value) -> [String; 6] {
+    let number = |value: &Value| value.as_u64().map_or_else(|| "-".to_owned(), |number| number.to_string());
+    let millis = |value: &Value| value.as_f64().map_or_else(|| "-".to_owned(), |millis| format!("{millis:.1}"));
+    let latency = match &server["latency"] {
+        Value::Null => "-".to_owned(),
+        latency => format!("{}/{} ms", millis(&latency["p50Ms"]), millis(&latency["p99Ms"])),
+    };
+    let state = server["state"].as_str().unwrap_or("-");
+    [
+        text::line(server["key"].as_str().unwrap_or_default()),
+        format!("{} {}", text::line(state), age(&server["since"])),
+        number(&server["catalog"]["tools"]),
+        number(&server["calls"]),
+        latency,
+        number(&server["restarts"]),
+    ]
+}
+
+/// The number of names in a note.
+const SHOWN: usize = 5;
+
+/// What a user should know about a server.
+fn notes(server: &Value) -> Vec<String> {
+    let mut notes = Vec::new();
+    notes.extend(server["error"].as_str().map(str::to_owned));
+    notes.extend(server["catalog"]["error"].as_str().map(|error| format!("lists are old: {error}")));
+    let hidden = server["hidden"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let names: Vec<_> = hidden.iter().filter_map(|item| item["name"].as_str()).take(SHOWN).collect();
+    if !names.is_empty() {
+        let more = if hidden.len() > SHOWN { ", …" } else { "" };
+        notes.push(format!("hidden until approved: {}{more}", names.join(", ")));
+    }
+    notes
+}
+
+/// Formats a number of seconds.
+fn age(seconds: &Value) -> String {
+    match seconds.as_u64() {
+        None => String::new(),
+        Some(seconds @ ..120) => format!("{seconds}s"),
+        Some(seconds @ ..7200) => format!("{}m", seconds / 60),
+        Some(seconds @ ..172_800) => format!("{}h", seconds / 3600),
+        Some(seconds) => format!("{}d", seconds / 86_400),
+    }
+}

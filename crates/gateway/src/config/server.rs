@@ -1,0 +1,106 @@
+//! A server of a configuration.
+
+use couplet_host::names::ServerId;
+use couplet_hosts::{
+    Entry, Host,
+    tree::{Member, Node, Value},
+};
+
+use super::{
+    Launch,
+    de::{self, Problem},
+    foreign::{self, Foreign},
+    schema,
+    settings::Settings,
+};
+
+/// A server: how it is reached, and its settings.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Server {
+    /// The key of the entry.
+    pub key: String,
+    /// The id in exposed names, policies, pins and audit records.
+    pub id: ServerId,
+    /// How it is reached.
+    pub entry: Entry,
+    /// Variables that are not passed on although they usually are: `"env": {"HOME": null}`.
+    pub removed: Vec<String>,
+    /// The settings.
+    pub settings: Settings,
+    /// The launch, as written.
+    pub launch: Launch,
+}
+
+impl Server {
+    /// Reads an entry, and returns it with the members that are ignored.
+    pub(super) fn read(host: &Host, member: &Member) -> Result<(Self, Vec<String>), Problem> {
+        let key = &member.key;
+        let node = &member.value;
+        let fail = |span: &std::ops::Range<usize>, what: String| Problem::new(span, format!("server `{key}`: {what}"));
+        let members = node.members().ok_or_else(|| fail(&node.span, format!("it is {}, not a table", node.kind())))?;
+        let mut mapped = Settings::default();
+        let (mut launch, mut own, mut ignored) = (Vec::new(), Vec::new(), Vec::new());
+        for (at, member) in members.iter().enumerate() {
+            if members[..at].iter().any(|earlier| earlier.key == member.key) {
+                return Err(fail(&member.span, format!("`{}` occurs twice", member.key)));
+            }
+            match foreign::take(member, &mut mapped) {
+                Foreign::Mapped => {}
+                Foreign::Ignored => ignored.push(member.key.clone()),
+                Foreign::Own if member.key == "oauth" => ignored.push(member.key.clone()),
+                Foreign::Own if Entry::is_key(&member.key) => launch.push(member.clone()),
+                Foreign::Own => own.push(member.clone()),
+            }
+        }
+        let known = [schema::LAUNCH, schema::SETTINGS].concat();
+        if let Some(wrong) = own.iter().find(|member| !known.contains(&member.key.as_str())) {
+            return Err(fail(&wrong.span, de::unknown(&wrong.key, &known)));
+        }
+        let removed = take_removed(&mut launch);
+        let table = |members| Node { span: node.span.clone(), value: Value::Table(members) };
+        let entry = host.read_entry(&table(launch)).map_err(|what| fail(&member.span, what))?;
+        let settings: Settings = de::read(&table(own)).map_err(|problem| {
+            let span = problem.span.clone().unwrap_or_else(|| member.span.clone());
+            fail(&span, problem.what)
+        })?;
+        let settings = settings.with(mapped);
+        settings.check_patterns().map_err(|error| fail(&member.span, error.to_string()))?;
+        let id = match &settings.id {
+            Some(id) => ServerId::parse(id).map_err(|error| fail(&member.span, format!("`id`: {error}")))?,
+            None => ServerId::from_key(key),
+        };
+        let launch = Launch::new(&entry, &removed, settings.auth);
+        Ok((Self { key: key.clone(), id, entry, removed, settings, launch }, ignored))
+    }
+
+    /// Returns whether its definitions and its launch must match the lock file.
+    #[must_use]
+    pub fn is_pinned(&self) -> bool {
+        self.settings.pin.unwrap_or(true)
+    }
+}
+
+impl Settings {
+    /// Adds the settings that were mapped from those of hosts.
+    fn with(mut self, mapped: Self) -> Self {
+        self.disabled |= mapped.disabled;
+        self.tools.allow.extend(mapped.tools.allow);
+        self.tools.deny.extend(mapped.tools.deny);
+        self
+    }
+}
+
+/// Takes the variables that are `null` out of an entry.
+fn take_removed(launch: &mut [Member]) -> Vec<String> {
+    let mut removed = Vec::new();
+    for member in launch.iter_mut().filter(|member| matches!(member.key.as_str(), "env" | "envs" | "environment")) {
+        if let Value::Table(vars) = &mut member.value.value {
+            let is_null = |var: &Member| matches!(var.value.value, Value::Null);
+            removed.extend(vars.iter().filter(|var| is_null(var)).map(|var| var.key.clone()));
+            vars.retain(|var| !is_null(var));
+        }
+    }
+    removed.sort_unstable();
+    removed
+}

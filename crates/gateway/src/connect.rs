@@ -1,0 +1,160 @@
+//! Connections to the servers of a configuration. References are resolved at each connection, and not before.
+
+use std::{
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use couplet_auth::client::{FileStore, OAuth};
+use couplet_core::{BoxFuture, Connect, Connected, Error, ErrorKind, Inbound, Limits};
+use couplet_hosts::{Entry, Remote, Stdio};
+use couplet_stdio::Command;
+
+use crate::{
+    config::{Auth, Server},
+    secrets::Secrets,
+};
+
+/// Variables that a server gets without being asked for: where programs and the user's files are, the language, the time
+/// zone. Everything else has to be in `env`.
+#[cfg(not(windows))]
+const PASSED: &[&str] = &[
+    "HOME", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "LC_MESSAGES", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ",
+    "USER", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME",
+];
+#[cfg(windows)]
+const PASSED: &[&str] = &[
+    "APPDATA", "COMSPEC", "HOMEDRIVE", "HOMEPATH", "LANG", "LOCALAPPDATA", "PATH", "PATHEXT", "PROCESSOR_ARCHITECTURE",
+    "PROGRAMDATA", "PROGRAMFILES", "PROGRAMFILES(X86)", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP", "TZ", "USERNAME",
+    "USERPROFILE", "WINDIR",
+];
+
+/// A server to connect to.
+pub(crate) struct Target {
+    key: String,
+    entry: Entry,
+    removed: Vec<String>,
+    auth: Option<Auth>,
+    secrets: Secrets,
+    logins: Option<PathBuf>,
+    stderr: Tail,
+}
+
+/// The end of the standard error of the last process that was started.
+#[derive(Clone, Default)]
+pub(crate) struct Tail(Arc<Mutex<Option<Arc<Mutex<String>>>>>);
+
+impl Tail {
+    /// The size limit in bytes.
+    const LONGEST: usize = 64 * 1024;
+
+    pub(crate) fn text(&self) -> String {
+        let current = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        current.map(|text| text.lock().unwrap_or_else(PoisonError::into_inner).clone()).unwrap_or_default()
+    }
+
+    /// Begins the tail of a new process, and returns what adds a line to it.
+    fn begin(&self) -> impl Fn(&str) + Send + Sync + 'static {
+        let fresh = Arc::new(Mutex::new(String::new()));
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(fresh.clone());
+        move |line| {
+            let mut text = fresh.lock().unwrap_or_else(PoisonError::into_inner);
+            text.push_str(line);
+            text.push('\n');
+            if text.len() > 2 * Self::LONGEST {
+                let mut at = text.len() - Self::LONGEST;
+                while !text.is_char_boundary(at) {
+                    at += 1;
+                }
+                text.drain(..at);
+            }
+        }
+    }
+}
+
+impl Target {
+    pub(crate) fn new(server: &Server, secrets: &Secrets, logins: Option<PathBuf>) -> Self {
+        Self {
+            key: server.key.clone(),
+            entry: server.entry.clone(),
+            removed: server.removed.clone(),
+            auth: server.settings.auth,
+            secrets: secrets.clone(),
+            logins,
+            stderr: Tail::default(),
+        }
+    }
+
+    pub(crate) fn stderr(&self) -> Tail {
+        self.stderr.clone()
+    }
+
+    /// Resolves the references, on a thread that may block.
+    async fn resolved(&self) -> Result<Entry, Error> {
+        let (secrets, entry) = (self.secrets.clone(), self.entry.clone());
+        let resolving = tokio::task::spawn_blocking(move || secrets.resolve_entry(&entry)).await;
+        let resolved = resolving.map_err(|_| Error::new(ErrorKind::Config, "the runtime has ended"))?;
+        resolved.map_err(|why| Error::new(ErrorKind::Config, format!("the server `{}` is not configured: {why}", self.key)))
+    }
+
+    fn command(&self, stdio: &Stdio) -> Command {
+        let mut command = Command::new(self.program(stdio))
+            .args(stdio.args.iter().map(ToString::to_string))
+            .name(&self.key)
+            .env_clear()
+            .on_stderr(self.stderr.begin());
+        for name in PASSED.iter().filter(|name| !self.removed.iter().any(|removed| removed == *name)) {
+            // A value that begins like this is a function of a shell, which is code.
+            if let Some(value) = std::env::var_os(name).filter(|value| !value.to_string_lossy().starts_with("()")) {
+                command = command.env(name, value);
+            }
+        }
+        for (name, value) in &stdio.env {
+            command = command.env(name, value.to_string());
+        }
+        match &stdio.cwd {
+            Some(cwd) => command.current_dir(self.secrets.path(cwd.to_string().as_ref())),
+            None => command,
+        }
+    }
+
+    /// The program; one in the user's home folder may begin with `~`.
+    fn program(&self, stdio: &Stdio) -> PathBuf {
+        let program = stdio.command.to_string();
+        if program.starts_with("~/") { self.secrets.path(program.as_ref()) } else { program.into() }
+    }
+
+    fn remote(&self, remote: &Remote) -> Result<couplet_http::client::HttpTarget, Error> {
+        let target = couplet_http::connect(remote.url.to_string());
+        let target = remote.headers.iter().fold(target, |target, (name, value)| target.header(name, &value.to_string()));
+        let has_header = remote.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
+        match (&self.logins, self.auth) {
+            (_, Some(Auth::None)) => Ok(target),
+            (Some(logins), auth) if auth.is_some() || !has_header => {
+                let url = remote.url.to_string();
+                let login = OAuth::new("Couplet").browser(move |_| {
+                    let what = format!("authentication required: run `couplet login {}`", shown(&url));
+                    async move { Err(Error::new(ErrorKind::Auth, what)) }
+                });
+                Ok(target.authorize(login.store(FileStore::open(logins)?)))
+            }
+            _ => Ok(target),
+        }
+    }
+}
+
+/// A URL without its query, which may be a secret.
+fn shown(url: &str) -> &str {
+    url.split(['?', '#']).next().unwrap_or(url)
+}
+
+impl Connect for Target {
+    fn connect(&mut self, inbound: Arc<dyn Inbound>, limits: Limits) -> BoxFuture<'_, Result<Connected, Error>> {
+        Box::pin(async move {
+            match self.resolved().await? {
+                Entry::Stdio(stdio) => self.command(&stdio).connect(inbound, limits).await,
+                Entry::Remote(remote) => self.remote(&remote)?.connect(inbound, limits).await,
+            }
+        })
+    }
+}

@@ -1,0 +1,187 @@
+//! The lock file beside a configuration, and servers compared with it.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime},
+};
+
+use couplet_core::{BoxFuture, JsonText};
+use couplet_host::{
+    catalog::{Catalog, List},
+    names::Kind,
+    pins::{Approval, Launch, Lock, PinError, PinStore, Seen, Select},
+};
+use couplet_hosts::Env;
+
+use crate::{Config, Error, config::Server, files, upstreams::Upstreams};
+
+/// A lock file. It is written as a whole, or not at all.
+#[derive(Clone, Debug)]
+pub struct PinFile {
+    path: PathBuf,
+}
+
+impl PinFile {
+    /// Creates the store for a path.
+    #[must_use]
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into() }
+    }
+
+    /// Returns the path.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Reads the lock; one that does not exist is empty.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or is not a lock file.
+    pub fn read(&self) -> Result<Lock, Error> {
+        match fs::read_to_string(&self.path) {
+            Ok(text) => Lock::parse(&text).map_err(|error| Error::config(&self.path, None, error)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Lock::default()),
+            Err(error) => Err(Error::io(&self.path, "read", &error)),
+        }
+    }
+
+    /// Writes the lock.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn write(&self, lock: &Lock) -> Result<(), Error> {
+        files::replace(&self.path, &lock.to_string()).map_err(|error| Error::io(&self.path, "written", &error))
+    }
+}
+
+impl PinStore for PinFile {
+    fn load(&self) -> BoxFuture<'_, Result<Option<String>, PinError>> {
+        let path = self.path.clone();
+        Box::pin(blocking(move || match fs::read_to_string(&path) {
+            Ok(text) => Ok(Some(text)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(PinError::new(Error::io(&path, "read", &error))),
+        }))
+    }
+
+    fn save<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<(), PinError>> {
+        let (path, text) = (self.path.clone(), text.to_owned());
+        Box::pin(blocking(move || {
+            files::replace(&path, &text).map_err(|error| PinError::new(Error::io(&path, "written", &error)))
+        }))
+    }
+}
+
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, PinError> + Send + 'static) -> Result<T, PinError> {
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| Err(PinError::new("the runtime has ended")))
+}
+
+/// A server and what it offers now.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Inspected {
+    /// The server.
+    pub server: Server,
+    /// The state of its launch in the lock.
+    pub launch: Launch,
+    /// Its definitions, or why they are not known.
+    pub seen: Result<Vec<Seen>, String>,
+}
+
+impl Inspected {
+    /// Approves the launch and all definitions. Returns the number of definitions.
+    ///
+    /// # Errors
+    /// If the definitions are not known.
+    pub fn approve(&self, lock: &mut Lock, select: Select<'_>) -> Result<usize, String> {
+        let seen = self.seen.as_ref().map_err(Clone::clone)?;
+        Ok(lock.approve(&self.server.id, &self.server.launch_digest(), seen, select, &approval()))
+    }
+}
+
+/// Returns an approval of now.
+pub(crate) fn approval() -> Approval {
+    Approval { at: now(), ..Approval::default() }
+}
+
+/// Returns the time in seconds since the Unix epoch.
+#[must_use]
+pub fn now() -> u64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+/// Whether servers are started whose launch is not approved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unapproved {
+    /// They are: the user has seen the launch and approves it.
+    Start,
+    /// They are not, if there is another launch in the lock.
+    Leave,
+}
+
+/// Starts servers of a configuration, all at the same time, and fetches their definitions.
+///
+/// A server that fails does not delay the others. Each one is stopped afterwards.
+pub async fn inspect(
+    config: &Config,
+    env: &Env,
+    lock: &Lock,
+    unapproved: Unapproved,
+    wanted: impl Fn(&Server) -> bool,
+) -> Vec<Inspected> {
+    let upstreams = Upstreams::new(config, env);
+    let mut running = tokio::task::JoinSet::new();
+    for (at, server) in config.servers.iter().filter(|server| wanted(server)).cloned().enumerate() {
+        let launch = lock.launch(&server.id, &server.launch_digest(), now());
+        let upstreams = upstreams.clone();
+        running.spawn(async move {
+            let seen = match (launch, unapproved) {
+                (Launch::Changed, Unapproved::Leave) if server.is_pinned() => {
+                    Err("it is not started: its launch is not the approved one".to_owned())
+                }
+                _ => fetch(&upstreams, &server).await,
+            };
+            (at, Inspected { server, launch, seen })
+        });
+    }
+    let mut all = running.join_all().await;
+    all.sort_by_key(|(at, _)| *at);
+    all.into_iter().map(|(_, inspected)| inspected).collect()
+}
+
+async fn fetch(upstreams: &Upstreams, server: &Server) -> Result<Vec<Seen>, String> {
+    /// Lists of all kinds have four times the time of one.
+    const LISTS: u32 = 4;
+    let upstream = upstreams.upstream(server);
+    let options = upstream.options();
+    let wait = options.connect_timeout + options.list_timeout * LISTS + Duration::from_secs(1);
+    let catalog = upstream.first_catalog(wait).await;
+    let outcome = match (catalog.is_fetched(), catalog.error()) {
+        (true, None) => Ok(seen(&catalog)),
+        (_, Some(error)) => Err(error.to_string()),
+        (false, None) => Err(upstream.status().error.unwrap_or_else(|| "it did not answer in time".to_owned())),
+    };
+    upstream.stop("it was inspected");
+    outcome
+}
+
+/// Returns the definitions of a catalog, as the lock compares them. One that has no canonical form cannot be approved.
+fn seen(catalog: &Catalog) -> Vec<Seen> {
+    let kinds = [
+        (List::Tools, Kind::Tool),
+        (List::Prompts, Kind::Prompt),
+        (List::Resources, Kind::Resource),
+        (List::Templates, Kind::Template),
+    ];
+    let mut all: Vec<_> = kinds
+        .into_iter()
+        .flat_map(|(list, kind)| catalog.list(list).iter().map(move |definition| (kind, definition)))
+        .filter_map(|(kind, definition)| Seen::new(kind, definition.raw().clone(), definition.text()).ok())
+        .collect();
+    let instructions = catalog.instructions().and_then(|text| serde_json::to_string(&**text).ok());
+    let instructions = instructions.and_then(|text| JsonText::new(text).ok());
+    all.extend(instructions.and_then(|text| Seen::new(Kind::Instructions, "", &text).ok()));
+    all
+}

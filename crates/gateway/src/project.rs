@@ -1,0 +1,195 @@
+//! Configuration files of projects, which are not the user's own.
+//!
+//! The file that a user names as CONFIG is the user's own. A file that is found in the folder of a project comes with the
+//! project: a repository that was cloned must not start programs. Such a file
+//!
+//! * has no effect until the user has approved exactly this content, by its hash;
+//! * adds servers and rules, and nothing else. Its rules can deny and ask; what they allow is still decided by the user's.
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use couplet_hosts::{Env, read_file};
+use hmac_sha256::Hash;
+
+use crate::{Config, Error, ErrorKind, config::Settings, files};
+
+/// The files of projects that the user has approved, by path and hash.
+#[derive(Clone, Debug)]
+pub struct Approvals {
+    path: PathBuf,
+}
+
+/// The file of a project.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Project {
+    /// Its configuration.
+    pub config: Config,
+    /// Whether the user has approved exactly this content.
+    pub is_approved: bool,
+    hash: String,
+}
+
+impl Approvals {
+    /// Returns those of a user.
+    #[must_use]
+    pub fn of(env: &Env) -> Self {
+        Self { path: files::state_folder(env).join("approved-projects.json") }
+    }
+
+    /// Reads the file of a project, and whether it is approved.
+    ///
+    /// # Errors
+    /// If it cannot be read, is invalid, or sets what only the user's own file may set.
+    pub fn read(&self, path: &Path, env: &Env) -> Result<Project, Error> {
+        let path = path.canonicalize().map_err(|error| Error::io(path, "read", &error))?;
+        let text = read_file(&path)?.ok_or_else(|| Error::io(&path, "read", &io::ErrorKind::NotFound.into()))?;
+        let config = Config::parse(&path, &text, env)?;
+        check(&config)?;
+        let hash = hex(&Hash::hash(text.as_bytes()));
+        let is_approved = self.load()?.get(&path.display().to_string()) == Some(&hash);
+        Ok(Project { config, is_approved, hash })
+    }
+
+    /// Approves the content of a project's file.
+    ///
+    /// # Errors
+    /// If the file of approvals cannot be read or written.
+    pub fn approve(&self, project: &Project) -> Result<(), Error> {
+        let mut all = self.load()?;
+        all.insert(project.config.path.display().to_string(), project.hash.clone());
+        let folder = self.path.parent().unwrap_or(Path::new("."));
+        let text = serde_json::to_string_pretty(&all).unwrap_or_default() + "\n";
+        let written = files::private_folder(folder).and_then(|()| files::replace(&self.path, &text));
+        written.map_err(|error| Error::io(&self.path, "written", &error))
+    }
+
+    fn load(&self) -> Result<BTreeMap<String, String>, Error> {
+        let text = match fs::read_to_string(&self.path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
+            Err(error) => return Err(Error::io(&self.path, "read", &error)),
+        };
+        serde_json::from_str(&text).map_err(|error| Error::config(&self.path, None, error))
+    }
+}
+
+impl Config {
+    /// Adds the servers and rules of a project that the user has approved. A server with the name of one of the user's is
+    /// left out.
+    pub fn add_project(&mut self, project: Project) {
+        if !project.is_approved {
+            let path = project.config.path.display();
+            let what = format!("`{path}` is not approved: its servers are left out; see `couplet gateway trust {path}`");
+            return self.notes.push(what);
+        }
+        for server in project.config.servers {
+            match self.servers.iter().find(|own| own.key == server.key || own.id == server.id) {
+                Some(own) => {
+                    self.notes.push(format!("the project's server `{}` is left out: there is `{}`", server.key, own.key));
+                }
+                None => self.servers.push(server),
+            }
+        }
+        self.project_policy.extend(project.config.policy.into_iter().flatten());
+        self.notes.extend(project.config.notes);
+    }
+}
+
+/// Checks that a project's file has nothing that could widen the user's own.
+fn check(config: &Config) -> Result<(), Error> {
+    let refused = |what: String| {
+        Err(Error::new(ErrorKind::Refused, format!("`{}`: {what}", config.path.display()))
+            .hinted("set it in your own configuration"))
+    };
+    if let Some(section) = config.own_sections.first() {
+        return refused(format!("the file of a project cannot set `{section}`"));
+    }
+    for server in &config.servers {
+        let Settings { trust, effects, labels, pin, .. } = &server.settings;
+        let widened = [
+            ("trust", *trust != crate::config::Trust::Unknown),
+            ("effects", !effects.is_empty()),
+            ("labels", !labels.is_empty()),
+            ("pin", *pin == Some(false)),
+        ];
+        if let Some((key, _)) = widened.iter().find(|(_, is_set)| *is_set) {
+            return refused(format!("the file of a project cannot set `{key}` of the server `{}`", server.key));
+        }
+    }
+    Ok(())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write;
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use couplet_hosts::Os;
+
+    use super::*;
+
+    fn files() -> (tempfile::TempDir, Env, PathBuf) {
+        let folder = tempfile::tempdir().expect("there is room");
+        let env = Env::new(Os::Linux, folder.path(), folder.path());
+        let path = folder.path().join(".mcp.json");
+        (folder, env, path)
+    }
+
+    #[test]
+    fn s25_a_project_has_no_effect_until_its_hash_is_approved() {
+        let (_folder, env, path) = files();
+        let user = r#"{ "mcpServers": { "mine": { "command": "mine" } } }"#;
+        let text = r#"{ "mcpServers": { "theirs": { "command": "sh", "args": ["-c", "evil"] }, "mine": { "command": "x" } },
+                        "policy": [{ "allow": {} }, { "deny": { "tool": "mine/*" } }] }"#;
+        fs::write(&path, text).expect("it can be written");
+        let approvals = Approvals::of(&env);
+        let with_project = || {
+            let mut config = Config::parse("a.json".as_ref(), user, &env).expect("it is valid");
+            config.add_project(approvals.read(&path, &env).expect("it is valid"));
+            config
+        };
+        let keys = |config: &Config| config.servers.iter().map(|server| server.key.clone()).collect::<Vec<_>>();
+
+        let before = with_project();
+        assert_eq!(keys(&before), ["mine"]);
+        assert!(before.project_policy.is_empty() && before.notes[0].contains("is not approved"), "{:?}", before.notes);
+
+        approvals.approve(&approvals.read(&path, &env).expect("it is valid")).expect("it can be written");
+        let after = with_project();
+        assert_eq!(keys(&after), ["mine", "theirs"]);
+        assert_eq!(after.servers[0].launch.lines(), ["command: [\"mine\"]"], "the user's own server is not replaced");
+        assert!(after.policy.is_none() && after.project_policy.len() == 2, "its rules are another layer");
+
+        fs::write(&path, text.replace("evil", "worse")).expect("it can be written");
+        assert_eq!(keys(&with_project()), ["mine"], "one changed byte needs another approval");
+    }
+
+    #[test]
+    fn s25_a_project_cannot_widen() {
+        let (_folder, env, path) = files();
+        for (member, section) in [
+            (r#""x": { "command": "x", "trust": "owned" } }"#, "`trust` of the server `x`"),
+            (r#""x": { "command": "x", "pin": false } }"#, "`pin` of the server `x`"),
+            (r#""x": { "command": "x", "effects": { "*": "read" } } }"#, "`effects` of the server `x`"),
+            (r#""x": { "command": "x", "labels": { "*": [] } } }"#, "`labels` of the server `x`"),
+            (r#"}, "listen": { "auth": "none" }"#, "`listen`"),
+            (r#"}, "audit": { "file": "/dev/null" }"#, "`audit`"),
+            (r#"}, "consent": "deny""#, "`consent`"),
+            (r#"}, "pins": false"#, "`pins`"),
+        ] {
+            fs::write(&path, format!(r#"{{ "mcpServers": {{ {member} }}"#)).expect("it can be written");
+            let error = Approvals::of(&env).read(&path, &env).expect_err(member);
+            assert!(error.to_string().ends_with(&format!("the file of a project cannot set {section}")), "{error}");
+        }
+    }
+}

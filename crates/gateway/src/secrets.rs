@@ -1,0 +1,137 @@
+//! References to secrets, resolved at use: `${env:NAME}`, `${file:PATH}`, `${keyring:NAME}`.
+
+use std::{
+    fs::File,
+    io::Read,
+    path::{Path, PathBuf},
+};
+
+use couplet_hosts::{Entry, Env, Part, Text};
+
+/// The size limit of a file with a secret.
+const LONGEST: u64 = 64 * 1024;
+
+/// Resolves references. Values are returned to the one who uses them, and never logged or stored.
+#[derive(Clone, Debug)]
+pub(crate) struct Secrets {
+    env: Env,
+    /// The folder that relative paths start from.
+    folder: PathBuf,
+}
+
+impl Secrets {
+    pub(crate) fn new(env: Env, folder: &Path) -> Self {
+        Self { env, folder: folder.to_owned() }
+    }
+
+    /// Returns the text with its references resolved. This may block: files and keyrings are read.
+    ///
+    /// # Errors
+    /// The reference that cannot be resolved, and why; never a value.
+    pub(crate) fn resolve(&self, text: &Text) -> Result<String, String> {
+        text.parts().iter().map(|part| self.part(part)).collect()
+    }
+
+    /// Returns an entry with all references resolved. This may block.
+    ///
+    /// # Errors
+    /// The reference that cannot be resolved, and where it is.
+    pub(crate) fn resolve_entry(&self, entry: &Entry) -> Result<Entry, String> {
+        let mut resolved = entry.clone();
+        let text = |what: &str, text: &mut Text| {
+            let value = self.resolve(text).map_err(|why| format!("{what}: {why}"))?;
+            *text = Text::from(value);
+            Ok::<(), String>(())
+        };
+        match &mut resolved {
+            Entry::Stdio(stdio) => {
+                text("the command", &mut stdio.command)?;
+                stdio.args.iter_mut().try_for_each(|arg| text("an argument", arg))?;
+                stdio.env.iter_mut().try_for_each(|(name, value)| text(&format!("the variable `{name}`"), value))?;
+                stdio.cwd.iter_mut().try_for_each(|cwd| text("the working folder", cwd))?;
+            }
+            Entry::Remote(remote) => {
+                text("the URL", &mut remote.url)?;
+                remote.headers.iter_mut().try_for_each(|(name, value)| text(&format!("the header `{name}`"), value))?;
+            }
+        }
+        Ok(resolved)
+    }
+
+    fn part(&self, part: &Part) -> Result<String, String> {
+        let Part::Host(raw) = part else { return Text::from(part.clone()).resolve(&self.env) };
+        let inner = raw.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).unwrap_or_default();
+        match inner.split_once(':') {
+            Some(("file", path)) => self.file(path),
+            Some(("keyring", name)) => keyring(name),
+            _ => Text::from(part.clone()).resolve(&self.env),
+        }
+    }
+
+    fn file(&self, path: &str) -> Result<String, String> {
+        let place = self.path(Path::new(path));
+        let read = || {
+            let mut text = String::new();
+            File::open(&place)?.take(LONGEST + 1).read_to_string(&mut text)?;
+            Ok::<_, std::io::Error>(text)
+        };
+        let text = read().map_err(|error| format!("the file of `${{file:{path}}}` cannot be read: {error}"))?;
+        if text.len() as u64 > LONGEST {
+            return Err(format!("the file of `${{file:{path}}}` has more than {} KiB", LONGEST / 1024));
+        }
+        Ok(text.trim_end_matches(['\r', '\n']).to_owned())
+    }
+
+    /// Returns a path of the configuration: `~` is the home folder, a relative one starts from the file's folder.
+    pub(crate) fn path(&self, path: &Path) -> PathBuf {
+        match path.strip_prefix("~") {
+            Ok(rest) => self.env.home().join(rest),
+            Err(_) => self.folder.join(path),
+        }
+    }
+}
+
+#[cfg(feature = "keyring")]
+fn keyring(name: &str) -> Result<String, String> {
+    couplet_auth::client::Keychain::system("couplet")
+        .and_then(|keychain| keychain.plain(name))
+        .map_err(|error| format!("`${{keyring:{name}}}`: {error}"))?
+        .map(|secret| secret.reveal().to_owned())
+        .ok_or_else(|| format!("the keyring has no entry `{name}` of the service `couplet`"))
+}
+
+#[cfg(not(feature = "keyring"))]
+fn keyring(name: &str) -> Result<String, String> {
+    Err(format!("`${{keyring:{name}}}` cannot be resolved: this program is built without keyrings"))
+}
+
+#[cfg(test)]
+mod tests {
+    use couplet_hosts::Os;
+
+    use super::*;
+
+    #[test]
+    fn references_are_resolved_at_use() {
+        let folder = tempfile::tempdir().expect("there is room");
+        std::fs::write(folder.path().join("key"), "s3cret\n").expect("it can be written");
+        let env = Env::new(Os::Linux, "/home/ann", folder.path()).with("TOKEN", "abc");
+        let secrets = Secrets::new(env, folder.path());
+        let text = |text: &str| {
+            let style = couplet_hosts::Hosts::builtin().get("mcp-json").expect("it is there").clone();
+            let style = style.with_references(&["${env:NAME}"]).expect("it is right");
+            secrets.resolve(&style.read_text(text))
+        };
+        assert_eq!(text("Bearer ${env:TOKEN}").as_deref(), Ok("Bearer abc"));
+        assert_eq!(text("${TOKEN}/${file:key}").as_deref(), Ok("abc/s3cret"));
+        assert_eq!(text("${NONE:-default}").as_deref(), Ok("default"));
+        for (wrong, says) in [
+            ("${NONE}", "the variable `NONE` is not set"),
+            ("${file:none}", "the file of `${file:none}` cannot be read"),
+            ("${input:key}", "only the host can resolve `${input:key}`"),
+        ] {
+            let error = text(wrong).expect_err(wrong);
+            assert!(error.contains(says), "{error}");
+        }
+    }
+}

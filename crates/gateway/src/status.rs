@@ -1,0 +1,183 @@
+//! The status of running gateways, over a private Unix domain socket. It is read-only.
+
+use std::path::{Path, PathBuf};
+
+use couplet_host::ServerStatus;
+use couplet_hosts::Env;
+use serde_json::{Value, json};
+
+use crate::{Gateway, files};
+
+/// Returns the folder of the sockets of running gateways, which only the user can use.
+#[must_use]
+pub fn runtime_folder(env: &Env) -> PathBuf {
+    match env.var("XDG_RUNTIME_DIR") {
+        Some(folder) => Path::new(folder).join("couplet"),
+        None => files::state_folder(env).join("run"),
+    }
+}
+
+#[cfg(unix)]
+pub use unix::{StatusSocket, statuses};
+
+#[cfg(unix)]
+mod unix {
+    use std::{
+        fs,
+        io::{self, Read},
+        os::unix::net::UnixStream,
+        path::{Path, PathBuf},
+        time::Duration,
+    };
+
+    use serde_json::Value;
+    use tokio::{io::AsyncWriteExt, net::UnixListener, time::timeout};
+
+    use crate::files;
+
+    /// The time that a reader has.
+    const TIMEOUT: Duration = Duration::from_secs(2);
+    /// The size limit of a status.
+    const LONGEST: u64 = 16 << 20;
+
+    /// The socket of this process. Dropping it removes the file.
+    #[derive(Debug)]
+    pub struct StatusSocket {
+        listener: UnixListener,
+        path: PathBuf,
+    }
+
+    impl StatusSocket {
+        /// Binds the socket of this process in a folder, which is created.
+        ///
+        /// # Errors
+        /// If the folder is not private to the user, or the socket cannot be bound.
+        ///
+        /// # Panics
+        /// Outside of a tokio runtime.
+        pub fn bind(folder: &Path) -> io::Result<Self> {
+            files::private_folder(folder)?;
+            let path = folder.join(format!("gateway-{}.sock", std::process::id()));
+            // One of an earlier process with the same id.
+            let _ = fs::remove_file(&path);
+            Ok(Self { listener: UnixListener::bind(&path)?, path })
+        }
+
+        /// Writes the status to each process that connects, until the future is dropped. Nothing is read from it.
+        pub async fn serve(&self, status: impl Fn() -> Value) {
+            loop {
+                match self.listener.accept().await {
+                    Ok((mut stream, _)) => {
+                        let text = status().to_string();
+                        // A reader that does not read must not hold up the others.
+                        let _ = timeout(TIMEOUT, async {
+                            stream.write_all(text.as_bytes()).await?;
+                            stream.shutdown().await
+                        })
+                        .await;
+                    }
+                    Err(error) => {
+                        tracing::debug!(%error, "the status socket failed");
+                        tokio::time::sleep(TIMEOUT).await;
+                    }
+                }
+            }
+        }
+    }
+
+    impl Drop for StatusSocket {
+        fn drop(&mut self) {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+
+    /// Returns the status of each gateway of this user that runs. This blocks for up to two seconds each. Sockets of
+    /// processes that are gone are removed.
+    ///
+    /// # Errors
+    /// If the folder exists and cannot be read.
+    pub fn statuses(folder: &Path) -> io::Result<Vec<Value>> {
+        let entries = match fs::read_dir(folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        };
+        let is_socket = |path: &PathBuf| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            name.starts_with("gateway-") && name.ends_with(".sock")
+        };
+        let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).filter(is_socket).collect();
+        paths.sort();
+        Ok(paths.iter().filter_map(|path| read(path)).collect())
+    }
+
+    fn read(path: &Path) -> Option<Value> {
+        let stream = match UnixStream::connect(path) {
+            Ok(stream) => stream,
+            Err(error) => {
+                if error.kind() == io::ErrorKind::ConnectionRefused {
+                    let _ = fs::remove_file(path);
+                }
+                return None;
+            }
+        };
+        stream.set_read_timeout(Some(TIMEOUT)).ok()?;
+        let mut text = String::new();
+        stream.take(LONGEST).read_to_string(&mut text).ok()?;
+        serde_json::from_str(&text).ok()
+    }
+}
+
+impl Gateway {
+    /// Returns the status of the gateway and its servers, for `couplet gateway status`. It has no secrets.
+    #[must_use]
+    pub fn status(&self) -> Value {
+        let config = self.config();
+        let (reloads, age, error) = self.reload_state();
+        let path = self.path().canonicalize().unwrap_or_else(|_| self.path().to_owned());
+        let key = |id: &str| config.servers.iter().find(|server| server.id.as_str() == id).map(|server| &server.key);
+        let servers: Vec<_> = self.host().status().iter().map(|one| {
+            let mut status = server(one);
+            status["key"] = json!(key(one.upstream.server.as_str()));
+            status
+        }).collect();
+        json!({
+            "pid": std::process::id(),
+            "version": env!("CARGO_PKG_VERSION"),
+            "config": path,
+            "up": self.up().as_secs(),
+            "reload": { "count": reloads, "age": age.map(|age| age.as_secs()), "error": error },
+            "profiles": config.profiles.keys().collect::<Vec<_>>(),
+            "servers": servers,
+        })
+    }
+}
+
+fn server(status: &ServerStatus) -> Value {
+    let upstream = &status.upstream;
+    let millis = |time: std::time::Duration| time.as_secs_f64() * 1000.0;
+    let seconds = |time: Option<std::time::Duration>| time.map(|time| time.as_secs());
+    json!({
+        "id": upstream.server.as_str(),
+        "state": upstream.state.name(),
+        "since": upstream.since.as_secs(),
+        "error": upstream.error,
+        "retryIn": seconds(upstream.retry_in),
+        "restarts": upstream.restarts,
+        "calls": upstream.calls,
+        "failures": upstream.failures,
+        "running": upstream.running,
+        "queued": upstream.queued,
+        "latency": upstream.latency.map(|latency| json!({ "p50Ms": millis(latency.p50), "p99Ms": millis(latency.p99) })),
+        "catalog": {
+            "age": seconds(upstream.catalog.age),
+            "tools": upstream.catalog.tools,
+            "prompts": upstream.catalog.prompts,
+            "resources": upstream.catalog.resources,
+            "templates": upstream.catalog.templates,
+            "error": upstream.catalog.error,
+            "reports": upstream.catalog.reports,
+        },
+        "hidden": status.blocked.iter().map(|(kind, raw)| json!({ "kind": kind.as_str(), "name": raw })).collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,87 @@
+//! Further endpoints of a listener, at paths of their own.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, PoisonError, RwLock},
+};
+
+use crate::server::endpoint::Endpoint;
+
+/// Further endpoints of a listener by path, which may change while it serves. Clones are the same.
+///
+/// ```
+/// use couplet_http::{listen, server::{Endpoint, Routes}};
+/// use couplet_server::Server;
+///
+/// let routes = Routes::new();
+/// routes.insert("/mcp/admin", Endpoint::new(Server::<()>::new("admin", "1.0.0")));
+/// let transport = listen("127.0.0.1:8080").routes(&routes);
+/// # drop(transport);
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Routes(Arc<RwLock<Table>>);
+
+#[derive(Debug, Default)]
+struct Table {
+    endpoints: BTreeMap<String, Endpoint>,
+    /// Whether a listener serves them.
+    is_serving: bool,
+    is_draining: bool,
+}
+
+impl Routes {
+    /// Creates an empty table.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Serves an endpoint at a path, which must not be that of the listener's own. The one that was there before does not
+    /// serve new requests from then on.
+    pub fn insert(&self, path: impl Into<String>, endpoint: Endpoint) {
+        let mut table = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if table.is_serving {
+            endpoint.run_background();
+        }
+        if table.is_draining {
+            endpoint.begin_drain();
+        }
+        if let Some(before) = table.endpoints.insert(path.into(), endpoint) {
+            before.shut_down();
+        }
+    }
+
+    /// Removes the endpoint at a path, which does not serve new requests from then on. Returns whether there was one.
+    pub fn remove(&self, path: &str) -> bool {
+        let removed = self.0.write().unwrap_or_else(PoisonError::into_inner).endpoints.remove(path);
+        removed.inspect(Endpoint::shut_down).is_some()
+    }
+
+    pub(super) fn find(&self, path: &str) -> Option<Endpoint> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).endpoints.get(path).cloned()
+    }
+
+    pub(super) fn start(&self) {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).is_serving = true;
+        self.all().iter().for_each(Endpoint::run_background);
+    }
+
+    pub(super) fn begin_drain(&self) {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).is_draining = true;
+        self.all().iter().for_each(Endpoint::begin_drain);
+    }
+
+    pub(super) fn shut_down(&self) {
+        self.all().iter().for_each(Endpoint::shut_down);
+    }
+
+    pub(super) async fn end(&self) {
+        for endpoint in self.all() {
+            endpoint.release_sessions().await;
+        }
+    }
+
+    fn all(&self) -> Vec<Endpoint> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).endpoints.values().cloned().collect()
+    }
+}
