@@ -6,6 +6,7 @@ use std::{
     ops::Add,
     path::{Path, PathBuf},
     thread,
+    time::{Duration, Instant},
 };
 
 use super::{
@@ -19,8 +20,11 @@ use crate::{
     Failure, gateway,
     gateway::{Names, Upstream},
     group::{Group, serve},
-    workspace::command,
+    workspace::{capture, command},
 };
+
+/// How long servers may take to start, all at once.
+const START: Duration = Duration::from_secs(120);
 
 /// The last revision of each era, for the clients that are ours.
 const IN_FRONT: &[&str] = &["2025-11-25", "2026-07-28"];
@@ -277,6 +281,10 @@ pub(super) fn all_servers(programs: &Path, servers: &Servers, logs: &Path) -> Co
         Ok((_, port)) => url(port),
         Err(why) => return Counts::told("all servers behind the gateway", Err(Missing::Broken(why.clone()))),
     };
+    let ids: Vec<&str> = there.iter().map(|(id, _)| *id).collect();
+    if let Err(why) = listed(&couplet, &target, &ids, servers) {
+        return Counts::told("all servers behind the gateway", Err(Missing::Broken(why)));
+    }
     // Each era has a thread, so that both are at work in the gateway at the same time.
     let run = |front: &'static str| {
         let lines = LINES.iter().map(|line| {
@@ -293,6 +301,22 @@ pub(super) fn all_servers(programs: &Path, servers: &Servers, logs: &Path) -> Co
         let counts = threads.into_iter().map(|thread| thread.join().expect("a thread does not panic"));
         counts.fold(Counts::default(), Counts::add)
     })
+}
+
+/// Waits until the tools of all servers are listed: the gateway does not wait for servers that are slow to start.
+fn listed(couplet: &Path, target: &str, ids: &[&str], servers: &Servers) -> Result<(), Failure> {
+    let started = Instant::now();
+    loop {
+        let mut list = command(&text(couplet));
+        list.args(["list", target, "tools"]).env("XDG_STATE_HOME", servers.state());
+        let said = capture(&mut list).unwrap_or_else(|why| why);
+        let missing = ids.iter().find(|id| !said.contains(&format!("{id}__")));
+        match missing {
+            None => return Ok(()),
+            Some(id) if started.elapsed() > START => return Err(format!("`{id}` is not listed:\n{said}")),
+            Some(_) => thread::sleep(Duration::from_secs(1)),
+        }
+    }
 }
 
 fn through(line: &Line, front: &str, couplet: &Path, target: &str, servers: &Servers) -> Result<(), Failure> {
