@@ -9,8 +9,8 @@ use couplet_serve::LogFormat;
 
 use crate::{
     commands::{
-        bench, call, complete, completions, demo, discover, doctor, gateway, lint, list, listen, login, new, pack,
-        ping, prompt, read, repl, replay, run, tap, vocabulary, written,
+        bench, call, complete, completions, demo, discover, doctor, gateway, lint, list, listen, lock, login, new,
+        pack, ping, prompt, read, repl, replay, run, tap, vocabulary, written,
     },
     exit::{self, Exit, Failure},
     help, logs,
@@ -78,6 +78,9 @@ enum Command {
     /// Measure the latency and throughput of a server
     #[command(after_help = help::BENCH)]
     Bench(bench::Args),
+    /// Approve what a server offers, for --locked
+    #[command(after_help = help::LOCK)]
+    Lock(lock::Args),
     /// Create a server project in Rust
     #[command(after_help = help::NEW)]
     New(new::Args),
@@ -135,6 +138,17 @@ impl Command {
     }
 }
 
+impl Command {
+    /// Whether the command reports by itself which servers failed.
+    fn inspects(&self) -> bool {
+        match self {
+            Self::Gateway(args) => args.inspects(),
+            Self::Call(_) | Self::Lock(_) => true,
+            _ => false,
+        }
+    }
+}
+
 /// Runs the command line of this process and returns its exit code.
 pub fn main() -> ExitCode {
     let Cli { look, command } = match Cli::try_parse() {
@@ -142,7 +156,7 @@ pub fn main() -> ExitCode {
         Err(error) => return usage(&error),
     };
     let output = Arc::new(Output::new(look));
-    logs::start(look, command.serves(), &output);
+    logs::start(look, command.serves(), command.inspects(), &output);
     match start(command, &output) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => ExitCode::from(failure.report(&output)),
@@ -180,6 +194,7 @@ fn start(command: Command, output: &Arc<Output>) -> Result<(), Failure> {
         Command::Tap(args) => tap::run(&args, output),
         Command::Replay(args) => replay::run(args, output),
         Command::Bench(args) => wait(bench::run(args, output)),
+        Command::Lock(args) => wait(lock::run(args, output)),
         Command::New(args) => new::run(&args, output),
         Command::Login(args) => wait(login::log_in(args, output)),
         Command::Logout(args) => wait(login::log_out(args, output)),

@@ -128,6 +128,12 @@ pub(crate) const NEW: &str = "\
 Examples:
   couplet new my-server";
 
+pub(crate) const LOCK: &str = "\
+Examples:
+  couplet lock \"node server.js\"
+  couplet lock \"node server.js\" --check
+  couplet call \"node server.js\" forecast city=Oslo --locked";
+
 pub(crate) const LOGIN: &str = "\
 Examples:
   couplet login https://example.com/mcp

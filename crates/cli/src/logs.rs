@@ -19,12 +19,15 @@ use crate::output::{Look, Output, text};
 const USUAL: &str = "warn,couplet_client=off,couplet_http::client::tls=off";
 const VERBOSE: &str = "info,couplet_client=off,couplet_http::client::tls=off";
 const SERVING: &str = "info";
+/// Servers that fail are reported by the command itself, too.
+const INSPECTING: &str = "warn,couplet_client=off,couplet_http::client::tls=off,couplet_host=off";
 
 /// Starts logging, filtered by `RUST_LOG`. The default is `info` for commands that serve over HTTP, and `warn` for others.
-pub(crate) fn start(look: Look, serves: bool, output: &Arc<Output>) {
+pub(crate) fn start(look: Look, serves: bool, inspects: bool, output: &Arc<Output>) {
     let default = match (serves, look.verbose) {
         (true, _) => SERVING,
         (false, true) => VERBOSE,
+        (false, false) if inspects => INSPECTING,
         (false, false) => USUAL,
     };
     let (targets, complaint) = filter(default);

@@ -73,7 +73,8 @@ fn named(listen: &Listen, config: &Config, secrets: &Secrets) -> Result<Vec<(Str
 
 fn generate() -> Result<String, Error> {
     let mut bytes = [0_u8; 32];
-    getrandom::fill(&mut bytes).map_err(|error| Error::new(ErrorKind::Io, format!("there is no randomness: {error}")))?;
+    getrandom::fill(&mut bytes)
+        .map_err(|error| Error::new(ErrorKind::Io, format!("there is no randomness: {error}")))?;
     Ok(bytes.iter().fold(String::new(), |mut token, byte| {
         let _ = write!(token, "{byte:02x}");
         token

@@ -19,14 +19,47 @@ use crate::{
 /// zone. Everything else has to be in `env`.
 #[cfg(not(windows))]
 const PASSED: &[&str] = &[
-    "HOME", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "LC_MESSAGES", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ",
-    "USER", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME",
+    "HOME",
+    "LANG",
+    "LANGUAGE",
+    "LC_ALL",
+    "LC_CTYPE",
+    "LC_MESSAGES",
+    "LOGNAME",
+    "PATH",
+    "SHELL",
+    "TERM",
+    "TMPDIR",
+    "TZ",
+    "USER",
+    "XDG_CACHE_HOME",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_RUNTIME_DIR",
+    "XDG_STATE_HOME",
 ];
 #[cfg(windows)]
 const PASSED: &[&str] = &[
-    "APPDATA", "COMSPEC", "HOMEDRIVE", "HOMEPATH", "LANG", "LOCALAPPDATA", "PATH", "PATHEXT", "PROCESSOR_ARCHITECTURE",
-    "PROGRAMDATA", "PROGRAMFILES", "PROGRAMFILES(X86)", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP", "TZ", "USERNAME",
-    "USERPROFILE", "WINDIR",
+    "APPDATA",
+    "COMSPEC",
+    "HOMEDRIVE",
+    "HOMEPATH",
+    "LANG",
+    "LOCALAPPDATA",
+    "PATH",
+    "PATHEXT",
+    "PROCESSOR_ARCHITECTURE",
+    "PROGRAMDATA",
+    "PROGRAMFILES",
+    "PROGRAMFILES(X86)",
+    "SYSTEMDRIVE",
+    "SYSTEMROOT",
+    "TEMP",
+    "TMP",
+    "TZ",
+    "USERNAME",
+    "USERPROFILE",
+    "WINDIR",
 ];
 
 /// A server to connect to.
@@ -94,7 +127,8 @@ impl Target {
         let (secrets, entry) = (self.secrets.clone(), self.entry.clone());
         let resolving = tokio::task::spawn_blocking(move || secrets.resolve_entry(&entry)).await;
         let resolved = resolving.map_err(|_| Error::new(ErrorKind::Config, "the runtime has ended"))?;
-        resolved.map_err(|why| Error::new(ErrorKind::Config, format!("the server `{}` is not configured: {why}", self.key)))
+        resolved
+            .map_err(|why| Error::new(ErrorKind::Config, format!("the server `{}` is not configured: {why}", self.key)))
     }
 
     fn command(&self, stdio: &Stdio) -> Command {
@@ -126,7 +160,8 @@ impl Target {
 
     fn remote(&self, remote: &Remote) -> Result<couplet_http::client::HttpTarget, Error> {
         let target = couplet_http::connect(remote.url.to_string());
-        let target = remote.headers.iter().fold(target, |target, (name, value)| target.header(name, &value.to_string()));
+        let target =
+            remote.headers.iter().fold(target, |target, (name, value)| target.header(name, &value.to_string()));
         let has_header = remote.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
         match (&self.logins, self.auth) {
             (_, Some(Auth::None)) => Ok(target),

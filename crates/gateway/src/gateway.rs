@@ -269,8 +269,9 @@ async fn open_pins(cell: &OnceCell<Pins>, config: &Config) -> Result<Option<Pins
     let pins = cell.get_or_try_init(|| async {
         let file = PinFile::new(config.lock_path());
         if !file.path().exists() {
-            file.write(&couplet_host::pins::Lock::default())
-                .map_err(|error| error.hinted("make the folder writable, or set `\"pins\": false` in the configuration"))?;
+            file.write(&couplet_host::pins::Lock::default()).map_err(|error| {
+                error.hinted("make the folder writable, or set `\"pins\": false` in the configuration")
+            })?;
         }
         Pins::open(file).await.map_err(|error| Error::new(ErrorKind::Config, error.to_string()))
     });

@@ -74,7 +74,9 @@ impl PinStore for PinFile {
     }
 }
 
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, PinError> + Send + 'static) -> Result<T, PinError> {
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, PinError> + Send + 'static,
+) -> Result<T, PinError> {
     tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| Err(PinError::new("the runtime has ended")))
 }
 
@@ -168,7 +170,8 @@ async fn fetch(upstreams: &Upstreams, server: &Server) -> Result<Vec<Seen>, Stri
 }
 
 /// Returns the definitions of a catalog, as the lock compares them. One that has no canonical form cannot be approved.
-fn seen(catalog: &Catalog) -> Vec<Seen> {
+#[must_use]
+pub fn seen(catalog: &Catalog) -> Vec<Seen> {
     let kinds = [
         (List::Tools, Kind::Tool),
         (List::Prompts, Kind::Prompt),

@@ -84,13 +84,15 @@ impl Config {
     pub fn add_project(&mut self, project: Project) {
         if !project.is_approved {
             let path = project.config.path.display();
-            let what = format!("`{path}` is not approved: its servers are left out; see `couplet gateway trust {path}`");
+            let what =
+                format!("`{path}` is not approved: its servers are left out; see `couplet gateway trust {path}`");
             return self.notes.push(what);
         }
         for server in project.config.servers {
             match self.servers.iter().find(|own| own.key == server.key || own.id == server.id) {
                 Some(own) => {
-                    self.notes.push(format!("the project's server `{}` is left out: there is `{}`", server.key, own.key));
+                    self.notes
+                        .push(format!("the project's server `{}` is left out: there is `{}`", server.key, own.key));
                 }
                 None => self.servers.push(server),
             }

@@ -115,7 +115,7 @@ mod tests {
     fn references_are_resolved_at_use() {
         let folder = tempfile::tempdir().expect("there is room");
         std::fs::write(folder.path().join("key"), "s3cret\n").expect("it can be written");
-        let env = Env::new(Os::Linux, "/home/ann", folder.path()).with("TOKEN", "abc");
+        let env = Env::new(Os::Linux, "/u/ann", folder.path()).with("TOKEN", "abc");
         let secrets = Secrets::new(env, folder.path());
         let text = |text: &str| {
             let style = couplet_hosts::Hosts::builtin().get("mcp-json").expect("it is there").clone();

@@ -136,11 +136,16 @@ impl Gateway {
         let (reloads, age, error) = self.reload_state();
         let path = self.path().canonicalize().unwrap_or_else(|_| self.path().to_owned());
         let key = |id: &str| config.servers.iter().find(|server| server.id.as_str() == id).map(|server| &server.key);
-        let servers: Vec<_> = self.host().status().iter().map(|one| {
-            let mut status = server(one);
-            status["key"] = json!(key(one.upstream.server.as_str()));
-            status
-        }).collect();
+        let servers: Vec<_> = self
+            .host()
+            .status()
+            .iter()
+            .map(|one| {
+                let mut status = server(one);
+                status["key"] = json!(key(one.upstream.server.as_str()));
+                status
+            })
+            .collect();
         json!({
             "pid": std::process::id(),
             "version": env!("CARGO_PKG_VERSION"),

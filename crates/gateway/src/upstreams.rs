@@ -7,7 +7,7 @@ use couplet_core::Limits;
 use couplet_host::{
     Server as HostServer,
     pins::Digest,
-    upstream::{Start, StartLimit, Upstream, UpstreamOptions},
+    upstream::{Isolation, Start, StartLimit, Upstream, UpstreamOptions},
 };
 use couplet_hosts::Env;
 
@@ -93,6 +93,11 @@ fn options(server: &Server) -> UpstreamOptions {
     let unless_zero = |time: config::Time| Some(time.0).filter(|time| !time.is_zero());
     options.call_timeout = limits.timeout.map_or(options.call_timeout, unless_zero);
     options.max_call_timeout = limits.max_timeout.map_or(options.max_call_timeout, unless_zero);
+    options.isolation = match settings.isolation {
+        config::Isolation::Session => Isolation::Session,
+        config::Isolation::Principal => Isolation::Principal,
+        config::Isolation::Shared => Isolation::Shared,
+    };
     options.calls = limits.calls.unwrap_or(options.calls);
     options.queue = limits.queue.unwrap_or(options.queue);
     options.connections = limits.connections.unwrap_or(options.connections);

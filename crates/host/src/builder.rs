@@ -61,6 +61,7 @@ impl HostBuilder {
     }
 
     /// Adds a server. Of two with the same id, the later one counts.
+    #[expect(clippy::should_implement_trait, reason = "a builder is not added up")]
     pub fn add(mut self, server: Server) -> Self {
         self.servers.retain(|known| known.id != server.id);
         self.servers.push(server);

@@ -20,9 +20,9 @@ use crate::{
     HostBuilder, Profile, Server, View,
     consent::Grants,
     names::{Kind, ServerId},
-    pins::{Baseline, Digest},
+    pins::{Approval, Baseline, Digest, PinError, Select},
     policy::FlowTracker,
-    service::{ViewInner, rules::Rules},
+    service::{ViewInner, rules::Rules, watch::seen},
     upstream::{StartLimit, Status, Upstream},
 };
 
@@ -102,6 +102,13 @@ pub(crate) struct Slot {
     follower: AbortHandle,
 }
 
+impl Slot {
+    /// Whether a server can be left as it is.
+    fn is_of(&self, server: &Server) -> bool {
+        self.launch.is_some() && self.launch == server.launch && *self.upstream.options() == server.options
+    }
+}
+
 impl Drop for Slot {
     fn drop(&mut self) {
         self.follower.abort();
@@ -138,8 +145,8 @@ impl Host {
         Self(inner)
     }
 
-    /// Replaces the configuration at once. A server whose [launch digest](Server::launch) is the same stays as it is,
-    /// with its options; the others are stopped after their last call, and new ones are added. Views stay, with the new
+    /// Replaces the configuration at once. A server whose [launch digest](Server::launch) and options are the same
+    /// stays as it is; the others are stopped after their last call, and new ones are added. Views stay, with the new
     /// profile of their name, and their clients are notified once if their lists changed. The key and the client stay.
     pub async fn replace(&self, builder: HostBuilder) {
         self.0.swap(builder);
@@ -174,13 +181,28 @@ impl Host {
         &self.0.grants
     }
 
+    /// Approves the definitions of a server as they are now, stores the lock, and shows them. Returns their number; none
+    /// without a lock or without such a server.
+    ///
+    /// # Errors
+    /// If the lock cannot be stored.
+    pub async fn approve(&self, server: &ServerId, select: Select<'_>, approval: Approval) -> Result<usize, PinError> {
+        let config = self.0.config();
+        let slot = config.slots.iter().find(|slot| slot.upstream.id() == server);
+        let (Some(pins), Some(slot)) = (&config.rules.pins, slot) else { return Ok(0) };
+        let seen = seen(&slot.upstream.catalog());
+        let count = pins.update(|lock| lock.approve(server, &slot.launch(), &seen, select, &approval)).await?;
+        self.0.refresh().await;
+        Ok(count)
+    }
+
     /// Waits until each server was listed or has failed, but not longer than `wait`. Servers that were not started yet
     /// are started.
     pub async fn ready(&self, wait: Duration) {
-        self.0.list_all(self.0.config().slots.iter().cloned().collect(), wait).await;
+        self.0.list_all(self.0.config().slots.clone(), wait).await;
     }
 
-    /// Reads the lock again, and shows and hides definitions accordingly.
+    /// Shows and hides definitions as the lock says now, for a lock that was [loaded again](crate::pins::Pins::reload).
     pub async fn refresh(&self) {
         self.0.refresh().await;
     }
@@ -206,7 +228,7 @@ impl Host {
         cell.get_or_try_init(|| builder.clone().connect(Arc::new(view) as Arc<dyn Service>)).await
     }
 
-    /// Lists the tools of all servers.
+    /// ViewLists the tools of all servers.
     ///
     /// # Errors
     /// If the list is not valid. A server that cannot be listed is left out.
@@ -214,7 +236,7 @@ impl Host {
         self.client().await?.tools().await
     }
 
-    /// Lists the prompts of all servers.
+    /// ViewLists the prompts of all servers.
     ///
     /// # Errors
     /// As [`Host::tools`].
@@ -222,7 +244,7 @@ impl Host {
         self.client().await?.prompts().await
     }
 
-    /// Lists the resources of all servers.
+    /// ViewLists the resources of all servers.
     ///
     /// # Errors
     /// As [`Host::tools`].
@@ -230,7 +252,7 @@ impl Host {
         self.client().await?.resources().await
     }
 
-    /// Lists the resource templates of all servers.
+    /// ViewLists the resource templates of all servers.
     ///
     /// # Errors
     /// As [`Host::tools`].
@@ -302,7 +324,7 @@ impl Inner {
         let known: HashMap<&ServerId, &Arc<Slot>> =
             before.slots.iter().map(|slot| (slot.upstream.id(), slot)).collect();
         let slots = servers.into_iter().map(|server| match known.get(&server.id) {
-            Some(slot) if slot.launch.is_some() && slot.launch == server.launch => {
+            Some(slot) if slot.is_of(&server) => {
                 match server.quarantine {
                     Some(reason) => slot.upstream.quarantine(reason),
                     None => slot.upstream.release(),
@@ -340,10 +362,10 @@ impl Inner {
         if let Some(tail) = stderr {
             builder = builder.stderr(tail);
         }
-        let upstream = builder.build();
         if let Some(reason) = quarantine {
-            upstream.quarantine(reason);
+            builder = builder.quarantined(reason);
         }
+        let upstream = builder.build();
         let follower = self.follow(&upstream);
         let (observed, waited) = (Mutex::default(), std::sync::atomic::AtomicBool::new(false));
         Slot { upstream, launch, baseline, observed, waited, follower }

@@ -7,6 +7,7 @@ use couplet_core::{Connect, Error, ExtensionSpec, Hub, Sealer};
 use tokio::sync::watch;
 
 use crate::{
+    Isolation,
     deadline::Timeouts,
     describe::About,
     extensions::Extensions,
@@ -24,6 +25,7 @@ pub(crate) struct Options {
     pub(crate) idle: Duration,
     pub(crate) attempts: Option<u32>,
     pub(crate) calls: Timeouts,
+    pub(crate) isolation: Isolation,
     pub(crate) extensions: Extensions,
 }
 
@@ -36,6 +38,7 @@ impl Default for Options {
             idle: Duration::from_secs(300),
             attempts: None,
             calls: Timeouts::default(),
+            isolation: Isolation::default(),
             extensions: Extensions::default(),
         }
     }
@@ -77,6 +80,12 @@ impl ProxyBuilder {
     /// Sets the maximum number of connections to a server with sessions (default: 16). A stateless server needs one.
     pub fn connections(mut self, most: usize) -> Self {
         self.options.connections = most.max(1);
+        self
+    }
+
+    /// Sets which callers share a connection to a server with sessions (default: none that have sessions themselves).
+    pub fn isolation(mut self, isolation: Isolation) -> Self {
+        self.options.isolation = isolation;
         self
     }
 

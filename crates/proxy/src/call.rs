@@ -265,7 +265,7 @@ impl Passing<'_> {
     }
 
     fn owner(&self) -> Owner {
-        Owner::of(self.call, self.hooks)
+        Owner::of(self.call, self.hooks, self.pool.options.isolation)
     }
 
     /// The input requests of the server, as they are but for the hooks.

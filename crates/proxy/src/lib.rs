@@ -32,3 +32,4 @@ mod upstream;
 pub use builder::ProxyBuilder;
 pub use hooks::Hooks;
 pub use proxy::Proxy;
+pub use session::Isolation;

@@ -24,9 +24,32 @@ pub(crate) enum Owner {
     Principal(Option<Arc<str>>),
 }
 
+/// The callers that share a connection to a server with sessions. A stateless server cannot tell callers apart by their
+/// connection.
+///
+/// However it is set, a request of the server reaches only the caller whose call it belongs to. On a shared connection the
+/// first one is refused if several calls are running; from then on, each call that may receive one has a connection for
+/// itself while it runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Isolation {
+    /// Each downstream session has a connection of its own; stateless callers share one with their principal. The state
+    /// that a server has per session is never shared.
+    #[default]
+    Session,
+    /// All sessions of a principal share a connection.
+    Principal,
+    /// All callers share a connection: for a server without state, or one that is expensive to start.
+    Shared,
+}
+
 impl Owner {
-    pub(crate) fn of(call: &Call, hooks: Option<&Arc<dyn Hooks>>) -> Self {
+    pub(crate) fn of(call: &Call, hooks: Option<&Arc<dyn Hooks>>, isolation: Isolation) -> Self {
         let principal = call.caller.as_ref().map(|caller| caller.principal().clone());
+        match isolation {
+            Isolation::Session => {}
+            Isolation::Principal => return Self::Principal(principal),
+            Isolation::Shared => return Self::Principal(None),
+        }
         // A transport may serve session-based revisions without sessions.
         let is_stateless = call.context.as_ref().is_some_and(|context| context.session_id().is_none());
         if !call.revision.has_sessions() || is_stateless {

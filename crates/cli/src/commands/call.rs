@@ -15,7 +15,7 @@ use crate::{
     exit::{Exit, Failure},
     output::{Output, text},
     show::{self, Renderer, Saver},
-    target::{Session, TargetArgs},
+    target::{LockArgs, Opening, Session, TargetArgs},
 };
 
 /// The arguments of `couplet call`.
@@ -31,11 +31,13 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "PATH")]
     output: Option<PathBuf>,
     #[command(flatten)]
+    lock: LockArgs,
+    #[command(flatten)]
     talk: TalkArgs,
 }
 
 pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure> {
-    let opening = args.talk.open(&args.target)?;
+    let opening = Opening { lock: args.lock.file(), ..args.talk.open(&args.target)? };
     Session::with(opening, output, async |session: &Session| {
         let tools = session.client.tools().await?;
         call(session, &tools, &args.tool, &args.arguments, args.output, output).await

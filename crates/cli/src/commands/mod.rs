@@ -11,6 +11,7 @@ pub(crate) mod gateway;
 pub(crate) mod lint;
 pub(crate) mod list;
 pub(crate) mod listen;
+pub(crate) mod lock;
 pub(crate) mod login;
 pub(crate) mod new;
 pub(crate) mod pack;

@@ -1,6 +1,6 @@
 //! `couplet run`: bridges a server to stdio or HTTP, in every revision.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use couplet::{
     core::Transport,
@@ -13,7 +13,7 @@ use crate::{
     exit::{Exit, Failure},
     output::Output,
     show,
-    target::{Diagnostics, Stop, TargetArgs, builder, end_children, or_interrupted},
+    target::{Diagnostics, LockArgs, Stop, TargetArgs, builder, end_children, guarded, or_interrupted},
 };
 
 /// How many times in a row a server is reconnected or restarted.
@@ -24,6 +24,8 @@ const RESTARTS: u32 = 5;
 pub(crate) struct Args {
     #[command(flatten)]
     target: TargetArgs,
+    #[command(flatten)]
+    lock: LockArgs,
     #[command(flatten)]
     socket: SocketArgs,
     /// Maximum number of connections to a session-based server
@@ -55,7 +57,14 @@ pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
     let server = target.connector(diagnostics.clone(), output)?;
     let proxy = Proxy::builder(client).connections(args.connections).reconnect_attempts(RESTARTS);
     let proxy = key.into_iter().fold(proxy, ProxyBuilder::request_state_key);
-    let connecting = async { Ok(proxy.connect(server).await?) };
+    let connecting = async {
+        Ok(match args.lock.file() {
+            Some(file) => {
+                proxy.connect(guarded(&target, &args.target.connection, server, &file, output).await?).await?
+            }
+            None => proxy.connect(server).await?,
+        })
+    };
     let proxy = match stop.unless(Box::pin(connecting)).await {
         Ok(proxy) => proxy,
         Err(failure) => {
@@ -90,7 +99,13 @@ pub(crate) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
         }
     };
     // A second signal does not wait for a server that does not exit.
-    let _ = or_interrupted(async { Ok(proxy.close().await?) }).await;
+    let closing = async {
+        proxy.close().await?;
+        // With a lock, the server is behind a host, which closing the proxy does not end.
+        couplet::stdio::children::stop(Duration::from_secs(1)).await;
+        Ok(())
+    };
+    let _ = or_interrupted(closing).await;
     serving.map_err(|failure| diagnostics.explain(failure))
 }
 

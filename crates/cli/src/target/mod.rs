@@ -3,6 +3,7 @@
 mod diagnostics;
 mod file;
 mod known;
+mod locked;
 mod login;
 mod observed;
 mod place;
@@ -21,6 +22,7 @@ use crate::exit::Failure;
 pub(crate) use diagnostics::Diagnostics;
 pub(crate) use file::expanded;
 pub(crate) use known::{Known, environment};
+pub(crate) use locked::{LOCK, LockArgs, definitions, guarded};
 pub(crate) use login::{LoginWay, oauth, state_folder};
 pub(crate) use place::{Place, Target, is_place};
 pub(crate) use recorder::Recorder;

@@ -5,6 +5,7 @@ use std::{path::Path, sync::Arc, time::Duration};
 use couplet::{
     Client,
     client::ClientBuilder,
+    core::Connect,
     stdio::{Command, children},
     tasks::ClientTasks,
     types::{LogParams, LoggingLevel, Root},
@@ -13,6 +14,7 @@ use couplet::{
 use super::{
     ConnectionArgs, Place, Recorder, Stop, Target, Timeout,
     diagnostics::Diagnostics,
+    locked::guarded,
     login::oauth,
     observed::Observed,
     stop::{end_children, or_interrupted},
@@ -34,6 +36,8 @@ pub(crate) struct Opening {
     pub(crate) log: Option<LoggingLevel>,
     /// Records the responses, if set.
     pub(crate) recorder: Option<Recorder>,
+    /// The lock file that the server must match, if any.
+    pub(crate) lock: Option<std::path::PathBuf>,
 }
 
 /// A connected server.
@@ -53,7 +57,7 @@ impl Opening {
 
     /// Creates the settings for a resolved target.
     pub(crate) fn to(target: Target, connection: ConnectionArgs) -> Self {
-        Self { target, connection, script: Script::default(), log: None, recorder: None }
+        Self { target, connection, script: Script::default(), log: None, recorder: None, lock: None }
     }
 }
 
@@ -81,6 +85,7 @@ impl Session {
         let diagnostics = Arc::new(Diagnostics::new(output));
         let (target, connection) = (opening.target.clone(), &opening.connection);
         let (stop, timeout) = (Stop::new(connection.max_time), connection.timeout);
+        let is_locked = opening.lock.is_some();
         let opened = in_time(Self::open(opening, output, diagnostics.clone()), timeout, output);
         let session = match stop.unless(Box::pin(opened)).await {
             Ok(session) => session,
@@ -102,6 +107,10 @@ impl Session {
         }
         // A second signal does not wait for a server that does not exit.
         let closing = or_interrupted(async { Ok(session.client.close().await?) }).await;
+        if is_locked {
+            // The server is behind a host, which closing the client does not end.
+            children::stop(Duration::from_secs(1)).await;
+        }
         if let Err(failure) = closing
             && output.verbose
         {
@@ -111,12 +120,16 @@ impl Session {
     }
 
     async fn open(opening: Opening, output: &Arc<Output>, diagnostics: Arc<Diagnostics>) -> Result<Self, Failure> {
-        let Opening { target, connection, script, log, recorder } = opening;
+        let Opening { target, connection, script, log, recorder, lock } = opening;
         let questions = Arc::new(Questions::new(output, script));
         let client = builder(&connection)?.extension(ClientTasks::new());
         let lines = output.clone();
         let client = questions.attach(client).on_log(move |line| log_line(&lines, &line));
         let place = Observed { recorder, ..target.connector(diagnostics.clone(), output)? };
+        let place: Box<dyn Connect> = match lock {
+            Some(file) => Box::new(guarded(&target, &connection, place, &file, output).await?),
+            None => Box::new(place),
+        };
         let client = client.connect(place).await?;
         questions.met(&client);
         if let Some(level) = log.filter(|_| client.server().capabilities.logging.is_some()) {

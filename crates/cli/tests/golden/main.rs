@@ -10,6 +10,7 @@ mod bridge;
 mod checks;
 mod configured;
 mod failures;
+mod gateway;
 mod kit;
 mod login;
 mod new;

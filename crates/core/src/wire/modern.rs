@@ -52,7 +52,7 @@ pub(crate) fn without_reserved(mut meta: Meta) -> Meta {
 pub(crate) const STATE: &str = "requestState";
 
 /// The parameter with the answers to the input requests of the last round.
-const ANSWERS: &str = "inputResponses";
+pub(crate) const ANSWERS: &str = "inputResponses";
 
 /// Whether a parameter is part of the request itself, and not the state of a round.
 pub(crate) fn describes(key: &str) -> bool {

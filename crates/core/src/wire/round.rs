@@ -4,7 +4,10 @@ use std::borrow::Cow;
 
 use couplet_types::RpcError;
 
-use super::modern::STATE;
+use super::{
+    method::Method,
+    modern::{ANSWERS, STATE},
+};
 use crate::{message::scan::JsonText, service::Call};
 
 impl Call {
@@ -26,6 +29,22 @@ impl Call {
             Some(state) => self.params.with(STATE, &JsonText::string(state)),
             None => self.params.without(STATE),
         };
+        self.params = params.map_err(|e| RpcError::invalid_params(e.to_string()))?;
+        Ok(())
+    }
+
+    /// Removes the request state and the answers of the client from the parameters: they were meant for this program, and
+    /// not for the server that it forwards the call to. [`Call::inputs`] stays as it is. A method without rounds is left
+    /// as it is.
+    ///
+    /// # Errors
+    /// -32602 if the parameters are nested too deeply.
+    pub fn clear_round(&mut self) -> Result<(), RpcError> {
+        // Other methods have parameters of that name.
+        if !Method::named(&self.method).is_some_and(|method| method.may_ask) {
+            return Ok(());
+        }
+        let params = self.params.without(STATE).and_then(|params| params.without(ANSWERS));
         self.params = params.map_err(|e| RpcError::invalid_params(e.to_string()))?;
         Ok(())
     }

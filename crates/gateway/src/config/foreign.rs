@@ -40,7 +40,8 @@ const DENY: &[&str] = &["disabledTools", "disabled_tools", "excludeTools"];
 const ALLOW: &[&str] = &["enabledTools", "enabled_tools", "includeTools"];
 
 /// Top-level members that only hosts have, in files with `mcpServers`.
-const TOP_IGNORED: &[&str] = &["globalShortcut", "imports", "inputs", "mcpServersConfig", "preferences", "scale", "theme"];
+const TOP_IGNORED: &[&str] =
+    &["globalShortcut", "imports", "inputs", "mcpServersConfig", "preferences", "scale", "theme"];
 
 /// Returns whether a top-level member is one that only hosts have.
 pub(super) fn is_top_ignored(key: &str) -> bool {

@@ -62,9 +62,9 @@ impl Layout {
         let table = root.at(&self.key).filter(|node| !matches!(node.value, couplet_hosts::tree::Value::Null));
         let members = match table {
             None => &[][..],
-            Some(node) => node.members().ok_or_else(|| {
-                format!("`{}` is {}, not a table", self.key.join("."), node.kind())
-            })?,
+            Some(node) => {
+                node.members().ok_or_else(|| format!("`{}` is {}, not a table", self.key.join("."), node.kind()))?
+            }
         };
         // A host may mix settings with servers; in the gateway's own files each entry is one.
         let is_server = |member: &&Member| !self.is_hosts || !self.host.is_own_entry(&member.value);
@@ -81,9 +81,8 @@ impl Layout {
 /// The keys that lead to the servers of a host in a file.
 fn find(host: &Host, root: &Node) -> Option<Vec<String>> {
     let is_table = |key: &&[String]| root.at(*key).is_some_and(|node| node.members().is_some());
-    let looks_like_server = |key: &[String]| {
-        root.at(key).is_some_and(|node| node.get("command").is_some() || node.get("type").is_some())
-    };
+    let looks_like_server =
+        |key: &[String]| root.at(key).is_some_and(|node| node.get("command").is_some() || node.get("type").is_some());
     let alternate = host.alternate_key().filter(is_table).filter(|key| !looks_like_server(key));
     alternate.or_else(|| Some(host.key()).filter(is_table)).map(<[String]>::to_vec)
 }

@@ -31,7 +31,7 @@ pub use launch::Launch;
 pub use schema::schema;
 pub use sections::{Audit, AuditArgs, Consent, Listen, ListenAuth, Names, OnFull, Profile, ProfileTools};
 pub use server::Server;
-pub use settings::{Auth, Effect, Label, Limits, Oauth, Settings, Start, Tools, Trust};
+pub use settings::{Auth, Effect, Isolation, Label, Limits, Oauth, Settings, Start, Tools, Trust};
 pub use units::{Size, Time};
 
 /// A configuration, read and validated. Nothing in it is resolved yet: references to secrets are resolved at use.
@@ -43,7 +43,7 @@ pub use units::{Size, Time};
 /// use couplet_gateway::Config;
 /// use couplet_hosts::{Env, Os};
 ///
-/// let env = Env::new(Os::Linux, "/home/ann", "/srv");
+/// let env = Env::new(Os::Linux, "/u/ann", "/srv");
 /// let text = r#"{
 ///   "mcpServers": { "files": { "command": "mcp-files", "args": ["/srv"], "limits": { "timeout": "2m" } } }
 /// }"#;
@@ -104,9 +104,8 @@ impl Config {
         let format = Format::of(path).unwrap_or(Format::Jsonc);
         let root = format.read(path, text)?;
         let layout = Layout::of(path, format, &root, env)?;
-        let located = |problem: Problem| {
-            Error::config(path, problem.span.map(|span| position(text, span.start)), problem.what)
-        };
+        let located =
+            |problem: Problem| Error::config(path, problem.span.map(|span| position(text, span.start)), problem.what);
         let mut notes = Vec::new();
         let (servers, disabled) = read_servers(&layout, &root, &mut notes).map_err(located)?;
         let top = read_top(&layout, &root, &mut notes).map_err(located)?;
@@ -156,13 +155,19 @@ impl Config {
             let span = node.map_or(0..0, |node| node.span.clone());
             let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
             if name.is_empty() || !name.chars().all(is_name) {
-                return Err(Problem::new(&span, format!("the profile `{name}`: a name has letters, digits, `-` and `_`")));
+                return Err(Problem::new(
+                    &span,
+                    format!("the profile `{name}`: a name has letters, digits, `-` and `_`"),
+                ));
             }
             let named = profile.servers.iter().flatten().chain(profile.tools.keys());
             if let Some(wrong) = named.into_iter().find(|key| !known(key)) {
                 let keys = self.servers.iter().map(|server| server.key.clone()).chain(self.disabled.iter().cloned());
                 let close = couplet_hosts::suggest::sentence(wrong, keys);
-                return Err(Problem::new(&span, format!("the profile `{name}` has a server `{wrong}` that is not there{close}")));
+                return Err(Problem::new(
+                    &span,
+                    format!("the profile `{name}` has a server `{wrong}` that is not there{close}"),
+                ));
             }
         }
         Ok(())

@@ -3,18 +3,25 @@
 use schemars::{SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
-use super::{
-    foreign,
-    sections::Sections,
-    settings::Settings,
-};
+use super::{foreign, sections::Sections, settings::Settings};
 
 /// Members of an entry that say how the server is reached.
 pub(super) const LAUNCH: &[&str] = &["command", "args", "env", "cwd", "url", "headers", "type"];
 
 /// Other members of an entry: those of [`Settings`].
 pub(super) const SETTINGS: &[&str] = &[
-    "id", "disabled", "start", "idleStop", "trust", "limits", "tools", "effects", "labels", "pin", "auth",
+    "id",
+    "disabled",
+    "start",
+    "idleStop",
+    "trust",
+    "limits",
+    "isolation",
+    "tools",
+    "effects",
+    "labels",
+    "pin",
+    "auth",
 ];
 
 /// Sections beside the servers and the policy: those of [`Sections`].
@@ -116,13 +123,20 @@ fn definition(definitions: &mut Map<String, Value>, reference: &Value) -> Map<St
 fn entry(mut properties: Map<String, Value>) -> Value {
     let text = |what: &str| json!({ "description": what, "type": "string" });
     let value = json!({ "type": ["string", "number", "boolean", "null"] });
-    let map = |what: &str, value: &Value| json!({ "description": what, "type": "object", "additionalProperties": value });
+    let map =
+        |what: &str, value: &Value| json!({ "description": what, "type": "object", "additionalProperties": value });
     let launch = [
-        ("command", json!({
-            "description": "The program to start, or the program with its arguments. No shell is involved.",
-            "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }],
-        })),
-        ("args", json!({ "description": "Its arguments.", "type": "array", "items": { "type": ["string", "number", "boolean"] } })),
+        (
+            "command",
+            json!({
+                "description": "The program to start, or the program with its arguments. No shell is involved.",
+                "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }],
+            }),
+        ),
+        (
+            "args",
+            json!({ "description": "Its arguments.", "type": "array", "items": { "type": ["string", "number", "boolean"] } }),
+        ),
         ("env", map("Its variables, beside the usual ones (PATH, HOME, LANG, …); null removes a usual one.", &value)),
         ("cwd", text("The folder to start it in.")),
         ("url", text("The URL of a server over HTTP.")),
@@ -133,7 +147,8 @@ fn entry(mut properties: Map<String, Value>) -> Value {
         properties.insert(name.to_owned(), schema);
     }
     let tools = properties.remove("tools").unwrap_or_default();
-    properties.insert("tools".to_owned(), json!({ "anyOf": [tools, { "type": "array", "items": { "type": "string" } }] }));
+    properties
+        .insert("tools".to_owned(), json!({ "anyOf": [tools, { "type": "array", "items": { "type": "string" } }] }));
     let trust = properties.remove("trust").unwrap_or_default();
     properties.insert("trust".to_owned(), json!({ "anyOf": [trust, { "type": "boolean" }] }));
     for name in foreign::keys() {
@@ -160,10 +175,9 @@ mod tests {
             keys.sort_unstable();
             keys
         };
-        for (schema, known) in [
-            (schemars::schema_for!(Settings), SETTINGS),
-            (schemars::schema_for!(Sections), SECTIONS),
-        ] {
+        for (schema, known) in
+            [(schemars::schema_for!(Settings), SETTINGS), (schemars::schema_for!(Sections), SECTIONS)]
+        {
             let mut known: Vec<_> = known.iter().map(|&key| key.to_owned()).collect();
             known.sort_unstable();
             assert_eq!(keys(schema), known);

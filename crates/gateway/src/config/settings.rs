@@ -19,12 +19,14 @@ pub struct Settings {
     pub disabled: bool,
     /// When the server is started (default: `lazy`, at its first use).
     pub start: Start,
-    /// How long an unused server stays up (default: forever).
+    /// The time after which an unused server is stopped (default: never).
     pub idle_stop: Option<Time>,
     /// How far the server is trusted (default: `unknown`). Its annotations count only from `known` on.
     pub trust: Trust,
     /// Limits on time and number.
     pub limits: Limits,
+    /// Which callers share a connection to a server with sessions (default: `session`).
+    pub isolation: Isolation,
     /// The tools that are offered.
     pub tools: Tools,
     /// The effect of tools by name; `*` matches any text. It takes precedence over annotations.
@@ -85,6 +87,19 @@ pub enum Label {
     Sends,
 }
 
+/// The callers that share a connection to a server with sessions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Isolation {
+    /// Each session has its own.
+    #[default]
+    Session,
+    /// The sessions of a principal share one.
+    Principal,
+    /// All callers share one: for a server without state, or one that is expensive to start.
+    Shared,
+}
+
 /// The tools of a server that are offered, by name; `*` matches any text.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
@@ -105,15 +120,15 @@ pub struct Limits {
     pub calls: Option<usize>,
     /// Calls that wait (default: 128).
     pub queue: Option<usize>,
-    /// How long a call waits in the queue (default: 10s).
+    /// The timeout of a call in the queue (default: 10s).
     pub queue_timeout: Option<Time>,
-    /// How long a call may take without progress (default: 60s).
+    /// The timeout of a call without progress (default: 60s); 0s is none.
     pub timeout: Option<Time>,
-    /// How long a call may take in all (default: 1h).
+    /// The timeout of a call in all (default: 1h); 0s is none.
     pub max_timeout: Option<Time>,
-    /// How long starting and connecting may take (default: 30s).
+    /// The timeout of starting and connecting (default: 30s).
     pub connect_timeout: Option<Time>,
-    /// How long listing may take (default: 15s).
+    /// The timeout of a page of a list (default: 15s).
     pub list_timeout: Option<Time>,
     /// Restarts within ten minutes (default: 5).
     pub restarts: Option<u32>,

@@ -7,7 +7,7 @@ use couplet_hosts::{Env, Os};
 use super::*;
 
 fn env() -> Env {
-    Env::new(Os::Linux, "/home/ann", "/srv/project")
+    Env::new(Os::Linux, "/u/ann", "/srv/project")
 }
 
 fn parse(text: &str) -> Result<Config, Error> {
@@ -63,10 +63,7 @@ fn files_of_hosts_load_unchanged() {
              note: server `playwright`: `dev` of hosts, ignored here\n\
              note: `inputs` of hosts, ignored here",
         ),
-        (
-            "zed/settings.json",
-            "own command: [\"own-server\"]\nnote: `theme`, `profiles` of hosts, ignored here",
-        ),
+        ("zed/settings.json", "own command: [\"own-server\"]\nnote: `theme`, `profiles` of hosts, ignored here"),
         (
             "gemini/settings.json",
             "a url: https://a.example.com/mcp\n  allow [\"x\", \"y\"] deny []\n\
@@ -144,7 +141,8 @@ fn all_sections_are_read() {
 #[test]
 fn the_same_in_toml_and_yaml() {
     let toml = "[mcpServers.a]\ncommand = \"x\"\nidleStop = \"5s\"\n[listen]\nauth = \"none\"\n[[policy]]\ndeny = { tool = \"a/*\" }\n";
-    let yaml = "mcpServers:\n  a: { command: x, idleStop: 5s }\nlisten: { auth: none }\npolicy:\n- deny: { tool: a/* }\n";
+    let yaml =
+        "mcpServers:\n  a: { command: x, idleStop: 5s }\nlisten: { auth: none }\npolicy:\n- deny: { tool: a/* }\n";
     for (path, text) in [("g.toml", toml), ("g.yaml", yaml), ("g.yml", yaml)] {
         let config = Config::parse(path.as_ref(), text, &env()).expect(path);
         assert_eq!(config.servers[0].settings.idle_stop, Some(Time(std::time::Duration::from_secs(5))), "{path}");
@@ -156,10 +154,22 @@ fn the_same_in_toml_and_yaml() {
 #[test]
 fn errors_have_a_place_and_the_nearest_name() {
     for (from, to, says) in [
-        ("\"idleStop\"", "\"idlestop\"", ":7:25`: server `Files & more`: the key `idlestop` is not known here: did you mean `idleStop`?"),
-        ("\"command\": \"mcp-files\"", "\"comand\": \"mcp-files\"", ":6:7`: server `Files & more`: the key `comand` is not known here: did you mean `command`?"),
+        (
+            "\"idleStop\"",
+            "\"idlestop\"",
+            ":7:25`: server `Files & more`: the key `idlestop` is not known here: did you mean `idleStop`?",
+        ),
+        (
+            "\"command\": \"mcp-files\"",
+            "\"comand\": \"mcp-files\"",
+            ":6:7`: server `Files & more`: the key `comand` is not known here: did you mean `command`?",
+        ),
         ("\"policy\"", "\"polici\"", ":14:3`: the key `polici` is not known here: did you mean `policy`?"),
-        ("\"calls\"", "\"cals\"", ":7:56`: server `Files & more`: the key `cals` is not known here: did you mean `calls`?"),
+        (
+            "\"calls\"",
+            "\"cals\"",
+            ":7:56`: server `Files & more`: the key `cals` is not known here: did you mean `calls`?",
+        ),
         ("\"10m\"", "\"10 minutes\"", "`10 minutes` is not a duration, such as"),
         ("\"eager\"", "\"eagre\"", "`eagre` is not known here: did you mean `eager`?"),
         ("\"deny\": { \"tool\"", "\"deny\": { \"tools\"", ":14:26`: "),
@@ -167,7 +177,11 @@ fn errors_have_a_place_and_the_nearest_name() {
         ("\"start\": \"eager\"", "\"args\": []", ":7:7`: server `Files & more`: `args` occurs twice"),
         ("\"id\": \"github\"", "\"id\": \"Git Hub\"", "server `gh`: `id`: "),
         ("\"auth\": \"token\"", "\"auth\": \"toekn\"", "`toekn` is not known here: did you mean `token`?"),
-        ("{ \"command\": \"x\", \"disabled\": true }", "{ \"args\": [] }", "server `off`: it has neither a command nor a URL"),
+        (
+            "{ \"command\": \"x\", \"disabled\": true }",
+            "{ \"args\": [] }",
+            "server `off`: it has neither a command nor a URL",
+        ),
         ("\"mcpServers\"", "\"mcpservers\"", "it has no servers: expected a table `mcpServers`"),
         ("\"names\": \"bare\"", "\"names\": \"bare\", \"names\": \"bare\"", "`names` occurs twice"),
     ] {
@@ -188,7 +202,8 @@ fn s04_each_part_of_a_launch_counts() {
         config.servers[0].launch.canonical().to_owned()
     };
     let base = r#"{"command": "x", "args": ["a"], "env": {"A": "1", "T": "${env:T}"}, "cwd": "/srv"}"#;
-    let same = r#"{"env": {"T": "${env:T}", "A": "1"}, "cwd": "/srv", "args": ["a"], "command": "x", "trust": "known"}"#;
+    let same =
+        r#"{"env": {"T": "${env:T}", "A": "1"}, "cwd": "/srv", "args": ["a"], "command": "x", "trust": "known"}"#;
     assert_eq!(launch(base), launch(same), "order and settings are not part of it");
     for (from, to) in [
         ("\"x\"", "\"y\""),
@@ -215,10 +230,27 @@ fn the_schema_accepts_what_is_read() {
     let strict: serde_json::Value = serde_json::from_str(ALL).expect("it is JSON");
     assert!(schema.check(&strict.to_string()).is_ok());
     for name in ["claude_desktop_config.json", "cursor/mcp.json", "cline/cline_mcp_settings.json"] {
-        let text = std::fs::read_to_string(data(name)).expect("it is there").replace("\"globalShortcut\": \"Ctrl+Space\",", "");
+        let text = std::fs::read_to_string(data(name))
+            .expect("it is there")
+            .replace("\"globalShortcut\": \"Ctrl+Space\",", "");
         assert!(schema.check(&text).is_ok(), "{name}");
     }
     for (from, to) in [("\"policy\"", "\"polici\""), ("\"calls\": 8", "\"calls\": \"8\""), ("\"10m\"", "\"10 m\"")] {
         assert!(schema.check(&ALL.replacen(from, to, 1)).is_err(), "{to}");
+    }
+}
+
+/// The configuration of the documentation is complete and valid.
+#[test]
+fn the_documented_configuration_is_valid() {
+    let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/gateway.md"))
+        .expect("it is there");
+    let text =
+        page.split("```jsonc\n").nth(1).and_then(|rest| rest.split("```").next()).expect("it has a configuration");
+    let config = parse(text).expect("it is valid");
+    assert!(config.notes.is_empty(), "{:?}", config.notes);
+    assert_eq!((config.servers.len(), config.profiles.len(), config.policy.as_ref().map(Vec::len)), (3, 1, Some(5)));
+    for key in [schema::SECTIONS, schema::SETTINGS, schema::LAUNCH].concat().iter().filter(|key| **key != "type") {
+        assert!(text.contains(&format!("\"{key}\":")), "`{key}` is not shown");
     }
 }

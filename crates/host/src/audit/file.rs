@@ -11,8 +11,8 @@ use super::chain::{Head, Link, hash, start};
 /// More than any line has.
 const TAIL: u64 = 256 << 10;
 
-/// The beginning of the first line.
-const FIRST: &[u8] = br#"{"seq":1,"#;
+/// The beginning of each line.
+const FIRST: &[u8] = br#"{"seq":"#;
 
 /// An open file, and the chain up to its end.
 pub(super) struct LogFile {
@@ -20,6 +20,8 @@ pub(super) struct LogFile {
     file: File,
     /// The size up to the last complete line.
     pub(super) size: u64,
+    /// Whether there may be more behind that size.
+    is_torn: bool,
     pub(super) seq: u64,
     pub(super) prev: String,
 }
@@ -29,35 +31,27 @@ impl LogFile {
     pub(super) fn open(path: &Path) -> io::Result<(Self, u64)> {
         let mut file = open(path)?;
         let size = file.metadata()?.len();
-        let from = size.saturating_sub(TAIL);
-        file.seek(SeekFrom::Start(from))?;
-        let mut tail = Vec::new();
-        file.read_to_end(&mut tail)?;
-        let whole = tail.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-        let torn = (tail.len() - whole) as u64;
-        let last = tail[..whole].strip_suffix(b"\n").and_then(|lines| lines.rsplit(|byte| *byte == b'\n').next());
-        // Nothing is removed from a file that is not an audit log.
-        let wrong = || io::Error::new(io::ErrorKind::InvalidData, "the file is not an audit log");
-        let (seq, prev) = match last {
-            Some(line) => (serde_json::from_slice::<Link>(line).map_err(|_| wrong())?.seq, hash(line)),
-            None if from > 0 || !tail.starts_with(FIRST) && !FIRST.starts_with(&tail) => return Err(wrong()),
-            None => (0, start()),
-        };
+        let (torn, last) = end(&mut file, size)?;
         if torn > 0 {
             file.set_len(size - torn)?;
         }
-        Ok((Self { path: path.to_owned(), file, size: size - torn, seq, prev }, torn))
+        let (seq, prev) = match last {
+            Some(last) => last,
+            None => end_of_old(path)?,
+        };
+        Ok((Self { path: path.to_owned(), file, size: size - torn, is_torn: false, seq, prev }, torn))
     }
 
     /// Appends complete lines, or nothing.
     pub(super) fn append(&mut self, lines: &[u8]) -> io::Result<()> {
-        let written = self.file.write_all(lines).and_then(|()| self.file.flush());
-        match written {
-            Ok(()) => self.size += lines.len() as u64,
-            // A part of them may be there. If that cannot be removed either, the next attempt does it.
-            Err(_) => drop(self.file.set_len(self.size)),
+        // A failed attempt may have written a part of them.
+        if std::mem::replace(&mut self.is_torn, true) {
+            self.file.set_len(self.size)?;
         }
-        written
+        self.file.write_all(lines)?;
+        self.size += lines.len() as u64;
+        self.is_torn = false;
+        Ok(())
     }
 
     /// Stores the head beside the file.
@@ -85,6 +79,38 @@ impl LogFile {
         self.file = open(&self.path)?;
         self.size = self.file.metadata()?.len();
         Ok(())
+    }
+}
+
+/// The number of bytes of an incomplete line, and the number and the hash of the last complete one.
+fn end(file: &mut File, size: u64) -> io::Result<(u64, Option<(u64, String)>)> {
+    let from = size.saturating_sub(TAIL);
+    file.seek(SeekFrom::Start(from))?;
+    let mut tail = Vec::new();
+    file.take(size - from).read_to_end(&mut tail)?;
+    let whole = tail.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    let torn = (tail.len() - whole) as u64;
+    // Nothing is removed from a file that is not an audit log.
+    let wrong = || io::Error::new(io::ErrorKind::InvalidData, "the file is not an audit log");
+    match tail[..whole].strip_suffix(b"\n").and_then(|lines| lines.rsplit(|byte| *byte == b'\n').next()) {
+        Some(line) => {
+            let link: Link = serde_json::from_slice(line).map_err(|_| wrong())?;
+            Ok((torn, Some((link.seq, hash(line)))))
+        }
+        None if from == 0 && (tail.starts_with(FIRST) || FIRST.starts_with(&tail)) => Ok((torn, None)),
+        None => Err(wrong()),
+    }
+}
+
+/// The end of the newest old file, which an empty file continues; the start if there is none.
+fn end_of_old(path: &Path) -> io::Result<(u64, String)> {
+    match File::open(beside(path, "1")) {
+        Ok(mut old) => {
+            let size = old.metadata()?.len();
+            Ok(end(&mut old, size)?.1.unwrap_or_else(|| (0, start())))
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok((0, start())),
+        Err(error) => Err(error),
     }
 }
 

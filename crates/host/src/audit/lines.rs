@@ -6,7 +6,7 @@ use std::{
     thread,
 };
 
-use couplet_core::{BoxFuture, sync::lock};
+use couplet_core::BoxFuture;
 use tokio::sync::{
     mpsc::{self, Sender, error::TrySendError},
     oneshot,
@@ -90,7 +90,7 @@ impl std::fmt::Debug for AuditOptions {
 /// An audit log in a file, one JSON object per line, that one process writes.
 ///
 /// Old files have the endings `.1`, `.2` and so on, and the [`Head`](super::Head) has the ending `.head`. Records that are
-/// still in the queue when the process exits are lost: call [`flush`](Self::flush) before.
+/// still in the queue when the process exits are lost: call [`flush`](Self::flush) before, and before the file is opened again.
 #[derive(Debug)]
 pub struct JsonLines {
     queue: Sender<Command>,
@@ -147,7 +147,7 @@ impl JsonLines {
     }
 
     fn failure(&self) -> Option<AuditError> {
-        lock(&self.shared.failure).as_ref().map(AuditError::new)
+        self.shared.failure.borrow().as_ref().map(AuditError::new)
     }
 }
 
@@ -171,10 +171,15 @@ impl AuditSink for JsonLines {
 
     fn write(&self, record: Box<Record>) -> BoxFuture<'_, Result<(), AuditError>> {
         Box::pin(async move {
-            if let Some(failure) = self.failure() {
-                return Err(failure);
+            let mut failure = self.shared.failure.subscribe();
+            tokio::select! {
+                biased;
+                // A call that waits for room fails as soon as the log does.
+                failed = failure.wait_for(Option::is_some) => {
+                    Err(failed.ok().and_then(|failed| failed.as_ref().map(AuditError::new)).unwrap_or_else(ended))
+                }
+                sent = self.queue.send(Command::Record(record)) => sent.map_err(|_| ended()),
             }
-            self.queue.send(Command::Record(record)).await.map_err(|_| ended())
         })
     }
 }

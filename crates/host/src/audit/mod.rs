@@ -14,6 +14,8 @@ mod record;
 mod redact;
 mod shape;
 mod sink;
+#[cfg(test)]
+mod tests;
 mod verify;
 mod writer;
 

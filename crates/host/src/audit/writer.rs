@@ -2,15 +2,14 @@
 
 use std::{
     sync::{
-        Arc, Mutex,
+        Arc,
         atomic::{AtomicU64, Ordering},
     },
     thread,
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-use couplet_core::sync::lock;
-use tokio::sync::{mpsc::Receiver, oneshot};
+use tokio::sync::{mpsc::Receiver, oneshot, watch};
 
 use super::{
     Record,
@@ -37,7 +36,7 @@ pub(super) enum Command {
 pub(super) struct Shared {
     pub(super) dropped: AtomicU64,
     /// The error of the last attempt to write, until one succeeds.
-    pub(super) failure: Mutex<Option<String>>,
+    pub(super) failure: watch::Sender<Option<String>>,
 }
 
 pub(super) struct Writer {
@@ -52,7 +51,8 @@ pub(super) struct Writer {
     pub(super) lines: Vec<u8>,
     /// The number of dropped records that the log has.
     pub(super) reported: u64,
-    pub(super) headed: Option<Instant>,
+    /// The time of the last head, and its number.
+    pub(super) headed: Option<(Instant, u64)>,
 }
 
 impl Writer {
@@ -70,7 +70,9 @@ impl Writer {
                 let _ = done.send(());
             }
         }
-        self.head();
+        if self.lines.is_empty() {
+            self.head();
+        }
     }
 
     fn take(&mut self, command: Command, waiting: &mut Vec<oneshot::Sender<()>>) {
@@ -111,7 +113,7 @@ impl Writer {
     /// Stores all lines, however often it takes. Meanwhile the queue fills, and callers see the failure.
     fn store(&mut self, queue: &Receiver<Command>, is_flush: bool) {
         while let Err(error) = self.try_store() {
-            let first = lock(&self.shared.failure).replace(error.to_string()).is_none();
+            let first = self.shared.failure.send_replace(Some(error.to_string())).is_none();
             if first {
                 tracing::error!("the audit log cannot be written: {error}");
             }
@@ -120,8 +122,8 @@ impl Writer {
             }
             thread::sleep(PAUSE);
         }
-        *lock(&self.shared.failure) = None;
-        let is_due = self.headed.is_none_or(|last| last.elapsed() >= HEADS);
+        self.shared.failure.send_if_modified(|failure| failure.take().is_some());
+        let is_due = self.headed.is_none_or(|(last, _)| last.elapsed() >= HEADS);
         if is_due || is_flush {
             self.head();
         }
@@ -136,11 +138,15 @@ impl Writer {
         Ok(())
     }
 
+    /// Stores the head, unless it is there already: after a flush the thread of a dropped log writes nothing.
     fn head(&mut self) {
+        if self.headed.is_some_and(|(_, seq)| seq == self.file.seq) {
+            return;
+        }
         let head = Head::new(self.file.seq, self.file.prev.clone(), self.key.as_ref());
         if let Err(error) = self.file.write_head(&head) {
             tracing::warn!("the head of the audit log cannot be written: {error}");
         }
-        self.headed = Some(Instant::now());
+        self.headed = Some((Instant::now(), self.file.seq));
     }
 }

@@ -7,6 +7,19 @@
 //! Everything is bounded: 256 pages, 10,000 entries and 32 MiB per list, 256 KiB per definition. A list beyond that is
 //! truncated and a definition is dropped, with a [report](Catalog::reports).
 //!
+//! ```
+//! # async fn example(files: couplet_host::upstream::Upstream) {
+//! use std::time::Duration;
+//! use couplet_host::catalog::List;
+//!
+//! // Starts the server if its lists are not known yet, and otherwise waits for nothing.
+//! let catalog = files.first_catalog(Duration::from_secs(1)).await;
+//! for tool in catalog.list(List::Tools).iter() {
+//!     tracing::info!("{}: {}", tool.raw(), tool.text().as_str());
+//! }
+//! # }
+//! ```
+//!
 //! This module must not know names, policies or views.
 
 mod definition;

@@ -74,7 +74,7 @@ impl Collected {
         let ignored = |what: &str| format!("the {noun} {number} is ignored: {what}");
         // Definitions are valid by themselves: not too deep, without members that occur twice.
         let text = JsonText::new(array.as_bytes().slice_ref(entry.get().as_bytes()));
-        let members = text.and_then(|text| Params::from_text(text)).map_err(|fault| ignored(&fault.to_string()))?;
+        let members = text.and_then(Params::from_text).map_err(|fault| ignored(&fault.to_string()))?;
         let name = members.read_str(key).map_err(|_| ignored(&format!("its `{key}` is not a string")))?;
         let name: Arc<str> = name.ok_or_else(|| ignored(&format!("it has no `{key}`")))?.into();
         if !self.names.insert(name.clone()) {

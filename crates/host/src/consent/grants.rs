@@ -68,11 +68,11 @@ impl Grant {
 #[derive(Debug)]
 pub struct Grants {
     most: usize,
-    state: Mutex<State>,
+    state: Mutex<GrantTable>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct GrantTable {
     next: u64,
     /// By target, so that a lookup is cheap.
     grants: BTreeMap<(ServerId, Arc<str>), Vec<Grant>>,
@@ -174,7 +174,7 @@ impl Grants {
     }
 }
 
-impl State {
+impl GrantTable {
     fn retain(&mut self, stays: impl Fn(&Grant) -> bool) {
         self.grants.retain(|_, grants| {
             grants.retain(&stays);

@@ -9,6 +9,8 @@
 mod elicited;
 mod grants;
 mod question;
+#[cfg(test)]
+mod tests;
 
 use couplet_core::{BoxFuture, Call};
 pub use elicited::Elicited;

@@ -1,3 +1,5 @@
+//! Names of hostile servers (S1, S2).
+
 use std::{
     collections::{BTreeSet, HashMap, HashSet},
     sync::Arc,
@@ -114,7 +116,7 @@ fn s01_prefixed_forms_of_others_stay_with_their_owners() {
     let [a, evil, github] = ["a", "evil", "github"].map(ServerId::from_key);
     let items = [(&a, "b__c"), (&evil, "search"), (&evil, "github__create_issue"), (&github, "create_issue")];
     let items = items.map(|(id, raw)| (id.clone(), Arc::<str>::from(raw), ()));
-    let mut rotated = items.clone().to_vec();
+    let mut rotated = items.to_vec();
     let owner = |table: &NameTable<()>, name: &str| {
         table.get(name).map(|entry| (entry.server.to_string(), entry.raw.to_string()))
     };
@@ -128,7 +130,7 @@ fn s01_prefixed_forms_of_others_stay_with_their_owners() {
         assert_eq!(owner(&table, "search"), None);
     }
     // A name does not depend on the other servers.
-    let table = NameTable::new(&Naming::qualified(), items.clone().into_iter().skip(3));
+    let table = NameTable::new(&Naming::qualified(), items.into_iter().skip(3));
     assert_eq!(table.entries()[0].name.as_ref(), "github__create_issue");
 }
 

@@ -15,8 +15,10 @@ mod hints;
 mod lock;
 mod number;
 mod observe;
-mod pins;
+mod open;
 mod store;
+#[cfg(test)]
+mod tests;
 pub(crate) mod time;
 
 pub(crate) use canonical::canonical_text;
@@ -27,5 +29,5 @@ pub use file::LockError;
 pub use hints::Hints;
 pub use lock::{Approval, Launch, Lock, Pin, Select};
 pub use observe::{Baseline, Item, Observed, Seen};
-pub use pins::Pins;
+pub use open::Pins;
 pub use store::{MemoryPins, PinError, PinStore};

@@ -25,11 +25,11 @@ pub struct FlowKey {
 #[derive(Debug)]
 pub struct FlowTracker {
     most: usize,
-    state: Mutex<State>,
+    state: Mutex<Flows>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct Flows {
     flows: HashMap<FlowKey, (Labels, u64)>,
     /// The labels of evicted sessions.
     floor: Labels,
@@ -96,7 +96,7 @@ impl FlowTracker {
     }
 }
 
-impl State {
+impl Flows {
     /// Evicts the sixteenth that was used least recently, so that eviction is cheap per session.
     fn evict(&mut self, most: usize) {
         let mut uses: Vec<u64> = self.flows.values().map(|(_, used)| *used).collect();

@@ -1,3 +1,5 @@
+//! Data flow across calls (S15).
+
 use super::*;
 
 fn key(principal: &str, session: Option<&str>) -> FlowKey {

@@ -1,3 +1,5 @@
+//! Decisions (S14, S16).
+
 use couplet_core::JsonText;
 use couplet_types::ToolAnnotations;
 
@@ -281,7 +283,7 @@ fn misspelt_rules_name_the_nearest_word() {
 
 #[test]
 fn effects_are_believed_only_of_pinned_definitions_of_trusted_servers() {
-    let hints = ToolAnnotations::new().with_read_only_hint(true).with_open_world_hint(false);
+    let hints = ToolAnnotations::new().read_only_hint(true).open_world_hint(false);
     let read = Effects::new(Effect::Read, false);
     for (trust, is_pinned, expected) in [
         (Trust::Known, true, read),
@@ -291,7 +293,7 @@ fn effects_are_believed_only_of_pinned_definitions_of_trusted_servers() {
     ] {
         assert_eq!(Effects::of_tool(Some(&hints), trust, is_pinned), expected);
     }
-    let write = ToolAnnotations::new().with_destructive_hint(false);
+    let write = ToolAnnotations::new().destructive_hint(false);
     assert_eq!(Effects::of_tool(Some(&write), Trust::Known, true), Effects::new(Effect::Write, true));
     assert_eq!(Effects::of_tool(Some(&ToolAnnotations::new()), Trust::Owned, true), Effects::STRICTEST);
     assert_eq!(Effects::of_tool(None, Trust::Owned, true), Effects::STRICTEST);
@@ -338,4 +340,21 @@ fn globs_match_in_linear_time() {
     let glob = Glob::new(&"*a".repeat(512)).unwrap();
     assert!(!glob.matches(&"ab".repeat(100_000)));
     assert!(Glob::new(&"a".repeat(1025)).is_err() && Glob::new("").is_err());
+}
+
+#[test]
+#[ignore]
+fn zz_time() {
+    let text: Vec<String> =
+        (0..20).map(|n| format!(r#"{{"deny": {{"tool": "gh/delete_{n}*", "effect":"read"}}}}"#)).collect();
+    let p = policy(&format!("[{}]", text.join(",")));
+    let gh = ServerId::from_key("gh");
+    let s = Subject::new("default", &gh, Kind::Tool, "delete_repo", Door::Call);
+    let t = std::time::Instant::now();
+    for _ in 0..100_000 {
+        std::hint::black_box(p.decide(std::hint::black_box(&s)));
+    }
+    eprintln!("{:?} per decide", t.elapsed() / 100_000);
+    let ev = serde_json::json!({"path": "/srv/x", "n": 5});
+    let _ = ev;
 }

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// A call that may run, with its record. A call that is dropped before it has ended is recorded as cancelled.
-pub(crate) struct Admitted {
+pub(crate) struct AdmittedCall {
     audit: Option<(Arc<dyn AuditSink>, Box<Record>)>,
     began: Instant,
 }
@@ -36,7 +36,7 @@ pub(crate) enum End {
     Refused,
 }
 
-impl Admitted {
+impl AdmittedCall {
     /// Records the end of the call.
     pub(crate) async fn ended(mut self, reply: Reply, end: End) -> Reply {
         if let Some((sink, mut record)) = self.audit.take() {
@@ -53,7 +53,7 @@ impl Admitted {
     }
 }
 
-impl Drop for Admitted {
+impl Drop for AdmittedCall {
     fn drop(&mut self) {
         if let Some((sink, mut record)) = self.audit.take() {
             record.outcome = Outcome::Cancelled;
@@ -84,7 +84,7 @@ impl Flight<'_> {
 
     /// Decides without a person: for a call that was admitted in an earlier round. `is_same` is whether the arguments are
     /// those of that round.
-    pub(crate) async fn check(&self, call: &Call, is_same: bool) -> Result<Admitted, Reply> {
+    pub(crate) async fn check(&self, call: &Call, is_same: bool) -> Result<AdmittedCall, Reply> {
         let (verdict, _) = self.verdict(call);
         match verdict.decision {
             Decision::Allow => Ok(self.admitted(call, &verdict, None)),
@@ -98,12 +98,12 @@ impl Flight<'_> {
     }
 
     /// Decides, and asks for consent if the policy requires it.
-    pub(crate) async fn admit(&self, call: &Call) -> Result<Admitted, Reply> {
+    pub(crate) async fn admit(&self, call: &Call) -> Result<AdmittedCall, Reply> {
         let (verdict, flow) = self.verdict(call);
         match (verdict.decision, &self.rules().consent) {
             (Decision::Allow, _) => Ok(self.admitted(call, &verdict, None)),
             (Decision::Deny, _) | (Decision::Ask, None) => Err(self.denied(call, &verdict).await),
-            // Lists, completions and tasks of what needs consent are open: the call itself is not.
+            // ViewLists, completions and tasks of what needs consent are open: the call itself is not.
             (Decision::Ask, Some(_)) if !self.goal.door.asks() => Ok(self.admitted(call, &verdict, None)),
             (Decision::Ask, Some(consent)) => {
                 let question = self.question(call, &verdict, flow);
@@ -178,10 +178,10 @@ impl Flight<'_> {
         self.admitted(call, verdict, Some("deny")).ended(reply, End::Refused).await
     }
 
-    fn admitted(&self, call: &Call, verdict: &Verdict, consent: Option<&str>) -> Admitted {
+    fn admitted(&self, call: &Call, verdict: &Verdict, consent: Option<&str>) -> AdmittedCall {
         let rules = self.rules();
         let audit = rules.audit.clone().map(|sink| (sink, Box::new(self.record(call, verdict, consent))));
-        Admitted { audit, began: Instant::now() }
+        AdmittedCall { audit, began: Instant::now() }
     }
 
     /// Notes the flow of data of a call that is about to be sent.

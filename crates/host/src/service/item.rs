@@ -14,7 +14,7 @@ use crate::{
 
 /// A tool, prompt, resource or template of one of the view's servers.
 #[derive(Clone)]
-pub(crate) struct Item {
+pub(crate) struct ViewItem {
     /// The position of the server in the view.
     pub(crate) member: usize,
     pub(crate) kind: Kind,
@@ -26,7 +26,7 @@ pub(crate) struct Item {
     pub(crate) changes: Option<Arc<ToolChanges>>,
 }
 
-impl Item {
+impl ViewItem {
     /// The arguments that HTTP clients repeat in headers.
     pub(crate) fn header_params(&self) -> Option<Arc<[ParamHeader]>> {
         let schema = self.definition.get("inputSchema")?;

@@ -15,12 +15,12 @@ use crate::{names::ServerId, policy::Door, service::ViewInner};
 pub(crate) const SERVER: &str = "dev.couplet/server";
 
 /// The hooks for one server in one view.
-pub(crate) struct Link {
+pub(crate) struct ServerHooks {
     pub(crate) view: Weak<ViewInner>,
     pub(crate) server: ServerId,
 }
 
-impl Hooks for Link {
+impl Hooks for ServerHooks {
     fn input_request<'a>(
         &'a self,
         call: &'a Call,
@@ -56,7 +56,7 @@ impl Hooks for Link {
     }
 }
 
-impl Link {
+impl ServerHooks {
     /// The request with the id of the server that sends it, which the person who answers must be able to see.
     fn decorated(&self, view: &ViewInner, call: &Call, request: InputRequest) -> Result<InputRequest, RpcError> {
         let unreadable = |fault: couplet_core::Fault| RpcError::invalid_params(fault.to_string());

@@ -1,4 +1,4 @@
-//! Lists: prebuilt for each revision, in pages with sealed cursors.
+//! ViewLists: prebuilt for each revision, in pages with sealed cursors.
 
 use std::{
     collections::HashMap,
@@ -23,18 +23,21 @@ const BYTES: usize = 2 << 20;
 /// The most principals with lists of their own.
 const PRINCIPALS: usize = 256;
 
-type Slot = OnceLock<Arc<List>>;
+type Slot = OnceLock<Arc<ViewList>>;
 type Slots = [Slot; ProtocolVersion::ALL.len()];
 
 /// The lists of a snapshot: those for all callers, and those of principals where the policy distinguishes them.
 #[derive(Default)]
-pub(crate) struct Lists {
+pub(crate) struct ViewLists {
     common: [Slots; 4],
-    own: Mutex<HashMap<(Option<Arc<str>>, usize, usize), Arc<List>>>,
+    own: Mutex<HashMap<OwnKey, Arc<ViewList>>>,
 }
 
+/// A principal, a kind and a revision.
+type OwnKey = (Option<Arc<str>>, usize, usize);
+
 /// The items of one kind in one revision.
-struct List {
+struct ViewList {
     items: Vec<(Key, JsonText)>,
     /// The first page, without a cursor.
     first: ResultBody,
@@ -79,7 +82,7 @@ impl View {
     }
 
     /// The position of the item that follows the one of a cursor, or of where that one was.
-    fn place(&self, call: &Call, kind: Kind, cursor: &str, list: &List) -> Option<usize> {
+    fn place(&self, call: &Call, kind: Kind, cursor: &str, list: &ViewList) -> Option<usize> {
         let place = self.seals().open_cursor(call, kind, cursor)?;
         let mut parts = place.splitn(3, '/');
         let (member, position, name) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?, parts.next()?);
@@ -92,7 +95,7 @@ impl View {
 }
 
 impl Snapshot {
-    fn list(&self, call: &Call, kind: Kind) -> Arc<List> {
+    fn list(&self, call: &Call, kind: Kind) -> Arc<ViewList> {
         let (of, revision) = (index(kind), call.revision);
         let make = || Arc::new(self.make(call, kind, revision));
         if !self.rules.depends_on_principal() {
@@ -112,7 +115,7 @@ impl Snapshot {
         list
     }
 
-    fn make(&self, call: &Call, kind: Kind, revision: Revision) -> List {
+    fn make(&self, call: &Call, kind: Kind, revision: Revision) -> ViewList {
         let mut items: Vec<(Key, JsonText)> = Vec::new();
         let (mut member, mut position) = (0, 0);
         for (name, item) in self.shown(kind) {
@@ -129,7 +132,7 @@ impl Snapshot {
         }
         let length = page(&items);
         let first = body(kind, &items[..length], None);
-        List { items, first, length }
+        ViewList { items, first, length }
     }
 }
 

@@ -47,7 +47,7 @@ use crate::{
 /// A view of a host: the servers, tools, prompts and resources that a [`Profile`] selects, as one [`Service`]. Clones are
 /// the same view; made by [`Host::view`](crate::Host::view).
 ///
-/// The view exists for as long as it is served or a clone exists. Lists come from catalogs, never from a server on the way
+/// The view exists for as long as it is served or a clone exists. ViewLists come from catalogs, never from a server on the way
 /// of a request.
 #[derive(Clone)]
 pub struct View {

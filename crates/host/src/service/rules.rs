@@ -14,7 +14,7 @@ use crate::{
     pins::{Lock, Pin, Pins, fingerprint},
     policy::{Decision, Door, Effects, Flow, FlowKey, FlowTracker, Glob, Labels, Policy, Subject, Trust, Verdict},
     profile::Profile,
-    service::{item::Item, run::now, snapshot::Snapshot},
+    service::{item::ViewItem, run::now, snapshot::Snapshot},
 };
 
 /// What a configuration says about one server beside how to reach it.
@@ -117,7 +117,7 @@ impl Rules {
         &self,
         profile: &Profile,
         snapshot: &Snapshot,
-        item: &Item,
+        item: &ViewItem,
         call: Option<&Call>,
         door: Door,
     ) -> bool {

@@ -5,7 +5,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use couplet_core::{Call, Inputs, JsonText, Reply, TaskIds};
+use couplet_core::{Call, ErrorKind, Inputs, JsonText, Reply, TaskIds};
 use couplet_types::RpcError;
 
 use crate::{
@@ -15,11 +15,11 @@ use crate::{
     policy::{Door, Effects, Labels},
     service::{
         View,
-        gate::{Admitted, End},
-        item::Item,
+        gate::{AdmittedCall, End},
+        item::ViewItem,
         member::Member,
         route::absent,
-        seals::{Seals, Target},
+        seals::{RoundTarget, Seals},
         snapshot::Snapshot,
         tasks,
     },
@@ -45,9 +45,9 @@ pub(crate) struct Aim {
     pub(crate) definition: Option<Definition>,
 }
 
-impl From<&Item> for Aim {
-    fn from(item: &Item) -> Self {
-        let Item { member, kind, raw, effects, labels, definition, .. } = item;
+impl From<&ViewItem> for Aim {
+    fn from(item: &ViewItem) -> Self {
+        let ViewItem { member, kind, raw, effects, labels, definition, .. } = item;
         let definition = Some(definition.clone());
         Self { member: *member, kind: *kind, raw: raw.clone(), effects: *effects, labels: *labels, definition }
     }
@@ -87,8 +87,8 @@ impl Flight<'_> {
         &self.snapshot.members[self.goal.item.member]
     }
 
-    fn target(&self) -> Target<'_> {
-        Target { server: self.member().id(), raw: &self.goal.item.raw }
+    fn target(&self) -> RoundTarget<'_> {
+        RoundTarget { server: self.member().id(), raw: &self.goal.item.raw }
     }
 
     pub(crate) async fn run(&self, mut call: Call) -> Reply {
@@ -120,38 +120,53 @@ impl Flight<'_> {
         }
     }
 
-    async fn send(&self, mut call: Call, admitted: Admitted, in_round: bool) -> Reply {
-        let running = match self.member().upstream.proxy().await {
-            Ok(running) => running,
-            Err(error) => {
-                let reply = Reply::Error(error.into());
-                return admitted.ended(reply, End::Unavailable { sent: false }).await;
-            }
-        };
-        if in_round && !running.proxy().passes_rounds_on(call.revision) {
-            // The server has sessions now, so its state means nothing any more.
-            return admitted.ended(Call::invalid_state().into(), End::Refused).await;
+    async fn send(&self, client: Call, admitted: AdmittedCall, in_round: bool) -> Reply {
+        self.note_flow(&client);
+        let mut call = client.clone();
+        if let Err(error) = self.prepare(&mut call, in_round) {
+            return admitted.ended(error.into(), End::Refused).await;
         }
-        self.note_flow(&call);
-        let client = call.clone();
-        if self.goal.splice && self.goal.exposed != *self.goal.item.raw {
-            match call.params.with("name", &JsonText::string(&self.goal.item.raw)) {
-                Ok(params) => call.params = params,
-                Err(fault) => {
-                    let reply = RpcError::invalid_params(fault.to_string()).into();
-                    return admitted.ended(reply, End::Refused).await;
+        let mut retries = 1;
+        loop {
+            let running = match self.member().upstream.proxy().await {
+                Ok(running) => running,
+                Err(error) => {
+                    let reply = Reply::Error(error.into());
+                    return admitted.ended(reply, End::Unavailable { sent: false }).await;
                 }
+            };
+            if in_round && !running.proxy().passes_rounds_on(call.revision) {
+                // The server has sessions now, so its state means nothing any more.
+                return admitted.ended(Call::invalid_state().into(), End::Refused).await;
             }
+            let done = running.proxy().forward(call.clone(), Some(self.member().link.clone())).await;
+            let end = match &done {
+                Err(error) if error.rpc().is_some() => End::Replied,
+                // The connection was lost before the call was sent: its successor can run it.
+                Err(error) if error.is_unsent() && error.kind() == ErrorKind::Closed && retries > 0 => {
+                    retries -= 1;
+                    continue;
+                }
+                Err(error) if error.is_timeout() => End::Timeout,
+                Err(error) => End::Unavailable { sent: !error.is_unsent() },
+                Ok(_) => End::Replied,
+            };
+            let reply = self.sealed(&client, running.settle(&client.method, done));
+            return admitted.ended(reply, end).await;
         }
-        let method = call.method.clone();
-        let done = running.proxy().forward(call, Some(self.member().link.clone())).await;
-        let end = match &done {
-            Err(error) if error.rpc().is_none() && error.is_timeout() => End::Timeout,
-            Err(error) if error.rpc().is_none() => End::Unavailable { sent: !error.is_unsent() },
-            _ => End::Replied,
-        };
-        let reply = self.sealed(&client, running.settle(&method, done));
-        admitted.ended(reply, end).await
+    }
+
+    /// The call as the server knows it.
+    fn prepare(&self, call: &mut Call, in_round: bool) -> Result<(), RpcError> {
+        if !in_round {
+            // The state and answers of a round that was not the server's.
+            call.clear_round()?;
+        }
+        if self.goal.splice && self.goal.exposed != *self.goal.item.raw {
+            let params = call.params.with("name", &JsonText::string(&self.goal.item.raw));
+            call.params = params.map_err(|fault| RpcError::invalid_params(fault.to_string()))?;
+        }
+        Ok(())
     }
 
     /// The reply with the ids of the view in place of those of the server.

@@ -61,7 +61,7 @@ impl Seals {
     }
 
     /// Seals the request state of a server, for one request of one principal.
-    pub(crate) fn state(&self, call: &Call, target: Target<'_>, state: Option<&str>) -> String {
+    pub(crate) fn state(&self, call: &Call, target: RoundTarget<'_>, state: Option<&str>) -> String {
         // The difference between no state and an empty one matters to the server.
         let state = state.map_or_else(|| "-".to_owned(), |state| format!("+{state}"));
         let content = arguments(call) + &state;
@@ -72,7 +72,7 @@ impl Seals {
     }
 
     /// Opens it for the same request.
-    pub(crate) fn open_state(&self, call: &Call, target: Target<'_>, sealed: &str) -> Option<OpenedState> {
+    pub(crate) fn open_state(&self, call: &Call, target: RoundTarget<'_>, sealed: &str) -> Option<OpenedState> {
         let context = self.context("state", call.principal(), &target.parts(call));
         let content = self.sealer.open_id(&context, sealed.strip_prefix(MARK)?)?;
         let own = arguments(call);
@@ -114,13 +114,13 @@ fn arguments(call: &Call) -> String {
 
 /// The target of a call that has rounds.
 #[derive(Clone, Copy)]
-pub(crate) struct Target<'a> {
+pub(crate) struct RoundTarget<'a> {
     pub(crate) server: &'a ServerId,
     /// The server's own name, or the URI.
     pub(crate) raw: &'a str,
 }
 
-impl<'a> Target<'a> {
+impl<'a> RoundTarget<'a> {
     fn parts(self, call: &'a Call) -> [&'a str; 3] {
         [self.server.as_str(), &call.method, self.raw]
     }

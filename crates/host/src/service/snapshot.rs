@@ -15,17 +15,17 @@ use crate::{
     pins::Lock,
     policy::{Door, Effects, Labels, Subject},
     profile::Profile,
-    service::{item::Item, list::Lists, member::Member, rules::Rules, run::Aim},
+    service::{item::ViewItem, list::ViewLists, member::Member, rules::Rules, run::Aim},
 };
 
 /// A view at one moment. Calls that have begun go on with the one that they began with.
 pub(crate) struct Snapshot {
     pub(crate) members: Vec<Member>,
-    pub(crate) tools: NameTable<Item>,
-    pub(crate) prompts: NameTable<Item>,
-    pub(crate) resources: Vec<Item>,
+    pub(crate) tools: NameTable<ViewItem>,
+    pub(crate) prompts: NameTable<ViewItem>,
+    pub(crate) resources: Vec<ViewItem>,
     by_uri: HashMap<Arc<str>, usize>,
-    pub(crate) templates: Vec<Item>,
+    pub(crate) templates: Vec<ViewItem>,
     matchers: Vec<Option<UriTemplate>>,
     pub(crate) rules: Arc<Rules>,
     pub(crate) profile: Arc<Profile>,
@@ -33,15 +33,15 @@ pub(crate) struct Snapshot {
     pub(crate) stamp: Stamp,
     /// Whether the instructions of each server are approved.
     instructions: Vec<bool>,
-    pub(crate) lists: Lists,
+    pub(crate) lists: ViewLists,
     pub(crate) about: OnceLock<Arc<Description>>,
     /// The definitions that are hidden because they are not approved.
-    pub(crate) blocked: Vec<Blocked>,
+    pub(crate) blocked: Vec<BlockedItem>,
 }
 
 /// A definition that is hidden until it is approved.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Blocked {
+pub(crate) struct BlockedItem {
     pub(crate) member: usize,
     pub(crate) kind: Kind,
     pub(crate) raw: Arc<str>,
@@ -65,7 +65,7 @@ impl Snapshot {
         let (rules, naming) = (&config.rules, profile.naming());
         let mut blocked = Vec::new();
         let mut items = |kind| collect(profile, rules, pinned, &members, kind, &mut blocked);
-        let named = |items: Vec<Item>| {
+        let named = |items: Vec<ViewItem>| {
             items
                 .into_iter()
                 .map(|item| (members[item.member].id().clone(), item.raw.clone(), item))
@@ -102,7 +102,7 @@ impl Snapshot {
             profile: profile.clone(),
             info: config.info.clone(),
             stamp,
-            lists: Lists::default(),
+            lists: ViewLists::default(),
             about: OnceLock::new(),
             blocked,
         }
@@ -131,7 +131,7 @@ impl Snapshot {
     }
 
     /// A tool or prompt by its exposed name.
-    pub(crate) fn named(&self, kind: Kind, name: &str) -> Option<&Entry<Item>> {
+    pub(crate) fn named(&self, kind: Kind, name: &str) -> Option<&Entry<ViewItem>> {
         match kind {
             Kind::Prompt => self.prompts.get(name),
             _ => self.tools.get(name),
@@ -186,7 +186,7 @@ impl Snapshot {
     }
 
     /// The items of a kind with their exposed names, in the order of the view.
-    pub(crate) fn shown(&self, kind: Kind) -> Box<dyn Iterator<Item = (&str, &Item)> + '_> {
+    pub(crate) fn shown(&self, kind: Kind) -> Box<dyn Iterator<Item = (&str, &ViewItem)> + '_> {
         match kind {
             Kind::Tool => named(&self.tools),
             Kind::Prompt => named(&self.prompts),
@@ -204,8 +204,8 @@ fn collect(
     pinned: Option<&Lock>,
     members: &[Member],
     kind: Kind,
-    blocked: &mut Vec<Blocked>,
-) -> Vec<Item> {
+    blocked: &mut Vec<BlockedItem>,
+) -> Vec<ViewItem> {
     let mut items = Vec::new();
     for (at, member) in members.iter().enumerate() {
         for definition in member.catalog.list(list_of(kind)).iter() {
@@ -214,12 +214,12 @@ fn collect(
                 continue;
             }
             if !rules.is_approved(pinned, member.id(), kind, definition) {
-                blocked.push(Blocked { member: at, kind, raw: raw.clone(), name: String::new() });
+                blocked.push(BlockedItem { member: at, kind, raw: raw.clone(), name: String::new() });
                 continue;
             }
             let changes = profile.changes(member.id(), raw).filter(|_| kind == Kind::Tool);
             let (effects, labels) = rules.classified(member.id(), kind, definition);
-            items.push(Item {
+            items.push(ViewItem {
                 member: at,
                 kind,
                 raw: raw.clone(),
@@ -233,7 +233,7 @@ fn collect(
     items
 }
 
-fn named(table: &NameTable<Item>) -> Box<dyn Iterator<Item = (&str, &Item)> + '_> {
+fn named(table: &NameTable<ViewItem>) -> Box<dyn Iterator<Item = (&str, &ViewItem)> + '_> {
     Box::new(table.entries().iter().map(|entry| (&*entry.name, &entry.value)))
 }
 
@@ -286,7 +286,7 @@ fn same<T>(a: Option<&Arc<T>>, b: Option<&Arc<T>>) -> bool {
 }
 
 /// The items without those that an earlier server owns.
-fn owned(items: Vec<Item>) -> (Vec<Item>, HashMap<Arc<str>, usize>) {
+fn owned(items: Vec<ViewItem>) -> (Vec<ViewItem>, HashMap<Arc<str>, usize>) {
     let mut by_uri = HashMap::with_capacity(items.len());
     let mut own = Vec::with_capacity(items.len());
     for item in items {

@@ -6,14 +6,14 @@ use couplet_core::{Change, Filter, Hub, JsonText, sync::lock};
 use tokio::task::AbortHandle;
 
 use crate::{
-    catalog::List,
+    catalog::{Catalog, List},
     host::{Config, Inner, ServerStatus, Slot},
     names::Kind,
     pins::{Digest, Lock, Pins, Seen},
     profile::Profile,
     service::{
         ViewInner,
-        link::{Link, Owned},
+        link::{Owned, ServerHooks},
         member::Member,
         run::now,
         seals::Seals,
@@ -108,14 +108,8 @@ impl Inner {
     }
 }
 
-/// Compares a catalog with the lock, once for each of its generations.
-async fn observe(slot: &Slot, pins: &Pins, is_pinned: bool) {
-    let catalog = slot.upstream.catalog();
-    let generation = catalog.generation();
-    if !is_pinned || !catalog.is_fetched() || *lock(&slot.observed) == Some(generation) {
-        return;
-    }
-    let (id, launch) = (slot.upstream.id(), slot.launch.unwrap_or_else(|| Digest::of(slot.upstream.id().as_str())));
+/// The definitions of a catalog that can be pinned.
+pub(crate) fn seen(catalog: &Catalog) -> Vec<Seen> {
     let mut seen: Vec<Seen> = Vec::new();
     for (kind, list) in [(Kind::Tool, List::Tools), (Kind::Prompt, List::Prompts), (Kind::Template, List::Templates)] {
         seen.extend(catalog.list(list).iter().filter_map(|item| Seen::new(kind, item.raw().clone(), item.text()).ok()));
@@ -123,6 +117,24 @@ async fn observe(slot: &Slot, pins: &Pins, is_pinned: bool) {
     if let Some(instructions) = catalog.instructions() {
         seen.extend(Seen::new(Kind::Instructions, "", &JsonText::string(instructions)).ok());
     }
+    seen
+}
+
+impl Slot {
+    /// The digest of the launch configuration, or of the id if none is configured.
+    pub(crate) fn launch(&self) -> Digest {
+        self.launch.unwrap_or_else(|| Digest::of(self.upstream.id().as_str()))
+    }
+}
+
+/// Compares a catalog with the lock, once for each of its generations.
+async fn observe(slot: &Slot, pins: &Pins, is_pinned: bool) {
+    let catalog = slot.upstream.catalog();
+    let generation = catalog.generation();
+    if !is_pinned || !catalog.is_fetched() || *lock(&slot.observed) == Some(generation) {
+        return;
+    }
+    let (id, launch, seen) = (slot.upstream.id(), slot.launch(), seen(&catalog));
     let baseline = slot.baseline.clone();
     match pins.update(|all: &mut Lock| all.observe(id, &launch, &seen, baseline, now())).await {
         Ok(observed) => {
@@ -170,7 +182,7 @@ impl ViewInner {
     fn member(&self, slot: &Slot) -> Member {
         let (upstream, server) = (slot.upstream.clone(), slot.upstream.id().clone());
         let rounds = self.seals.rounds(&server);
-        let link = Arc::new(Link { view: self.me.clone(), server });
+        let link = Arc::new(ServerHooks { view: self.me.clone(), server });
         Member { catalog: upstream.catalog(), upstream, link, rounds }
     }
 

@@ -1,4 +1,4 @@
-//! The circuit breaker of a connected server: calls fail at once when the last ones were not answered.
+//! The circuit breaker of a running server: calls fail at once when the last ones were not answered.
 
 use std::{
     sync::{
@@ -11,11 +11,12 @@ use std::{
 use couplet_core::sync::lock;
 use tokio::{sync::Notify, time::Instant};
 
-/// Counts timeouts in a row. Errors that the server reports are answers like any other.
+/// Counts calls in a row that were not answered: timeouts, and errors of the transport. Errors that the server reports are
+/// answers like any other.
 #[derive(Default)]
 pub(super) struct Breaker {
     circuit: Mutex<Circuit>,
-    /// Whether there was a timeout since the last answer; without one, nothing is locked.
+    /// Whether there was a failure since the last answer; without one, nothing is locked.
     troubled: AtomicBool,
     /// Notified when the trial of an open breaker was not answered either.
     pub(super) hung: Notify,
@@ -23,7 +24,7 @@ pub(super) struct Breaker {
 
 #[derive(Default)]
 struct Circuit {
-    timeouts: usize,
+    failures: usize,
     /// When the next trial may begin, and the pause before it.
     open: Option<(Instant, Duration)>,
     trial: bool,
@@ -38,8 +39,8 @@ pub(super) enum Admitted {
 }
 
 impl Breaker {
-    /// The number of timeouts in a row that opens it.
-    pub(super) const TIMEOUTS: usize = 5;
+    /// The number of failures in a row that opens it.
+    pub(super) const FAILURES: usize = 5;
     const PAUSE: Duration = Duration::from_secs(5);
     const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
@@ -73,13 +74,13 @@ impl Breaker {
         }
     }
 
-    /// The server did not answer a call in time.
-    pub(super) fn timed_out(&self, admitted: Admitted) {
+    /// The server did not answer a call.
+    pub(super) fn failed(&self, admitted: Admitted) {
         let mut circuit = lock(&self.circuit);
         self.troubled.store(true, Relaxed);
-        circuit.timeouts += 1;
+        circuit.failures += 1;
         let on_trial = admitted == Admitted::OnTrial;
-        if on_trial || (circuit.open.is_none() && circuit.timeouts >= Self::TIMEOUTS) {
+        if on_trial || (circuit.open.is_none() && circuit.failures >= Self::FAILURES) {
             let pause = circuit.open.map_or(Self::PAUSE, |(_, pause)| (pause * 2).min(Self::LONGEST_PAUSE));
             circuit.open = Some((Instant::now() + pause, pause));
             circuit.trial = false;
@@ -90,7 +91,7 @@ impl Breaker {
         }
     }
 
-    /// A call ended without an answer and without a timeout, such as one that its caller cancelled.
+    /// A call ended in a way that says nothing about the server, such as one that its caller cancelled.
     pub(super) fn abandoned(&self, admitted: Admitted) {
         if admitted == Admitted::OnTrial {
             lock(&self.circuit).trial = false;
@@ -107,18 +108,18 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn it_opens_after_timeouts_in_a_row_and_an_answer_closes_it() {
+    async fn it_opens_after_failures_in_a_row_and_an_answer_closes_it() {
         let breaker = Breaker::default();
-        for _ in 1..Breaker::TIMEOUTS {
-            breaker.timed_out(Admitted::Normally);
+        for _ in 1..Breaker::FAILURES {
+            breaker.failed(Admitted::Normally);
         }
         assert_eq!(breaker.admit(), Ok(Admitted::Normally));
         breaker.answered();
-        for _ in 1..Breaker::TIMEOUTS {
-            breaker.timed_out(Admitted::Normally);
+        for _ in 1..Breaker::FAILURES {
+            breaker.failed(Admitted::Normally);
         }
         assert!(!breaker.is_open());
-        breaker.timed_out(Admitted::Normally);
+        breaker.failed(Admitted::Normally);
         assert_eq!(breaker.admit(), Err(Duration::from_secs(5)));
         assert!(breaker.is_open());
         breaker.answered();
@@ -128,13 +129,13 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn one_trial_at_a_time_and_a_failed_one_doubles_the_pause() {
         let breaker = Breaker::default();
-        (0..Breaker::TIMEOUTS).for_each(|_| breaker.timed_out(Admitted::Normally));
+        (0..Breaker::FAILURES).for_each(|_| breaker.failed(Admitted::Normally));
         tokio::time::sleep(Duration::from_secs(5)).await;
         assert_eq!(breaker.admit(), Ok(Admitted::OnTrial));
         assert_eq!(breaker.admit(), Err(Duration::from_secs(5)));
         breaker.abandoned(Admitted::OnTrial);
         assert_eq!(breaker.admit(), Ok(Admitted::OnTrial));
-        breaker.timed_out(Admitted::OnTrial);
+        breaker.failed(Admitted::OnTrial);
         assert_eq!(breaker.admit(), Err(Duration::from_secs(10)));
         breaker.hung.notified().await;
         tokio::time::sleep(Duration::from_secs(10)).await;

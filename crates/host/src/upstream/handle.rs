@@ -12,18 +12,13 @@ use tokio::{
 };
 
 use super::{
-    Latency, Running, StartLimit, State, Status, Unavailable, UpstreamOptions,
+    Running, State, Status, Unavailable, UpstreamBuilder, UpstreamOptions,
     permits::InUse,
     phase::{Blocked, Phase},
-    shared::{Shared, StderrTail},
-    status::CatalogStatus,
+    shared::UpstreamShared,
     supervise::Supervisor,
-    target::SharedTarget,
 };
-use crate::{
-    catalog::{Catalog, List},
-    names::ServerId,
-};
+use crate::{catalog::Catalog, names::ServerId};
 
 /// A supervised server. Clones refer to the same one.
 ///
@@ -51,7 +46,7 @@ pub struct Upstream(Arc<Handle>);
 
 /// Ends the supervisor when it is dropped.
 struct Handle {
-    shared: Arc<Shared>,
+    shared: Arc<UpstreamShared>,
     supervisor: JoinHandle<()>,
 }
 
@@ -61,53 +56,10 @@ impl Drop for Handle {
     }
 }
 
-/// A builder of an [`Upstream`], made by [`Upstream::builder`].
-#[must_use = "an upstream is made by `build`"]
-pub struct UpstreamBuilder {
-    id: ServerId,
-    client: ClientBuilder,
-    target: Box<dyn Connect>,
-    options: UpstreamOptions,
-    starts: StartLimit,
-    stderr: Option<StderrTail>,
-}
-
-impl UpstreamBuilder {
-    /// Sets the options.
-    pub fn options(mut self, options: UpstreamOptions) -> Self {
-        self.options = options;
-        self
-    }
-
-    /// Sets the limit on upstreams that start at the same time, which all upstreams of a host should share.
-    pub fn start_limit(mut self, starts: &StartLimit) -> Self {
-        self.starts = starts.clone();
-        self
-    }
-
-    /// Sets the function that returns the end of the server's standard error. The last lines are quoted in errors.
-    pub fn stderr(mut self, tail: impl Fn() -> String + Send + Sync + 'static) -> Self {
-        self.stderr = Some(Arc::new(tail));
-        self
-    }
-
-    /// Creates the upstream, and spawns its supervisor.
-    ///
-    /// # Panics
-    /// If it is called outside of a tokio runtime.
-    pub fn build(self) -> Upstream {
-        let Self { id, client, target, options, starts, stderr } = self;
-        let shared = Arc::new(Shared::new(id, options, client, SharedTarget::new(target), starts, stderr));
-        let supervisor = tokio::spawn(Supervisor::new(shared.clone()).run());
-        Upstream(Arc::new(Handle { shared, supervisor }))
-    }
-}
-
 impl Upstream {
     /// Creates a builder for a target. Callbacks of the client are not used: requests of the server go to its callers.
     pub fn builder(id: ServerId, client: ClientBuilder, target: impl Connect + 'static) -> UpstreamBuilder {
-        let (options, starts) = (UpstreamOptions::default(), StartLimit::default());
-        UpstreamBuilder { id, client, target: Box::new(target), options, starts, stderr: None }
+        UpstreamBuilder::new(id, client, Box::new(target))
     }
 
     /// Returns the id.
@@ -195,11 +147,14 @@ impl Upstream {
         Hold { _use: self.shared().permits.hold() }
     }
 
-    /// Starts the server now, also if it was stopped, failed too often or is quarantined.
+    /// Starts the server now, also if it was stopped, failed too often or is quarantined. Does nothing if it runs or is
+    /// starting.
     pub fn start(&self) {
-        self.shared().wanted.send_modify(|wanted| {
-            wanted.epoch += u64::from(wanted.blocked.is_some() || self.running().is_none());
-            wanted.blocked = None;
+        let is_started = matches!(self.shared().phase.borrow().phase, Phase::Starting | Phase::Ready(_));
+        self.shared().wanted.send_if_modified(|wanted| {
+            let is_needed = wanted.blocked.take().is_some() || !is_started;
+            wanted.epoch += u64::from(is_needed);
+            is_needed
         });
     }
 
@@ -228,48 +183,15 @@ impl Upstream {
 
     /// Returns a snapshot of the state, the counters and the lists.
     pub fn status(&self) -> Status {
-        use std::sync::atomic::Ordering::Relaxed;
-        let shared = self.shared();
-        let entered = shared.phase.borrow().clone();
-        let catalog = self.catalog();
-        let is_degraded = shared.breaker.is_open() || catalog.error().is_some();
-        let (error, retry) = match &entered.phase {
-            Phase::Backoff(error, at) | Phase::Exhausted(error, at) => (Some(shared.cause(error)), Some(*at)),
-            Phase::Stopped(reason) | Phase::Quarantined(reason) => (Some(reason.to_string()), None),
-            Phase::Configured | Phase::Starting | Phase::Ready(_) => (shared.last_error(), None),
-        };
-        Status {
-            server: shared.id.clone(),
-            state: match entered.phase.state() {
-                State::Ready if is_degraded => State::Degraded,
-                state => state,
-            },
-            since: entered.since.elapsed(),
-            error,
-            retry_in: retry.map(|at| at.saturating_duration_since(Instant::now())),
-            restarts: shared.restarts.load(Relaxed),
-            calls: shared.calls.load(Relaxed),
-            failures: shared.failures.load(Relaxed),
-            running: shared.permits.running(),
-            queued: shared.permits.queued(),
-            latency: shared
-                .latency
-                .percentile(0.5)
-                .zip(shared.latency.percentile(0.99))
-                .map(|(p50, p99)| Latency { p50, p99 }),
-            catalog: CatalogStatus {
-                age: catalog.age(),
-                tools: catalog.list(List::Tools).len(),
-                prompts: catalog.list(List::Prompts).len(),
-                resources: catalog.list(List::Resources).len(),
-                templates: catalog.list(List::Templates).len(),
-                error: catalog.error().map(ToString::to_string),
-                reports: catalog.reports().to_vec(),
-            },
-        }
+        Status::of(self.shared())
     }
 
-    fn shared(&self) -> &Arc<Shared> {
+    pub(super) fn supervised(shared: Arc<UpstreamShared>) -> Self {
+        let supervisor = tokio::spawn(Supervisor::new(shared.clone()).run());
+        Self(Arc::new(Handle { shared, supervisor }))
+    }
+
+    fn shared(&self) -> &Arc<UpstreamShared> {
         &self.0.shared
     }
 }
@@ -290,11 +212,5 @@ impl fmt::Debug for Upstream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = self.shared().phase.borrow().phase.state();
         f.debug_struct("Upstream").field("id", self.id()).field("state", &state).finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for UpstreamBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("UpstreamBuilder").field("id", &self.id).field("options", &self.options).finish_non_exhaustive()
     }
 }

@@ -19,6 +19,7 @@
 
 mod breaker;
 mod budget;
+mod builder;
 mod handle;
 mod latency;
 mod options;
@@ -33,7 +34,9 @@ mod supervise;
 mod target;
 mod unavailable;
 
-pub use handle::{Hold, Upstream, UpstreamBuilder};
+pub use builder::UpstreamBuilder;
+pub use couplet_proxy::Isolation;
+pub use handle::{Hold, Upstream};
 pub use options::{Start, UpstreamOptions};
 pub use running::Running;
 pub use starts::StartLimit;

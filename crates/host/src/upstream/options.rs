@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use couplet_client::Backoff;
+use couplet_proxy::Isolation;
 
 /// The options of an [`Upstream`](super::Upstream): when it starts, its timeouts, limits and restarts.
 ///
@@ -46,8 +47,11 @@ pub struct UpstreamOptions {
     pub backoff: Backoff,
     /// The time after which a server counts as stable, so that delays begin with the shortest again (default: 30 s).
     pub stable: Duration,
-    /// The maximum number of connections to a server with sessions (default: 16).
+    /// The maximum number of connections to a server with sessions (default: 16). Each is a process of its own if the
+    /// server is a program.
     pub connections: usize,
+    /// The callers that share a connection to a server with sessions (default: none that have sessions themselves).
+    pub isolation: Isolation,
 }
 
 impl Default for UpstreamOptions {
@@ -67,6 +71,7 @@ impl Default for UpstreamOptions {
             backoff: Backoff::new(),
             stable: Duration::from_secs(30),
             connections: 16,
+            isolation: Isolation::Session,
         }
     }
 }

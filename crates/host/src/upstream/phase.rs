@@ -6,7 +6,7 @@ use couplet_core::Error;
 use couplet_proxy::Proxy;
 use tokio::time::Instant;
 
-use super::State;
+use super::{State, breaker::Breaker};
 
 /// A phase, since when, and its number.
 #[derive(Clone)]
@@ -30,9 +30,10 @@ pub(super) enum Phase {
     Quarantined(Arc<str>),
 }
 
-/// A running server.
+/// A running server. A breaker counts the failures of one run: those of the last one say nothing about the next.
 pub(super) struct Run {
     pub(super) proxy: Proxy,
+    pub(super) breaker: Breaker,
 }
 
 /// The state that the supervisor should bring about.

@@ -6,7 +6,7 @@ use couplet_core::{Change, Filter, Service, Subscription};
 use couplet_proxy::Proxy;
 use tokio::time::{Instant, sleep};
 
-use super::shared::Shared;
+use super::shared::UpstreamShared;
 use crate::catalog::{Catalog, FetchLimits, Lists, fetch};
 
 /// The time between two refreshes. A refresh that takes longer is followed by a pause of the same length.
@@ -16,7 +16,7 @@ const RETRY: Duration = Duration::from_secs(1);
 const LONGEST_RETRY: Duration = Duration::from_secs(60);
 
 /// Fetches all lists, and then those that change or expire. Any number of changes meanwhile is one further refresh.
-pub(super) async fn run(shared: &Shared, proxy: &Proxy) {
+pub(super) async fn run(shared: &UpstreamShared, proxy: &Proxy) {
     // Subscribed first: what changes while it is fetched is fetched again.
     let changes = proxy.hub().subscribe(Filter::new().tools().prompts().resources());
     let (mut wanted, mut retry) = (Lists::ALL, RETRY);
@@ -51,7 +51,7 @@ pub(super) async fn run(shared: &Shared, proxy: &Proxy) {
 }
 
 /// Publishes new lists.
-fn publish(shared: &Shared, new: Arc<Catalog>) {
+fn publish(shared: &UpstreamShared, new: Arc<Catalog>) {
     if let Some(error) = new.error() {
         tracing::warn!(server = shared.id.as_str(), "the lists cannot be refreshed: {error}");
     }

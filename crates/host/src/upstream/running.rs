@@ -13,7 +13,7 @@ use super::{
     breaker::Admitted,
     permits::Permit,
     phase::Run,
-    shared::Shared,
+    shared::UpstreamShared,
     unavailable::{self, Unavailable},
 };
 
@@ -22,7 +22,7 @@ use super::{
 #[must_use = "the permission ends when this is dropped"]
 pub struct Running {
     run: Arc<Run>,
-    shared: Arc<Shared>,
+    shared: Arc<UpstreamShared>,
     admitted: Admitted,
     began: Instant,
     settled: bool,
@@ -30,13 +30,10 @@ pub struct Running {
 }
 
 impl Running {
-    pub(super) async fn begin(shared: &Arc<Shared>) -> Result<Self, Unavailable> {
+    pub(super) async fn begin(shared: &Arc<UpstreamShared>) -> Result<Self, Unavailable> {
         let permit = shared.permits.acquire().await.map_err(|refused| Unavailable::refused(&shared.id, &refused))?;
         let run = shared.ready().await?;
-        let admitted = shared
-            .breaker
-            .admit()
-            .map_err(|retry| Unavailable::unresponsive(&shared.id, super::breaker::Breaker::TIMEOUTS, retry))?;
+        let admitted = run.breaker.admit().map_err(|retry| Unavailable::unresponsive(&shared.id, retry))?;
         let (shared, began) = (shared.clone(), Instant::now());
         Ok(Self { run, shared, admitted, began, settled: false, _permit: permit })
     }
@@ -65,8 +62,11 @@ impl Running {
         }
         shared.count_failure();
         match error.kind() {
-            ErrorKind::Timeout if !error.is_unsent() => shared.breaker.timed_out(self.admitted),
-            _ => shared.breaker.abandoned(self.admitted),
+            // What was not sent because all connections are in use says nothing about the server.
+            ErrorKind::Timeout if error.is_unsent() => self.run.breaker.abandoned(self.admitted),
+            ErrorKind::Timeout | ErrorKind::Transport => self.run.breaker.failed(self.admitted),
+            // A connection that was closed ends the run.
+            _ => self.run.breaker.abandoned(self.admitted),
         }
         let cause = shared.cause(&error);
         tracing::warn!(server = shared.id.as_str(), method, "a call was not answered: {cause}");
@@ -75,14 +75,14 @@ impl Running {
 
     fn answered(&self) {
         self.shared.latency.record(self.began.elapsed());
-        self.shared.breaker.answered();
+        self.run.breaker.answered();
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
         if !self.settled {
-            self.shared.breaker.abandoned(self.admitted);
+            self.run.breaker.abandoned(self.admitted);
         }
     }
 }

@@ -18,7 +18,6 @@ use tokio::{
 
 use super::{
     StartLimit, Unavailable, UpstreamOptions,
-    breaker::Breaker,
     latency::Histogram,
     permits::Permits,
     phase::{Entered, Phase, Run, Wanted},
@@ -29,7 +28,7 @@ use crate::{catalog::Catalog, names::ServerId};
 /// A function that returns the end of the server's standard error.
 pub(super) type StderrTail = Arc<dyn Fn() -> String + Send + Sync>;
 
-pub(super) struct Shared {
+pub(super) struct UpstreamShared {
     pub(super) id: ServerId,
     pub(super) options: UpstreamOptions,
     pub(super) client: ClientBuilder,
@@ -44,7 +43,6 @@ pub(super) struct Shared {
     pub(super) hub: Hub,
     pub(super) runs: watch::Sender<Option<Proxy>>,
     pub(super) permits: Arc<Permits>,
-    pub(super) breaker: Breaker,
     pub(super) latency: Histogram,
     pub(super) restarts: AtomicU64,
     pub(super) calls: AtomicU64,
@@ -52,7 +50,7 @@ pub(super) struct Shared {
     last_error: Mutex<Option<String>>,
 }
 
-impl Shared {
+impl UpstreamShared {
     /// A restart within this time is waited for.
     const SOON: Duration = Duration::from_secs(2);
     /// The time that a call waits for a start beyond the connect timeout, which does not include the time until the
@@ -76,7 +74,6 @@ impl Shared {
             version: watch::Sender::new(0),
             hub: Hub::new(),
             runs: watch::Sender::new(None),
-            breaker: Breaker::default(),
             latency: Histogram::default(),
             restarts: AtomicU64::new(0),
             calls: AtomicU64::new(0),

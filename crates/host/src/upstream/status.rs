@@ -1,8 +1,15 @@
 //! The status of an upstream, for people and monitoring.
 
-use std::time::Duration;
+use std::{sync::atomic::Ordering::Relaxed, time::Duration};
 
-use crate::names::ServerId;
+use couplet_core::visible;
+use tokio::time::Instant;
+
+use super::{phase::Phase, shared::UpstreamShared};
+use crate::{
+    catalog::{Catalog, List},
+    names::ServerId,
+};
 
 /// The state of an upstream; see the [table](super).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -103,4 +110,43 @@ pub struct CatalogStatus {
     pub error: Option<String>,
     /// Definitions that were dropped, and lists that were truncated.
     pub reports: Vec<String>,
+}
+
+impl Status {
+    pub(super) fn of(shared: &UpstreamShared) -> Self {
+        let entered = shared.phase.borrow().clone();
+        let catalog = shared.catalog.borrow().clone();
+        let (error, retry) = match &entered.phase {
+            Phase::Backoff(error, at) | Phase::Exhausted(error, at) => (Some(shared.cause(error)), Some(*at)),
+            Phase::Stopped(reason) | Phase::Quarantined(reason) => (Some(reason.to_string()), None),
+            Phase::Configured | Phase::Starting | Phase::Ready(_) => (shared.last_error(), None),
+        };
+        let state = match &entered.phase {
+            Phase::Ready(run) if run.breaker.is_open() || catalog.error().is_some() => State::Degraded,
+            phase => phase.state(),
+        };
+        let percentiles = shared.latency.percentile(0.5).zip(shared.latency.percentile(0.99));
+        Self {
+            server: shared.id.clone(),
+            state,
+            since: entered.since.elapsed(),
+            error,
+            retry_in: retry.map(|at| at.saturating_duration_since(Instant::now())),
+            restarts: shared.restarts.load(Relaxed),
+            calls: shared.calls.load(Relaxed),
+            failures: shared.failures.load(Relaxed),
+            running: shared.permits.running(),
+            queued: shared.permits.queued(),
+            latency: percentiles.map(|(p50, p99)| Latency { p50, p99 }),
+            catalog: CatalogStatus::of(&catalog),
+        }
+    }
+}
+
+impl CatalogStatus {
+    fn of(catalog: &Catalog) -> Self {
+        let [tools, prompts, resources, templates] = List::ALL.map(|list| catalog.list(list).len());
+        let error = catalog.error().map(|error| visible(&error.to_string()));
+        Self { age: catalog.age(), tools, prompts, resources, templates, error, reports: catalog.reports() }
+    }
 }

@@ -14,15 +14,16 @@ use tokio::{
 
 use super::{
     Start,
+    breaker::Breaker,
     budget::{Budget, Next},
     phase::{Blocked, Phase, Run, Wanted},
     refresh,
-    shared::Shared,
+    shared::UpstreamShared,
     unavailable::seconds,
 };
 
 pub(super) struct Supervisor {
-    shared: Arc<Shared>,
+    shared: Arc<UpstreamShared>,
     wanted: watch::Receiver<Wanted>,
     budget: Budget,
     /// The number of explicit starts that were followed.
@@ -57,7 +58,7 @@ impl Supervisor {
     /// The time after which a call starts a server that failed too often.
     const PROBE: Duration = Duration::from_secs(30);
 
-    pub(super) fn new(shared: Arc<Shared>) -> Self {
+    pub(super) fn new(shared: Arc<UpstreamShared>) -> Self {
         Self { wanted: shared.wanted.subscribe(), shared, budget: Budget::default(), epoch: 0 }
     }
 
@@ -96,18 +97,19 @@ impl Supervisor {
                 Err(error) => return Ended::Failed(error),
             },
         };
-        self.shared.breaker.answered();
         self.shared.hub.relay(proxy.hub(), Updates);
         self.shared.permits.touch();
-        self.shared.enter(Phase::Ready(Arc::new(Run { proxy: proxy.clone() })));
+        let run = Arc::new(Run { proxy: proxy.clone(), breaker: Breaker::default() });
+        self.shared.enter(Phase::Ready(run.clone()));
         let ended = tokio::select! {
             biased;
             () = self.interrupted() => Ended::Interrupted,
             error = proxy.closed() => Ended::Failed(error),
-            error = self.hung() => Ended::Failed(error),
+            error = self.hung(&run) => Ended::Failed(error),
             number = self.idle() => Ended::Idle(number),
             () = refresh::run(&self.shared, &proxy) => Ended::Interrupted,
         };
+        drop(run);
         let is_cut = matches!(self.wanted.borrow().blocked, Some(Blocked::Quarantined(_)));
         if is_cut || matches!(ended, Ended::Failed(_)) {
             // Calls in flight fail. Otherwise they run to their end, and the connection ends with the last of them.
@@ -120,8 +122,10 @@ impl Supervisor {
         let options = &self.shared.options;
         // The fallback of the probe needs time, too.
         let client = self.shared.client.clone().probe_timeout(options.connect_timeout / 3);
-        let builder = Proxy::builder(client.timeout(options.connect_timeout))
+        // Lists are in the catalog.
+        let builder = Proxy::builder(client.timeout(options.connect_timeout).cache(None))
             .connections(options.connections)
+            .isolation(options.isolation)
             .wait_timeout(options.queue_timeout)
             .call_timeout(options.call_timeout)
             .max_call_timeout(options.max_call_timeout)
@@ -203,9 +207,9 @@ impl Supervisor {
     }
 
     /// Waits until the server did not answer a trial either, and runs no other call.
-    async fn hung(&self) -> Error {
+    async fn hung(&self, run: &Run) -> Error {
         loop {
-            self.shared.breaker.hung.notified().await;
+            run.breaker.hung.notified().await;
             // The trial itself still counts.
             if self.shared.permits.running() <= 1 {
                 return Error::new(ErrorKind::Timeout, "it did not answer its last calls, and is restarted");

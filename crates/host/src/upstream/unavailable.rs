@@ -6,7 +6,7 @@ use couplet_core::{Error, ErrorKind, Method, Retry};
 use couplet_types::{RpcError, code};
 use serde_json::json;
 
-use super::permits::Refused;
+use super::{breaker::Breaker, permits::Refused};
 use crate::names::ServerId;
 
 /// The reason why an upstream cannot run a call now. The call was not sent.
@@ -87,8 +87,9 @@ impl Unavailable {
         Self::new(server, Reason::Busy, what)
     }
 
-    pub(super) fn unresponsive(server: &ServerId, timeouts: usize, retry: Duration) -> Self {
-        let what = format!("does not answer: its last {timeouts} calls timed out; retry in {}", seconds(retry));
+    pub(super) fn unresponsive(server: &ServerId, retry: Duration) -> Self {
+        let (failures, retry_in) = (Breaker::FAILURES, seconds(retry));
+        let what = format!("does not answer: its last {failures} calls failed; retry in {retry_in}");
         Self::new(server, Reason::Unresponsive, what).after(retry)
     }
 

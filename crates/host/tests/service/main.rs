@@ -1,4 +1,14 @@
 //! A host with several servers, in every revision downstream and in both eras upstream.
 
+mod attacks;
+mod changes;
+mod evil;
+mod fidelity;
+mod isolation;
 mod kit;
+mod profiles;
+mod reload;
+mod rules;
+mod sealed;
 mod table;
+mod traffic;

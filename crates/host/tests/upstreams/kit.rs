@@ -8,17 +8,18 @@ use std::{
     time::Duration,
 };
 
+use bytes::Bytes;
 use couplet_client::{Client, ToolResult};
 use couplet_core::{
-    BoxFuture, Call, Connect, Connected, Description, Error, ErrorKind, Hub, Inbound, JsonText, Limits, Reply,
-    ResultBody, Service,
+    BoxFuture, Call, Channel, Connect, Connected, Description, Dialect, Error, ErrorKind, Exchange, Hub, Inbound,
+    JsonText, Limits, Outgoing, Reply, ResultBody, Service,
 };
 use couplet_host::{
     names::ServerId,
     upstream::{State, Upstream, UpstreamBuilder, UpstreamOptions},
 };
 use couplet_types::{
-    Implementation, PromptsCapability, ProtocolVersion, ResourcesCapability, RpcError, ServerCapabilities,
+    Implementation, PromptsCapability, ProtocolVersion, RequestId, ResourcesCapability, RpcError, ServerCapabilities,
     ToolsCapability,
 };
 use serde_json::json;
@@ -56,6 +57,9 @@ pub(crate) struct State0 {
     /// The cache hint of lists.
     ttl: Mutex<Option<u64>>,
     without_prompts: AtomicBool,
+    /// Whether calls fail while there is no route, instead of the connection.
+    connectionless: AtomicBool,
+    no_route: AtomicBool,
     /// Calls of `wait` end when there is a permit.
     pub(crate) gate: Semaphore,
 }
@@ -85,6 +89,8 @@ impl Fake {
             list_delay: Mutex::new(Duration::ZERO),
             ttl: Mutex::new(None),
             without_prompts: AtomicBool::new(false),
+            connectionless: AtomicBool::new(false),
+            no_route: AtomicBool::new(false),
             gate: Semaphore::new(0),
         }))
     }
@@ -115,6 +121,15 @@ impl Fake {
     pub(crate) fn without_prompts(self) -> Self {
         self.0.without_prompts.store(true, SeqCst);
         self
+    }
+
+    pub(crate) fn unreachable(self) -> Self {
+        self.0.connectionless.store(true, SeqCst);
+        self
+    }
+
+    pub(crate) fn reach(&self, reaches: bool) {
+        self.0.no_route.store(!reaches, SeqCst);
     }
 
     pub(crate) fn refuse(&self, refuses: bool) {
@@ -170,8 +185,39 @@ impl Connect for Fake {
                     () = fake.cut.notified() => Err(Error::new(ErrorKind::Transport, "the cable was pulled")),
                 }
             });
-            Ok(Connected { channel, driver })
+            match self.connectionless.load(SeqCst) {
+                true => Ok(Connected { channel: Arc::new(Routed(channel, self.clone())), driver }),
+                false => Ok(Connected { channel, driver }),
+            }
         })
+    }
+}
+
+/// A channel whose requests fail while there is no route.
+struct Routed(Arc<dyn Channel>, Fake);
+
+impl Channel for Routed {
+    fn next_id(&self) -> RequestId {
+        self.0.next_id()
+    }
+
+    fn open(&self, request: Outgoing) -> Exchange {
+        match self.1.no_route.load(SeqCst) && request.method == "tools/call" {
+            true => Exchange::failed(Error::new(ErrorKind::Transport, "no route")),
+            false => self.0.open(request),
+        }
+    }
+
+    fn notify(&self, text: Bytes) {
+        self.0.notify(text);
+    }
+
+    fn agree(&self, dialect: &Dialect) {
+        self.0.agree(dialect);
+    }
+
+    fn close(&self) {
+        self.0.close();
     }
 }
 
@@ -312,7 +358,7 @@ pub(crate) fn options() -> UpstreamOptions {
 
 /// Waits until something is true. With a paused clock this takes no time.
 pub(crate) async fn until(what: &str, mut condition: impl FnMut() -> bool) {
-    for _ in 0..200_000 {
+    for _ in 0..24_000 {
         if condition() {
             return;
         }

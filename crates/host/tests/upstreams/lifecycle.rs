@@ -305,3 +305,20 @@ async fn upstreams_do_not_wait_for_each_other() {
     // It had to wait for its turn, but not for the others to end.
     assert!(timeout(secs(2), good.proxy()).await.unwrap().is_ok());
 }
+
+#[tokio::test(start_paused = true)]
+async fn one_that_is_quarantined_from_the_beginning_is_not_started() {
+    let fake = Fake::new(STATELESS);
+    let mut eager = options();
+    eager.start = Start::Eager;
+    let upstream = fake.upstream().options(eager).quarantined("its command has changed").build();
+    sleep(secs(3600)).await;
+    assert_eq!((fake.attempts.load(SeqCst), upstream.status().state), (0, State::Quarantined));
+    assert_eq!(upstream.proxy().await.unwrap_err().to_string(), "`files` is quarantined: its command has changed");
+    upstream.release();
+    is(&upstream, State::Ready).await;
+    // Starting what runs changes nothing.
+    upstream.start();
+    sleep(secs(1)).await;
+    assert_eq!(fake.attempts.load(SeqCst), 1);
+}

@@ -97,10 +97,7 @@ async fn repeated_timeouts_open_the_breaker_and_a_trial_closes_it() {
         }
         assert_eq!(upstream.status().state, State::Degraded);
         let begun = fake.begun.load(SeqCst);
-        assert_eq!(
-            call(&client, "echo").await,
-            "`files` does not answer: its last 5 calls timed out; retry in 5 seconds"
-        );
+        assert_eq!(call(&client, "echo").await, "`files` does not answer: its last 5 calls failed; retry in 5 seconds");
         assert_eq!(upstream.proxy().await.unwrap_err().reason(), Reason::Unresponsive);
         assert_eq!(fake.begun.load(SeqCst), begun, "nothing was sent");
         sleep(secs(5)).await;
@@ -154,4 +151,31 @@ async fn s23_a_server_that_is_lost_during_a_call_runs_it_once() {
         assert_eq!(call(&client, "echo").await, "echo");
         assert_eq!(fake.begun.load(SeqCst), 2, "one call was lost, and one was answered");
     }
+}
+
+/// A server behind a transport without a connection, such as HTTP, is not seen to be lost: its calls fail.
+#[tokio::test(start_paused = true)]
+async fn failures_of_the_transport_open_the_breaker_and_lead_to_a_restart() {
+    let fake = Fake::new(STATELESS).unreachable();
+    let upstream = fake.with(options());
+    let client = caller(&upstream, STATELESS).await;
+    assert_eq!(call(&client, "echo").await, "echo");
+    fake.reach(false);
+    for _ in 0..5 {
+        let error = call(&client, "echo").await;
+        assert!(error.starts_with("`files` was lost during the call, whose outcome is unknown"), "{error}");
+    }
+    assert_eq!(upstream.proxy().await.unwrap_err().reason(), Reason::Unresponsive);
+    assert_eq!(upstream.status().state, State::Degraded);
+    sleep(secs(5)).await;
+    let error = call(&client, "echo").await;
+    assert!(error.contains("no route"), "{error}");
+    // It is connected to again, which does not help, and again, which does.
+    fake.refuse(true);
+    is(&upstream, State::Backoff).await;
+    until("it is tried again", || fake.attempts.load(SeqCst) == 2).await;
+    fake.refuse(false);
+    fake.reach(true);
+    assert_eq!(call(&client, "echo").await, "echo");
+    assert_eq!(upstream.status().state, State::Ready);
 }

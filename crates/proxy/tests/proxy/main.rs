@@ -4,6 +4,7 @@
 
 mod attacks;
 mod extensions;
+mod isolation;
 mod kit;
 mod remote;
 mod replicas;

@@ -42,9 +42,7 @@ pub(super) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
 /// The servers as they are configured.
 fn written(config: &Config, output: &Output) -> String {
     if output.json {
-        let server = |server: &couplet_gateway::config::Server| {
-            json!({ "key": server.key, "id": server.id, "launch": server.launch.lines() })
-        };
+        let server = |server: &couplet_gateway::config::Server| json!({ "key": server.key, "id": server.id, "launch": server.launch.lines() });
         let servers: Vec<_> = config.servers.iter().map(server).collect();
         let profiles: Vec<_> = config.profiles.keys().collect();
         return format!("{}\n", json!({ "servers": servers, "disabled": config.disabled, "profiles": profiles }));

@@ -2,13 +2,13 @@
 
 use std::{fmt::Write, path::PathBuf, sync::Arc};
 
+use couplet::types::ToolAnnotations;
 use couplet_gateway::{Config, Inspected, PinFile, Unapproved, config::Server, inspect, now};
 use couplet_host::{
     names::{Kind, exposed_name},
     pins::{Pin, Seen},
     policy::{Door, Effects, Glob, Subject},
 };
-use couplet::types::ToolAnnotations;
 
 use super::{here, load};
 use crate::{
@@ -60,7 +60,14 @@ fn find<'a>(config: &'a Config, key: &str) -> Result<&'a Server, Failure> {
     })
 }
 
-fn explain(page: &mut String, args: &Args, config: &Config, one: &Inspected, tool: &str, lock: &couplet_host::pins::Lock) {
+fn explain(
+    page: &mut String,
+    args: &Args,
+    config: &Config,
+    one: &Inspected,
+    tool: &str,
+    lock: &couplet_host::pins::Lock,
+) {
     let server = &one.server;
     let name = exposed_name(&server.id, tool);
     let _ = writeln!(page, "name: {}", text::line(&name));

@@ -89,6 +89,13 @@ impl Args {
     }
 }
 
+impl Args {
+    /// Whether the command starts servers to look at them.
+    pub(crate) fn inspects(&self) -> bool {
+        self.command.is_some()
+    }
+}
+
 pub(crate) fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure> {
     use crate::command::{run_to_end, wait};
     match args.command {

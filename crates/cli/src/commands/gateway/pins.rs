@@ -26,15 +26,15 @@ pub(crate) struct Args {
 #[derive(Debug, Subcommand)]
 enum PinsCommand {
     /// Show what differs from the lock file
-    Diff(Compared),
+    Diff(CompareArgs),
     /// Approve what servers offer now, and how they are started
     Approve(Approve),
     /// Fail if anything differs from the lock file, without a diff
-    Check(Compared),
+    Check(CompareArgs),
 }
 
 #[derive(clap::Args, Debug)]
-struct Compared {
+struct CompareArgs {
     #[command(flatten)]
     config: ConfigArgs,
 }
@@ -56,7 +56,7 @@ pub(super) async fn run(args: Args, output: &Arc<Output>) -> Result<(), Failure>
     }
 }
 
-async fn compare(args: Compared, in_detail: bool, output: &Output) -> Result<(), Failure> {
+async fn compare(args: CompareArgs, in_detail: bool, output: &Output) -> Result<(), Failure> {
     let env = here()?;
     let config = load(args.config.config, &env, output)?;
     let lock = PinFile::new(config.lock_path()).read()?;
@@ -116,7 +116,8 @@ fn outcome(one: &Inspected, lock: &Lock, in_detail: bool, output: &Output) -> Ou
     }
     let name = output.out.name(text::line(&one.server.key));
     if !differs {
-        let number = text::count(seen.iter().filter(|seen| seen.kind != Kind::Resource).count(), "definition", "definitions");
+        let number =
+            text::count(seen.iter().filter(|seen| seen.kind != Kind::Resource).count(), "definition", "definitions");
         let _ = writeln!(page, "{name}  {} {number}", output.out.good("approved:"));
     } else if in_detail {
         let _ = write!(page, "{}", launched(one, output));

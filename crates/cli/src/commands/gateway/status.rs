@@ -54,9 +54,8 @@ fn page(status: &Value, paint: Paint) -> String {
     let servers = status["servers"].as_array().map(Vec::as_slice).unwrap_or_default();
     let rows: Vec<[String; 6]> = servers.iter().map(row).collect();
     let head = ["SERVER", "STATE", "TOOLS", "CALLS", "P50/P99", "RESTARTS"].map(str::to_owned);
-    let widths: [usize; 6] = std::array::from_fn(|at| {
-        rows.iter().chain([&head]).map(|row| text::width(&row[at])).max().unwrap_or(0)
-    });
+    let widths: [usize; 6] =
+        std::array::from_fn(|at| rows.iter().chain([&head]).map(|row| text::width(&row[at])).max().unwrap_or(0));
     let line = |row: &[String; 6]| {
         let cells = row.iter().zip(widths).map(|(cell, width)| text::pad(cell, width));
         cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()

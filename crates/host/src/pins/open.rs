@@ -8,9 +8,9 @@ use super::{Lock, PinError, PinStore};
 
 /// The lock of a running host, and its store. Clones are the same.
 #[derive(Clone)]
-pub struct Pins(Arc<Inner>);
+pub struct Pins(Arc<PinsInner>);
 
-struct Inner {
+struct PinsInner {
     store: Box<dyn PinStore>,
     lock: Mutex<Arc<Lock>>,
     saving: tokio::sync::Mutex<()>,
@@ -27,7 +27,7 @@ impl Pins {
             None => Lock::default(),
         };
         let lock = Mutex::new(Arc::new(lock));
-        Ok(Self(Arc::new(Inner { store: Box::new(store), lock, saving: tokio::sync::Mutex::default() })))
+        Ok(Self(Arc::new(PinsInner { store: Box::new(store), lock, saving: tokio::sync::Mutex::default() })))
     }
 
     /// Returns the lock as it is now.

@@ -1,0 +1,7 @@
+//! Gateways over servers on the loopback interface.
+
+#![allow(clippy::unwrap_used, missing_docs, reason = "a test that fails says so")]
+
+mod kit;
+mod reload;
+mod rules;

@@ -1,0 +1,114 @@
+//! Reloading: the whole file or nothing, and nothing else is disturbed.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use serde_json::json;
+
+use crate::kit::{File, Upstream, client, names};
+
+const SHORT: Duration = Duration::from_secs(5);
+
+#[tokio::test]
+async fn servers_and_profiles_come_and_go() {
+    let (one, two) = (Upstream::start(&["a"]).await, Upstream::start(&["b"]).await);
+    let file = File::new(&format!(r#"{{ "mcpServers": {{ "one": {} }} }}"#, one.entry("")));
+    let gateway = file.start().await.unwrap();
+    gateway.ready(SHORT).await;
+    let all = client(&gateway, None).await;
+    assert_eq!(names(&all).await, ["one__a"]);
+    assert!(gateway.service(Some("small")).is_err());
+
+    let both = format!(
+        r#"{{ "mcpServers": {{ "one": {}, "two": {} }}, "profiles": {{ "small": {{ "servers": ["two"], "names": "bare" }} }} }}"#,
+        one.entry(""),
+        two.entry("")
+    );
+    file.write(&both);
+    gateway.reload().await.unwrap();
+    gateway.ready(SHORT).await;
+    assert_eq!(names(&all).await, ["one__a", "two__b"]);
+    assert_eq!(names(&client(&gateway, Some("small")).await).await, ["b"]);
+
+    file.write(&both.replace("mcpServers", "mcpservers"));
+    let error = gateway.reload().await.unwrap_err().to_string();
+    assert!(error.contains("it has no servers"), "{error}");
+    assert_eq!(gateway.status()["reload"]["error"], error, "status says why");
+    assert_eq!(names(&all).await, ["one__a", "two__b"], "everything is as before");
+
+    file.write(&format!(r#"{{ "mcpServers": {{ "two": {} }} }}"#, two.entry("")));
+    gateway.reload().await.unwrap();
+    assert_eq!(gateway.status()["reload"]["error"], json!(null));
+    assert_eq!(names(&all).await, ["two__b"]);
+    gateway.close().await;
+}
+
+/// Acceptance 13: 200 reloads under load, half of them invalid.
+#[tokio::test]
+async fn calls_do_not_fail_while_the_file_changes() {
+    const RELOADS: usize = 200;
+    let (one, two) = (Upstream::start(&["a"]).await, Upstream::start(&["b"]).await);
+    let with = |servers: &str| format!(r#"{{ "mcpServers": {{ "one": {}{servers} }} }}"#, one.entry(""));
+    let file = File::new(&with(""));
+    let gateway = file.start().await.unwrap();
+    gateway.ready(SHORT).await;
+    let (over, done) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+    let mut callers = tokio::task::JoinSet::new();
+    for _ in 0..4 {
+        let (client, over, done) = (client(&gateway, None).await, over.clone(), done.clone());
+        callers.spawn(async move {
+            while !over.load(Ordering::Relaxed) {
+                let result = client.call("one__a", json!({})).await.expect("the server did not change");
+                assert_eq!(result.text(), "a");
+                done.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+    }
+    let lock = std::fs::read_to_string(file.path().with_extension("lock")).unwrap();
+    for at in 0..RELOADS {
+        let before = done.load(Ordering::Relaxed);
+        match at % 4 {
+            0 => file.write(&with(&format!(r#", "two": {}"#, two.entry("")))),
+            2 => file.write(&with("")),
+            _ => file.write(&with("").replace("url", "ulr")),
+        }
+        assert_eq!(gateway.reload().await.is_ok(), at % 2 == 0);
+        while done.load(Ordering::Relaxed) == before {
+            tokio::task::yield_now().await;
+        }
+    }
+    over.store(true, Ordering::Relaxed);
+    while let Some(caller) = callers.join_next().await {
+        caller.expect("no call failed");
+    }
+    let status = gateway.status();
+    assert_eq!((&status["servers"][0]["restarts"], &status["servers"][0]["state"]), (&json!(0), &json!("ready")));
+    assert_eq!(status["reload"]["count"], RELOADS / 2);
+    let now = std::fs::read_to_string(file.path().with_extension("lock")).unwrap();
+    assert!(now.contains(lock.lines().find(|line| line.contains("\"digest\"")).unwrap()), "approvals stay");
+    gateway.close().await;
+}
+
+/// Limits are part of the supervision: another limit needs another upstream, and it is used.
+#[tokio::test]
+async fn changed_settings_take_effect() {
+    let one = Upstream::start(&["a", "b"]).await;
+    let file = File::new(&format!(r#"{{ "mcpServers": {{ "one": {} }} }}"#, one.entry("")));
+    let gateway = file.start().await.unwrap();
+    gateway.ready(SHORT).await;
+    let all = client(&gateway, None).await;
+    assert_eq!(names(&all).await, ["one__a", "one__b"]);
+    let more = r#", "limits": { "calls": 3 }, "tools": { "deny": ["b"] }"#;
+    file.write(&format!(r#"{{ "mcpServers": {{ "one": {} }} }}"#, one.entry(more)));
+    gateway.reload().await.unwrap();
+    gateway.ready(SHORT).await;
+    assert_eq!(gateway.host().upstreams()[0].options().calls, 3);
+    assert_eq!(names(&all).await, ["one__a"]);
+    assert!(all.call("one__b", json!({})).await.is_err());
+    gateway.close().await;
+}

@@ -1,0 +1,142 @@
+//! Changes of lists and resources.
+
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use couplet_client::{Change, Filter};
+use couplet_core::{BoxFuture, Connect, Connected, Error, Inbound, Limits, Service};
+use couplet_host::Host;
+use couplet_server::{Server, resource, tool};
+use couplet_types::ProtocolVersion;
+
+use crate::kit::{SESSIONS, STATELESS, able, connect, in_all_pairs, in_time, server};
+
+/// A new tool of one server is announced once, and is there.
+#[tokio::test]
+async fn a_new_tool_appears() {
+    in_all_pairs(|near, far| async move {
+        let files = server("files", far).build();
+        let host = Host::builder().server("files", files.clone()).server("mail", server("mail", far).build()).build();
+        let client = connect(able(near).0, host.service()).await;
+        assert_eq!(client.tools().await.unwrap().len(), 12);
+        let mut changes = client.listen(Filter::new().tools()).await.unwrap();
+        files.add_tool(tool("new", || "new")).unwrap();
+        assert_eq!(changes.next().await, Some(Change::Tools));
+        assert!(client.tools().await.unwrap().iter().any(|tool| tool.name == "files__new"));
+        assert_eq!(client.call("files__new", ()).await.unwrap().text(), "new");
+    })
+    .await;
+}
+
+/// Exactly the subscribers of a resource get an update, and one for many changes at once.
+#[tokio::test]
+async fn updates_reach_their_subscribers_only() {
+    const CLIENTS: usize = 40;
+    const URIS: usize = 10;
+    for (near, far) in [(SESSIONS, SESSIONS), (SESSIONS, STATELESS), (STATELESS, SESSIONS), (STATELESS, STATELESS)] {
+        in_time(format_args!("{near} to {far}"), async {
+            let server = |name: &'static str| {
+                let add = |server: Server, at| {
+                    server.resource(resource(format!("{name}://{at}"), move || format!("{at}")).subscribable())
+                };
+                (0..URIS).fold(Server::new(name, "1").versions([far]), add).build()
+            };
+            let (one, two) = (server("one"), server("two"));
+            let host = Host::builder().server("one", one.clone()).server("two", two.clone()).build();
+            let mut subscribers = Vec::new();
+            for at in 0..CLIENTS {
+                let client = connect(able(near).0, host.service()).await;
+                if at == 0 {
+                    client.resources().await.unwrap();
+                }
+                let (a, b) = (format!("one://{}", at % URIS), format!("two://{}", (at + 1) % URIS));
+                let changes = client.listen(Filter::new().resource(&a).resource(&b)).await.unwrap();
+                subscribers.push((client, changes, [a, b]));
+            }
+            let all: BTreeSet<_> = subscribers.iter().flat_map(|(.., uris)| uris.clone()).collect();
+            let interest = || {
+                let mut interest = one.hub().interest().uris;
+                interest.extend(two.hub().interest().uris);
+                interest
+            };
+            while interest() != all {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            for _ in 0..100 {
+                one.hub().send(Change::Updated("one://3".into()));
+            }
+            for (_, changes, uris) in &mut subscribers {
+                let is_subscribed = uris.contains(&"one://3".to_owned());
+                if is_subscribed {
+                    assert_eq!(changes.next().await, Some(Change::Updated("one://3".into())));
+                }
+            }
+            // A later change of everything shows that nothing else was on its way.
+            two.hub().send(Change::Updated("two://4".into()));
+            for (_, changes, uris) in &mut subscribers {
+                if uris.contains(&"two://4".to_owned()) {
+                    let mut change = changes.next().await;
+                    // A burst may be delivered in parts.
+                    while change == Some(Change::Updated("one://3".into())) {
+                        change = changes.next().await;
+                    }
+                    assert_eq!(change, Some(Change::Updated("two://4".into())));
+                }
+            }
+        })
+        .await;
+    }
+}
+
+/// A server in this process that counts its connections.
+struct Counted {
+    service: Arc<dyn Service>,
+    connected: Arc<AtomicUsize>,
+}
+
+impl Connect for Counted {
+    fn connect(&mut self, inbound: Arc<dyn Inbound>, limits: Limits) -> BoxFuture<'_, Result<Connected, Error>> {
+        self.connected.fetch_add(1, Ordering::SeqCst);
+        self.service.connect(inbound, limits)
+    }
+}
+
+/// Subscriptions survive a restart of the server.
+#[tokio::test]
+async fn subscriptions_survive_a_restart() {
+    for far in [SESSIONS, STATELESS] {
+        in_time(far, async {
+            let files = server("files", far).build();
+            let connected = Arc::new(AtomicUsize::new(0));
+            let target = Counted { service: Arc::new(files.clone()), connected: connected.clone() };
+            let host = Host::builder().server("files", target).build();
+            let client = connect(able(ProtocolVersion::V2025_11_25).0, host.service()).await;
+            client.resources().await.unwrap();
+            let mut changes = client.listen(Filter::new().resource("files://one")).await.unwrap();
+            let is_subscribed = || files.hub().interest().uris.contains("files://one");
+            while !is_subscribed() {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            let before = connected.load(Ordering::SeqCst);
+            host.upstreams()[0].restart();
+            while connected.load(Ordering::SeqCst) == before || host.upstreams()[0].running().is_none() {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            // The new connection subscribes a moment later than it opens.
+            let update = Change::Updated("files://one".into());
+            loop {
+                files.hub().send(update.clone());
+                if let Ok(change) = tokio::time::timeout(Duration::from_millis(20), changes.next()).await {
+                    break assert_eq!(change, Some(update));
+                }
+            }
+        })
+        .await;
+    }
+}

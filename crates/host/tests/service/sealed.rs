@@ -1,0 +1,226 @@
+//! Ids that the host gives to one principal mean nothing to another one.
+
+use std::sync::Arc;
+
+use couplet_client::Client;
+use couplet_core::{JsonText, Limits, Outcome, Service};
+use couplet_host::{
+    Host, Profile,
+    policy::{Layer, Policy},
+};
+use couplet_server::{Ctx, Server, ToolError, tool};
+use couplet_tasks::{CallTask, Called, ClientTasks, Task, TaskTool, Tasks};
+use couplet_testing::Wire;
+use couplet_types::{
+    ClientCapabilities, ElicitationCapability, ListTools, PaginatedParams, ProtocolVersion, ReadResource,
+    ReadResourceParams,
+};
+use serde_json::{Value, json};
+
+use crate::{
+    evil::{Evil, value},
+    kit::{SESSIONS, STATELESS, Sure, able, authenticated, connect, in_time, server},
+};
+
+/// A service that can be given to a wire.
+#[derive(Clone)]
+struct Of(Arc<dyn Service>);
+
+impl Service for Of {
+    fn describe(&self) -> Arc<couplet_core::Description> {
+        self.0.describe()
+    }
+
+    fn call(&self, call: couplet_core::Call) -> couplet_core::BoxFuture<'static, couplet_core::Reply> {
+        self.0.call(call)
+    }
+
+    fn hub(&self) -> &couplet_core::Hub {
+        self.0.hub()
+    }
+}
+
+fn wire(principal: &'static str, service: Arc<dyn Service>) -> Wire {
+    let can = ClientCapabilities::new().elicitation(ElicitationCapability::new());
+    Wire::with(Of(authenticated(principal, service)), STATELESS, can, Limits::default())
+}
+
+async fn asks(ctx: Ctx) -> Result<String, ToolError> {
+    let yes = ctx.elicit::<Sure>("yes", "sure?").await?.accepted()?.yes;
+    Ok(format!("{yes}"))
+}
+
+/// Request state of one principal, tool or profile is not valid for another.
+#[tokio::test]
+async fn s12_request_state_belongs_to_its_caller() {
+    for far in [SESSIONS, STATELESS] {
+        in_time(far, async {
+            let server = || {
+                let server = Server::new("far", "1").versions([far]).tool(tool("asks", asks)).tool(tool("other", asks));
+                server.build()
+            };
+            let host = Host::builder().server("one", server()).server("two", server()).profile(Profile::new("other"));
+            let host = host.build();
+            host.ready(std::time::Duration::from_secs(10)).await;
+            let mut ann = wire("ann", host.service());
+            let first = ann.request("tools/call", json!({ "name": "one__asks" })).await;
+            let asked = first["result"]["inputRequests"].as_object().unwrap_or_else(|| panic!("{first}")).clone();
+            let key = asked.keys().next().unwrap().clone();
+            assert_eq!(asked[&key]["params"]["message"], "one: sure?");
+            let retry = |name: &str| {
+                let mut retry = json!({ "name": name });
+                retry["requestState"] = first["result"]["requestState"].clone();
+                retry["inputResponses"] = json!({ &key: { "action": "accept", "content": { "yes": true } } });
+                retry
+            };
+            let mut forged = retry("one__asks");
+            forged["requestState"] = json!("u.AAAA");
+            let unknown = ann.request("tools/call", forged).await["error"]["code"].clone();
+            let mut bob = wire("bob", host.service());
+            let mut other = wire("ann", host.view("other").unwrap().service());
+            for refused in [
+                bob.request("tools/call", retry("one__asks")).await,
+                other.request("tools/call", retry("one__asks")).await,
+                ann.request("tools/call", retry("one__other")).await,
+                ann.request("tools/call", retry("two__asks")).await,
+            ] {
+                assert_eq!(refused["error"]["code"], unknown, "{refused}");
+            }
+            let done = ann.request("tools/call", retry("one__asks")).await;
+            assert_eq!(done["result"]["content"][0]["text"], "true", "{done}");
+        })
+        .await;
+    }
+}
+
+/// Tasks work through the host in both forms, and a task of one principal does not exist for another.
+#[tokio::test]
+async fn s12_a_task_belongs_to_its_caller() {
+    for version in [SESSIONS, STATELESS] {
+        in_time(version, async {
+            let server = |name: &'static str| {
+                Server::new(name, "1")
+                    .versions([version])
+                    .extension(Tasks::in_memory())
+                    .tool(tool("job", move || async move { name }).task(Task::optional()))
+                    .tool(tool("asks", asks).task(Task::optional()))
+                    .build()
+            };
+            let host = Host::builder().server("one", server("one")).server("two", server("two")).build();
+            host.ready(std::time::Duration::from_secs(10)).await;
+            let client = |principal| {
+                let client = Client::new("near", "1")
+                    .versions([version])
+                    .extension(ClientTasks::new())
+                    .on_elicit(|ask| async move { ask.accept(json!({ "yes": true })) });
+                connect(client, authenticated(principal, host.service()))
+            };
+            let (ann, bob) = (client("ann").await, client("bob").await);
+            for name in ["one", "two"] {
+                let called = ann.call_task(format!("{name}__job"), ()).await.unwrap();
+                let Called::Task(task) = called else { panic!("{version}: no task") };
+                let id = task.id().to_owned();
+                assert_eq!(task.wait().await.unwrap().text(), name, "{version}");
+                let mine = ann.task(&id).state().await;
+                assert!(mine.is_ok(), "{version}: {mine:?}");
+                let theirs = bob.task(&id).state().await.unwrap_err();
+                let nothing = bob.task("nothing").state().await.unwrap_err();
+                assert_eq!(theirs.rpc(), nothing.rpc(), "{version}");
+                assert!(theirs.rpc().is_some(), "{version}: {theirs}");
+            }
+            let asked = ann.call_task("two__asks", ()).await.unwrap();
+            assert_eq!(asked.wait().await.unwrap().text(), "true", "{version}");
+        })
+        .await;
+    }
+}
+
+/// Long lists come in pages; a cursor of another principal, profile or list is not valid.
+#[tokio::test]
+async fn s12_a_cursor_belongs_to_its_caller() {
+    let names: Vec<_> = (0..2500).map(|at| format!("tool-{at:04}")).collect();
+    let names: Vec<_> = names.iter().map(String::as_str).collect();
+    for &version in ProtocolVersion::ALL {
+        in_time(version, async {
+            let many = Evil::named("many", version, &names);
+            let host = Host::builder().server("many", many.service()).profile(Profile::new("other")).build();
+            let ann = connect(able(version).0, authenticated("ann", host.service())).await;
+            let all = ann.tools().await.unwrap();
+            assert_eq!(all.len(), 2500);
+            assert!(all.iter().zip(&names).all(|(tool, name)| tool.name == format!("many__{name}")));
+            let page = ann.request::<ListTools>(PaginatedParams::new()).await.unwrap();
+            assert_eq!(page.tools.len(), 1000);
+            let cursor = page.next_cursor.unwrap();
+            let next =
+                |client: &Client, cursor: &str| client.request::<ListTools>(PaginatedParams::new().cursor(cursor));
+            assert_eq!(next(&ann, &cursor).await.unwrap().tools[0].name, "many__tool-1000");
+            let bob = connect(able(version).0, authenticated("bob", host.service())).await;
+            let other = host.view("other").unwrap().service();
+            let other = connect(able(version).0, authenticated("ann", other)).await;
+            let unknown = next(&ann, "AAAA").await.unwrap_err();
+            for client in [&bob, &other] {
+                assert_eq!(next(client, &cursor).await.unwrap_err().rpc(), unknown.rpc());
+            }
+            // The list changes between two pages: nothing that stays is left out or repeated.
+            let fewer: Vec<_> = names.iter().filter(|name| **name != "tool-0999").copied().collect();
+            many.set_tools(
+                fewer.iter().map(|name| json!({ "name": name, "inputSchema": { "type": "object" } })).collect(),
+            );
+            while ann.tools().await.unwrap().len() != 2499 {
+                tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+            }
+            assert_eq!(next(&ann, &cursor).await.unwrap().tools[0].name, "many__tool-1000");
+        })
+        .await;
+    }
+}
+
+/// A result that a server calls public is private where the policy distinguishes principals.
+#[tokio::test]
+async fn s24_a_view_that_differs_between_principals_is_private() {
+    in_time("s24", async {
+        let server = || {
+            let resources = json!([{ "uri": "far://one", "name": "one" }]);
+            let evil = Evil::new(STATELESS, json!([]), resources, |_| {
+                let contents = json!([{ "uri": "far://one", "text": "one" }]);
+                let public = json!({ "contents": contents, "ttlMs": 60_000, "cacheScope": "public" });
+                Box::pin(async move { value(&public) })
+            });
+            evil.service()
+        };
+        let rules = r#"[{"deny":{"principal":"bob","resource":"far/*"}},{"allow":{}}]"#;
+        let policy = Policy::new(vec![Layer::new("policy", serde_json::from_str::<Vec<_>>(rules).unwrap())]);
+        for (policy, scope) in [(Policy::allow_all(), "public"), (policy, "private")] {
+            let host = Host::builder().server("far", server()).policy(policy).build();
+            let ann = connect(able(STATELESS).0, authenticated("ann", host.service())).await;
+            ann.resources().await.unwrap();
+            let read = ann.request::<ReadResource>(ReadResourceParams::new("far://one")).raw_outcome();
+            let Outcome::Complete(text) = read.await.unwrap() else { panic!("it asks") };
+            let scope_of = |text: &JsonText| text.parse::<Value>().unwrap()["cacheScope"].clone();
+            assert_eq!(scope_of(&text), scope);
+            let list = ann.request::<ListTools>(PaginatedParams::new()).raw_outcome();
+            let Outcome::Complete(text) = list.await.unwrap() else { panic!("it asks") };
+            assert_eq!(scope_of(&text), "private", "lists of a host are never shared");
+        }
+    })
+    .await;
+}
+
+/// What one principal may not see is not in its lists, although another principal listed before.
+#[tokio::test]
+async fn s24_lists_are_those_of_the_principal() {
+    let rules = r#"[{"deny":{"principal":"bob","tool":"files/who"}},{"allow":{}}]"#;
+    let policy = Policy::new(vec![Layer::new("policy", serde_json::from_str::<Vec<_>>(rules).unwrap())]);
+    let host = Host::builder().server("files", server("files", STATELESS).build()).policy(policy).build();
+    for &version in ProtocolVersion::ALL {
+        in_time(version, async {
+            for (principal, sees) in [("ann", true), ("bob", false), ("ann", true)] {
+                let client = connect(able(version).0, authenticated(principal, host.service())).await;
+                let tools = client.tools().await.unwrap();
+                assert_eq!(tools.iter().any(|tool| tool.name == "files__who"), sees, "{principal}");
+                assert_eq!(client.call("files__who", ()).await.is_ok(), sees, "{principal}");
+            }
+        })
+        .await;
+    }
+}
