@@ -40,17 +40,36 @@ pub(crate) enum Names {
     Prefixed,
 }
 
+/// Whether definitions that appear or change while the gateway runs are hidden.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pins {
+    On,
+    Off,
+}
+
 /// Writes the configuration of a gateway into a folder of its own, without what an earlier gateway left there.
-pub(crate) fn configure(folder: &Path, servers: &[(&str, Upstream)], names: Names) -> Result<PathBuf, Failure> {
+pub(crate) fn configure(
+    folder: &Path,
+    servers: &[(&str, Upstream)],
+    names: Names,
+    pins: Pins,
+) -> Result<PathBuf, Failure> {
     let _ = fs::remove_dir_all(folder);
     let path = folder.join("gateway.json");
-    let text = format!("{:#}\n", config(servers, names));
+    let text = format!("{:#}\n", config(servers, names, pins));
     let written = fs::create_dir_all(folder).and_then(|()| fs::write(&path, text));
     written.map(|()| path.clone()).map_err(|e| format!("{}: {e}", path.display()))
 }
 
-fn config(servers: &[(&str, Upstream)], names: Names) -> Value {
-    let entries: Map<String, Value> = servers.iter().map(|(id, server)| ((*id).to_owned(), server.entry())).collect();
+fn config(servers: &[(&str, Upstream)], names: Names, pins: Pins) -> Value {
+    let entry = |server: &Upstream| {
+        let mut entry = server.entry();
+        if pins == Pins::Off {
+            entry["pin"] = json!(false);
+        }
+        entry
+    };
+    let entries: Map<String, Value> = servers.iter().map(|(id, server)| ((*id).to_owned(), entry(server))).collect();
     let mut config = json!({ "mcpServers": entries, "listen": { "auth": "none" } });
     if names == Names::Bare {
         config["names"] = json!("bare");
@@ -94,7 +113,8 @@ mod tests {
             "names": "bare",
             "listen": { "auth": "none" },
         });
-        assert_eq!(config(&servers, Names::Bare), expected);
-        assert_eq!(config(&servers, Names::Prefixed)["names"], Value::Null);
+        assert_eq!(config(&servers, Names::Bare, Pins::On), expected);
+        assert_eq!(config(&servers, Names::Prefixed, Pins::On)["names"], Value::Null);
+        assert_eq!(config(&servers, Names::Bare, Pins::Off)["mcpServers"]["far"]["pin"], json!(false));
     }
 }

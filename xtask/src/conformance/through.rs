@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     Failure, gateway,
-    gateway::{Names, Upstream},
+    gateway::{Names, Pins, Upstream},
     group::serve,
     workspace::command,
 };
@@ -156,8 +156,13 @@ impl Through {
         let couplet = bench.programs.join("couplet");
         let (group, port) = match self.way {
             Way::Gateway => {
-                let config =
-                    gateway::configure(&folder.join(format!("{name}-config")), &[("suite", upstream)], Names::Bare)?;
+                // The suite adds and removes tools while it runs.
+                let config = gateway::configure(
+                    &folder.join(format!("{name}-config")),
+                    &[("suite", upstream)],
+                    Names::Bare,
+                    Pins::Off,
+                )?;
                 serve(|port| gateway::serve(&couplet, &config, port), &log("gateway"))?
             }
             Way::Run => serve(|port| run_command(&couplet, &upstream, port, folder.join("state")), &log("run"))?,

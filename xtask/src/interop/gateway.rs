@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     Failure, gateway,
-    gateway::{Names, Upstream},
+    gateway::{Names, Pins, Upstream},
     group::{Group, serve},
     workspace::{capture, command},
 };
@@ -106,7 +106,12 @@ impl Gateway<'_> {
     }
 
     fn configure(&self, server: &Side, folder: &Path) -> Result<PathBuf, Failure> {
-        gateway::configure(folder, &[(server.name, Upstream::Command(server.programs.server_line()))], Names::Bare)
+        gateway::configure(
+            folder,
+            &[(server.name, Upstream::Command(server.programs.server_line()))],
+            Names::Bare,
+            Pins::On,
+        )
     }
 
     fn column(&self, name: String, clients: &[Side], target: Result<Vec<String>, Failure>, folder: &Path) -> Column {
@@ -275,7 +280,7 @@ pub(super) fn all_servers(programs: &Path, servers: &Servers, logs: &Path) -> Co
     let folder = logs.join("gateway");
     let there = BEHIND.iter().filter(|(_, server)| servers.there(*server).is_ok());
     let there: Vec<_> = there.map(|(id, server)| (*id, Upstream::Command(servers.line(*server)))).collect();
-    let running = gateway::configure(&folder, &there, Names::Prefixed)
+    let running = gateway::configure(&folder, &there, Names::Prefixed, Pins::On)
         .and_then(|config| serve(|port| gateway::serve(&couplet, &config, port), &folder.join("gateway.log")));
     let target = match &running {
         Ok((_, port)) => url(port),

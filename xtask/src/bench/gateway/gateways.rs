@@ -12,7 +12,7 @@ use super::super::{
 };
 use crate::{
     Failure, gateway,
-    gateway::{Names, Upstream},
+    gateway::{Names, Pins, Upstream},
     workspace::{capture, command, show},
 };
 
@@ -180,7 +180,7 @@ pub(super) fn couplet_under(
     servers: &Servers<'_>,
     names: Names,
 ) -> Result<Running, Failure> {
-    let config = gateway::configure(&rig.folders.bench.join("gateways/couplet"), servers, names)?;
+    let config = gateway::configure(&rig.folders.bench.join("gateways/couplet"), servers, names, Pins::On)?;
     let address = free_address()?;
     let words = [before, &[rig.folders.our("couplet")], &gateway::listening(&config, &address.port().to_string())];
     let mut gateway = line(&rig.on_server(words.concat()));
