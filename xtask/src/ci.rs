@@ -9,7 +9,7 @@ use std::{
 };
 
 use crate::{
-    Failure, cluster, corpus, grow, interop, skipped, starter, tidy, weight,
+    Failure, cluster, conformance, corpus, grow, interop, skipped, starter, tidy, weight,
     workspace::{self, capture, cargo, command, packages, show},
 };
 
@@ -29,7 +29,8 @@ const STEPS: &[Step] = &[
     ("features", features),
     ("grow", || grow::run(&[])),
     ("corpus", || corpus::run(&[])),
-    ("conformance", conformance),
+    ("conformance", || conformance(&[])),
+    ("gateway", || conformance(&["--through-gateway", "--quick"])),
     ("interop", interop),
     ("cluster", cluster),
 ];
@@ -162,12 +163,12 @@ fn docs() -> Result<(), Failure> {
 }
 
 /// The official suite, with the programs as the tests have built them.
-fn conformance() -> Result<(), Failure> {
+fn conformance(options: &[&str]) -> Result<(), Failure> {
     let mut suite = command("cargo");
-    suite.args(["run", "--quiet", "--package", "xtask", "--", "conformance", "--debug"]);
+    suite.args(["run", "--quiet", "--package", "xtask", "--", "conformance", "--debug"]).args(options);
     match suite.status().map_err(|e| e.to_string())?.code() {
         Some(0) => Ok(()),
-        Some(3) => Err(format!("{NOT_RUN}the suite cannot be had here")),
+        Some(conformance::NOT_RUN) => Err(format!("{NOT_RUN}the suite cannot be had here")),
         _ => Err("the conformance suite found failures".to_owned()),
     }
 }

@@ -15,6 +15,7 @@ mod corpus;
 mod debian;
 mod full;
 mod fuzz;
+mod gateway;
 mod group;
 mod grow;
 mod interop;
@@ -78,7 +79,7 @@ const COMMANDS: &[Command] = &[
     Command {
         name: "conformance",
         usage: "conformance [option..]",
-        what: "the official conformance suite, strictly counted; --debug, --only <part of a name>",
+        what: "the official conformance suite, strictly counted; --debug, --only, --through-gateway, --quick",
         run: conformance::run,
     },
     Command {
@@ -95,7 +96,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "bench",
-        usage: "bench [option..]",
+        usage: "bench [gateway] [option..]",
         what: "how fast it is, beside its peers; --quick, --only, --suite, --rounds, --write, --check, --record",
         run: bench::run,
     },

@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, fs, path::PathBuf};
 use serde_json::json;
 
 use super::{
+    gateway,
     kits::{Folders, Kit},
     options::Options,
     rig::{Listening, Rig},
@@ -48,6 +49,7 @@ pub(super) fn run(options: &Options) -> Result<(), Failure> {
         println!("{name}: {each} instructions per call");
         counts.insert(name, each);
     }
+    counts.extend(gateway::instructions(&rig)?);
     if options.record { record(&counts) } else { compare(&counts, &recorded()?) }
 }
 
@@ -77,7 +79,7 @@ fn count_run(rig: &Rig, transport: Transport, case: &str, count: usize) -> Resul
 }
 
 /// The number on the line of the log that tells the total.
-fn collected(log: &str) -> Option<u64> {
+pub(super) fn collected(log: &str) -> Option<u64> {
     let (_, rest) = log.split_once("Collected :")?;
     rest.split_whitespace().next()?.parse().ok()
 }

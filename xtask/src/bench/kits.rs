@@ -179,11 +179,15 @@ impl Folders {
         capture(npm.current_dir(&folder).args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"])).map(drop)
     }
 
-    /// Makes a virtual environment with what the files ask for; only the first may bring along what it needs.
     fn pip(&self, name: &str, files: &[&str]) -> Result<(), Failure> {
+        let paths: Vec<PathBuf> = files.iter().map(|file| peers().join("python").join(file)).collect();
+        self.pip_at(name, &paths)
+    }
+
+    /// Makes a virtual environment with what the files ask for; only the first may bring along what it needs.
+    pub(super) fn pip_at(&self, name: &str, paths: &[PathBuf]) -> Result<(), Failure> {
         let folder = self.bench.join(name);
         let ready = folder.join("installed");
-        let paths: Vec<PathBuf> = files.iter().map(|file| peers().join("python").join(file)).collect();
         let wanted: String = paths.iter().filter_map(|path| fs::read_to_string(path).ok()).collect();
         if fs::read_to_string(&ready).is_ok_and(|text| text == wanted) {
             return Ok(());

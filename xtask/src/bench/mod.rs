@@ -3,6 +3,7 @@
 //! The programs are those of `bench/`; here it is decided what is run, in which order, and how the results are shown.
 
 mod chart;
+mod gateway;
 mod instructions;
 mod kits;
 mod options;
@@ -24,6 +25,11 @@ use subjects::Subject;
 use crate::Failure;
 
 pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
+    if let Some((first, rest)) = arguments.split_first()
+        && first == "gateway"
+    {
+        return gateway::run(rest);
+    }
     let options = Options::new(arguments)?;
     if options.check || options.record {
         return instructions::run(&options);

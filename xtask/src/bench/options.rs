@@ -69,7 +69,8 @@ impl Options {
     }
 }
 
-fn list(text: &str) -> Vec<String> {
+/// The names between commas.
+pub(super) fn list(text: &str) -> Vec<String> {
     text.split(',').map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect()
 }
 

@@ -11,6 +11,9 @@ use crate::{
 /// The tables stand between these lines, and nothing else does.
 const BEGIN: &str = "<!-- results: written by `cargo xtask bench --write` -->";
 const END: &str = "<!-- end of results -->";
+/// The same for what is measured through gateways.
+const BEGIN_GATEWAY: &str = "<!-- gateway: written by `cargo xtask bench gateway --write` -->";
+const END_GATEWAY: &str = "<!-- end of gateway -->";
 
 /// What was measured, where and when.
 pub(super) fn heading(rig: &Rig, kits: &[Kit], rounds: usize) -> String {
@@ -34,8 +37,6 @@ pub(super) fn heading(rig: &Rig, kits: &[Kit], rounds: usize) -> String {
 
 /// Writes the tables into the README, and the picture.
 pub(super) fn write(results: &Results, heading: &str) -> Result<(), Failure> {
-    let path = root().join("bench/README.md");
-    let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
     let mut block = format!("{heading}\nTo repeat it: `cargo xtask bench --rounds {} --write`.\n", results.rounds());
     if let Some(picture) = chart::render(results) {
         let path = root().join("bench/chart.svg");
@@ -43,14 +44,25 @@ pub(super) fn write(results: &Results, heading: &str) -> Result<(), Failure> {
         block += "\n![CPU time per small call](chart.svg)\n";
     }
     block += &tables::render(results);
-    let text = replace(&text, &block).ok_or_else(|| format!("{} has no place for results", path.display()))?;
+    put(&block, [BEGIN, END])
+}
+
+/// Writes what was measured through gateways into the README.
+pub(super) fn write_gateway(block: &str) -> Result<(), Failure> {
+    put(block, [BEGIN_GATEWAY, END_GATEWAY])
+}
+
+fn put(block: &str, marks: [&str; 2]) -> Result<(), Failure> {
+    let path = root().join("bench/README.md");
+    let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let text = replace(&text, block, marks).ok_or_else(|| format!("{} has no place for results", path.display()))?;
     fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))
 }
 
-fn replace(text: &str, block: &str) -> Option<String> {
-    let (before, rest) = text.split_once(BEGIN)?;
-    let (_, after) = rest.split_once(END)?;
-    Some(format!("{before}{BEGIN}\n\n{block}\n{END}{after}"))
+fn replace(text: &str, block: &str, [begin, end]: [&str; 2]) -> Option<String> {
+    let (before, rest) = text.split_once(begin)?;
+    let (_, after) = rest.split_once(end)?;
+    Some(format!("{before}{begin}\n\n{block}\n{end}{after}"))
 }
 
 #[cfg(test)]
@@ -60,6 +72,7 @@ mod tests {
     #[test]
     fn only_what_is_between_the_marks_is_replaced() {
         let text = format!("a\n{BEGIN}\nold\n{END}\nb\n");
+        let replace = |text: &str, block: &str| replace(text, block, [BEGIN, END]);
         let once = replace(&text, "new").unwrap();
         assert_eq!(once, format!("a\n{BEGIN}\n\nnew\n{END}\nb\n"));
         assert_eq!(replace(&once, "new").unwrap(), once);

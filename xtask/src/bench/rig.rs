@@ -77,6 +77,11 @@ impl Rig {
         before.into_iter().map(str::to_owned).chain(words).collect()
     }
 
+    /// Starts a command on the processor of the server, with a free port for `{port}` in the arguments.
+    pub(super) fn listen(&self, words: Vec<String>, arguments: &str) -> Result<Listening, Failure> {
+        Listening::start(&self.on(SERVER_CPU, words), arguments, "/mcp", &[])
+    }
+
     /// Starts a subject that listens, and waits until it does.
     pub(super) fn http(&self, subject: &Subject, variables: &[(&str, &str)]) -> Result<Listening, Failure> {
         let words = self.on(SERVER_CPU, self.folders.server(subject.kit));
@@ -101,6 +106,12 @@ fn json(words: &[String]) -> Result<Value, Failure> {
     }
 }
 
+/// An address of this machine at which nothing listens.
+pub(super) fn free_address() -> Result<SocketAddr, Failure> {
+    let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|listener| listener.local_addr());
+    free.map_err(|e| format!("there is no free port: {e}"))
+}
+
 /// A server that listens; it ends with this value.
 pub(super) struct Listening {
     child: Child,
@@ -115,12 +126,16 @@ impl Listening {
         path: &str,
         variables: &[(&str, &str)],
     ) -> Result<Self, Failure> {
-        let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|listener| listener.local_addr());
-        let address = free.map_err(|e| format!("there is no free port: {e}"))?;
+        let address = free_address()?;
         let arguments = arguments.replace("{port}", &address.port().to_string());
         let (program, before) = words.split_first().ok_or("there is nothing to run")?;
         let mut command: Command = command(program);
         command.args(before).args(arguments.split(' ')).envs(variables.iter().copied());
+        Self::spawn(command, address, path)
+    }
+
+    /// Starts a command that listens at an address, and waits until it does.
+    pub(super) fn spawn(mut command: Command, address: SocketAddr, path: &str) -> Result<Self, Failure> {
         let spawned = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
         let child = spawned.map_err(|e| format!("`{}` did not start: {e}", describe(&command)))?;
         let mut server = Self { child, url: format!("http://{address}{path}") };

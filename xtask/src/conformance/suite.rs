@@ -101,13 +101,20 @@ impl Role {
 }
 
 /// A scenario at one of its revisions.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Run {
     pub(super) role: Role,
     pub(super) revision: String,
     pub(super) scenario: String,
     /// The suite ties no revision to an extension, and has to be told that one is meant.
     pub(super) forced: bool,
+}
+
+impl Run {
+    /// Where its results are, below the folder of all results.
+    pub(super) fn folder(&self, results: &Path) -> PathBuf {
+        results.join(self.role.name()).join(&self.revision).join(self.scenario.replace('/', "__"))
+    }
 }
 
 /// Reads a list of headings and of lines like `  - ping [2025-06-18,2025-11-25]`.

@@ -7,6 +7,7 @@ mod deny;
 mod docsrs;
 mod external;
 mod features;
+mod gateway;
 mod minimal;
 mod msrv;
 mod mutants;
@@ -33,6 +34,7 @@ const STEPS: &[Step] = &[
     ("minimal-versions", minimal::run),
     ("semver", semver::run),
     ("features", features::run),
+    ("gateway", gateway::run),
     ("mutants", mutants::run),
 ];
 

@@ -15,7 +15,7 @@ use super::{
     peer::Missing,
     report::Counts,
     servers::{
-        Server::{self, Everything, FastMcp, Fetch, Git, Time, TsV2},
+        Server::{self, Everything, FastMcp, Fetch, Filesystem, Git, Memory, Time, TsV2},
         Servers,
     },
     text, url,
@@ -49,13 +49,29 @@ struct Case {
 
 const BOTH: &[&str] = &["auto", "2025-11-25"];
 
-const CASES: [Case; 6] = [
+const CASES: [Case; 8] = [
     Case {
         server: Everything,
         spoken: &["auto"],
         tool: "echo",
         arguments: &["message=hi"],
         answer: "Echo: hi",
+        notifies: &["auto"],
+    },
+    Case {
+        server: Filesystem,
+        spoken: &["auto"],
+        tool: "read_text_file",
+        arguments: &["path=FILES/tides.txt"],
+        answer: "Low water at six.",
+        notifies: &["auto"],
+    },
+    Case {
+        server: Memory,
+        spoken: &["auto"],
+        tool: "search_nodes",
+        arguments: &["query=programs"],
+        answer: "Ada",
         notifies: &["auto"],
     },
     Case {

@@ -5,6 +5,7 @@
 
 mod behind;
 mod command;
+mod gateway;
 mod peer;
 mod report;
 pub(crate) mod rolling;
@@ -35,6 +36,8 @@ const DEADLINE: Duration = Duration::from_secs(60);
 const COMMAND: &str = "command";
 /// The name of what is run through `couplet run`, a mount and `couplet listen`.
 const BEHIND: &str = "behind";
+/// The name of what is run through `couplet gateway`.
+const GATEWAY: &str = "gateway";
 
 /// All peers, or those whose names have one of the arguments in them. The last line is for machines.
 pub(crate) fn run(names: &[String]) -> Result<(), Failure> {
@@ -52,9 +55,9 @@ pub(crate) fn suite(names: &[String]) -> Result<Counts, Failure> {
     let wanted = |peer: &&Peer| names.is_empty() || names.iter().any(|name| peer.name.contains(name));
     let peers: Vec<&Peer> = PEERS.iter().filter(wanted).collect();
     let with = |suite: &str| names.is_empty() || names.iter().any(|name| name == suite);
-    let (with_command, with_behind) = (with(COMMAND), with(BEHIND));
-    if peers.is_empty() && !with_command && !with_behind {
-        let known: Vec<_> = PEERS.iter().map(|peer| peer.name).chain([COMMAND, BEHIND]).collect();
+    let (with_command, with_behind, with_gateway) = (with(COMMAND), with(BEHIND), with(GATEWAY));
+    if peers.is_empty() && !with_command && !with_behind && !with_gateway {
+        let known: Vec<_> = PEERS.iter().map(|peer| peer.name).chain([COMMAND, BEHIND, GATEWAY]).collect();
         return Err(format!("there is no such peer; there are {}", known.join(", ")));
     }
     build_programs()?;
@@ -70,12 +73,13 @@ pub(crate) fn suite(names: &[String]) -> Result<Counts, Failure> {
     // Each peer has a thread: most of the time is spent in waiting for programs to start.
     let (rows, commands) = thread::scope(|scope| {
         let (programs, bench) = (&programs, &bench);
-        let commands = (with_command || with_behind).then(|| {
+        let commands = (with_command || with_behind || with_gateway).then(|| {
             scope.spawn(move || {
                 let servers = Servers::install(&bench.folder.join("servers"));
                 let commands = with_command.then(|| command::suite(&programs.join("couplet"), &servers));
                 let behind = with_behind.then(|| behind::suite(programs, &servers, &bench.logs));
-                commands.unwrap_or_default() + behind.unwrap_or_default()
+                let gateway = with_gateway.then(|| gateway::all_servers(programs, &servers, &bench.logs));
+                commands.unwrap_or_default() + behind.unwrap_or_default() + gateway.unwrap_or_default()
             })
         });
         let threads: Vec<_> = peers.iter().map(|&peer| scope.spawn(move || bench.all(peer))).collect();
@@ -85,11 +89,13 @@ pub(crate) fn suite(names: &[String]) -> Result<Counts, Failure> {
     });
     println!("{}", table(&rows));
     list_skipped(&rows);
+    let couplet = || Programs::new([programs.join("interop-client")], [programs.join("interop-server")]);
+    let gateway = with_gateway.then(|| gateway::clients_and_servers(&bench, &programs, couplet()));
     println!("logs: {}, {} seconds", bench.logs.display(), started.elapsed().as_secs());
     if let Some(status) = server.ended() {
         return Err(format!("the server ended: {status}"));
     }
-    Ok(Counts::of(&rows) + commands)
+    Ok(Counts::of(&rows) + commands + gateway.unwrap_or_default())
 }
 
 /// The clients of all SDKs against a server of ours that listens at this port, over HTTP alone.

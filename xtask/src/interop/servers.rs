@@ -15,12 +15,16 @@ use super::{
 };
 use crate::workspace::{capture, command, root};
 
-use Server::{Everything, FastMcp, Fetch, Git, Time, TsV2};
+use Server::{Everything, FastMcp, Fetch, Filesystem, Git, Memory, Time, TsV2};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Server {
     /// `@modelcontextprotocol/server-everything` of npm.
     Everything,
+    /// `@modelcontextprotocol/server-filesystem` of npm.
+    Filesystem,
+    /// `@modelcontextprotocol/server-memory` of npm.
+    Memory,
     /// `mcp-server-time` of PyPI.
     Time,
     /// `mcp-server-git` of PyPI.
@@ -34,7 +38,7 @@ pub(super) enum Server {
 }
 
 impl Server {
-    pub(super) const ALL: [Self; 6] = [Everything, Time, Git, Fetch, FastMcp, TsV2];
+    pub(super) const ALL: [Self; 8] = [Everything, Filesystem, Memory, Time, Git, Fetch, FastMcp, TsV2];
 }
 
 /// What came of installing everything.
@@ -44,6 +48,7 @@ pub(super) struct Servers {
     node: Result<(), Missing>,
     ts: Result<(), Missing>,
     repository: Result<(), Missing>,
+    files: Result<(), Missing>,
     page: Result<String, Missing>,
 }
 
@@ -60,6 +65,7 @@ impl Servers {
                 node: everything,
                 ts: ts.join().expect("a thread does not panic"),
                 repository: repository(&folder.join("repository")),
+                files: files(&folder.join("files")),
                 page: page(),
             }
         })
@@ -69,6 +75,7 @@ impl Servers {
     pub(super) fn there(&self, server: Server) -> Result<(), Missing> {
         let there = match server {
             Everything => self.node.as_ref().copied(),
+            Filesystem | Memory => self.node.as_ref().and(self.files.as_ref()).copied(),
             Git => self.python.as_ref().and(self.repository.as_ref()).copied(),
             Fetch => self.python.as_ref().and(self.page.as_ref()).map(drop),
             Time | FastMcp => self.python.as_ref().copied(),
@@ -80,9 +87,17 @@ impl Servers {
     /// The command line of a server on standard input and output.
     pub(super) fn line(&self, server: Server) -> Vec<String> {
         let program = |name: &str| text(&self.folder.join("venv/bin").join(name));
-        let everything = "npm/node_modules/@modelcontextprotocol/server-everything/dist/index.js";
+        let package = |name: &str| {
+            text(&self.folder.join(format!("npm/node_modules/@modelcontextprotocol/server-{name}/dist/index.js")))
+        };
+        let files = self.folder.join("files");
         match server {
-            Everything => vec!["node".to_owned(), text(&self.folder.join(everything)), "stdio".to_owned()],
+            Everything => vec!["node".to_owned(), package("everything"), "stdio".to_owned()],
+            Filesystem => vec!["node".to_owned(), package("filesystem"), text(&files)],
+            Memory => {
+                let file = format!("MEMORY_FILE_PATH={}", text(&files.join("memory.jsonl")));
+                vec!["env".to_owned(), file, "node".to_owned(), package("memory")]
+            }
             Time => vec![program("mcp-server-time")],
             Git => vec![program("mcp-server-git")],
             Fetch => {
@@ -102,7 +117,9 @@ impl Servers {
     /// An argument, with what this machine has for the words in it.
     pub(super) fn fill(&self, word: &str) -> String {
         let page = self.page.as_ref().map_or("", String::as_str);
-        word.replace("REPOSITORY", &text(&self.folder.join("repository"))).replace("PAGE", page)
+        let files = text(&self.folder.join("files"));
+        let word = word.replace("REPOSITORY", &text(&self.folder.join("repository")));
+        word.replace("PAGE", page).replace("FILES", &files)
     }
 
     /// Where programs store their state.
@@ -131,6 +148,15 @@ fn repository(folder: &Path) -> Result<(), Missing> {
     };
     git(&["init", "--quiet"])?;
     git(&["commit", "--quiet", "--allow-empty", "--message", "The first of all"])
+}
+
+/// A folder for the servers that read and write files.
+fn files(folder: &Path) -> Result<(), Missing> {
+    let memory = r#"{"type":"entity","name":"Ada","entityType":"person","observations":["writes programs"]}"#;
+    fs::create_dir_all(folder)
+        .and_then(|()| fs::write(folder.join("tides.txt"), "Low water at six.\n"))
+        .and_then(|()| fs::write(folder.join("memory.jsonl"), memory))
+        .map_err(|e| Missing::Broken(format!("{}: {e}", folder.display())))
 }
 
 /// A page on this machine for the server that fetches them, as long as this process lives; its address.

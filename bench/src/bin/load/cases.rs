@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::Failure;
+use crate::{Failure, args::Args};
 
 /// Ids have nine digits, so that a patched request keeps its length.
 pub(crate) const FIRST_ID: u64 = 100_000_000;
@@ -12,7 +12,7 @@ const PLACEHOLDER: &str = "111111111";
 /// The cases that every server must support.
 pub(crate) const NAMES: [&str; 6] = ["echo", "add", "list", "payload-100k", "payload-1m", "arg-1m"];
 
-/// The expected number of tools: `add`, `echo`, `payload` and a hundred dummies.
+/// The expected number of tools, unless `--tools` is given: `add`, `echo`, `payload` and a hundred dummies.
 const TOOLS: usize = 103;
 
 /// The lifecycle of a connection.
@@ -45,17 +45,26 @@ impl Life {
 pub(crate) struct Case {
     pub(crate) name: String,
     pub(crate) method: &'static str,
-    pub(crate) tool: Option<&'static str>,
+    pub(crate) tool: Option<String>,
     pub(crate) body: Vec<u8>,
     /// The offset of the id in the body.
     pub(crate) id_at: usize,
     /// The payload size of a request, for the throughput in bytes.
     pub(crate) payload: usize,
+    /// The expected number of tools.
+    tools: usize,
 }
 
 impl Case {
-    pub(crate) fn new(name: &str, life: Life) -> Result<Self, Failure> {
-        let call = |tool, arguments: Value| ("tools/call", Some(tool), json!({"name": tool, "arguments": arguments}));
+    /// A case; the options may change the prefix of tool names and the expected number of tools.
+    pub(crate) fn new(name: &str, life: Life, args: &Args) -> Result<Self, Failure> {
+        let prefix = args.text("prefix").unwrap_or_default();
+        let tools = args.number("tools", TOOLS)?;
+        let call = |tool: &str, arguments: Value| {
+            let tool = format!("{prefix}{tool}");
+            let params = json!({"name": tool, "arguments": arguments});
+            ("tools/call", Some(tool), params)
+        };
         let (payload, (method, tool, mut params)) = match name {
             "echo" => (0, call("echo", json!({"text": "hello, world"}))),
             "add" => (0, call("add", json!({"a": 19, "b": 23}))),
@@ -75,7 +84,7 @@ impl Case {
         }
         let body = format!(r#"{{"jsonrpc":"2.0","id":{PLACEHOLDER},"method":"{method}","params":{params}}}"#);
         let id_at = body.find(PLACEHOLDER).unwrap_or_default();
-        Ok(Self { name: name.to_owned(), method, tool, body: body.into_bytes(), id_at, payload })
+        Ok(Self { name: name.to_owned(), method, tool, body: body.into_bytes(), id_at, payload, tools })
     }
 
     /// Verifies a response.
@@ -89,7 +98,7 @@ impl Case {
         let right = match self.name.as_str() {
             "echo" => text == "hello, world",
             "add" => text == "42",
-            "list" => result["tools"].as_array().is_some_and(|tools| tools.len() == TOOLS),
+            "list" => result["tools"].as_array().is_some_and(|tools| tools.len() == self.tools),
             _ => text.len() == self.payload,
         };
         if right && result["isError"] != json!(true) { Ok(()) } else { Err(shown()) }

@@ -11,7 +11,7 @@
 //! A run warms up for `--warm` seconds and `--warm-count` requests, then measures for `--secs` seconds and
 //! `--min-count` requests, each at most `--limit` seconds; `--count N` ends it after N requests, and `--think S`
 //! waits before each of them.
-//! The cases are those of `cases.rs`.
+//! The cases are those of `cases.rs`; `--prefix TEXT` goes before the names of tools, and `--tools N` is their number.
 
 #![expect(clippy::print_stdout, reason = "this is a program for a terminal")]
 

@@ -45,6 +45,12 @@ pub(crate) fn resident_kb(pid: u32) -> u64 {
     number_after(&status, "VmRSS:")
 }
 
+/// Returns the most memory that was resident at once, in kilobytes.
+pub(crate) fn peak_kb(pid: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    number_after(&status, "VmHWM:")
+}
+
 /// Returns the user and system time of the process in ticks, including ended threads and children.
 fn tick_seconds(pid: u32) -> f64 {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();

@@ -12,7 +12,7 @@ use crate::{
     args::Args,
     cases::Case,
     piece::Piece,
-    process::{Reading, resident_kb},
+    process::{Reading, peak_kb, resident_kb},
 };
 
 /// The number of responses that are verified in full; of others, only the size.
@@ -155,7 +155,7 @@ impl Window {
             "n": count, "secs": seconds, "rps": rps, "mb_s": rps * self.payload as f64 / 1e6,
             "p50_us": at(0.5), "p90_us": at(0.9), "p99_us": at(0.99), "max_us": at(1.0),
             "cpu_us": cpu_us, "csw": per_request(spent.switches as f64),
-            "rss_kb": resident_kb(self.pid), "errors": self.errors, "first_error": self.first_error,
+            "rss_kb": resident_kb(self.pid), "peak_kb": peak_kb(self.pid), "errors": self.errors, "first_error": self.first_error,
         })
     }
 }

@@ -1,4 +1,5 @@
-//! The server that the official conformance suite expects: `conformance-server --port 3301`, endpoint `/mcp`.
+//! The server that the official conformance suite expects: `conformance-server --port 3301`, endpoint `/mcp`, or
+//! `conformance-server --stdio`; with `--revision` it supports one revision only.
 
 mod asks;
 mod contents;
@@ -9,16 +10,24 @@ mod skills;
 mod tasks;
 mod tools;
 
-use couplet::prelude::*;
+use couplet::{ProtocolVersion, prelude::*};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> couplet::Result<()> {
-    let port = port().unwrap_or(3301);
-    server().serve(couplet::http::listen(format!("127.0.0.1:{port}"))).await
+    let server = match value("--revision") {
+        Some(revision) => server().versions([revision.parse::<ProtocolVersion>().expect("a revision")]),
+        None => server(),
+    };
+    if std::env::args().any(|argument| argument == "--stdio") {
+        return server.serve(stdio()).await;
+    }
+    let port = value("--port").map_or(3301, |port| port.parse::<u16>().expect("a port"));
+    server.serve(couplet::http::listen(format!("127.0.0.1:{port}"))).await
 }
 
-fn port() -> Option<u16> {
-    std::env::args().skip_while(|argument| argument != "--port").nth(1)?.parse().ok()
+/// The word after an option.
+fn value(option: &str) -> Option<String> {
+    std::env::args().skip_while(|argument| argument != option).nth(1)
 }
 
 /// The suite calls the first listed tool without arguments, and reads the first resource.

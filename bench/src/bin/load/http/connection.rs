@@ -99,7 +99,7 @@ fn begin(url: &Url, life: Life, case: &Case, response: &mut Response) -> Result<
         Life::Session => open_session(url, &mut stream, response)?,
         Life::Stateless => None,
     };
-    let head = Head { life, session: session.as_deref(), method: case.method, tool: case.tool };
+    let head = Head { life, session: session.as_deref(), method: case.method, tool: case.tool.as_deref() };
     let bytes = url.post(&head, &case.body);
     let id_at = bytes.len() - case.body.len() + case.id_at;
     Ok((stream, Request { bytes, id_at }))

@@ -26,7 +26,7 @@ const IDS: u64 = 1_000_000;
 pub(crate) fn run(args: &Args) -> Result<Value, Failure> {
     let url = Url::new(args.needed("url")?)?;
     let life = Life::new(args.needed("life")?)?;
-    let case = Case::new(args.needed("case")?, life)?;
+    let case = Case::new(args.needed("case")?, life, args)?;
     idle_sessions(&url, args.number("sessions", 0)?)?;
 
     let mut poll = Poll::new()?;
@@ -86,7 +86,7 @@ pub(crate) fn check(args: &Args) -> Result<Value, Failure> {
     let life = Life::new(args.needed("life")?)?;
     let mut wrong = json!({});
     for name in NAMES {
-        let case = Case::new(name, life)?;
+        let case = Case::new(name, life, args)?;
         if let Err(why) = Connection::once(&url, life, &case) {
             wrong[name] = json!(why.to_string());
         }

@@ -24,7 +24,7 @@ const TICK: Duration = Duration::from_secs(1);
 
 pub(crate) fn run(args: &Args) -> Result<Value, Failure> {
     let life = Life::new(args.needed("life")?)?;
-    let mut case = Case::new(args.needed("case")?, life)?;
+    let mut case = Case::new(args.needed("case")?, life, args)?;
     case.body.push(b'\n');
     let mut server = Server::start(&args.command)?;
     server.handshake(life)?;
@@ -152,7 +152,7 @@ pub(crate) fn check(args: &Args) -> Result<Value, Failure> {
     server.handshake(life)?;
     let mut wrong = json!({});
     for (id, name) in (FIRST_ID..).zip(NAMES) {
-        let mut case = Case::new(name, life)?;
+        let mut case = Case::new(name, life, args)?;
         patch_id(&mut case.body, case.id_at, id);
         case.body.push(b'\n');
         server.input.write_all(&case.body)?;

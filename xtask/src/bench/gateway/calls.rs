@@ -1,0 +1,97 @@
+//! One server behind each gateway: small calls, large results, long lists.
+
+use serde_json::{Value, json};
+
+use super::{
+    super::{results::Results, rig::Rig},
+    gateways::{Gateway, Running},
+};
+use crate::Failure;
+
+/// How many tools there are besides three, and how many when there are many.
+const FEW: &str = "100";
+const MANY: &str = "997";
+
+/// How many sessions call at the same time.
+const SESSIONS: [&str; 2] = ["1", "32"];
+
+/// The revisions of the client in front, as the load generator calls them.
+pub(super) const LIVES: [&str; 2] = ["2025", "2026"];
+
+/// Verifies one request of each case; it is enough if one revision is right.
+pub(super) fn check(rig: &Rig, gateway: Gateway) -> Result<(), Failure> {
+    let running = gateway.start(rig, FEW)?;
+    let right: Vec<Result<(), Failure>> = LIVES.map(|life| right(rig, gateway, &running, life)).into();
+    match (gateway.is_ours(), right.iter().any(Result::is_ok)) {
+        (false, true) => Ok(()),
+        _ => right.into_iter().collect(),
+    }
+}
+
+fn right(rig: &Rig, gateway: Gateway, running: &Running, life: &str) -> Result<(), Failure> {
+    // Answers may be delayed by the start of the server.
+    let url = &running.gateway.url;
+    let result = rig.load(&["check", "--life", life, "--url", url, "--prefix", gateway.prefix()], &[])?;
+    match result["wrong"].as_object() {
+        Some(wrong) if wrong.is_empty() => Ok(()),
+        _ => Err(format!("wrong answers in {life}: {}", result["wrong"])),
+    }
+}
+
+/// Measures a gateway.
+pub(super) fn run(rig: &Rig, gateway: Gateway, wanted: &[String], results: &mut Results) {
+    let has = |part: &str| wanted.iter().any(|wanted| wanted == part);
+    let name = gateway.name();
+    for life in LIVES {
+        if has("calls") {
+            for sessions in SESSIONS {
+                let measured = with(rig, gateway, FEW, |running| load(rig, gateway, running, life, "echo", sessions));
+                results.add("calls", &format!("{life}, {sessions} sessions"), name, measured);
+            }
+        }
+        if has("big") {
+            results.add("big", life, name, with(rig, gateway, FEW, |running| big(rig, gateway, running, life)));
+        }
+        if has("list") {
+            let measured = with(rig, gateway, MANY, |running| load(rig, gateway, running, life, "list", "1"));
+            results.add("list", life, name, measured);
+        }
+    }
+}
+
+/// Each measurement has a gateway and a server of its own.
+fn with(
+    rig: &Rig,
+    gateway: Gateway,
+    tools: &str,
+    measure: impl FnOnce(&Running) -> Result<Value, Failure>,
+) -> Result<Value, Failure> {
+    let measured = measure(&gateway.start(rig, tools)?)?;
+    match measured["errors"].as_u64() {
+        Some(0) => Ok(measured),
+        _ => Err(format!("wrong answers: {}", measured["first_error"])),
+    }
+}
+
+fn load(
+    rig: &Rig,
+    gateway: Gateway,
+    running: &Running,
+    life: &str,
+    case: &str,
+    connections: &str,
+) -> Result<Value, Failure> {
+    let (pid, url) = (running.gateway.pid(), &running.gateway.url);
+    let words = ["http", "--url", url, "--pid", &pid, "--life", life, "--case", case, "--conns", connections];
+    let times = ["--secs", rig.seconds(), "--warm", "0.3", "--limit", "8", "--warm-count", "50", "--min-count", "50"];
+    rig.load(&[&words[..], &times[..], &["--prefix", gateway.prefix(), "--tools", "1000"]].concat(), &[])
+}
+
+/// A result of a megabyte: how long it takes, and how much memory it takes more than small calls.
+fn big(rig: &Rig, gateway: Gateway, running: &Running, life: &str) -> Result<Value, Failure> {
+    let small = load(rig, gateway, running, life, "echo", "1")?;
+    let mut big = load(rig, gateway, running, life, "payload-1m", "1")?;
+    let grown = big["peak_kb"].as_f64().unwrap_or(f64::NAN) - small["rss_kb"].as_f64().unwrap_or(f64::NAN);
+    big["grown_kb"] = json!(grown);
+    Ok(big)
+}

@@ -1,0 +1,132 @@
+//! The results as tables, with what a gateway adds to a direct call.
+
+use super::super::{results::Results, tables::number};
+
+/// The revisions, as the load generator calls them, and their dates.
+const LIVES: [(&str, &str); 2] = [("2025", "2025-11-25"), ("2026", "2026-07-28")];
+
+/// All tables, as Markdown.
+pub(super) fn render(results: &Results) -> String {
+    let mut out = instructions(results);
+    for (life, date) in LIVES {
+        out += &calls(results, life, date);
+    }
+    for (life, date) in LIVES {
+        out += &big(results, life, date);
+    }
+    for (life, date) in LIVES {
+        out += &list(results, life, date);
+    }
+    out + &fleet(results)
+}
+
+/// A value of the best round of a measurement, by one of its values.
+fn value(results: &Results, suite: &str, case: &str, name: &str, by: &str, key: &str) -> Option<f64> {
+    results.best(suite, case, name, by)?.values[key].as_f64()
+}
+
+fn shown(value: Option<f64>) -> String {
+    value.map_or("–".to_owned(), number)
+}
+
+fn instructions(results: &Results) -> String {
+    let mut rows = String::new();
+    for (life, date) in LIVES {
+        let count = |name: &str| value(results, "instructions", life, name, "instructions", "instructions");
+        let Some(direct) = count("direct") else { continue };
+        let hop =
+            |name: &str| count(name).map_or("–".to_owned(), |hop| format!("{} | {:.2}", number(hop), hop / direct));
+        rows += &format!("| {date} | {} | {} | {} |\n", number(direct), hop("stdio"), hop("HTTP"));
+    }
+    if rows.is_empty() {
+        return rows;
+    }
+    format!(
+        "\nInstructions of a small call: those of a server that is called directly, and those that the gateway adds with \
+         a server on stdio and over HTTP behind it.\n\n| client | direct | stdio | × direct | HTTP | × direct |\n\
+         |---|---:|---:|---:|---:|---:|\n{rows}"
+    )
+}
+
+fn calls(results: &Results, life: &str, date: &str) -> String {
+    let (one, many) = (format!("{life}, 1 sessions"), format!("{life}, 32 sessions"));
+    let names = results.names("calls", &one);
+    if names.is_empty() {
+        return String::new();
+    }
+    let direct = value(results, "calls", &many, "direct", "cpu_us", "rps");
+    let mut out = format!(
+        "\nA small call, {date}; processor time is that of the gateway alone (of the server, where there is none).\n\n\
+         | | CPU µs, 1 session | median µs | CPU µs, 32 sessions | calls/s | of direct |\n|---|---:|---:|---:|---:|---:|\n"
+    );
+    for name in names {
+        let at = |case: &str, key: &str| value(results, "calls", case, name, "cpu_us", key);
+        let rps = at(&many, "rps");
+        let share = rps.zip(direct).map_or("–".to_owned(), |(rps, direct)| format!("{:.0} %", rps / direct * 100.0));
+        out += &format!(
+            "| {name} | {} | {} | {} | {} | {share} |\n",
+            shown(at(&one, "cpu_us")),
+            shown(at(&one, "p50_us")),
+            shown(at(&many, "cpu_us")),
+            shown(rps),
+        );
+    }
+    out
+}
+
+fn big(results: &Results, life: &str, date: &str) -> String {
+    let names = results.names("big", life);
+    if names.is_empty() {
+        return String::new();
+    }
+    let direct = value(results, "big", life, "direct", "p50_us", "p50_us");
+    let mut out = format!(
+        "\nA result of 1 MB, {date}, one session; memory is what the gateway grew by over small calls.\n\n\
+         | | median ms | added ms | CPU ms | grown MB |\n|---|---:|---:|---:|---:|\n"
+    );
+    for name in names {
+        let at = |key: &str| value(results, "big", life, name, "p50_us", key).map(|value| value / 1e3);
+        let added = at("p50_us").zip(direct).map(|(own, direct)| own - direct / 1e3);
+        out += &format!(
+            "| {name} | {} | {} | {} | {} |\n",
+            shown(at("p50_us")),
+            shown(added),
+            shown(at("cpu_us")),
+            shown(at("grown_kb"))
+        );
+    }
+    out
+}
+
+fn list(results: &Results, life: &str, date: &str) -> String {
+    let names = results.names("list", life);
+    if names.is_empty() {
+        return String::new();
+    }
+    let mut out =
+        format!("\n`tools/list` of 1,000 tools, {date}, one session.\n\n| | CPU µs | median µs |\n|---|---:|---:|\n");
+    for name in names {
+        let at = |key: &str| shown(value(results, "list", life, name, "cpu_us", key));
+        out += &format!("| {name} | {} | {} |\n", at("cpu_us"), at("p50_us"));
+    }
+    out
+}
+
+fn fleet(results: &Results) -> String {
+    let names = results.names("fleet", "2026");
+    if names.is_empty() {
+        return String::new();
+    }
+    let mut out = "\nTen servers of which one is down, one hangs, one writes junk without an end and one ends at its \
+                   start, 2026-07-28; calls go to a sound one on 8 connections.\n\n\
+                   | | to listen ms | first list ms | list ms | call, median µs | 99 % µs | CPU µs | resident MB |\n\
+                   |---|---:|---:|---:|---:|---:|---:|---:|\n"
+        .to_owned();
+    for name in names {
+        let at = |key: &str| value(results, "fleet", "2026", name, "p99_us", key);
+        let row =
+            ["start_ms", "cold_ms", "warm_ms", "p50_us", "p99_us", "cpu_us"].map(|key| shown(at(key))).join(" | ");
+        out += &format!("| {name} | {row} | {} |\n", shown(at("rss_kb").map(|kb| kb / 1e3)));
+    }
+    out
+}

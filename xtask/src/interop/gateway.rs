@@ -1,0 +1,367 @@
+//! `couplet gateway` between the clients and the servers of others: each client with each server behind a gateway of
+//! its own, and one gateway before all servers that people use.
+
+use std::{
+    fs,
+    ops::Add,
+    path::{Path, PathBuf},
+    thread,
+    time::{Duration, Instant},
+};
+
+use super::{
+    Bench, DEADLINE,
+    peer::{Missing, PEERS, Peer, Programs},
+    report::{Counts, Outcome, STEPS, judge},
+    servers::{Server, Servers},
+    text, url,
+};
+use crate::{
+    Failure, gateway,
+    gateway::{Names, Pins, Upstream},
+    group::{Group, serve},
+    workspace::{capture, command},
+};
+
+/// How long servers may take to start, all at once.
+const START: Duration = Duration::from_secs(120);
+
+/// The last revision of each era, for the clients that are ours.
+const IN_FRONT: &[&str] = &["2025-11-25", "2026-07-28"];
+
+/// A client or a server: the name of its SDK, what its client offers, and its programs.
+struct Side {
+    name: &'static str,
+    offers: &'static [&'static str],
+    /// The revision of a client that may choose.
+    latest: &'static str,
+    programs: Programs,
+}
+
+/// Each client with each server, through a gateway with the server's own names; then a table of all.
+pub(super) fn clients_and_servers(bench: &Bench, programs: &Path, couplet: Programs) -> Counts {
+    let (mut sides, mut counts) = (Vec::new(), Counts::default());
+    for peer in PEERS.iter().filter(|peer| !peer.issuer) {
+        match (peer.install)(&bench.folder.join(peer.name)) {
+            Ok(programs) => sides.push(side(peer, programs)),
+            Err(missing) => counts = counts + Counts::told(&format!("{} and the gateway", peer.name), Err(missing)),
+        }
+    }
+    sides.push(Side { name: "couplet", offers: IN_FRONT, latest: IN_FRONT[1], programs: couplet });
+    let gateway = Gateway { couplet: programs.join("couplet"), logs: &bench.logs };
+    let columns: Vec<Column> = thread::scope(|scope| {
+        let (sides, gateway) = (&sides, &gateway);
+        let mut threads: Vec<_> =
+            sides.iter().map(|server| scope.spawn(move || gateway.over_http(server, sides))).collect();
+        threads.extend(sides.last().map(|server| scope.spawn(move || gateway.over_stdio(server, sides))));
+        threads.into_iter().map(|thread| thread.join().expect("a thread does not panic")).collect()
+    });
+    println!("\n{}\n", table(&sides, &columns));
+    for cell in columns.iter().flat_map(|column| &column.cells) {
+        let outcome = cell.outcome.clone().map_err(Missing::Broken);
+        counts = counts + Counts::told(&format!("gateway: {}", cell.name), outcome);
+    }
+    counts
+}
+
+const fn side(peer: &Peer, programs: Programs) -> Side {
+    Side { name: peer.name, offers: peer.client, latest: peer.latest, programs }
+}
+
+/// All clients with one server.
+struct Column {
+    name: String,
+    cells: Vec<Cell>,
+}
+
+/// A client that went through the gateway to a server.
+struct Cell {
+    name: String,
+    outcome: Result<(), Failure>,
+}
+
+struct Gateway<'a> {
+    couplet: PathBuf,
+    logs: &'a Path,
+}
+
+impl Gateway<'_> {
+    /// All clients with one server; the gateway listens.
+    fn over_http(&self, server: &Side, clients: &[Side]) -> Column {
+        let folder = self.logs.join(format!("gateway-{}", server.name));
+        let running = self
+            .configure(server, &folder)
+            .and_then(|config| serve(|port| gateway::serve(&self.couplet, &config, port), &folder.join("gateway.log")));
+        let target = running.as_ref().map(|(_, port)| vec!["http".to_owned(), url(port)]).map_err(Clone::clone);
+        self.column(server.name.to_owned(), clients, target, &folder)
+    }
+
+    /// All clients with one server; each starts a gateway.
+    fn over_stdio(&self, server: &Side, clients: &[Side]) -> Column {
+        let folder = self.logs.join(format!("gateway-{}-stdio", server.name));
+        let target = self
+            .configure(server, &folder)
+            .map(|config| ["stdio", &text(&self.couplet), "gateway", &text(&config)].map(str::to_owned).to_vec());
+        self.column(format!("{}, stdio", server.name), clients, target, &folder)
+    }
+
+    fn configure(&self, server: &Side, folder: &Path) -> Result<PathBuf, Failure> {
+        gateway::configure(
+            folder,
+            &[(server.name, Upstream::Command(server.programs.server_line()))],
+            Names::Bare,
+            Pins::On,
+        )
+    }
+
+    fn column(&self, name: String, clients: &[Side], target: Result<Vec<String>, Failure>, folder: &Path) -> Column {
+        let each = clients.iter().flat_map(|client| client.offers.iter().map(move |offer| (client, *offer)));
+        let cells = each.map(|(client, offer)| {
+            let outcome = target.clone().and_then(|target| self.one(client, offer, &target, folder));
+            Cell { name: format!("{} {offer} -> {name}", client.name), outcome }
+        });
+        let cells = cells.collect();
+        Column { name, cells }
+    }
+
+    fn one(&self, client: &Side, offer: &str, target: &[String], folder: &Path) -> Result<(), Failure> {
+        let arguments: Vec<&str> = std::iter::once(offer).chain(target.iter().map(String::as_str)).collect();
+        let log = folder.join(format!("{}-{offer}.log", client.name));
+        let ended = Group::start(&mut client.programs.client(&arguments), &log)
+            .and_then(|group| group.wait(DEADLINE))
+            .map(|status| status.success());
+        let said = fs::read(&log).unwrap_or_default();
+        let expected = if offer == "auto" { client.latest } else { offer };
+        match judge(ended, &String::from_utf8_lossy(&said), expected, STEPS) {
+            Outcome::Failed { steps, why, .. } => {
+                Err(format!("{why}; done: {}; see {}", steps.join(" "), log.display()))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Clients below each other, servers beside each other.
+fn table(sides: &[Side], columns: &[Column]) -> String {
+    let head = columns.iter().map(|column| format!("{:>16}", column.name)).collect::<String>();
+    let mut lines = vec![format!("{:<24}{head}", "through the gateway")];
+    let offers = sides.iter().flat_map(|side| side.offers.iter().map(move |offer| format!("{} {offer}", side.name)));
+    for (at, name) in offers.enumerate() {
+        let cells = columns.iter().map(|column| match column.cells.get(at).map(|cell| &cell.outcome) {
+            Some(Ok(())) => format!("{:>16}", "ok"),
+            _ => format!("{:>16}", "FAILED"),
+        });
+        lines.push(format!("{name:<24}{}", cells.collect::<String>()));
+    }
+    lines.join("\n")
+}
+
+/// A command line through the gateway, and what has to be said on standard output and error.
+struct Line {
+    /// The server that has to be there.
+    server: Server,
+    words: &'static [&'static str],
+    says: &'static [&'static str],
+    tells: &'static [&'static str],
+}
+
+const fn line(
+    server: Server,
+    words: &'static [&'static str],
+    says: &'static [&'static str],
+    tells: &'static [&'static str],
+) -> Line {
+    Line { server, words, says, tells }
+}
+
+/// The servers behind one gateway.
+const BEHIND: [(&str, Server); 7] = [
+    ("everything", Server::Everything),
+    ("files", Server::Filesystem),
+    ("memory", Server::Memory),
+    ("time", Server::Time),
+    ("git", Server::Git),
+    ("fetch", Server::Fetch),
+    ("fastmcp", Server::FastMcp),
+];
+
+const LINES: &[Line] = &[
+    line(Server::Everything, &["list", "GATEWAY"], &["everything__echo(", "everything__args-prompt("], &[]),
+    line(Server::Filesystem, &["list", "GATEWAY"], &["files__read_text_file("], &[]),
+    line(Server::Memory, &["list", "GATEWAY"], &["memory__search_nodes("], &[]),
+    line(Server::Fetch, &["list", "GATEWAY"], &["time__convert_time(", "git__git_log(", "fetch__fetch("], &[]),
+    line(Server::FastMcp, &["list", "GATEWAY"], &["fastmcp__add(", "fastmcp__explain("], &[]),
+    line(Server::Everything, &["call", "GATEWAY", "everything__echo", "message=hi"], &["Echo: hi"], &[]),
+    line(
+        Server::Filesystem,
+        &["call", "GATEWAY", "files__read_text_file", "path=FILES/tides.txt"],
+        &["Low water at six."],
+        &[],
+    ),
+    line(Server::Memory, &["call", "GATEWAY", "memory__search_nodes", "query=programs"], &["Ada"], &[]),
+    line(
+        Server::Time,
+        &["call", "GATEWAY", "time__convert_time", "source_timezone=UTC", "time=12:30", "target_timezone=Asia/Tokyo"],
+        &["T21:30:00+09:00"],
+        &[],
+    ),
+    line(
+        Server::Git,
+        &["call", "GATEWAY", "git__git_log", "repo_path=REPOSITORY", "max_count=1"],
+        &["The first of all"],
+        &[],
+    ),
+    line(Server::Fetch, &["call", "GATEWAY", "fetch__fetch", "url=PAGE"], &["High water at noon."], &[]),
+    line(Server::FastMcp, &["call", "GATEWAY", "fastmcp__add", "a=20", "b=22"], &["42\n"], &[]),
+    line(
+        Server::Everything,
+        &["call", "GATEWAY", "everything__trigger-long-running-operation", "duration=1", "steps=2", "-v"],
+        &["Long running operation completed"],
+        &["progress 1 of 2", "progress 2 of 2"],
+    ),
+    line(
+        Server::FastMcp,
+        &["call", "GATEWAY", "fastmcp__count", "to=2", "-v"],
+        &["counted to 2"],
+        &["progress 1 of 2 number 1", "progress 2 of 2"],
+    ),
+    line(
+        Server::Everything,
+        &[
+            "call",
+            "GATEWAY",
+            "everything__trigger-elicitation-request",
+            "--answer",
+            "name=Ada",
+            "--answer",
+            "integer=7",
+        ],
+        &["- Name: Ada", "- Favorite Integer: 7"],
+        // The gateway names the server that asks.
+        &["everything: Please provide inputs"],
+    ),
+    line(
+        Server::Everything,
+        &["call", "GATEWAY", "everything__trigger-sampling-request", "prompt=Hello", "--sample", "Good morning."],
+        &["\"text\": \"Good morning.\""],
+        &["context: Hello"],
+    ),
+    line(
+        Server::FastMcp,
+        &["call", "GATEWAY", "fastmcp__interview", "--answer", "name=Ada", "--sample", "Crabs."],
+        &["Ada reads: Crabs."],
+        &["Who are you?", "Write a poem about you."],
+    ),
+    line(
+        Server::Everything,
+        &["read", "GATEWAY", "demo://resource/dynamic/text/1"],
+        &["Resource 1: This is a plaintext resource"],
+        &[],
+    ),
+    line(Server::FastMcp, &["read", "GATEWAY", "fastmcp://greeting/Ada"], &["Hello, Ada!"], &[]),
+    line(
+        Server::Everything,
+        &["prompt", "GATEWAY", "everything__args-prompt", "city=Oslo"],
+        &["user: What's weather in Oslo?"],
+        &[],
+    ),
+    line(Server::FastMcp, &["prompt", "GATEWAY", "fastmcp__explain", "what=MCP"], &["user: Explain MCP, please."], &[]),
+    line(
+        Server::Everything,
+        &["complete", "GATEWAY", "everything__completable-prompt", "department=E"],
+        &["Engineering"],
+        &[],
+    ),
+];
+
+/// Command lines of both eras through one gateway before all servers.
+pub(super) fn all_servers(programs: &Path, servers: &Servers, logs: &Path) -> Counts {
+    let couplet = programs.join("couplet");
+    let folder = logs.join("gateway");
+    let there = BEHIND.iter().filter(|(_, server)| servers.there(*server).is_ok());
+    let there: Vec<_> = there.map(|(id, server)| (*id, Upstream::Command(servers.line(*server)))).collect();
+    let running = gateway::configure(&folder, &there, Names::Prefixed, Pins::On)
+        .and_then(|config| serve(|port| gateway::serve(&couplet, &config, port), &folder.join("gateway.log")));
+    let target = match &running {
+        Ok((_, port)) => url(port),
+        Err(why) => return Counts::told("all servers behind the gateway", Err(Missing::Broken(why.clone()))),
+    };
+    let ids: Vec<&str> = there.iter().map(|(id, _)| *id).collect();
+    if let Err(why) = listed(&couplet, &target, &ids, servers) {
+        return Counts::told("all servers behind the gateway", Err(Missing::Broken(why)));
+    }
+    // Each era has a thread, so that both are at work in the gateway at the same time.
+    let run = |front: &'static str| {
+        let lines = LINES.iter().map(|line| {
+            let outcome = servers
+                .there(line.server)
+                .and_then(|()| through(line, front, &couplet, &target, servers).map_err(Missing::Broken));
+            Counts::told(&format!("gateway in {front}: {}", line.words.join(" ")), outcome)
+        });
+        lines.fold(Counts::default(), Counts::add)
+    };
+    let run = &run;
+    thread::scope(|scope| {
+        let threads: Vec<_> = IN_FRONT.iter().map(|front| scope.spawn(move || run(front))).collect();
+        let counts = threads.into_iter().map(|thread| thread.join().expect("a thread does not panic"));
+        counts.fold(Counts::default(), Counts::add)
+    })
+}
+
+/// Waits until the tools of all servers are listed: the gateway does not wait for servers that are slow to start.
+fn listed(couplet: &Path, target: &str, ids: &[&str], servers: &Servers) -> Result<(), Failure> {
+    let started = Instant::now();
+    loop {
+        let mut list = command(&text(couplet));
+        list.args(["list", target, "tools"]).env("XDG_STATE_HOME", servers.state());
+        let said = capture(&mut list).unwrap_or_else(|why| why);
+        let missing = ids.iter().find(|id| !said.contains(&format!("{id}__")));
+        match missing {
+            None => return Ok(()),
+            Some(id) if started.elapsed() > START => return Err(format!("`{id}` is not listed:\n{said}")),
+            Some(_) => thread::sleep(Duration::from_secs(1)),
+        }
+    }
+}
+
+fn through(line: &Line, front: &str, couplet: &Path, target: &str, servers: &Servers) -> Result<(), Failure> {
+    let mut call = command(&text(couplet));
+    call.args(line.words.iter().map(|word| servers.fill(&word.replace("GATEWAY", target))));
+    call.args(["--revision", front, "--max-time", &DEADLINE.as_secs().to_string()]);
+    let output = call.env("XDG_STATE_HOME", servers.state()).output().map_err(|e| e.to_string())?;
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let missing = line.says.iter().find(|words| !out.contains(**words));
+    let missing = missing.or_else(|| line.tells.iter().find(|words| !err.contains(**words)));
+    match missing {
+        _ if !output.status.success() => Err(format!("{}\n{out}{err}", output.status)),
+        Some(words) => Err(format!("`{words}` is not there:\n{out}{err}")),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_server_behind_the_gateway_is_used() {
+        for (id, server) in BEHIND {
+            let start = format!("{id}__");
+            let uses = |line: &&Line| line.words.iter().chain(line.says).any(|word| word.starts_with(&start));
+            assert!(LINES.iter().any(|line| line.server == server && uses(&line)), "{id}");
+        }
+    }
+
+    #[test]
+    fn a_table_has_a_row_for_each_client() {
+        let programs = || Programs::new([PathBuf::from("client")], [PathBuf::from("server")]);
+        let side = || Side { name: "couplet", offers: IN_FRONT, latest: "2026-07-28", programs: programs() };
+        let cell = |outcome| Cell { name: String::new(), outcome };
+        let shown = table(
+            &[side()],
+            &[Column { name: "couplet".to_owned(), cells: vec![cell(Ok(())), cell(Err("it ended".to_owned()))] }],
+        );
+        assert_eq!(shown.lines().count(), 3);
+        assert!(shown.contains("couplet 2025-11-25                    ok") && shown.contains("FAILED"), "{shown}");
+    }
+}
