@@ -380,7 +380,7 @@ impl ResultBody {
 
     fn parsed(result: &JsonText, caches: bool) -> Self {
         if modern::has_nothing_added(result.as_bytes(), caches) {
-            return Self { body: one_line(result.as_bytes().clone()), long: None, meta: None, cache: None };
+            return Self::empty().with_members(result);
         }
         let Ok(members) = Params::from_text(result.clone()) else {
             return Self { body: one_line(result.as_bytes().clone()), ..Self::empty() };
@@ -424,8 +424,7 @@ impl ResultBody {
     /// Replaces the members of the result, keeping `_meta`.
     #[must_use]
     pub fn with_members(self, members: &JsonText) -> Self {
-        let parsed = Params::from_text(members.clone());
-        let failed = parsed.is_ok_and(|parsed| parsed.iter().any(|(key, value)| is_failure(&key, &value)));
+        let failed = says_failed(members);
         Self { body: one_line(members.as_bytes().clone()), long: None, failed, ..self }
     }
 
@@ -474,6 +473,14 @@ impl ResultBody {
     pub fn value<T: Serialize>(result: &T) -> Self {
         Self::json(&JsonText::trusted(to_json(result).into()))
     }
+}
+
+/// Whether a result says that a tool failed. Most do not have the member, and are not parsed.
+fn says_failed(result: &JsonText) -> bool {
+    let may_have_it =
+        [&b"\"isError\""[..], br"\u"].iter().any(|part| memchr::memmem::find(result.as_bytes(), part).is_some());
+    let parsed = may_have_it.then(|| Params::from_text(result.clone()));
+    parsed.is_some_and(|parsed| parsed.is_ok_and(|all| all.iter().any(|(key, value)| is_failure(&key, &value))))
 }
 
 /// Whether a member of a result says that a tool failed.
