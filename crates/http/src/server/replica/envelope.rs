@@ -214,14 +214,15 @@ mod tests {
 
     #[test]
     fn an_envelope_that_was_changed_does_not_open() {
-        let sealed = replica(1).seal(&envelope()).expect("it is sealed");
+        let replica = replica(1);
+        let sealed = replica.seal(&envelope()).expect("it is sealed");
         for place in 0..sealed.len() {
             let mut changed = sealed.clone().into_bytes();
             changed[place] = if changed[place] == b'A' { b'B' } else { b'A' };
-            assert!(replica(1).open(&changed, 1000).is_err(), "{place}");
+            assert!(replica.open(&changed, 1000).is_err(), "{place}");
         }
         for text in [&b""[..], b"v1.", b"v1..", b"v1.e30.AAAA", b"\xff", &sealed.as_bytes()[..sealed.len() - 1]] {
-            assert_eq!(replica(1).open(text, 1000).err(), Some(Rejected::Forged), "{text:?}");
+            assert_eq!(replica.open(text, 1000).err(), Some(Rejected::Forged), "{text:?}");
         }
     }
 
