@@ -123,6 +123,8 @@ pub(crate) struct State {
     /// A shutdown has begun; requests may still be served.
     pub(crate) draining: AtomicBool,
     pub(crate) closing: AtomicBool,
+    /// Held while sessions are released.
+    pub(crate) releasing: tokio::sync::Mutex<()>,
     /// The clients of the latest stateless requests.
     clients: PeerCache,
     last_opening: Mutex<Bytes>,

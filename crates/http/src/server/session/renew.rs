@@ -161,7 +161,10 @@ impl Endpoint {
         self.release(self.state.sessions.all()).await;
     }
 
+    /// Releases sessions, one call at a time: the last one of a shutdown does not return before the others have, whose
+    /// sessions are out of the table already.
     async fn release(&self, sessions: Vec<Arc<LiveSession>>) {
+        let _turn = self.state.releasing.lock().await;
         let gone = sessions.into_iter().filter(|live| self.state.sessions.remove_this(live));
         let end = |live: Arc<LiveSession>| {
             let is_owned = live.is_owned();
