@@ -26,7 +26,7 @@ impl Turns {
     pub(super) fn next(&mut self, replicas: &mut [Process]) -> Result<bool, Failure> {
         sleep(PAUSE);
         let at = self.taken % replicas.len();
-        let is_killed = self.disturbance == Disturbance::Killed && self.taken % 2 == 0;
+        let is_killed = self.disturbance == Disturbance::Killed && self.taken.is_multiple_of(2);
         self.taken += 1;
         if is_killed {
             replicas[at].kill();

@@ -172,7 +172,7 @@ fn haproxy(port: u16, replicas: &[u16]) -> String {
         .map(|port| format!("  server r{port} 127.0.0.1:{port} check inter 200ms fall 1 rise 1\n"))
         .collect();
     format!(
-        "defaults\n  mode http\n  timeout connect 2s\n  timeout client 60s\n  timeout server 60s\n  option redispatch\n  \
+        "defaults\n  mode http\n  timeout connect 2s\n  timeout client 60s\n  timeout server 60s\n  timeout check 5s\n  option redispatch\n  \
          option abortonclose\n  option http-no-delay\n  retries 3\n  retry-on conn-failure\n\
          frontend mcp\n  bind 127.0.0.1:{port}\n  default_backend replicas\n\
          backend replicas\n  balance roundrobin\n  option httpchk GET /ready\n{servers}"

@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn a_client_passes_only_with_all_that_it_should_say() {
         let ledger = Ledger::parse("begin a-1\nbegin a-2\nbegin a-3\nbegin a-3\n");
-        let judged = |said: &str, how| judge(said, "2025-11-25", how, 2, &ledger).map_err(|why| why.to_string());
+        let judged = |said: &str, how| judge(said, "2025-11-25", how, 2, &ledger);
         let all = "revision 2025-11-25\nanswered a-1\nrounds 3 clients 1 failures 2 timeouts 0\n";
         let ok = "3 rounds, 1 clients, 2 definite errors, 0 lost answers";
         assert_eq!(judged(all, Disturbance::Rolled).as_deref(), Ok(ok));

@@ -123,13 +123,13 @@ pub(crate) struct State {
     /// A shutdown has begun; requests may still be served.
     pub(crate) draining: AtomicBool,
     pub(crate) closing: AtomicBool,
+    /// Held while sessions are released.
+    pub(crate) releasing: tokio::sync::Mutex<()>,
     /// The clients of the latest stateless requests.
     clients: PeerCache,
     last_opening: Mutex<Bytes>,
     looked_after: AtomicBool,
     pub(crate) renews: AtomicBool,
-    /// Held while sessions are released, so that the end of the server waits for all of them.
-    pub(crate) releasing: tokio::sync::Mutex<()>,
     /// The background work of the service; dropping it ends it.
     background: Mutex<JoinSet<()>>,
 }

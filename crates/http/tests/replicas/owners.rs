@@ -1,5 +1,7 @@
 //! The owner of a session is known for a second, and the store is asked when it is another one by then.
 
+use couplet_http::server::SessionStore;
+
 use crate::{
     member::{Member, expire, store},
     support::{POLLING, Session, eventually},
@@ -39,6 +41,21 @@ async fn a_session_that_has_moved_is_found() {
     assert_eq!(second.tool(100, "hello").await.status, 200, "the replica that was the owner says that it is not");
     assert_eq!(second.tool(101, "hello").await.status, 200);
     assert_eq!((three.wire.count(), two.endpoint.session_count()), (2, 0), "and another one is");
+}
+
+#[tokio::test]
+async fn a_shutdown_does_not_end_before_the_store_knows_of_it() {
+    let store = store();
+    let one = Member::new(&store).await;
+    let session = Session::open(&one.endpoint, POLLING).await;
+    one.endpoint.shut_down();
+    // The session is out of the table, and not yet released.
+    while one.endpoint.session_count() > 0 {
+        tokio::task::yield_now().await;
+    }
+    one.endpoint.release_sessions().await;
+    let (_, owner) = store.sessions.load(&session.id).await.unwrap().unwrap();
+    assert_eq!(owner, None);
 }
 
 #[tokio::test]

@@ -51,6 +51,9 @@ impl Cluster {
         let away = Instant::now();
 
         expect("the status at the owner", bounded(raw::ping(&owner, &session, self.version)).await?, 200)?;
+        let keyed = bounded(raw::call_once(&owner, &session, self.version, &id("keyed"))).await?;
+        expect("whether a call with a key is refused", keyed.contains("not executed"), true)?;
+        expect("the executions of a refused call", ledger::count(&format!("begin {}", id("keyed")))?, 0)?;
         for replica in &self.replicas {
             let refused = bounded(raw::refused(replica, self.version)).await?;
             expect("the status of `initialize` and whether there is a `Retry-After`", is_busy(&refused), true)?;
@@ -58,9 +61,6 @@ impl Cluster {
                 self.becomes(replica, &session, 503, 200).await?;
             }
         }
-        let keyed = bounded(raw::call_once(&owner, &session, self.version, &id("keyed"))).await?;
-        expect("whether a call with a key is refused", keyed.contains("not executed"), true)?;
-        expect("the executions of a refused call", ledger::count(&format!("begin {}", id("keyed")))?, 0)?;
         let paid = bounded(short).await??;
         expect("whether a running call is answered", paid.contains(&format!("paid {}", id("short"))), true)?;
         expect("the status of a running stream", bounded(stream).await??, 200)?;

@@ -1,6 +1,6 @@
 //! How a request gets to the replica that owns its session.
 
-use std::{pin::pin, sync::Arc};
+use std::{pin::pin, sync::Arc, time::Duration};
 
 use bytes::{Bytes, BytesMut};
 use couplet_core::{
@@ -25,7 +25,8 @@ use crate::server::{
         claim::{Found, There},
         elsewhere,
         live::LiveSession,
-        store::Node,
+        store::{Node, SessionRecord},
+        store_timeout::SharedStore,
     },
     stream::{
         body::{Events, Source},
@@ -80,7 +81,7 @@ impl Endpoint {
                 Sent::Refused | Sent::Unknown => {}
             }
             let found = match &there.record {
-                Some(record) => self.claim(shared, record).await?,
+                Some(record) => self.claim_from(shared, record, &there.owner).await?,
                 None => self.look_up(shared, &there.id, admitted.principal()).await?,
             };
             match found {
@@ -93,6 +94,24 @@ impl Endpoint {
             }
         }
         Err(elsewhere().into())
+    }
+
+    /// Claims a session whose owner cannot be reached. One that shuts down has closed its listener, and releases the session
+    /// in a moment.
+    async fn claim_from(
+        &self,
+        shared: &SharedStore,
+        record: &SessionRecord,
+        owner: &Node,
+    ) -> Result<Found, Box<Reply>> {
+        const MOMENT: Duration = Duration::from_millis(250);
+        match self.claim(shared, record).await? {
+            Found::There(other) if other.owner == *owner => {
+                tokio::time::sleep(MOMENT).await;
+                self.claim(shared, record).await
+            }
+            found => Ok(found),
+        }
     }
 
     async fn send(

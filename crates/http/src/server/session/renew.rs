@@ -161,8 +161,9 @@ impl Endpoint {
         self.release(self.state.sessions.all()).await;
     }
 
+    /// Releases sessions, one call at a time: the last one of a shutdown does not return before the others have, whose
+    /// sessions are out of the table already.
     async fn release(&self, sessions: Vec<Arc<LiveSession>>) {
-        // Sessions that another task has removed already may not be released yet.
         let _turn = self.state.releasing.lock().await;
         let gone = sessions.into_iter().filter(|live| self.state.sessions.remove_this(live));
         let end = |live: Arc<LiveSession>| {
