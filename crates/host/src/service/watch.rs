@@ -53,6 +53,11 @@ impl Inner {
     /// Compares new catalogs with the lock, and rebuilds the views.
     pub(crate) async fn refresh(self: &Arc<Self>) {
         let _refreshing = self.refreshing.lock().await;
+        self.update().await;
+    }
+
+    /// The same, while the lock is held.
+    pub(crate) async fn update(&self) {
         let config = self.config();
         if let Some(pins) = &config.rules.pins {
             for slot in &config.slots {

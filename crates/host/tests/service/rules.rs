@@ -1,6 +1,9 @@
 //! One decision for every way to reach something.
 
-use std::sync::{Arc, atomic::Ordering};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use couplet_client::{Client, Filter};
 use couplet_core::{BoxFuture, Service};
@@ -12,6 +15,7 @@ use couplet_host::{
     policy::{Decision, Door, Layer, Policy},
 };
 use couplet_server::{Server, tool};
+use couplet_tasks::{CallTask, Called, ClientTasks, Task, TaskTool, Tasks};
 use couplet_types::{CompletionReference, ProtocolVersion};
 use serde_json::json;
 
@@ -105,6 +109,29 @@ async fn s16_requests_of_servers_are_decided() {
             let sure = client.call("files__sure", ()).await;
             assert!(sure.is_err() || sure.unwrap().is_error());
             assert!(asked.lock().unwrap().is_empty());
+        })
+        .await;
+    }
+}
+
+/// A task of a tool that may not be used any more does not exist.
+#[tokio::test]
+async fn s16_a_task_is_decided_like_its_tool() {
+    for version in [SESSIONS, STATELESS] {
+        in_time(version, async {
+            let server = Server::new("s", "1")
+                .versions([version])
+                .extension(Tasks::in_memory())
+                .tool(tool("job", || async { "done" }).task(Task::optional()));
+            let rules = r#"[{"deny":{"tool":"s/job","door":"task"}},{"allow":{}}]"#;
+            let host = Host::builder().server("s", server.build()).policy(policy(rules)).build();
+            host.ready(Duration::from_secs(10)).await;
+            let client = Client::new("near", "1").versions([version]).extension(ClientTasks::new());
+            let client = connect(client, host.service()).await;
+            let Called::Task(task) = client.call_task("s__job", ()).await.unwrap() else { panic!("{version}") };
+            let denied = client.task(task.id()).state().await.unwrap_err();
+            let unknown = client.task("nothing").state().await.unwrap_err();
+            assert_eq!(denied.rpc().unwrap(), unknown.rpc().unwrap(), "{version}");
         })
         .await;
     }
