@@ -30,6 +30,8 @@ const EXCUSED: &[(&[&str], &str, &str)] = &[
     (&[LEGACY], "tasks-", "the tasks of the two revisions are different protocols"),
     (&[LEGACY], "input-required-result-basic-elicitation", "a request of this revision has no key to be expected"),
     (&[LEGACY], "input-required-result-ignore-extra-params", "a request of this revision has no key to be expected"),
+    (&[LEGACY], "input-required-result-multiple-input-requests", "requests of a session are passed on one by one"),
+    (&[LEGACY], "input-required-result-capability-check", "a session has the capabilities of all its callers"),
 ];
 
 /// What stands between the suite and our server.
