@@ -63,7 +63,7 @@ impl Dial {
     pub(crate) fn client(&self) -> Client<Connector, Full<Bytes>> {
         /// The timeout for a connection.
         const CONNECT: Duration = Duration::from_secs(2);
-            /// The timeout of an idle connection: shorter than a lame-duck time, in which a replica that shuts down closes the
+        /// The timeout of an idle connection: shorter than a lame-duck time, in which a replica that shuts down closes the
         /// connections that are used. A request on a connection that is being closed would have no known outcome.
         const IDLE: Duration = Duration::from_millis(500);
         let mut connector = HttpConnector::new();
