@@ -125,7 +125,7 @@ async fn lists_come_from_where_calls_go() {
             self.0.fetch_add(1, Ordering::SeqCst);
             let add = |ctx: Ctx| async move { ctx.server().add_tool(tool("new", || "new")).map_or("no", |()| "yes") };
             let server = Server::new("far", "1").versions([SESSIONS]).tool(tool("who", who)).tool(tool("add", add));
-            let wait = tool("wait", || std::future::pending::<()>());
+            let wait = tool("wait", std::future::pending::<()>);
             let mut service: Arc<dyn Service> = Arc::new(server.tool(wait).build());
             Box::pin(async move { service.connect(inbound, limits).await })
         }
