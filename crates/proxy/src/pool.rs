@@ -176,6 +176,7 @@ impl Pool {
                 let exclusive = self.is_exclusive(&owner, can_be_asked);
                 let lease = self.add(&upstream, &owner, |slot| slot.lease(&self, exclusive));
                 replaced.into_iter().for_each(|id| self.remove(id));
+                self.close_muted();
                 Some(lease)
             }
             Err(error) => {
@@ -287,6 +288,19 @@ impl Pool {
         }
     }
 
+    /// Closes unused connections on which requests of the server are refused, if there is another one: it would be used for
+    /// all further calls, and lists should come from where calls go.
+    fn close_muted(&self) {
+        let muted: Vec<_> = {
+            let state = self.lock();
+            let is_muted = |slot: &&Slot| slot.upstream.asking.is_muted();
+            let muted = state.slots.iter().filter(|slot| is_muted(slot) && slot.running == 0);
+            let muted: Vec<_> = muted.map(|slot| slot.id).collect();
+            if state.slots.iter().all(|slot| is_muted(&slot)) { Vec::new() } else { muted }
+        };
+        muted.into_iter().for_each(|id| self.remove(id));
+    }
+
     /// Closes connections of ended sessions, and those that were unused for the idle timeout. The first one stays.
     pub(crate) fn close_idle(&self) {
         let idle: Vec<_> = {
@@ -389,6 +403,9 @@ impl Drop for Lease {
             slot.used = Instant::now();
         }
         drop(state);
+        if self.upstream.asking.is_muted() {
+            self.pool.close_muted();
+        }
         self.pool.freed.notify_waiters();
     }
 }

@@ -41,6 +41,8 @@ impl Supervisor {
                 }
             };
             self.about.set(&lead.client);
+            // Lists come from a new connection now, or from another one, whose session may differ.
+            self.announce();
         }
     }
 
@@ -63,10 +65,7 @@ impl Supervisor {
             tracing::warn!(%error, ?pause, "the connection to the server is lost; reconnecting");
             tokio::time::sleep(pause).await;
             match self.pool.connect().await {
-                Ok(lead) => {
-                    self.announce();
-                    return Some(lead);
-                }
+                Ok(lead) => return Some(lead),
                 Err(failed) => {
                     self.pool.set_failure(failed.clone());
                     error = failed;

@@ -19,11 +19,11 @@ use serde::{Deserialize, Deserializer, de};
 pub struct Glob {
     pattern: Box<str>,
     /// The texts around each `*`; `None` without a `*`.
-    parts: Option<Pieces>,
+    parts: Option<Literals>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Pieces {
+struct Literals {
     first: Box<str>,
     middle: Box<[Box<str>]>,
     last: Box<str>,
@@ -49,7 +49,7 @@ impl Glob {
 
     /// Returns whether a text matches.
     pub fn matches(&self, text: &str) -> bool {
-        let Some(Pieces { first, middle, last }) = &self.parts else { return *self.pattern == *text };
+        let Some(Literals { first, middle, last }) = &self.parts else { return *self.pattern == *text };
         let Some(text) = text.strip_prefix(&**first) else { return false };
         let Some(mut text) = text.strip_suffix(&**last) else { return false };
         for part in middle {
@@ -65,11 +65,11 @@ impl Glob {
     }
 }
 
-fn split(pattern: &str) -> Option<Pieces> {
+fn split(pattern: &str) -> Option<Literals> {
     let (first, rest) = pattern.split_once('*')?;
     let (middle, last) = rest.rsplit_once('*').unwrap_or(("", rest));
     let middle = middle.split('*').filter(|part| !part.is_empty()).map(Into::into).collect();
-    Some(Pieces { first: first.into(), middle, last: last.into() })
+    Some(Literals { first: first.into(), middle, last: last.into() })
 }
 
 impl fmt::Display for Glob {

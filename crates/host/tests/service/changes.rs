@@ -165,3 +165,25 @@ async fn subscriptions_survive_a_restart() {
         .await;
     }
 }
+
+/// Stateless callers share the connection that the lists come from, and a session has it as well while it is alone.
+#[tokio::test]
+async fn the_first_caller_uses_the_connection_of_the_lists() {
+    for near in [SESSIONS, STATELESS] {
+        in_time(near, async {
+            let files = server("files", SESSIONS).build();
+            let connected = Arc::new(AtomicUsize::new(0));
+            let target = Counted { service: Arc::new(files.clone()), connected: connected.clone() };
+            let host = Host::builder().server("files", target).build();
+            let client = connect(able(near).0, host.service()).await;
+            client.tools().await.unwrap();
+            for _ in 0..3 {
+                client.call("files__who", ()).await.unwrap();
+                client.call("files__sure", ()).await.unwrap();
+                client.read("files://one").await.unwrap();
+            }
+            assert_eq!(connected.load(Ordering::SeqCst), 1);
+        })
+        .await;
+    }
+}

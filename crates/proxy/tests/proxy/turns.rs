@@ -114,3 +114,38 @@ async fn a_slow_connection_is_opened_although_its_caller_is_gone() {
     assert_eq!(bob.call("name", ()).await.unwrap().text(), "far");
     assert_eq!(opened.load(Ordering::SeqCst), 2, "it was opened once");
 }
+
+/// After a cancelled call, further calls and lists use the same new connection.
+#[tokio::test]
+async fn lists_come_from_where_calls_go() {
+    struct Each(Arc<AtomicUsize>);
+    impl Connect for Each {
+        fn connect(&mut self, inbound: Arc<dyn Inbound>, limits: Limits) -> BoxFuture<'_, Result<Connected, Error>> {
+            // A process of its own for each connection, as with a child.
+            self.0.fetch_add(1, Ordering::SeqCst);
+            let add = |ctx: Ctx| async move { ctx.server().add_tool(tool("new", || "new")).map_or("no", |()| "yes") };
+            let server = Server::new("far", "1").versions([SESSIONS]).tool(tool("who", who)).tool(tool("add", add));
+            let wait = tool("wait", std::future::pending::<()>);
+            let mut service: Arc<dyn Service> = Arc::new(server.tool(wait).build());
+            Box::pin(async move { service.connect(inbound, limits).await })
+        }
+    }
+    let opened = Arc::new(AtomicUsize::new(0));
+    let proxy = Proxy::connect(Client::new("proxy", "1"), Each(opened.clone())).await.unwrap();
+    let ann = caller("ann", crate::kit::STATELESS).connect(proxy.service()).await.unwrap();
+    assert_eq!(ann.call("who", ()).await.unwrap().text(), "ann");
+    let waiting = tokio::time::timeout(Duration::from_millis(50), ann.call("wait", ()));
+    assert!(waiting.await.is_err(), "it was cancelled");
+    assert_eq!(ann.call("who", ()).await.unwrap().text(), "ann");
+    assert_eq!(opened.load(Ordering::SeqCst), 2, "requests of the old connection are refused");
+    assert_eq!(ann.call("add", ()).await.unwrap().text(), "yes");
+    let has_new = async || proxy.client().tools().await.is_ok_and(|all| all.iter().any(|tool| tool.name == "new"));
+    tokio::time::timeout(Duration::from_secs(60), async {
+        while !has_new().await {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await
+    .expect("the first connection is the new one");
+    assert_eq!(opened.load(Ordering::SeqCst), 2);
+}
