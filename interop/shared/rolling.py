@@ -9,7 +9,7 @@ import time
 
 # How often a step may fail in a row.
 ATTEMPTS = 20
-# How long a step may take, in seconds. A killed replica takes the answer of one call with it.
+# How long a step may take, in seconds. A replica may take the answer of one call with it, and not every SDK reports a 503.
 LIMIT = 8
 PAUSE = 0.3
 
@@ -113,5 +113,3 @@ class Rolling:
     async def timed_out(self, step):
         self.timeouts += 1
         await self.failed(step, TimeoutError(f"no answer within {LIMIT} s"))
-        if not self.is_killed:
-            self.wrong = f"{step}: no answer within {LIMIT} s"

