@@ -45,9 +45,9 @@ struct Dummy {
 }
 
 fn server() -> Server {
-    let server = Server::new("bench", "1.0.0").tool(add).tool(echo).tool(payload);
-    // The number of tools can be varied.
+    // The number of tools can be varied; a list has all of them on one page.
     let dummies = std::env::var("BENCH_TOOLS").map_or(100, |number| number.parse().expect("a number of tools"));
+    let server = Server::new("bench", "1.0.0").page_size(dummies + 3).tool(add).tool(echo).tool(payload);
     (0..dummies).fold(server, |server, i| {
         let dummy = tool(format!("dummy_{i:03}"), |_: Args<Dummy>| "ok");
         server.tool(dummy.description(format!("Dummy tool number {i}")))
