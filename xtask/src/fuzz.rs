@@ -7,7 +7,7 @@ use crate::{
 };
 
 const SECONDS: u64 = 60;
-const TARGETS: [&str; 2] = ["envelope", "server"];
+const TARGETS: [&str; 4] = ["envelope", "server", "names", "lock"];
 
 pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
     let seconds = match arguments.first() {

@@ -185,11 +185,14 @@ mod tests {
 
     use crate::command::Cli;
 
-    /// The program and its subcommands, with their names.
+    /// The program and its subcommands, and theirs.
     fn commands() -> Vec<Command> {
         let mut program = Cli::command();
         program.build();
-        std::iter::once(program.clone()).chain(program.get_subcommands().cloned()).collect()
+        fn all(command: &Command) -> Vec<Command> {
+            std::iter::once(command.clone()).chain(command.get_subcommands().flat_map(all)).collect()
+        }
+        all(&program)
     }
 
     #[test]

@@ -10,6 +10,8 @@ pub use couplet_auth as auth;
 #[cfg(feature = "client")]
 pub use couplet_client as client;
 pub use couplet_core as core;
+#[cfg(feature = "host")]
+pub use couplet_host as host;
 #[cfg(any(feature = "http-server", feature = "http-client"))]
 pub use couplet_http as http;
 #[cfg(feature = "otel")]

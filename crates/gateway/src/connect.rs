@@ -75,33 +75,18 @@ pub(crate) struct Target {
 
 /// The end of the standard error of the last process that was started.
 #[derive(Clone, Default)]
-pub(crate) struct Tail(Arc<Mutex<Option<Arc<Mutex<String>>>>>);
+pub(crate) struct Tail(Arc<Mutex<Option<Read>>>);
+
+type Read = Arc<dyn Fn() -> String + Send + Sync>;
 
 impl Tail {
-    /// The size limit in bytes.
-    const LONGEST: usize = 64 * 1024;
-
     pub(crate) fn text(&self) -> String {
         let current = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        current.map(|text| text.lock().unwrap_or_else(PoisonError::into_inner).clone()).unwrap_or_default()
+        current.map(|read| read()).unwrap_or_default()
     }
 
-    /// Begins the tail of a new process, and returns what adds a line to it.
-    fn begin(&self) -> impl Fn(&str) + Send + Sync + 'static {
-        let fresh = Arc::new(Mutex::new(String::new()));
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(fresh.clone());
-        move |line| {
-            let mut text = fresh.lock().unwrap_or_else(PoisonError::into_inner);
-            text.push_str(line);
-            text.push('\n');
-            if text.len() > 2 * Self::LONGEST {
-                let mut at = text.len() - Self::LONGEST;
-                while !text.is_char_boundary(at) {
-                    at += 1;
-                }
-                text.drain(..at);
-            }
-        }
+    fn follow(&self, command: &Command) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(command.stderr_tail()));
     }
 }
 
@@ -136,7 +121,8 @@ impl Target {
             .args(stdio.args.iter().map(ToString::to_string))
             .name(&self.key)
             .env_clear()
-            .on_stderr(self.stderr.begin());
+            .contain();
+        self.stderr.follow(&command);
         for name in PASSED.iter().filter(|name| !self.removed.iter().any(|removed| removed == *name)) {
             // A value that begins like this is a function of a shell, which is code.
             if let Some(value) = std::env::var_os(name).filter(|value| !value.to_string_lossy().starts_with("()")) {

@@ -188,20 +188,28 @@ impl Gateway {
     /// Follows the file, the lock file and the files of projects, until the future is dropped: each change is reloaded.
     pub async fn follow_file(&self) {
         let config = self.config();
-        let paths = [config.path.clone(), config.lock_path()].into_iter().chain(self.0.projects.iter().cloned());
-        let mut watch = Watch::new(paths);
+        let written = [config.path.clone()].into_iter().chain(self.0.projects.iter().cloned());
+        let mut watches = (Watch::new(written), Watch::new([config.lock_path()]));
         loop {
             tokio::time::sleep(INTERVAL).await;
             let looking = tokio::task::spawn_blocking(move || {
-                let has_changed = watch.has_changed();
-                (watch, has_changed)
+                let changed = (watches.0.has_changed(), watches.1.has_changed());
+                (watches, changed)
             });
-            let Ok((same, has_changed)) = looking.await else { return };
-            watch = same;
-            if has_changed {
+            let Ok((same, (file, lock))) = looking.await else { return };
+            watches = same;
+            if file || (lock && self.is_lock_foreign().await) {
                 self.reload_logged().await;
             }
         }
+    }
+
+    /// Whether the lock file is not as this gateway has written it.
+    async fn is_lock_foreign(&self) -> bool {
+        let Some(pins) = self.0.pins.get() else { return false };
+        let path = self.config().lock_path();
+        let read = tokio::task::spawn_blocking(move || std::fs::read_to_string(path).ok()).await;
+        read.ok().flatten().is_none_or(|text| text != pins.snapshot().to_string())
     }
 
     /// Reloads, and logs the outcome.

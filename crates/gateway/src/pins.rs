@@ -156,6 +156,8 @@ pub async fn inspect(
 async fn fetch(upstreams: &Upstreams, server: &Server) -> Result<Vec<Seen>, String> {
     /// Lists of all kinds have four times the time of one.
     const LISTS: u32 = 4;
+    /// The time for the server to end.
+    const ENDING: Duration = Duration::from_secs(5);
     let upstream = upstreams.upstream(server);
     let options = upstream.options();
     let wait = options.connect_timeout + options.list_timeout * LISTS + Duration::from_secs(1);
@@ -165,7 +167,7 @@ async fn fetch(upstreams: &Upstreams, server: &Server) -> Result<Vec<Seen>, Stri
         (_, Some(error)) => Err(error.to_string()),
         (false, None) => Err(upstream.status().error.unwrap_or_else(|| "it did not answer in time".to_owned())),
     };
-    upstream.stop("it was inspected");
+    upstream.shutdown("it was inspected", ENDING).await;
     outcome
 }
 

@@ -3,7 +3,10 @@
 use std::{
     collections::{BTreeMap, HashMap},
     fmt,
-    sync::{Arc, Mutex, PoisonError, RwLock},
+    sync::{
+        Arc, Mutex, PoisonError, RwLock,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -31,6 +34,9 @@ const DEFAULT: &str = "default";
 
 /// The time that a list waits for a server that was never listed.
 const LISTING: Duration = Duration::from_secs(1);
+
+/// The time that calls have to end when the host is closed.
+const CLOSING: Duration = Duration::from_secs(10);
 
 /// The most sessions whose flow of data is tracked.
 const FLOWS: usize = 10_000;
@@ -98,11 +104,16 @@ pub(crate) struct Slot {
     /// The generation of the catalog that was last compared with the lock.
     pub(crate) observed: Mutex<Option<u64>>,
     /// Whether a list has waited for it.
-    pub(crate) waited: std::sync::atomic::AtomicBool,
+    waited: AtomicBool,
     follower: AbortHandle,
 }
 
 impl Slot {
+    /// Whether it was never listed, and no list has waited for it.
+    fn is_new(&self) -> bool {
+        !self.upstream.catalog().is_fetched() && !self.waited.load(Ordering::Acquire)
+    }
+
     /// Whether a server can be left as it is.
     fn is_of(&self, server: &Server) -> bool {
         self.launch.is_some() && self.launch == server.launch && *self.upstream.options() == server.options
@@ -148,9 +159,14 @@ impl Host {
     /// Replaces the configuration at once. A server whose [launch digest](Server::launch) and options are the same
     /// stays as it is; the others are stopped after their last call, and new ones are added. Views stay, with the new
     /// profile of their name, and their clients are notified once if their lists changed. The key and the client stay.
+    ///
+    /// New servers have a second to be listed before clients are notified. The old configuration counts until then.
     pub async fn replace(&self, builder: HostBuilder) {
+        let _refreshing = self.0.refreshing.lock().await;
         self.0.swap(builder);
-        self.0.refresh().await;
+        let config = self.0.config();
+        Inner::fetch(config.slots.iter().filter(|slot| slot.is_new()), LISTING).await;
+        self.0.update().await;
     }
 
     /// Returns the view of a profile; `None` if there is no such profile. The view stays valid when the configuration is
@@ -199,7 +215,9 @@ impl Host {
     /// Waits until each server was listed or has failed, but not longer than `wait`. Servers that were not started yet
     /// are started.
     pub async fn ready(&self, wait: Duration) {
-        self.0.list_all(self.0.config().slots.clone(), wait).await;
+        if Inner::fetch(self.0.config().slots.iter(), wait).await {
+            self.0.refresh().await;
+        }
     }
 
     /// Shows and hides definitions as the lock says now, for a lock that was [loaded again](crate::pins::Pins::reload).
@@ -207,11 +225,14 @@ impl Host {
         self.0.refresh().await;
     }
 
-    /// Stops all servers. Calls in flight run to their end.
+    /// Stops all servers, and waits for their end. Calls in flight run to their end for at most 10 s.
     pub async fn close(&self) {
+        let mut closing = JoinSet::new();
         for slot in &self.0.config().slots {
-            slot.upstream.stop("the host is closed");
+            let upstream = slot.upstream.clone();
+            closing.spawn(async move { upstream.shutdown("the host is closed", CLOSING).await });
         }
+        while closing.join_next().await.is_some() {}
         if let Some(client) = self.0.client.1.get() {
             let _ = client.close().await;
         }
@@ -346,9 +367,6 @@ impl Inner {
             }
         }
         *self.config.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(config);
-        // The views have the new servers at once; the lock is compared in the background.
-        self.rebuild();
-        self.kick.notify_one();
     }
 
     fn default_view(self: &Arc<Self>) -> Arc<ViewInner> {
@@ -367,7 +385,7 @@ impl Inner {
         }
         let upstream = builder.build();
         let follower = self.follow(&upstream);
-        let (observed, waited) = (Mutex::default(), std::sync::atomic::AtomicBool::new(false));
+        let (observed, waited) = (Mutex::default(), AtomicBool::new(false));
         Slot { upstream, launch, baseline, observed, waited, follower }
     }
 
@@ -375,36 +393,27 @@ impl Inner {
         &self.sealer
     }
 
-    /// Waits until servers are listed, and rebuilds the views.
-    pub(crate) async fn list_all(self: &Arc<Self>, slots: Vec<Arc<Slot>>, wait: Duration) {
+    /// Waits until servers are listed or have failed; returns whether there was any to wait for.
+    async fn fetch(slots: impl Iterator<Item = &Arc<Slot>>, wait: Duration) -> bool {
         let mut listing = JoinSet::new();
-        for slot in slots.into_iter().filter(|slot| !slot.upstream.catalog().is_fetched()) {
+        for slot in slots.filter(|slot| !slot.upstream.catalog().is_fetched()).cloned() {
             listing.spawn(async move {
                 slot.upstream.first_catalog(wait).await;
+                slot.waited.store(true, Ordering::Release);
             });
         }
-        if listing.is_empty() {
-            return;
-        }
+        let any = !listing.is_empty();
         while listing.join_next().await.is_some() {}
-        self.refresh().await;
+        any
     }
 
     /// Waits for servers that were never listed, once for each.
     pub(crate) async fn list_new(self: &Arc<Self>, profile: &Profile) {
-        use std::sync::atomic::Ordering;
         let config = self.config();
-        let is_new = |slot: &&Arc<Slot>| {
-            profile.has(slot.upstream.id())
-                && !slot.upstream.catalog().is_fetched()
-                && !slot.waited.load(Ordering::Acquire)
-        };
-        let new: Vec<_> = config.slots.iter().filter(is_new).cloned().collect();
-        if new.is_empty() {
-            return;
+        let new = config.slots.iter().filter(|slot| profile.has(slot.upstream.id()) && slot.is_new());
+        if Self::fetch(new, LISTING).await {
+            self.refresh().await;
         }
-        self.list_all(new.clone(), LISTING).await;
-        new.iter().for_each(|slot| slot.waited.store(true, Ordering::Release));
     }
 }
 

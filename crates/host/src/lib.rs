@@ -2,7 +2,7 @@
 //!
 //! A [`Host`] supervises its servers, lists what they offer in catalogs, and gives each tool, prompt and resource a unique
 //! name. A program uses it [as a client](Host::call); a gateway serves a [`View`] of it. Every request passes one
-//! [policy](policy), definitions can be [pinned](pins), calls can need the [consent](consent) of a person, and all of it
+//! [`policy`], definitions can be pinned ([`pins`]), calls can need the [`consent`] of a person, and all of it
 //! can be [recorded](audit). What is not configured costs nothing.
 //!
 //! This crate knows clients, proxies and the protocol. It must not know configuration files, HTTP or terminals.

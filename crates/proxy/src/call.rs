@@ -15,7 +15,7 @@ use crate::{
     Hooks,
     asking::{Aside, Listening, Question},
     deadline::Deadline,
-    extensions::{Raw, common},
+    extensions::Raw,
     parked::Parked,
     pool::{Lease, Pool},
     result,
@@ -168,14 +168,12 @@ impl Passing<'_> {
     fn extras(&self) -> RequestOptions {
         let mut extras = RequestOptions::default();
         extras.progress = self.call.outbox.wants_progress();
-        let mut capabilities = self.call.peer.capabilities.clone();
-        // Task-augmented requests of the server cannot be forwarded.
-        capabilities.tasks = None;
-        // Only extensions that the server has, too, and only where both sides declare them with each request.
-        let server = self.pool.lead().ok().filter(|lead| is_passed_on(&lead.client, self.call));
-        let common = server.and_then(|server| common(capabilities.extensions.as_ref(), server.capabilities()));
-        capabilities.extensions = common;
-        extras.capabilities = Some(capabilities);
+        // In a session they were declared when it was opened.
+        if let Ok(lead) = self.pool.lead()
+            && !lead.has_sessions()
+        {
+            extras.capabilities = Some(lead.lent(&self.call.peer, !self.call.revision.has_sessions()));
+        }
         extras
     }
 

@@ -16,7 +16,7 @@ use couplet_client::ClientBuilder;
 use couplet_core::{Change, Connect, Error, ErrorKind, Hub, Peer, message::Params};
 use couplet_types::{Notification, PromptListChanged, ResourceListChanged, RootsListChanged, ToolListChanged};
 use tokio::{
-    sync::Notify,
+    sync::{Notify, oneshot},
     time::{Instant, timeout},
 };
 
@@ -41,13 +41,15 @@ pub(crate) struct Pool {
 struct State {
     slots: Vec<Slot>,
     last: u64,
-    opening: usize,
+    /// The connections that are being opened, and for which owners.
+    opening: Vec<(u64, Owner)>,
     /// Until when no further connection is tried, because the target refused one.
     alone: Option<Instant>,
     /// The reason why there is no connection.
     failure: Option<Error>,
     /// The server's name.
     name: Option<String>,
+    closed: bool,
 }
 
 struct Slot {
@@ -71,6 +73,9 @@ enum Take {
 }
 
 impl Pool {
+    /// The maximum time in which a further connection is opened.
+    const OPENING: Duration = Duration::from_secs(60);
+
     /// How long no further connection is tried after the target refused one.
     const ALONE: Duration = Duration::from_secs(30);
 
@@ -123,13 +128,17 @@ impl Pool {
     /// A connection for a call that may receive input requests.
     pub(crate) async fn lease(self: &Arc<Self>, owner: &Owner, can_be_asked: bool) -> Result<Lease, Error> {
         let leased = timeout(self.options.wait, self.lease_in_turn(owner, can_be_asked)).await;
-        leased.unwrap_or_else(|_| {
-            let most = self.options.connections;
-            Err(Error::unsent(
-                ErrorKind::Timeout,
-                format!("all {most} connections to the server are in use; retry later"),
-            ))
-        })
+        leased.unwrap_or_else(|_| Err(self.waited()))
+    }
+
+    /// The error of a call that has waited for a connection for too long.
+    fn waited(&self) -> Error {
+        let (most, opening) = (self.options.connections, self.lock().opening.len());
+        let what = match opening {
+            0 => format!("all {most} connections to the server are in use; retry later"),
+            _ => format!("a further connection was not open within {:?}; retry later", self.options.wait),
+        };
+        Error::unsent(ErrorKind::Timeout, what)
     }
 
     async fn lease_in_turn(self: &Arc<Self>, owner: &Owner, can_be_asked: bool) -> Result<Lease, Error> {
@@ -139,28 +148,50 @@ impl Pool {
                 Take::Leased(lease) => return Ok(lease),
                 Take::Down(error) => return Err(error),
                 Take::Wait => freed.await,
-                Take::Dial(opening, replaced) => match self.dialer.dial().await {
-                    Ok(upstream) => {
-                        let exclusive = self.is_exclusive(owner, can_be_asked);
-                        let lease = self.add(&upstream, owner, |slot| slot.lease(self, exclusive));
-                        replaced.into_iter().for_each(|id| self.remove(id));
-                        drop(opening);
+                Take::Dial(opening, replaced) => {
+                    let (done, opened) = oneshot::channel();
+                    // It goes on when the caller gives up, so that the next one finds the connection.
+                    let opening = self.clone().open(opening, replaced, owner.clone(), can_be_asked);
+                    tokio::spawn(async move { opening.await.map(|lease| done.send(lease)) });
+                    if let Ok(lease) = opened.await {
                         return Ok(lease);
                     }
-                    Err(error) => {
-                        tracing::warn!(%error, "the server accepts no further connection; callers take turns");
-                        self.lock().alone = Some(Instant::now() + Self::ALONE);
-                        drop(opening);
-                    }
-                },
+                }
             }
         }
+    }
+
+    /// Opens a further connection for an owner; `None` if that fails.
+    async fn open(
+        self: Arc<Self>,
+        opening: Opening,
+        replaced: Option<u64>,
+        owner: Owner,
+        can_be_asked: bool,
+    ) -> Option<Lease> {
+        let late = |_| Err(Error::new(ErrorKind::Timeout, "it did not answer in time"));
+        let lease = match timeout(Self::OPENING, self.dialer.dial()).await.unwrap_or_else(late) {
+            Ok(_) if self.lock().closed => None,
+            Ok(upstream) => {
+                let exclusive = self.is_exclusive(&owner, can_be_asked);
+                let lease = self.add(&upstream, &owner, |slot| slot.lease(&self, exclusive));
+                replaced.into_iter().for_each(|id| self.remove(id));
+                Some(lease)
+            }
+            Err(error) => {
+                tracing::warn!(%error, "the server accepts no further connection; callers take turns");
+                self.lock().alone = Some(Instant::now() + Self::ALONE);
+                None
+            }
+        };
+        drop(opening);
+        lease
     }
 
     fn take(self: &Arc<Self>, owner: &Owner, can_be_asked: bool) -> Take {
         let exclusive = self.is_exclusive(owner, can_be_asked);
         let mut state = self.lock();
-        if state.slots.is_empty() && state.opening == 0 {
+        if state.slots.is_empty() && state.opening.is_empty() {
             return Take::Down(state.down());
         }
         let own = state.slots.iter_mut().find(|slot| slot.owner.is(owner) && slot.is_open(exclusive));
@@ -171,15 +202,18 @@ impl Pool {
             slot.belong_to(owner);
             return Take::Leased(slot.lease(self, exclusive));
         }
+        if !exclusive && state.opening.iter().any(|(_, other)| other.is(owner)) {
+            return Take::Wait;
+        }
         let may_dial = state.alone.is_none_or(|until| until <= Instant::now());
-        let has_room = state.slots.len() + state.opening < self.options.connections;
+        let has_room = state.slots.len() + state.opening.len() < self.options.connections;
         match state.longest_idle() {
             Some(slot) if may_dial && (slot.owner.is_gone() || !has_room) => {
                 slot.leaving = true;
                 let id = slot.id;
-                return Take::Dial(Opening::new(self, &mut state, Some(id)), Some(id));
+                return Take::Dial(Opening::new(self, &mut state, owner, Some(id)), Some(id));
             }
-            _ if may_dial && has_room => return Take::Dial(Opening::new(self, &mut state, None), None),
+            _ if may_dial && has_room => return Take::Dial(Opening::new(self, &mut state, owner, None), None),
             Some(slot) => {
                 slot.belong_to(owner);
                 return Take::Leased(slot.lease(self, exclusive));
@@ -275,6 +309,7 @@ impl Pool {
 
     /// Closes all connections.
     pub(crate) fn close(&self) {
+        self.lock().closed = true;
         self.parked.clear();
         let ids: Vec<_> = self.lock().slots.iter().map(|slot| slot.id).collect();
         ids.into_iter().for_each(|id| self.remove(id));
@@ -361,13 +396,15 @@ impl Drop for Lease {
 /// A connection that is being opened.
 struct Opening {
     pool: Weak<Pool>,
+    id: u64,
     replaced: Option<u64>,
 }
 
 impl Opening {
-    fn new(pool: &Arc<Pool>, state: &mut State, replaced: Option<u64>) -> Self {
-        state.opening += 1;
-        Self { pool: Arc::downgrade(pool), replaced }
+    fn new(pool: &Arc<Pool>, state: &mut State, owner: &Owner, replaced: Option<u64>) -> Self {
+        state.last += 1;
+        state.opening.push((state.last, owner.clone()));
+        Self { pool: Arc::downgrade(pool), id: state.last, replaced }
     }
 }
 
@@ -375,7 +412,7 @@ impl Drop for Opening {
     fn drop(&mut self) {
         let Some(pool) = self.pool.upgrade() else { return };
         let mut state = pool.lock();
-        state.opening -= 1;
+        state.opening.retain(|(id, _)| *id != self.id);
         if let Some(slot) = state.slots.iter_mut().find(|slot| Some(slot.id) == self.replaced) {
             slot.leaving = false;
         }

@@ -10,7 +10,7 @@ use couplet_types::{
 pub(crate) fn reply(server: Revision, call: &Call, text: &JsonText) -> Reply {
     use RequestMethod as M;
     let to = call.revision;
-    let Some(method) = call.known() else { return Reply::Complete(ResultBody::uncached_json(text)) };
+    let Some(method) = call.known() else { return Reply::Complete(of_extension(&call.method, text)) };
     if server.index() == to.index() {
         return Reply::Complete(verbatim(method, text));
     }
@@ -36,6 +36,15 @@ pub(crate) fn reply(server: Revision, call: &Call, text: &JsonText) -> Reply {
         |e| RpcError::internal(format!("the server's result cannot be parsed: {e}")).into(),
         Reply::Complete,
     )
+}
+
+/// The result of an extension's method, verbatim. Those of skills are cacheable, also if the server has a revision
+/// without caching.
+fn of_extension(method: &str, text: &JsonText) -> ResultBody {
+    match method {
+        "skills/list" | "skills/get" => ResultBody::json(text).cacheable(),
+        _ => ResultBody::uncached_json(text),
+    }
 }
 
 /// The result, verbatim.

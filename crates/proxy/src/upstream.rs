@@ -6,21 +6,49 @@ use std::{
 };
 
 use couplet_client::{Client, ClientBuilder};
-use couplet_core::{Connect, Error};
-use couplet_types::{LoggingLevel, ServerCapabilities};
+use couplet_core::{Connect, Error, Peer, sync::lock};
+use couplet_types::{ClientCapabilities, LoggingLevel, ServerCapabilities};
 use tokio::sync::{Mutex, Notify};
 
-use crate::asking::Asking;
+use crate::{asking::Asking, extensions::common};
 
 /// A connection to the server. It is closed when its last handle is dropped.
 pub(crate) struct Upstream {
     pub(crate) client: Client,
     pub(crate) asking: Arc<Asking>,
+    /// The capabilities that were last declared for a caller: consecutive calls are often of the same.
+    lent: std::sync::Mutex<Option<Lent>>,
     /// Notified once the connection is retired and gets no further calls.
     pub(crate) retired: Notify,
 }
 
+struct Lent {
+    caller: Arc<Peer>,
+    with_extensions: bool,
+    capabilities: Arc<ClientCapabilities>,
+}
+
 impl Upstream {
+    /// The capabilities to declare for a caller.
+    pub(crate) fn lent(&self, caller: &Arc<Peer>, with_extensions: bool) -> Arc<ClientCapabilities> {
+        let mut lent = lock(&self.lent);
+        if let Some(known) = &*lent
+            && Arc::ptr_eq(&known.caller, caller)
+            && known.with_extensions == with_extensions
+        {
+            return known.capabilities.clone();
+        }
+        let mut capabilities = caller.capabilities.clone();
+        // Task-augmented requests of the server cannot be forwarded.
+        capabilities.tasks = None;
+        // Only extensions that the server has, too, and only where both sides declare them with each request.
+        let theirs = capabilities.extensions.take().filter(|_| with_extensions);
+        capabilities.extensions = common(theirs.as_ref(), self.capabilities());
+        let capabilities = Arc::new(capabilities);
+        *lent = Some(Lent { caller: caller.clone(), with_extensions, capabilities: capabilities.clone() });
+        capabilities
+    }
+
     pub(crate) fn has_sessions(&self) -> bool {
         self.client.revision().has_sessions()
     }
@@ -63,6 +91,6 @@ impl Dialer {
             .log_level(LoggingLevel::Debug);
         let mut target = self.target.lock().await;
         let client = client.connect(&mut *target).await?;
-        Ok(Arc::new(Upstream { client, asking, retired: Notify::new() }))
+        Ok(Arc::new(Upstream { client, asking, lent: std::sync::Mutex::default(), retired: Notify::new() }))
     }
 }

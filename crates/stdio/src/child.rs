@@ -7,6 +7,8 @@ use tokio::{
     time::{Instant, sleep, timeout, timeout_at},
 };
 
+#[cfg(target_os = "linux")]
+use crate::strays;
 use crate::{children::Live, leash::Leash};
 
 /// A child process that leads a process group. Dropping it kills the group.
@@ -16,6 +18,9 @@ pub(crate) struct Process {
     grace: Duration,
     /// The child was waited for and nothing of the group is left to kill.
     over: bool,
+    /// The mark of everything that the child starts, if that is to be ended.
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "processes cannot be found by their environment"))]
+    mark: Option<String>,
     _live: Live,
 }
 
@@ -34,9 +39,10 @@ impl Process {
     /// The interval at which the group is polled.
     pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-    pub(crate) fn new(child: Child, grace: Duration, leash: &Arc<Leash>) -> Self {
+    pub(crate) fn new(child: Child, grace: Duration, mark: Option<String>, leash: &Arc<Leash>) -> Self {
         let group = Group::of(&child);
-        Self { group, child, grace, over: false, _live: Live::new(group, leash) }
+        let live = Live::new(group, mark.clone(), leash);
+        Self { group, child, grace, over: false, mark, _live: live }
     }
 
     /// Waits until the child has ended by itself.
@@ -61,6 +67,10 @@ impl Process {
         }
         // Killed means gone soon, unless the kernel holds it; then the runtime reaps it some day.
         let _ = timeout(Self::EXIT_TIMEOUT, self.child.wait()).await;
+        #[cfg(target_os = "linux")]
+        if let Some(mark) = self.mark.clone() {
+            let _ = timeout(Self::EXIT_TIMEOUT, tokio::task::spawn_blocking(move || strays::kill(&mark))).await;
+        }
         self.over = true;
         exit
     }
@@ -88,6 +98,11 @@ impl Drop for Process {
     fn drop(&mut self) {
         if !self.over {
             self.kill();
+            #[cfg(target_os = "linux")]
+            if let Some(mark) = self.mark.take() {
+                // It may be dropped where nothing must block. Without a thread, only those in the group are ended.
+                let _ = std::thread::Builder::new().spawn(move || strays::kill(&mark));
+            }
         }
     }
 }

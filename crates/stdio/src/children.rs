@@ -45,6 +45,9 @@ struct Table {
 struct Entry {
     number: u64,
     group: Group,
+    /// The mark of what the server starts, if that is to be ended.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "there is no guard"))]
+    mark: Option<String>,
     leash: Weak<Leash>,
 }
 
@@ -88,7 +91,7 @@ pub fn kill() {
 /// When `/bin/sh` cannot be started.
 pub fn guard() -> io::Result<()> {
     #[cfg(unix)]
-    return crate::guard::start(|| table().entries.iter().filter_map(|entry| entry.group.number()).collect());
+    return crate::guard::start(|| table().entries.iter().map(|entry| (entry.group, entry.mark.clone())).collect());
     #[cfg(not(unix))]
     Ok(())
 }
@@ -100,7 +103,7 @@ pub fn guard() -> io::Result<()> {
 pub fn watch(leader: u32) -> Watched {
     let group = Group::led_by(leader);
     #[cfg(unix)]
-    crate::guard::watch(group);
+    crate::guard::watch(group, None);
     Watched(group)
 }
 
@@ -112,7 +115,7 @@ pub struct Watched(#[cfg_attr(not(unix), expect(dead_code, reason = "there is no
 #[cfg(unix)]
 impl Drop for Watched {
     fn drop(&mut self) {
-        crate::guard::forget(self.0);
+        crate::guard::forget(self.0, None);
     }
 }
 
@@ -120,18 +123,19 @@ impl Drop for Watched {
 pub(crate) struct Live {
     number: u64,
     group: Group,
+    mark: Option<String>,
 }
 
 impl Live {
-    pub(crate) fn new(group: Group, leash: &Arc<Leash>) -> Self {
+    pub(crate) fn new(group: Group, mark: Option<String>, leash: &Arc<Leash>) -> Self {
         let mut table = table();
         table.last += 1;
         let number = table.last;
-        table.entries.push(Entry { number, group, leash: Arc::downgrade(leash) });
+        table.entries.push(Entry { number, group, mark: mark.clone(), leash: Arc::downgrade(leash) });
         drop(table);
         #[cfg(unix)]
-        crate::guard::watch(group);
-        Self { number, group }
+        crate::guard::watch(group, mark.as_deref());
+        Self { number, group, mark }
     }
 }
 
@@ -139,7 +143,7 @@ impl Drop for Live {
     fn drop(&mut self) {
         table().entries.retain(|entry| entry.number != self.number);
         #[cfg(unix)]
-        crate::guard::forget(self.group);
+        crate::guard::forget(self.group, self.mark.as_deref());
     }
 }
 

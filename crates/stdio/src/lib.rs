@@ -34,6 +34,8 @@ mod spawn;
 #[cfg(feature = "child")]
 mod stderr;
 mod stdin;
+#[cfg(all(target_os = "linux", feature = "child"))]
+mod strays;
 mod streams;
 mod until;
 

@@ -58,6 +58,8 @@ pub struct Command {
     listener: Option<Listener>,
     tail: Tail,
     grace: Duration,
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "processes cannot be found by their environment"))]
+    contained: bool,
 }
 
 impl Command {
@@ -76,6 +78,7 @@ impl Command {
             listener: None,
             tail: Tail::default(),
             grace: Duration::from_secs(2),
+            contained: false,
         }
     }
 
@@ -149,6 +152,17 @@ impl Command {
         self
     }
 
+    /// Ends also the processes that have left the program's process group, such as daemons, when the program ends. Without
+    /// it they stay, because some are meant to.
+    ///
+    /// They are found by the variable `COUPLET_CHILD`, which is added to the environment of the program; a process that
+    /// removes it is not found. Linux only: elsewhere nothing is done.
+    #[must_use]
+    pub fn contain(mut self) -> Self {
+        self.contained = true;
+        self
+    }
+
     /// Returns the end of the captured standard error: at most 64 KiB, since the last start.
     pub fn stderr_text(&self) -> String {
         self.tail.text()
@@ -169,6 +183,17 @@ impl Command {
             Stderr::Discard => Stdio::null(),
         });
         self.inner.spawn().map_err(|error| self.not_started(error))
+    }
+
+    /// Marks the next start, if what it leaves behind has to be found.
+    fn mark(&mut self) -> Option<String> {
+        #[cfg(target_os = "linux")]
+        if self.contained {
+            let mark = crate::strays::mark();
+            self.inner.env(crate::strays::VARIABLE, &mark);
+            return Some(mark);
+        }
+        None
     }
 
     fn not_started(&self, error: io::Error) -> Error {
@@ -196,6 +221,7 @@ impl Command {
 impl Connect for Command {
     fn connect(&mut self, inbound: Arc<dyn Inbound>, limits: Limits) -> BoxFuture<'_, Result<Connected, Error>> {
         Box::pin(async move {
+            let mark = self.mark();
             let mut child = self.spawn()?;
             let stdin = child.stdin.take().expect("it was asked to be a pipe");
             let stdout = child.stdout.take().expect("it was asked to be a pipe");
@@ -204,7 +230,7 @@ impl Connect for Command {
             let (connection, handle) = ClientConnection::new(inbound, limits);
             let (channel, closing) = Leash::new(handle.with_transport(Some("pipe")));
             let server = Running {
-                process: Process::new(child, self.grace, &channel),
+                process: Process::new(child, self.grace, mark, &channel),
                 pump: Pump::new(connection, stream),
                 closing,
                 grace: self.grace,

@@ -5,13 +5,17 @@
 
 mod envelope;
 mod ledger;
+mod lock;
 mod mutate;
+mod names;
 mod replay;
 pub mod seeds;
 mod server;
 mod service;
 
 pub use envelope::envelope;
+pub use lock::lock;
 pub use mutate::Mutator;
+pub use names::names;
 pub use replay::{Broken, Target, replay};
 pub use server::server;

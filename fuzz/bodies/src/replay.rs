@@ -7,7 +7,7 @@ use std::{
     sync::Once,
 };
 
-use crate::{Mutator, envelope, seeds, server};
+use crate::{Mutator, envelope, lock, names, seeds, server};
 
 /// One of the fuzz targets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,11 +16,15 @@ pub enum Target {
     Envelope,
     /// A whole server.
     Server,
+    /// Names of servers and tools.
+    Names,
+    /// A lock file.
+    Lock,
 }
 
 impl Target {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::Envelope, Self::Server];
+    pub const ALL: [Self; 4] = [Self::Envelope, Self::Server, Self::Names, Self::Lock];
 
     /// The target of a name.
     pub fn named(name: &str) -> Option<Self> {
@@ -32,6 +36,8 @@ impl Target {
         match self {
             Self::Envelope => "envelope",
             Self::Server => "server",
+            Self::Names => "names",
+            Self::Lock => "lock",
         }
     }
 
@@ -40,6 +46,8 @@ impl Target {
         match self {
             Self::Envelope => seeds::messages(),
             Self::Server => seeds::sessions(),
+            Self::Names => seeds::names(),
+            Self::Lock => seeds::locks(),
         }
     }
 
@@ -53,6 +61,8 @@ impl Target {
         let body = match self {
             Self::Envelope => envelope,
             Self::Server => server,
+            Self::Names => names,
+            Self::Lock => lock,
         };
         let ended = catch_unwind(AssertUnwindSafe(|| body(data)));
         match (ended, PANIC.take()) {

@@ -42,6 +42,34 @@ pub fn sessions() -> Vec<Vec<u8>> {
     texts.into_iter().map(String::into_bytes).collect()
 }
 
+/// Two names of tools at each of two servers, one a line.
+pub fn names() -> Vec<Vec<u8>> {
+    let long = "a".repeat(60);
+    let all = [
+        "files\nread\nnotes\nread".to_owned(),
+        "a\nb__c\na-b\nc_0123abcd".to_owned(),
+        "My Files\n__proto__\n\n".to_owned(),
+        format!("{long}\n{long}\n{long}b\n{long}"),
+        "gr\u{fc}n\n\u{202e}x\0\ngr-x012345\ny_00000000".to_owned(),
+    ];
+    all.into_iter().map(String::into_bytes).collect()
+}
+
+/// Lock files, and a definition.
+pub fn locks() -> Vec<Vec<u8>> {
+    let digest = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+    let item =
+        json!({ "digest": digest, "approved": "2026-11-17T12:00:00Z", "by": "x", "hints": { "readOnlyHint": true } });
+    let server = json!({ "launch": item, "instructions": item, "tools": { "a": item }, "prompts": { "b": item } });
+    let all = [
+        json!({ "version": 1, "servers": {} }),
+        json!({ "version": 1, "servers": { "files": server } }),
+        json!({ "version": 1, "servers": { "files": { "templates": { "x": { "digest": digest, "approved": "x" } } } } }),
+        json!({ "name": "a", "max": 1.5e300, "annotations": { "readOnlyHint": true }, "_meta": { "traceparent": "x" } }),
+    ];
+    all.iter().map(|lock| lock.to_string().into_bytes()).collect()
+}
+
 /// What a client of the handshake era says, to all that there is.
 fn handshake(version: &str) -> Vec<Value> {
     let mut session = vec![initialize(version), notification("notifications/initialized", json!({}))];

@@ -16,6 +16,16 @@ fn server() {
 }
 
 #[test]
+fn names() {
+    replay(Target::Names, MUTATIONS).unwrap();
+}
+
+#[test]
+fn lock() {
+    replay(Target::Lock, MUTATIONS).unwrap();
+}
+
+#[test]
 fn mutations_are_the_same_every_time() {
     let seeds = Target::Server.seeds();
     let (mut one, mut other) = (Mutator::new(3), Mutator::new(3));

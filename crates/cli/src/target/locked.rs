@@ -7,7 +7,7 @@ use std::{
 };
 
 use clap::Args;
-use couplet::{core::Service, stdio::children};
+use couplet::core::Service;
 use couplet_gateway::{PinFile, now, seen};
 use couplet_host::{
     Host, Profile, Server,
@@ -28,6 +28,9 @@ pub(crate) const LOCK: &str = "couplet.lock";
 
 /// The time that the lists of a server may take.
 const LISTS: Duration = Duration::from_secs(60);
+
+/// The time for a server to end.
+const ENDING: Duration = Duration::from_secs(5);
 
 /// The options for a lock file.
 #[derive(Args, Clone, Debug, Default)]
@@ -83,8 +86,7 @@ pub(crate) async fn definitions(
             Err(Failure::new(Exit::Unreachable, why))
         }
     };
-    upstream.stop("its definitions are known");
-    children::stop(Duration::from_secs(1)).await;
+    upstream.shutdown("its definitions are known", ENDING).await;
     found
 }
 

@@ -132,6 +132,7 @@ fn a_configuration_is_checked_served_and_explained() {
         .unwrap();
     let bridge = format!("{} gateway {path} --profile small", env!("CARGO_BIN_EXE_couplet"));
     let commands: &[&[&str]] = &[
+        &["gateway", "--help"],
         &["gateway", "check", "gateway.json"],
         &["gateway", "check", "--connect", "gateway.json"],
         &["gateway", "check", "wrong.json"],

@@ -377,10 +377,14 @@ impl ResultBody {
     }
 
     fn parsed(result: &JsonText, caches: bool) -> Self {
+        if modern::has_nothing_added(result.as_bytes(), caches) {
+            return Self { body: one_line(result.as_bytes().clone()), long: None, meta: None, cache: None };
+        }
         let Ok(members) = Params::from_text(result.clone()) else {
             return Self { body: one_line(result.as_bytes().clone()), long: None, meta: None, cache: None };
         };
-        let mut body = b"{".to_vec();
+        let mut body = Vec::with_capacity(result.as_bytes().len());
+        body.push(b'{');
         let mut cache = CacheHint::default();
         let mut cacheable = false;
         let mut meta = None;
@@ -564,6 +568,24 @@ mod tests {
 
         fn put_back(&mut self, text: String) {
             self.text = text;
+        }
+    }
+
+    #[test]
+    fn a_result_with_nothing_to_remove_is_not_copied() {
+        let text = |text: &'static str| JsonText::new(text).unwrap();
+        for same in [r#"{"content":[{"type":"text","text":"a\nb"}],"x" : 1.0}"#, "{}", r#"{"ttlMs":1}"#] {
+            let result = text(same);
+            let done = ResultBody::uncached_json(&result);
+            assert_eq!(done.body.as_ptr(), result.as_bytes().as_ptr(), "{same}");
+        }
+        for (before, after) in [
+            (r#"{"ttlMs":1,"a":2}"#, r#"{"a":2}"#),
+            (r#"{"a":2,"resultType":"complete"}"#, r#"{"a":2}"#),
+            (r#"{"a":2,"\u005fmeta":{"k":1}}"#, r#"{"a":2}"#),
+            (r#"{"a":"_meta"}"#, r#"{"a":"_meta"}"#),
+        ] {
+            assert_eq!(&*ResultBody::json(&text(before)).body, after.as_bytes(), "{before}");
         }
     }
 

@@ -1,6 +1,6 @@
 //! Requests and results of a client, in the negotiated revision.
 
-use std::borrow::Cow;
+use std::sync::{Arc, Mutex};
 
 use couplet_types::{
     ClientCapabilities, HasMeta, Implementation, LoggingLevel, Meta, ProtocolVersion, Request, RequestId, RpcError,
@@ -12,6 +12,7 @@ use crate::{
     client::outgoing::Outgoing,
     error::{Error, ErrorKind},
     message::{Params, scan::JsonText},
+    sync::lock,
     wire::{
         self, Outcome,
         method::{self, Method},
@@ -27,7 +28,11 @@ use crate::{
 pub struct Dialect {
     revision: Revision,
     identity: Identity,
+    /// The identity with the capabilities of the last caller of a proxy: consecutive calls have the same.
+    lent: Arc<Mutex<Option<Lent>>>,
 }
+
+type Lent = (Arc<ClientCapabilities>, Arc<Identity>);
 
 /// The parts of a request beside its parameters.
 #[derive(Clone, Debug, Default)]
@@ -42,7 +47,7 @@ pub struct RequestOptions {
     /// The trace context to propagate.
     pub trace: Option<TraceContext>,
     /// The capabilities to declare instead of the client's own, in stateless revisions: for proxies.
-    pub capabilities: Option<ClientCapabilities>,
+    pub capabilities: Option<Arc<ClientCapabilities>>,
 }
 
 impl Dialect {
@@ -52,7 +57,7 @@ impl Dialect {
         let mut info = info;
         info.project(revision);
         capabilities.project(revision);
-        Self { revision, identity: Identity::new(version, info, capabilities) }
+        Self { revision, identity: Identity::new(version, info, capabilities), lent: Arc::default() }
     }
 
     /// Sets the minimum level of log messages that stateless requests ask for.
@@ -159,16 +164,14 @@ impl Dialect {
         params: &Params,
         extras: &RequestOptions,
     ) -> Result<Outgoing, Error> {
-        let meta: Meta = params.read_opt("_meta")?.map(modern::without_reserved).unwrap_or_default();
+        let meta: Option<Meta> =
+            params.read_opt("_meta")?.map(modern::without_reserved).filter(|meta| !meta.is_empty());
         let token = extras.progress.then_some(&id);
-        let mut identity = Cow::Borrowed(&self.identity);
-        if let Some(capabilities) = &extras.capabilities {
-            let own = identity.to_mut();
-            own.capabilities.clone_from(capabilities);
-            own.capabilities.project(self.revision);
-        }
-        let mut text = b"{".to_vec();
-        self.revision.0.codec.request_meta(&mut text, Some(&meta), token, &identity);
+        let lent = extras.capabilities.as_ref().filter(|_| !self.has_sessions()).map(|can| self.lend(can));
+        let identity = lent.as_deref().unwrap_or(&self.identity);
+        let mut text = Vec::with_capacity(params.size() + 512);
+        text.push(b'{');
+        self.revision.0.codec.request_meta(&mut text, meta.as_ref(), token, identity);
         // The state of a multi-round-trip request is forwarded where the server has rounds and this client has no state of its own.
         let rounds = !self.has_sessions() && extras.answers.is_empty() && extras.state.is_none();
         for (key, value) in params.iter().filter(|(key, _)| modern::describes(key) || (rounds && key != "_meta")) {
@@ -184,6 +187,21 @@ impl Dialect {
         write_round(&mut text, extras);
         text.push(b'}');
         Ok(Outgoing { id, method, params: text.into(), named_by })
+    }
+
+    /// This client with the capabilities of another one.
+    fn lend(&self, capabilities: &Arc<ClientCapabilities>) -> Arc<Identity> {
+        let mut lent = lock(&self.lent);
+        if let Some((known, identity)) = &*lent
+            && Arc::ptr_eq(known, capabilities)
+        {
+            return identity.clone();
+        }
+        let mut projected = ClientCapabilities::clone(capabilities);
+        projected.project(self.revision);
+        let identity = Arc::new(self.identity.with_capabilities(projected));
+        *lent = Some((capabilities.clone(), identity.clone()));
+        identity
     }
 
     /// Encodes a request again under a new id, for the next round.

@@ -64,6 +64,14 @@ pub(crate) fn is_added(key: &str) -> bool {
     key == "resultType"
 }
 
+/// Whether a result certainly has none of the members that are removed from it, so that it need not be parsed.
+pub(crate) fn has_nothing_added(result: &[u8], caches: bool) -> bool {
+    let has = |text: &[u8]| memchr::memmem::find(result, text).is_some();
+    // Only such an escape can hide a letter of a name.
+    let is_plain = result.starts_with(b"{") && !has(br"\u") && !has(b"\"_meta\"") && !has(b"\"resultType\"");
+    is_plain && !(caches && (has(b"\"ttlMs\"") || has(b"\"cacheScope\"")))
+}
+
 #[derive(Debug)]
 pub(crate) struct Modern;
 
@@ -85,6 +93,13 @@ impl Identity {
         let voice = super::to_json(&json!([version.as_str(), capabilities])).into();
         let encoded = Bytes::new();
         let mut identity = Self { version, info: Some(info), capabilities, log_level: None, encoded, voice };
+        identity.print();
+        identity
+    }
+
+    /// The same client with other capabilities.
+    pub(crate) fn with_capabilities(&self, capabilities: ClientCapabilities) -> Self {
+        let mut identity = Self { capabilities, ..self.clone() };
         identity.print();
         identity
     }

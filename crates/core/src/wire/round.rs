@@ -44,6 +44,9 @@ impl Call {
         if !Method::named(&self.method).is_some_and(|method| method.may_ask) {
             return Ok(());
         }
+        if !self.params.has(STATE) && !self.params.has(ANSWERS) {
+            return Ok(());
+        }
         let params = self.params.without(STATE).and_then(|params| params.without(ANSWERS));
         self.params = params.map_err(|e| RpcError::invalid_params(e.to_string()))?;
         Ok(())

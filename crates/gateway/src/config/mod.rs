@@ -17,7 +17,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use couplet_host::policy::Rule;
+use couplet_host::policy::{Glob, Rule};
 use couplet_hosts::{
     Env, Format, read_file,
     tree::{Node, Value, position},
@@ -146,7 +146,7 @@ impl Config {
         self.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
     }
 
-    /// Checks that profiles name servers that exist.
+    /// Checks the names, servers and patterns of profiles.
     fn check(&self, root: &Node) -> Result<(), Problem> {
         let known = |key: &str| self.server(key).is_some() || self.disabled.iter().any(|other| other == key);
         let profiles = root.get("profiles");
@@ -159,6 +159,11 @@ impl Config {
                     &span,
                     format!("the profile `{name}`: a name has letters, digits, `-` and `_`"),
                 ));
+            }
+            let patterns = profile.tools.values().flat_map(|tools| tools.allow.iter().chain(&tools.deny));
+            // A pattern that is left out could show what it should hide.
+            for pattern in patterns {
+                Glob::new(pattern).map_err(|error| Problem::new(&span, format!("the profile `{name}`: {error}")))?;
             }
             let named = profile.servers.iter().flatten().chain(profile.tools.keys());
             if let Some(wrong) = named.into_iter().find(|key| !known(key)) {

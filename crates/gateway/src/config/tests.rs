@@ -174,6 +174,8 @@ fn errors_have_a_place_and_the_nearest_name() {
         ("\"eager\"", "\"eagre\"", "`eagre` is not known here: did you mean `eager`?"),
         ("\"deny\": { \"tool\"", "\"deny\": { \"tools\"", ":14:26`: "),
         ("[\"gh\", \"off\"]", "[\"github\"]", "the profile `coding` has a server `github` that is not there"),
+        ("[\"*issue*\"]", "[\"\"]", "the profile `coding`: a pattern is empty"),
+        ("{ \"deny\": [\"rm\"] }", "{ \"allow\": [\"\"] }", "server `Files & more`: a pattern is empty"),
         ("\"start\": \"eager\"", "\"args\": []", ":7:7`: server `Files & more`: `args` occurs twice"),
         ("\"id\": \"github\"", "\"id\": \"Git Hub\"", "server `gh`: `id`: "),
         ("\"auth\": \"token\"", "\"auth\": \"toekn\"", "`toekn` is not known here: did you mean `token`?"),

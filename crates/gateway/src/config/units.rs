@@ -93,7 +93,7 @@ impl<'de> Deserialize<'de> for Size {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked before")]
         let number =
-            |bytes: f64| (bytes >= 0.0 && bytes < 1e15 && bytes.fract() == 0.0).then_some(Self(bytes as usize));
+            |bytes: f64| ((0.0..1e15).contains(&bytes) && bytes.fract() == 0.0).then_some(Self(bytes as usize));
         let expected = "a size, such as \"64K\" or \"16M\"";
         deserializer.deserialize_any(Unit { expected, parse: Self::parse, number })
     }

@@ -112,3 +112,28 @@ async fn changed_settings_take_effect() {
     assert!(all.call("one__b", json!({})).await.is_err());
     gateway.close().await;
 }
+
+/// The gateway writes the lock file itself when it sees a server for the first time, which is not a change to follow.
+#[tokio::test]
+async fn own_writes_of_the_lock_file_are_not_followed() {
+    let one = Upstream::start(&["a"]).await;
+    let file = File::new(&format!(r#"{{ "mcpServers": {{ "one": {} }} }}"#, one.entry("")));
+    let gateway = file.start().await.unwrap();
+    let following = tokio::spawn({
+        let gateway = gateway.clone();
+        async move { gateway.follow_file().await }
+    });
+    let lock = file.path().with_extension("lock");
+    let before = std::fs::read_to_string(&lock).unwrap();
+    gateway.ready(SHORT).await;
+    assert_ne!(std::fs::read_to_string(&lock).unwrap(), before, "the first definitions are stored");
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert_eq!(gateway.status()["reload"]["count"], 0);
+
+    let text = std::fs::read_to_string(&lock).unwrap();
+    std::fs::write(&lock, format!("{text}\n")).unwrap();
+    let mut reloads = gateway.reloads();
+    tokio::time::timeout(Duration::from_secs(30), reloads.wait_for(|count| *count > 0)).await.unwrap().unwrap();
+    following.abort();
+    gateway.close().await;
+}

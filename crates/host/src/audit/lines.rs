@@ -89,6 +89,29 @@ impl std::fmt::Debug for AuditOptions {
 
 /// An audit log in a file, one JSON object per line, that one process writes.
 ///
+/// ```
+/// use couplet_host::{
+///     audit::{AuditOptions, JsonLines, Record, verify_file, write},
+///     names::{Kind, ServerId},
+///     policy::{Decision, Door},
+/// };
+///
+/// # let folder = std::env::temp_dir().join(format!("couplet-audit-doc-{}", std::process::id()));
+/// # std::fs::create_dir_all(&folder)?;
+/// # let path = folder.join("audit.jsonl");
+/// # let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+/// # runtime.block_on(async {
+/// let log = JsonLines::open(&path, AuditOptions::default())?;
+/// let record = Record::new(ServerId::from_key("files"), Kind::Tool, "read", Door::Call, Decision::Allow);
+/// write(&log, record).await?;
+/// log.flush().await?;
+/// assert_eq!(verify_file(&path, None)?.lines, 2);
+/// # Ok::<_, couplet_host::audit::AuditError>(())
+/// # })?;
+/// # std::fs::remove_dir_all(folder)?;
+/// # Ok::<_, Box<dyn std::error::Error>>(())
+/// ```
+///
 /// Old files have the endings `.1`, `.2` and so on, and the [`Head`](super::Head) has the ending `.head`. Records that are
 /// still in the queue when the process exits are lost: call [`flush`](Self::flush) before, and before the file is opened again.
 #[derive(Debug)]

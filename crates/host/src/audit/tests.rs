@@ -323,3 +323,20 @@ async fn calls_fail_while_the_log_cannot_be_written() {
     let error = tokio::time::timeout(Duration::from_secs(60), failed).await.unwrap();
     assert!(error.starts_with("the audit log: "), "{error}");
 }
+
+#[tokio::test]
+async fn the_head_follows_without_another_record() {
+    let folder = Folder::new("head");
+    let log = JsonLines::open(folder.log(), options()).unwrap();
+    write(&log, record("a", "{}")).await.unwrap();
+    log.flush().await.unwrap();
+    write(&log, record("b", "{}")).await.unwrap();
+    let head = || serde_json::from_slice::<Head>(&fs::read(folder.0.join("audit.jsonl.head")).ok()?).ok();
+    let caught_up = async {
+        while head().is_none_or(|head| head.seq < 3) {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), caught_up).await.unwrap();
+    assert!(verify_file(folder.log(), Some(&KEY)).unwrap().has_head);
+}

@@ -9,7 +9,10 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-use tokio::sync::{mpsc::Receiver, oneshot, watch};
+use tokio::{
+    runtime::{self, Runtime},
+    sync::{mpsc::Receiver, oneshot, watch},
+};
 
 use super::{
     Record,
@@ -59,7 +62,9 @@ impl Writer {
     /// Writes until every sender is gone.
     pub(super) fn run(mut self, mut queue: Receiver<Command>) {
         let mut waiting: Vec<oneshot::Sender<()>> = Vec::new();
-        while let Some(command) = queue.blocking_recv() {
+        // Without a timer, which only a broken system lacks, heads are stored with the next record.
+        let timer = runtime::Builder::new_current_thread().enable_time().build().ok();
+        while let Some(command) = self.next(&mut queue, timer.as_ref()) {
             self.take(command, &mut waiting);
             while self.lines.len() < BATCH {
                 let Ok(command) = queue.try_recv() else { break };
@@ -73,6 +78,17 @@ impl Writer {
         if self.lines.is_empty() {
             self.head();
         }
+    }
+
+    /// The next command. While there is none, the head is stored in time.
+    fn next(&mut self, queue: &mut Receiver<Command>, timer: Option<&Runtime>) -> Option<Command> {
+        if let Some(timer) = timer.filter(|_| !self.is_headed()) {
+            match timer.block_on(async { tokio::time::timeout(HEADS, queue.recv()).await }) {
+                Ok(command) => return command,
+                Err(_) => self.head(),
+            }
+        }
+        queue.blocking_recv()
     }
 
     fn take(&mut self, command: Command, waiting: &mut Vec<oneshot::Sender<()>>) {
@@ -138,9 +154,13 @@ impl Writer {
         Ok(())
     }
 
+    fn is_headed(&self) -> bool {
+        self.headed.is_some_and(|(_, seq)| seq == self.file.seq)
+    }
+
     /// Stores the head, unless it is there already: after a flush the thread of a dropped log writes nothing.
     fn head(&mut self) {
-        if self.headed.is_some_and(|(_, seq)| seq == self.file.seq) {
+        if self.is_headed() {
             return;
         }
         let head = Head::new(self.file.seq, self.file.prev.clone(), self.key.as_ref());

@@ -7,7 +7,7 @@ use couplet_core::{Error, ErrorKind, Event, JsonText, Outcome, RequestOptions, R
 use couplet_types::{ServerCapabilities, code};
 use tokio::time::{Instant, timeout};
 
-use super::{Definition, List, Lists, page::Collected};
+use super::{Definition, List, ListSet, page::Collected};
 
 /// The limits of one fetch.
 #[derive(Clone, Debug)]
@@ -47,7 +47,7 @@ pub(super) struct Listing {
 }
 
 /// Fetches the lists, at the same time.
-pub(crate) async fn fetch(client: &Client, wanted: Lists, limits: &FetchLimits) -> Fetched {
+pub(crate) async fn fetch(client: &Client, wanted: ListSet, limits: &FetchLimits) -> Fetched {
     let one = |list: List| async move {
         match wanted.contains(list) {
             true => Some((list, fetch_list(client, list, limits).await)),

@@ -78,9 +78,9 @@ impl List {
 
 /// A set of lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Lists(u8);
+pub(crate) struct ListSet(u8);
 
-impl Lists {
+impl ListSet {
     pub(crate) const NONE: Self = Self(0);
     pub(crate) const TOOLS: Self = Self(1 << List::Tools.index());
     pub(crate) const PROMPTS: Self = Self(1 << List::Prompts.index());
@@ -97,13 +97,13 @@ impl Lists {
     }
 }
 
-impl From<List> for Lists {
+impl From<List> for ListSet {
     fn from(list: List) -> Self {
         Self(1 << list.index())
     }
 }
 
-impl BitOr for Lists {
+impl BitOr for ListSet {
     type Output = Self;
 
     fn bitor(self, other: Self) -> Self {

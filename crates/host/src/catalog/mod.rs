@@ -37,7 +37,7 @@ pub use definition::Definition;
 pub use lists::List;
 
 pub(crate) use fetch::{FetchLimits, Fetched, fetch};
-pub(crate) use lists::Lists;
+pub(crate) use lists::ListSet;
 
 use fetch::Listing;
 
@@ -160,9 +160,9 @@ impl Catalog {
     }
 
     /// The lists that could not be fetched.
-    pub(crate) fn failed(&self) -> Lists {
+    pub(crate) fn failed(&self) -> ListSet {
         let failed = List::ALL.into_iter().filter(|list| self.entries[list.index()].error.is_some());
-        failed.fold(Lists::NONE, |all, list| all | list.into())
+        failed.fold(ListSet::NONE, |all, list| all | list.into())
     }
 
     /// The catalog after an attempt to fetch some lists.

@@ -18,6 +18,21 @@ pub use grants::{Grant, GrantError, Grants};
 pub use question::{Answer, Question};
 
 /// A way to ask a person.
+///
+/// ```
+/// use couplet_core::{BoxFuture, Call};
+/// use couplet_host::{consent::{Answer, Consent, Question}, policy::Effect};
+///
+/// /// Allows everything that only writes, and nothing that may destroy.
+/// struct Careful;
+///
+/// impl Consent for Careful {
+///     fn ask<'a>(&'a self, question: &'a Question, _call: &'a Call) -> BoxFuture<'a, Answer> {
+///         let is_harmless = question.effects.class < Effect::Destructive;
+///         Box::pin(async move { if is_harmless { Answer::Once } else { Answer::Deny } })
+///     }
+/// }
+/// ```
 pub trait Consent: Send + Sync + 'static {
     /// Asks a person about a call that waits. Where it cannot ask, or gets no answer, the answer is [`Answer::Deny`].
     ///

@@ -27,7 +27,7 @@ const HASH: usize = 8;
 ///
 /// let files = ServerId::from_key("files");
 /// assert_eq!(exposed_name(&files, "read_file"), "files__read_file");
-/// assert_eq!(exposed_name(&files, "read file"), "files__read_file_b4f5d0a5");
+/// assert_eq!(exposed_name(&files, "read file"), "files__read_file_d8793cb6");
 /// ```
 pub fn exposed_name(server: &ServerId, raw: &str) -> String {
     let prefix = server.as_str().len() + "__".len();

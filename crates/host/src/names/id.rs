@@ -14,7 +14,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 ///
 /// assert_eq!(ServerId::from_key("files").as_str(), "files");
 /// // A key that is not an id becomes one, with a hash so that no other key has the same.
-/// assert_eq!(ServerId::from_key("My Files").as_str(), "my-files-x5a9cd4");
+/// assert_eq!(ServerId::from_key("My Files").as_str(), "my-files-xa1acce");
 /// assert!(ServerId::parse("My Files").is_err());
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

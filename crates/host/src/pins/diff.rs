@@ -4,7 +4,7 @@ use std::fmt;
 
 use couplet_core::visible;
 
-use super::{Digest, Hints, Item, Launch, Lock, Pin, Seen, canonical::Node, lock::Approved};
+use super::{Digest, Hints, Item, Launch, Lock, Pin, Seen, lock::Approved, node::Node};
 use crate::names::ServerId;
 
 /// The difference in one definition.

@@ -9,8 +9,8 @@ use serde::{
 
 use super::{
     Approval, Digest, Hints, Lock,
-    canonical::Node,
-    lock::{Approved, Server},
+    lock::{Approved, ServerPins},
+    node::Node,
     time,
 };
 use crate::names::{Kind, ServerId};
@@ -31,6 +31,8 @@ struct FileText {
 struct ServerText {
     #[serde(skip_serializing_if = "Option::is_none")]
     launch: Option<ItemText>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    baseline: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     instructions: Option<ItemText>,
     #[serde(deserialize_with = "unique", skip_serializing_if = "BTreeMap::is_empty")]
@@ -74,14 +76,14 @@ impl Lock {
         let file: FileText = serde_json::from_str(text).map_err(wrong)?;
         let mut lock = Self::default();
         for (id, text) in file.servers {
-            let server = Server::from_text(text).map_err(|error| LockError(format!("server `{id}`: {error}")))?;
+            let server = ServerPins::from_text(text).map_err(|error| LockError(format!("server `{id}`: {error}")))?;
             lock.servers.insert(id, server);
         }
         Ok(lock)
     }
 }
 
-impl Server {
+impl ServerPins {
     fn from_text(text: ServerText) -> Result<Self, String> {
         let launch = text.launch.map(|launch| Ok::<_, String>((launch.digest, launch.approval()?))).transpose()?;
         let mut items = BTreeMap::new();
@@ -93,12 +95,12 @@ impl Server {
                 item.approved().map_err(|error| format!("{kind} `{}`: {error}", couplet_core::visible(&raw)))?;
             items.insert((kind, raw), approved);
         }
-        Ok(Self { launch, items })
+        Ok(Self { launch, baseline: text.baseline, items })
     }
 
     fn to_text(&self) -> ServerText {
         let launch = self.launch.as_ref().map(|(digest, approval)| ItemText::new(*digest, approval));
-        let mut text = ServerText { launch, ..ServerText::default() };
+        let mut text = ServerText { launch, baseline: self.baseline, ..ServerText::default() };
         for ((kind, raw), approved) in &self.items {
             let mut item = ItemText::new(approved.digest, &approved.approval);
             (item.hints, item.definition) = (approved.hints, approved.definition.clone());

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt};
 
-use super::{Digest, Fingerprint, Hints, Seen, canonical::Node, observe::names};
+use super::{Digest, Fingerprint, Hints, Seen, node::Node, observe::names};
 use crate::names::{Kind, ServerId};
 
 /// The state of a definition.
@@ -90,13 +90,15 @@ pub struct Approval {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Lock {
-    pub(super) servers: BTreeMap<ServerId, Server>,
+    pub(super) servers: BTreeMap<ServerId, ServerPins>,
 }
 
 /// The approvals of one server.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Server {
+pub(super) struct ServerPins {
     pub(super) launch: Option<(Digest, Approval)>,
+    /// Whether all definitions were approved at some time, so that every other one is new, even if there were none.
+    pub(super) baseline: bool,
     /// By kind and the server's own name.
     pub(super) items: BTreeMap<(Kind, String), Approved>,
 }
@@ -154,7 +156,7 @@ impl Lock {
     ) -> usize {
         let own = self.servers.entry(server.clone()).or_default();
         if select == Select::Server {
-            own.launch = Some((*launch, approval.clone()));
+            (own.launch, own.baseline) = (Some((*launch, approval.clone())), true);
             let present = names(seen);
             own.items.retain(|(kind, raw), _| present.contains(&(*kind, raw)));
         }
@@ -194,8 +196,6 @@ impl Approval {
 }
 
 impl Approved {
-    const DEEPEST: usize = 64;
-
     pub(super) fn new(seen: &Seen, approval: Approval) -> Self {
         let definition = Some(seen.text.as_str()).filter(|text| text.len() <= Lock::LONGEST);
         let definition = definition.and_then(|text| Node::parse(text).ok()).map(|mut node| {
@@ -203,8 +203,8 @@ impl Approved {
             node.drop_volatile();
             node
         });
-        // A lock file is parsed with a limit on nesting.
-        let definition = definition.filter(|node| node.depth() <= Self::DEEPEST);
+        // In a lock file `null` is no definition.
+        let definition = definition.filter(|node| *node != Node::Null);
         let Fingerprint { digest, hints } = seen.fingerprint;
         Self { digest, hints, approval, definition }
     }

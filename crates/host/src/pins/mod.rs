@@ -13,6 +13,7 @@ mod digest;
 mod file;
 mod hints;
 mod lock;
+mod node;
 mod number;
 mod observe;
 mod open;

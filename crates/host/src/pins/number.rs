@@ -1,8 +1,16 @@
 //! Numbers in the form of ECMAScript, as JCS (RFC 8785) requires.
 
-/// Writes a finite number. Integers that fit 64 bits are written as they are and do not come here, so that no two of them
-/// look alike.
-pub(super) fn canonical(value: f64) -> String {
+/// Returns the canonical form of a number's text; `None` if it is out of the range of 64-bit floating point.
+///
+/// Integers stay as they are, whatever their size, so that no two of them look alike.
+pub(super) fn canonical(text: &str) -> Option<String> {
+    if !text.contains(['.', 'e', 'E']) {
+        return Some(if text == "-0" { "0" } else { text }.to_owned());
+    }
+    text.parse::<f64>().ok().filter(|value| value.is_finite()).map(float)
+}
+
+fn float(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }

@@ -97,7 +97,8 @@ impl Lock {
         now: u64,
     ) -> Observed {
         let is_new = self.servers.get(server).is_none_or(|own| {
-            own.items.is_empty() && own.launch.as_ref().is_none_or(|(approved, _)| approved == launch)
+            let is_launch = own.launch.as_ref().is_none_or(|(approved, _)| approved == launch);
+            !own.baseline && own.items.is_empty() && is_launch
         });
         let approved = match baseline {
             Baseline::Approve(approval) if is_new => {

@@ -165,6 +165,9 @@ fn s03_g_a_new_definition_waits() {
 
         assert_eq!(lock.approve(&files(), &launch(), &now, Select::Item(kind, "b"), &approval()), 1);
         assert!(restarted(&lock).compare(&files(), &launch(), &now, 0).is_clean());
+        // So does the first one of a server that had none.
+        let empty = locked(&[]).observe(&files(), &launch(), &now, Baseline::Approve(approval()), 0);
+        assert_eq!((empty.approved, empty.pending.len()), (false, 2));
         // The same name of another kind is another definition.
         let other = if kind == Kind::Tool { Kind::Prompt } else { Kind::Tool };
         assert_eq!(check(&lock, &[seen(other, "b", r#"{"name":"b"}"#)], other, "b").0, Pin::Pending);
@@ -288,21 +291,29 @@ fn ambiguous_definitions_have_no_fingerprint() {
 #[test]
 fn numbers_are_canonical() {
     for (value, expected) in [
-        (0.0, "0"),
-        (-0.0, "0"),
-        (1.0, "1"),
-        (-1.5, "-1.5"),
-        (1e20, "100000000000000000000"),
-        (1e21, "1e+21"),
-        (1.25e-6, "0.00000125"),
-        (1.25e-7, "1.25e-7"),
-        (0.1, "0.1"),
-        (123_456.789, "123456.789"),
-        (5e-324, "5e-324"),
-        (1.797_693_134_862_315_7e308, "1.7976931348623157e+308"),
+        ("0.0", "0"),
+        ("-0.0", "0"),
+        ("-0", "0"),
+        ("1.0", "1"),
+        ("-1.5", "-1.5"),
+        ("1e20", "100000000000000000000"),
+        ("1E21", "1e+21"),
+        ("1.25e-6", "0.00000125"),
+        ("125e-9", "1.25e-7"),
+        ("0.10", "0.1"),
+        ("123456.789", "123456.789"),
+        ("5e-324", "5e-324"),
+        ("1e-999", "0"),
+        ("1.7976931348623157e308", "1.7976931348623157e+308"),
+        // Digits that must be rounded correctly.
+        ("1.184467440737095516165e+300", "1.1844674407370956e+300"),
+        ("123456789012345678901234567890", "123456789012345678901234567890"),
     ] {
-        assert_eq!(number::canonical(value), expected);
+        let canonical = number::canonical(value).unwrap();
+        assert_eq!(canonical, expected);
+        assert_eq!(number::canonical(&canonical).as_ref(), Some(&canonical));
     }
+    assert_eq!(number::canonical("1e999"), None);
     // The example of RFC 8785 for the order of keys.
     let sorted =
         canonical_text(r#"{"\u20ac":1,"\r":2,"\ufb33":3,"1":4,"\ud83d\ude00":5,"\u0080":6,"\u00f6":7}"#).unwrap();
@@ -325,6 +336,7 @@ fn a_lock_file_reads_well_and_errors_name_the_place() {
         "approved": "2026-11-17T12:00:00Z",
         "by": "ada"
       }},
+      "baseline": true,
       "tools": {{
         "a": {{
           "digest": "{digest}",

@@ -20,6 +20,16 @@ pub struct FlowKey {
 
 /// The labels of everything that each session has done.
 ///
+/// ```
+/// use couplet_host::policy::{Flow, FlowKey, FlowTracker, Labels};
+///
+/// let (tracker, session) = (FlowTracker::default(), FlowKey::default());
+/// tracker.record(&session, Labels::PRIVATE);
+/// tracker.record(&session, Labels::UNTRUSTED);
+/// assert_eq!(tracker.would_complete(&session, Labels::PRIVATE), Flow::Clear);
+/// assert_eq!(tracker.would_complete(&session, Labels::SENDS), Flow::Trifecta);
+/// ```
+///
 /// The number of sessions is bounded. The labels of a session that is evicted apply to every later one, so that eviction
 /// never hides a leak.
 #[derive(Debug)]

@@ -18,7 +18,15 @@ use serde::{Deserialize, Deserializer, de};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Glob {
     pattern: Box<str>,
-    stars: bool,
+    /// The texts around each `*`; `None` without a `*`.
+    parts: Option<Parts>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Parts {
+    first: Box<str>,
+    middle: Box<[Box<str>]>,
+    last: Box<str>,
 }
 
 impl Glob {
@@ -35,21 +43,17 @@ impl Glob {
             length if length > Self::LONGEST => {
                 Err(GlobError(format!("a pattern has {length} bytes, and at most {} are allowed", Self::LONGEST)))
             }
-            _ => Ok(Self { pattern: pattern.into(), stars: pattern.contains('*') }),
+            _ => Ok(Self { pattern: pattern.into(), parts: split(pattern) }),
         }
     }
 
     /// Returns whether a text matches.
     pub fn matches(&self, text: &str) -> bool {
-        if !self.stars {
-            return *self.pattern == *text;
-        }
-        let mut parts = self.pattern.split('*');
-        let (first, last) = (parts.next().unwrap_or(""), parts.next_back().unwrap_or(""));
-        let Some(text) = text.strip_prefix(first) else { return false };
-        let Some(mut text) = text.strip_suffix(last) else { return false };
-        for part in parts {
-            let Some(at) = text.find(part) else { return false };
+        let Some(Parts { first, middle, last }) = &self.parts else { return *self.pattern == *text };
+        let Some(text) = text.strip_prefix(&**first) else { return false };
+        let Some(mut text) = text.strip_suffix(&**last) else { return false };
+        for part in middle {
+            let Some(at) = text.find(&**part) else { return false };
             text = &text[at + part.len()..];
         }
         true
@@ -59,6 +63,13 @@ impl Glob {
     pub fn as_str(&self) -> &str {
         &self.pattern
     }
+}
+
+fn split(pattern: &str) -> Option<Parts> {
+    let (first, rest) = pattern.split_once('*')?;
+    let (middle, last) = rest.rsplit_once('*').unwrap_or(("", rest));
+    let middle = middle.split('*').filter(|part| !part.is_empty()).map(Into::into).collect();
+    Some(Parts { first: first.into(), middle, last: last.into() })
 }
 
 impl fmt::Display for Glob {

@@ -1,6 +1,12 @@
 //! The decision about one call, the consent to it, and its record.
 
-use std::{sync::Arc, time::Instant};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Instant,
+};
 
 use couplet_core::{Call, Reply};
 use couplet_types::RpcError;
@@ -19,6 +25,8 @@ use crate::{
 /// A call that may run, with its record. A call that is dropped before it has ended is recorded as cancelled.
 pub(crate) struct AdmittedCall {
     audit: Option<(Arc<dyn AuditSink>, Box<Record>)>,
+    /// Whether the last record could not be written.
+    failed: Arc<AtomicBool>,
     began: Instant,
 }
 
@@ -37,6 +45,17 @@ pub(crate) enum End {
 }
 
 impl AdmittedCall {
+    /// Whether the call can be recorded. After a record was lost, the decision is recorded before the call is sent, so that
+    /// nothing runs without a record.
+    pub(crate) async fn is_recorded(&self) -> bool {
+        let Some((sink, record)) = self.audit.as_ref().filter(|_| self.failed.load(Ordering::Acquire)) else {
+            return true;
+        };
+        let written = audit::write(&**sink, Record::clone(record)).await;
+        self.failed.store(written.is_err(), Ordering::Release);
+        written.is_ok()
+    }
+
     /// Records the end of the call.
     pub(crate) async fn ended(mut self, reply: Reply, end: End) -> Reply {
         if let Some((sink, mut record)) = self.audit.take() {
@@ -45,7 +64,9 @@ impl AdmittedCall {
             if let Reply::Complete(done) = &reply {
                 record.bytes_out = Some(done.members().as_bytes().len() as u64);
             }
-            if let Err(error) = audit::write(&*sink, *record).await {
+            let written = audit::write(&*sink, *record).await;
+            self.failed.store(written.is_err(), Ordering::Release);
+            if let Err(error) = written {
                 tracing::error!("{error}");
             }
         }
@@ -181,7 +202,7 @@ impl Flight<'_> {
     fn admitted(&self, call: &Call, verdict: &Verdict, consent: Option<&str>) -> AdmittedCall {
         let rules = self.rules();
         let audit = rules.audit.clone().map(|sink| (sink, Box::new(self.record(call, verdict, consent))));
-        AdmittedCall { audit, began: Instant::now() }
+        AdmittedCall { audit, failed: rules.audit_failed.clone(), began: Instant::now() }
     }
 
     /// Notes the flow of data of a call that is about to be sent.

@@ -7,12 +7,14 @@
 //! | `route` | which server a call goes to |
 //! | `run` | one call at its server: rounds, seals |
 //! | `gate`, `rules` | decisions, consent, audit |
+//! | `hold` | servers with subscribers are not stopped |
 //! | `link` | messages of a server to its caller, changes of resources |
 //! | `watch` | changes of catalogs |
 //! | `describe` | capabilities and instructions |
 
 mod describe;
 mod gate;
+mod hold;
 mod item;
 mod link;
 mod list;
@@ -28,13 +30,14 @@ pub(crate) mod watch;
 
 use std::{
     fmt,
-    sync::{Arc, Mutex, PoisonError, RwLock, Weak},
+    sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak},
 };
 
 use couplet_core::{
     BoxFuture, Call, Caller, ClientNotification, Description, Hub, Reply, Service, http::headers::ParamHeader,
 };
 use couplet_types::{RequestMethod, RpcError};
+use tokio::task::AbortHandle;
 
 use crate::{
     host::Inner,
@@ -65,6 +68,14 @@ pub(crate) struct ViewInner {
     now: RwLock<Arc<Snapshot>>,
     /// The hubs whose changes the view receives.
     relayed: Mutex<Vec<Hub>>,
+    /// The task that holds servers, if any of them stops when it is idle.
+    holder: OnceLock<AbortHandle>,
+}
+
+impl Drop for ViewInner {
+    fn drop(&mut self) {
+        self.holder.get().inspect(|holder| holder.abort());
+    }
 }
 
 impl View {

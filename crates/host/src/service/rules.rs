@@ -1,6 +1,9 @@
 //! The rules of a host: policy, pins, consent, audit.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::HashMap,
+    sync::{Arc, atomic::AtomicBool},
+};
 
 use couplet_core::{Call, JsonText};
 use couplet_types::ToolAnnotations;
@@ -37,6 +40,8 @@ pub(crate) struct Rules {
     pub(crate) servers: HashMap<ServerId, Arc<ServerRules>>,
     pub(crate) grants: Arc<Grants>,
     pub(crate) flows: Arc<FlowTracker>,
+    /// Whether the last audit record could not be written.
+    pub(crate) audit_failed: Arc<AtomicBool>,
 }
 
 impl Rules {
@@ -59,6 +64,7 @@ impl Rules {
             servers: servers.collect(),
             grants: grants.clone(),
             flows: flows.clone(),
+            audit_failed: Arc::default(),
         }
     }
 

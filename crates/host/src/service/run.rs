@@ -121,6 +121,10 @@ impl Flight<'_> {
     }
 
     async fn send(&self, client: Call, admitted: AdmittedCall, in_round: bool) -> Reply {
+        if !admitted.is_recorded().await {
+            let error = RpcError::internal("the audit log cannot be written, so no call runs; see the log of the host");
+            return admitted.ended(error.into(), End::Refused).await;
+        }
         self.note_flow(&client);
         let mut call = client.clone();
         if let Err(error) = self.prepare(&mut call, in_round) {

@@ -6,7 +6,7 @@ use std::{
 };
 
 use couplet_core::{Call, JsonText, Reply, sync::lock};
-use couplet_types::RpcError;
+use couplet_types::{RpcError, TASKS_EXTENSION};
 
 use crate::{
     names::{Kind, ServerId},
@@ -55,6 +55,9 @@ impl Tasks {
 impl View {
     /// A request about a task.
     pub(crate) async fn task(self, mut call: Call) -> Reply {
+        if !call.revision.has_sessions() && call.peer.extension(TASKS_EXTENSION).is_none() {
+            return call.revision.missing_extension(TASKS_EXTENSION).into();
+        }
         let snapshot = self.snapshot();
         let sealed = match call.params.read::<String>("taskId") {
             Ok(sealed) => sealed,

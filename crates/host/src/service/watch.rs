@@ -1,6 +1,6 @@
 //! Views follow the catalogs of their servers.
 
-use std::sync::{Arc, RwLock, Weak};
+use std::sync::{Arc, OnceLock, RwLock, Weak};
 
 use couplet_core::{Change, Filter, Hub, JsonText, sync::lock};
 use tokio::task::AbortHandle;
@@ -12,7 +12,7 @@ use crate::{
     pins::{Digest, Lock, Pins, Seen},
     profile::Profile,
     service::{
-        ViewInner,
+        ViewInner, hold,
         link::{Owned, ServerHooks},
         member::Member,
         run::now,
@@ -53,6 +53,11 @@ impl Inner {
     /// Compares new catalogs with the lock, and rebuilds the views.
     pub(crate) async fn refresh(self: &Arc<Self>) {
         let _refreshing = self.refreshing.lock().await;
+        self.update().await;
+    }
+
+    /// The same, while the lock is held.
+    pub(crate) async fn update(&self) {
         let config = self.config();
         if let Some(pins) = &config.rules.pins {
             for slot in &config.slots {
@@ -90,6 +95,7 @@ impl Inner {
             tasks: Tasks::default(),
             now: RwLock::new(Arc::new(Snapshot::empty(&profile, &config))),
             relayed: std::sync::Mutex::default(),
+            holder: OnceLock::new(),
         });
         view.rebuild(&config, &profile);
         views.insert(profile.name().clone(), view.clone());
@@ -164,6 +170,9 @@ impl ViewInner {
         }
         let after = Arc::new(Snapshot::new(profile, config, members, pinned.as_deref(), stamp));
         self.relay(&after);
+        if after.members.iter().any(|member| member.upstream.options().idle_stop.is_some()) {
+            self.holder.get_or_init(|| hold::spawn(&self.me, &self.hub));
+        }
         self.set(after.clone());
         // The owners of URIs may be others now: servers subscribe accordingly.
         drop(self.hub.subscribe(Filter::new()));

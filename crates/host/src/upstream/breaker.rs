@@ -32,7 +32,7 @@ struct Circuit {
 
 /// The kind of a call that was admitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Admitted {
+pub(super) enum Admission {
     Normally,
     /// The one call that tests whether the server answers again.
     OnTrial,
@@ -48,12 +48,12 @@ impl Breaker {
     ///
     /// # Errors
     /// The time after which the next trial is admitted.
-    pub(super) fn admit(&self) -> Result<Admitted, Duration> {
+    pub(super) fn admit(&self) -> Result<Admission, Duration> {
         if !self.troubled.load(Relaxed) {
-            return Ok(Admitted::Normally);
+            return Ok(Admission::Normally);
         }
         let mut circuit = lock(&self.circuit);
-        let Some((next, pause)) = circuit.open else { return Ok(Admitted::Normally) };
+        let Some((next, pause)) = circuit.open else { return Ok(Admission::Normally) };
         let rest = next.saturating_duration_since(Instant::now());
         if circuit.trial {
             return Err(rest.max(pause));
@@ -62,7 +62,7 @@ impl Breaker {
             return Err(rest);
         }
         circuit.trial = true;
-        Ok(Admitted::OnTrial)
+        Ok(Admission::OnTrial)
     }
 
     /// The server answered a call.
@@ -75,11 +75,11 @@ impl Breaker {
     }
 
     /// The server did not answer a call.
-    pub(super) fn failed(&self, admitted: Admitted) {
+    pub(super) fn failed(&self, admitted: Admission) {
         let mut circuit = lock(&self.circuit);
         self.troubled.store(true, Relaxed);
         circuit.failures += 1;
-        let on_trial = admitted == Admitted::OnTrial;
+        let on_trial = admitted == Admission::OnTrial;
         if on_trial || (circuit.open.is_none() && circuit.failures >= Self::FAILURES) {
             let pause = circuit.open.map_or(Self::PAUSE, |(_, pause)| (pause * 2).min(Self::LONGEST_PAUSE));
             circuit.open = Some((Instant::now() + pause, pause));
@@ -92,8 +92,8 @@ impl Breaker {
     }
 
     /// A call ended in a way that says nothing about the server, such as one that its caller cancelled.
-    pub(super) fn abandoned(&self, admitted: Admitted) {
-        if admitted == Admitted::OnTrial {
+    pub(super) fn abandoned(&self, admitted: Admission) {
+        if admitted == Admission::OnTrial {
             lock(&self.circuit).trial = false;
         }
     }
@@ -111,36 +111,36 @@ mod tests {
     async fn it_opens_after_failures_in_a_row_and_an_answer_closes_it() {
         let breaker = Breaker::default();
         for _ in 1..Breaker::FAILURES {
-            breaker.failed(Admitted::Normally);
+            breaker.failed(Admission::Normally);
         }
-        assert_eq!(breaker.admit(), Ok(Admitted::Normally));
+        assert_eq!(breaker.admit(), Ok(Admission::Normally));
         breaker.answered();
         for _ in 1..Breaker::FAILURES {
-            breaker.failed(Admitted::Normally);
+            breaker.failed(Admission::Normally);
         }
         assert!(!breaker.is_open());
-        breaker.failed(Admitted::Normally);
+        breaker.failed(Admission::Normally);
         assert_eq!(breaker.admit(), Err(Duration::from_secs(5)));
         assert!(breaker.is_open());
         breaker.answered();
-        assert_eq!((breaker.is_open(), breaker.admit()), (false, Ok(Admitted::Normally)));
+        assert_eq!((breaker.is_open(), breaker.admit()), (false, Ok(Admission::Normally)));
     }
 
     #[tokio::test(start_paused = true)]
     async fn one_trial_at_a_time_and_a_failed_one_doubles_the_pause() {
         let breaker = Breaker::default();
-        (0..Breaker::FAILURES).for_each(|_| breaker.failed(Admitted::Normally));
+        (0..Breaker::FAILURES).for_each(|_| breaker.failed(Admission::Normally));
         tokio::time::sleep(Duration::from_secs(5)).await;
-        assert_eq!(breaker.admit(), Ok(Admitted::OnTrial));
+        assert_eq!(breaker.admit(), Ok(Admission::OnTrial));
         assert_eq!(breaker.admit(), Err(Duration::from_secs(5)));
-        breaker.abandoned(Admitted::OnTrial);
-        assert_eq!(breaker.admit(), Ok(Admitted::OnTrial));
-        breaker.failed(Admitted::OnTrial);
+        breaker.abandoned(Admission::OnTrial);
+        assert_eq!(breaker.admit(), Ok(Admission::OnTrial));
+        breaker.failed(Admission::OnTrial);
         assert_eq!(breaker.admit(), Err(Duration::from_secs(10)));
         breaker.hung.notified().await;
         tokio::time::sleep(Duration::from_secs(10)).await;
-        assert_eq!(breaker.admit(), Ok(Admitted::OnTrial));
+        assert_eq!(breaker.admit(), Ok(Admission::OnTrial));
         breaker.answered();
-        assert_eq!(breaker.admit(), Ok(Admitted::Normally));
+        assert_eq!(breaker.admit(), Ok(Admission::Normally));
     }
 }

@@ -7,7 +7,7 @@ use couplet_core::Connect;
 
 use super::{
     StartLimit, Upstream, UpstreamOptions,
-    phase::Blocked,
+    phase::Halt,
     shared::{StderrTail, UpstreamShared},
     target::SharedTarget,
 };
@@ -63,7 +63,7 @@ impl UpstreamBuilder {
         let Self { id, client, target, options, starts, stderr, quarantined } = self;
         let shared = Arc::new(UpstreamShared::new(id, options, client, SharedTarget::new(target), starts, stderr));
         if let Some(reason) = quarantined {
-            shared.wanted.send_modify(|wanted| wanted.blocked = Some(Blocked::Quarantined(reason)));
+            shared.wanted.send_modify(|wanted| wanted.blocked = Some(Halt::Quarantined(reason)));
         }
         Upstream::supervised(shared)
     }

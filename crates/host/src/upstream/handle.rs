@@ -8,13 +8,13 @@ use couplet_proxy::Proxy;
 use tokio::{
     sync::watch,
     task::JoinHandle,
-    time::{Instant, timeout_at},
+    time::{Instant, sleep, timeout, timeout_at},
 };
 
 use super::{
-    Running, State, Status, Unavailable, UpstreamBuilder, UpstreamOptions,
+    Running, Status, Unavailable, UpstreamBuilder, UpstreamOptions,
     permits::InUse,
-    phase::{Blocked, Phase},
+    phase::{Entered, Halt, Phase},
     shared::UpstreamShared,
     supervise::Supervisor,
 };
@@ -57,6 +57,9 @@ impl Drop for Handle {
 }
 
 impl Upstream {
+    /// The interval at which calls in flight are counted during a shutdown.
+    const DRAIN_INTERVAL: Duration = Duration::from_millis(10);
+
     /// Creates a builder for a target. Callbacks of the client are not used: requests of the server go to its callers.
     pub fn builder(id: ServerId, client: ClientBuilder, target: impl Connect + 'static) -> UpstreamBuilder {
         UpstreamBuilder::new(id, client, Box::new(target))
@@ -110,14 +113,12 @@ impl Upstream {
         let (mut phases, mut catalogs) = (shared.phase.subscribe(), shared.catalog.subscribe());
         let fetched = async {
             loop {
-                let (phase, number) = {
-                    let entered = phases.borrow_and_update();
-                    (entered.phase.state(), entered.number)
-                };
+                let Entered { phase, number, .. } = phases.borrow_and_update().clone();
                 match phase {
-                    State::Configured => shared.demand(number),
-                    State::Starting | State::Ready | State::Degraded => {}
-                    State::Backoff | State::Stopped | State::Quarantined => return,
+                    Phase::Configured => shared.demand(number),
+                    Phase::Exhausted(_, probe) if probe <= Instant::now() => shared.demand(number),
+                    Phase::Starting | Phase::Ready(_) => {}
+                    Phase::Backoff(..) | Phase::Exhausted(..) | Phase::Stopped(_) | Phase::Quarantined(_) => return,
                 }
                 tokio::select! {
                     changed = catalogs.wait_for(|catalog| catalog.is_settled()) => return drop(changed),
@@ -168,12 +169,28 @@ impl Upstream {
 
     /// Stops the server until it is [started](Upstream::start). Calls in flight run to their end.
     pub fn stop(&self, reason: impl Into<Arc<str>>) {
-        self.shared().wanted.send_modify(|wanted| wanted.blocked = Some(Blocked::Stopped(reason.into())));
+        self.shared().wanted.send_modify(|wanted| wanted.blocked = Some(Halt::Stopped(reason.into())));
+    }
+
+    /// Stops the server like [`Upstream::stop`], and waits until it has ended: up to `grace` for the calls in flight, and
+    /// then for the connection, which fails the others.
+    pub async fn shutdown(&self, reason: impl Into<Arc<str>>, grace: Duration) {
+        let proxy = self.running();
+        self.stop(reason);
+        let Some(proxy) = proxy else { return };
+        let drained = async {
+            while self.shared().permits.running() > 0 {
+                sleep(Self::DRAIN_INTERVAL).await;
+            }
+        };
+        let _ = timeout(grace, drained).await;
+        // The reason why a connection did not end well does not matter any more.
+        let _ = proxy.close().await;
     }
 
     /// Stops the server at once, calls in flight included, until it is [released](Upstream::release).
     pub fn quarantine(&self, reason: impl Into<Arc<str>>) {
-        self.shared().wanted.send_modify(|wanted| wanted.blocked = Some(Blocked::Quarantined(reason.into())));
+        self.shared().wanted.send_modify(|wanted| wanted.blocked = Some(Halt::Quarantined(reason.into())));
     }
 
     /// Ends a quarantine or a stop: the server starts as its [options](UpstreamOptions::start) say.

@@ -43,21 +43,21 @@ pub(super) struct Wanted {
     pub(super) demand: u64,
     /// Counts explicit starts and restarts.
     pub(super) epoch: u64,
-    pub(super) blocked: Option<Blocked>,
+    pub(super) blocked: Option<Halt>,
 }
 
 /// The reason why the server must not run.
 #[derive(Clone)]
-pub(super) enum Blocked {
+pub(super) enum Halt {
     Stopped(Arc<str>),
     Quarantined(Arc<str>),
 }
 
-impl From<Blocked> for Phase {
-    fn from(blocked: Blocked) -> Self {
+impl From<Halt> for Phase {
+    fn from(blocked: Halt) -> Self {
         match blocked {
-            Blocked::Stopped(reason) => Self::Stopped(reason),
-            Blocked::Quarantined(reason) => Self::Quarantined(reason),
+            Halt::Stopped(reason) => Self::Stopped(reason),
+            Halt::Quarantined(reason) => Self::Quarantined(reason),
         }
     }
 }

@@ -7,7 +7,7 @@ use couplet_proxy::Proxy;
 use tokio::time::{Instant, sleep};
 
 use super::shared::UpstreamShared;
-use crate::catalog::{Catalog, FetchLimits, Lists, fetch};
+use crate::catalog::{Catalog, FetchLimits, ListSet, fetch};
 
 /// The time between two refreshes. A refresh that takes longer is followed by a pause of the same length.
 const PAUSE: Duration = Duration::from_millis(250);
@@ -19,7 +19,7 @@ const LONGEST_RETRY: Duration = Duration::from_secs(60);
 pub(super) async fn run(shared: &UpstreamShared, proxy: &Proxy) {
     // Subscribed first: what changes while it is fetched is fetched again.
     let changes = proxy.hub().subscribe(Filter::new().tools().prompts().resources());
-    let (mut wanted, mut retry) = (Lists::ALL, RETRY);
+    let (mut wanted, mut retry) = (ListSet::ALL, RETRY);
     let limits = FetchLimits::new(shared.options.list_timeout);
     loop {
         let began = Instant::now();
@@ -38,7 +38,7 @@ pub(super) async fn run(shared: &UpstreamShared, proxy: &Proxy) {
                 }
                 (true, Some(expiry)) => {
                     sleep(expiry).await;
-                    Lists::ALL
+                    ListSet::ALL
                 }
                 (true, None) => std::future::pending().await,
             }
@@ -62,18 +62,18 @@ fn publish(shared: &UpstreamShared, new: Arc<Catalog>) {
 }
 
 /// Waits for changed lists.
-async fn next(changes: &Subscription) -> Lists {
+async fn next(changes: &Subscription) -> ListSet {
     poll_fn(|cx| {
         // Registered first, so that no change is missed.
         changes.register(cx.waker());
-        let mut changed = Lists::NONE;
+        let mut changed = ListSet::NONE;
         while let Some(change) = changes.take() {
             changed = changed
                 | match change {
-                    Change::Tools => Lists::TOOLS,
-                    Change::Prompts => Lists::PROMPTS,
-                    Change::Resources => Lists::RESOURCES,
-                    _ => Lists::NONE,
+                    Change::Tools => ListSet::TOOLS,
+                    Change::Prompts => ListSet::PROMPTS,
+                    Change::Resources => ListSet::RESOURCES,
+                    _ => ListSet::NONE,
                 };
         }
         if changed.is_empty() { Poll::Pending } else { Poll::Ready(changed) }

@@ -3,6 +3,7 @@
 use std::{
     fmt,
     sync::{Arc, atomic::Ordering::Relaxed},
+    time::Duration,
 };
 
 use couplet_core::{Error, ErrorKind, Reply};
@@ -10,7 +11,7 @@ use couplet_proxy::Proxy;
 use tokio::time::Instant;
 
 use super::{
-    breaker::Admitted,
+    breaker::Admission,
     permits::Permit,
     phase::Run,
     shared::UpstreamShared,
@@ -23,17 +24,27 @@ use super::{
 pub struct Running {
     run: Arc<Run>,
     shared: Arc<UpstreamShared>,
-    admitted: Admitted,
+    admitted: Admission,
     began: Instant,
     settled: bool,
     _permit: Permit,
 }
 
 impl Running {
+    /// The time in which the supervisor notices the end of a run.
+    const ABOUT_TO_END: Duration = Duration::from_millis(250);
+
     pub(super) async fn begin(shared: &Arc<UpstreamShared>) -> Result<Self, Unavailable> {
         let permit = shared.permits.acquire().await.map_err(|refused| Unavailable::refused(&shared.id, &refused))?;
-        let run = shared.ready().await?;
-        let admitted = run.breaker.admit().map_err(|retry| Unavailable::unresponsive(&shared.id, retry))?;
+        let (run, admitted) = loop {
+            let run = shared.ready().await?;
+            match run.breaker.admit() {
+                Ok(admitted) => break (run, admitted),
+                // The calls of a run that is about to end have failed, too.
+                Err(_) if shared.is_over(&run, Self::ABOUT_TO_END).await => {}
+                Err(retry) => return Err(Unavailable::unresponsive(&shared.id, retry)),
+            }
+        };
         let (shared, began) = (shared.clone(), Instant::now());
         Ok(Self { run, shared, admitted, began, settled: false, _permit: permit })
     }
@@ -65,7 +76,8 @@ impl Running {
             // What was not sent because all connections are in use says nothing about the server.
             ErrorKind::Timeout if error.is_unsent() => self.run.breaker.abandoned(self.admitted),
             ErrorKind::Timeout | ErrorKind::Transport => self.run.breaker.failed(self.admitted),
-            // A connection that was closed ends the run.
+            // A connection that is closed ends the run. One that is not has lost a session, for example.
+            ErrorKind::Closed if !self.run.proxy.client().is_closed() => self.run.breaker.failed(self.admitted),
             _ => self.run.breaker.abandoned(self.admitted),
         }
         let cause = shared.cause(&error);

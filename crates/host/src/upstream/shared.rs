@@ -13,7 +13,7 @@ use couplet_core::{Error, Hub, sync::lock, visible};
 use couplet_proxy::Proxy;
 use tokio::{
     sync::watch,
-    time::{Instant, timeout_at},
+    time::{Instant, timeout, timeout_at},
 };
 
 use super::{
@@ -172,6 +172,12 @@ impl UpstreamShared {
                 Ok(Err(_)) | Err(_) => return Err(Unavailable::starting(&self.id, began.elapsed())),
             }
         }
+    }
+
+    /// Waits until a run is over; false if it is not within the time.
+    pub(super) async fn is_over(&self, run: &Arc<Run>, within: Duration) -> bool {
+        let is_over = |entered: &Entered| !matches!(&entered.phase, Phase::Ready(now) if Arc::ptr_eq(now, run));
+        timeout(within, self.phase.subscribe().wait_for(is_over)).await.is_ok()
     }
 
     /// The text of an error, with the end of the server's standard error.

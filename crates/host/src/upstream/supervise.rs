@@ -16,7 +16,7 @@ use super::{
     Start,
     breaker::Breaker,
     budget::{Budget, Next},
-    phase::{Blocked, Phase, Run, Wanted},
+    phase::{Halt, Phase, Run, Wanted},
     refresh,
     shared::UpstreamShared,
     unavailable::seconds,
@@ -110,7 +110,7 @@ impl Supervisor {
             () = refresh::run(&self.shared, &proxy) => Ended::Interrupted,
         };
         drop(run);
-        let is_cut = matches!(self.wanted.borrow().blocked, Some(Blocked::Quarantined(_)));
+        let is_cut = matches!(self.wanted.borrow().blocked, Some(Halt::Quarantined(_)));
         if is_cut || matches!(ended, Ended::Failed(_)) {
             // Calls in flight fail. Otherwise they run to their end, and the connection ends with the last of them.
             tokio::spawn(async move { drop(proxy.close().await) });

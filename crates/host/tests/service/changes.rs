@@ -11,11 +11,14 @@ use std::{
 
 use couplet_client::{Change, Filter};
 use couplet_core::{BoxFuture, Connect, Connected, Error, Inbound, Limits, Service};
-use couplet_host::Host;
+use couplet_host::{
+    Host,
+    upstream::{State, UpstreamOptions},
+};
 use couplet_server::{Server, resource, tool};
 use couplet_types::ProtocolVersion;
 
-use crate::kit::{SESSIONS, STATELESS, able, connect, in_all_pairs, in_time, server};
+use crate::kit::{SESSIONS, STATELESS, able, connect, entry, in_all_pairs, in_time, server};
 
 /// A new tool of one server is announced once, and is there.
 #[tokio::test]
@@ -104,6 +107,28 @@ impl Connect for Counted {
     fn connect(&mut self, inbound: Arc<dyn Inbound>, limits: Limits) -> BoxFuture<'_, Result<Connected, Error>> {
         self.connected.fetch_add(1, Ordering::SeqCst);
         self.service.connect(inbound, limits)
+    }
+}
+
+/// A server that stops when it is idle runs while a client is subscribed to one of its resources.
+#[tokio::test(start_paused = true)]
+async fn a_server_with_subscribers_is_not_stopped() {
+    for far in [SESSIONS, STATELESS] {
+        let mut options = UpstreamOptions::default();
+        options.idle_stop = Some(Duration::from_secs(5));
+        let entry = entry("files", server("files", far)).options(options);
+        let host = Host::builder().add(entry).build();
+        let client = connect(able(STATELESS).0, host.service()).await;
+        client.resources().await.unwrap();
+        let state = || host.status()[0].upstream.state;
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        assert_eq!(state(), State::Configured, "{far}: it is idle");
+        let changes = client.listen(Filter::new().resource("files://one")).await.unwrap();
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        assert_eq!(state(), State::Ready, "{far}: it is subscribed to");
+        drop(changes);
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        assert_eq!(state(), State::Configured, "{far}: it is idle again");
     }
 }
 

@@ -1,14 +1,20 @@
 //! Servers that fail do not affect the others.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
-use couplet_core::{BoxFuture, Connect, Connected, Error, ErrorKind, Inbound, Limits};
+use couplet_core::{BoxFuture, Connect, Connected, Error, ErrorKind, Inbound, Limits, Service};
 use couplet_host::Host;
 use tokio::time::Instant;
 
 use crate::{
     evil::Evil,
-    kit::{SESSIONS, STATELESS, able, connect, server},
+    kit::{Changed, SESSIONS, STATELESS, able, connect, server},
 };
 
 /// A target that refuses, or never answers.
@@ -25,6 +31,36 @@ impl Connect for Broken {
             }
             Err(Error::new(ErrorKind::Transport, "no such file: mcp-server-down"))
         })
+    }
+}
+
+/// Lists come from the catalog: neither calls nor further lists reach the lists of a server.
+#[tokio::test]
+async fn no_list_is_fetched_for_a_call() {
+    for far in [SESSIONS, STATELESS] {
+        let lists = Arc::new(AtomicUsize::new(0));
+        let count = lists.clone();
+        let inside: Arc<dyn Service> = Arc::new(server("files", far).build());
+        let counted = Changed(
+            inside,
+            Box::new(move |call| {
+                if call.method.ends_with("/list") {
+                    count.fetch_add(1, Ordering::SeqCst);
+                }
+            }),
+        );
+        let host = Host::builder().server("files", Arc::new(counted) as Arc<dyn Service>).build();
+        let client = connect(able(STATELESS).0, host.service()).await;
+        client.tools().await.unwrap();
+        let before = lists.load(Ordering::SeqCst);
+        assert_eq!(before, 4, "{far}: one request for each kind");
+        for _ in 0..20 {
+            client.call("files__who", ()).await.unwrap();
+            client.read("files://one").await.unwrap();
+            client.tools().await.unwrap();
+            let _ = client.call("files__none", ()).await;
+        }
+        assert_eq!(lists.load(Ordering::SeqCst), before, "{far}");
     }
 }
 

@@ -1,8 +1,11 @@
 //! A configuration that is replaced while clients are connected.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 
 use couplet_client::{Change, Filter};
@@ -44,6 +47,41 @@ async fn unchanged_servers_stay_and_clients_are_notified_once() {
         assert!(client.call("mail__who", ()).await.is_err());
     })
     .await;
+}
+
+/// A server that is replaced by another one is announced once, not once for its end and once for its start.
+#[tokio::test]
+async fn a_replaced_server_is_announced_once() {
+    for far in [crate::kit::SESSIONS, STATELESS] {
+        in_time(far, async {
+            let server = |tool_name: &'static str| -> Arc<dyn Service> {
+                Arc::new(Server::new("s", "1").versions([far]).tool(tool(tool_name, || "x")).build())
+            };
+            let config = |tool_name, launch| Host::builder().add(launched("s", server(tool_name), launch));
+            let host = config("one", "1").build();
+            host.ready(Duration::from_secs(10)).await;
+            let changes = host.service().hub().subscribe(Filter::new().tools());
+            let count = Arc::new(AtomicUsize::new(0));
+            let seen = count.clone();
+            let counting = tokio::spawn(async move {
+                loop {
+                    seen.fetch_add(usize::from(changes.take().is_some()), Ordering::SeqCst);
+                    tokio::task::yield_now().await;
+                }
+            });
+            for (at, name) in ["two", "three", "four"].into_iter().enumerate() {
+                host.replace(config(name, name)).await;
+                let tools = host.tools().await.unwrap();
+                assert_eq!(tools.iter().map(|tool| &*tool.name).collect::<Vec<_>>(), [format!("s__{name}")]);
+                for _ in 0..100 {
+                    tokio::task::yield_now().await;
+                }
+                assert_eq!(count.load(Ordering::SeqCst), at + 1, "{name}");
+            }
+            counting.abort();
+        })
+        .await;
+    }
 }
 
 #[tokio::test]

@@ -1,16 +1,21 @@
 //! One decision for every way to reach something.
 
-use std::sync::Arc;
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use couplet_client::{Client, Filter};
-use couplet_core::Service;
+use couplet_core::{BoxFuture, Service};
 use couplet_host::{
     Host,
-    audit::{MemoryAudit, Outcome},
+    audit::{AuditError, AuditSink, MemoryAudit, Outcome, Record},
     consent::Elicited,
     pins::{Approval, MemoryPins, Pins, Select},
     policy::{Decision, Door, Layer, Policy},
 };
+use couplet_server::{Server, tool};
+use couplet_tasks::{CallTask, Called, ClientTasks, Task, TaskTool, Tasks};
 use couplet_types::{CompletionReference, ProtocolVersion};
 use serde_json::json;
 
@@ -104,6 +109,29 @@ async fn s16_requests_of_servers_are_decided() {
             let sure = client.call("files__sure", ()).await;
             assert!(sure.is_err() || sure.unwrap().is_error());
             assert!(asked.lock().unwrap().is_empty());
+        })
+        .await;
+    }
+}
+
+/// A task of a tool that may not be used any more does not exist.
+#[tokio::test]
+async fn s16_a_task_is_decided_like_its_tool() {
+    for version in [SESSIONS, STATELESS] {
+        in_time(version, async {
+            let server = Server::new("s", "1")
+                .versions([version])
+                .extension(Tasks::in_memory())
+                .tool(tool("job", || async { "done" }).task(Task::optional()));
+            let rules = r#"[{"deny":{"tool":"s/job","door":"task"}},{"allow":{}}]"#;
+            let host = Host::builder().server("s", server.build()).policy(policy(rules)).build();
+            host.ready(Duration::from_secs(10)).await;
+            let client = Client::new("near", "1").versions([version]).extension(ClientTasks::new());
+            let client = connect(client, host.service()).await;
+            let Called::Task(task) = client.call_task("s__job", ()).await.unwrap() else { panic!("{version}") };
+            let denied = client.task(task.id()).state().await.unwrap_err();
+            let unknown = client.task("nothing").state().await.unwrap_err();
+            assert_eq!(denied.rpc().unwrap(), unknown.rpc().unwrap(), "{version}");
         })
         .await;
     }
@@ -222,6 +250,53 @@ async fn without_rules_everything_is_open() {
         let client = connect(able(STATELESS).0, service).await;
         // The first call needs no list.
         assert_eq!(client.call("files__who", ()).await.unwrap().text(), "files");
+    })
+    .await;
+}
+
+/// A log that is broken for a while.
+#[derive(Default)]
+struct Broken {
+    records: std::sync::atomic::AtomicUsize,
+    is_broken: std::sync::atomic::AtomicBool,
+}
+
+impl AuditSink for Broken {
+    fn try_write(&self, record: Box<Record>) -> Result<(), Box<Record>> {
+        if self.is_broken.load(Ordering::SeqCst) {
+            return Err(record);
+        }
+        self.records.fetch_add(1, Ordering::SeqCst);
+        Ok(())
+    }
+
+    fn write(&self, _: Box<Record>) -> BoxFuture<'_, Result<(), AuditError>> {
+        Box::pin(std::future::ready(Err(AuditError::new("no space left"))))
+    }
+}
+
+/// After a record was lost, no call runs until records can be written again.
+#[tokio::test]
+async fn without_a_record_nothing_runs() {
+    in_time("audit", async {
+        let ran = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+        let count = ran.clone();
+        let server = Server::new("s", "1").tool(tool("run", move || {
+            count.fetch_add(1, Ordering::SeqCst);
+            "ran"
+        }));
+        let audit = Arc::new(Broken::default());
+        let host = Host::builder().server("s", server.build()).audit(audit.clone()).build();
+        let client = connect(able(STATELESS).0, host.service()).await;
+        client.call("s__run", ()).await.unwrap();
+        audit.is_broken.store(true, Ordering::SeqCst);
+        client.call("s__run", ()).await.unwrap();
+        let refused = client.call("s__run", ()).await.unwrap_err();
+        assert!(refused.to_string().contains("the audit log cannot be written"), "{refused}");
+        assert_eq!(ran.load(Ordering::SeqCst), 2);
+        audit.is_broken.store(false, Ordering::SeqCst);
+        client.call("s__run", ()).await.unwrap();
+        assert_eq!(ran.load(Ordering::SeqCst), 3);
     })
     .await;
 }

@@ -59,7 +59,14 @@ async fn no_request_reaches_another_client() {
                 calls.spawn(async move {
                     for call in 0..CALLS * SERVERS {
                         let tool = format!("s{}__reverse", (at + call) % SERVERS);
-                        let done = client.call(tool, json!({ "name": name })).await.unwrap();
+                        let done = loop {
+                            match client.call(tool.as_str(), json!({ "name": name })).await {
+                                // The first requests of a server with sessions may meet several stateless calls on one
+                                // connection: they are refused rather than guessed.
+                                Err(error) if error.to_string().contains("cannot be assigned") => {}
+                                done => break done.unwrap(),
+                            }
+                        };
                         assert_eq!(done.text(), &*name);
                     }
                 });

@@ -57,8 +57,8 @@ pub(crate) struct State0 {
     /// The cache hint of lists.
     ttl: Mutex<Option<u64>>,
     without_prompts: AtomicBool,
-    /// Whether calls fail while there is no route, instead of the connection.
-    connectionless: AtomicBool,
+    /// How calls fail while there is no route; the connection does not.
+    connectionless: Mutex<Option<ErrorKind>>,
     no_route: AtomicBool,
     /// Calls of `wait` end when there is a permit.
     pub(crate) gate: Semaphore,
@@ -89,7 +89,7 @@ impl Fake {
             list_delay: Mutex::new(Duration::ZERO),
             ttl: Mutex::new(None),
             without_prompts: AtomicBool::new(false),
-            connectionless: AtomicBool::new(false),
+            connectionless: Mutex::new(None),
             no_route: AtomicBool::new(false),
             gate: Semaphore::new(0),
         }))
@@ -123,8 +123,8 @@ impl Fake {
         self
     }
 
-    pub(crate) fn unreachable(self) -> Self {
-        self.0.connectionless.store(true, SeqCst);
+    pub(crate) fn unreachable(self, kind: ErrorKind) -> Self {
+        *self.0.connectionless.lock().unwrap() = Some(kind);
         self
     }
 
@@ -185,16 +185,17 @@ impl Connect for Fake {
                     () = fake.cut.notified() => Err(Error::new(ErrorKind::Transport, "the cable was pulled")),
                 }
             });
-            match self.connectionless.load(SeqCst) {
-                true => Ok(Connected { channel: Arc::new(Routed(channel, self.clone())), driver }),
-                false => Ok(Connected { channel, driver }),
+            let failure = *self.connectionless.lock().unwrap();
+            match failure {
+                Some(kind) => Ok(Connected { channel: Arc::new(Routed(channel, self.clone(), kind)), driver }),
+                None => Ok(Connected { channel, driver }),
             }
         })
     }
 }
 
 /// A channel whose requests fail while there is no route.
-struct Routed(Arc<dyn Channel>, Fake);
+struct Routed(Arc<dyn Channel>, Fake, ErrorKind);
 
 impl Channel for Routed {
     fn next_id(&self) -> RequestId {
@@ -203,7 +204,7 @@ impl Channel for Routed {
 
     fn open(&self, request: Outgoing) -> Exchange {
         match self.1.no_route.load(SeqCst) && request.method == "tools/call" {
-            true => Exchange::failed(Error::new(ErrorKind::Transport, "no route")),
+            true => Exchange::failed(Error::new(self.2, "no route")),
             false => self.0.open(request),
         }
     }

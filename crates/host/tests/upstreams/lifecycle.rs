@@ -322,3 +322,36 @@ async fn one_that_is_quarantined_from_the_beginning_is_not_started() {
     sleep(secs(1)).await;
     assert_eq!(fake.attempts.load(SeqCst), 1);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_list_starts_what_failed_too_often_and_was_never_listed() {
+    let fake = Fake::new(STATELESS);
+    fake.refuse(true);
+    let upstream = fake.with(options());
+    upstream.start();
+    is(&upstream, State::Stopped).await;
+    fake.refuse(false);
+    assert!(!upstream.first_catalog(secs(1)).await.is_fetched(), "it failed a moment ago");
+    sleep(secs(30)).await;
+    assert!(upstream.first_catalog(secs(1)).await.is_fetched());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_shutdown_waits_for_calls_and_then_for_the_server() {
+    for era in ERAS {
+        let fake = Fake::new(era);
+        let upstream = fake.with(options());
+        let client = caller(&upstream, era).await;
+        let waiting = tokio::spawn(client.call("wait", ()).into_future());
+        let stuck = tokio::spawn(client.call("never", ()).into_future());
+        until("both run", || fake.begun.load(SeqCst) == 2).await;
+        let shutdown = tokio::spawn(async move { upstream.shutdown("the host is closed", secs(5)).await });
+        sleep(secs(1)).await;
+        assert_eq!(call(&client, "echo").await, "`files` is stopped: the host is closed");
+        fake.gate.add_permits(1);
+        assert_eq!(crate::kit::text(waiting.await.unwrap()), "wait");
+        shutdown.await.unwrap();
+        assert!(crate::kit::text(stuck.await.unwrap()).contains("outcome is unknown"));
+        assert_eq!(fake.open.load(SeqCst), 0);
+    }
+}

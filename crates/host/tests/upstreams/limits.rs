@@ -2,6 +2,7 @@
 
 use std::{sync::atomic::Ordering::SeqCst, time::Duration};
 
+use couplet_core::ErrorKind;
 use couplet_host::upstream::{Reason, State};
 use tokio::time::{Instant, sleep};
 
@@ -156,7 +157,13 @@ async fn s23_a_server_that_is_lost_during_a_call_runs_it_once() {
 /// A server behind a transport without a connection, such as HTTP, is not seen to be lost: its calls fail.
 #[tokio::test(start_paused = true)]
 async fn failures_of_the_transport_open_the_breaker_and_lead_to_a_restart() {
-    let fake = Fake::new(STATELESS).unreachable();
+    for kind in [ErrorKind::Transport, ErrorKind::Closed] {
+        check_unreachable(kind).await;
+    }
+}
+
+async fn check_unreachable(kind: ErrorKind) {
+    let fake = Fake::new(STATELESS).unreachable(kind);
     let upstream = fake.with(options());
     let client = caller(&upstream, STATELESS).await;
     assert_eq!(call(&client, "echo").await, "echo");

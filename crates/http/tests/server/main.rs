@@ -31,6 +31,8 @@ mod principals;
 mod proxies;
 #[cfg(feature = "listen")]
 mod ready;
+#[cfg(feature = "listen")]
+mod routes;
 mod sessionless;
 mod sessions;
 mod shutdown;

@@ -1,14 +1,23 @@
 //! Several calls at the same time, and the end of the connection.
 
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 use couplet_client::Client;
+use couplet_core::{BoxFuture, Connect, Connected, Error, Inbound, Limits, Service};
 use couplet_proxy::Proxy;
 use couplet_server::{Ctx, Server, tool};
 use couplet_types::{ElicitParams, ProtocolVersion, RpcError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
+
+use crate::kit::{SESSIONS, caller};
 
 #[derive(Deserialize, JsonSchema)]
 struct Name {
@@ -75,4 +84,33 @@ async fn the_connection_ends_with_the_proxy_and_the_proxy_says_when_it_has() {
     let error = client.call("one", ()).await.unwrap_err();
     assert_eq!(error.rpc().unwrap().code, -32603, "{error}");
     assert!(error.to_string().contains("the server behind the proxy"), "{error}");
+}
+
+/// A server whose second connection takes longer than a caller waits: the next caller finds it open.
+#[tokio::test(start_paused = true)]
+async fn a_slow_connection_is_opened_although_its_caller_is_gone() {
+    struct Slow(Arc<AtomicUsize>, Arc<dyn Service>);
+    impl Connect for Slow {
+        fn connect(&mut self, inbound: Arc<dyn Inbound>, limits: Limits) -> BoxFuture<'_, Result<Connected, Error>> {
+            let first = self.0.fetch_add(1, Ordering::SeqCst) == 0;
+            Box::pin(async move {
+                if !first {
+                    tokio::time::sleep(Duration::from_secs(15)).await;
+                }
+                self.1.connect(inbound, limits).await
+            })
+        }
+    }
+    let server = Server::new("far", "1").versions([SESSIONS]).tool(tool("name", || "far")).build();
+    let opened = Arc::new(AtomicUsize::new(0));
+    let target = Slow(opened.clone(), Arc::new(server));
+    let proxy = Proxy::builder(Client::new("proxy", "1")).wait_timeout(Duration::from_secs(10)).connect(target).await;
+    let proxy = proxy.unwrap();
+    let ann = caller("ann", SESSIONS).connect(proxy.service()).await.unwrap();
+    let bob = caller("bob", SESSIONS).connect(proxy.service()).await.unwrap();
+    assert_eq!(ann.call("name", ()).await.unwrap().text(), "far");
+    let late = bob.call("name", ()).await.unwrap_err();
+    assert!(late.to_string().contains("a further connection was not open within 10s"), "{late}");
+    assert_eq!(bob.call("name", ()).await.unwrap().text(), "far");
+    assert_eq!(opened.load(Ordering::SeqCst), 2, "it was opened once");
 }

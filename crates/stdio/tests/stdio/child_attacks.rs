@@ -35,6 +35,52 @@ async fn attack_08_dropping_a_connection_kills_everything() {
     until("the child is collected", || state(&ears.heard()[0]).is_none()).await;
 }
 
+/// A server that starts a daemon: a process in a session of its own, whose parent is gone. It says the id of the daemon.
+#[cfg(target_os = "linux")]
+const DAEMONIZER: &str = "(setsid sh -c 'echo $$ >&2; exec sleep 1000' &) ; cat > /dev/null";
+
+/// The id of the daemon, once the connection has ended.
+#[cfg(target_os = "linux")]
+async fn daemon(command: couplet_stdio::Command, ears: &crate::support::Ears, how: &str) -> String {
+    let mut command = command;
+    let Connected { channel, driver } = connect(&mut command).await;
+    let mut driver = Box::pin(driver);
+    tokio::select! {
+        _ = &mut driver => panic!("the server does not end"),
+        () = until("it says the id", || ears.heard().len() == 1) => {}
+    }
+    let id = ears.heard()[0].clone();
+    assert!(runs(&id));
+    match how {
+        "closed" => {
+            channel.close();
+            soon(driver).await.unwrap();
+        }
+        _ => drop((driver, channel)),
+    }
+    id
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn attack_08_a_daemon_of_a_contained_server_ends_with_it() {
+    for how in ["closed", "dropped"] {
+        let (command, ears) = heard(DAEMONIZER);
+        let id = daemon(command.contain(), &ears, how).await;
+        until("the daemon is gone", || !runs(&id)).await;
+    }
+}
+
+/// Some daemons are meant to stay.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_daemon_of_another_server_stays() {
+    let (command, ears) = heard(DAEMONIZER);
+    let id = daemon(command, &ears, "closed").await;
+    assert!(runs(&id));
+    assert!(Program::new("kill").args(["-9", &id]).status().unwrap().success());
+}
+
 /// Not a test of its own: with the variable set this is the program that the next tests start and end.
 #[tokio::test]
 async fn program() {
@@ -42,7 +88,14 @@ async fn program() {
     if how != "stopped" {
         children::guard().unwrap();
     }
-    let (command, ears) = heard(STUBBORN);
+    let (command, ears) = match &*how {
+        #[cfg(target_os = "linux")]
+        "contained" => {
+            let (command, ears) = heard(&DAEMONIZER.replace("; cat", "; echo $$ >&2; cat"));
+            (command.contain(), ears)
+        }
+        _ => heard(STUBBORN),
+    };
     let Connected { channel, driver } = connect(&mut command.grace(Duration::from_secs(30))).await;
     tokio::spawn(driver);
     until("it says both ids", || ears.heard().len() == 2).await;
@@ -90,6 +143,16 @@ fn wait_until_gone(ids: &[String]) {
 #[test]
 fn attack_08_servers_end_with_a_program_that_is_killed() {
     let (mut program, ids) = start("killed");
+    assert!(ids.iter().all(|id| runs(id)));
+    program.kill().unwrap();
+    program.wait().unwrap();
+    wait_until_gone(&ids);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn attack_08_daemons_of_contained_servers_end_with_a_program_that_is_killed() {
+    let (mut program, ids) = start("contained");
     assert!(ids.iter().all(|id| runs(id)));
     program.kill().unwrap();
     program.wait().unwrap();

@@ -61,6 +61,9 @@ struct ServeArgs {
     /// Serve this profile at the main endpoint
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
+    /// Serve on stdio, even if the configuration has an address
+    #[arg(long, conflicts_with = "http")]
+    stdio: bool,
     /// Add the servers of a project's file, if it is approved
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = ".mcp.json")]
     project: Vec<PathBuf>,

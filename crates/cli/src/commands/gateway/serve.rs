@@ -7,7 +7,10 @@ use couplet::{
     http::server::{Endpoint, Routes},
     stdio::{children, stdio},
 };
-use couplet_gateway::{Access, Gateway};
+use couplet_gateway::{
+    Gateway,
+    config::{Listen, ListenAuth},
+};
 use couplet_hosts::Env;
 use couplet_serve::{Signals, Socket, SocketArgs, serve_http, serve_until_signal};
 
@@ -27,13 +30,16 @@ const GRACE: Duration = Duration::from_secs(1);
 pub(super) async fn run(mut args: ServeArgs, output: &Arc<Output>) -> Result<(), Failure> {
     let env = here()?;
     let config = load(args.config.take(), &env, output)?;
-    if !args.socket.is_http() {
+    if !args.socket.is_http() && !args.stdio {
         args.socket = SocketArgs { http: config.listen.http.clone(), ..args.socket };
     }
     args.site.allow_host.extend(config.listen.allow_hosts.iter().cloned());
     args.site.allow_origin.extend(config.listen.allow_origins.iter().cloned());
     // Before a server is started, so that an address in use is reported at once.
     let socket = args.socket.bind(&args.site).await?;
+    if let Some(socket) = &socket {
+        check_reach(&args, &config.listen, socket, output)?;
+    }
     // Servers end with this program, even if it is killed, where a guard can be started.
     let _ = children::guard();
     let known = config.notes.len();
@@ -98,7 +104,6 @@ async fn over_http(
     output: &Arc<Output>,
 ) -> Result<(), Failure> {
     let access = gateway.access().await?;
-    check_reach(args, &access, &socket, output)?;
     let (site, url) = (&args.site, socket.url(&args.site));
     if let Some(token) = &access.generated {
         // The only place where it is shown.
@@ -126,11 +131,11 @@ async fn over_http(
 }
 
 /// Refuses to serve other machines without a reason to believe that only the right callers connect.
-fn check_reach(args: &ServeArgs, access: &Access, socket: &Socket, output: &Output) -> Result<(), Failure> {
+fn check_reach(args: &ServeArgs, listen: &Listen, socket: &Socket, output: &Output) -> Result<(), Failure> {
     if socket.is_local() || args.behind_proxy {
         return Ok(());
     }
-    if access.tokens.is_none() {
+    if listen.auth == ListenAuth::None {
         let what = "other machines could connect to this address, and callers are not authenticated";
         return Err(Failure::usage(what).hint(
             "listen on 127.0.0.1, remove `\"auth\": \"none\"`, or use --behind-proxy if a proxy authenticates callers",
@@ -148,7 +153,7 @@ async fn answer_status(gateway: &Gateway, env: &Env, output: &Output) {
         Err(error) => output.warn(&text::line(&format!("`couplet gateway status` will not work: {error}"))),
     }
     let _ = (gateway, env, output);
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
 
 /// SIGHUP, which reloads a gateway that serves HTTP.
@@ -176,7 +181,7 @@ impl HangUps {
         {
             return;
         }
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 
     #[cfg(not(unix))]
@@ -191,7 +196,7 @@ impl HangUps {
 
     #[cfg(not(unix))]
     async fn next(&mut self) {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }
 
