@@ -31,7 +31,9 @@ pub(super) fn check(rig: &Rig, gateway: Gateway) -> Result<(), Failure> {
 fn right(rig: &Rig, gateway: Gateway, running: &Running, life: &str) -> Result<(), Failure> {
     // Answers may be delayed by the start of the server.
     let url = &running.gateway.url;
-    let result = rig.load(&["check", "--life", life, "--url", url, "--prefix", gateway.prefix()], &[])?;
+    let tools = (103 + gateway.own_tools()).to_string();
+    let words = ["check", "--life", life, "--url", url, "--prefix", gateway.prefix(), "--tools", &tools];
+    let result = rig.load(&words, &[])?;
     match result["wrong"].as_object() {
         Some(wrong) if wrong.is_empty() => Ok(()),
         _ => Err(format!("wrong answers in {life}: {}", result["wrong"])),
@@ -84,7 +86,8 @@ fn load(
     let (pid, url) = (running.gateway.pid(), &running.gateway.url);
     let words = ["http", "--url", url, "--pid", &pid, "--life", life, "--case", case, "--conns", connections];
     let times = ["--secs", rig.seconds(), "--warm", "0.3", "--limit", "8", "--warm-count", "50", "--min-count", "50"];
-    rig.load(&[&words[..], &times[..], &["--prefix", gateway.prefix(), "--tools", "1000"]].concat(), &[])
+    let tools = (1000 + gateway.own_tools()).to_string();
+    rig.load(&[&words[..], &times[..], &["--prefix", gateway.prefix(), "--tools", &tools]].concat(), &[])
 }
 
 /// A result of a megabyte: how long it takes, and how much memory it takes more than small calls.

@@ -87,6 +87,14 @@ impl Gateway {
         }
     }
 
+    /// How many tools it lists of its own.
+    pub(super) const fn own_tools(self) -> usize {
+        match self {
+            Crate => 5,
+            _ => 0,
+        }
+    }
+
     /// Builds it, or brings it from a registry.
     pub(super) fn install(self, folders: &Folders) -> Result<(), Failure> {
         match self {
