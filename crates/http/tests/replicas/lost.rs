@@ -80,6 +80,25 @@ async fn cut(store: &Arc<TestStore>, session: &Session) -> mpsc::Receiver<String
     receiver
 }
 
+/// What only reads is sent again, here to the session that was released in the meantime.
+#[tokio::test]
+async fn a_read_whose_connection_is_cut_is_repeated() {
+    let store = store();
+    let (one, two) = (Member::new(&store).await, Member::new(&store).await);
+    let session = Session::open(&one.endpoint, POLLING).await;
+    let mut requests = cut(&store, &session).await;
+    let session = session.at(&two.endpoint);
+    let read = async { session.post(&call(1, "tools/list", &json!({}))).await };
+    let release = async {
+        let request = requests.recv().await.unwrap();
+        expire(&store, &session.id, 2).await;
+        request
+    };
+    let (reply, request) = tokio::join!(read, release);
+    assert!(request.contains("tools/list"));
+    assert_eq!((reply.status.as_u16(), two.endpoint.session_count()), (200, 1));
+}
+
 #[tokio::test]
 async fn a_call_whose_connection_is_cut_is_not_sent_again() {
     let store = store();

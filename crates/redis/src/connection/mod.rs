@@ -14,7 +14,7 @@ mod tls;
 
 use std::time::Duration;
 
-use couplet_core::{Error, Outage, OutageChange};
+use couplet_core::Error;
 use redis::{AsyncConnectionConfig, Value};
 use tokio::time::Instant;
 
@@ -38,7 +38,6 @@ pub(crate) struct Link {
     address: String,
     timeout: Duration,
     kind: LinkKind,
-    outage: Outage,
 }
 
 enum LinkKind {
@@ -55,7 +54,7 @@ impl Link {
             #[cfg(feature = "cluster")]
             Servers::Cluster(seeds) => LinkKind::Cluster(Cluster::new(seeds, timeout)),
         };
-        Self { address, timeout, kind, outage: Outage::new() }
+        Self { address, timeout, kind }
     }
 
     /// The address without user name and password.
@@ -76,20 +75,14 @@ impl Link {
         repeat: Repeat,
     ) -> Result<Vec<Value>, Error> {
         let deadline = Instant::now() + self.timeout;
-        let answer = match &self.kind {
+        match &self.kind {
             LinkKind::One(node) => {
                 let _ = key;
                 node.send(commands, repeat, deadline).await
             }
             #[cfg(feature = "cluster")]
             LinkKind::Cluster(cluster) => cluster.send(commands, key, repeat, deadline).await,
-        };
-        match (self.outage.note(answer.as_ref().err()), &answer) {
-            (Some(OutageChange::Began), Err(error)) => tracing::warn!(address = self.address, %error, "redis is away"),
-            (Some(OutageChange::Ended), _) => tracing::info!(address = self.address, "redis is back"),
-            _ => {}
         }
-        answer
     }
 
     /// Whether the keys are on several servers.

@@ -6,12 +6,12 @@
 use std::{
     sync::{
         Arc, Mutex, MutexGuard,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
 
-use couplet_core::{Error, ErrorKind, sync::lock};
+use couplet_core::{Error, Outage, OutageChange, sync::lock};
 use redis::{AsyncConnectionConfig, ErrorKind as Kind, RedisError, RedisResult, ServerErrorKind as Server, Value};
 use tokio::{
     sync::Semaphore,
@@ -35,7 +35,7 @@ pub(crate) struct Node {
     connecting: tokio::sync::Mutex<()>,
     opened: AtomicU64,
     /// Whether the last operation found no server.
-    away: AtomicBool,
+    outage: Outage,
 }
 
 #[derive(Clone)]
@@ -56,7 +56,7 @@ impl Node {
             open: Mutex::new(None),
             connecting: tokio::sync::Mutex::new(()),
             opened: AtomicU64::new(0),
-            away: AtomicBool::new(false),
+            outage: Outage::new(),
         }
     }
 
@@ -81,15 +81,12 @@ impl Node {
 
     /// Logs that the server is away, and that it is back, once each.
     fn note(&self, error: Option<&Error>) {
-        let lost = error.filter(|error| matches!(error.kind(), ErrorKind::Transport | ErrorKind::Timeout));
-        if self.away.load(Ordering::Relaxed) == lost.is_some()
-            || self.away.swap(lost.is_some(), Ordering::Relaxed) == lost.is_some()
-        {
-            return;
-        }
-        match lost {
-            Some(error) => tracing::warn!(address = %self.target, %error, "redis is away"),
-            None => tracing::info!(address = %self.target, "redis is back"),
+        match (self.outage.note(error), error) {
+            (Some(OutageChange::Began), Some(error)) => {
+                tracing::warn!(address = %self.target, %error, "redis is away");
+            }
+            (Some(OutageChange::Ended), _) => tracing::info!(address = %self.target, "redis is back"),
+            _ => {}
         }
     }
 

@@ -4,6 +4,7 @@ use std::{pin::pin, sync::Arc, time::Duration};
 
 use bytes::{Bytes, BytesMut};
 use couplet_core::{
+    Retry,
     clock::unix_seconds,
     http::{accept, headers},
 };
@@ -46,7 +47,8 @@ enum Sent {
 
 impl Endpoint {
     /// Sends a request to the owner of its session. If the owner is gone, or does not own the session any more, the store is
-    /// asked for another one, and then the session is claimed.
+    /// asked for another one, and then the session is claimed. If it is not known whether the owner has handled the request,
+    /// it is repeated only where `retry` says so.
     ///
     /// # Errors
     /// The response of the owner, or why there is none.
@@ -54,6 +56,7 @@ impl Endpoint {
         &self,
         mut there: Box<There>,
         body: &Bytes,
+        retry: Retry,
         admitted: Admitted,
     ) -> Result<(Arc<LiveSession>, Admitted), Box<Reply>> {
         /// The session may move while it is looked for.
@@ -81,7 +84,7 @@ impl Endpoint {
                     drop(request);
                     return Err(self.relay(reply, admitted).await.into());
                 }
-                Sent::Unknown if request.method == Method::POST => return Err(unknown().into()),
+                Sent::Unknown if retry == Retry::Never => return Err(unknown().into()),
                 Sent::Refused | Sent::Unknown => {}
             }
             let found = match &there.record {

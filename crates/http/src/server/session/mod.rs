@@ -17,9 +17,9 @@ use std::{future::poll_fn, pin::pin, sync::Arc};
 
 use bytes::Bytes;
 use couplet_core::{
-    Caller, Error, Outbound,
+    Caller, Error, Method, Outbound, Retry,
     http::{Refusal, headers::LAST_EVENT_ID},
-    message::Frame,
+    message::{Body, Frame},
 };
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
@@ -92,7 +92,7 @@ impl Endpoint {
     pub(crate) async fn post(&self, session: &str, frame: Frame, text: &Bytes, mut admitted: Admitted) -> Reply {
         let live = match self.find(session, admitted.principal()).await {
             Ok(Found::Here(live)) => live,
-            Ok(Found::There(there)) => match Box::pin(self.reach(there, text, admitted)).await {
+            Ok(Found::There(there)) => match Box::pin(self.reach(there, text, retry(&frame), admitted)).await {
                 Ok((live, back)) => {
                     admitted = back;
                     live
@@ -150,13 +150,15 @@ impl Endpoint {
     pub(crate) async fn get(&self, session: &str, headers: &HeaderMap, mut admitted: Admitted) -> Reply {
         let live = match self.find(session, admitted.principal()).await {
             Ok(Found::Here(live)) => live,
-            Ok(Found::There(there)) => match Box::pin(self.reach(there, &Bytes::new(), admitted)).await {
-                Ok((live, back)) => {
-                    admitted = back;
-                    live
+            Ok(Found::There(there)) => {
+                match Box::pin(self.reach(there, &Bytes::new(), Retry::Idempotent, admitted)).await {
+                    Ok((live, back)) => {
+                        admitted = back;
+                        live
+                    }
+                    Err(reply) => return *reply,
                 }
-                Err(reply) => return *reply,
-            },
+            }
             Err(reply) => return *reply,
         };
         let reader = match headers.get(LAST_EVENT_ID) {
@@ -174,7 +176,7 @@ impl Endpoint {
         let here = match self.find(session, admitted.principal()).await {
             Ok(Found::Here(live)) => Some(live),
             Ok(Found::There(there)) if self.can_reach(&there) => {
-                match Box::pin(self.reach(there, &Bytes::new(), admitted)).await {
+                match Box::pin(self.reach(there, &Bytes::new(), Retry::Idempotent, admitted)).await {
                     Ok((live, _)) => Some(live),
                     Err(reply) => return *reply,
                 }
@@ -224,7 +226,13 @@ impl Endpoint {
     /// # Errors
     /// Always.
     #[cfg(not(feature = "replicas"))]
-    async fn reach(&self, _: Box<There>, _: &Bytes, _: Admitted) -> Result<(Arc<LiveSession>, Admitted), Box<Reply>> {
+    async fn reach(
+        &self,
+        _: Box<There>,
+        _: &Bytes,
+        _: Retry,
+        _: Admitted,
+    ) -> Result<(Arc<LiveSession>, Admitted), Box<Reply>> {
         Err(elsewhere().into())
     }
 
@@ -291,6 +299,18 @@ pub(crate) fn not_found() -> Reply {
 /// The session has another owner, to which requests cannot be forwarded.
 pub(crate) fn elsewhere() -> Reply {
     response::busy(StatusCode::SERVICE_UNAVAILABLE, "the session belongs to another replica at the moment")
+}
+
+/// Whether a message may be sent to its session again if nothing is known of the first one. Notifications and responses
+/// have the same effect twice.
+fn retry(frame: &Frame) -> Retry {
+    match frame {
+        Frame::Single(message) => match &message.body {
+            Body::Request { method, .. } => Method::named(method).map_or(Retry::Never, |method| method.retry),
+            Body::Notification { .. } | Body::Response { .. } => Retry::Idempotent,
+        },
+        Frame::Batch(_) => Retry::Never,
+    }
 }
 
 /// The session was lost while a request was under way.
