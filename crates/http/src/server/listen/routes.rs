@@ -14,7 +14,7 @@ use crate::server::endpoint::Endpoint;
 /// use couplet_server::Server;
 ///
 /// let routes = Routes::new();
-/// routes.insert("/mcp/admin", Endpoint::new(Server::<()>::new("admin", "1.0.0")));
+/// routes.insert("/mcp/admin", Endpoint::new(Server::<()>::new("admin", "1.0.0").build()));
 /// let transport = listen("127.0.0.1:8080").routes(&routes);
 /// # drop(transport);
 /// ```

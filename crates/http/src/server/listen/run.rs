@@ -41,6 +41,12 @@ impl Lifecycle {
     }
 }
 
+/// The largest number of connections that the system accepts before the server does.
+const BACKLOG: usize = 1024;
+
+/// The time between the end of the listener and that of idle connections.
+const SETTLE: Duration = Duration::from_millis(100);
+
 /// Serves the connections of a listener until a shutdown, and drains them.
 pub(super) async fn run<L: Listen>(mut listener: L, site: Site, mut lifecycle: Lifecycle) -> Result<(), Error> {
     site.start();
@@ -55,18 +61,39 @@ pub(super) async fn run<L: Listen>(mut listener: L, site: Site, mut lifecycle: L
     let stop = watch::Sender::new(());
     lifecycle.listening.drain(..).for_each(|notify| notify());
     let mut closes = pin!(lifecycle.closes(&site));
+    // The number of connections that are still accepted, once the listener closes.
+    let mut last: Option<usize> = None;
     loop {
         let next = async {
             let permit = room.clone().acquire_owned().await;
             (listener.accept().await, permit)
         };
-        let Some((stream, permit)) = unless(&mut closes, &mut connections, next).await else { break };
+        let next = match &mut last {
+            None => unless(&mut closes, &mut connections, next).await,
+            Some(0) => break,
+            Some(left) => {
+                *left -= 1;
+                at_once(next).await
+            }
+        };
+        let (stream, permit) = match (next, last) {
+            (Some(accepted), _) => accepted,
+            // Connections that the system has accepted already are served: closing the listener would reset them.
+            (None, None) => {
+                last = Some(BACKLOG);
+                continue;
+            }
+            (None, Some(_)) => break,
+        };
         let (stream, remote) = match stream {
             Ok(accepted) => accepted,
             Err(error) => {
                 // Usually the process is out of file descriptors, until connections close.
                 tracing::warn!(%error, "a connection cannot be accepted");
                 site.accept_failed();
+                if last.is_some() {
+                    break;
+                }
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
             }
@@ -96,6 +123,11 @@ pub(super) async fn run<L: Listen>(mut listener: L, site: Site, mut lifecycle: L
         });
     }
     drop((listener, stop));
+    while connections.try_join_next().is_some() {}
+    if !connections.is_empty() {
+        // The request of a new connection may be on its way, and closing the connection would reset it.
+        tokio::time::sleep(SETTLE).await;
+    }
     site.shut_down();
     if tokio::time::timeout(grace, open.shutdown()).await.is_err() {
         tracing::warn!("some connections were still busy and are cut off");
@@ -125,6 +157,17 @@ async fn client(
     poll_fn(|cx| match stopped.as_mut().poll(cx) {
         Poll::Ready(_) => Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into())),
         Poll::Pending => header.as_mut().poll(cx).map(|read| read.unwrap_or_else(|late| Err(late.into()))),
+    })
+    .await
+}
+
+/// The output of a future that is ready after other tasks and the system were heard once.
+async fn at_once<T>(future: impl Future<Output = T>) -> Option<T> {
+    let mut future = pin!(future);
+    tokio::task::yield_now().await;
+    poll_fn(|cx| match future.as_mut().poll(cx) {
+        Poll::Ready(output) => Poll::Ready(Some(output)),
+        Poll::Pending => Poll::Ready(None),
     })
     .await
 }
