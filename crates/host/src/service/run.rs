@@ -143,6 +143,12 @@ impl Flight<'_> {
                 // The server has sessions now, so its state means nothing any more.
                 return admitted.ended(Call::invalid_state().into(), End::Refused).await;
             }
+            if !in_round
+                && !running.proxy().passes_rounds_on(call.revision)
+                && let Err(error) = call.clear_round()
+            {
+                return admitted.ended(error.into(), End::Refused).await;
+            }
             let done = running.proxy().forward(call.clone(), Some(self.member().link.clone())).await;
             let end = match &done {
                 Err(error) if error.rpc().is_some() => End::Replied,
@@ -162,8 +168,8 @@ impl Flight<'_> {
 
     /// The call as the server knows it.
     fn prepare(&self, call: &mut Call, in_round: bool) -> Result<(), RpcError> {
-        if !in_round {
-            // The state and answers of a round that was not the server's.
+        if !in_round && call.request_state()?.is_some() {
+            // The state and answers of a round that was not the server's. Answers without a state may be the server's.
             call.clear_round()?;
         }
         if self.goal.splice && self.goal.exposed != *self.goal.item.raw {
